@@ -1,0 +1,41 @@
+package apikey
+
+import "time"
+
+// State is derived from a key's timestamps at each look, never stored (decisions.md, D).
+type State string
+
+// The states, in order of precedence.
+const (
+	Revoked  State = "revoked"  // final
+	Disabled State = "disabled" // until somebody enables it
+	Expired  State = "expired"
+	Rotating State = "rotating" // two live secrets
+	Active   State = "active"
+)
+
+// At gives the key's state at a moment.
+func (k *APIKey) At(now time.Time) State {
+	switch {
+	case k.RevokedAt != nil:
+		return Revoked
+	case k.DisabledAt != nil:
+		return Disabled
+	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
+		return Expired
+	case k.liveSecrets(now) > 1:
+		return Rotating
+	default:
+		return Active
+	}
+}
+
+func (k *APIKey) liveSecrets(now time.Time) int {
+	n := 0
+	for _, s := range k.Secrets {
+		if s.ValidUntil == nil || now.Before(*s.ValidUntil) {
+			n++
+		}
+	}
+	return n
+}

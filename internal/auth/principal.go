@@ -1,0 +1,56 @@
+package auth
+
+import "context"
+
+// Kind is how a caller showed who it is.
+type Kind uint8
+
+// The kinds of principal.
+const (
+	Anonymous Kind = iota
+	APIKey
+	Local // whoever may open the data folder's socket: the operator of the machine
+)
+
+// Principal is the caller of a request. It is made once per request and only read afterwards.
+type Principal struct {
+	Kind        Kind
+	WorkspaceID string
+	Operator    bool   // the workspace is the operator workspace
+	KeyID       string // for APIKey
+	Scopes      Scopes
+	SubjectID   string // a key bound to one subject or agent; empty when it is not
+	AgentID     string
+}
+
+// Actor names the principal in records such as createdBy: a key's id, or "local" for the folder's socket.
+func (p *Principal) Actor() string {
+	switch p.Kind {
+	case APIKey:
+		return p.KeyID
+	case Local:
+		return "local"
+	default:
+		return ""
+	}
+}
+
+type principalKey struct{}
+
+// PrincipalKey is the context key under which the pipeline's own context answers with the *Principal.
+var PrincipalKey any = principalKey{}
+
+// With returns ctx carrying p.
+func With(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, PrincipalKey, p)
+}
+
+// From gives the principal of the request. It panics where there is none: an operation that needs a caller was
+// declared without a credential, which is a defect and must not pass as "anybody".
+func From(ctx context.Context) *Principal {
+	p, ok := ctx.Value(PrincipalKey).(*Principal)
+	if !ok || p == nil {
+		panic("auth: an operation without a declared credential asked who calls")
+	}
+	return p
+}

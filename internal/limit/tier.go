@@ -1,0 +1,37 @@
+// Package limit decides what a caller may still do in a minute, a day and a month.
+//
+// Decisions are pure: counters and limits go in, a verdict comes out. The counters live in memory; internal/usage makes
+// the days and months durable.
+package limit
+
+// Tier is what a workspace may use (§8). A count of 0 means no limit of that kind; the three rates are always limits.
+type Tier struct {
+	Name              string
+	RequestsPerMinute int64
+	Daily             int64
+	Monthly           int64
+	Keys              int64
+	Users             int64
+	Documents         int64
+	Memories          int64
+}
+
+// The names of the tiers that always exist.
+const (
+	TierAnonymous = "anonymous" // callers without a valid credential, per client address
+	TierFree      = "free"      // the default for a workspace
+	TierPro       = "pro"
+	TierBusiness  = "business"
+	TierUnlimited = "unlimited" // the operator workspace
+)
+
+// Tiers are the numbers of decisions.md, H. Configuration may change them.
+func Tiers() []Tier {
+	return []Tier{
+		{TierAnonymous, 30, 1_000, 20_000, 0, 0, 0, 0},
+		{TierFree, 60, 5_000, 100_000, 5, 5, 10_000, 10_000},
+		{TierPro, 600, 200_000, 4_000_000, 25, 25, 1_000_000, 1_000_000},
+		{TierBusiness, 3_000, 1_500_000, 30_000_000, 100, 200, 10_000_000, 10_000_000},
+		{TierUnlimited, 1_000_000, 1_000_000_000, 30_000_000_000, 0, 0, 0, 0},
+	}
+}

@@ -1,0 +1,76 @@
+// Package unit is the unit of work: what must commit together commits together.
+//
+// A store keeps its transaction in the context; every store method joins the one it finds there or opens its own.
+package unit
+
+import "context"
+
+// Runner runs fn as one unit of work.
+//
+// Everything fn writes through a store with the context it is given commits together, and is on stable storage when Run
+// returns nil; when fn returns an error, none of it happened and Run returns that error. Called inside a unit, Run joins
+// it. fn may run more than once, so it touches only the store and values it makes itself; effects in memory go to
+// AfterCommit. fn holds SQL only: hashing, sealing and decoding come before. A client that goes away does not cancel a
+// unit that has begun.
+type Runner interface {
+	Run(ctx context.Context, fn func(ctx context.Context) error) error
+}
+
+type hooksKey struct{}
+
+// Hooks is what a running unit has been asked to do around its commit. Engines make one per run of fn.
+type Hooks struct {
+	before []func(ctx context.Context) error
+	named  map[string]bool
+	after  []func()
+}
+
+// Begin returns a context in which BeforeCommit and AfterCommit reach h. For engines.
+func Begin(ctx context.Context) (context.Context, *Hooks) {
+	h := &Hooks{}
+	return context.WithValue(ctx, hooksKey{}, h), h
+}
+
+// RunBefore runs the hooks of BeforeCommit in order. For engines: inside the transaction, after fn, before COMMIT.
+func (h *Hooks) RunBefore(ctx context.Context) error {
+	for _, f := range h.before {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunAfter runs the hooks of AfterCommit in order. For engines: after a COMMIT that succeeded, before Run returns.
+func (h *Hooks) RunAfter() {
+	for _, f := range h.after {
+		f()
+	}
+}
+
+// BeforeCommit asks for fn to be the last thing before the commit, once per name: change numbers are taken there, so
+// that they follow commit order without gaps. It panics outside a unit.
+func BeforeCommit(ctx context.Context, name string, fn func(ctx context.Context) error) {
+	h, ok := ctx.Value(hooksKey{}).(*Hooks)
+	if !ok {
+		panic("unit: BeforeCommit outside a unit of work")
+	}
+	if h.named[name] {
+		return
+	}
+	if h.named == nil {
+		h.named = map[string]bool{}
+	}
+	h.named[name] = true
+	h.before = append(h.before, fn)
+}
+
+// AfterCommit asks for fn to run once the unit has committed; if the unit fails it never runs. Outside a unit fn runs
+// at once, because then the write it follows has committed already.
+func AfterCommit(ctx context.Context, fn func()) {
+	if h, ok := ctx.Value(hooksKey{}).(*Hooks); ok {
+		h.after = append(h.after, fn)
+		return
+	}
+	fn()
+}

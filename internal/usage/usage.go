@@ -1,0 +1,67 @@
+// Package usage counts what was charged and what was observed, and makes it durable each second.
+package usage
+
+import (
+	"context"
+	"time"
+)
+
+// Cell is what one combination of dimensions did in one minute. Quotas are the sum of Charged, so that quota and
+// analytics cannot disagree.
+type Cell struct {
+	Minute      int64 // Unix minute in which the requests were charged
+	WorkspaceID string
+	KeyID       string // empty where no key was used
+	Route       string // template, /api/v1/documents/{id}; never a raw path
+	Method      string
+	Status      int
+	Version     int
+	Surface     string // primary, ai, backend
+	Requests    int64
+	Charged     int64
+	BytesIn     int64
+	BytesOut    int64
+}
+
+// Quota is what an owner (a workspace's or a key's id) has used of a UTC day or month.
+type Quota struct {
+	OwnerID string
+	Period  string // "2026-11-21" or "2026-11"
+	Charged int64
+}
+
+// LastUse is when a key's secret was last used.
+type LastUse struct {
+	KeyID string
+	Hint  string // which of its secrets
+	At    time.Time
+}
+
+// Delta is what one flush adds.
+type Delta struct {
+	Cells    []Cell
+	LastUses []LastUse
+}
+
+// Point is a step of a key's usage series.
+type Point struct {
+	At        time.Time // start of the step
+	Requests  int64
+	Errors    int64 // 4xx but 429, and 5xx
+	Throttled int64 // 429
+	Charged   int64
+}
+
+// Store keeps usage; it has a writer of its own so that a flush never delays a write of a client.
+type Store interface {
+	// AddUsage adds d to the cells and to the quotas of their workspaces and keys, in one transaction.
+	AddUsage(ctx context.Context, d Delta) error
+	// Quotas reads what was charged to every owner in the periods.
+	Quotas(ctx context.Context, periods []string) ([]Quota, error)
+	// LastUses reads when each secret of the keys was last used.
+	LastUses(ctx context.Context, keyIDs []string) ([]LastUse, error)
+	// KeySeries sums a key's cells from a moment up to another into steps, rising; steps without requests are absent.
+	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
+	// PruneUsage deletes cells of minutes before a moment.
+	PruneUsage(ctx context.Context, before time.Time) error
+}
