@@ -1,0 +1,72 @@
+// Package apptest starts the whole program for a test: a fresh folder, free ports, a first key.
+package apptest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"keepsake/internal/app"
+	"keepsake/internal/config"
+)
+
+// Running is a started program.
+type Running struct {
+	App        *app.App
+	Config     config.Config
+	URL        string // of the API, without a slash at the end
+	BackendURL string // of the probes
+	Key        string // an API key with all scopes in the operator workspace
+	Workspace  string // its id
+}
+
+// Option changes what is started.
+type Option func(*config.Config, *app.Deps)
+
+// With changes the configuration.
+func With(change func(*config.Config)) Option {
+	return func(c *config.Config, _ *app.Deps) { change(c) }
+}
+
+// Clock sets the program's clock.
+func Clock(now func() time.Time) Option { return func(_ *config.Config, d *app.Deps) { d.Now = now } }
+
+// Log sends the program's log, at the configured level, to w; without it nothing is logged.
+func Log(w io.Writer) Option {
+	return func(_ *config.Config, d *app.Deps) { d.Log, d.Out = nil, w }
+}
+
+// Start starts a program on a temporary folder and two free ports, and stops it when the test ends.
+func Start(t testing.TB, options ...Option) *Running {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data = t.TempDir()
+	cfg.Listen, cfg.BackendListen = "127.0.0.1:0", "127.0.0.1:0"
+	deps := app.Deps{Log: slog.New(slog.DiscardHandler)}
+	for _, o := range options {
+		o(&cfg, &deps)
+	}
+	a, err := app.New(context.Background(), cfg, deps)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if err := a.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	r := &Running{App: a, Config: cfg, URL: a.PrimaryURL(), BackendURL: a.BackendURL()}
+	if first, ok := a.First(); ok {
+		r.Key, r.Workspace = first.APIKey, first.WorkspaceID
+	}
+	return r
+}

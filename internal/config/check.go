@@ -1,0 +1,103 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// check refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
+func (c *Config) check() error {
+	wrong := func(setting, reason string, args ...any) error {
+		return &Error{Setting: setting, Reason: fmt.Sprintf(reason, args...)}
+	}
+	if c.Data == "" {
+		return wrong("data", "must name a folder")
+	}
+	for _, a := range []struct{ setting, address string }{{"listen", c.Listen}, {"backendListen", c.BackendListen}} {
+		if _, _, err := net.SplitHostPort(a.address); err != nil {
+			return wrong(a.setting, "%q is not an address such as :8080 or 127.0.0.1:8080", a.address)
+		}
+	}
+	if c.PublicURL != "" && !isBaseURL(c.PublicURL) {
+		return wrong("publicUrl", "%q is not an address such as https://search.example.org", c.PublicURL)
+	}
+	if c.TLS.Cert == "" && c.TLS.Key != "" {
+		return wrong("tls.cert", "is missing beside tls.key")
+	}
+	if c.TLS.Key == "" && c.TLS.Cert != "" {
+		return wrong("tls.key", "is missing beside tls.cert")
+	}
+	for _, origin := range c.CORS.Origins {
+		if !isBaseURL(origin) {
+			return wrong("cors.origins", "%q is not an origin such as https://app.example.org", origin)
+		}
+	}
+	if _, err := c.Log.SlogLevel(); err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		setting string
+		value   int
+	}{
+		{"limits.connections", c.Limits.Connections},
+		{"limits.inFlight", c.Limits.InFlight},
+		{"limits.addresses", c.Limits.Addresses},
+		{"index.open", c.Index.Open},
+		{"lifecycle.retireAfterMonths", c.Lifecycle.RetireAfterMonths},
+	} {
+		if n.value < 1 {
+			return wrong(n.setting, "must be at least 1")
+		}
+	}
+	if c.Shutdown.Grace < 0 {
+		return wrong("shutdown.grace", "must not be negative")
+	}
+	if c.Shutdown.Delay < 0 {
+		return wrong("shutdown.delay", "must not be negative")
+	}
+	return c.checkTiers()
+}
+
+// maxRate keeps a charge and its headers far from overflow: counters have 38 bits.
+const maxRate = 1 << 37
+
+func (c *Config) checkTiers() error {
+	for _, name := range c.tierNames() {
+		t := c.Tiers[name]
+		for i, n := range []int64{t.RequestsPerMinute, t.Daily, t.Monthly, t.Keys, t.Users, t.Documents, t.Memories} {
+			setting := tierSettings(name)[i].Path
+			if i < 3 && n < 1 {
+				return &Error{Setting: setting, Reason: "must be at least 1: rates are always limits"}
+			}
+			if n < 0 || n > maxRate {
+				return &Error{Setting: setting, Reason: fmt.Sprintf("must be between 0 and %d", int64(maxRate))}
+			}
+		}
+	}
+	return nil
+}
+
+// SlogLevel is the level as slog knows it.
+func (l Log) SlogLevel() (slog.Level, error) {
+	switch strings.ToLower(l.Level) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, &Error{Setting: "log.level", Reason: fmt.Sprintf("%q is not debug, info, warn or error", l.Level)}
+}
+
+// isBaseURL takes scheme, host and port, without path, query or credentials.
+func isBaseURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		(u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == ""
+}

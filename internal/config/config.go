@@ -1,0 +1,118 @@
+// Package config is every setting of Keepsake in one struct: defaults, file, environment and flags, checked together.
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	"keepsake/internal/limit"
+)
+
+// Config is what an operator may decide. The path of a setting is its tags joined by dots (`log.requests`); the same
+// path is its place in the YAML file and, as KEEPSAKE_LOG_REQUESTS, its environment variable. A flag is named where
+// there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE.
+type Config struct {
+	Data           string         `setting:"data" flag:"data" help:"folder of the databases, the index and the master key"`
+	Listen         string         `setting:"listen" flag:"listen" help:"address of the API"`
+	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address of the probes; keep it off the internet"`
+	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"address under which clients reach the API, for links"`
+	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks whose X-Forwarded-For counts"`
+	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets: 32 bytes in base64; left out, master.key in the data folder"`
+
+	TLS       TLS       `setting:"tls"`
+	CORS      CORS      `setting:"cors"`
+	Log       Log       `setting:"log"`
+	Limits    Limits    `setting:"limits"`
+	Index     Index     `setting:"index"`
+	Lifecycle Lifecycle `setting:"lifecycle"`
+	Shutdown  Shutdown  `setting:"shutdown"`
+
+	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others.
+	Tiers map[string]Tier `setting:"tiers"`
+}
+
+// TLS serves the API over TLS when both files are named; otherwise put a proxy in front.
+type TLS struct {
+	Cert string `setting:"cert" flag:"tls-cert" help:"PEM file of the certificate chain"`
+	Key  string `setting:"key" flag:"tls-key" help:"PEM file of the private key"`
+}
+
+// CORS is off while no origin is named.
+type CORS struct {
+	Origins []string `setting:"origins" help:"origins of web pages that may call the API, exactly as browsers send them"`
+}
+
+// Log says what is written to standard error, as JSON lines.
+type Log struct {
+	Level    string `setting:"level" flag:"log-level" help:"least level written: debug, info, warn, error"`
+	Requests bool   `setting:"requests" help:"one line for every request"`
+}
+
+// Limits bound what clients may make the process hold at once.
+type Limits struct {
+	Connections int `setting:"connections" help:"open connections; more wait to be accepted"`
+	InFlight    int `setting:"inFlight" help:"requests being worked on; more are 503"`
+	Addresses   int `setting:"addresses" help:"client addresses whose anonymous budget is remembered"`
+}
+
+// Index bounds the search indexes.
+type Index struct {
+	Open int `setting:"open" help:"indexes of workspaces kept open"`
+}
+
+// Lifecycle holds the thresholds of the rules for API versions (decisions.md, I).
+type Lifecycle struct {
+	RetireAfterMonths int `setting:"retireAfterMonths" help:"months from sunset to retired"`
+}
+
+// Shutdown is how a stop goes.
+type Shutdown struct {
+	Grace time.Duration `setting:"grace" help:"how long requests may take to finish"`
+	Delay time.Duration `setting:"delay" help:"how long readiness says no before listening stops, for load balancers to notice"`
+}
+
+// Tier is the numbers of a limit.Tier. A count of 0 is no limit of that kind.
+type Tier struct {
+	RequestsPerMinute int64 `setting:"requestsPerMinute" help:"requests in a minute"`
+	Daily             int64 `setting:"daily" help:"requests in a UTC day"`
+	Monthly           int64 `setting:"monthly" help:"requests in a UTC month"`
+	Keys              int64 `setting:"keys" help:"API keys, 0 for no limit"`
+	Users             int64 `setting:"users" help:"users, 0 for no limit"`
+	Documents         int64 `setting:"documents" help:"documents, 0 for no limit"`
+	Memories          int64 `setting:"memories" help:"memories, 0 for no limit"`
+}
+
+// Default is a configuration that serves without any setting.
+func Default() Config {
+	c := Config{
+		Data:          "keepsake-data",
+		Listen:        ":8080",
+		BackendListen: "127.0.0.1:8081",
+		Log:           Log{Level: "info", Requests: true},
+		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536},
+		Index:         Index{Open: 64},
+		Lifecycle:     Lifecycle{RetireAfterMonths: 12},
+		Shutdown:      Shutdown{Grace: 20 * time.Second},
+		Tiers:         map[string]Tier{},
+	}
+	for _, t := range limit.Tiers() {
+		c.Tiers[t.Name] = Tier{
+			RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
+			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
+		}
+	}
+	return c
+}
+
+// TierList gives the tiers in the order of limit.Tiers, then the added ones by name.
+func (c *Config) TierList() []limit.Tier {
+	list := make([]limit.Tier, 0, len(c.Tiers))
+	for _, name := range c.tierNames() {
+		t := c.Tiers[name]
+		list = append(list, limit.Tier{
+			Name: name, RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
+			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
+		})
+	}
+	return list
+}
