@@ -1,6 +1,10 @@
 package auth
 
-import "context"
+import (
+	"context"
+
+	"keepsake/internal/id"
+)
 
 // Kind is how a caller showed who it is.
 type Kind uint8
@@ -16,18 +20,29 @@ const (
 type Principal struct {
 	Kind        Kind
 	WorkspaceID string
-	Operator    bool   // the workspace is the operator workspace
-	KeyID       string // for APIKey
+	Operator    bool    // the workspace is the operator workspace
+	Key         id.UUID // for APIKey: formatted by KeyID, so that making a principal allocates nothing
 	Scopes      Scopes
 	SubjectID   string // a key bound to one subject or agent; empty when it is not
 	AgentID     string
 }
 
+// KeyID is the id of the caller's API key, key_…; empty for other kinds.
+func (p *Principal) KeyID() string {
+	if p.Kind != APIKey {
+		return ""
+	}
+	return id.Format(id.APIKey, p.Key)
+}
+
+// Bound reports whether the caller's key is bound to one subject or agent.
+func (p *Principal) Bound() bool { return p.SubjectID != "" || p.AgentID != "" }
+
 // Actor names the principal in records such as createdBy: a key's id, or "local" for the folder's socket.
 func (p *Principal) Actor() string {
 	switch p.Kind {
 	case APIKey:
-		return p.KeyID
+		return p.KeyID()
 	case Local:
 		return "local"
 	default:

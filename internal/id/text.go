@@ -1,0 +1,70 @@
+package id
+
+// alphabet is Crockford's base32 in lower case: no i, l, o, u.
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// bodyLen is the length of a UUID in base32: 130 bits, the two highest of them always zero, hence a first character of
+// 0 to 7.
+const bodyLen = 26
+
+const invalid = 0xff
+
+// values is alphabet the other way round.
+var values = func() (v [256]byte) {
+	for i := range v {
+		v[i] = invalid
+	}
+	for i := range len(alphabet) {
+		v[alphabet[i]] = byte(i)
+	}
+	return v
+}()
+
+// Format writes an id: prefix, underscore, 26 characters.
+func Format(prefix string, u UUID) string {
+	var buf [16 + 1 + bodyLen]byte
+	return string(Append(buf[:0], prefix, u))
+}
+
+// Append appends what Format gives to dst.
+func Append(dst []byte, prefix string, u UUID) []byte {
+	dst = append(dst, prefix...)
+	dst = append(dst, '_')
+	var body [bodyLen]byte
+	// Five bytes are eight characters; the first byte, three bits and five bits, stands alone.
+	body[0] = alphabet[u[0]>>5]
+	body[1] = alphabet[u[0]&31]
+	for i, o := 1, 2; i < len(u); i, o = i+5, o+8 {
+		bits := uint64(u[i])<<32 | uint64(u[i+1])<<24 | uint64(u[i+2])<<16 | uint64(u[i+3])<<8 | uint64(u[i+4])
+		for c := range 8 {
+			body[o+c] = alphabet[bits>>(35-5*c)&31]
+		}
+	}
+	return append(dst, body[:]...)
+}
+
+// Parse reads what Format wrote, and nothing else: another prefix, capitals, a letter outside the alphabet or a first
+// character over 7 are not ids.
+func Parse(prefix, s string) (u UUID, ok bool) {
+	if len(s) != len(prefix)+1+bodyLen || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
+		return UUID{}, false
+	}
+	body := s[len(prefix)+1:]
+	first, second := values[body[0]], values[body[1]]
+	if first > 7 || second == invalid {
+		return UUID{}, false
+	}
+	u[0] = first<<5 | second
+	for i, o := 1, 2; i < len(u); i, o = i+5, o+8 {
+		var bits uint64
+		for c := range 8 {
+			v := values[body[o+c]]
+			if v == invalid {
+				return UUID{}, false
+			}
+			bits = bits<<5 | uint64(v)
+		}
+		u[i], u[i+1], u[i+2], u[i+3], u[i+4] = byte(bits>>32), byte(bits>>24), byte(bits>>16), byte(bits>>8), byte(bits)
+	}
+	return u, true
+}
