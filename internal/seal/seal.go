@@ -24,6 +24,8 @@ type Wrapped struct {
 
 // Store keeps wrapped secrets, apart from the data.
 type Store interface {
+	// InstanceID is the random id of the instance the secrets belong to. It never changes.
+	InstanceID(ctx context.Context) (string, error)
 	// Secrets reads all wrapped secrets.
 	Secrets(ctx context.Context) ([]Wrapped, error)
 	// AddSecrets adds secrets whose names are new; one that exists is a conflict and nothing is added.

@@ -23,6 +23,7 @@ type Hooks struct {
 	before []func(ctx context.Context) error
 	named  map[string]bool
 	after  []func()
+	local  map[any]any
 }
 
 // Begin returns a context in which BeforeCommit and AfterCommit reach h. For engines.
@@ -73,4 +74,22 @@ func AfterCommit(ctx context.Context, fn func()) {
 		return
 	}
 	fn()
+}
+
+// Local gives what this run of the unit keeps under key, made by make on first use: what several calls of one unit
+// share. A run that is repeated starts with nothing. It panics outside a unit.
+func Local[T any](ctx context.Context, key any, make func() T) T {
+	h, ok := ctx.Value(hooksKey{}).(*Hooks)
+	if !ok {
+		panic("unit: Local outside a unit of work")
+	}
+	if v, ok := h.local[key]; ok {
+		return v.(T)
+	}
+	v := make()
+	if h.local == nil {
+		h.local = map[any]any{}
+	}
+	h.local[key] = v
+	return v
 }

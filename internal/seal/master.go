@@ -1,0 +1,97 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MasterKey wraps the instance's secrets. It is 32 random bytes and lies in a file, in the environment or with the
+// operator, never in a database or a backup.
+type MasterKey [32]byte
+
+// String keeps a key that is printed by mistake out of logs.
+func (MasterKey) String() string { return "(master key)" }
+
+// GoString does for %#v what String does for %v.
+func (MasterKey) GoString() string { return "(master key)" }
+
+// ParseMasterKey reads a key from its text: 32 bytes in base64, with white space around it ignored.
+func ParseMasterKey(text string) (MasterKey, error) {
+	return parse([]byte(text))
+}
+
+func parse(text []byte) (MasterKey, error) {
+	var k MasterKey
+	raw, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(raw) != len(k) {
+		// The decoder's own error would quote a part of the key.
+		return k, errors.New("masterKey: expected 32 bytes in base64")
+	}
+	copy(k[:], raw)
+	return k, nil
+}
+
+// LoadMasterKey reads the key from a file. The error is fs.ErrNotExist where there is no file.
+func LoadMasterKey(path string) (MasterKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return MasterKey{}, fmt.Errorf("read master key: %w", err)
+	}
+	k, err := parse(text)
+	if err != nil {
+		return MasterKey{}, fmt.Errorf("read master key %s: %w", path, err)
+	}
+	return k, nil
+}
+
+// CreateMasterKey makes a random key and keeps it in a new file of mode 0600, which is on stable storage when it
+// returns: data sealed under a key that a power cut took away would be lost. An existing file is never replaced; the
+// error is fs.ErrExist then.
+func CreateMasterKey(path string) (MasterKey, error) {
+	var k MasterKey
+	if _, err := rand.Read(k[:]); err != nil {
+		return k, fmt.Errorf("make master key: %w", err)
+	}
+	if err := writeNew(path, []byte(base64.StdEncoding.EncodeToString(k[:])+"\n")); err != nil {
+		return MasterKey{}, fmt.Errorf("write master key: %w", err)
+	}
+	return k, nil
+}
+
+// writeNew writes a file under a temporary name and links it to path, so that path is whole or absent at any moment.
+func writeNew(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s: %w", path, fs.ErrExist)
+		}
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

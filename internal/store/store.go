@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/document"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/seal"
+	"keepsake/internal/unit"
+	"keepsake/internal/usage"
+)
+
+// Store keeps every noun on one engine.
+type Store struct {
+	engine Engine
+	main   Database
+	keys   Database
+	usage  Database
+}
+
+var (
+	_ account.Store     = (*Store)(nil)
+	_ apikey.Store      = (*Store)(nil)
+	_ document.Store    = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ seal.Store        = (*Store)(nil)
+	_ usage.Store       = (*Store)(nil)
+	_ unit.Runner       = (*Store)(nil)
+)
+
+// New makes a Store of an open engine. The engine stays the caller's to close.
+func New(engine Engine) *Store {
+	return &Store{engine: engine, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage()}
+}
+
+// Run runs fn as one unit of work of the main database (see unit.Runner).
+func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.main.Run(ctx, fn)
+}
+
+// Ready says why nothing can be stored at this moment, nil when all is well.
+func (s *Store) Ready(ctx context.Context) error { return s.engine.Ready(ctx) }
+
+// Initialised says whether a first start has been completed here: whether there is a workspace.
+func (s *Store) Initialised(ctx context.Context) (bool, error) { return false, errNotYet }
