@@ -1,5 +1,78 @@
 // Package endpoint is how an operation is declared: method, path, credentials, scope, class, summary and a typed
 // function, in one place. Router, scope check, OpenAPI document and generic tests all read that declaration.
+//
+// A resource is one file below internal/api/v1. It holds the declarations, the input and answer types, and nothing of
+// HTTP:
+//
+//	func AddNotes(r *endpoint.Registry, notes *note.Service) {
+//		endpoint.Add(r, endpoint.Operation{
+//			ID: "createNote", Method: "POST", Path: "/notes", Since: 1, Tag: "notes",
+//			Summary:     "Create a note",
+//			Credentials: endpoint.Key, Scope: auth.Write,
+//			Status:      201, Errors: []string{problem.CodeLimitReached}, Idempotent: true,
+//		}, func(ctx context.Context, in *createNote) (*oneNote, error) {
+//			n, err := notes.Create(ctx, auth.From(ctx), in.Body.Title, in.Body.Tags)
+//			if err != nil {
+//				return nil, err
+//			}
+//			return viewOfNote(n), nil
+//		})
+//	}
+//
+//	type createNote struct {
+//		Body struct { // decoded strictly; *T for a body that may be left out
+//			Title     string        `json:"title" maxLength:"200" doc:"What the note is about."` // required: absent, null or blank is `required`
+//			Tags      []string      `json:"tags" required:"false" maxItems:"32" maxLength:"64"`  // optional, null is `type`
+//			ExpiresAt *wire.Time    `json:"expiresAt"`                                           // a pointer is optional, null means left out
+//			Metadata  wire.Metadata `json:"metadata" required:"false" maxProperties:"32"`
+//		}
+//	}
+//
+//	type changeNote struct {
+//		ID      string           `path:"id"`
+//		IfMatch endpoint.IfMatch `header:"If-Match"`
+//		Body    struct {
+//			Title     wire.Optional[string]    `json:"title" nullable:"false" maxLength:"200"` // PATCH: left out, null and a value differ
+//			ExpiresAt wire.Optional[wire.Time] `json:"expiresAt"`
+//		}
+//	}
+//
+//	type listNotes struct {
+//		Limit  int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
+//		Cursor string   `query:"cursor"`                    // query and header parameters are optional …
+//		State  string   `query:"state" enum:"open,done"`    // … an absent one keeps its zero value or default
+//		Q      string   `query:"q" required:"true"`         // … unless it is said: absent or blank is `required`
+//		Tags   []string `query:"tag" maxItems:"32"`         // repeatable; others given twice are `duplicate`
+//		Facets string   `query:"facets" unsupported:"true"` // known but not built: sending it is `unsupported`
+//	}
+//
+//	type oneNote struct {
+//		Status int      `enum:"200,201"`                    // optional: overrides Operation.Status where not 0
+//		ETag   string   `header:"ETag"`                     // sent where not empty
+//		Loc    string   `header:"Location"`
+//		Body   noteView                                     // no Body: 204
+//	}
+//
+//	type noteView struct {
+//		ID        string     `json:"id" example:"note_01…"`
+//		ExpiresAt *wire.Time `json:"expiresAt"`             // a pointer is present and may be null
+//		Key       *string    `json:"key" once:"true"`       // a secret shown once: null in a repeated answer
+//	}
+//
+// Parameters are string, bool, int, int64, float64, named types of these, wire.Time, IfMatch, slices of them
+// (query only) and pointers to them where absent must differ from zero. Stream operations have `Stream io.Reader` in
+// place of Body and say its type in Operation.Media.
+//
+// Constraint tags hold in the binder and in the document alike; on a slice those of strings and numbers hold for each
+// item:
+//
+//	minLength maxLength  code points: too_short, too_long     minItems maxItems maxProperties  too_short, too_long
+//	maxBytes             bytes of UTF-8: too_long             minimum maximum                  too_small, too_large
+//	pattern              RE2, anchor it yourself: format      enum                             not_allowed
+//	format               uri (absolute), cidr: format         unsupported                      unsupported
+//	required nullable default doc example                     as above
+//
+// A malformed value is `type` (numbers, booleans) or `format` (times, tags, escapes). Problems come out as *problem.Problem.
 package endpoint
 
 import "keepsake/internal/auth"

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/problem"
+)
+
+// Optional is a member of a PATCH body, which must tell three things apart: left out (Set is false), null (Set and
+// Null), and a value (Set).
+type Optional[T any] struct {
+	Value T
+	Set   bool
+	Null  bool
+}
+
+// Some is an Optional that was sent with a value.
+func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Set: true} }
+
+// Pointer gives the value, nil where it was left out or null.
+func (o *Optional[T]) Pointer() *T {
+	if !o.Set || o.Null {
+		return nil
+	}
+	return &o.Value
+}
+
+// UnmarshalJSONFrom reads a value or null.
+func (o *Optional[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	o.Set = true
+	if dec.PeekKind() == 'n' {
+		o.Null = true
+		return dec.SkipValue()
+	}
+	return json.UnmarshalDecode(dec, &o.Value)
+}
+
+// Time is a moment: written as RFC 3339 in UTC with milliseconds and Z; read with any offset, turned to UTC and cut to
+// milliseconds, so that what is answered later is what is kept now.
+type Time struct{ time.Time }
+
+// At is t as it is written.
+func At(t time.Time) Time { return Time{t} }
+
+// AtOrNull is t as it is written, null where there is none.
+func AtOrNull(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{*t}
+}
+
+// Moment gives the time a request named, nil where it named none.
+func (t *Time) Moment() *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
+const timeLayout = `"2006-01-02T15:04:05.000Z"`
+
+// MarshalJSONTo writes the time.
+func (t Time) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteValue(t.UTC().AppendFormat(enc.AvailableBuffer(), timeLayout))
+}
+
+// UnmarshalJSONFrom reads a time.
+func (t *Time) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case 'n':
+		*t = Time{}
+		return dec.SkipValue()
+	case '"':
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		return t.UnmarshalText([]byte(token.String()))
+	default:
+		return errType
+	}
+}
+
+// MarshalText writes the time without quotes.
+func (t Time) MarshalText() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, timeLayout[1:len(timeLayout)-1]), nil
+}
+
+// UnmarshalText reads a time without quotes, as in a query parameter.
+func (t *Time) UnmarshalText(text []byte) error {
+	var moment time.Time
+	if err := moment.UnmarshalText(text); err != nil {
+		return errTimeFormat
+	}
+	t.Time = moment.UTC().Truncate(time.Millisecond)
+	return nil
+}
+
+// Metadata is an object of a caller's own whose values are strings (string), numbers (float64) or booleans (bool).
+type Metadata map[string]any
+
+// UnmarshalJSONFrom reads the object and refuses any other kind of value in it.
+func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case 'n':
+		*m = nil
+		return dec.SkipValue()
+	case '{':
+	default:
+		return errType
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	*m = Metadata{}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		key := name.String()
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		switch token.Kind() {
+		case '"':
+			(*m)[key] = token.String()
+		case '0':
+			(*m)[key] = token.Float()
+		case 't', 'f':
+			(*m)[key] = token.Bool()
+		default:
+			return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: token.Kind(), Err: errType}
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+var (
+	errType       = problem.Validation("", problem.Type, "A member has a value of the wrong type.")
+	errTimeFormat = problem.Validation("", problem.Format, "A time must be written as in RFC 3339: 2026-07-01T12:00:00Z.")
+)

@@ -1,0 +1,91 @@
+// Package wire is JSON as it crosses the wire: one strict decoder, one encoder and the few types both sides of an
+// operation share (decisions.md, A).
+//
+// Reading is strict because the standard decoder's kindness is unsafe at an authorization boundary: names match
+// exactly, unknown and duplicate members, trailing bytes, invalid UTF-8 and depths over 32 are refused.
+package wire
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is how deep objects and arrays of a request may be nested.
+const MaxDepth = 32
+
+// Value is raw JSON text, read or written as it is.
+type Value = jsontext.Value
+
+// Decode reads one JSON value into v, which is a pointer. What is wrong comes back as a 400 *problem.Problem that names
+// the member (`rateLimit.requestsPerMinute`, `items[3].text`; `body` for the whole) and the issue. v's fields that the
+// text does not name keep what they held. A JSON null sets a field to its zero value: callers that must tell a null
+// from a value use a pointer, Optional, or package endpoint's checks.
+func Decode(data []byte, v any) error {
+	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
+		return errEmpty
+	}
+	if tooDeep(data) {
+		return errTooDeep
+	}
+	if err := json.Unmarshal(data, v, json.RejectUnknownMembers(true)); err != nil {
+		return explain(err, v)
+	}
+	return nil
+}
+
+// Encode writes v as JSON: a nil slice is [], a nil map {}, map members sorted, so that equal values have equal bytes.
+func Encode(v any) ([]byte, error) { return Append(nil, v) }
+
+// Append is Encode into a buffer of the caller's.
+func Append(dst []byte, v any) ([]byte, error) {
+	s := sinks.Get().(*sink)
+	s.buf = dst
+	err := json.MarshalWrite(s, v, encodeOptions)
+	dst, s.buf = s.buf, nil
+	sinks.Put(s)
+	if err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+var encodeOptions = json.Deterministic(true)
+
+// sink is an io.Writer that appends. They are pooled because the encoder makes them escape.
+type sink struct{ buf []byte }
+
+var sinks = sync.Pool{New: func() any { return new(sink) }}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.buf = append(s.buf, p...)
+	return len(p), nil
+}
+
+// tooDeep reports whether brackets are nested deeper than MaxDepth. Counting them is far cheaper than following them,
+// and few texts have so many that they must be followed. Text that is not JSON may be judged wrongly; the decoder
+// refuses it all the same.
+func tooDeep(data []byte) bool {
+	if bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'['}) <= MaxDepth {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
