@@ -83,6 +83,7 @@ func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error)    { return
 func (s *Store) AddSecrets(ctx context.Context, w []seal.Wrapped) error { return errNotYet }
 func (s *Store) AddUsage(ctx context.Context, d usage.Delta) error      { return errNotYet }
 func (s *Store) PruneUsage(ctx context.Context, before time.Time) error { return errNotYet }
+func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error { return errNotYet }
 func (s *Store) Quotas(ctx context.Context, periods []string) ([]usage.Quota, error) {
 	return nil, errNotYet
 }
