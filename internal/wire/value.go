@@ -131,7 +131,11 @@ func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		case '"':
 			(*m)[key] = token.String()
 		case '0':
-			(*m)[key] = token.Float()
+			number, err := token.Float()
+			if err != nil {
+				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: err}
+			}
+			(*m)[key] = number
 		case 't', 'f':
 			(*m)[key] = token.Bool()
 		default:
