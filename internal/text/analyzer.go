@@ -1,0 +1,114 @@
+// Package text turns text into the words that are searched: found in any script, folded and stemmed.
+//
+// Words of alphabets are runs of letters and digits, folded (case, width, accents) and, where they are English letters,
+// reduced to their stem. Scripts that write without spaces are searched by pairs of neighbouring characters.
+package text
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Token is one word of a text.
+type Token struct {
+	Term  string // what is searched: the stem, or a pair of characters; empty for the last character of a run of pairs
+	Word  string // the word as it stands, folded; a single character in scripts without spaces
+	Start int    // bytes in the text
+	End   int
+	Pos   int // from 1; words that stand side by side have neighbouring numbers
+}
+
+// Analyzer finds the words of texts. It remembers the stems of recent words and is safe for concurrent use.
+type Analyzer struct {
+	forms *formCache
+}
+
+// NewAnalyzer makes an Analyzer.
+func NewAnalyzer() *Analyzer { return &Analyzer{forms: newFormCache()} }
+
+// maxWord is how many bytes of a word count: longer ones, which no person writes, are equal when this much is.
+const maxWord = 128
+
+// Scan gives every token of s in order, until yield returns false.
+func (a *Analyzer) Scan(s string, yield func(Token) bool) {
+	pos := 0
+	for i := 0; i < len(s); {
+		kind, size := kindAt(s, i)
+		switch kind {
+		case inWord:
+			end := wordEnd(s, i+size)
+			raw := s[i:min(end, cut(s, i+maxWord))]
+			f := a.forms.of(raw)
+			pos++
+			if f.word != "" && !yield(Token{Term: f.stem, Word: f.word, Start: i, End: end, Pos: pos}) {
+				return
+			}
+			i = end
+		case dense:
+			end, n, ok := a.scanPairs(s, i, pos, yield)
+			if !ok {
+				return
+			}
+			i, pos = end, pos+n
+		case alone:
+			pos++
+			f := s[i : i+size]
+			if !yield(Token{Term: f, Word: f, Start: i, End: i + size, Pos: pos}) {
+				return
+			}
+			i += size
+		default:
+			i += size
+		}
+	}
+}
+
+// scanPairs gives the tokens of a run of a script without spaces: one a character, whose term is the pair it begins.
+func (a *Analyzer) scanPairs(s string, start, pos int, yield func(Token) bool) (end, n int, ok bool) {
+	first := start
+	end = denseEnd(s, start)
+	for first < end {
+		second := first + clusterSize(s[first:end])
+		last := second
+		if second < end {
+			last = second + clusterSize(s[second:end])
+		}
+		n++
+		t := Token{Start: first, End: last, Pos: pos + n, Word: a.forms.of(s[first:second]).word}
+		switch {
+		case second < end:
+			t.Term = a.forms.of(s[first:last]).word
+		case first == start:
+			t.Term = t.Word
+		}
+		if !yield(t) {
+			return end, n, false
+		}
+		first = second
+	}
+	return end, n, true
+}
+
+// clusterSize is the length of the first character of s with the marks that follow it.
+func clusterSize(s string) int {
+	_, size := utf8.DecodeRuneInString(s)
+	for size < len(s) {
+		r, n := utf8.DecodeRuneInString(s[size:])
+		if !unicode.Is(unicode.M, r) {
+			break
+		}
+		size += n
+	}
+	return size
+}
+
+// cut is the largest i not over at where a character of s begins.
+func cut(s string, at int) int {
+	if at >= len(s) {
+		return len(s)
+	}
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
+}

@@ -1,0 +1,52 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold makes spellings equal that readers take for the same: upper and lower case, full and half width, ligatures,
+// accents of alphabets, curly apostrophes.
+func Fold(word string) string {
+	if lower, ok := foldASCII(word); ok {
+		return lower
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(word) {
+		if dropped(r) {
+			continue
+		}
+		if s, ok := spelled[r]; ok {
+			b.WriteString(s)
+			continue
+		}
+		// Up and down again: letters that differ in one direction only (final sigma) meet.
+		b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
+	}
+	return norm.NFC.String(b.String())
+}
+
+// foldASCII folds a word of plain letters, most of them without any work.
+func foldASCII(word string) (string, bool) {
+	for i := range len(word) {
+		if word[i] >= 0x80 {
+			return "", false
+		}
+	}
+	return strings.ToLower(word), true
+}
+
+// dropped are the marks that search does without: accents, Hebrew points, Arabic vowels and the tatweel, and characters
+// that show nothing. Marks of other scripts carry the vowels themselves.
+func dropped(r rune) bool {
+	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x0652 ||
+		r == 0x0670 || r == 0x0640 || r == 0x00AD || r == 0x200C || r == 0x200D
+}
+
+// spelled are letters that no decomposition takes apart.
+var spelled = map[rune]string{
+	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'đ': "d", 'Đ': "d",
+	'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ł': "l", 'Ł': "l", 'ħ': "h", 'Ħ': "h", 'ı': "i", '’': "'",
+}
