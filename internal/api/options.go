@@ -1,0 +1,82 @@
+// Package api is what every request passes: request id, version, credential, limits, scope; then the operation; then one
+// writer, through which every answer leaves with every header, the ugly ones too.
+//
+// Nothing in it knows a resource. The operations are declared in api/v1 and reach it as an endpoint.Registry.
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/limit"
+	"keepsake/internal/usage"
+)
+
+// Keys recognises the text of an API key. It answers a *problem.Problem for one that is not valid, and any other error
+// when it cannot tell.
+type Keys interface {
+	Recognise(ctx context.Context, text string, now time.Time) (apikey.Live, error)
+}
+
+// Options is what a surface is made from. Where nothing else is said a member is required.
+type Options struct {
+	Surface    usage.Surface
+	Operations *endpoint.Registry
+	Versions   *lifecycle.Registry
+	Changes    []lifecycle.Change // what the migration guides tell
+	// Document gives the OpenAPI description of a version; nil serves none.
+	Document func(version int) ([]byte, error)
+
+	Keys Keys // nil recognises nobody, for a surface of open operations
+	// Operator is the workspace of callers on the data folder's socket (see LocalContext); false while there is none.
+	Operator  func() (*account.Entry, bool)
+	Addresses *limit.Addresses // budgets of callers without a credential
+	Usage     *usage.Recorder
+	Replays   *idempotency.Service // required when an operation is Idempotent
+
+	PublicURL      string         // start of the links in answers, without a slash at its end; empty: links are relative
+	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For counts
+	Origins        []string       // web pages that may call, exactly as browsers send them; empty: CORS is off
+	InFlight       int            // requests worked on at once, more are 503; 0: DefaultInFlight
+
+	Log         *slog.Logger
+	LogRequests bool // one line for every request
+	Now         func() time.Time
+}
+
+// DefaultInFlight bounds the requests worked on at once where no setting does.
+const DefaultInFlight = 1024
+
+func (o *Options) check() error {
+	switch {
+	case o.Operations == nil:
+		return errors.New("api: no operations")
+	case o.Versions == nil:
+		return errors.New("api: no versions")
+	case o.Addresses == nil:
+		return errors.New("api: no budgets for addresses")
+	case o.Usage == nil:
+		return errors.New("api: no usage recorder")
+	case o.Log == nil:
+		return errors.New("api: no log")
+	case o.Now == nil:
+		return errors.New("api: no clock")
+	}
+	for _, op := range o.Operations.Operations() {
+		if op.Idempotent && o.Replays == nil {
+			return errors.New("api: " + op.ID + " is idempotent and nothing keeps its answers")
+		}
+		if op.Credentials&endpoint.Key != 0 && o.Keys == nil {
+			return errors.New("api: " + op.ID + " takes an API key and nothing recognises one")
+		}
+	}
+	return nil
+}
