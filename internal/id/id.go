@@ -45,8 +45,11 @@ func At(prefix string, t time.Time, random io.Reader) string {
 // NewRequest makes the id of a request that came in at t, req_…. It has to be unusual, not secret, so it costs tens of
 // nanoseconds and one allocation.
 func NewRequest(t time.Time) string {
-	return Format(Request, uuidv7(t, mathrand.Uint64()))
+	return Format(Request, RequestAt(t))
 }
+
+// RequestAt is NewRequest before it is text, for whoever appends it to a buffer of its own.
+func RequestAt(t time.Time) UUID { return uuidv7(t, mathrand.Uint64()) }
 
 // uuidv7 lays out RFC 9562's version 7 with the optional 12 bits of sub-millisecond precision (its method 3).
 func uuidv7(t time.Time, random uint64) (u UUID) {

@@ -1,0 +1,23 @@
+package endpoint
+
+import "context"
+
+// Request is what an operation may know of its request besides its input and its caller.
+type Request interface {
+	RequestID() string // as in the X-Request-Id header of the answer
+	APIVersion() int   // the version that serves it, also where the path names none
+}
+
+type requestKey struct{}
+
+// RequestKey is the context key under which the pipeline's own context answers with the Request.
+var RequestKey any = requestKey{}
+
+// RequestOf gives the request an operation runs for. It panics where there is none, which is a defect.
+func RequestOf(ctx context.Context) Request {
+	r, ok := ctx.Value(RequestKey).(Request)
+	if !ok {
+		panic("endpoint: there is no request in this context")
+	}
+	return r
+}
