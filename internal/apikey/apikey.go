@@ -42,6 +42,18 @@ type Secret struct {
 	Hint       string   // the prefix and the first four characters, to tell keys apart by eye
 	CreatedAt  time.Time
 	ValidUntil *time.Time // end of the grace after a rotation; nil: as long as the key
+	LastUsedAt *time.Time // filled in by Service; a store neither keeps nor reads it here
+}
+
+// LastUsedAt is when any of the key's secrets was last used; nil for never.
+func (k *APIKey) LastUsedAt() *time.Time {
+	var last *time.Time
+	for _, s := range k.Secrets {
+		if s.LastUsedAt != nil && (last == nil || s.LastUsedAt.After(*last)) {
+			last = s.LastUsedAt
+		}
+	}
+	return last
 }
 
 // Filter narrows a list of keys. Lists are newest first: by CreatedAt, then ID, both falling.
@@ -73,6 +85,9 @@ type Store interface {
 	// UpdateAPIKey replaces everything of k but identity, creation and secrets, if the stored revision is still
 	// k.Revision-1; otherwise RevisionMismatch.
 	UpdateAPIKey(ctx context.Context, k *APIKey) error
+	// CountAPIKeys counts the workspace's keys that are neither revoked nor expired at now. Called inside a unit of work,
+	// the count stands until that commits.
+	CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error)
 	// APIKeyBySecret reads the key that has a secret with this hash, whatever its state; Missing when there is none.
 	APIKeyBySecret(ctx context.Context, hash [32]byte) (*APIKey, error)
 	// EachAPIKey calls fn for every key that is not revoked, to fill the directory at start. fn must not keep k.

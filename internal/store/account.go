@@ -41,6 +41,10 @@ func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error)
 	return errNotYet
 }
 
+func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error) {
+	return 0, errNotYet
+}
+
 func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document.Document, p document.Put) (bool, error) {
 	return false, errNotYet
 }

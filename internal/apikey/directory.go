@@ -1,0 +1,194 @@
+package apikey
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/usage"
+)
+
+// Recorder makes the handles under which usage counts a key, and notes when its secrets are used. *usage.Recorder is one.
+type Recorder interface {
+	Owner(workspaceID, keyID string) usage.Owner
+	Secret(keyID, hint string) usage.Secret
+	Touch(s usage.Secret, at time.Time)
+	LastUsed(s usage.Secret) time.Time
+}
+
+// What a credential can be told. They are shared, so that refusing costs as little as recognising; nobody changes them.
+var (
+	errInvalid  = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
+	errExpired  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyExpired, "This API key has expired.")
+	errRevoked  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyRevoked, "This API key has been revoked.")
+	errDisabled = problem.New(problem.Unauthenticated, problem.CodeAPIKeyDisabled, "This API key is disabled.")
+)
+
+// Directory holds every key that is not revoked in memory, found by the hash of its secrets. Recognising a key takes no
+// lock and allocates nothing; it is safe for concurrent use.
+type Directory struct {
+	store    Store
+	hasher   *Hasher
+	accounts *account.Directory
+	recorder Recorder
+	now      func() time.Time
+
+	shards  [shardCount]shard
+	shelves atomic.Pointer[[]*shelf]
+	unknown *unknown
+
+	mu      sync.Mutex // orders writers; what follows is theirs
+	byID    map[id.UUID]uint32
+	length  uint32   // slots handed out so far
+	free    []uint32 // slots to use again
+	removed []removal
+	evicted atomic.Int64
+}
+
+// shardCount spreads the hashes so that a writer copies a 256th of the index and two cores rarely count hits in one place.
+const shardCount = 256
+
+// index finds a secret's slot: slot number << 1 | which of its secrets. It is never changed once published.
+type index = map[[32]byte]uint32
+
+type shard struct {
+	index atomic.Pointer[index]
+	_     [56]byte // hits change with every request, the index hardly ever: not in one cache line
+	hits  atomic.Uint64
+	_     [56]byte
+}
+
+// removal is a revoked key that still has its slot.
+type removal struct {
+	key    id.UUID
+	hashes [][32]byte
+	at     time.Time
+}
+
+// quarantine is how long a revoked key keeps its slot: longer than any request that recognised it still runs, so that
+// no late charge or refund reaches the counters of another key.
+const quarantine = time.Hour
+
+// NewDirectory makes an empty directory.
+func NewDirectory(store Store, hasher *Hasher, accounts *account.Directory, recorder Recorder, now func() time.Time) *Directory {
+	d := &Directory{
+		store: store, hasher: hasher, accounts: accounts, recorder: recorder, now: now,
+		unknown: newUnknown(), byID: map[id.UUID]uint32{},
+	}
+	for i := range d.shards {
+		d.shards[i].index.Store(&index{})
+	}
+	d.shelves.Store(&[]*shelf{})
+	return d
+}
+
+// Load fills the directory from the store, at start. used may be nil.
+func (d *Directory) Load(ctx context.Context, used account.Used) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var indexes [shardCount]index
+	for i := range indexes {
+		indexes[i] = maps.Clone(*d.shards[i].index.Load())
+	}
+	now := d.now()
+	err := d.store.EachAPIKey(ctx, func(k *APIKey) error {
+		ref, err := d.place(k)
+		if err != nil {
+			return err
+		}
+		for n, s := range k.Secrets {
+			indexes[s.Hash[0]][s.Hash] = ref<<1 | uint32(n)
+		}
+		if used != nil {
+			day, month := used(k.ID)
+			d.slot(ref).use.Restore(now, day, month)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read API keys: %w", err)
+	}
+	for i := range indexes {
+		d.shards[i].index.Store(&indexes[i])
+	}
+	return nil
+}
+
+// Recognise finds the key with this text as of now. What it answers is from memory for every key that is not revoked;
+// other texts with a right checksum cost one read of the store that all who ask at once share.
+//
+// The errors are *problem.Problem: invalid_api_key, and only where the secret itself was right api_key_revoked,
+// api_key_disabled or api_key_expired, in this order. Whether the address may use the key and whether the workspace is
+// suspended is for the caller to ask (Live.AllowedFrom, Live.Workspace).
+func (d *Directory) Recognise(ctx context.Context, text string, now time.Time) (Live, error) {
+	if !WellFormed(text) {
+		return Live{}, errInvalid
+	}
+	hash := d.hasher.Hash(text)
+	shard := &d.shards[hash[0]]
+	if ref, ok := (*shard.index.Load())[hash]; ok {
+		shard.hits.Add(1)
+		return d.live(ref, now)
+	}
+	if err := d.recogniseStored(ctx, hash, now); err != nil {
+		return Live{}, err
+	}
+	// The store had it and the directory did not: now it has.
+	if ref, ok := (*shard.index.Load())[hash]; ok {
+		return d.live(ref, now)
+	}
+	return Live{}, errInvalid
+}
+
+// live judges what a slot says.
+func (d *Directory) live(ref uint32, now time.Time) (Live, error) {
+	var f facts
+	i := ref >> 1
+	s := (*d.shelves.Load())[i/shelfLen].read(i%shelfLen, &f)
+	secret := f.secrets[ref&1]
+	ms := now.UnixMilli()
+	switch {
+	case secret.validUntil != 0 && ms >= secret.validUntil:
+		return Live{}, errInvalid
+	case f.flags&flagRevoked != 0:
+		return Live{}, errRevoked
+	case f.flags&flagDisabled != 0:
+		return Live{}, errDisabled
+	case f.expiresAt != 0 && ms >= f.expiresAt:
+		return Live{}, errExpired
+	}
+	workspace := d.accounts.At(f.workspace)
+	l := Live{
+		Principal: auth.Principal{
+			Kind: auth.APIKey, WorkspaceID: workspace.ID(), Operator: workspace.Operator(),
+			Key: f.key, Scopes: f.scopes,
+		},
+		Workspace: workspace,
+		Key:       limit.Account{Use: &s.use, Allowance: limit.Allowance{PerMinute: f.perMinute, Daily: f.daily, Monthly: f.monthly}},
+		Usage:     f.owner,
+		RotateBy:  secret.validUntil / 1000,
+		ExpiresAt: f.expiresAt / 1000,
+		secret:    secret.usage,
+		bounds:    f.bounds,
+		recorder:  d.recorder,
+	}
+	if l.Key.PerMinute == 0 {
+		l.Key.PerMinute = workspace.Tier().RequestsPerMinute
+	}
+	if f.bounds != nil {
+		l.Principal.SubjectID, l.Principal.AgentID = f.bounds.subjectID, f.bounds.agentID
+	}
+	return l, nil
+}
+
+func (d *Directory) slot(i uint32) *slot {
+	return &(*d.shelves.Load())[i/shelfLen].slots[i%shelfLen]
+}

@@ -1,0 +1,65 @@
+package apikey
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A key's text is kpsk_, 30 random base62 characters (178 bits) and 6 base62 characters of CRC-32 (IEEE) over all
+// before them, left-padded with 0. The checksum tells a mistyped or invented key without asking anything.
+const (
+	textPrefix  = "kpsk_"
+	randomLen   = 30
+	checksumLen = 6
+	textLen     = len(textPrefix) + randomLen + checksumLen
+	hintLen     = len(textPrefix) + 4
+
+	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Generate makes the text of a new key. It panics where random ends: a key that can be guessed must not exist.
+func Generate(random io.Reader) string {
+	text := make([]byte, 0, textLen)
+	text = append(text, textPrefix...)
+	// 248 is the largest multiple of 62 a byte can hold: bytes from there on would make some characters likelier.
+	for buf := make([]byte, 64); len(text) < textLen-checksumLen; {
+		if _, err := io.ReadFull(random, buf); err != nil {
+			panic(fmt.Sprintf("apikey: read randomness: %v", err))
+		}
+		for _, b := range buf {
+			if b < 248 && len(text) < textLen-checksumLen {
+				text = append(text, base62[b%62])
+			}
+		}
+	}
+	return string(appendChecksum(text))
+}
+
+func appendChecksum(text []byte) []byte {
+	sum := crc32.ChecksumIEEE(text)
+	var digits [checksumLen]byte
+	for i := checksumLen - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return append(text, digits[:]...)
+}
+
+// WellFormed reports whether text could be a key's: length, prefix, alphabet and checksum. It allocates nothing.
+func WellFormed(text string) bool {
+	if len(text) != textLen || text[:len(textPrefix)] != textPrefix {
+		return false
+	}
+	for i := len(textPrefix); i < textLen; i++ {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	var buf [textLen]byte
+	copy(buf[:], text)
+	return string(appendChecksum(buf[:textLen-checksumLen])) == text
+}
+
+// hintOf is what may be shown of a key after its creation: the prefix and the first four random characters.
+func hintOf(text string) string { return text[:hintLen] }
