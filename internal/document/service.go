@@ -33,9 +33,15 @@ func NewService(o Options) *Service { return &Service{Options: o} }
 
 var errTodo = errors.New("todo")
 
-// Put creates the document with this id or replaces it; created says which. ifRevision, when given, must be the stored
-// revision.
-func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, ifRevision *int64) (d *Document, created bool, err error) {
+// Condition is what must hold for a document to be replaced. The zero value asks for nothing.
+type Condition struct {
+	Exists   bool   // there must be one
+	Revision *int64 // the stored revision must be this
+}
+
+// Put creates the document with this id or replaces it; created says which. A Condition that does not hold is a
+// problem.Mismatch.
+func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c Condition) (d *Document, created bool, err error) {
 	return nil, false, errTodo
 }
 

@@ -48,7 +48,8 @@ type Result struct {
 
 // Answer is what a search found.
 type Answer struct {
-	Total      int64 // exact
+	Total      int64
+	Exact      bool // false: there are at least Total
 	Results    []Result
 	NextCursor string // empty at the end
 	Took       time.Duration

@@ -1,0 +1,231 @@
+package v1
+
+import (
+	"context"
+	"io"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/document"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddDocuments declares what search finds: documents, one by one and in bulk.
+func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: path, Since: 1, Tag: "documents", Summary: summary,
+			Credentials: endpoint.Key, Scope: scope, Status: 200,
+		}
+	}
+
+	create := op("createDocument", "POST", "/documents", "Add a document", auth.Write)
+	create.Description = "The id is made unless the document brings its own."
+	create.Status, create.Idempotent = 201, true
+	create.Errors = []string{problem.CodeConflict, problem.CodeLimitReached}
+	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*storedDocument, error) {
+		id := ""
+		if in.Body.ID != nil {
+			id = *in.Body.ID
+		}
+		d, err := documents.Create(ctx, auth.From(ctx).WorkspaceID, id, in.Body.fields())
+		if err != nil {
+			return nil, err
+		}
+		return stored(d, true), nil
+	})
+
+	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace the document with this id", auth.Write)
+	put.Errors = []string{problem.CodeNotFound, problem.CodeLimitReached, problem.CodeRevisionMismatch}
+	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
+		condition := document.Condition{Exists: in.IfMatch.Sent && in.IfMatch.Any, Revision: in.IfMatch.Revision()}
+		d, created, err := documents.Put(ctx, auth.From(ctx).WorkspaceID, in.ID, in.Body.fields(), condition)
+		if err != nil {
+			return nil, err
+		}
+		return stored(d, created), nil
+	})
+
+	get := op("getDocument", "GET", "/documents/{id}", "Read a document", auth.Read)
+	get.Errors = []string{problem.CodeNotFound}
+	endpoint.Add(r, get, func(ctx context.Context, in *getDocument) (*oneDocument, error) {
+		d, err := documents.Document(ctx, auth.From(ctx).WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &oneDocument{ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}, nil
+	})
+
+	remove := op("deleteDocument", "DELETE", "/documents/{id}", "Delete a document", auth.Write)
+	remove.Status = 204
+	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
+		// `If-Match: *` asks for no more than the 404 that is answered anyway.
+		err := documents.Delete(ctx, auth.From(ctx).WorkspaceID, in.ID, in.IfMatch.Revision())
+		if err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
+	})
+
+	list := op("listDocuments", "GET", "/documents", "List documents by id", auth.Read)
+	endpoint.Add(r, list, func(ctx context.Context, in *listDocuments) (*documentList, error) {
+		return in.list(ctx, documents, cursors)
+	})
+
+	load := op("importDocuments", "POST", "/documents/import", "Import documents, one JSON object a line", auth.Write)
+	load.Description = "Each line is a document as createDocument takes it; one whose id exists replaces it. A bad line fails " +
+		"alone. A request with an Idempotency-Key must carry an id in every line."
+	load.Class, load.Media, load.Idempotent = endpoint.Stream, "application/x-ndjson", true
+	decoder := endpoint.NewDecoder[newDocument]()
+	endpoint.Add(r, load, func(ctx context.Context, in *importDocuments) (*importResult, error) {
+		imported, err := documents.Import(ctx, auth.From(ctx).WorkspaceID, documentLines(in.Stream, decoder),
+			document.ImportOptions{RequireID: in.IdempotencyKey != ""})
+		if err != nil {
+			return nil, err
+		}
+		return viewOfImport(imported), nil
+	})
+}
+
+// documentFields is what a client writes of a document.
+type documentFields struct {
+	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"Group the document belongs to; default: default." example:"handbook"`
+	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"Title or text, or both, are not blank." example:"Opening hours"`
+	Text       string        `json:"text" required:"false" maxBytes:"262144" example:"We are open from nine to five."`
+	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"Where people find the original."`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+}
+
+func (f *documentFields) fields() document.Fields {
+	fields := document.Fields{Title: f.Title, Text: f.Text, Tags: f.Tags, Metadata: f.Metadata}
+	if f.Collection != nil {
+		fields.Collection = *f.Collection
+	}
+	if f.URL != nil {
+		fields.URL = *f.URL
+	}
+	return fields
+}
+
+type newDocument struct {
+	ID *string `json:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" doc:"Made when absent." example:"opening-hours"`
+	documentFields
+}
+
+type createDocument struct {
+	Body newDocument
+}
+
+type putDocument struct {
+	ID      string           `path:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    documentFields
+}
+
+type getDocument struct {
+	ID string `path:"id"`
+}
+
+type deleteDocument struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+}
+
+type importDocuments struct {
+	IdempotencyKey string `header:"Idempotency-Key"`
+	Stream         io.Reader
+}
+
+type documentView struct {
+	ID         string        `json:"id" example:"opening-hours"`
+	Collection string        `json:"collection"`
+	Title      string        `json:"title"`
+	Text       string        `json:"text"`
+	URL        *string       `json:"url"`
+	Tags       []string      `json:"tags"`
+	Metadata   wire.Metadata `json:"metadata"`
+	CreatedAt  wire.Time     `json:"createdAt"`
+	UpdatedAt  wire.Time     `json:"updatedAt"`
+	Revision   int64         `json:"revision"`
+}
+
+type oneDocument struct {
+	ETag string `header:"ETag"`
+	Body documentView
+}
+
+type storedDocument struct {
+	Status   int    `enum:"200,201"`
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     documentView
+}
+
+func stored(d *document.Document, created bool) *storedDocument {
+	out := &storedDocument{Status: 200, ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}
+	if created {
+		out.Status, out.Location = 201, "/api/v1/documents/"+d.ID
+	}
+	return out
+}
+
+func viewOfDocument(d *document.Document) documentView {
+	return documentView{
+		ID: d.ID, Collection: d.Collection, Title: d.Title, Text: d.Text, URL: textOrNull(d.URL), Tags: d.Tags,
+		Metadata: d.Metadata, CreatedAt: wire.At(d.CreatedAt), UpdatedAt: wire.At(d.UpdatedAt), Revision: d.Revision,
+	}
+}
+
+// textOrNull is s, null where it is empty.
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+type listDocuments struct {
+	Collection string   `query:"collection"`
+	Tags       []string `query:"tag" maxItems:"32" doc:"All must match."`
+	Limit      int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor     string   `query:"cursor"`
+}
+
+type documentList struct {
+	Body struct {
+		Items      []documentView `json:"items"`
+		NextCursor *string        `json:"nextCursor"`
+	}
+}
+
+func (in *listDocuments) list(ctx context.Context, documents *document.Service, cursors *page.Sealer) (*documentList, error) {
+	workspaceID := auth.From(ctx).WorkspaceID
+	scope := page.Scope(workspaceID, "listDocuments", append([]string{in.Collection}, in.Tags...)...)
+	after := ""
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
+			return nil, err
+		}
+	}
+	found, err := documents.List(ctx, workspaceID, document.Filter{
+		Collection: in.Collection, Tags: in.Tags, AfterID: after, Limit: in.Limit + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &documentList{}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		next := cursors.Seal(scope, found[in.Limit-1].ID)
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]documentView, len(found))
+	for i := range found {
+		out.Body.Items[i] = viewOfDocument(&found[i])
+	}
+	return out, nil
+}
