@@ -2,20 +2,16 @@ package apikey
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
 	"keepsake/internal/account"
 	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
 	"keepsake/internal/unit"
-	"keepsake/internal/usage"
 )
-
-// Uses is what the service reads of usage. A usage.Store is one.
-type Uses interface {
-	LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse, error)
-	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error)
-}
 
 // Options is what a Service needs.
 type Options struct {
@@ -25,7 +21,7 @@ type Options struct {
 	Accounts  *account.Directory
 	Hasher    *Hasher
 	Uses      Uses
-	Random    io.Reader // of key texts: crypto/rand.Reader but in tests
+	Random    io.Reader // of ids and key texts: crypto/rand.Reader but in tests
 	Now       func() time.Time
 }
 
@@ -33,7 +29,7 @@ type Options struct {
 // keys of its own workspace, and if it is bound to a subject or agent only those bound alike; every other id answers
 // problem.Missing.
 type Service struct {
-	o Options
+	Options
 }
 
 // NewService makes a Service.
@@ -45,15 +41,190 @@ type Created struct {
 	Text string
 }
 
-// List reads keys, newest first. Workspace, binding and time of f are set here.
-func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]APIKey, error) {
+// Create makes a key for p's workspace. Scopes p lacks are a problem.Forbidden, an expiry that is over and a minute limit
+// above the tier's are problem.Invalid, another subject or agent than p is bound to is problem.Missing, and a workspace
+// that has as many keys as its tier allows is problem.LimitReached.
+func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Created, error) {
 	now := s.now()
-	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, now
-	keys, err := s.o.Store.ListAPIKeys(ctx, p.WorkspaceID, f)
+	workspace, ok := s.Accounts.Entry(p.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("create API key: workspace %q is not in the directory", p.WorkspaceID)
+	}
+	tier := workspace.Tier()
+	if err := d.check(p, tier, now); err != nil {
+		return nil, err
+	}
+	return s.create(ctx, p.WorkspaceID, p.Actor(), d, tier.Keys, now)
+}
+
+// First makes the key with all scopes of a first start. It joins the unit of work that makes the workspace, which no
+// directory knows yet.
+func (s *Service) First(ctx context.Context, workspaceID string) (*Created, error) {
+	local := auth.Principal{Kind: auth.Local}
+	return s.create(ctx, workspaceID, local.Actor(), Draft{Name: "first key", Scopes: auth.All}, 0, s.now())
+}
+
+func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, max int64, now time.Time) (*Created, error) {
+	text := Generate(s.Random)
+	k := &APIKey{
+		ID: id.At(id.APIKey, s.Now(), s.Random), WorkspaceID: workspaceID,
+		Name: d.Name, Scopes: d.Scopes, ExpiresAt: d.ExpiresAt,
+		RequestsPerMinute: d.RequestsPerMinute, Daily: d.Quota.Daily, Monthly: d.Quota.Monthly,
+		SubjectID: d.SubjectID, AgentID: d.AgentID,
+		AllowedIPs: canonical(d.AllowedIPs), Metadata: d.Metadata,
+		CreatedAt: now, CreatedBy: by, UpdatedAt: now, Revision: 1,
+		Secrets: []Secret{{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}},
+	}
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		if err := s.Store.CreateAPIKey(ctx, k, max); err != nil {
+			return err
+		}
+		s.putAfterCommit(ctx, k)
+		return nil
+	})
 	if err != nil {
+		return nil, fmt.Errorf("create API key: %w", err)
+	}
+	return &Created{k, text}, nil
+}
+
+// APIKey reads one key.
+func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (*APIKey, error) {
+	k, err := s.visible(ctx, p, keyID)
+	if err != nil {
+		return nil, err
+	}
+	keys := []APIKey{*k}
+	if err := s.fillLastUses(ctx, keys); err != nil {
+		return nil, err
+	}
+	return &keys[0], nil
+}
+
+// List reads keys, newest first. f's time and binding are set here.
+func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]APIKey, error) {
+	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, s.now()
+	keys, err := s.Store.ListAPIKeys(ctx, p.WorkspaceID, f)
+	if err != nil {
+		return nil, fmt.Errorf("list API keys: %w", err)
+	}
+	if err := s.fillLastUses(ctx, keys); err != nil {
 		return nil, err
 	}
 	return keys, nil
 }
 
-func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
+// Change changes a key; ifRevision, when given, must be the stored revision, else problem.Mismatch. A key that is revoked
+// or has expired too long ago is problem.Conflict; the rest is as with Create. The scopes p must have are those the key
+// has afterwards, also where the change does not touch them.
+func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, c Change) (*APIKey, error) {
+	now := s.now()
+	workspace, ok := s.Accounts.Entry(p.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("change API key: workspace %q is not in the directory", p.WorkspaceID)
+	}
+	if err := c.check(p, workspace.Tier(), now); err != nil {
+		return nil, err
+	}
+	return s.update(ctx, p, keyID, ifRevision, now, func(ctx context.Context, k *APIKey) error {
+		revived, err := c.apply(k, p, now)
+		if err != nil || !revived {
+			return err
+		}
+		return s.checkRoom(ctx, k.WorkspaceID, workspace.Tier().Keys, now)
+	})
+}
+
+// checkRoom refuses a key that comes back from expiry to a workspace that is full.
+func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, now time.Time) error {
+	if max == 0 {
+		return nil
+	}
+	n, err := s.Store.CountAPIKeys(ctx, workspaceID, now)
+	if err != nil {
+		return err
+	}
+	if n >= max {
+		return problem.LimitReached("keys", fmt.Sprintf("This workspace's tier allows %d API keys that are neither revoked nor expired.", max))
+	}
+	return nil
+}
+
+// Revoke ends a key for good; from its commit on this process refuses it. Revoking again changes nothing, and a key may
+// revoke a mightier one. reason may be empty.
+func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*APIKey, error) {
+	now := s.now()
+	return s.update(ctx, p, keyID, ifRevision, now, func(_ context.Context, k *APIKey) error {
+		if k.RevokedAt != nil {
+			return errUnchanged
+		}
+		k.RevokedAt, k.RevokeReason = &now, reason
+		return nil
+	})
+}
+
+// errUnchanged ends an update that has nothing to write.
+var errUnchanged = fmt.Errorf("nothing to change")
+
+// update reads a key, changes it and writes it in one unit of work, then brings the directory up to date.
+func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, change func(ctx context.Context, k *APIKey) error) (*APIKey, error) {
+	var updated *APIKey
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		k, err := s.visible(ctx, p, keyID)
+		if err != nil {
+			return err
+		}
+		stored := k.Revision
+		updated = k
+		changed := change(ctx, k)
+		if changed != nil && changed != errUnchanged {
+			return changed
+		}
+		if ifRevision != nil && *ifRevision != stored {
+			return problem.RevisionMismatch()
+		}
+		if changed == errUnchanged {
+			return nil
+		}
+		k.UpdatedAt, k.Revision = now, stored+1
+		if err := s.Store.UpdateAPIKey(ctx, k); err != nil {
+			return err
+		}
+		s.putAfterCommit(ctx, k)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change API key: %w", err)
+	}
+	keys := []APIKey{*updated}
+	if err := s.fillLastUses(ctx, keys); err != nil {
+		return nil, err
+	}
+	return &keys[0], nil
+}
+
+// visible reads a key that p may see.
+func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) (*APIKey, error) {
+	if _, ok := id.Parse(id.APIKey, keyID); !ok {
+		return nil, problem.Missing()
+	}
+	k, err := s.Store.APIKey(ctx, p.WorkspaceID, keyID)
+	if err != nil {
+		return nil, fmt.Errorf("read API key %s: %w", keyID, err)
+	}
+	if !alike(p.SubjectID, k.SubjectID) || !alike(p.AgentID, k.AgentID) {
+		return nil, problem.Missing()
+	}
+	return k, nil
+}
+
+// alike reports whether a principal bound to bound may reach a key bound to of; whoever is not bound reaches all.
+func alike(bound, of string) bool { return bound == "" || bound == of }
+
+// putAfterCommit brings the directory up to date. A copy, because the caller goes on with k.
+func (s *Service) putAfterCommit(ctx context.Context, k *APIKey) {
+	kept := *k
+	unit.AfterCommit(ctx, func() { s.Directory.Put(&kept) })
+}
+
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }

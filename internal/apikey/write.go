@@ -6,15 +6,19 @@ import (
 	"time"
 
 	"keepsake/internal/id"
+	"keepsake/internal/limit"
 	"keepsake/internal/usage"
 )
 
 // Put adds a key whose creation was committed, or brings a changed one up to date. A revoked key is refused from then
 // on. Hooks of two commits may arrive in either order: an older revision than the one known changes nothing.
-func (d *Directory) Put(k *APIKey) error {
+//
+// A key that cannot be placed is not in the directory and has never been, so there is nothing to take back: its use then
+// ends in the same error, from the look into the store.
+func (d *Directory) Put(k *APIKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.put(k)
+	_ = d.put(k)
 }
 
 func (d *Directory) put(k *APIKey) error {
@@ -133,6 +137,19 @@ func (d *Directory) reindex(hash [32]byte, change func(index)) {
 }
 
 func (d *Directory) shelf(i uint32) *shelf { return (*d.shelves.Load())[i/shelfLen] }
+
+// use is a key's counters; fresh ones for a key the directory has forgotten.
+func (d *Directory) use(keyID string) *limit.Use {
+	key, _ := id.Parse(id.APIKey, keyID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.byID[key]; ok {
+		return &d.slot(i).use
+	}
+	fresh := new(limit.Use)
+	fresh.Init(keyID)
+	return fresh
+}
 
 // lastUsed is the last use of one of a key's secrets since the program started; the zero time when there was none.
 func (d *Directory) lastUsed(key id.UUID, which int) time.Time {

@@ -1,0 +1,174 @@
+package apikey
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+// Draft is what whoever creates a key chooses.
+type Draft struct {
+	Name              string
+	Scopes            auth.Scopes
+	ExpiresAt         *time.Time
+	RequestsPerMinute *int64 // at least 1; nil follows the tier's number
+	Quota             Quota
+	SubjectID         string // empty: what the creator is bound to, if it is
+	AgentID           string
+	AllowedIPs        []netip.Prefix
+	Metadata          map[string]any
+}
+
+// Quota is a key's own allowance of a UTC day and month, each at least 1; nil is none besides the workspace's.
+type Quota struct{ Daily, Monthly *int64 }
+
+// Change is what a key may be given later; a nil member stays as it is, any other replaces the whole.
+type Change struct {
+	Name       *string
+	Scopes     *auth.Scopes
+	Expiry     *Expiry
+	RateLimit  *RateLimit
+	Quota      *Quota
+	AllowedIPs *[]netip.Prefix
+	Metadata   *map[string]any
+	Disabled   *bool
+}
+
+// Expiry is a new end of a key; nil is none.
+type Expiry struct{ At *time.Time }
+
+// RateLimit is a new minute limit of a key; nil follows the tier's number.
+type RateLimit struct{ RequestsPerMinute *int64 }
+
+// revivable is for how long after its end a key may be given a later one.
+const revivable = 30 * 24 * time.Hour
+
+// check judges d against its creator and the workspace's tier, and binds it as its creator is bound.
+func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
+	if d.Scopes == auth.None {
+		return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+	}
+	if err := checkSubset(p, d.Scopes); err != nil {
+		return err
+	}
+	if err := checkExpiry(d.ExpiresAt, now); err != nil {
+		return err
+	}
+	if err := checkRateLimit(d.RequestsPerMinute, tier); err != nil {
+		return err
+	}
+	if p.SubjectID != "" && d.SubjectID == "" {
+		d.SubjectID = p.SubjectID
+	}
+	if p.AgentID != "" && d.AgentID == "" {
+		d.AgentID = p.AgentID
+	}
+	if !alike(p.SubjectID, d.SubjectID) || !alike(p.AgentID, d.AgentID) {
+		return problem.Missing()
+	}
+	return nil
+}
+
+// check judges what can be judged without the key.
+func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
+	if c.Scopes != nil {
+		if *c.Scopes == auth.None {
+			return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+		}
+		if err := checkSubset(p, *c.Scopes); err != nil {
+			return err
+		}
+	}
+	if c.Expiry != nil {
+		if err := checkExpiry(c.Expiry.At, now); err != nil {
+			return err
+		}
+	}
+	if c.RateLimit != nil {
+		return checkRateLimit(c.RateLimit.RequestsPerMinute, tier)
+	}
+	return nil
+}
+
+// apply changes k, or says what about k forbids it. revived: an expired key is live again.
+func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived bool, err error) {
+	if k.RevokedAt != nil {
+		return false, problem.Conflicts("This API key is revoked, which is final.")
+	}
+	if c.Name != nil {
+		k.Name = *c.Name
+	}
+	if c.Scopes != nil {
+		k.Scopes = *c.Scopes
+	}
+	if err := checkSubset(p, k.Scopes); err != nil {
+		return false, err
+	}
+	if c.Expiry != nil {
+		expired := k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
+		if expired && now.Sub(*k.ExpiresAt) > revivable {
+			return false, problem.Conflicts("This API key expired more than 30 days ago; make a new one.")
+		}
+		revived = expired
+		k.ExpiresAt = c.Expiry.At
+	}
+	if c.RateLimit != nil {
+		k.RequestsPerMinute = c.RateLimit.RequestsPerMinute
+	}
+	if c.Quota != nil {
+		k.Daily, k.Monthly = c.Quota.Daily, c.Quota.Monthly
+	}
+	if c.AllowedIPs != nil {
+		k.AllowedIPs = canonical(*c.AllowedIPs)
+	}
+	if c.Metadata != nil {
+		k.Metadata = *c.Metadata
+	}
+	if c.Disabled != nil && *c.Disabled != (k.DisabledAt != nil) {
+		k.DisabledAt = nil
+		if *c.Disabled {
+			k.DisabledAt = &now
+		}
+	}
+	return revived, nil
+}
+
+// checkSubset holds the rule that no key makes a wider key.
+func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
+	if p.Scopes.Allows(scopes) {
+		return nil
+	}
+	return problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
+}
+
+func checkExpiry(at *time.Time, now time.Time) error {
+	if at != nil && !now.Before(*at) {
+		return problem.Validation("expiresAt", problem.Expired, "The expiry must lie in the future.")
+	}
+	return nil
+}
+
+func checkRateLimit(perMinute *int64, tier *limit.Tier) error {
+	if perMinute != nil && *perMinute > tier.RequestsPerMinute {
+		return problem.Validation("rateLimit.requestsPerMinute", problem.TooLargeVal,
+			fmt.Sprintf("The tier %s allows %d requests a minute at most.", tier.Name, tier.RequestsPerMinute))
+	}
+	return nil
+}
+
+// canonical writes prefixes the way client addresses are compared with them: without host bits, and an IPv4 network
+// that was written as an IPv6 one as what it is.
+func canonical(prefixes []netip.Prefix) []netip.Prefix {
+	list := make([]netip.Prefix, len(prefixes))
+	for i, p := range prefixes {
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		list[i] = p.Masked()
+	}
+	return list
+}
