@@ -1,13 +1,20 @@
 package document
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
 
 // Line is one line of an import: either a document or why there is none.
 type Line struct {
 	Number int    // from 1
 	ID     string // empty: made, unless ImportOptions.RequireID
 	Fields Fields
-	Err    error // a problem.Problem: the line could not be decoded
+	Err    error // a problem.Problem: the line cannot be imported
 }
 
 // Lines hands over the lines of an import one by one: ok is false after the last. An error means that the body could
@@ -40,7 +47,146 @@ type Imported struct {
 // MaxLineErrors is how many line errors an import tells in full.
 const MaxLineErrors = 100
 
-// Import stores the lines in chunks, each chunk one unit of work. A bad line fails alone.
+// A chunk is what one unit of work stores: enough lines to share the cost of a commit, few enough bytes that others
+// are not kept waiting.
+const (
+	chunkLines = 256
+	chunkBytes = 1 << 20
+)
+
+// chunk is a number of lines on their way into the store.
+type chunk struct {
+	lines []Line
+	good  int // lines that can be stored
+	bytes int
+	done  bool // nothing follows
+}
+
+// Import stores the lines in chunks, each chunk one unit of work. A bad line fails alone. When the body breaks off, or
+// the store fails, the chunks before stay stored and the error says why there is no count.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
-	return Imported{}, errTodo
+	var total Imported
+	for done := false; !done; {
+		c, err := s.readChunk(lines, o)
+		if err != nil {
+			return total, fmt.Errorf("read import: %w", err)
+		}
+		if err := s.storeChunk(ctx, workspaceID, c, &total); err != nil {
+			return total, fmt.Errorf("store a chunk of an import: %w", err)
+		}
+		done = c.done
+	}
+	return total, nil
+}
+
+// readChunk reads lines until a chunk is full. Those that cannot be stored say why.
+func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
+	var c chunk
+	for len(c.lines) < chunkLines && c.bytes < chunkBytes {
+		line, ok, err := lines()
+		if err != nil {
+			return c, err
+		}
+		if !ok {
+			c.done = true
+			return c, nil
+		}
+		if line.Err = s.accept(&line, o); line.Err == nil {
+			c.good++
+		}
+		c.lines = append(c.lines, line)
+		c.bytes += len(line.Fields.Title) + len(line.Fields.Text)
+	}
+	return c, nil
+}
+
+// accept checks one line and gives it an id where it has none.
+func (s *Service) accept(line *Line, o ImportOptions) error {
+	switch {
+	case line.Err != nil:
+		return line.Err
+	case line.ID == "" && o.RequireID:
+		return problem.Validation("id", problem.Required, "id is required in every line of a request with an Idempotency-Key.")
+	case line.ID == "":
+		line.ID = s.o.NewID()
+	case !ValidID(line.ID):
+		return errBadID
+	}
+	return line.Fields.check()
+}
+
+// storeChunk stores what can be stored of a chunk in one unit of work.
+func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported) error {
+	var stored Imported
+	put := func(ctx context.Context) error {
+		stored = Imported{} // the unit may run again
+		last, err := s.putLines(ctx, workspaceID, c.lines, &stored)
+		if err == nil && last != nil {
+			unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, last.Change) })
+		}
+		return err
+	}
+	run := put
+	if c.good > 0 {
+		run = func(ctx context.Context) error { return s.o.Units.Run(ctx, put) }
+	}
+	if err := run(ctx); err != nil {
+		return err
+	}
+	total.Received += stored.Received
+	total.Created += stored.Created
+	total.Replaced += stored.Replaced
+	total.Failed += stored.Failed
+	total.Errors = append(total.Errors, stored.Errors[:min(len(stored.Errors), MaxLineErrors-len(total.Errors))]...)
+	return nil
+}
+
+// putLines stores lines one after the other and counts what became of each. A line the store refuses, because the
+// workspace is full, fails alone.
+func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (last *Document, err error) {
+	now, limit := s.now(), s.o.Max(workspaceID)
+	for i := range lines {
+		line := &lines[i]
+		counts.Received++
+		if line.Err != nil {
+			counts.fail(line.Number, line.Err)
+			continue
+		}
+		d := line.Fields.document(line.ID, now)
+		created, err := s.o.Store.PutDocument(ctx, workspaceID, d, Put{Max: limit})
+		var p *problem.Problem
+		switch {
+		case errors.As(err, &p) && p.Kind == problem.Conflict:
+			counts.fail(line.Number, p)
+			continue
+		case err != nil:
+			return nil, err
+		case created:
+			counts.Created++
+		default:
+			counts.Replaced++
+		}
+		last = d
+	}
+	return last, nil
+}
+
+// fail counts a line that was not imported.
+func (i *Imported) fail(line int, err error) {
+	i.Failed++
+	if len(i.Errors) == MaxLineErrors {
+		return
+	}
+	e := LineError{Line: line, Field: "body", Issue: string(problem.InvalidVal), Message: "The line could not be imported."}
+	var p *problem.Problem
+	if errors.As(err, &p) {
+		e.Message = p.Message
+		switch {
+		case p.Details.Field != "":
+			e.Field, e.Issue = p.Details.Field, string(p.Details.Issue)
+		case p.Code == problem.CodeLimitReached:
+			e.Field, e.Issue = p.Details.Limit, string(problem.NotAllowed)
+		}
+	}
+	i.Errors = append(i.Errors, e)
 }

@@ -24,14 +24,10 @@ type Options struct {
 }
 
 // Service holds the rules of documents. All of it is safe for concurrent use.
-type Service struct {
-	Options
-}
+type Service struct{ o Options }
 
 // NewService makes a Service.
-func NewService(o Options) *Service { return &Service{Options: o} }
-
-var errTodo = errors.New("todo")
+func NewService(o Options) *Service { return &Service{o: o} }
 
 // Condition is what must hold for a document to be replaced. The zero value asks for nothing.
 type Condition struct {
@@ -42,12 +38,63 @@ type Condition struct {
 // Put creates the document with this id or replaces it; created says which. A Condition that does not hold is a
 // problem.Mismatch.
 func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c Condition) (d *Document, created bool, err error) {
-	return nil, false, errTodo
+	if !ValidID(id) {
+		return nil, false, errBadID
+	}
+	if err := f.check(); err != nil {
+		return nil, false, err
+	}
+	return s.write(ctx, workspaceID, id, f, func(ctx context.Context) (Put, error) {
+		if c.Exists && c.Revision == nil {
+			if _, err := s.o.Store.Document(ctx, workspaceID, id); isMissing(err) {
+				return Put{}, problem.RevisionMismatch()
+			} else if err != nil {
+				return Put{}, err
+			}
+		}
+		return Put{IfRevision: c.Revision}, nil
+	})
 }
 
 // Create adds a document; an empty id is made. An id that exists is a problem.Conflict.
 func (s *Service) Create(ctx context.Context, workspaceID, id string, f Fields) (*Document, error) {
-	return nil, errTodo
+	if id == "" {
+		id = s.o.NewID()
+	} else if !ValidID(id) {
+		return nil, errBadID
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	d, _, err := s.write(ctx, workspaceID, id, f, func(context.Context) (Put, error) { return Put{CreateOnly: true}, nil })
+	return d, err
+}
+
+// write stores one document in a unit of its own, under what condition says inside that unit.
+func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, condition func(context.Context) (Put, error)) (*Document, bool, error) {
+	var (
+		d       *Document
+		created bool
+	)
+	err := s.o.Units.Run(ctx, func(ctx context.Context) error {
+		put, err := condition(ctx)
+		if err != nil {
+			return err
+		}
+		put.Max = s.o.Max(workspaceID)
+		d = f.document(id, s.now())
+		if created, err = s.o.Store.PutDocument(ctx, workspaceID, d, put); err != nil {
+			return err
+		}
+		// The number is set only when the unit commits, which may be that of a caller.
+		stored := d
+		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, stored.Change) })
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("write document: %w", err)
+	}
+	return d, created, nil
 }
 
 // Document reads one; problem.Missing where there is none.
@@ -55,7 +102,7 @@ func (s *Service) Document(ctx context.Context, workspaceID, id string) (*Docume
 	if !ValidID(id) {
 		return nil, problem.Missing()
 	}
-	d, err := s.Store.Document(ctx, workspaceID, id)
+	d, err := s.o.Store.Document(ctx, workspaceID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
@@ -64,10 +111,38 @@ func (s *Service) Document(ctx context.Context, workspaceID, id string) (*Docume
 
 // Delete removes one; ifRevision, when given, must be the stored revision.
 func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision *int64) error {
-	return errTodo
+	if !ValidID(id) {
+		return problem.Missing()
+	}
+	err := s.o.Units.Run(ctx, func(ctx context.Context) error {
+		if err := s.o.Store.DeleteDocument(ctx, workspaceID, id, ifRevision); err != nil {
+			return err
+		}
+		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, 0) })
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("delete document: %w", err)
+	}
+	return nil
 }
 
 // List reads documents by id, rising, at most f.Limit.
 func (s *Service) List(ctx context.Context, workspaceID string, f Filter) ([]Document, error) {
-	return nil, errTodo
+	list, err := s.o.Store.ListDocuments(ctx, workspaceID, f)
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	return list, nil
+}
+
+// now is the moment as it is kept: what is answered is what is read back.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
+
+var errBadID = problem.Validation("id", problem.Format,
+	"id must begin with a letter or digit and have at most 128 letters, digits and . _ : -")
+
+func isMissing(err error) bool {
+	var p *problem.Problem
+	return errors.As(err, &p) && p.Kind == problem.NotFound
 }
