@@ -5,7 +5,12 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/store"
@@ -13,6 +18,13 @@ import (
 
 // ErrInUse is the error of Open when another process has the folder open.
 var ErrInUse = errors.New("is in use by another keepsake process")
+
+// The files of a data folder.
+const (
+	mainFile  = "main.db"
+	keysFile  = "keys.db"
+	usageFile = "usage.db"
+)
 
 // Options say where and how to open.
 type Options struct {
@@ -22,22 +34,146 @@ type Options struct {
 }
 
 // Engine is the open folder.
-type Engine struct{}
+type Engine struct {
+	dir   string
+	log   *slog.Logger
+	lock  *lock
+	main  *database
+	keys  *database
+	usage *database
 
-// Open opens or makes the databases in opt.Dir and brings their schemas up to date.
-func Open(ctx context.Context, opt Options) (*Engine, error) { return nil, errors.New("not yet") }
+	stopCheck context.CancelFunc
+	check     sync.WaitGroup
+	checked   atomic.Bool           // the check ran to its end and found nothing
+	damage    atomic.Pointer[error] // what it found
 
-// Close waits for running units, refuses new ones and closes the files.
-func (e *Engine) Close() error { return nil }
+	closing  sync.Once
+	closeErr error
+}
+
+var _ store.Engine = (*Engine)(nil)
+
+// Open opens or makes the databases in opt.Dir and brings their schemas up to date. Its error is one line that says what
+// to do; files that contradict each other are left as they are. Only one process at a time can have a folder open.
+func Open(ctx context.Context, opt Options) (*Engine, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.ProbeEvery == 0 {
+		opt.ProbeEvery = time.Second
+	}
+	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	l, err := lockDir(opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{dir: opt.Dir, log: opt.Log, lock: l}
+	if err := e.open(ctx); err != nil {
+		e.closeFiles()
+		l.release(!l.unclean) // what the last process left unchecked is still unchecked
+		return nil, err
+	}
+	for _, d := range e.files() {
+		d.start(opt.Log, opt.ProbeEvery)
+	}
+	if l.unclean {
+		e.checkInBackground()
+	}
+	return e, nil
+}
+
+func (e *Engine) open(ctx context.Context) error {
+	found, err := look(ctx, e.dir)
+	if err != nil {
+		return err
+	}
+	if err := found.contradiction(e.dir); err != nil {
+		return err
+	}
+	id := found.keys
+	if id == "" {
+		id = newInstanceID()
+	}
+	// keys.db first: a main.db that has an id is then proof that there was a keys.db.
+	for _, f := range []struct {
+		file string
+		as   **database
+	}{{keysFile, &e.keys}, {mainFile, &e.main}, {usageFile, &e.usage}} {
+		d, err := openDatabase(ctx, filepath.Join(e.dir, f.file), f.file, f.file == keysFile)
+		if err != nil {
+			return err
+		}
+		*f.as = d
+		has, err := d.name(ctx, id)
+		if err != nil {
+			return opening(filepath.Join(e.dir, f.file), err)
+		}
+		if has != id {
+			return fmt.Errorf("%s: %s belongs to another instance: restore the one that belongs here", e.dir, f.file)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) files() []*database {
+	var open []*database
+	for _, d := range []*database{e.main, e.keys, e.usage} {
+		if d != nil {
+			open = append(open, d)
+		}
+	}
+	return open
+}
+
+func (e *Engine) closeFiles() error {
+	var errs []error
+	for _, d := range e.files() {
+		if err := d.close(); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", d.file, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close waits for running units, refuses new ones and closes the files. Later calls answer what the first did.
+func (e *Engine) Close() error {
+	e.closing.Do(func() {
+		if e.stopCheck != nil {
+			e.stopCheck()
+			e.check.Wait()
+		}
+		err := e.closeFiles()
+		// A check that was cut short starts again next time.
+		inOrder := err == nil && (e.stopCheck == nil || e.checked.Load())
+		e.closeErr = errors.Join(err, e.lock.release(inOrder))
+	})
+	return e.closeErr
+}
 
 // Main implements store.Engine.
-func (e *Engine) Main() store.Database { return nil }
+func (e *Engine) Main() store.Database { return e.main }
 
 // Keys implements store.Engine.
-func (e *Engine) Keys() store.Database { return nil }
+func (e *Engine) Keys() store.Database { return e.keys }
 
 // Usage implements store.Engine.
-func (e *Engine) Usage() store.Database { return nil }
+func (e *Engine) Usage() store.Database { return e.usage }
 
-// Ready implements store.Engine.
-func (e *Engine) Ready(ctx context.Context) error { return nil }
+// Ready implements store.Engine: it names a writer that has stopped and damage that was found, and reads a row.
+func (e *Engine) Ready(ctx context.Context) error {
+	if damage := e.damage.Load(); damage != nil {
+		return *damage
+	}
+	for _, d := range e.files() {
+		if f := d.writer.stopped.Load(); f != nil {
+			return fmt.Errorf("%s: %s: %w", d.file, f, f.problem())
+		}
+	}
+	var id string
+	if err := e.main.In(ctx).QueryRow(ctx, "SELECT id FROM instance").Scan(&id); err != nil {
+		return fmt.Errorf("read %s: %w", mainFile, err)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"keepsake/internal/store"
+)
+
+// database is one open file: its writer and its readers.
+type database struct {
+	file    string // name in the folder
+	writers *sql.DB
+	readers readers
+	session *session
+	writer  *writer
+}
+
+// unitKey is the context key of the unit of work of one database.
+type unitKey struct{ d *database }
+
+// Run implements unit.Runner.
+func (d *database) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	if _, ok := ctx.Value(unitKey{d}).(*transaction); ok {
+		return fn(ctx)
+	}
+	return d.writer.run(ctx, d.begin, fn)
+}
+
+func (d *database) begin(ctx context.Context, t *transaction) context.Context {
+	return context.WithValue(ctx, unitKey{d}, t)
+}
+
+// In implements store.Database.
+func (d *database) In(ctx context.Context) store.Querier {
+	if t, ok := ctx.Value(unitKey{d}).(*transaction); ok {
+		return t
+	}
+	return &d.readers
+}
+
+// openDatabase opens path, makes it if it is absent, and brings its schema up to date. The writer does not run yet.
+func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*database, error) {
+	if err := checkHeader(path); err != nil {
+		return nil, err
+	}
+	d := &database{file: file}
+	var err error
+	if d.writers, err = sql.Open("sqlite", dsn(path, secureDelete)); err != nil {
+		return nil, opening(path, err)
+	}
+	d.writers.SetMaxOpenConns(1)
+	if d.readers.db, err = sql.Open("sqlite", dsn(path, secureDelete)+"&_pragma=query_only(1)"); err != nil {
+		d.writers.Close()
+		return nil, opening(path, err)
+	}
+	// A reader waits for nobody, so more of them than this only wait for a core.
+	n := max(4, 2*runtime.GOMAXPROCS(0))
+	d.readers.db.SetMaxOpenConns(n)
+	d.readers.db.SetMaxIdleConns(n)
+	if err := migrate(ctx, d.writers, file); err != nil {
+		d.close()
+		return nil, opening(path, err)
+	}
+	conn, err := d.writers.Conn(ctx)
+	if err != nil {
+		d.close()
+		return nil, opening(path, err)
+	}
+	d.session = newSession(conn)
+	return d, nil
+}
+
+// start begins to take units of work.
+func (d *database) start(log *slog.Logger, probeEvery time.Duration) {
+	d.writer = newWriter(d.file, d.session, log, probeEvery)
+}
+
+// close ends the readers first: the last connection folds the write-ahead log into the file and removes it.
+func (d *database) close() error {
+	if d.writer != nil {
+		d.writer.close()
+	}
+	return errors.Join(d.readers.db.Close(), d.closeSession(), d.writers.Close())
+}
+
+func (d *database) closeSession() error {
+	if d.session == nil {
+		return nil
+	}
+	return d.session.conn.Close()
+}
+
+// dsn names path for the driver. FULL makes a commit return only after its fdatasync.
+func dsn(path string, secureDelete bool) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
+		"wal_autocheckpoint(2000)", "journal_size_limit(67108864)", "cache_size(-8000)",
+		"secure_delete(" + strconv.FormatBool(secureDelete) + ")",
+	}}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+const header = "SQLite format 3\x00"
+
+// checkHeader refuses a file that is no SQLite database, before SQLite has a chance to call it empty. An absent or
+// empty file is one that is yet to be made.
+func checkHeader(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer f.Close()
+	first := make([]byte, len(header))
+	switch _, err := io.ReadFull(f, first); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && string(first) != header:
+		return fmt.Errorf("%s is damaged: it is not a SQLite database; restore it from a backup", path)
+	case err != nil:
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}

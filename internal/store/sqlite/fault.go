@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"keepsake/internal/problem"
+)
+
+// fault is a failure of the engine or of what lies below it, not of a statement.
+type fault struct {
+	cause error
+	// final: the kernel has said that written pages may be gone, and says it only once. Trying again would succeed and
+	// pretend; only a restart, which reads what really is on the disk, makes it good.
+	final bool
+}
+
+// faultOf recognises a fault by SQLite's result code; nil when err is a statement's own.
+func faultOf(err error) *fault {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC:
+		return &fault{cause: err, final: true}
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
+		return &fault{cause: err}
+	}
+	return nil
+}
+
+// problem is what clients are told. The cause goes to the log.
+func (f *fault) problem() *problem.Problem {
+	after := 2 * time.Second
+	if f.final {
+		after = time.Minute
+	}
+	return problem.NotAvailable("The storage does not take writes at the moment; nothing of this request was promised.", after).Because(f.cause)
+}
+
+// String says in a few words for the operator what is wrong.
+func (f *fault) String() string {
+	var e *sqlite.Error
+	switch {
+	case f.final:
+		return "the disk failed to keep what was written to it (fsync failed); restart after checking it"
+	case errors.As(f.cause, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL:
+		return "the disk is full"
+	case errors.As(f.cause, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY:
+		return "another program holds the database's lock"
+	default:
+		return "the disk cannot be written"
+	}
+}
+
+// readable turns a fault met while reading into a 503; other errors stay what they are.
+func readable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f := faultOf(err); f != nil {
+		return problem.NotAvailable("The storage cannot be read at the moment.", 2*time.Second).Because(err)
+	}
+	return err
+}
+
+// opening says in one line why a file could not be opened or brought up to date.
+func opening(path string, err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return fmt.Errorf("%s is damaged: restore it from a backup (%w)", path, err)
+		case sqlite3.SQLITE_FULL:
+			return fmt.Errorf("%s cannot be written: the disk is full (%w)", path, err)
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+			return fmt.Errorf("%s cannot be written: check the folder's permissions (%w)", path, err)
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return fmt.Errorf("%s is locked by another program (%w)", path, err)
+		}
+	}
+	return fmt.Errorf("open %s: %w", path, err)
+}

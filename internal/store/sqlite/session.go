@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"keepsake/internal/store"
+)
+
+// maxStatements bounds a connection's prepared statements; text beyond it, as of rare filters, is prepared each time.
+const maxStatements = 256
+
+// session is the writer's one connection with its prepared statements. It belongs to whoever has the turn.
+type session struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func newSession(conn *sql.Conn) *session {
+	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+}
+
+// unbound is the context of every statement of the writer. A context that ends would interrupt the statement, and an
+// interrupted write rolls back the whole transaction, with the rows of everybody else in the group.
+var unbound = context.Background()
+
+func (s *session) prepare(query string) (*sql.Stmt, bool, error) {
+	if stmt, ok := s.stmts[query]; ok {
+		return stmt, false, nil
+	}
+	stmt, err := s.conn.PrepareContext(unbound, query)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(s.stmts) >= maxStatements {
+		return stmt, true, nil
+	}
+	s.stmts[query] = stmt
+	return stmt, false, nil
+}
+
+// exec runs one statement of the writer itself: BEGIN, SAVEPOINT, COMMIT and the like.
+func (s *session) exec(query string) error {
+	stmt, once, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	if once {
+		defer stmt.Close()
+	}
+	_, err = stmt.ExecContext(unbound)
+	return err
+}
+
+var (
+	errUnitOver   = errors.New("sqlite: a statement after its unit of work had ended")
+	errUnitFailed = errors.New("sqlite: a statement after another one of its unit of work had failed")
+)
+
+// transaction is what one member of a group runs its statements on.
+type transaction struct {
+	session *session
+	failed  error // the first statement that failed; none runs after it
+	over    bool
+}
+
+func (t *transaction) usable() error {
+	switch {
+	case t.over:
+		return errUnitOver
+	case t.failed != nil:
+		// After some failures SQLite has rolled back and is out of the transaction: what ran now would commit by itself.
+		return fmt.Errorf("%w: %w", errUnitFailed, t.failed)
+	default:
+		return nil
+	}
+}
+
+func (t *transaction) fail(err error) error {
+	if err != nil && t.failed == nil && !errors.Is(err, sql.ErrNoRows) {
+		t.failed = err
+	}
+	return err
+}
+
+// Exec implements store.Querier.
+func (t *transaction) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	if err := t.usable(); err != nil {
+		return 0, err
+	}
+	stmt, once, err := t.session.prepare(query)
+	if err != nil {
+		return 0, t.fail(err)
+	}
+	if once {
+		defer stmt.Close()
+	}
+	res, err := stmt.ExecContext(unbound, args...)
+	if err != nil {
+		return 0, t.fail(err)
+	}
+	return res.RowsAffected()
+}
+
+// Query implements store.Querier.
+func (t *transaction) Query(_ context.Context, query string, args ...any) (store.Rows, error) {
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	stmt, once, err := t.session.prepare(query)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	if once {
+		// database/sql keeps the statement alive until its rows are closed.
+		defer stmt.Close()
+	}
+	rows, err := stmt.QueryContext(unbound, args...)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	return &transactionRows{Rows: rows, t: t}, nil
+}
+
+// QueryRow implements store.Querier.
+func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) store.Row {
+	rows, err := t.Query(ctx, query, args...)
+	return oneRow{rows: rows, err: err}
+}
+
+// transactionRows dooms the unit when walking through them fails.
+type transactionRows struct {
+	*sql.Rows
+	t *transaction
+}
+
+func (r *transactionRows) Scan(dest ...any) error { return r.t.fail(r.Rows.Scan(dest...)) }
+func (r *transactionRows) Err() error             { return r.t.fail(r.Rows.Err()) }
+
+// oneRow is the first row of a result.
+type oneRow struct {
+	rows store.Rows
+	err  error
+}
+
+func (r oneRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return sql.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	return r.rows.Close()
+}

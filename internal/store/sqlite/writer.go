@@ -1,0 +1,276 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+const (
+	queueLength = 1024 // members that may wait; more block in Run
+	groupSize   = 256  // members of one commit
+	// groupTime is how long a group takes in further members: who came first does not wait much longer than that for
+	// the commit.
+	groupTime = 10 * time.Millisecond
+)
+
+// writer is the only one that writes to its database. Units wait in a queue; those that wait together become a group:
+// one transaction with a savepoint for each member, and one commit (one fsync) for all.
+//
+// The writer's goroutine decides whose turn it is. A member runs in the goroutine of its caller while it has the turn,
+// so that a panic or a t.FailNow in it is the caller's own.
+type writer struct {
+	name       string
+	session    *session
+	log        *slog.Logger
+	probeEvery time.Duration
+
+	mu     sync.RWMutex // held to send to queue; closing it takes the write side
+	closed bool
+	queue  chan *member
+	ended  chan struct{}
+
+	stopped atomic.Pointer[fault] // why nothing is written; nil: all is well
+}
+
+func newWriter(name string, s *session, log *slog.Logger, probeEvery time.Duration) *writer {
+	w := &writer{
+		name: name, session: s, log: log, probeEvery: probeEvery,
+		queue: make(chan *member, queueLength), ended: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+var errClosed = problem.NotAvailable("The service is stopping.", time.Second)
+
+// run queues fn and waits for its commit.
+func (w *writer) run(ctx context.Context, begin func(context.Context, *transaction) context.Context, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := newMember(ctx, begin, fn)
+	if err := w.enqueue(ctx, m); err != nil {
+		return err
+	}
+	return m.wait(ctx)
+}
+
+func (w *writer) enqueue(ctx context.Context, m *member) error {
+	if f := w.stopped.Load(); f != nil {
+		return f.problem()
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed
+	}
+	select {
+	case w.queue <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close lets the queue run empty and waits for the goroutine.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.ended
+}
+
+func (w *writer) loop() {
+	defer close(w.ended)
+	probe := time.NewTicker(w.probeEvery)
+	defer probe.Stop()
+	for {
+		select {
+		case m, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			if f := w.stopped.Load(); f != nil {
+				m.finish(f.problem())
+				continue
+			}
+			w.group(m)
+		case <-probe.C:
+			w.probe()
+		}
+	}
+}
+
+// group runs first, and whoever waits behind it, in one transaction.
+func (w *writer) group(first *member) {
+	if err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+		w.fail([]*member{first}, err)
+		return
+	}
+	var members []*member
+	end := time.Now().Add(groupTime)
+	for m := first; m != nil; m = w.next(len(members), end) {
+		if !m.take() {
+			continue
+		}
+		members = append(members, m)
+		if lost, err := w.savepoint(m); err != nil {
+			w.fail(members, err)
+			return
+		} else if lost {
+			w.alone(members)
+			return
+		}
+	}
+	switch err := w.session.exec("COMMIT"); {
+	case err == nil:
+		w.finish(members)
+	case faultOf(err) != nil:
+		w.fail(members, err)
+	default:
+		// Something that is checked at the commit, such as a deferred constraint: one of them is to blame.
+		w.alone(members)
+	}
+}
+
+// next is another member for a group of n, nil when it is time to commit.
+func (w *writer) next(n int, end time.Time) *member {
+	if n >= groupSize || time.Now().After(end) {
+		return nil
+	}
+	select {
+	case m := <-w.queue: // nil once it is closed and empty
+		return m
+	default:
+		return nil
+	}
+}
+
+// savepoint runs m inside the group's transaction. lost says that the transaction is gone and everybody's rows with it;
+// err is a fault of the engine.
+func (w *writer) savepoint(m *member) (lost bool, err error) {
+	if err := w.session.exec("SAVEPOINT member"); err != nil {
+		return faultOf(err) == nil, faultCause(err)
+	}
+	failed := m.step(w.session)
+	if faultOf(failed) != nil {
+		return false, failed
+	}
+	if m.err != nil {
+		if err := w.session.exec("ROLLBACK TO member"); err != nil {
+			return faultOf(err) == nil, faultCause(err)
+		}
+	}
+	// This fails, too, where the transaction is gone although m saw no error.
+	if err := w.session.exec("RELEASE member"); err != nil {
+		return faultOf(err) == nil, faultCause(err)
+	}
+	return false, nil
+}
+
+// faultCause is err if it is a fault, else nil.
+func faultCause(err error) error {
+	if faultOf(err) == nil {
+		return nil
+	}
+	return err
+}
+
+// alone runs the members again, each in a transaction of its own, so that one that ends the transaction takes nobody
+// with it. It runs those again that had failed, too: what they saw may have been the rows of others that are gone.
+func (w *writer) alone(members []*member) {
+	w.rollback()
+	for i, m := range members {
+		if m.aborted() {
+			continue
+		}
+		err := w.single(m)
+		if faultOf(err) != nil {
+			w.fail(members[i:], err)
+			return
+		}
+		m.err = err
+		w.finish(members[i : i+1])
+	}
+}
+
+// single runs m in a transaction of its own. A fault comes back as SQLite's error, unwrapped.
+func (w *writer) single(m *member) error {
+	if err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	failed := m.step(w.session)
+	if m.err != nil {
+		w.rollback()
+		if faultOf(failed) != nil {
+			return failed
+		}
+		return m.err
+	}
+	if err := w.session.exec("COMMIT"); err != nil {
+		w.rollback()
+		if faultOf(err) != nil {
+			return err
+		}
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// rollback ends the transaction if there is one. Its error says only that there was none.
+func (w *writer) rollback() { _ = w.session.exec("ROLLBACK") }
+
+// fail answers 503 to every member, those included that had failed on their own: what they saw did not come to be.
+// Nothing is written any more until a probe succeeds.
+func (w *writer) fail(members []*member, err error) {
+	w.rollback()
+	f := faultOf(err)
+	if f == nil {
+		f = &fault{cause: err}
+	}
+	w.stopped.Store(f)
+	w.log.Error("writing has stopped", "database", w.name, "why", f.String(), "error", err)
+	for _, m := range members {
+		m.finish(f.problem())
+	}
+}
+
+// finish answers the members in the order of their commit, which is also the order of their AfterCommit hooks.
+func (w *writer) finish(members []*member) {
+	for _, m := range members {
+		m.finish(m.err)
+	}
+}
+
+// probe tries, while writing has stopped, whether the disk takes writes again: more than one page, so that the last
+// free block does not make it open and shut each second.
+func (w *writer) probe() {
+	f := w.stopped.Load()
+	if f == nil || f.final {
+		return
+	}
+	for _, query := range []string{
+		"BEGIN IMMEDIATE",
+		"INSERT INTO probe (id, filler) VALUES (1, zeroblob(65536)) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler",
+		"COMMIT",
+	} {
+		if err := w.session.exec(query); err != nil {
+			w.rollback()
+			if g := faultOf(err); g != nil && g.final {
+				w.stopped.Store(g)
+			}
+			return
+		}
+	}
+	w.stopped.Store(nil)
+	w.log.Info("writing goes on", "database", w.name)
+}
