@@ -1,0 +1,210 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Wanted are the words that a query looks for, with how much each tells.
+type Wanted struct {
+	Terms  map[string]float64 // by Token.Term
+	Words  map[string]float64 // by Token.Word
+	Prefix string             // of Token.Word; empty for none
+}
+
+// Span is a stretch of a text, in code points.
+type Span struct{ Start, End int }
+
+// find gives what of w the token is, and how much it tells.
+func (w *Wanted) find(t Token) (name string, weight float64, ok bool) {
+	if weight, ok := w.Terms[t.Term]; ok && t.Term != "" {
+		return t.Term, weight, true
+	}
+	if weight, ok := w.Words[t.Word]; ok {
+		return t.Word, weight, true
+	}
+	if w.Prefix != "" && strings.HasPrefix(t.Word, w.Prefix) {
+		return w.Prefix, 1, true
+	}
+	return "", 0, false
+}
+
+// hit is a wanted word in a text.
+type hit struct {
+	start, end int // bytes
+	at         int // code points before start
+	name       string
+	weight     float64
+}
+
+// enough hits to judge a text by; more would only cost time.
+const enoughHits = 4_096
+
+func (a *Analyzer) hits(s string, w *Wanted) []hit {
+	var hits []hit
+	a.Scan(s, func(t Token) bool {
+		if name, weight, ok := w.find(t); ok {
+			hits = append(hits, hit{start: t.Start, end: t.End, name: name, weight: weight})
+		}
+		return len(hits) < enoughHits
+	})
+	at, points := 0, 0
+	for i := range hits {
+		points += utf8.RuneCountInString(s[at:hits[i].start])
+		at, hits[i].at = hits[i].start, points
+	}
+	return hits
+}
+
+// Mark gives where wanted words stand in s. Spans that touch are one.
+func (a *Analyzer) Mark(s string, w *Wanted) []Span {
+	var spans []Span
+	for _, h := range a.hits(s, w) {
+		spans = join(spans, Span{h.at, h.at + utf8.RuneCountInString(s[h.start:h.end])})
+	}
+	return spans
+}
+
+func join(spans []Span, next Span) []Span {
+	if n := len(spans); n > 0 && next.Start <= spans[n-1].End {
+		spans[n-1].End = max(spans[n-1].End, next.End)
+		return spans
+	}
+	return append(spans, next)
+}
+
+// Excerpt cuts the passage out of s that tells most of what is wanted: at most size code points and the dots that stand
+// for what is left out, white space in it made single. Without any wanted word it is the beginning of s.
+func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
+	hits := a.hits(s, w)
+	first, last := bestHits(s, hits, size)
+	var from, to int
+	if len(hits) == 0 {
+		from, to = 0, forward(s, 0, size)
+	} else {
+		from, to = around(s, hits[first].start, hits[last].end, size)
+		hits = hits[first:]
+	}
+	return clip(s, from, to, hits)
+}
+
+// bestHits chooses the run of hits within size code points that tells most: each word counts, a repeated one little.
+func bestHits(s string, hits []hit, size int) (first, last int) {
+	const repeated = 0.1
+	seen := map[string]int{}
+	best, sum := 0.0, 0.0
+	for i, j := 0, 0; j < len(hits); j++ {
+		h := hits[j]
+		if seen[h.name]++; seen[h.name] == 1 {
+			sum += h.weight
+		} else {
+			sum += repeated * h.weight
+		}
+		for end := h.at + utf8.RuneCountInString(s[h.start:h.end]); i < j && end-hits[i].at > size; i++ {
+			g := hits[i]
+			if seen[g.name]--; seen[g.name] == 0 {
+				sum -= g.weight
+			} else {
+				sum -= repeated * g.weight
+			}
+		}
+		if sum > best+1e-9 {
+			best, first, last = sum, i, j
+		}
+	}
+	return first, last
+}
+
+// around widens s[start:end] to size code points, a third of what is added before it, and ends between words.
+func around(s string, start, end, size int) (from, to int) {
+	room := size - utf8.RuneCountInString(s[start:end])
+	if room <= 0 {
+		return start, forward(s, start, size)
+	}
+	from = backward(s, start, room/3)
+	to = forward(s, end, room-utf8.RuneCountInString(s[from:start]))
+	if to == len(s) { // what is not needed after may go before
+		from = backward(s, start, room-utf8.RuneCountInString(s[end:to]))
+	}
+	if from > 0 {
+		if i := strings.IndexFunc(s[from:start], unicode.IsSpace); i >= 0 {
+			from += i
+		}
+	}
+	if to < len(s) {
+		if i := strings.LastIndexFunc(s[end:to], unicode.IsSpace); i >= 0 {
+			to = end + i
+		}
+	}
+	return from, to
+}
+
+func forward(s string, i, points int) int {
+	for ; points > 0 && i < len(s); points-- {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+	}
+	return i
+}
+
+func backward(s string, i, points int) int {
+	for ; points > 0 && i > 0; points-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return i
+}
+
+// clip writes s[from:to] as one line and carries the hits in it over.
+func clip(s string, from, to int, hits []hit) (string, []Span) {
+	var (
+		b      strings.Builder
+		spans  []Span
+		points int
+		open   = -1 // where the hit being written began
+		end    int  // byte at which it ends
+		gap    bool // white space is due before the next character
+	)
+	b.Grow(to - from + 8)
+	write := func(r rune) {
+		b.WriteRune(r)
+		points++
+	}
+	if strings.TrimSpace(s[:from]) != "" {
+		write('…')
+	}
+	for i := from; i < to; {
+		r, size := utf8.DecodeRuneInString(s[i:to])
+		if open >= 0 && i >= end {
+			spans, open = join(spans, Span{open, points}), -1
+		}
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			gap = points > 0
+			i += size
+			continue
+		}
+		if gap {
+			write(' ')
+			gap = false
+		}
+		for len(hits) > 0 && hits[0].start <= i {
+			if hits[0].end > i && (open < 0 || hits[0].end > end) {
+				if open < 0 {
+					open = points
+				}
+				end = hits[0].end
+			}
+			hits = hits[1:]
+		}
+		write(r)
+		i += size
+	}
+	if open >= 0 {
+		spans = join(spans, Span{open, points})
+	}
+	if strings.TrimSpace(s[to:]) != "" {
+		write('…')
+	}
+	return b.String(), spans
+}
