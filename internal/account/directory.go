@@ -83,11 +83,19 @@ func (d *Directory) Put(w *Workspace) error {
 	return nil
 }
 
-func (d *Directory) put(t *table, w *Workspace) (*Entry, error) {
-	tier := d.tiers[w.Tier]
-	if tier == nil {
-		return nil, fmt.Errorf("workspace %q has the tier %q, which the setting tiers does not know", w.ID, w.Tier)
+// Knows refuses a tier that is not configured.
+func (d *Directory) Knows(tier string) error {
+	if d.tiers[tier] == nil {
+		return fmt.Errorf("the setting tiers has no tier %q", tier)
 	}
+	return nil
+}
+
+func (d *Directory) put(t *table, w *Workspace) (*Entry, error) {
+	if err := d.Knows(w.Tier); err != nil {
+		return nil, fmt.Errorf("workspace %s: %w", w.ID, err)
+	}
+	tier := d.tiers[w.Tier]
 	latest := &facts{name: w.Name, tier: tier, suspended: w.Suspended, revision: w.Revision}
 	if e := t.byID[w.ID]; e != nil {
 		if e.facts.Load().revision < w.Revision {
@@ -159,9 +167,5 @@ func (e *Entry) Tier() *limit.Tier { return e.facts.Load().tier }
 
 // Account is the workspace's counters with its tier's numbers, to be charged.
 func (e *Entry) Account() limit.Account {
-	t := e.Tier()
-	return limit.Account{
-		Use:       &e.use,
-		Allowance: limit.Allowance{PerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly},
-	}
+	return limit.Account{Use: &e.use, Allowance: e.Tier().Allowance()}
 }

@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -164,7 +165,7 @@ func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, i
 }
 
 // errUnchanged ends an update that has nothing to write.
-var errUnchanged = fmt.Errorf("nothing to change")
+var errUnchanged = errors.New("nothing to change")
 
 // update reads a key, changes it and writes it in one unit of work, then brings the directory up to date.
 func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, change func(ctx context.Context, k *APIKey) error) (*APIKey, error) {
@@ -174,16 +175,17 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 		if err != nil {
 			return err
 		}
-		stored := k.Revision
 		updated = k
-		changed := change(ctx, k)
-		if changed != nil && changed != errUnchanged {
-			return changed
+		stored := k.Revision
+		err = change(ctx, k)
+		unchanged := errors.Is(err, errUnchanged)
+		if err != nil && !unchanged {
+			return err
 		}
 		if ifRevision != nil && *ifRevision != stored {
 			return problem.RevisionMismatch()
 		}
-		if changed == errUnchanged {
+		if unchanged {
 			return nil
 		}
 		k.UpdatedAt, k.Revision = now, stored+1

@@ -39,7 +39,7 @@ func (s *Service) Usage(ctx context.Context, p *auth.Principal, keyID string, wi
 		return nil, fmt.Errorf("read the use of API key %s: %w", k.ID, err)
 	}
 	u := &Usage{KeyID: k.ID, From: from, To: now, Step: step}
-	for at := from; at.Before(now) || at.Equal(from); at = at.Add(step) {
+	for at := from; !at.After(now); at = at.Add(step) {
 		point := usage.Point{At: at}
 		if len(stored) > 0 && stored[0].At.Equal(at) {
 			point, stored = stored[0], stored[1:]

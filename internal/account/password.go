@@ -1,0 +1,67 @@
+package account
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+
+	"keepsake/internal/problem"
+)
+
+// The cost of a password's hash (decisions.md, C): Argon2id over 19 MiB twice, in one thread.
+const (
+	argonTime    = 2
+	argonMemory  = 19 * 1024 // KiB
+	argonThreads = 1
+	argonSalt    = 16
+	argonKey     = 32
+)
+
+// The length of a password, in characters.
+const (
+	minPassword = 12
+	maxPassword = 128
+)
+
+// checkPassword refuses a password that is too short or too long, or not text.
+func checkPassword(password string) error {
+	if !utf8.ValidString(password) {
+		return problem.Validation("password", problem.Format, "The password must be UTF-8 text.")
+	}
+	switch n := utf8.RuneCountInString(password); {
+	case n < minPassword:
+		return problem.Validation("password", problem.TooShort, fmt.Sprintf("A password has at least %d characters.", minPassword))
+	case n > maxPassword:
+		return problem.Validation("password", problem.TooLong, fmt.Sprintf("A password has at most %d characters.", maxPassword))
+	}
+	return nil
+}
+
+// hashPassword hashes a password under a new salt, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It takes tens of
+// milliseconds and 19 MiB.
+func hashPassword(password string, random io.Reader) string {
+	salt := make([]byte, argonSalt)
+	if _, err := io.ReadFull(random, salt); err != nil {
+		panic(fmt.Sprintf("account: read randomness: %v", err))
+	}
+	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	encoding := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+		encoding.EncodeToString(salt), encoding.EncodeToString(key))
+}
+
+// generatePassword makes one of 20 characters of base32: 100 bits, and nothing that reads like something else.
+func generatePassword(random io.Reader) string {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	buf := make([]byte, 20)
+	if _, err := io.ReadFull(random, buf); err != nil {
+		panic(fmt.Sprintf("account: read randomness: %v", err))
+	}
+	for i, b := range buf {
+		buf[i] = alphabet[b%32]
+	}
+	return string(buf)
+}
