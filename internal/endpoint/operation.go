@@ -75,7 +75,11 @@
 // A malformed value is `type` (numbers, booleans) or `format` (times, tags, escapes). Problems come out as *problem.Problem.
 package endpoint
 
-import "keepsake/internal/auth"
+import (
+	"context"
+
+	"keepsake/internal/auth"
+)
 
 // Credentials are the kinds of credential an operation takes.
 type Credentials uint8
@@ -114,4 +118,10 @@ type Operation struct {
 	Errors      []string // codes besides those every operation can have
 	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured
 	Uncharged   bool     // costs no budget
+	Vital       bool     // served from a reserve when the instance refuses work for lack of room: health, administration
+
+	input  *input
+	output *output
+	newIn  func() any
+	run    func(ctx context.Context, in any) (any, error)
 }

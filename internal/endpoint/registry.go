@@ -1,8 +1,16 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"keepsake/internal/auth"
 )
 
 // Registry holds the operations of a program. It is filled at start and only read afterwards.
@@ -17,7 +25,68 @@ func NewRegistry() *Registry { return &Registry{documents: map[int]string{}} }
 // Add declares an operation with the function that does it. In and Out are structs as the package comment describes;
 // what cannot be compiled (an unknown tag value, two operations with one id) panics, since it is a mistake in the code.
 func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in *In) (*Out, error)) {
-	panic("not yet")
+	op.mustBeWhole()
+	for _, other := range r.operations {
+		if other.ID == op.ID || other.Method == op.Method && other.Path == op.Path && other.Since == op.Since {
+			panic(fmt.Sprintf("endpoint: %s is declared twice", op.ID))
+		}
+	}
+	prototype := new(In)
+	op.input = compileInput(&op, reflect.TypeFor[In](), reflect.ValueOf(prototype))
+	op.output = compileOutput(&op, reflect.TypeFor[Out]())
+	op.mustNamePathParams()
+	op.newIn = func() any {
+		in := new(In)
+		*in = *prototype
+		return in
+	}
+	op.run = func(ctx context.Context, in any) (any, error) {
+		out, err := fn(ctx, in.(*In))
+		if err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
+	r.operations = append(r.operations, &op)
+}
+
+func (op *Operation) mustBeWhole() {
+	var wrong string
+	switch {
+	case op.ID == "" || op.Summary == "" || op.Tag == "" || op.Status == 0:
+		wrong = "ID, Summary, Tag and Status are needed"
+	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, op.Method):
+		wrong = "no such method: " + op.Method
+	case !strings.HasPrefix(op.Path, "/"):
+		wrong = "the path must begin with a slash: " + op.Path
+	case op.Credentials == NoCredential && op.Scope != auth.None:
+		wrong = "a scope needs a credential"
+	case op.Idempotent && op.Method != http.MethodPost:
+		wrong = "Idempotency-Key is for POST"
+	}
+	for _, code := range op.Errors {
+		if StatusOf(code) == 0 {
+			wrong = "no such error code: " + code
+		}
+	}
+	if wrong != "" {
+		panic(fmt.Sprintf("endpoint: operation %q: %s", op.ID, wrong))
+	}
+}
+
+func (op *Operation) mustNamePathParams() {
+	var declared []string
+	for i := range op.input.params {
+		if p := &op.input.params[i]; p.place == inPath {
+			declared = append(declared, p.name)
+		}
+	}
+	named := pathParams(op.Path)
+	slices.Sort(declared)
+	slices.Sort(named)
+	if !slices.Equal(declared, named) {
+		panic(fmt.Sprintf("endpoint: %s: the path names %v, the input %v", op.ID, named, declared))
+	}
 }
 
 // Operations lists all in the order they were added. The caller must not change them.
@@ -25,10 +94,53 @@ func (r *Registry) Operations() []*Operation { return r.operations }
 
 // At lists the operations API version n serves, below /api/v{n}: those it has itself and those it inherits. Where a
 // version declares a method and path again, the newest declaration up to n counts.
-func (r *Registry) At(n int) []*Operation { panic("not yet") }
+func (r *Registry) At(n int) []*Operation {
+	newest := map[string]*Operation{}
+	for _, op := range r.operations {
+		if op.Since == 0 || op.Since > n {
+			continue
+		}
+		key := op.Method + " " + op.Path
+		if known := newest[key]; known == nil || known.Since < op.Since {
+			newest[key] = op
+		}
+	}
+	var list []*Operation
+	for _, op := range r.operations {
+		if newest[op.Method+" "+op.Path] == op && (op.Until == 0 || n <= op.Until) {
+			list = append(list, op)
+		}
+	}
+	return list
+}
 
 // Unversioned lists the operations whose path is absolute.
-func (r *Registry) Unversioned() []*Operation { panic("not yet") }
+func (r *Registry) Unversioned() []*Operation {
+	var list []*Operation
+	for _, op := range r.operations {
+		if op.Since == 0 {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// SetDocumentVersion says what info.version of API version n's document is: "1.2.0". It rises with every change of it.
+func (r *Registry) SetDocumentVersion(n int, version string) { r.documents[n] = version }
+
+// DocumentVersion is info.version of API version n's document.
+func (r *Registry) DocumentVersion(n int) string {
+	return cmp.Or(r.documents[n], fmt.Sprintf("%d.0.0", n))
+}
+
+// Route is the operation's path template in API version n: /api/v1/documents/{id}. For an unversioned operation it is
+// its path.
+func (op *Operation) Route(n int) string {
+	if op.Since == 0 {
+		return op.Path
+	}
+	return fmt.Sprintf("/api/v%d%s", n, op.Path)
+}
 
 // Bound is a request as an operation takes it: read, decoded and checked.
 type Bound struct {
@@ -43,41 +155,28 @@ func (b Bound) Input() any { return b.in }
 
 // Bind reads parameters and body of r, which http.ServeMux has routed here (r.PathValue). With keepBody the raw body
 // stays in Bound.Body; for a Stream operation it is never kept. What is wrong is a *problem.Problem: 415, 413 or 400.
-func (op *Operation) Bind(r *http.Request, keepBody bool) (Bound, error) { panic("not yet") }
-
-// Run calls the operation's function. The answer is the *Out, for Encode.
-func (op *Operation) Run(ctx context.Context, b Bound) (any, error) { panic("not yet") }
-
-// Response is an encoded answer, not yet written.
-type Response struct {
-	Status int
-	Header []Field // those the answer's own fields set: ETag, Location
-	Body   []byte  // JSON; nil with 204
-	// Kept is Body as a repeated request may see it: secrets that are shown once are null. It is Body itself where
-	// there are none.
-	Kept []byte
+func (op *Operation) Bind(r *http.Request, keepBody bool) (Bound, error) {
+	in := op.newIn()
+	body, err := op.input.bind(r, in, keepBody)
+	if err != nil {
+		return Bound{}, err
+	}
+	return Bound{Body: body, in: in}, nil
 }
 
-// Field is one response header, its name in canonical form.
-type Field struct{ Name, Value string }
+// Run calls the operation's function. The answer is the *Out, for Encode.
+func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
+	if b.in == nil {
+		return nil, errors.New("run " + op.ID + ": the request is not bound")
+	}
+	return op.run(ctx, b.in)
+}
 
 // Encode shapes an answer of Run. Body is appended to buf, which may be nil, and shares its memory.
-func (op *Operation) Encode(out any, buf []byte) (Response, error) { panic("not yet") }
-
-// Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
-func Document(r *Registry, n int) ([]byte, error) { panic("not yet") }
-
-// SetDocumentVersion says what info.version of API version n's document is: "1.2.0". It rises with every change of it.
-func (r *Registry) SetDocumentVersion(n int, version string) { r.documents[n] = version }
-
-// Decoder decodes and checks lines of a stream as a JSON body of type T is.
-type Decoder[T any] struct{}
-
-// NewDecoder compiles the checks of T, as Add does.
-func NewDecoder[T any]() *Decoder[T] { panic("not yet") }
-
-// Decode reads one line; what is wrong is a 400 *problem.Problem.
-func (d *Decoder[T]) Decode(line []byte, v *T) error { panic("not yet") }
-
-// StatusOf is the status every answer with that error code has, 0 for a code that is not in the specification.
-func StatusOf(code string) int { panic("not yet") }
+func (op *Operation) Encode(out any, buf []byte) (Response, error) {
+	response, err := op.output.encode(out, buf)
+	if err != nil {
+		return Response{}, fmt.Errorf("answer of %s: %w", op.ID, err)
+	}
+	return response, nil
+}

@@ -1,0 +1,143 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"keepsake/internal/wire"
+)
+
+// Response is an encoded answer, not yet written.
+type Response struct {
+	Status int
+	Header []Field // those the answer's own fields set: ETag, Location
+	Body   []byte  // JSON; nil with 204
+	// Kept is Body as a repeated request may see it: secrets that are shown once are null. It is Body itself where
+	// there are none.
+	Kept []byte
+}
+
+// Field is one response header, its name in canonical form.
+type Field struct{ Name, Value string }
+
+// output is an operation's Out, compiled.
+type output struct {
+	typ         reflect.Type
+	status      int
+	statuses    []int // all it may answer with
+	statusIndex []int
+	headers     []outHeader
+	body        *shape
+	bodyIndex   []int
+	once        [][]int // of the body's fields that are shown once
+}
+
+type outHeader struct {
+	name  string
+	index []int
+	doc   string
+}
+
+func compileOutput(op *Operation, t reflect.Type) *output {
+	o := &output{typ: t, status: op.Status, statuses: []int{op.Status}}
+	shapes := newShapes(answered)
+	for _, f := range visibleFields(t) {
+		name, isHeader := f.Tag.Lookup("header")
+		switch {
+		case isHeader && f.Type.Kind() == reflect.String:
+			o.headers = append(o.headers, outHeader{name: name, index: f.Index, doc: f.Tag.Get("doc")})
+		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
+			o.statusIndex = f.Index
+			o.statuses = statusesOf(op, f)
+		case f.Name == "Body":
+			o.bodyIndex = f.Index
+			body := f.Type
+			if body.Kind() == reflect.Pointer {
+				body = body.Elem()
+			}
+			o.body = shapes.of(body)
+			for i := range o.body.members {
+				if m := &o.body.members[i]; m.once {
+					o.once = append(o.once, m.index)
+				}
+			}
+		default:
+			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header nor Body", op.ID, f.Name))
+		}
+	}
+	if (o.body == nil) != (op.Status == 204) {
+		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
+	}
+	return o
+}
+
+// statusesOf reads the tag enum of a Status field.
+func statusesOf(op *Operation, f reflect.StructField) []int {
+	var list []int
+	for text := range strings.SplitSeq(f.Tag.Get("enum"), ",") {
+		status, err := strconv.Atoi(text)
+		must(err, f, "enum")
+		list = append(list, status)
+	}
+	for _, status := range list {
+		if status == op.Status {
+			return list
+		}
+	}
+	panic(fmt.Sprintf("endpoint: %s: its own status %d is not among %v", op.ID, op.Status, list))
+}
+
+func (o *output) encode(out any, buf []byte) (Response, error) {
+	v := reflect.ValueOf(out)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != o.typ {
+		return Response{}, errors.New("an operation gave no answer and no error")
+	}
+	v = v.Elem()
+	response := Response{Status: o.status}
+	if o.statusIndex != nil {
+		if status := v.FieldByIndex(o.statusIndex).Int(); status != 0 {
+			response.Status = int(status)
+		}
+	}
+	for i := range o.headers {
+		h := &o.headers[i]
+		if text := v.FieldByIndex(h.index).String(); text != "" {
+			response.Header = append(response.Header, Field{h.name, text})
+		}
+	}
+	if o.body == nil {
+		return response, nil
+	}
+	body := v.FieldByIndex(o.bodyIndex)
+	if body.Kind() != reflect.Pointer {
+		body = body.Addr()
+	}
+	start := len(buf)
+	buf, err := wire.Append(buf, body.Interface())
+	if err != nil {
+		return Response{}, fmt.Errorf("encode %s: %w", o.typ, err)
+	}
+	response.Body = buf[start:]
+	response.Kept = response.Body
+	if len(o.once) > 0 {
+		response.Kept, err = o.withoutSecrets(body.Elem())
+	}
+	return response, err
+}
+
+// withoutSecrets encodes a copy of body whose fields that are shown once are null.
+func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
+	blanked := reflect.New(body.Type())
+	blanked.Elem().Set(body)
+	for _, index := range o.once {
+		blanked.Elem().FieldByIndex(index).SetZero()
+	}
+	text, err := wire.Encode(blanked.Interface())
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", o.typ, err)
+	}
+	return text, nil
+}

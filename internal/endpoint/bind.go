@@ -1,0 +1,149 @@
+package endpoint
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"keepsake/internal/problem"
+)
+
+// input is an operation's In, compiled.
+type input struct {
+	typ     reflect.Type
+	params  []param
+	queries map[string]int // of params, by name
+
+	body         *shape
+	bodyIndex    []int
+	bodyOptional bool // the field is a pointer
+	streamIndex  []int
+	media        string
+	limit        int64
+}
+
+var readerType = reflect.TypeFor[io.Reader]()
+
+// compileInput compiles t and fills prototype, a *t, with the defaults.
+func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input {
+	d := &input{typ: t, queries: map[string]int{}, media: op.Media, limit: op.Class.MaxBody()}
+	if d.media == "" {
+		d.media = "application/json"
+	}
+	shapes := newShapes(asked)
+	for _, f := range visibleFields(t) {
+		p, ok := shapes.compileParam(f)
+		switch {
+		case ok:
+			if p.place == inQuery {
+				d.queries[p.name] = len(d.params)
+			}
+			d.params = append(d.params, p)
+			if text, ok := f.Tag.Lookup("default"); ok {
+				if fault := p.set(prototype.Elem(), text); fault != nil {
+					panic(fmt.Sprintf("endpoint: %s: default of %s: %s", op.ID, f.Name, fault.says))
+				}
+			}
+		case f.Name == "Body":
+			d.bodyIndex, d.bodyOptional = f.Index, f.Type.Kind() == reflect.Pointer
+			body := f.Type
+			if d.bodyOptional {
+				body = body.Elem()
+			}
+			d.body = shapes.of(body)
+			prefill(d.body, prototype.Elem().FieldByIndex(f.Index))
+		case f.Name == "Stream" && f.Type == readerType && op.Class == Stream:
+			d.streamIndex = f.Index
+		default:
+			panic(fmt.Sprintf("endpoint: %s: field %s is neither a parameter nor the body", op.ID, f.Name))
+		}
+	}
+	return d
+}
+
+// prefill sets the defaults of a body's own members.
+func prefill(s *shape, v reflect.Value) {
+	for i := range s.members {
+		m := &s.members[i]
+		if text, ok := m.field.Tag.Lookup("default"); ok {
+			if v.Kind() == reflect.Pointer || m.pointer || m.optional {
+				panic("endpoint: member " + m.name + ": a default needs a field and a body that are no pointers")
+			}
+			if f := m.shape.parse(v.FieldByIndex(m.index), text); f != nil {
+				panic("endpoint: member " + m.name + ": its default " + f.says)
+			}
+		}
+	}
+}
+
+// bind reads r into in, a *In.
+func (d *input) bind(r *http.Request, in any, keepBody bool) ([]byte, error) {
+	v := reflect.ValueOf(in).Elem()
+	if len(d.params) > 0 || r.URL.RawQuery != "" {
+		if f := d.bindParams(r, v); f != nil {
+			return nil, f.problem()
+		}
+	}
+	switch {
+	case d.streamIndex != nil:
+		return nil, d.bindStream(r, v)
+	case d.body != nil:
+		return d.bindBody(r, v, keepBody)
+	}
+	return nil, nil
+}
+
+func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
+	var few [16]bool
+	seen := few[:]
+	if len(d.params) > len(few) {
+		seen = make([]bool, len(d.params))
+	}
+	if f := d.bindQuery(r.URL.RawQuery, in, seen); f != nil {
+		return f
+	}
+	for i := range d.params {
+		p := &d.params[i]
+		switch p.place {
+		case inPath:
+			seen[i] = true
+			if f := p.set(in, r.PathValue(p.name)); f != nil {
+				return f
+			}
+		case inHeader:
+			values := r.Header[p.header]
+			if len(values) > 1 {
+				return (&fault{issue: problem.Duplicate, says: "is given twice."}).in(p.name)
+			}
+			if len(values) == 1 {
+				seen[i] = true
+				if f := p.set(in, values[0]); f != nil {
+					return f
+				}
+			}
+		}
+		if !seen[i] {
+			if f := p.missing(); f != nil {
+				return f.in(p.name)
+			}
+			continue
+		}
+		if f := p.check(in); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// pathParams lists the names in braces of a path.
+func pathParams(path string) []string {
+	var names []string
+	for segment := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+			names = append(names, segment[1:len(segment)-1])
+		}
+	}
+	return names
+}

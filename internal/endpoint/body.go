@@ -1,0 +1,171 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	"keepsake/internal/problem"
+)
+
+// MaxBody is the most bytes a request body of the class may have.
+func (c Class) MaxBody() int64 {
+	switch c {
+	case Batch:
+		return 8 << 20
+	case Stream:
+		return 64 << 20
+	default:
+		return 1 << 20
+	}
+}
+
+func (d *input) bindBody(r *http.Request, in reflect.Value, keep bool) ([]byte, error) {
+	if err := d.accept(r); err != nil {
+		return nil, err
+	}
+	var buf *[]byte
+	if keep {
+		buf = new([]byte)
+	} else {
+		buf = buffers.Get().(*[]byte)
+		defer release(buf)
+	}
+	data, err := readBody(r, d.limit, (*buf)[:0])
+	if err != nil {
+		return nil, err
+	}
+	*buf = data
+	field := in.FieldByIndex(d.bodyIndex)
+	target := field.Addr()
+	if d.bodyOptional {
+		if len(data) == 0 {
+			return nil, nil
+		}
+		target = reflect.New(field.Type().Elem())
+		field.Set(target)
+	}
+	if err := d.body.decode(data, target); err != nil {
+		return nil, err
+	}
+	if !keep {
+		return nil, nil
+	}
+	return data, nil
+}
+
+// buffers hold bodies while they are decoded; the decoder copies what it keeps.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func release(buf *[]byte) {
+	const most = 64 << 10 // a rare large body must not stay in memory for good
+	if cap(*buf) <= most {
+		buffers.Put(buf)
+	}
+}
+
+// readBody appends the body to buf.
+func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	if r.Body == nil {
+		return buf, nil
+	}
+	if need := min(r.ContentLength, 64<<10) + 1; int64(cap(buf)) < need { // what the client promises is not believed further
+		buf = make([]byte, 0, max(need, 512))
+	}
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return nil, tooLarge(limit)
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, broken(err, limit)
+		}
+	}
+}
+
+// accept checks that the body, if there is one, is of a type we read.
+func (d *input) accept(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return unsupportedMedia("The body must not have a Content-Encoding.")
+	}
+	types := r.Header["Content-Type"]
+	if len(types) != 1 {
+		return unsupportedMedia("The body must have one Content-Type: " + d.media + ".")
+	}
+	if types[0] == d.media {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	if charset := params["charset"]; err != nil || media != d.media || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return unsupportedMedia("The body must be " + d.media + " in UTF-8.")
+	}
+	return nil
+}
+
+func (d *input) bindStream(r *http.Request, in reflect.Value) error {
+	if err := d.accept(r); err != nil {
+		return err
+	}
+	if r.ContentLength > d.limit {
+		return tooLarge(d.limit)
+	}
+	var body io.Reader = strings.NewReader("")
+	if r.Body != nil {
+		body = &stream{body: r.Body, limit: d.limit, left: d.limit}
+	}
+	in.FieldByIndex(d.streamIndex).Set(reflect.ValueOf(body))
+	return nil
+}
+
+// stream is a body that is read by the operation itself. Its errors are problems: 413, or 400 for a broken one.
+type stream struct {
+	body        io.Reader
+	limit, left int64
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if int64(len(p)) > s.left+1 {
+		p = p[:s.left+1]
+	}
+	n, err := s.body.Read(p)
+	if s.left -= int64(n); s.left < 0 {
+		return 0, tooLarge(s.limit)
+	}
+	if err != nil && err != io.EOF {
+		err = broken(err, s.limit)
+	}
+	return n, err
+}
+
+func tooLarge(limit int64) error {
+	return problem.New(problem.TooLarge, problem.CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d MiB.", limit>>20))
+}
+
+// broken says what a failed read of a body means: somebody's limit, or a body that does not arrive whole.
+func broken(err error, limit int64) error {
+	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(min(over.Limit, limit))
+	}
+	return problem.Validation("body", problem.Format, "The body did not arrive whole.").Because(err)
+}
+
+func unsupportedMedia(message string) error {
+	return problem.New(problem.UnsupportedMedia, problem.CodeUnsupportedMedia, message)
+}

@@ -1,0 +1,184 @@
+package endpoint
+
+import (
+	"bytes"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// decode reads data into v, a pointer to a value of shape s, and checks it.
+//
+// The decoder leaves a field zero for a null as for an absent member, and nearly always that is enough to judge it. Only
+// a text with a null in it, and one that leaves a field zero where zero and absent differ, is read a second time for
+// its outline.
+func (s *shape) decode(data []byte, v reflect.Value) error {
+	if err := wire.Decode(data, v.Interface()); err != nil {
+		return err
+	}
+	sent := unknown
+	if bytes.Contains(data, []byte("null")) {
+		sent = outlineOf(data, s)
+	}
+	f := s.check(v.Elem(), sent)
+	if f == errUnsure {
+		f = s.check(v.Elem(), outlineOf(data, s))
+	}
+	if f != nil {
+		return f.problem()
+	}
+	return nil
+}
+
+// errUnsure ends a check that must know whether a member was sent.
+var errUnsure = new(fault)
+
+// check judges a value that is there.
+func (s *shape) check(v reflect.Value, sent *outline) *fault {
+	switch s.kind {
+	case stringKind:
+		return s.rules.checkString(v.String())
+	case integerKind:
+		return s.rules.checkInteger(v.Int())
+	case numberKind:
+		return s.rules.checkNumber(v.Float())
+	case listKind:
+		return s.checkList(v, sent)
+	case mapKind:
+		return s.checkMap(v, sent)
+	case objectKind:
+		if sent == null {
+			return &fault{issue: problem.Required, says: "is required."} // the body itself
+		}
+		for i := range s.members {
+			m := &s.members[i]
+			if f := m.check(v.FieldByIndex(m.index), sent.member(i)); f != nil {
+				return f.in(m.name)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shape) checkList(v reflect.Value, sent *outline) *fault {
+	if f := s.rules.checkItems(v.Len()); f != nil {
+		return f
+	}
+	for i := range v.Len() {
+		if f := s.item.check(v.Index(i), sent.item(i)); f != nil {
+			return f.in("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func (s *shape) checkMap(v reflect.Value, sent *outline) *fault {
+	if f := s.rules.checkProperties(v.Len()); f != nil {
+		return f
+	}
+	if item := s.item.shape.kind; item == scalarKind || item == anyKind {
+		return nil // the decoder has seen to them
+	}
+	for _, key := range v.MapKeys() {
+		if f := s.item.check(v.MapIndex(key), sent.entry(key.String())); f != nil {
+			return f.in(key.String())
+		}
+	}
+	return nil
+}
+
+// check judges a member or an item, which may be missing.
+func (m *member) check(v reflect.Value, sent *outline) *fault {
+	switch {
+	case sent == absent:
+		return m.missing()
+	case sent == null:
+		return m.isNull()
+	case m.unsupported && (sent != unknown || !m.isEmpty(v)):
+		return &fault{issue: problem.Unsupported, says: "is not supported yet."}
+	case sent == unknown && m.index != nil && m.isEmpty(v):
+		return m.missing()
+	}
+	switch {
+	case m.pointer:
+		v = v.Elem()
+	case m.optional:
+		v = v.FieldByName("Value")
+	case sent == unknown && m.index != nil && v.IsZero():
+		return m.checkZero(v)
+	}
+	return m.checkPresent(v, sent)
+}
+
+func (m *member) checkPresent(v reflect.Value, sent *outline) *fault {
+	if m.required && m.shape.kind == stringKind && blank(v.String()) {
+		return m.missing()
+	}
+	return m.shape.check(v, sent)
+}
+
+// checkZero judges a field that is zero because zero was sent or because nothing was.
+func (m *member) checkZero(v reflect.Value) *fault {
+	if m.required && m.shape.kind == stringKind {
+		return m.missing() // blank or absent: all one
+	}
+	if m.required || m.shape.check(v, unknown) != nil {
+		return errUnsure
+	}
+	return nil
+}
+
+// isEmpty reports that the member was certainly left out, given that the text has no null.
+func (m *member) isEmpty(v reflect.Value) bool {
+	switch {
+	case m.optional:
+		return !v.FieldByName("Set").Bool()
+	case m.pointer:
+		return v.IsNil()
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Interface:
+		return v.IsNil()
+	}
+	return false
+}
+
+func (m *member) missing() *fault {
+	if !m.required {
+		return nil
+	}
+	return &fault{issue: problem.Required, says: "is required."}
+}
+
+func (m *member) isNull() *fault {
+	switch {
+	case m.required && !m.nullable:
+		return m.missing()
+	case !m.nullable:
+		return &fault{issue: problem.Type, says: "must not be null."}
+	}
+	return nil
+}
+
+// in names the place of a fault, which is none while the check is unsure.
+func (f *fault) in(name string) *fault {
+	switch {
+	case f == errUnsure:
+	case f.field == "":
+		f.field = name
+	case f.field[0] == '[':
+		f.field = name + f.field
+	default:
+		f.field = name + "." + f.field
+	}
+	return f
+}
+
+// blank reports whether a text is empty or white space only.
+func blank(s string) bool {
+	return strings.TrimLeftFunc(s, unicode.IsSpace) == ""
+}

@@ -1,0 +1,196 @@
+package endpoint
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"keepsake/internal/problem"
+)
+
+// place is where a parameter stands in a request.
+type place string
+
+const (
+	inPath   place = "path"
+	inQuery  place = "query"
+	inHeader place = "header"
+)
+
+// param is a parameter of an operation.
+type param struct {
+	member
+	place  place
+	header string // name in canonical form
+}
+
+// compileParam compiles a field that has one of the tags path, query and header.
+func (c *shapes) compileParam(f reflect.StructField) (param, bool) {
+	for _, p := range []place{inPath, inQuery, inHeader} {
+		name, ok := f.Tag.Lookup(string(p))
+		if !ok {
+			continue
+		}
+		result := param{member: c.member(name, f), place: p, header: http.CanonicalHeaderKey(name)}
+		result.required = boolTag(f, "required", p == inPath)
+		scalar := result.shape
+		if scalar.kind == listKind && p == inQuery {
+			scalar = scalar.item.shape
+		}
+		if result.optional || scalar.kind > textKind {
+			panic(fmt.Sprintf("endpoint: field %s: %s cannot be a %s parameter", f.Name, f.Type, p))
+		}
+		return result, true
+	}
+	return param{}, false
+}
+
+// set reads text into the field of in. A list gets one more item.
+func (p *param) set(in reflect.Value, text string) *fault {
+	v := in.FieldByIndex(p.index)
+	switch {
+	case p.unsupported:
+		return (&fault{issue: problem.Unsupported, says: "is not supported yet."}).in(p.name)
+	case p.required && blank(text):
+		return p.missing().in(p.name)
+	case !utf8.ValidString(text):
+		return (&fault{issue: problem.Format, says: "must be valid UTF-8."}).in(p.name)
+	}
+	var f *fault
+	switch {
+	case p.shape.kind == listKind:
+		item := reflect.New(p.shape.item.shape.typ).Elem()
+		if f = p.shape.item.shape.parse(item, text); f == nil {
+			v.Set(reflect.Append(v, item))
+		}
+	case p.pointer:
+		target := reflect.New(p.shape.typ)
+		if f = p.shape.parse(target.Elem(), text); f == nil {
+			v.Set(target)
+		}
+	default:
+		f = p.shape.parse(v, text)
+	}
+	if f != nil {
+		return f.in(p.name)
+	}
+	return nil
+}
+
+// check judges a parameter that was sent.
+func (p *param) check(in reflect.Value) *fault {
+	v := in.FieldByIndex(p.index)
+	if p.pointer {
+		v = v.Elem()
+	}
+	if f := p.shape.check(v, unknown); f != nil {
+		return f.in(p.name)
+	}
+	return nil
+}
+
+// parse reads the text of a parameter into v.
+func (s *shape) parse(v reflect.Value, text string) *fault {
+	switch s.kind {
+	case stringKind:
+		v.SetString(text)
+	case boolKind:
+		if text != "true" && text != "false" {
+			return &fault{issue: problem.Type, says: "must be true or false."}
+		}
+		v.SetBool(text == "true")
+	case integerKind:
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		if f := numberFault(err, text); f != nil {
+			return f
+		}
+		if strconv.FormatInt(n, 10) != text { // +5, 007
+			return &fault{issue: problem.Type, says: "must be an integer."}
+		}
+		v.SetInt(n)
+	case numberKind:
+		x, err := strconv.ParseFloat(text, v.Type().Bits())
+		if strings.Trim(text, "0123456789.eE+-") != "" { // infinities, hexadecimal
+			err = strconv.ErrSyntax
+		}
+		if f := numberFault(err, text); f != nil {
+			return f
+		}
+		v.SetFloat(x)
+	default:
+		err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+		if p, ok := problem.As(err); ok {
+			return &fault{issue: p.Details.Issue, says: "is refused: " + p.Message}
+		}
+		if err != nil {
+			return &fault{issue: problem.Format, says: "is malformed."}
+		}
+	}
+	return nil
+}
+
+func numberFault(err error, text string) *fault {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, strconv.ErrRange):
+		return &fault{issue: problem.Type, says: "must be a number."}
+	case strings.HasPrefix(text, "-"):
+		return &fault{issue: problem.TooSmall, says: "is too small a number."}
+	default:
+		return &fault{issue: problem.TooLargeVal, says: "is too large a number."}
+	}
+}
+
+// bindQuery reads raw into the query parameters of in. seen gets a true for each parameter that was sent.
+func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
+	for raw != "" {
+		var pair string
+		if pair, raw, _ = strings.Cut(raw, "&"); pair == "" {
+			continue
+		}
+		name, text, _ := strings.Cut(pair, "=")
+		name, err := unescape(name)
+		if err != nil {
+			return &fault{field: "query", issue: problem.Format, says: "must be escaped as a URL demands."}
+		}
+		i, ok := d.queries[name]
+		if !ok {
+			return &fault{field: printable(name), issue: problem.Unknown, anonymous: true, says: "There is no such query parameter here."}
+		}
+		p := &d.params[i]
+		if text, err = unescape(text); err != nil {
+			return (&fault{issue: problem.Format, says: "must be escaped as a URL demands."}).in(p.name)
+		}
+		if seen[i] && p.shape.kind != listKind {
+			return (&fault{issue: problem.Duplicate, says: "is given twice."}).in(p.name)
+		}
+		seen[i] = true
+		if f := p.set(in, text); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func unescape(s string) (string, error) {
+	if !strings.ContainsAny(s, "%+") {
+		return s, nil
+	}
+	return url.QueryUnescape(s)
+}
+
+// printable bounds a name the caller chose, which an error repeats.
+func printable(name string) string {
+	const most = 128
+	if len(name) > most {
+		name = name[:most] + "…"
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}

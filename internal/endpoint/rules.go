@@ -1,0 +1,173 @@
+package endpoint
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"keepsake/internal/problem"
+)
+
+// rules are the constraints of a value. The zero value constrains nothing.
+type rules struct {
+	minLength, maxLength *int // code points
+	maxBytes             *int
+	minItems, maxItems   *int // of a list
+	maxProperties        *int // of a map
+	minimum, maximum     *float64
+	pattern              *regexp.Regexp
+	format               func(string) bool
+	formatName           string
+	enum                 []string // as written, also of numbers
+}
+
+// formats are the values of the tag format that are checked.
+var formats = map[string]func(string) bool{
+	"uri": func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "")
+	},
+	"cidr": func(s string) bool {
+		_, err := netip.ParsePrefix(s)
+		return err == nil
+	},
+}
+
+// constrained is s under the constraint tags of f. On a list the tags of scalars are for each item.
+func constrained(s *shape, f reflect.StructField) *shape {
+	var r rules
+	for tag, target := range map[string]**int{
+		"minLength": &r.minLength, "maxLength": &r.maxLength, "maxBytes": &r.maxBytes,
+		"minItems": &r.minItems, "maxItems": &r.maxItems, "maxProperties": &r.maxProperties,
+	} {
+		if text, ok := f.Tag.Lookup(tag); ok {
+			n, err := strconv.Atoi(text)
+			must(err, f, tag)
+			*target = &n
+		}
+	}
+	for tag, target := range map[string]**float64{"minimum": &r.minimum, "maximum": &r.maximum} {
+		if text, ok := f.Tag.Lookup(tag); ok {
+			x, err := strconv.ParseFloat(text, 64)
+			must(err, f, tag)
+			*target = &x
+		}
+	}
+	if text, ok := f.Tag.Lookup("pattern"); ok {
+		pattern, err := regexp.Compile(text)
+		must(err, f, "pattern")
+		r.pattern = pattern
+	}
+	if text, ok := f.Tag.Lookup("enum"); ok {
+		r.enum = strings.Split(text, ",")
+	}
+	if text, ok := f.Tag.Lookup("format"); ok {
+		if r.formatName, r.format = text, formats[text]; r.format == nil {
+			panic(fmt.Sprintf("endpoint: field %s: no such format %q", f.Name, text))
+		}
+	}
+	if reflect.ValueOf(r).IsZero() {
+		return s
+	}
+	limited := *s
+	if s.kind != listKind {
+		limited.rules = r
+		return &limited
+	}
+	limited.rules = rules{minItems: r.minItems, maxItems: r.maxItems}
+	r.minItems, r.maxItems = nil, nil
+	item, itemShape := *s.item, *s.item.shape
+	itemShape.rules = r
+	item.shape = &itemShape
+	limited.item = &item
+	return &limited
+}
+
+func must(err error, f reflect.StructField, tag string) {
+	if err != nil {
+		panic(fmt.Sprintf("endpoint: field %s: tag %s: %v", f.Name, tag, err))
+	}
+}
+
+// fault is a broken constraint. The field path grows from the inside out, so that nothing is built while all is well.
+type fault struct {
+	field     string
+	issue     problem.Issue
+	says      string // what the value must be, after the field's name: "must be at least 1."
+	anonymous bool   // the field's name is the caller's own: the message does without it
+}
+
+func (f *fault) problem() *problem.Problem {
+	switch {
+	case f.anonymous:
+		return problem.Validation(f.field, f.issue, f.says)
+	case f.field == "":
+		return problem.Validation("body", f.issue, "The body "+f.says)
+	default:
+		return problem.Validation(f.field, f.issue, f.field+" "+f.says)
+	}
+}
+
+func (r *rules) checkString(s string) *fault {
+	switch {
+	case r.maxBytes != nil && len(s) > *r.maxBytes:
+		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d bytes.", *r.maxBytes)}
+	case r.maxLength != nil && len(s) > *r.maxLength && utf8.RuneCountInString(s) > *r.maxLength:
+		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d characters.", *r.maxLength)}
+	case r.minLength != nil && utf8.RuneCountInString(s) < *r.minLength:
+		return &fault{issue: problem.TooShort, says: fmt.Sprintf("must have at least %d characters.", *r.minLength)}
+	case r.enum != nil && !slices.Contains(r.enum, s):
+		return r.notAllowed()
+	case r.pattern != nil && !r.pattern.MatchString(s):
+		return &fault{issue: problem.Format, says: "must match " + r.pattern.String()}
+	case r.format != nil && !r.format(s):
+		return &fault{issue: problem.Format, says: "must be a valid " + r.formatName + "."}
+	}
+	return nil
+}
+
+func (r *rules) checkInteger(n int64) *fault {
+	if r.enum != nil && !slices.Contains(r.enum, strconv.FormatInt(n, 10)) {
+		return r.notAllowed()
+	}
+	return r.checkNumber(float64(n))
+}
+
+func (r *rules) checkNumber(x float64) *fault {
+	switch {
+	case r.minimum != nil && x < *r.minimum:
+		return &fault{issue: problem.TooSmall, says: "must be at least " + decimal(*r.minimum) + "."}
+	case r.maximum != nil && x > *r.maximum:
+		return &fault{issue: problem.TooLargeVal, says: "must be at most " + decimal(*r.maximum) + "."}
+	}
+	return nil
+}
+
+func (r *rules) checkItems(n int) *fault {
+	switch {
+	case r.minItems != nil && n < *r.minItems:
+		return &fault{issue: problem.TooShort, says: fmt.Sprintf("must have at least %d items.", *r.minItems)}
+	case r.maxItems != nil && n > *r.maxItems:
+		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d items.", *r.maxItems)}
+	}
+	return nil
+}
+
+func (r *rules) checkProperties(n int) *fault {
+	if r.maxProperties != nil && n > *r.maxProperties {
+		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d entries.", *r.maxProperties)}
+	}
+	return nil
+}
+
+func (r *rules) notAllowed() *fault {
+	return &fault{issue: problem.NotAllowed, says: "must be one of " + strings.Join(r.enum, ", ") + "."}
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -1,0 +1,212 @@
+package endpoint
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"keepsake/internal/wire"
+)
+
+// kind is what a Go type is on the wire.
+type kind uint8
+
+const (
+	stringKind kind = iota
+	boolKind
+	integerKind
+	numberKind
+	timeKind   // wire.Time
+	textKind   // another encoding.TextUnmarshaler: text whose form the type itself knows
+	scalarKind // a value of wire.Metadata: string, number or boolean
+	anyKind    // wire.Value, any
+	listKind
+	mapKind
+	objectKind
+)
+
+// shape is a Go type as JSON or as a parameter, compiled once: what its values may be.
+type shape struct {
+	kind    kind
+	typ     reflect.Type
+	rules   rules
+	item    *member  // of a list or a map
+	members []member // of an object
+	byName  map[string]int
+}
+
+// member is a place that holds a value: a member of an object, an item of a list, a parameter.
+type member struct {
+	name        string
+	index       []int // of the Go field; nil for an item
+	field       reflect.StructField
+	shape       *shape
+	pointer     bool // the Go type is *T
+	optional    bool // the Go type is wire.Optional[T]
+	required    bool // absent, null and blank are refused
+	nullable    bool // null is taken; for an answer: may be written
+	unsupported bool
+	once        bool
+	prefilled   bool // has a default, so that absent is as good as sent
+}
+
+// side says which way a type travels: it decides what a pointer means.
+type side uint8
+
+const (
+	asked    side = iota // a request: a pointer may be left out or null
+	answered             // an answer: a pointer is there and may be null, unless omitempty or omitzero
+)
+
+// shapes compiles types. It remembers objects, so that a type may contain itself.
+type shapes struct {
+	side    side
+	objects map[reflect.Type]*shape
+}
+
+func newShapes(s side) *shapes { return &shapes{side: s, objects: map[reflect.Type]*shape{}} }
+
+var (
+	timeType     = reflect.TypeFor[wire.Time]()
+	valueType    = reflect.TypeFor[wire.Value]()
+	metadataType = reflect.TypeFor[wire.Metadata]()
+	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
+	scalarType   = reflect.TypeFor[any]()
+)
+
+// of compiles t, which is neither a pointer nor an Optional.
+func (c *shapes) of(t reflect.Type) *shape {
+	s := &shape{typ: t}
+	switch {
+	case t == timeType:
+		s.kind = timeKind
+		return s
+	case t == valueType:
+		s.kind = anyKind
+		return s
+	case t == metadataType:
+		s.kind = mapKind
+		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}}
+		return s
+	case reflect.PointerTo(t).Implements(textType):
+		s.kind = textKind
+		return s
+	}
+	switch t.Kind() {
+	case reflect.String:
+		s.kind = stringKind
+	case reflect.Bool:
+		s.kind = boolKind
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		s.kind = integerKind
+	case reflect.Float32, reflect.Float64:
+		s.kind = numberKind
+	case reflect.Interface:
+		s.kind = anyKind
+	case reflect.Slice:
+		s.kind = listKind
+		s.item = c.item(t.Elem())
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			panic(fmt.Sprintf("endpoint: %s: an object's names are strings", t))
+		}
+		s.kind = mapKind
+		s.item = c.item(t.Elem())
+	case reflect.Struct:
+		return c.object(t)
+	default:
+		panic(fmt.Sprintf("endpoint: %s has no form on the wire", t))
+	}
+	return s
+}
+
+func (c *shapes) item(t reflect.Type) *member {
+	m := &member{}
+	c.fill(m, t)
+	return m
+}
+
+// fill sets what m's Go type says.
+func (c *shapes) fill(m *member, t reflect.Type) {
+	if inner, ok := wire.OptionalOf(t); ok {
+		m.optional, m.nullable, t = true, true, inner
+	} else if t.Kind() == reflect.Pointer {
+		m.pointer, m.nullable, t = true, true, t.Elem()
+	}
+	m.shape = c.of(t)
+	if m.shape.kind == anyKind {
+		m.nullable = true
+	}
+}
+
+func (c *shapes) object(t reflect.Type) *shape {
+	if s, ok := c.objects[t]; ok {
+		return s
+	}
+	s := &shape{kind: objectKind, typ: t, byName: map[string]int{}}
+	c.objects[t] = s
+	for _, f := range visibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		if name == "" {
+			panic(fmt.Sprintf("endpoint: %s.%s has no json name", t, f.Name))
+		}
+		m := c.member(name, f)
+		switch c.side {
+		case asked:
+			m.required = !m.pointer && !m.optional && !m.prefilled && !m.unsupported
+		case answered:
+			omitted := slices.Contains(strings.Split(options, ","), "omitempty") || slices.Contains(strings.Split(options, ","), "omitzero")
+			m.required = !omitted
+			m.nullable = m.nullable && !omitted
+		}
+		m.required = boolTag(f, "required", m.required)
+		m.nullable = boolTag(f, "nullable", m.nullable)
+		s.byName[name] = len(s.members)
+		s.members = append(s.members, m)
+	}
+	return s
+}
+
+// member compiles field f, which travels as name, with its constraint tags.
+func (c *shapes) member(name string, f reflect.StructField) member {
+	m := member{name: name, index: f.Index, field: f}
+	c.fill(&m, f.Type)
+	m.shape = constrained(m.shape, f)
+	m.unsupported = boolTag(f, "unsupported", false)
+	m.once = boolTag(f, "once", false)
+	_, m.prefilled = f.Tag.Lookup("default")
+	if m.once && !(m.pointer && c.side == answered) {
+		panic(fmt.Sprintf("endpoint: %s is shown once: it must be a pointer in an answer", f.Name))
+	}
+	return m
+}
+
+// visibleFields lists the exported fields of t, those of embedded structs among them.
+func visibleFields(t reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for _, f := range reflect.VisibleFields(t) {
+		embedded := f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("json") == "" && f.Type != timeType
+		if f.IsExported() && !embedded {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func boolTag(f reflect.StructField, name string, otherwise bool) bool {
+	switch text := f.Tag.Get(name); text {
+	case "":
+		return otherwise
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		panic(fmt.Sprintf("endpoint: field %s: %s is %q, neither true nor false", f.Name, name, text))
+	}
+}

@@ -1,0 +1,36 @@
+package endpoint
+
+import (
+	"net/http"
+
+	"keepsake/internal/problem"
+)
+
+// statuses is the specification's table of codes (decisions.md, M), for the document.
+var statuses = map[string]int{
+	problem.CodeValidation:         http.StatusBadRequest,
+	problem.CodeMissingCredentials: http.StatusUnauthorized,
+	problem.CodeInvalidAPIKey:      http.StatusUnauthorized,
+	problem.CodeAPIKeyExpired:      http.StatusUnauthorized,
+	problem.CodeAPIKeyRevoked:      http.StatusUnauthorized,
+	problem.CodeAPIKeyDisabled:     http.StatusUnauthorized,
+	problem.CodeInsufficientScope:  http.StatusForbidden,
+	problem.CodeIPNotAllowed:       http.StatusForbidden,
+	problem.CodeSuspended:          http.StatusForbidden,
+	problem.CodeNotFound:           http.StatusNotFound,
+	problem.CodeVersionNotFound:    http.StatusNotFound,
+	problem.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
+	problem.CodeConflict:           http.StatusConflict,
+	problem.CodeLimitReached:       http.StatusConflict,
+	problem.CodeIdempotencyRunning: http.StatusConflict,
+	problem.CodeVersionSunset:      http.StatusGone,
+	problem.CodeRevisionMismatch:   http.StatusPreconditionFailed,
+	problem.CodePayloadTooLarge:    http.StatusRequestEntityTooLarge,
+	problem.CodeUnsupportedMedia:   http.StatusUnsupportedMediaType,
+	problem.CodeRateLimited:        http.StatusTooManyRequests,
+	problem.CodeInternal:           http.StatusInternalServerError,
+	problem.CodeUnavailable:        http.StatusServiceUnavailable,
+}
+
+// StatusOf is the status every answer with that error code has, 0 for a code that is not in the specification.
+func StatusOf(code string) int { return statuses[code] }

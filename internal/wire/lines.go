@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+
+	"keepsake/internal/problem"
+)
+
+// Lines reads a stream of JSON values, one a line (NDJSON).
+type Lines struct {
+	in     *bufio.Reader
+	most   int
+	number int
+	long   []byte // collects a line that is larger than the reader's buffer
+}
+
+// NewLines reads lines of at most so many bytes from r.
+func NewLines(r io.Reader, most int) *Lines {
+	return &Lines{in: bufio.NewReaderSize(r, 64<<10), most: most}
+}
+
+// Number of the line Next gave last, from 1, blank lines counted.
+func (l *Lines) Number() int { return l.number }
+
+// Next gives the next line that is not blank; it is valid until the next call. At the end the error is io.EOF. A line
+// that is too long is a *TooLong: it has been skipped, and reading may go on. Other errors are the reader's.
+func (l *Lines) Next() ([]byte, error) {
+	for {
+		line, err := l.line()
+		if err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// TooLong says that a line was skipped. It is a 400 for that line alone.
+type TooLong struct{ *problem.Problem }
+
+// Unwrap gives the problem.
+func (e *TooLong) Unwrap() error { return e.Problem }
+
+// line reads up to a line break, which stays in it, or to the end of the stream.
+func (l *Lines) line() ([]byte, error) {
+	part, err := l.in.ReadSlice('\n')
+	if len(part) == 0 && err != nil {
+		return nil, err
+	}
+	l.number++
+	if err == nil || err == io.EOF {
+		return l.bounded(part)
+	}
+	l.long = append(l.long[:0], part...)
+	for err == bufio.ErrBufferFull {
+		part, err = l.in.ReadSlice('\n')
+		if len(l.long) <= l.most+2 { // beyond, the line is only skipped
+			l.long = append(l.long, part...)
+		}
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return l.bounded(l.long)
+}
+
+func (l *Lines) bounded(line []byte) ([]byte, error) {
+	if len(bytes.TrimRight(line, "\r\n")) > l.most {
+		return nil, &TooLong{problem.Validation("body", problem.TooLong, fmt.Sprintf("A line has more than %d bytes.", l.most))}
+	}
+	return line, nil
+}
