@@ -1,18 +1,118 @@
 package limit
 
-import "net/netip"
-
-// Addresses keeps the budgets of callers without a credential, one per client address.
-type Addresses struct{}
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"unsafe"
+)
 
 // DefaultAddresses is how many addresses are remembered unless configuration says otherwise.
 const DefaultAddresses = 65_536
 
-// NewAddresses remembers at most capacity addresses, each with this allowance.
-func NewAddresses(allowance Allowance, capacity int) *Addresses { return &Addresses{} }
+// Addresses keeps the budgets of callers without a credential, one for each client address, in memory only. It remembers
+// a bounded number of them; beyond that the one that was silent longest is forgotten, and starts anew if it comes back.
+// A cache that weighs frequency would rather forget newcomers, whose every request would then find a fresh budget.
+type Addresses struct {
+	allowance Allowance
+	capacity  int // of each shard
+	seed      maphash.Seed
+	shards    []addressShard
+}
 
-// Account is the budget of an address; IPv6 addresses of one /64 share one.
-func (a *Addresses) Account(addr netip.Addr) Account { return Account{} }
+// addressKey is an address without its zone: IPv4 in its IPv6 form, of IPv6 the /64 alone, because that is what one
+// customer is given.
+type addressKey [16]byte
+
+// address is allocated by itself, so that a request still holds its own budget when the address is forgotten meanwhile.
+type address struct {
+	use          Use
+	key          addressKey
+	newer, older *address // neighbours in the ring by last call
+}
+
+// addressShard keeps its addresses in a ring through root: root.older is who called last, root.newer who has been silent
+// longest.
+type addressShard struct {
+	mu                      sync.Mutex
+	byKey                   map[addressKey]*address
+	root                    address
+	hits, misses, evictions int64
+}
+
+// shardAddresses is how many addresses a shard should have, so that shards fill evenly.
+const shardAddresses = 1024
+
+// NewAddresses remembers at most capacity addresses, at least one, each with this allowance.
+func NewAddresses(allowance Allowance, capacity int) *Addresses {
+	count := 1
+	for count < 64 && count*2*shardAddresses <= capacity {
+		count *= 2
+	}
+	a := &Addresses{
+		allowance: allowance,
+		capacity:  max(1, capacity/count),
+		seed:      maphash.MakeSeed(),
+		shards:    make([]addressShard, count),
+	}
+	for i := range a.shards {
+		s := &a.shards[i]
+		s.byKey = map[addressKey]*address{}
+		s.root.newer, s.root.older = &s.root, &s.root
+	}
+	return a
+}
+
+// Account is the budget of an address; IPv6 addresses of one /64 share one. The zero Addr, of a caller without an
+// address, has one too.
+func (a *Addresses) Account(addr netip.Addr) Account {
+	key := keyOf(addr)
+	s := &a.shards[maphash.Comparable(a.seed, key)%uint64(len(a.shards))]
+	return Account{Use: s.use(key, a.capacity), Allowance: a.allowance, Anonymous: true}
+}
+
+func keyOf(addr netip.Addr) addressKey {
+	if !addr.IsValid() {
+		return addressKey{}
+	}
+	key := addressKey(addr.As16()) // IPv4 as ::ffff:a.b.c.d, whether or not it came as such
+	if addr.Is6() && !addr.Is4In6() {
+		clear(key[8:])
+	}
+	return key
+}
+
+func (s *addressShard) use(key addressKey, capacity int) *Use {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.byKey[key]
+	if known != nil {
+		s.hits++
+		known.leave()
+	} else {
+		s.misses++
+		if len(s.byKey) >= capacity {
+			stalest := s.root.newer
+			stalest.leave()
+			delete(s.byKey, stalest.key)
+			s.evictions++
+		}
+		known = &address{key: key}
+		known.use.Init(string(key[:]))
+		s.byKey[key] = known
+	}
+	known.enter(&s.root)
+	return &known.use
+}
+
+func (e *address) leave() {
+	e.newer.older, e.older.newer = e.older, e.newer
+}
+
+func (e *address) enter(root *address) {
+	e.newer, e.older = root, root.older
+	root.older.newer, root.older = e, e
+}
 
 // CacheStats are a cache's numbers for the cache-stats answer.
 type CacheStats struct {
@@ -21,4 +121,20 @@ type CacheStats struct {
 }
 
 // Stats reports on the remembered addresses.
-func (a *Addresses) Stats() CacheStats { return CacheStats{} }
+func (a *Addresses) Stats() CacheStats {
+	stats := CacheStats{Capacity: int64(a.capacity * len(a.shards))}
+	for i := range a.shards {
+		s := &a.shards[i]
+		s.mu.Lock()
+		stats.Entries += int64(len(s.byKey))
+		stats.Hits += s.hits
+		stats.Misses += s.misses
+		stats.Evictions += s.evictions
+		s.mu.Unlock()
+	}
+	stats.Bytes = stats.Entries * addressBytes
+	return stats
+}
+
+// addressBytes is what one address takes: itself, and its place in a map that is on average three quarters full.
+const addressBytes = int64(unsafe.Sizeof(address{})) + int64(unsafe.Sizeof(addressKey{})+8)*4/3

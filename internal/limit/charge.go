@@ -1,31 +1,107 @@
 package limit
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Receipt says what a charge took, from which windows. The zero Receipt took nothing.
 type Receipt struct {
 	at             int64 // Unix second
-	workspace, key charged
 	cost           int64
+	workspace, key taken
 }
 
-type charged struct {
+type taken struct {
 	use                    *Use
 	minute, daily, monthly uint32
 }
 
-// At is the moment the charge counts for. It is the moment it was asked for, unless the day's counter had begun a later
-// day already, because clocks step back and goroutines overtake each other at midnight: then it is that day's first.
-// Usage is recorded under this moment, so that counters and recorded use agree to the unit.
+// At is the moment the charge counts for, to the second. It is the moment it was asked for, unless the day's counter had
+// begun the next day already: then it is that day's first second. Usage is recorded under this moment, so that counters
+// and recorded usage agree to the unit.
 func (r Receipt) At() time.Time { return time.Unix(r.at, 0).UTC() }
 
-// Refund gives the charge back to the windows it came from.
-func (r Receipt) Refund() {}
-
-// Charge takes cost from every budget of both accounts or from none.
-func Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt) {
-	return Verdict{}, Receipt{}
+// Refund gives the charge back to the windows it came from. A receipt is refunded once.
+func (r Receipt) Refund() {
+	r.key.giveBack(r.cost)
+	r.workspace.giveBack(r.cost)
 }
 
-// Peek gives the verdict a charge of 1 would get, without charging.
-func Peek(now time.Time, workspace, key Account) Verdict { return Verdict{} }
+func (t taken) giveBack(cost int64) {
+	if t.use == nil {
+		return
+	}
+	t.use.Minute.giveBack(t.minute, cost)
+	t.use.Daily.giveBack(t.daily, cost)
+	t.use.Monthly.giveBack(t.monthly, cost)
+}
+
+// patience is how often a charge that would be refused yields to larger ones under way before it believes what it sees.
+// They end within nanoseconds unless the machine takes their thread away.
+const patience = 100
+
+// Charge takes cost units from every budget of both accounts, or from none. key is the zero Account where the caller has
+// no key; workspace is the client's address (Addresses) where there is no credential at all. A cost below 0 counts as 0.
+//
+// It takes no lock and allocates nothing. However many goroutines charge at once, as many units are admitted as the
+// budgets have, never more.
+func Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt) {
+	cost = min(max(cost, 0), maxCount)
+	unix := secondOf(now)
+	var b budgets
+	for try := 0; ; {
+		ours, its := workspace.Use.marked(), key.Use.marked()
+		b.look(unix, &workspace, &key)
+		if !b.lacks(cost) {
+			if b.charge(cost, &workspace, &key) {
+				return b.verdict(&workspace, &key), b.receipt(unix, cost, &workspace, &key)
+			}
+			continue // somebody was faster
+		}
+		doubtful := underWay(ours) || underWay(its) || workspace.Use.marked() != ours || key.Use.marked() != its
+		if try++; doubtful && try < patience {
+			runtime.Gosched()
+			continue
+		}
+		v := b.verdict(&workspace, &key)
+		b.deny(&v, now, cost, &workspace)
+		return v, Receipt{at: unix}
+	}
+}
+
+// Peek gives the verdict a charge of one unit would get, and charges nothing.
+func Peek(now time.Time, workspace, key Account) Verdict {
+	var b budgets
+	b.look(secondOf(now), &workspace, &key)
+	v := b.verdict(&workspace, &key)
+	if b.lacks(1) {
+		b.deny(&v, now, 1, &workspace)
+	}
+	return v
+}
+
+// charge is take, marked where a larger charge could for a moment stand in the way of smaller ones.
+func (b *budgets) charge(cost int64, workspace, key *Account) bool {
+	if cost <= 1 {
+		return b.take(cost)
+	}
+	workspace.Use.mark()
+	key.Use.mark()
+	done := b.take(cost)
+	key.Use.unmark()
+	workspace.Use.unmark()
+	return done
+}
+
+func (b *budgets) receipt(unix, cost int64, workspace, key *Account) Receipt {
+	r := Receipt{at: max(unix, b.day*day), cost: cost, workspace: b.taken(tierMinute, workspace.Use)}
+	if key.Use != nil {
+		r.key = b.taken(keyMinute, key.Use)
+	}
+	return r
+}
+
+func (b *budgets) taken(at int, u *Use) taken {
+	return taken{u, b.list[at].window, b.list[at+keyDaily].window, b.list[at+keyMonthly].window}
+}

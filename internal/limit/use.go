@@ -6,27 +6,58 @@ import (
 	"time"
 )
 
-// Use is what a subject has used: of its minute, its UTC day and its UTC month. It holds no pointer and is kept by value
-// inside the entries of directories. Init comes before the first charge; a Use must not be copied after it.
+// Use is what a subject has used of its minute, its UTC day and its UTC month. It is 32 bytes without a pointer, kept by
+// value inside the entries of directories. Init comes before the first charge. All three are counted whether or not
+// there is a budget, so that a quota given to a key at noon knows of the morning.
 type Use struct {
-	Minute    Counter
-	Daily     Counter
-	Monthly   Counter
-	phase     uint32       // seconds by which the minute windows are shifted
-	undecided atomic.Int32 // charges of more than one unit under way
+	Minute  Counter
+	Daily   Counter
+	Monthly Counter
+	phase   uint32 // seconds by which the minute windows are shifted
+	marks   atomic.Uint32
 }
 
 // Init sets the phase of the minute windows: fnv64a(subject) mod 60 seconds, the same on every instance. The subject is
-// the workspace's or key's id.
+// the workspace's or the key's id.
 func (u *Use) Init(subject string) {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
-	u.phase = uint32(h.Sum64() % 60)
+	u.phase = uint32(h.Sum64() % minute)
 }
 
 // Restore sets what the subject had used of the day and the month of now before the program started.
 func (u *Use) Restore(now time.Time, day, month int64) {
-	d := dayOf(now)
-	u.Daily.set(uint32(d), day)
+	d := dayOf(secondOf(now))
+	u.Daily.set(uint32(d)&windowMask, day)
 	u.Monthly.set(monthOf(d), month)
 }
+
+// A charge of several units that finds a later budget too small gives back what it took. Until then its units are
+// missing to smaller charges that do fit, so it marks itself, and a charge that is about to be refused looks again when
+// it sees the marks changed or set. Charges of one unit need none of this: what stops one of them stops every other that
+// meets the units it holds, because the key's budgets are taken before the workspace's.
+const (
+	markOne  = 1       // the low half counts charges under way
+	markDone = 1 << 16 // the high half counts charges that ended
+)
+
+func (u *Use) mark() {
+	if u != nil {
+		u.marks.Add(markOne)
+	}
+}
+
+func (u *Use) unmark() {
+	if u != nil {
+		u.marks.Add(markDone - markOne)
+	}
+}
+
+func (u *Use) marked() uint32 {
+	if u == nil {
+		return 0
+	}
+	return u.marks.Load()
+}
+
+func underWay(marks uint32) bool { return marks%markDone != 0 }

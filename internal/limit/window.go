@@ -3,27 +3,25 @@ package limit
 import "time"
 
 const (
-	minute = 60
-	day    = 24 * 60 * 60
+	minute = 60           // seconds
+	day    = 24 * 60 * 60 // seconds
 )
 
-// minuteOf numbers the 60-second window of a moment (Unix seconds) under a phase. Numbers are kept modulo 2^26.
-func minuteOf(unix int64, phase uint32) uint32 {
-	return uint32((unix+minute-int64(phase))/minute) & windowMask
+// Windows are numbered modulo 2^26, which for minutes comes round after 127 years.
+
+// minuteOf numbers the 60-second window in which a moment (Unix seconds) lies under a phase, and says when it ends.
+func minuteOf(unix int64, phase uint32) (window uint32, end int64) {
+	n := (unix + minute - int64(phase)) / minute
+	return uint32(n) & windowMask, n*minute + int64(phase)
 }
 
-// minuteStart is the Unix second at which the window of a moment started.
-func minuteStart(unix int64, phase uint32) int64 {
-	return (unix+minute-int64(phase))/minute*minute - minute + int64(phase)
-}
-
-// dayOf numbers the UTC day of a moment.
-func dayOf(now time.Time) int64 { return max(0, now.Unix()) / day }
+// dayOf counts the UTC days since 1970; a day's number is also the number of its window.
+func dayOf(unix int64) int64 { return unix / day }
 
 // monthOf numbers the UTC month of a day.
 func monthOf(d int64) uint32 {
 	year, month, _ := time.Unix(d*day, 0).UTC().Date()
-	return uint32(year*12+int(month)-1) & windowMask
+	return uint32(year*12+int(month)) & windowMask
 }
 
 // monthEnd is the Unix second at which the UTC month of a day ends.
@@ -31,3 +29,6 @@ func monthEnd(d int64) int64 {
 	year, month, _ := time.Unix(d*day, 0).UTC().Date()
 	return time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
+
+// secondOf is the Unix second of a moment; moments before 1970 count as its first.
+func secondOf(now time.Time) int64 { return max(0, now.Unix()) }
