@@ -1,11 +1,56 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
 
-// API is a surface as an http.Handler.
-type API struct{ o Options }
+	"keepsake/internal/usage"
+)
 
-// New makes a surface.
-func New(o Options) (*API, error) { return &API{o: o}, o.check() }
+// API is a surface as an http.Handler. It is safe for concurrent use.
+type API struct {
+	Options
 
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {}
+	tables   atomic.Pointer[map[int]*table] // one per version that was ever asked for
+	building sync.Mutex
+
+	inFlight atomic.Int64
+	most     int64 // requests in flight
+	reserved int64 // the share of them that is kept for health and administration
+
+	buffers   sync.Pool   // of *[]byte, where answers are encoded; one goes back once its answer was written
+	unmatched usage.Route // what requests for no route are counted under
+	vary      bool        // answers depend on the Origin
+}
+
+// New makes a surface. It refuses options without which not every request could be answered.
+func New(o Options) (*API, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o.Origins = slices.Clone(o.Origins)
+	a := &API{Options: o, most: int64(o.InFlight), vary: len(o.Origins) > 0}
+	if a.most == 0 {
+		a.most = DefaultInFlight
+	}
+	a.reserved = min(max(a.most/16, 1), 32)
+	a.buffers.New = func() any { b := make([]byte, 0, 4<<10); return &b }
+	a.unmatched = o.Usage.Route("", "")
+	a.tables.Store(&map[int]*table{})
+	for _, v := range o.Versions.Snapshot().All() {
+		if _, err := a.table(v.Number); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// ServeHTTP answers one request. Whatever happens, the answer leaves through exchange.send.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{api: a, w: w, r: r, parent: r.Context(), now: a.Now(), route: &noRoute, timeout: smallTime}
+	defer x.end()
+	x.takeRequestID()
+	x.serve()
+}

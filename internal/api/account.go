@@ -1,0 +1,67 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+
+	"keepsake/internal/usage"
+)
+
+// account closes a request: its slot is free, its use recorded, its line written.
+func (x *exchange) account() {
+	if x.counted {
+		x.api.inFlight.Add(-1)
+	}
+	if x.cancel != nil {
+		x.cancel()
+	}
+	event := usage.Event{
+		Owner: x.caller.owner(), Route: x.route.usage, Surface: x.api.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
+		At: x.now, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
+	}
+	if x.route == &noRoute {
+		event.Route = x.api.unmatched
+	}
+	if x.paid {
+		event.At, event.Charged = x.receipt.At(), 1
+	}
+	x.api.Usage.Record(event)
+	if x.api.LogRequests {
+		x.log()
+	}
+}
+
+// log writes the request's line: the route's template, never the path, and nothing a caller may write freely.
+func (x *exchange) log() {
+	route := x.route.template
+	if route == "" {
+		route = "none"
+	}
+	x.api.Log.LogAttrs(x.parent, slog.LevelInfo, "request",
+		slog.String("id", x.RequestID()),
+		slog.String("method", knownMethod(x.r.Method)),
+		slog.String("route", route),
+		slog.Int("status", x.status),
+		slog.Float64("ms", float64(x.api.Now().Sub(x.now).Microseconds())/1000),
+		slog.Int("bytes", x.size),
+		slog.String("key", x.caller.principal.Actor()),
+		slog.String("client", x.clientText()),
+	)
+}
+
+func (x *exchange) clientText() string {
+	if addr := x.clientAddr(); addr.IsValid() {
+		return addr.String()
+	}
+	return "local"
+}
+
+// knownMethod keeps what a client invents out of the log.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}

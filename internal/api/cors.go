@@ -1,0 +1,38 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+)
+
+// What pages of the configured origins may send and read.
+var (
+	corsRequest = []string{"Accept-Version, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-API-Key, X-Request-Id"}
+	corsExpose  = []string{"Deprecation, ETag, Idempotent-Replayed, Link, Location, Retry-After, Sunset, X-API-Key-Expires, X-API-Key-Rotate-By, " +
+		"X-API-Replacement-Version, X-API-Version, X-RateLimit-Daily-Remaining, X-RateLimit-Key-Limit, X-RateLimit-Key-Remaining, " +
+		"X-RateLimit-Limit, X-RateLimit-Monthly-Remaining, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id"}
+	corsAge    = []string{"600"}
+	varyOrigin = []string{"Origin"}
+)
+
+// allowOrigin lets a page of a configured origin read the answer. Every answer says that it depends on the origin.
+func (x *exchange) allowOrigin(h http.Header) {
+	h["Vary"] = varyOrigin
+	if origin := x.r.Header["Origin"]; len(origin) == 1 && slices.Contains(x.api.Origins, origin[0]) {
+		h["Access-Control-Allow-Origin"] = origin
+		h["Access-Control-Expose-Headers"] = corsExpose
+	}
+}
+
+// preflight answers what a browser asks before it lets a page call.
+func (x *exchange) preflight(allow string) {
+	asked := x.r.Header["Access-Control-Request-Method"]
+	origin := x.r.Header["Origin"]
+	if len(asked) == 0 || len(origin) != 1 || !slices.Contains(x.api.Origins, origin[0]) {
+		return
+	}
+	h := x.w.Header()
+	h["Access-Control-Allow-Methods"] = []string{allow}
+	h["Access-Control-Allow-Headers"] = corsRequest
+	h["Access-Control-Max-Age"] = corsAge
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"net/http"
+
+	"keepsake/internal/problem"
+)
+
+// statuses turns kinds of problems into statuses (§7). It is the one place where that is decided.
+var statuses = [...]int{
+	problem.Internal:         http.StatusInternalServerError,
+	problem.Invalid:          http.StatusBadRequest,
+	problem.Unauthenticated:  http.StatusUnauthorized,
+	problem.Forbidden:        http.StatusForbidden,
+	problem.NotFound:         http.StatusNotFound,
+	problem.MethodNotAllowed: http.StatusMethodNotAllowed,
+	problem.Conflict:         http.StatusConflict,
+	problem.Gone:             http.StatusGone,
+	problem.Mismatch:         http.StatusPreconditionFailed,
+	problem.TooLarge:         http.StatusRequestEntityTooLarge,
+	problem.UnsupportedMedia: http.StatusUnsupportedMediaType,
+	problem.RateLimited:      http.StatusTooManyRequests,
+	problem.Unavailable:      http.StatusServiceUnavailable,
+}
+
+// errorBody is §2.3 with the request's id.
+type errorBody struct {
+	Error     string          `json:"error"`
+	Message   string          `json:"message"`
+	Details   problem.Details `json:"details,omitzero"`
+	RequestID string          `json:"requestId"`
+}
+
+// limitBody is §2.4 with the budget that refused and the request's id.
+type limitBody struct {
+	Error       string          `json:"error"`
+	Message     string          `json:"message"`
+	Remaining   int64           `json:"remaining"`
+	ResetTimeMs int64           `json:"resetTimeMs"`
+	Details     problem.Details `json:"details,omitzero"`
+	RequestID   string          `json:"requestId"`
+}
+
+// goneBody is the answer of a version that is sunset.
+type goneBody struct {
+	Error              string `json:"error"`
+	Message            string `json:"message"`
+	MigrationGuideURL  string `json:"migrationGuideUrl"`
+	ReplacementVersion string `json:"replacementVersion,omitempty"`
+	SunsetAt           string `json:"sunsetAt"`
+	RequestID          string `json:"requestId"`
+}
+
+var (
+	errNotFound        = problem.New(problem.NotFound, problem.CodeNotFound, "There is no such path.")
+	errVersionNotFound = problem.New(problem.NotFound, problem.CodeVersionNotFound, "There is no such version of the API.")
+	errMethod          = problem.New(problem.MethodNotAllowed, problem.CodeMethodNotAllowed,
+		"This path does not have that method; the header Allow lists those it has.")
+	errAcceptVersion = problem.Validation("Accept-Version", problem.Unsupported,
+		"Accept-Version names no version of the API that is served; /api/versions lists them.")
+	errBusy     = problem.NotAvailable("The service has more requests than it can work on; try again.", retrySoon)
+	errInTime   = problem.NotAvailable("The request took longer than it may; try again.", retrySoon)
+	errInternal = problem.New(problem.Internal, problem.CodeInternal, "Something went wrong on our side. The request id helps us to find it.")
+)

@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// fail answers with an error: a problem as it is, anything else as a fixed 500 whose cause goes to the log alone.
+func (x *exchange) fail(err error) {
+	p := x.problemOf(err)
+	body := x.bodyOf(p)
+	if statuses[p.Kind] >= http.StatusInternalServerError {
+		x.refund()
+		x.api.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
+	}
+	x.sendProblem(p, body)
+}
+
+// problemOf finds what the caller is told about err.
+func (x *exchange) problemOf(err error) *problem.Problem {
+	p, ok := problem.As(err)
+	switch {
+	case ok:
+		return p
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return errInTime
+	default:
+		return errInternal
+	}
+}
+
+// bodyOf is the JSON of a problem.
+func (x *exchange) bodyOf(p *problem.Problem) []byte {
+	var v any = errorBody{Error: p.Code, Message: p.Message, Details: p.Details, RequestID: x.RequestID()}
+	if p.Kind == problem.Gone && x.gone != nil {
+		v = x.goneBody(p)
+	}
+	return encode(v)
+}
+
+// encode is for bodies of our own, which always can be encoded.
+func encode(v any) []byte {
+	body, err := wire.Encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
+	h := x.w.Header()
+	switch p.Kind {
+	case problem.Unauthenticated:
+		h["Www-Authenticate"] = wwwAuthenticate
+	case problem.Unavailable, problem.RateLimited:
+		seconds := max(1, int64((p.RetryAfter+time.Second-1)/time.Second))
+		h["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
+	}
+	x.send(statuses[p.Kind], mediaJSON, body)
+}
+
+// wwwAuthenticate says how to authenticate, as every 401 must. API keys have no registered scheme.
+var wwwAuthenticate = []string{`ApiKey realm="keepsake", header="X-API-Key"`}
+
+// refuse is the answer to a request whose budget is spent: §2.4, with the same number of seconds in three places.
+func (x *exchange) refuse() {
+	seconds := strconv.FormatInt(x.verdict.RetryAfterSeconds(), 10)
+	x.w.Header()["Retry-After"] = []string{seconds}
+	x.send(http.StatusTooManyRequests, mediaJSON, encode(limitBody{
+		Error:       problem.CodeRateLimited,
+		Message:     "The limit is used up; try again in " + seconds + " seconds.",
+		ResetTimeMs: x.verdict.ResetTimeMs(),
+		Details:     problem.Details{Policy: string(x.verdict.Policy)},
+		RequestID:   x.RequestID(),
+	}))
+}
+
+// refund gives back what an answer of 5xx was charged, and lets its headers show that.
+func (x *exchange) refund() {
+	x.receipt.Refund()
+	x.receipt = limit.Receipt{}
+	switch {
+	case x.paid:
+		x.verdict = limit.Peek(x.now, x.caller.workspace, x.caller.live.Key)
+		x.paid = false
+	case x.address.Use != nil && !x.caller.known:
+		x.peekAddress()
+	}
+}
+
+// end runs last, whatever happened: it answers for a panic, counts the request and writes its line in the log.
+func (x *exchange) end() {
+	defer x.account()
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	if fault != http.ErrAbortHandler { //nolint:errorlint // the value net/http compares with
+		x.api.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),
+			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
+	}
+	if x.status != 0 || fault == http.ErrAbortHandler { //nolint:errorlint // as above
+		panic(http.ErrAbortHandler) // half an answer is out: cut the connection, so that it is not taken for a whole one
+	}
+	x.apologise()
+}
+
+// apologise answers 500 from wherever a panic came.
+func (x *exchange) apologise() {
+	if x.table == nil {
+		x.snapshot = x.api.Versions.Snapshot()
+		x.version = x.snapshot.Current()
+		x.table = &table{number: []string{strconv.Itoa(x.version.Number)}}
+	}
+	if x.judged {
+		x.refund()
+	} else {
+		x.peekAddress()
+	}
+	clear(x.w.Header())
+	x.sendProblem(errInternal, x.bodyOf(errInternal))
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"keepsake/internal/lifecycle"
+)
+
+// servePage answers what is no operation. It costs nothing and shows the numbers of a caller without a credential.
+func (x *exchange) servePage(rt *route) {
+	x.peekAddress()
+	p, err := rt.page(x)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.send(200, p.media, p.body)
+}
+
+// guide renders the migration guide from a version to the one after it: the changes that the code declares. There is
+// one as soon as both versions are released.
+func (x *exchange) guide() (page, error) {
+	from, to, ok := guideOf(x.r.PathValue("guide"))
+	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
+		return page{}, errNotFound
+	}
+	var b bytes.Buffer
+	err := guidePage.Execute(&b, map[string]any{"From": from, "To": to, "Changes": lifecycle.Between(x.api.Changes, from, to)})
+	if err != nil {
+		return page{}, fmt.Errorf("render the migration guide: %w", err)
+	}
+	return page{mediaHTML, b.Bytes()}, nil
+}
+
+// guideOf reads `v1-to-v2`.
+func guideOf(name string) (from, to int, ok bool) {
+	left, right, ok := strings.Cut(strings.TrimPrefix(name, "v"), "-to-v")
+	if !ok {
+		return 0, 0, false
+	}
+	from, err := strconv.Atoi(left)
+	if err != nil || name != fmt.Sprintf("v%d-to-v%d", from, from+1) {
+		return 0, 0, false
+	}
+	return from, from + 1, right == strconv.Itoa(from+1)
+}
+
+var guidePage = template.Must(template.New("guide").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>From version {{.From}} to version {{.To}}</title>
+<h1>From version {{.From}} to version {{.To}} of the API</h1>
+<p>Replace <code>/api/v{{.From}}/</code> by <code>/api/v{{.To}}/</code> in every path.
+{{if .Changes}}<p>These operations differ; all others work as before.
+<table>
+<tr><th>Operation<th>Version {{.From}}<th>Version {{.To}}
+{{range .Changes}}<tr><td><code>{{.Operation}}</code><td>{{.Before}}<td>{{.After}}
+{{end}}</table>
+{{else}}<p>Nothing else differs: every operation works as before.
+{{end}}</html>
+`))

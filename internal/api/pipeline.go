@@ -1,0 +1,155 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/usage"
+)
+
+// serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
+// depends on anything that a later check knows.
+func (x *exchange) serve() {
+	if p := x.negotiate(); p != nil {
+		x.turnAway(p)
+		return
+	}
+	rt := x.table.find(x.r)
+	switch {
+	case rt == nil:
+		x.noSuchRoute()
+	case rt.page != nil:
+		x.route = rt
+		x.servePage(rt)
+	default:
+		x.route = rt
+		x.serveOperation(rt.op)
+	}
+}
+
+func (x *exchange) serveOperation(op *endpoint.Operation) {
+	if !x.enter(op) {
+		x.peekAddress()
+		x.fail(errBusy)
+		return
+	}
+	if op.Credentials == endpoint.NoCredential {
+		x.recognise()
+		if x.caller.known && x.admit() != nil {
+			x.caller = caller{} // it opens nothing here, and its numbers are not this request's
+		}
+	} else if err := x.identify(); err != nil {
+		x.turnAwayFor(err)
+		return
+	} else if err := x.admit(); err != nil {
+		x.turnAwayFor(err)
+		return
+	}
+	if !x.charge(op) {
+		x.refuse()
+		return
+	}
+	if !x.caller.principal.Scopes.Allows(op.Scope) {
+		x.fail(problem.ScopeMissing(op.Scope.String()))
+		return
+	}
+	x.allot(op.Class)
+	x.run(op)
+}
+
+// charge takes the request's price from whoever pays: the caller's budgets, or the address's where there is no caller.
+// It reports whether the request may pass.
+func (x *exchange) charge(op *endpoint.Operation) bool {
+	var workspace, key limit.Account
+	switch {
+	case x.caller.known:
+		workspace, key = x.caller.workspace, x.caller.live.Key
+	case op.Uncharged || !x.chargeable():
+		x.peekAddress()
+		return true
+	default:
+		workspace = x.addressAccount()
+	}
+	x.judged = true
+	if op.Uncharged {
+		x.verdict = limit.Peek(x.now, workspace, key)
+		return true
+	}
+	x.verdict, x.receipt = limit.Charge(x.now, 1, workspace, key)
+	x.paid = x.verdict.Allowed && x.caller.known
+	return x.verdict.Allowed
+}
+
+// chargeable reports whether requests for the path cost anything: those under /api/ do (decisions.md, H).
+func (x *exchange) chargeable() bool {
+	return x.api.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
+}
+
+// noSuchRoute answers a path or a method that is not there, for everybody alike, and OPTIONS for what is.
+func (x *exchange) noSuchRoute() {
+	if x.r.URL.Path == "*" && x.r.Method == http.MethodOptions {
+		x.options(strings.Join(methods[:], ", "))
+		return
+	}
+	switch allow := x.table.allow(x.r); {
+	case allow == "":
+		x.turnAway(errNotFound)
+	case x.r.Method == http.MethodOptions:
+		x.options(allow)
+	default:
+		x.w.Header()["Allow"] = []string{allow}
+		x.turnAway(errMethod)
+	}
+}
+
+func (x *exchange) options(allow string) {
+	x.peekAddress()
+	x.w.Header()["Allow"] = []string{allow}
+	x.preflight(allow)
+	x.send(http.StatusNoContent, nil, nil)
+}
+
+// turnAwayFor is turnAway for an error that may be a fault of ours: that costs the client nothing.
+func (x *exchange) turnAwayFor(err error) {
+	if p, ok := problem.As(err); ok && statuses[p.Kind] < http.StatusInternalServerError {
+		x.turnAway(p)
+		return
+	}
+	x.peekAddress()
+	x.fail(err)
+}
+
+// turnAway refuses a request before its caller's budgets are asked. That is charged to the client's address alone, and
+// an address whose budget is spent learns nothing more about credentials and paths. A valid credential still sees its
+// own numbers in the headers.
+func (x *exchange) turnAway(p *problem.Problem) {
+	if x.chargeable() {
+		verdict, _ := limit.Charge(x.now, 1, x.addressAccount(), limit.Account{})
+		x.verdict, x.judged = verdict, true
+		if !verdict.Allowed {
+			switch p.Kind {
+			case problem.Unauthenticated, problem.NotFound, problem.MethodNotAllowed:
+				x.w.Header().Del("Allow")
+				x.refuse()
+				return
+			}
+		}
+	} else {
+		x.peekAddress()
+	}
+	if p.Kind != problem.Unauthenticated {
+		x.recognise()
+	}
+	if x.caller.known {
+		x.verdict = limit.Peek(x.now, x.caller.workspace, x.caller.live.Key)
+	}
+	x.fail(p)
+}
+
+// peekAddress makes the headers those of a caller without a credential, at no cost.
+func (x *exchange) peekAddress() {
+	x.verdict, x.judged = limit.Peek(x.now, x.addressAccount(), limit.Account{}), true
+}

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/problem"
+)
+
+const idempotencyKey = idempotency.HeaderName
+
+var replayed = []string{"true"}
+
+// runOnce is run for a request with an Idempotency-Key: a repetition gets the first answer and has no effect.
+func (x *exchange) runOnce(op *endpoint.Operation, key []string, buf *[]byte) {
+	err := checkIdempotencyKey(key)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	request := idempotency.Request{
+		Credential: x.caller.principal.Actor(), Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
+	}
+	var resp endpoint.Response
+	work := func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error) {
+		return func(ctx context.Context) (idempotency.Outcome, error) {
+			out, err := op.Run(ctx, in)
+			if err != nil {
+				return idempotency.Outcome{}, err
+			}
+			resp, err = op.Encode(out, (*buf)[:0])
+			return outcome(resp), err
+		}
+	}
+	var kept *idempotency.Answer
+	if op.Class == endpoint.Stream {
+		kept, err = x.streamOnce(op, request, work)
+	} else {
+		kept, err = x.bodyOnce(op, request, work)
+	}
+	switch {
+	case err != nil:
+		x.fail(err)
+	case kept != nil:
+		x.replay(kept, buf)
+	default:
+		x.respond(resp)
+	}
+}
+
+type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)
+
+// bodyOnce reads the whole body first.
+func (x *exchange) bodyOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
+	in, err := op.Bind(x.r, true)
+	if err != nil {
+		return nil, err
+	}
+	return x.api.Replays.Do(x, request, in.Body, idempotency.Work{Run: work(in), Refused: x.refused})
+}
+
+// streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
+func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
+	body := http.MaxBytesReader(x.w, x.r.Body, maxStream)
+	var hashed lateReader
+	x.r.Body = &hashed
+	in, err := op.Bind(x.r, false)
+	if err != nil {
+		return nil, err
+	}
+	run := func(ctx context.Context, body io.Reader) (idempotency.Outcome, error) {
+		hashed.Reader = body
+		return work(in)(ctx)
+	}
+	return x.api.Replays.DoStream(x, request, body, run, x.refused)
+}
+
+// lateReader is a body whose source is known only after it was handed out.
+type lateReader struct{ io.Reader }
+
+func (*lateReader) Close() error { return nil }
+
+// outcome is an answer as it is kept.
+func outcome(resp endpoint.Response) idempotency.Outcome {
+	out := idempotency.Outcome{Status: resp.Status, Body: resp.Kept}
+	for _, f := range resp.Header {
+		switch f.Name {
+		case "Location":
+			out.Location = f.Value
+		case "Etag":
+			out.ETag = f.Value
+		}
+	}
+	return out
+}
+
+// refused is the answer of a problem as it is kept.
+func (x *exchange) refused(p *problem.Problem) idempotency.Outcome {
+	return idempotency.Outcome{Status: statuses[p.Kind], Body: x.bodyOf(p)}
+}
+
+func checkIdempotencyKey(sent []string) error {
+	if len(sent) > 1 {
+		return problem.Validation(idempotencyKey, problem.Duplicate, "Send one Idempotency-Key.")
+	}
+	return idempotency.CheckKey(sent[0])
+}
+
+// replay sends a kept answer again.
+func (x *exchange) replay(kept *idempotency.Answer, buf *[]byte) {
+	body := kept.Body
+	if body == nil && kept.Location != "" {
+		again, err := x.read(kept.Location, buf)
+		if err != nil {
+			x.fail(fmt.Errorf("rebuild a kept answer: %w", err))
+			return
+		}
+		body = again.Body
+	}
+	h := x.w.Header()
+	h["Idempotent-Replayed"] = replayed
+	if kept.Location != "" {
+		h["Location"] = []string{kept.Location}
+	}
+	if kept.ETag != "" {
+		h["Etag"] = []string{kept.ETag}
+	}
+	media := mediaJSON
+	if body == nil {
+		media = nil
+	}
+	x.send(kept.Status, media, body)
+}
+
+// read performs the GET of a path of ours for the same caller, inside this request.
+func (x *exchange) read(location string, buf *[]byte) (endpoint.Response, error) {
+	target, err := url.Parse(location)
+	if err != nil {
+		return endpoint.Response{}, fmt.Errorf("read its location: %w", err)
+	}
+	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
+	rt := x.table.find(r)
+	if rt == nil || rt.op == nil || !x.caller.principal.Scopes.Allows(rt.op.Scope) {
+		return endpoint.Response{}, problem.Missing()
+	}
+	in, err := rt.op.Bind(r, false)
+	if err != nil {
+		return endpoint.Response{}, err
+	}
+	return x.call(rt.op, in, buf)
+}

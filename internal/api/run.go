@@ -1,0 +1,73 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"keepsake/internal/endpoint"
+)
+
+// maxPooled keeps one large answer from holding memory for ever.
+const maxPooled = 256 << 10
+
+// run binds the input, calls the operation and answers.
+func (x *exchange) run(op *endpoint.Operation) {
+	buf := x.api.buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= maxPooled {
+			x.api.buffers.Put(buf)
+		}
+	}()
+	if key := x.r.Header[idempotencyKey]; op.Idempotent && key != nil {
+		x.runOnce(op, key, buf)
+		return
+	}
+	in, err := op.Bind(x.r, false)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	resp, err := x.call(op, in, buf)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.respond(resp)
+}
+
+// call runs the operation and encodes its answer into buf.
+func (x *exchange) call(op *endpoint.Operation, in endpoint.Bound, buf *[]byte) (endpoint.Response, error) {
+	out, err := op.Run(x, in)
+	if err != nil {
+		return endpoint.Response{}, err
+	}
+	resp, err := op.Encode(out, (*buf)[:0])
+	if cap(resp.Body) > cap(*buf) {
+		*buf = resp.Body[:0]
+	}
+	return resp, err
+}
+
+// respond writes an operation's answer. A GET whose caller has it already is 304.
+func (x *exchange) respond(resp endpoint.Response) {
+	h := x.w.Header()
+	for _, f := range resp.Header {
+		h[f.Name] = []string{f.Value}
+	}
+	if sent := x.r.Header["If-None-Match"]; sent != nil && resp.Status == http.StatusOK && x.reading() {
+		if etag := h["Etag"]; len(etag) == 1 && endpoint.Unchanged(strings.Join(sent, ", "), etag[0]) {
+			x.send(http.StatusNotModified, nil, nil)
+			return
+		}
+	}
+	media := mediaJSON
+	if resp.Body == nil {
+		media = nil
+	}
+	x.send(resp.Status, media, resp.Body)
+}
+
+// reading reports whether the request asks for a representation.
+func (x *exchange) reading() bool {
+	return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
+}

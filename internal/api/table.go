@@ -1,0 +1,163 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/usage"
+)
+
+// table is what one API version serves: its own operations, those it inherits, and the paths without a version.
+type table struct {
+	number []string // the value of X-API-Version
+	mux    *http.ServeMux
+	// fixed finds the routes without wildcards by method, space, path. They are the frequent ones, and need no tree.
+	fixed map[string]*route
+}
+
+// route is a method and a path that are served: by an operation, or as a page.
+type route struct {
+	template string              // /api/v1/documents/{id}; empty for no route
+	op       *endpoint.Operation // nil for a page
+	page     func(x *exchange) (page, error)
+	usage    usage.Route
+}
+
+// page is an answer that no operation gives: a description, a guide.
+type page struct {
+	media []string
+	body  []byte
+}
+
+var noRoute route
+
+// ServeHTTP is called by the mux of a table with an exchange as the writer: it notes what was matched, and leaves the
+// answering to the exchange.
+func (rt *route) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.(*match).route = rt
+}
+
+// match is what the mux writes into.
+type match struct {
+	http.ResponseWriter
+	route *route
+}
+
+// table gives the table of a version, and builds it where it is asked for the first time.
+func (a *API) table(version int) (*table, error) {
+	if t := (*a.tables.Load())[version]; t != nil {
+		return t, nil
+	}
+	a.building.Lock()
+	defer a.building.Unlock()
+	if t := (*a.tables.Load())[version]; t != nil {
+		return t, nil
+	}
+	t, err := a.build(version)
+	if err != nil {
+		return nil, fmt.Errorf("routes of version %d: %w", version, err)
+	}
+	next := maps.Clone(*a.tables.Load())
+	next[version] = t
+	a.tables.Store(&next)
+	return t, nil
+}
+
+func (a *API) build(version int) (*table, error) {
+	t := &table{number: []string{strconv.Itoa(version)}, mux: http.NewServeMux(), fixed: map[string]*route{}}
+	t.mux.Handle("/", &noRoute)
+	for _, op := range a.Operations.Unversioned() {
+		a.add(t, op.Method, op.Path, &route{op: op})
+	}
+	if a.Surface != usage.Primary {
+		return t, nil
+	}
+	prefix := "/api/v" + t.number[0]
+	for _, op := range a.Operations.At(version) {
+		a.add(t, op.Method, prefix+op.Path, &route{op: op})
+	}
+	if a.Document != nil {
+		document, err := a.Document(version)
+		if err != nil {
+			return nil, fmt.Errorf("describe: %w", err)
+		}
+		serve := func(*exchange) (page, error) { return page{mediaJSON, document}, nil }
+		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
+		a.add(t, http.MethodGet, prefix+"/openapi.json", &route{page: serve})
+	}
+	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*exchange).guide})
+	return t, nil
+}
+
+// add serves a route. A pattern that clashes with another panics: operations are declared in code.
+func (a *API) add(t *table, method, template string, rt *route) {
+	rt.template = template
+	rt.usage = a.Usage.Route(method, template)
+	t.mux.Handle(method+" "+template, rt)
+	if !strings.Contains(template, "{") {
+		t.fixed[method+" "+template] = rt
+	}
+}
+
+// methods is every method an operation can have.
+var methods = [...]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+
+// find gives the route of a request; nil for none. Paths that the mux would redirect are none.
+func (t *table) find(r *http.Request) *route {
+	if r.URL.RawPath == "" && len(r.Method)+len(r.URL.Path) < 64 {
+		var buf [64]byte
+		key := append(append(append(buf[:0], r.Method...), ' '), r.URL.Path...)
+		if rt := t.fixed[string(key)]; rt != nil {
+			return rt
+		}
+	}
+	if !clean(r) {
+		return nil
+	}
+	var m match
+	t.mux.ServeHTTP(&m, r)
+	if m.route == &noRoute {
+		return nil
+	}
+	return m.route
+}
+
+// allow lists the methods a path has, as the Allow header does; empty for a path that is none.
+func (t *table) allow(r *http.Request) string {
+	if !clean(r) {
+		return ""
+	}
+	probe := http.Request{URL: r.URL, Host: r.Host}
+	var list []string
+	for _, method := range methods {
+		probe.Method = method
+		if h, _ := t.mux.Handler(&probe); h != http.Handler(&noRoute) {
+			list = append(list, method)
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	if slices.Contains(list, http.MethodGet) {
+		list = append(list, http.MethodHead)
+	}
+	list = append(list, http.MethodOptions)
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// clean reports whether the path is as it would be written down: absolute, without empty, `.` or `..` segments and
+// without a slash at its end. Another spelling is another path, and there is nothing.
+func clean(r *http.Request) bool {
+	p := r.URL.EscapedPath()
+	if r.Method == http.MethodConnect || p == "" || p[0] != '/' {
+		return false
+	}
+	return p == "/" || (path.Clean(p) == p && p[len(p)-1] != '/')
+}

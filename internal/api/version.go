@@ -1,0 +1,98 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/problem"
+	"keepsake/internal/usage"
+)
+
+// negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one.
+// While it answers a problem, x.version is what the answer reports.
+func (x *exchange) negotiate() *problem.Problem {
+	x.snapshot = x.api.Versions.Snapshot()
+	x.serveWith(x.snapshot.Current())
+	if x.api.Surface == usage.Primary {
+		if number, named := lifecycle.InPath(x.r.URL.Path); named {
+			x.versions = true
+			return x.choose(number, errVersionNotFound)
+		}
+	}
+	sent := x.r.Header["Accept-Version"]
+	if len(sent) == 0 {
+		return nil
+	}
+	number, ok := lifecycle.ParseAccept(sent[0])
+	if !ok || len(sent) > 1 {
+		return errAcceptVersion
+	}
+	return x.choose(number, errAcceptVersion)
+}
+
+// choose takes a version by number; unknown is the problem for one that is not, or no longer, there.
+func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem {
+	v := x.snapshot.Version(number)
+	if v == nil {
+		return unknown
+	}
+	if !v.Live(x.now) {
+		if v.At(x.now) == lifecycle.Retired {
+			return unknown
+		}
+		if !x.versions || x.r.URL.Path != "/api/v"+strconv.Itoa(v.Number)+"/openapi.json" {
+			return x.sunset(v)
+		}
+	}
+	x.serveWith(v)
+	return nil
+}
+
+// serveWith makes v the version of the answer.
+func (x *exchange) serveWith(v *lifecycle.Version) {
+	t, err := x.api.table(v.Number)
+	if err != nil {
+		panic(err) // a version was released whose operations do not fit together: a defect of ours
+	}
+	x.version, x.table = v, t
+}
+
+func (x *exchange) sunset(v *lifecycle.Version) *problem.Problem {
+	x.gone = v
+	return problem.New(problem.Gone, problem.CodeVersionSunset, "Version "+strconv.Itoa(v.Number)+" of the API is no longer served.")
+}
+
+// goneBody is what a caller of a sunset version needs to move on.
+func (x *exchange) goneBody(p *problem.Problem) goneBody {
+	b := goneBody{
+		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
+		SunsetAt: x.gone.SunsetAt.UTC().Format("2006-01-02T15:04:05.000Z"), RequestID: x.RequestID(),
+	}
+	if next := x.snapshot.Replacement(x.gone.Number, x.now); next != nil {
+		b.ReplacementVersion = strconv.Itoa(next.Number)
+		b.Message += " Use version " + b.ReplacementVersion + "; the migration guide says what differs."
+	}
+	return b
+}
+
+// deprecation adds the headers of a version whose end is announced (§9.6).
+func (x *exchange) deprecation(h http.Header) {
+	v := x.version
+	if v.AnnouncedAt.IsZero() || v.At(x.now) != lifecycle.Deprecated {
+		return
+	}
+	h["Deprecation"] = []string{"true"}
+	h["Sunset"] = []string{v.SunsetAt.UTC().Format(http.TimeFormat)}
+	links := []string{"<" + x.link(v.Guide()) + `>; rel="deprecation"`}
+	if next := x.snapshot.Replacement(v.Number, x.now); next != nil {
+		h["X-Api-Replacement-Version"] = []string{strconv.Itoa(next.Number)}
+		successor := url.URL{Path: x.r.URL.Path}
+		if x.versions {
+			successor.Path = "/api/v" + strconv.Itoa(next.Number) + successor.Path[len("/api/v"+strconv.Itoa(v.Number)):]
+		}
+		links = append(links, "<"+x.link(successor.EscapedPath())+`>; rel="successor-version"`)
+	}
+	h["Link"] = links
+}
