@@ -114,7 +114,7 @@ func fromEnv(cfg *Config, environ []string) (*koanf.Koanf, string, error) {
 // notASetting knows the variables that belong to the commands' --url and --key, and those Kubernetes sets in every
 // container beside a Service named keepsake.
 func notASetting(name string) bool {
-	return name == "KEEPSAKE_URL" || name == "KEEPSAKE_KEY" || name == "KEEPSAKE_PORT" ||
+	return name == "KEEPSAKE_URL" || name == "KEEPSAKE_KEY" || name == "KEEPSAKE_KEY_FILE" || name == "KEEPSAKE_PORT" ||
 		strings.HasPrefix(name, "KEEPSAKE_SERVICE_") || strings.HasPrefix(name, "KEEPSAKE_PORT_")
 }
 
@@ -134,7 +134,9 @@ func fromFlags(flags map[string]string) (*koanf.Koanf, string, error) {
 func (c *Config) apply(k *koanf.Koanf, source string) error {
 	rest := map[string]bool{}
 	for _, path := range k.Keys() {
-		rest[path] = true
+		if k.Get(path) != nil { // a name with nothing after it, as in a file half commented out, sets nothing
+			rest[path] = true
+		}
 	}
 	root := reflect.ValueOf(c).Elem()
 	for _, s := range Settings() {

@@ -1,0 +1,199 @@
+package config_test
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"keepsake/internal/config"
+	"keepsake/internal/limit"
+)
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keepsake.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, s config.Sources) config.Config {
+	t.Helper()
+	c, err := config.Load(s)
+	if err != nil {
+		t.Fatalf("load %+v: %v", s, err)
+	}
+	return c
+}
+
+func TestNothingGivenIsTheDefault(t *testing.T) {
+	t.Parallel()
+	got := load(t, config.Sources{})
+	if diff := cmp.Diff(config.Default(), got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(limit.Tiers(), got.TierList()); diff != "" {
+		t.Errorf("tiers: %s", diff)
+	}
+}
+
+func TestLaterSourcesAreStronger(t *testing.T) {
+	t.Parallel()
+	path := file(t, "listen: :1\nbackendListen: :2\ndata: from-file\nlog:\n  level: warn\n")
+	got := load(t, config.Sources{
+		File:  path,
+		Env:   []string{"KEEPSAKE_LISTEN=:3", "KEEPSAKE_DATA=from-env", "PATH=/bin"},
+		Flags: map[string]string{"data": "from-flag"},
+	})
+	want := config.Default()
+	want.Listen, want.BackendListen, want.Data, want.Log.Level = ":3", ":2", "from-flag", "warn"
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryKindOfSettingIsReadFromFileAndEnvironment(t *testing.T) {
+	t.Parallel()
+	fromFile := load(t, config.Sources{File: file(t, `
+trustedProxies: [10.0.0.0/8, "fd00::/8"]
+cors: {origins: ["https://app.example.org"]}
+log: {requests: false}
+limits: {inFlight: 7}
+shutdown: {grace: 1m30s}
+tiers:
+  free: {requestsPerMinute: 90}
+  gold: {requestsPerMinute: 1, daily: 2, monthly: 3, keys: 4}
+index:
+`)})
+	fromEnv := load(t, config.Sources{
+		File: file(t, "tiers: {gold: {requestsPerMinute: 1, daily: 2, monthly: 3, keys: 4}}"),
+		Env: []string{
+			"KEEPSAKE_TRUSTED_PROXIES=10.0.0.0/8, fd00::/8", "KEEPSAKE_CORS_ORIGINS=https://app.example.org",
+			"KEEPSAKE_LOG_REQUESTS=false", "KEEPSAKE_LIMITS_IN_FLIGHT=7", "KEEPSAKE_SHUTDOWN_GRACE=1m30s",
+			"KEEPSAKE_TIERS_FREE_REQUESTS_PER_MINUTE=90",
+		},
+	})
+	want := config.Default()
+	want.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	want.CORS.Origins = []string{"https://app.example.org"}
+	want.Log.Requests = false
+	want.Limits.InFlight = 7
+	want.Shutdown.Grace = 90 * time.Second
+	free := want.Tiers["free"]
+	free.RequestsPerMinute = 90
+	want.Tiers["free"] = free
+	want.Tiers["gold"] = config.Tier{RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4}
+	for name, got := range map[string]config.Config{"file": fromFile, "environment": fromEnv} {
+		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+			t.Errorf("from %s: %s", name, diff)
+		}
+	}
+}
+
+func TestASecretMayLieInAFile(t *testing.T) {
+	t.Parallel()
+	secret := file(t, "c2VjcmV0\n")
+	for name, s := range map[string]config.Sources{
+		"environment": {Env: []string{"KEEPSAKE_MASTER_KEY_FILE=" + secret}},
+		"file":        {File: file(t, "masterKeyFile: "+secret)},
+		"over a value of a weaker source": {
+			File: file(t, "masterKey: other"), Env: []string{"KEEPSAKE_MASTER_KEY_FILE=" + secret},
+		},
+	} {
+		if got := load(t, s).MasterKey; got != "c2VjcmV0" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	env := func(pair string) config.Sources { return config.Sources{Env: []string{pair}} }
+	for _, c := range []struct {
+		sources config.Sources
+		want    string // how the line begins; %F is the file
+	}{
+		{env("KEEPSAKE_LISTEN=8080"), `setting listen: "8080" is not an address`},
+		{env("KEEPSAKE_BACKEND_LISTEN="), `setting backendListen: "" is not an address`},
+		{env("KEEPSAKE_DATA="), "setting data: must name a folder"},
+		{env("KEEPSAKE_LISTN=:1"), "setting KEEPSAKE_LISTN (environment): there is no such setting"},
+		{env("KEEPSAKE_LOG_LEVEL=loud"), `setting log.level: "loud" is not debug`},
+		{env("KEEPSAKE_LOG_REQUESTS=maybe"), `setting log.requests (environment): "maybe" is not true or false`},
+		{env("KEEPSAKE_LIMITS_IN_FLIGHT=many"), `setting limits.inFlight (environment): "many" is not a whole number`},
+		{env("KEEPSAKE_LIMITS_CONNECTIONS=0"), "setting limits.connections: must be at least 1"},
+		{env("KEEPSAKE_SHUTDOWN_GRACE=20"), `setting shutdown.grace (environment): "20" is not a time`},
+		{env("KEEPSAKE_SHUTDOWN_GRACE=-1s"), "setting shutdown.grace: must not be negative"},
+		{env("KEEPSAKE_TRUSTED_PROXIES=10.0.0.1"), `setting trustedProxies (environment): "10.0.0.1" is not a network`},
+		{env("KEEPSAKE_PUBLIC_URL=example.org"), `setting publicUrl: "example.org" is not an address`},
+		{env("KEEPSAKE_CORS_ORIGINS=*"), `setting cors.origins: "*" is not an origin`},
+		{env("KEEPSAKE_TLS_CERT=a.pem"), "setting tls.key: is missing beside tls.cert"},
+		{env("KEEPSAKE_TLS_KEY=a.pem"), "setting tls.cert: is missing beside tls.key"},
+		{env("KEEPSAKE_TIERS_FREE_DAILY=0"), "setting tiers.free.daily: must be at least 1"},
+		{env("KEEPSAKE_TIERS_PRO_KEYS=-1"), "setting tiers.pro.keys: must be between 0 and"},
+		{env("KEEPSAKE_MASTER_KEY_FILE=/nowhere/key"), "setting masterKeyFile (environment): open /nowhere/key"},
+		{
+			config.Sources{Env: []string{"KEEPSAKE_MASTER_KEY=a", "KEEPSAKE_MASTER_KEY_FILE=b"}},
+			"setting masterKey (environment): given together with masterKeyFile",
+		},
+		{config.Sources{File: "/nowhere/keepsake.yaml"}, "setting --config: open /nowhere/keepsake.yaml"},
+		{config.Sources{File: file(t, "listen: [")}, "setting --config (config file %F): not YAML"},
+		{config.Sources{File: file(t, "listn: :1")}, "setting listn (config file %F): there is no such setting"},
+		{config.Sources{File: file(t, "log: {lines: 1}")}, "setting log.lines (config file %F): there is no such setting"},
+		{config.Sources{File: file(t, "log: [1]")}, "setting log (config file %F): there is no such setting"},
+		{config.Sources{File: file(t, "listen: [1]")}, "setting listen (config file %F): must be one value"},
+		{config.Sources{File: file(t, "trustedProxies: 1")}, "setting trustedProxies (config file %F): must be a list"},
+		{config.Sources{File: file(t, "tiers: {gold: {daily: 1}}")}, "setting tiers.gold.requestsPerMinute: must be at least 1"},
+		{config.Sources{File: file(t, "tiers: {free: {hourly: 1}}")}, "setting tiers.free.hourly (config file %F): there is no such setting"},
+		{config.Sources{File: file(t, "tiers: 3")}, "setting tiers (config file %F): there is no such setting"},
+	} {
+		_, err := config.Load(c.sources)
+		if err == nil {
+			t.Errorf("%+v: no error, want %q", c.sources, c.want)
+			continue
+		}
+		want := strings.ReplaceAll(c.want, "%F", c.sources.File)
+		if got := err.Error(); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%+v:\n got %q\nwant %q", c.sources, got, want)
+		}
+	}
+}
+
+func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	load(t, config.Sources{Env: []string{
+		"KEEPSAKE_URL=http://localhost:8080", "KEEPSAKE_KEY=k", "KEEPSAKE_KEY_FILE=f", // of the commands
+		"KEEPSAKE_SERVICE_HOST=10.0.0.1", "KEEPSAKE_PORT=tcp://10.0.0.1:8080", "KEEPSAKE_PORT_8080_TCP_PORT=8080", // of Kubernetes
+	}})
+}
+
+func TestEverySettingIsDocumentedAndNamedOnce(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, s := range config.Settings() {
+		if s.Path == "" || strings.HasSuffix(s.Path, ".") {
+			t.Errorf("a setting without a path: %+v", s)
+		}
+		if s.Help == "" {
+			t.Errorf("setting %s: no help", s.Path)
+		}
+		names = append(names, s.Env())
+		if s.Flag != "" {
+			names = append(names, "--"+s.Flag)
+		}
+	}
+	slices.Sort(names)
+	if once := slices.Compact(slices.Clone(names)); len(once) != len(names) {
+		t.Errorf("names given twice: %v", names)
+	}
+	if !slices.Contains(names, "KEEPSAKE_LIFECYCLE_RETIRE_AFTER_MONTHS") {
+		t.Errorf("the environment's names are not the paths in capitals: %v", names)
+	}
+}
