@@ -1,0 +1,169 @@
+// Package client calls a Keepsake server.
+//
+//	c, err := client.New("https://search.example.org", os.Getenv("KEEPSAKE_KEY"))
+//	found, err := c.Search(ctx, client.Query{Q: "refund policy"})
+//
+// Calls that were refused because of a limit (429) or because a part is missing for the moment (503) are repeated after
+// the time the server asks for, as often as Retries allows; everything else comes back at once as an *Error.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Client calls one server with one credential. It is safe for concurrent use.
+type Client struct {
+	base    string
+	key     string
+	http    *http.Client
+	retries int
+	maxWait time.Duration
+	agent   string
+	sleep   func(context.Context, time.Duration) error
+}
+
+// Option changes how a Client works.
+type Option func(*Client)
+
+// Retries is how often a call is repeated after 429 and 503; 3 unless told, 0 for never.
+func Retries(n int) Option { return func(c *Client) { c.retries = n } }
+
+// MaxWait is the longest time to wait before a repetition; a server that asks for more gets its refusal back as the
+// answer. A minute unless told.
+func MaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
+
+// HTTPClient calls through h, which may bring its own transport.
+func HTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// UserAgent names the calling program.
+func UserAgent(name string) Option { return func(c *Client) { c.agent = name } }
+
+// New makes a client for the server at baseURL (https://search.example.org, without /api) that presents an API key. An
+// empty key is allowed: calls that need none work.
+func New(baseURL, apiKey string, options ...Option) (*Client, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, errors.New("client: the address must look like https://search.example.org")
+	}
+	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("client: the API key has characters that no key has")
+	}
+	c := &Client{
+		base: strings.TrimSuffix(baseURL, "/"), key: apiKey,
+		http: http.DefaultClient, retries: 3, maxWait: time.Minute, agent: "keepsake-client", sleep: sleep,
+	}
+	for _, o := range options {
+		o(c)
+	}
+	return c, nil
+}
+
+// request is one call: what is sent, and how the answer is read.
+type request struct {
+	method      string
+	path        string // below the base, escaped
+	query       url.Values
+	body        []byte
+	contentType string
+	ifMatch     *int64
+	idempotency string // sent as Idempotency-Key, the same at every repetition
+	once        bool   // must not be repeated after a 503, whose effect is not known
+}
+
+// call sends r and decodes a success into out, which may be nil.
+func (c *Client) call(ctx context.Context, r request, out any) error {
+	for attempt := 0; ; attempt++ {
+		err := c.try(ctx, r, out)
+		var e *Error
+		if !errors.As(err, &e) || attempt >= c.retries || !e.worthRepeating(r.once) || e.RetryAfter > c.maxWait {
+			return err
+		}
+		if err := c.sleep(ctx, max(e.RetryAfter, time.Second)); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) try(ctx context.Context, r request, out any) error {
+	target := c.base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept", "application/json")
+	if c.key != "" {
+		req.Header.Set("X-API-Key", c.key)
+	}
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if r.ifMatch != nil {
+		req.Header.Set("If-Match", `"`+strconv.FormatInt(*r.ifMatch, 10)+`"`)
+	}
+	if r.idempotency != "" {
+		req.Header.Set("Idempotency-Key", r.idempotency)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 300 {
+		return errorOf(res)
+	}
+	if out == nil {
+		_, err := io.Copy(io.Discard, res.Body)
+		return err
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+// get is a GET without a body.
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.call(ctx, request{method: http.MethodGet, path: path, query: query}, out)
+}
+
+// send is a call with a JSON body. A POST that changes something carries an idempotency key of its own, so that a
+// repetition cannot do it twice.
+func (c *Client) send(ctx context.Context, r request, in, out any) error {
+	if in != nil {
+		body, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("%s %s: encode the request: %w", r.method, r.path, err)
+		}
+		r.body, r.contentType = body, "application/json"
+	}
+	return c.call(ctx, r, out)
+}
+
+// newIdempotencyKey is random: it needs to be unlike any other call's, and nothing else.
+func newIdempotencyKey() string { return rand.Text() }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

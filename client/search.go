@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Query is a search. Only Q is required: bare words, "quoted phrases" that must occur, -excluded words.
+type Query struct {
+	Q          string   `json:"q"`
+	Limit      *int     `json:"limit,omitempty"` // 1–100, 10 when nil
+	Cursor     string   `json:"cursor,omitempty"`
+	Collection string   `json:"collection,omitempty"`
+	Tags       []string `json:"tag,omitempty"` // all must match
+	Prefix     bool     `json:"prefix,omitempty"`
+	Highlight  *bool    `json:"highlight,omitempty"` // true when nil
+	Sort       string   `json:"sort,omitempty"`      // relevance, updatedAt, -updatedAt
+}
+
+// Found is the answer to a search.
+type Found struct {
+	Query         string                  `json:"query"`
+	Total         int64                   `json:"total"`
+	TotalRelation string                  `json:"totalRelation"` // eq: exact, gte: at least
+	TookMs        float64                 `json:"tookMs"`
+	Results       []Result                `json:"results"`
+	Facets        map[string][]FacetCount `json:"facets"`
+	Suggestion    *string                 `json:"suggestion"`
+	NextCursor    *string                 `json:"nextCursor"`
+}
+
+// Result is one document that was found.
+type Result struct {
+	ID         string         `json:"id"`
+	Collection string         `json:"collection"`
+	Title      string         `json:"title"`
+	Snippet    string         `json:"snippet"` // plain text
+	Highlights []Highlight    `json:"highlights"`
+	Score      float64        `json:"score"`
+	URL        *string        `json:"url"`
+	Tags       []string       `json:"tags"`
+	Metadata   map[string]any `json:"metadata"`
+	UpdatedAt  time.Time      `json:"updatedAt"`
+}
+
+// Highlight is a matching place, in code points from the start of the field.
+type Highlight struct {
+	Field string `json:"field"` // snippet or title
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// FacetCount is how many of the found documents have a value.
+type FacetCount struct {
+	Value any   `json:"value"`
+	Count int64 `json:"count"`
+}
+
+// Search looks for documents. It sends the query in a body, so that it stands in no proxy's log.
+func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
+	return result[Found](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search"}, q, out)
+	})
+}
