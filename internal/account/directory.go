@@ -10,18 +10,25 @@ import (
 	"time"
 
 	"keepsake/internal/limit"
+	"keepsake/internal/usage"
 )
 
 // Used says what an owner (a workspace's or a key's id) has been charged in the UTC day and month of now; counters
 // start from it, so that a restart gives no quota away.
 type Used func(ownerID string) (day, month int64)
 
+// Owners makes the handle under which usage counts what is charged to a workspace. *usage.Recorder is one.
+type Owners interface {
+	Owner(workspaceID, keyID string) usage.Owner
+}
+
 // Directory holds every workspace in memory, so that a request learns its tier, its budgets and whether it is suspended
 // without asking the store. It is safe for concurrent use; reading takes no lock.
 type Directory struct {
-	store Store
-	tiers map[string]*limit.Tier
-	now   func() time.Time
+	store  Store
+	tiers  map[string]*limit.Tier
+	owners Owners
+	now    func() time.Time
 
 	mu      sync.Mutex // orders writers
 	entries atomic.Pointer[table]
@@ -38,8 +45,8 @@ func (t *table) clone() *table {
 }
 
 // NewDirectory makes an empty directory that knows these tiers.
-func NewDirectory(store Store, tiers []limit.Tier, now func() time.Time) *Directory {
-	d := &Directory{store: store, tiers: make(map[string]*limit.Tier, len(tiers)), now: now}
+func NewDirectory(store Store, tiers []limit.Tier, owners Owners, now func() time.Time) *Directory {
+	d := &Directory{store: store, tiers: make(map[string]*limit.Tier, len(tiers)), owners: owners, now: now}
 	for _, t := range tiers {
 		d.tiers[t.Name] = &t
 	}
@@ -103,7 +110,7 @@ func (d *Directory) put(t *table, w *Workspace) (*Entry, error) {
 		}
 		return e, nil
 	}
-	e := &Entry{id: w.ID, operator: w.Operator, index: uint32(len(t.list))}
+	e := &Entry{id: w.ID, operator: w.Operator, index: uint32(len(t.list)), owner: d.owners.Owner(w.ID, "")}
 	e.use.Init(w.ID)
 	e.facts.Store(latest)
 	t.list = append(t.list, e)
@@ -135,6 +142,7 @@ type Entry struct {
 	id       string
 	operator bool
 	index    uint32
+	owner    usage.Owner
 	facts    atomic.Pointer[facts]
 	use      limit.Use
 }
@@ -158,6 +166,9 @@ func (e *Entry) Index() uint32 { return e.index }
 
 // Operator reports whether this is the operator workspace.
 func (e *Entry) Operator() bool { return e.operator }
+
+// Usage is the owner of what the workspace's callers do without a key.
+func (e *Entry) Usage() usage.Owner { return e.owner }
 
 // Suspended reports whether the workspace's credentials are refused for now.
 func (e *Entry) Suspended() bool { return e.facts.Load().suspended }

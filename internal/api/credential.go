@@ -84,7 +84,12 @@ func (x *exchange) recognise() {
 }
 
 // owner is whose use the request is recorded as.
-func (c *caller) owner() usage.Owner { return c.live.Usage }
+func (c *caller) owner() usage.Owner {
+	if c.principal.Kind == auth.Local {
+		return c.entry.Usage()
+	}
+	return c.live.Usage
+}
 
 // warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.
 func (c *caller) warnings(now time.Time, h http.Header) {

@@ -1,7 +1,6 @@
 package apikey
 
 import (
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -49,16 +48,19 @@ const revivable = 30 * 24 * time.Hour
 
 // check judges d against its creator and the workspace's tier, and binds it as its creator is bound.
 func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
-	if d.Scopes == auth.None {
-		return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+	if err := checkScopes(p, d.Scopes); err != nil {
+		return err
 	}
-	if err := checkSubset(p, d.Scopes); err != nil {
+	if err := checkName(d.Name); err != nil {
 		return err
 	}
 	if err := checkExpiry(d.ExpiresAt, now); err != nil {
 		return err
 	}
 	if err := checkRateLimit(d.RequestsPerMinute, tier); err != nil {
+		return err
+	}
+	if err := checkMetadata(d.Metadata); err != nil {
 		return err
 	}
 	if p.SubjectID != "" && d.SubjectID == "" {
@@ -76,10 +78,12 @@ func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error 
 // check judges what can be judged without the key.
 func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
 	if c.Scopes != nil {
-		if *c.Scopes == auth.None {
-			return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+		if err := checkScopes(p, *c.Scopes); err != nil {
+			return err
 		}
-		if err := checkSubset(p, *c.Scopes); err != nil {
+	}
+	if c.Name != nil {
+		if err := checkName(*c.Name); err != nil {
 			return err
 		}
 	}
@@ -89,7 +93,12 @@ func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error
 		}
 	}
 	if c.RateLimit != nil {
-		return checkRateLimit(c.RateLimit.RequestsPerMinute, tier)
+		if err := checkRateLimit(c.RateLimit.RequestsPerMinute, tier); err != nil {
+			return err
+		}
+	}
+	if c.Metadata != nil {
+		return checkMetadata(*c.Metadata)
 	}
 	return nil
 }
@@ -135,40 +144,4 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived boo
 		}
 	}
 	return revived, nil
-}
-
-// checkSubset holds the rule that no key makes a wider key.
-func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
-	if p.Scopes.Allows(scopes) {
-		return nil
-	}
-	return problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
-}
-
-func checkExpiry(at *time.Time, now time.Time) error {
-	if at != nil && !now.Before(*at) {
-		return problem.Validation("expiresAt", problem.Expired, "The expiry must lie in the future.")
-	}
-	return nil
-}
-
-func checkRateLimit(perMinute *int64, tier *limit.Tier) error {
-	if perMinute != nil && *perMinute > tier.RequestsPerMinute {
-		return problem.Validation("rateLimit.requestsPerMinute", problem.TooLargeVal,
-			fmt.Sprintf("The tier %s allows %d requests a minute at most.", tier.Name, tier.RequestsPerMinute))
-	}
-	return nil
-}
-
-// canonical writes prefixes the way client addresses are compared with them: without host bits, and an IPv4 network
-// that was written as an IPv6 one as what it is.
-func canonical(prefixes []netip.Prefix) []netip.Prefix {
-	list := make([]netip.Prefix, len(prefixes))
-	for i, p := range prefixes {
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		list[i] = p.Masked()
-	}
-	return list
 }

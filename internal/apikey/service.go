@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/account"
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
@@ -38,7 +39,7 @@ func NewService(o Options) *Service { return &Service{o} }
 
 // Created is a new key with its text, which is known at this moment only.
 type Created struct {
-	*APIKey
+	*Record
 	Text string
 }
 
@@ -47,27 +48,31 @@ type Created struct {
 // that has as many keys as its tier allows is problem.LimitReached.
 func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Created, error) {
 	now := s.now()
-	workspace, ok := s.Accounts.Entry(p.WorkspaceID)
-	if !ok {
-		return nil, fmt.Errorf("create API key: workspace %q is not in the directory", p.WorkspaceID)
+	tier, err := s.tier(p.WorkspaceID)
+	if err != nil {
+		return nil, err
 	}
-	tier := workspace.Tier()
 	if err := d.check(p, tier, now); err != nil {
 		return nil, err
 	}
-	return s.create(ctx, p.WorkspaceID, p.Actor(), d, tier.Keys, now)
+	k, text, err := s.create(ctx, p.WorkspaceID, p.Actor(), d, tier.Keys, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Created{recordOf(k, tier, now), text}, nil
 }
 
-// First makes the key with all scopes of a first start. It joins the unit of work that makes the workspace, which no
-// directory knows yet.
-func (s *Service) First(ctx context.Context, workspaceID string) (*Created, error) {
+// First makes the key with all scopes of a first start and gives its text. It joins the unit of work that makes the
+// workspace, which no directory knows yet.
+func (s *Service) First(ctx context.Context, workspaceID string) (text string, err error) {
 	local := auth.Principal{Kind: auth.Local}
-	return s.create(ctx, workspaceID, local.Actor(), Draft{Name: "first key", Scopes: auth.All}, 0, s.now())
+	_, text, err = s.create(ctx, workspaceID, local.Actor(), Draft{Name: "first key", Scopes: auth.All}, 0, s.now())
+	return text, err
 }
 
-func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, max int64, now time.Time) (*Created, error) {
-	text := Generate(s.Random)
-	k := &APIKey{
+func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, max int64, now time.Time) (k *APIKey, text string, err error) {
+	text = Generate(s.Random)
+	k = &APIKey{
 		ID: id.At(id.APIKey, s.Now(), s.Random), WorkspaceID: workspaceID,
 		Name: d.Name, Scopes: d.Scopes, ExpiresAt: d.ExpiresAt,
 		RequestsPerMinute: d.RequestsPerMinute, Daily: d.Quota.Daily, Monthly: d.Quota.Monthly,
@@ -76,7 +81,7 @@ func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, m
 		CreatedAt: now, CreatedBy: by, UpdatedAt: now, Revision: 1,
 		Secrets: []Secret{{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}},
 	}
-	err := s.Units.Run(ctx, func(ctx context.Context) error {
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.CreateAPIKey(ctx, k, max); err != nil {
 			return err
 		}
@@ -84,47 +89,40 @@ func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, m
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create API key: %w", err)
+		return nil, "", fmt.Errorf("create API key: %w", err)
 	}
-	return &Created{k, text}, nil
+	return k, text, nil
 }
 
 // APIKey reads one key.
-func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (*APIKey, error) {
+func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (*Record, error) {
 	k, err := s.visible(ctx, p, keyID)
 	if err != nil {
 		return nil, err
 	}
-	keys := []APIKey{*k}
-	if err := s.fillLastUses(ctx, keys); err != nil {
-		return nil, err
-	}
-	return &keys[0], nil
+	return s.record(ctx, k, s.now())
 }
 
 // List reads keys, newest first. f's time and binding are set here.
-func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]APIKey, error) {
+func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Record, error) {
 	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, s.now()
 	keys, err := s.Store.ListAPIKeys(ctx, p.WorkspaceID, f)
 	if err != nil {
 		return nil, fmt.Errorf("list API keys: %w", err)
 	}
-	if err := s.fillLastUses(ctx, keys); err != nil {
-		return nil, err
-	}
-	return keys, nil
+	return s.records(ctx, p.WorkspaceID, keys, f.Now)
 }
 
 // Change changes a key; ifRevision, when given, must be the stored revision, else problem.Mismatch. A key that is revoked
 // or has expired too long ago is problem.Conflict; the rest is as with Create. The scopes p must have are those the key
 // has afterwards, also where the change does not touch them.
-func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, c Change) (*APIKey, error) {
+func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, c Change) (*Record, error) {
 	now := s.now()
-	workspace, ok := s.Accounts.Entry(p.WorkspaceID)
-	if !ok {
-		return nil, fmt.Errorf("change API key: workspace %q is not in the directory", p.WorkspaceID)
+	tier, err := s.tier(p.WorkspaceID)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.check(p, workspace.Tier(), now); err != nil {
+	if err := c.check(p, tier, now); err != nil {
 		return nil, err
 	}
 	return s.update(ctx, p, keyID, ifRevision, now, func(ctx context.Context, k *APIKey) error {
@@ -132,7 +130,7 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 		if err != nil || !revived {
 			return err
 		}
-		return s.checkRoom(ctx, k.WorkspaceID, workspace.Tier().Keys, now)
+		return s.checkRoom(ctx, k.WorkspaceID, tier.Keys, now)
 	})
 }
 
@@ -153,8 +151,11 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, 
 
 // Revoke ends a key for good; from its commit on this process refuses it. Revoking again changes nothing, and a key may
 // revoke a mightier one. reason may be empty.
-func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*APIKey, error) {
+func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*Record, error) {
 	now := s.now()
+	if err := checkText("reason", reason, MaxReason); err != nil {
+		return nil, err
+	}
 	return s.update(ctx, p, keyID, ifRevision, now, func(_ context.Context, k *APIKey) error {
 		if k.RevokedAt != nil {
 			return errUnchanged
@@ -168,7 +169,7 @@ func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, i
 var errUnchanged = errors.New("nothing to change")
 
 // update reads a key, changes it and writes it in one unit of work, then brings the directory up to date.
-func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, change func(ctx context.Context, k *APIKey) error) (*APIKey, error) {
+func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
 	var updated *APIKey
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		k, err := s.visible(ctx, p, keyID)
@@ -198,11 +199,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 	if err != nil {
 		return nil, fmt.Errorf("change API key: %w", err)
 	}
-	keys := []APIKey{*updated}
-	if err := s.fillLastUses(ctx, keys); err != nil {
-		return nil, err
-	}
-	return &keys[0], nil
+	return s.record(ctx, updated, now)
 }
 
 // visible reads a key that p may see.
@@ -230,3 +227,11 @@ func (s *Service) putAfterCommit(ctx context.Context, k *APIKey) {
 }
 
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
+
+func (s *Service) tier(workspaceID string) (*limit.Tier, error) {
+	workspace, ok := s.Accounts.Entry(workspaceID)
+	if !ok {
+		return nil, fmt.Errorf("workspace %s is not in the directory", workspaceID)
+	}
+	return workspace.Tier(), nil
+}

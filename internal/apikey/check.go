@@ -1,0 +1,105 @@
+package apikey
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+// How large what a client writes of a key may be: characters of a text, entries of a list.
+const (
+	MaxName       = 120
+	MaxReason     = 512
+	MaxAllowedIPs = 32
+	MaxMetadata   = 32
+	MaxEntry      = 1024 // of a metadata name or string
+)
+
+func checkScopes(p *auth.Principal, scopes auth.Scopes) error {
+	if scopes == auth.None {
+		return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+	}
+	return checkSubset(p, scopes)
+}
+
+// checkSubset holds the rule that no key makes a wider key.
+func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
+	if p.Scopes.Allows(scopes) {
+		return nil
+	}
+	return problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
+}
+
+func checkExpiry(at *time.Time, now time.Time) error {
+	if at != nil && !now.Before(*at) {
+		return problem.Validation("expiresAt", problem.Expired, "The expiry must lie in the future.")
+	}
+	return nil
+}
+
+func checkRateLimit(perMinute *int64, tier *limit.Tier) error {
+	if perMinute != nil && *perMinute > tier.RequestsPerMinute {
+		return problem.Validation("rateLimit.requestsPerMinute", problem.TooLargeVal,
+			fmt.Sprintf("The tier %s allows %d requests a minute at most.", tier.Name, tier.RequestsPerMinute))
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return problem.Validation("name", problem.Required, "name must not be blank.")
+	}
+	return checkText("name", name, MaxName)
+}
+
+// checkMetadata names the field as a whole: what its entries are called is the client's text.
+func checkMetadata(metadata map[string]any) error {
+	if len(metadata) > MaxMetadata {
+		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", MaxMetadata))
+	}
+	for name, value := range metadata {
+		if err := checkText("metadata", name, MaxEntry); err != nil {
+			return err
+		}
+		switch v := value.(type) {
+		case string:
+			if err := checkText("metadata", v, MaxEntry); err != nil {
+				return err
+			}
+		case float64, bool:
+		default:
+			return problem.Validation("metadata", problem.Type, "Values in metadata must be strings, numbers or booleans.")
+		}
+	}
+	return nil
+}
+
+// checkText bounds a text and refuses what not every engine can keep.
+func checkText(field, text string, limit int) error {
+	if len(text) > limit && utf8.RuneCountInString(text) > limit {
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, limit))
+	}
+	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
+		return problem.Validation(field, problem.Format, field+" must be valid UTF-8 without the character U+0000.")
+	}
+	return nil
+}
+
+// canonical writes prefixes the way client addresses are compared with them: without host bits, and an IPv4 network
+// that was written as an IPv6 one as what it is.
+func canonical(prefixes []netip.Prefix) []netip.Prefix {
+	list := make([]netip.Prefix, len(prefixes))
+	for i, p := range prefixes {
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		list[i] = p.Masked()
+	}
+	return list
+}

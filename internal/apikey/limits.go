@@ -1,0 +1,69 @@
+package apikey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+)
+
+// Limits is what a key and its workspace may still use at a moment.
+type Limits struct {
+	Key       *Record
+	Workspace *account.Entry
+	At        time.Time
+
+	OfKey, OfWorkspace Budgets
+}
+
+// Budgets are the numbers of one subject.
+type Budgets struct {
+	Minute         Budget
+	Daily, Monthly *Budget // nil: none of its own
+}
+
+// Budget is one of them.
+type Budget struct {
+	Limit     int64
+	Remaining int64
+	ResetsAt  time.Time
+}
+
+// Limits looks at a key's counters without charging them.
+func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (*Limits, error) {
+	k, err := s.visible(ctx, p, keyID)
+	if err != nil {
+		return nil, err
+	}
+	workspace, ok := s.Accounts.Entry(k.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("read limits: workspace %q is not in the directory", k.WorkspaceID)
+	}
+	now := s.Now().UTC()
+	r := recordOf(k, workspace.Tier(), now)
+	account := limit.Account{
+		Use:       s.Directory.use(k.ID),
+		Allowance: limit.Allowance{PerMinute: r.PerMinute, Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
+	}
+	return &Limits{
+		Key: r, Workspace: workspace, At: now,
+		OfKey: budgetsOf(now, account), OfWorkspace: budgetsOf(now, workspace.Account()),
+	}, nil
+}
+
+// budgetsOf looks at one account as if it were all there is.
+func budgetsOf(now time.Time, a limit.Account) Budgets {
+	v := limit.Peek(now, a, limit.Account{})
+	b := Budgets{Minute: Budget{v.Limit, v.Remaining, time.Unix(v.ResetUnix, 0).UTC()}}
+	year, month, day := now.Date()
+	if a.Daily > 0 {
+		b.Daily = &Budget{a.Daily, v.DailyRemaining, time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)}
+	}
+	if a.Monthly > 0 {
+		b.Monthly = &Budget{a.Monthly, v.MonthlyRemaining, time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)}
+	}
+	return b
+}
