@@ -1,0 +1,92 @@
+package v1
+
+import (
+	"context"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
+)
+
+// CacheStats is where the numbers about caches come from.
+type CacheStats struct {
+	Caches   []Cache
+	Degraded func() bool // the limiter counts for itself alone, or what it counted cannot be stored
+	Started  time.Time
+	Now      func() time.Time
+}
+
+// Cache is one of them.
+type Cache struct {
+	Name  string
+	Stats func() CacheNumbers
+}
+
+// CacheNumbers is how a cache is doing.
+type CacheNumbers struct {
+	Entries   int64
+	Capacity  int64 // 0: without bound
+	Bytes     int64
+	Hits      int64
+	Misses    int64
+	Evictions int64
+}
+
+// AddCacheStats declares the statistics of the instance's caches. They concern every workspace, so a credential of the
+// operator workspace is needed.
+func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Read the statistics of the caches",
+		Description: "Only for credentials of the operator workspace.",
+		Credentials: endpoint.Key, Scope: auth.Admin, Status: 200, Vital: true,
+	}, func(ctx context.Context, _ *struct{}) (*cacheStatsAnswer, error) {
+		if !auth.From(ctx).Operator {
+			return nil, problem.ScopeMissing(auth.Admin.String())
+		}
+		out := &cacheStatsAnswer{}
+		for _, c := range s.Caches {
+			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
+		}
+		out.Body.Limiter = limiterView{Mode: "local", Degraded: s.Degraded()}
+		out.Body.UptimeSeconds = int64(s.Now().Sub(s.Started) / time.Second)
+		out.Body.RequestID = endpoint.RequestOf(ctx).RequestID()
+		return out, nil
+	})
+}
+
+type cacheStatsAnswer struct {
+	Body struct {
+		Caches        []cacheView `json:"caches"`
+		Limiter       limiterView `json:"limiter"`
+		UptimeSeconds int64       `json:"uptimeSeconds"`
+		RequestID     string      `json:"requestId"`
+	}
+}
+
+type cacheView struct {
+	Name      string  `json:"name"`
+	Entries   int64   `json:"entries"`
+	Capacity  int64   `json:"capacity" doc:"0 for a cache without a bound."`
+	Bytes     int64   `json:"bytes" doc:"An estimate."`
+	Hits      int64   `json:"hits"`
+	Misses    int64   `json:"misses"`
+	HitRatio  float64 `json:"hitRatio" minimum:"0" maximum:"1"`
+	Evictions int64   `json:"evictions"`
+}
+
+type limiterView struct {
+	Mode     string `json:"mode" enum:"local" doc:"local: this instance counts for itself."`
+	Degraded bool   `json:"degraded"`
+}
+
+func viewOfCache(name string, n CacheNumbers) cacheView {
+	v := cacheView{
+		Name: name, Entries: n.Entries, Capacity: n.Capacity, Bytes: n.Bytes,
+		Hits: n.Hits, Misses: n.Misses, Evictions: n.Evictions,
+	}
+	if asked := n.Hits + n.Misses; asked > 0 {
+		v.HitRatio = float64(n.Hits) / float64(asked)
+	}
+	return v
+}

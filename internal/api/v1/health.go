@@ -1,0 +1,84 @@
+package v1
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// Health says how the parts are doing. What it finds is good for a second, so that asking often costs nothing.
+type Health struct {
+	Storage func(ctx context.Context) error   // without it nothing is served
+	Parts   []func(ctx context.Context) error // without one of them the service is degraded
+	Now     func() time.Time
+
+	last     atomic.Pointer[finding]
+	checking sync.Mutex
+}
+
+type finding struct {
+	at       time.Time
+	degraded bool
+	down     error
+}
+
+// AddHealth declares the health check.
+func AddHealth(r *endpoint.Registry, h *Health) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "health", Method: "GET", Path: "/health", Since: 1, Tag: "health", Summary: "Ask whether the service works",
+		Description: "`degraded` means that a part is missing and requests are served all the same.",
+		Credentials: endpoint.Key, Status: 200, Errors: []string{problem.CodeUnavailable}, Vital: true,
+	}, func(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
+		now := h.Now()
+		f := h.look(ctx, now)
+		if f.down != nil {
+			return nil, problem.NotAvailable("The storage does not answer.", time.Second).Because(f.down)
+		}
+		out := &healthAnswer{}
+		out.Body.Status = "healthy"
+		if f.degraded {
+			out.Body.Status = "degraded"
+		}
+		out.Body.Version = strconv.Itoa(endpoint.RequestOf(ctx).APIVersion())
+		out.Body.Timestamp = wire.At(now)
+		return out, nil
+	})
+}
+
+type healthAnswer struct {
+	Body struct {
+		Status    string    `json:"status" enum:"healthy,degraded"`
+		Version   string    `json:"version" doc:"API version that served the request." example:"1"`
+		Timestamp wire.Time `json:"timestamp"`
+	}
+}
+
+// look gives the last finding, and makes a new one when that is too old. One request does that; others do not wait.
+func (h *Health) look(ctx context.Context, now time.Time) *finding {
+	last := h.last.Load()
+	if last != nil {
+		age := now.Sub(last.at)
+		if age >= 0 && age < time.Second || !h.checking.TryLock() {
+			return last
+		}
+	} else {
+		h.checking.Lock()
+	}
+	defer h.checking.Unlock()
+	f := &finding{at: now, down: h.Storage(ctx)}
+	for _, part := range h.Parts {
+		if part(ctx) != nil {
+			f.degraded = true
+		}
+	}
+	if ctx.Err() == nil { // a check cut short by its caller says nothing
+		h.last.Store(f)
+	}
+	return f
+}

@@ -1,0 +1,70 @@
+package v1
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/wire"
+)
+
+// Versions is where the list of API versions comes from.
+type Versions struct {
+	Registry  *lifecycle.Registry
+	PublicURL string // start of the links, without a slash at its end
+	Now       func() time.Time
+}
+
+// AddVersions declares the list of API versions. It needs no credential: who looks for a version to move to may have
+// none that works.
+func AddVersions(r *endpoint.Registry, v *Versions) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "listVersions", Method: "GET", Path: "/api/versions", Tag: "versions", Summary: "List the versions of the API",
+		Credentials: endpoint.NoCredential, Status: 200,
+	}, func(context.Context, *struct{}) (*versionList, error) {
+		now, snapshot := v.Now(), v.Registry.Snapshot()
+		out := &versionList{}
+		for i := range snapshot.All() {
+			out.Body.Items = append(out.Body.Items, v.view(snapshot, &snapshot.All()[i], now))
+		}
+		return out, nil
+	})
+}
+
+type versionList struct {
+	Body struct {
+		Items []versionView `json:"items"`
+	}
+}
+
+type versionView struct {
+	Version            string     `json:"version" example:"1"`
+	State              string     `json:"state" enum:"active,deprecated,sunset,retired"`
+	Since              wire.Time  `json:"since"`
+	AnnouncedAt        *wire.Time `json:"announcedAt" doc:"When its end was announced."`
+	SunsetAt           *wire.Time `json:"sunsetAt" doc:"From when on it is answered with 410."`
+	ReplacementVersion *string    `json:"replacementVersion" doc:"The oldest version after it that is served."`
+	MigrationGuideURL  *string    `json:"migrationGuideUrl"`
+}
+
+func (v *Versions) view(s *lifecycle.Snapshot, version *lifecycle.Version, now time.Time) versionView {
+	view := versionView{
+		Version: strconv.Itoa(version.Number), State: string(version.At(now)), Since: wire.At(version.Since),
+	}
+	if version.AnnouncedAt.IsZero() {
+		return view
+	}
+	view.AnnouncedAt, view.SunsetAt = wire.AtOrNull(&version.AnnouncedAt), wire.AtOrNull(&version.SunsetAt)
+	guide := version.Guide()
+	if guide[0] == '/' {
+		guide = v.PublicURL + guide
+	}
+	view.MigrationGuideURL = &guide
+	if next := s.Replacement(version.Number, now); next != nil {
+		number := strconv.Itoa(next.Number)
+		view.ReplacementVersion = &number
+	}
+	return view
+}
