@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// call is a request in the making. It is sent as the target's key unless another credential is named.
+type call struct {
+	check     *check
+	base      *url.URL
+	method    string
+	path      string // with the query, exactly as it goes on the wire
+	header    http.Header
+	body      []byte
+	chunked   bool
+	impatient bool // a 429 is the answer, not a reason to wait
+}
+
+func newCall(c *check, method string, base *url.URL, path string) *call {
+	return &call{check: c, method: method, base: base, path: path, header: http.Header{"X-Api-Key": {c.suite.target.Key}}}
+}
+
+// as sends another key.
+func (q *call) as(key string) *call { return q.with("X-API-Key", key) }
+
+// anonymous sends no credential.
+func (q *call) anonymous() *call { q.header.Del("X-API-Key"); return q }
+
+// with sets a header.
+func (q *call) with(name, value string) *call { q.header.Set(name, value); return q }
+
+// now takes a 429 as the answer instead of waiting for the limit to end.
+func (q *call) now() *call { q.impatient = true; return q }
+
+// json sends v as JSON.
+func (q *call) json(v any) *call {
+	body, err := json.Marshal(v)
+	if err != nil {
+		q.check.stop("%s %s: the suite's own body: %v", q.method, q.path, err)
+	}
+	return q.raw("application/json", string(body))
+}
+
+// raw sends these bytes; an empty media type sends none.
+func (q *call) raw(media, body string) *call {
+	q.body = []byte(body)
+	q.header.Del("Content-Type")
+	if media != "" {
+		q.header.Set("Content-Type", media)
+	}
+	return q
+}
+
+// inChunks sends the body without its length.
+func (q *call) inChunks() *call { q.chunked = true; return q }
+
+// send sends the request and checks what every answer promises. Where a limit or a busy server asks to wait, it waits
+// and sends again.
+func (q *call) send() *answer {
+	for try := 0; ; try++ {
+		a, err := q.once(q.check.ctx)
+		if err != nil {
+			q.check.stop("%s %s: no answer: %v", q.method, q.path, err)
+		}
+		if q.impatient || try == 4 || !q.wait(a) {
+			a.keepsEveryPromise()
+			return a
+		}
+	}
+}
+
+// wait waits as the answer asks and says whether another try makes sense.
+func (q *call) wait(a *answer) bool {
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err != nil || seconds > 61 {
+		return false
+	}
+	switch {
+	case a.status == http.StatusTooManyRequests && a.text("details.policy") == "anonymous" && q.check.suite.door.move():
+		return true
+	case a.status == http.StatusTooManyRequests, a.status == http.StatusServiceUnavailable:
+		q.check.wait(time.Duration(seconds) * time.Second)
+		return true
+	}
+	return false
+}
+
+// once sends the request as it is, once.
+func (q *call) once(ctx context.Context) (*answer, error) {
+	path, query, _ := strings.Cut(q.path, "?")
+	u := *q.base
+	// Opaque goes on the wire as it stands: unclean paths must not be tidied up on the way. One that begins with two
+	// slashes needs the host before it, which makes it the absolute form of the same path.
+	u.Opaque = strings.TrimSuffix(u.Path, "/") + path
+	if strings.HasPrefix(u.Opaque, "//") {
+		u.Opaque = "//" + u.Host + u.Opaque
+	}
+	u.RawQuery = query
+	req := (&http.Request{
+		Method: q.method, URL: &u, Host: u.Host, Header: q.header.Clone(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if q.body != nil {
+		req.Body = io.NopCloser(bytes.NewReader(q.body))
+		req.ContentLength = int64(len(q.body))
+		if q.chunked {
+			req.ContentLength = -1
+		}
+	}
+	sent := time.Now()
+	res, err := q.check.suite.door.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }() // what was read is checked; there is nothing to flush
+	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{call: q, status: res.StatusCode, header: res.Header, body: body, sent: sent, came: time.Now()}
+	a.parse()
+	return a, nil
+}

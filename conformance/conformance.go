@@ -1,0 +1,143 @@
+// Package conformance is the interface specification as black-box checks: it knows a URL and an API key, and nothing of
+// how the service is made. Each file holds one chapter of docs/spec/interface-spec.md, with what docs/spec/decisions.md
+// settles beside it.
+//
+// A run makes API keys and documents of its own, under names that begin with "conformance", and removes them again:
+// documents are deleted, keys are revoked. It spends a few hundred requests of the workspace and waits when a limit asks
+// it to, so that it also ends well on a small tier, only later.
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Target is the deployment to be checked.
+type Target struct {
+	URL        string       // of the primary API, http://127.0.0.1:8080
+	BackendURL string       // of the backend service; empty leaves its checks out, by name
+	Key        string       // an API key that has all scopes
+	HTTP       *http.Client // how to reach it; nil for a client of the suite's own
+	Only       string       // run only checks whose "section/name" contains this; empty for all
+}
+
+// Outcome of a check.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped"
+)
+
+// Result is what one check found.
+type Result struct {
+	Section string        `json:"section"` // chapter of the specification: "2.2 health"
+	Name    string        `json:"name"`    // the promise, as a sentence: "AMissingKeyIs401"
+	Outcome Outcome       `json:"outcome"`
+	Found   []string      `json:"found,omitempty"`  // for Failed: each broken promise with request, want and got
+	Reason  string        `json:"reason,omitempty"` // for Skipped: what it waits for
+	Took    time.Duration `json:"-"`
+}
+
+// Reporter hears of each check as it ends, one at a time.
+type Reporter interface {
+	Report(Result)
+}
+
+// ReporterFunc is a function as a Reporter.
+type ReporterFunc func(Result)
+
+// Report calls f.
+func (f ReporterFunc) Report(r Result) { f(r) }
+
+// Run checks t and reports each result to r, in the order of the specification. Its error says only that the suite could
+// not run: the URL does not answer, the key is not accepted or lacks a scope, or ctx ended. A failed check is no error.
+func Run(ctx context.Context, t Target, r Reporter) error {
+	s, err := open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer s.cleanUp()
+	for _, section := range sections() {
+		for _, c := range section.checks {
+			if !strings.Contains(section.name+"/"+c.name, t.Only) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("conformance run against %s: %w", t.URL, err)
+			}
+			r.Report(s.run(ctx, section.name, c))
+		}
+	}
+	return nil
+}
+
+// section is one chapter with its checks.
+type section struct {
+	name   string
+	checks []promise
+}
+
+// promise is one check: a sentence and the function that tries whether it is true.
+type promise struct {
+	name string
+	try  func(c *check)
+}
+
+// waits is a promise that cannot be tried before something else exists; it is reported by name, so that nobody takes its
+// absence for success.
+func waits(name, what string) promise {
+	return promise{name: name, try: func(c *check) { c.skip("waits for " + what) }}
+}
+
+// sections lists all checks in the order of the specification.
+func sections() []section {
+	return []section{
+		{"2.1 API key", apiKeyChecks()},
+		{"2.2 health", healthChecks()},
+		{"2.3 error body", errorBodyChecks()},
+		{"2.4 rate-limit error body", rateLimitBodyChecks()},
+		{"3.1 version lifecycle", lifecycleChecks()},
+		{"3.2 API key states", apiKeyStateChecks()},
+		{"4 endpoints: search", searchChecks()},
+		{"4 endpoints: documents", documentChecks()},
+		{"4 endpoints: import", importChecks()},
+		{"4 endpoints: API key management", apiKeyManagementChecks()},
+		{"4 endpoints: cache statistics", cacheStatsChecks()},
+		{"4 endpoints: people", peopleChecks()},
+		{"4 endpoints: analytics and memory", laterChecks()},
+		{"5 authentication", authenticationChecks()},
+		{"5.3 scopes", scopeChecks()},
+		{"6 events", eventChecks()},
+		{"7 errors", statusChecks()},
+		{"8 limits", limitChecks()},
+		{"9 versioning", versionChecks()},
+		{"9.5 surfaces", surfaceChecks()},
+		{"A conventions: requests", requestChecks()},
+		{"A conventions: idempotency", idempotencyChecks()},
+		{"A conventions: lists", listChecks()},
+	}
+}
+
+// open makes sure that the target answers and that the key is what the suite needs.
+func open(ctx context.Context, t Target) (*suite, error) {
+	base, err := url.Parse(t.URL)
+	if err != nil || base.Scheme == "" || base.Host == "" {
+		return nil, fmt.Errorf("conformance: %q is not a URL such as http://127.0.0.1:8080", t.URL)
+	}
+	if t.Key == "" {
+		return nil, errors.New("conformance: an API key with all scopes is needed")
+	}
+	s := newSuite(t, base)
+	if err := s.meet(ctx); err != nil {
+		return nil, fmt.Errorf("conformance: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+)
+
+// idempotencyChecks is Idempotency-Key (decisions.md, A).
+func idempotencyChecks() []promise {
+	create := func(c *check, key, name string) *call {
+		return c.post(keysPath).with("Idempotency-Key", key).json(fields{"name": "conformance " + name, "scopes": []string{"read"}})
+	}
+	return []promise{
+		{"ARepeatIsReplayedWithoutTheSecret", func(c *check) {
+			once := c.suite.name()
+			first := create(c, once, "a").send().is(http.StatusCreated)
+			c.removeKey(first.text("id"))
+			first.head("Idempotent-Replayed", "")
+			second := create(c, once, "a").send().is(http.StatusCreated).head("Idempotent-Replayed", "true")
+			second.has(fields{"id": first.text("id"), "key": nil, "name": first.text("name"), "createdAt": first.text("createdAt")})
+			second.head("ETag", first.header.Get("ETag")).head("Location", first.header.Get("Location"))
+			c.get("/api/v1/health").as(first.text("key")).send().is(http.StatusOK)
+		}},
+		{"AnotherBodyUnderTheSameKeyIs400", func(c *check) {
+			once := c.suite.name()
+			first := create(c, once, "a").send().is(http.StatusCreated)
+			c.removeKey(first.text("id"))
+			create(c, once, "b").send().fails(400, "validation_error", "Idempotency-Key", "reused")
+		}},
+		{"OfParallelRepeatsOneHasTheEffect", func(c *check) {
+			const times = 8
+			once, answers := c.suite.name(), make(chan *answer, times)
+			for range times {
+				go func() {
+					a, err := create(c, once, "parallel").once(c.ctx)
+					if err != nil {
+						a = nil
+					}
+					answers <- a
+				}()
+			}
+			made, ids := 0, map[string]bool{}
+			for range times {
+				a := <-answers
+				switch {
+				case a == nil:
+					c.stop("one of %d parallel repeats had no answer", times)
+				case a.status == http.StatusCreated:
+					ids[a.text("id")] = true
+					if a.header.Get("Idempotent-Replayed") == "" {
+						made++
+						c.removeKey(a.text("id"))
+					}
+				default:
+					a.fails(409, "idempotency_in_progress")
+				}
+			}
+			if made != 1 || len(ids) != 1 {
+				c.broken("%d parallel repeats made %d keys under %d ids, want one", times, made, len(ids))
+			}
+			create(c, once, "parallel").send().is(http.StatusCreated).head("Idempotent-Replayed", "true")
+		}},
+		{"ItHoldsPerCredentialMethodAndPath", func(c *check) {
+			once := c.suite.name()
+			first := create(c, once, "a").send().is(http.StatusCreated)
+			c.removeKey(first.text("id"))
+			other := c.newKey(nil, "read", "write", "developer:manage").text
+			second := create(c, once, "a").as(other).send().is(http.StatusCreated).head("Idempotent-Replayed", "")
+			c.removeKey(second.text("id"))
+			third := c.post(docsPath).with("Idempotency-Key", once).json(fields{"text": "conformance"}).send().is(http.StatusCreated)
+			c.removeDocument(third.text("id"))
+			if second.text("id") == first.text("id") {
+				second.broken("another credential got the answer of the first")
+			}
+		}},
+		{"ARefusedRequestLeavesNothing", func(c *check) {
+			once := c.suite.name()
+			c.post(keysPath).with("Idempotency-Key", once).json(fields{"scopes": []string{"read"}}).send().fails(400, "validation_error", "name", "required")
+			a := c.post(keysPath).with("Idempotency-Key", once).json(fields{"scopes": []string{"read"}}).send()
+			a.fails(400, "validation_error", "name", "required")
+		}},
+		{"AKeyOfTheWrongLengthIs400", func(c *check) {
+			for _, key := range []string{"short77", strings.Repeat("k", 256), "", "tab\tinside", "ünïcödé-key"} {
+				a := create(c, key, "a").send()
+				if id := a.text("id"); id != "" {
+					c.removeKey(id)
+				}
+				a.fails(400, "validation_error", "Idempotency-Key", "too_short|too_long|format|required")
+			}
+			for _, key := range []string{"exactly8", strings.Repeat(c.suite.mark, 26)[:255], "with blanks inside"} {
+				a := create(c, key, c.suite.name()).send()
+				if a.text("details.issue") == "reused" {
+					continue // an earlier run used it, which also says that it is taken
+				}
+				c.removeKey(a.is(http.StatusCreated).text("id"))
+			}
+		}},
+		{"ADocumentIsMadeOnce", func(c *check) {
+			once := c.suite.name()
+			post := func() *answer {
+				return c.post(docsPath).with("Idempotency-Key", once).json(fields{"title": "once", "text": "once"}).send().is(http.StatusCreated)
+			}
+			first, second := post(), post()
+			c.removeDocument(first.text("id"))
+			second.has(fields{"id": first.text("id"), "revision": 1}).head("Idempotent-Replayed", "true")
+		}},
+		{"ARevocationMayBeRepeated", func(c *check) {
+			k, once := c.newKey(nil, "read"), c.suite.name()
+			for range 2 {
+				c.post(k.path()+"/revoke").with("Idempotency-Key", once).json(fields{"reason": "x"}).send().is(http.StatusOK).has(fields{"state": "revoked"})
+			}
+		}},
+	}
+}
+
+// listChecks is limit and cursor (decisions.md, A).
+func listChecks() []promise {
+	return []promise{
+		{"AListIsWalkedPageByPage", func(c *check) {
+			collection := c.suite.name()
+			want := map[string]bool{}
+			for range 7 {
+				id := c.suite.name()
+				c.document(id, fields{"collection": collection, "text": "conformance"})
+				want[id] = true
+			}
+			next := ""
+			for page := range 5 {
+				a := c.get(docsPath + "?limit=3&collection=" + collection + next).send().is(http.StatusOK)
+				a.shape(map[string]string{"items": "array", "nextCursor": "string|null"})
+				for _, id := range a.texts("items", "id") {
+					if !want[id] {
+						a.broken("%s is listed twice, or is of another collection", id)
+					}
+					delete(want, id)
+				}
+				if cursor := a.text("nextCursor"); cursor != "" {
+					next = "&cursor=" + cursor
+				} else {
+					if page != 2 {
+						a.broken("7 documents in pages of 3 ended on page %d", page+1)
+					}
+					break
+				}
+			}
+			if len(want) > 0 {
+				c.broken("%d of 7 documents were on no page", len(want))
+			}
+		}},
+		{"TheLimitIsOneTo200", func(c *check) {
+			for _, path := range []string{keysPath, docsPath} {
+				c.get(path+"?limit=0").send().fails(400, "validation_error", "limit", "too_small")
+				c.get(path+"?limit=201").send().fails(400, "validation_error", "limit", "too_large")
+				c.get(path+"?limit=x").send().fails(400, "validation_error", "limit", "type|format")
+				c.get(path + "?limit=200").send().is(http.StatusOK)
+				if n := len(c.get(path + "?limit=1").send().is(http.StatusOK).list("items")); n > 1 {
+					c.broken("%s?limit=1 lists %d items", path, n)
+				}
+			}
+		}},
+		{"ACursorThatWasNotGivenForThisListIs400", func(c *check) {
+			collection := c.suite.name()
+			for range 3 {
+				c.document(c.suite.name(), fields{"collection": collection, "tags": []string{"x"}, "text": "conformance"})
+			}
+			list := docsPath + "?limit=1&collection=" + collection
+			cursor := c.get(list).send().is(http.StatusOK).text("nextCursor")
+			if cursor == "" {
+				c.stop("three documents in pages of one have no next page")
+			}
+			c.get(list + "&cursor=" + cursor).send().is(http.StatusOK)
+			c.get(docsPath + "?limit=2&collection=" + collection + "&cursor=" + cursor).send().is(http.StatusOK)
+			for _, path := range []string{
+				docsPath + "?limit=1&cursor=" + cursor, list + "&tag=x&cursor=" + cursor, keysPath + "?cursor=" + cursor,
+				docsPath + "?limit=1&collection=other&cursor=" + cursor, "/api/v1/search?q=conformance&cursor=" + cursor,
+			} {
+				c.get(path).send().fails(400, "validation_error", "cursor", "invalid")
+			}
+			for _, forged := range []string{"x", "AAAA", flip(cursor, 0), flip(cursor, len(cursor)/2), cursor[:len(cursor)-2], cursor + "AA", strings.Repeat("A", 4000)} {
+				c.get(list+"&cursor="+forged).send().fails(400, "validation_error", "cursor", "invalid")
+			}
+		}},
+		{"KeysAreWalkedToo", func(c *check) {
+			maker := c.newKey(nil, "developer:manage")
+			a, b := c.newKeyAs(maker.text, nil, "developer:manage"), c.newKeyAs(maker.text, nil, "developer:manage")
+			path := keysPath + "?limit=1&createdBy=" + maker.id
+			first := c.get(path).send().is(http.StatusOK)
+			second := c.get(path + "&cursor=" + first.text("nextCursor")).send().is(http.StatusOK)
+			if first.text("items[0].id") != b.id || second.text("items[0].id") != a.id {
+				second.broken("two pages of one key each are not the newer and then the older")
+			}
+			second.has(fields{"nextCursor": nil})
+		}},
+	}
+}
+
+// flip changes one character of a cursor into another one of its alphabet.
+func flip(cursor string, i int) string {
+	b := []byte(cursor)
+	if b[i] == 'A' {
+		b[i] = 'B'
+	} else {
+		b[i] = 'A'
+	}
+	return string(b)
+}

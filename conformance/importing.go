@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// importChecks is POST /api/v1/documents/import (decisions.md, F).
+func importChecks() []promise {
+	const path, media = docsPath + "/import", "application/x-ndjson"
+	return []promise{
+		{"LinesBecomeDocuments", func(c *check) {
+			word, ids := c.suite.word(), []string{c.suite.name(), c.suite.name(), c.suite.name()}
+			var lines strings.Builder
+			for _, id := range ids {
+				c.removeDocument(id)
+				fmt.Fprintln(&lines, line(fields{"id": id, "text": word, "collection": "conformance"}))
+			}
+			a := c.post(path).raw(media, lines.String()).send().is(http.StatusOK)
+			a.has(fields{"received": 3, "created": 3, "replaced": 0, "failed": 0, "errors": []any{}})
+			if n := c.search(url.Values{"q": {word}}).integer("total"); n != 3 {
+				c.broken("of three imported documents the next search finds %d", n)
+			}
+			again := c.post(path).raw(media, strings.TrimSuffix(lines.String(), "\n")).send().is(http.StatusOK)
+			again.has(fields{"received": 3, "created": 0, "replaced": 3, "failed": 0})
+		}},
+		{"ABadLineFailsAlone", func(c *check) {
+			good, last := c.suite.name(), c.suite.name()
+			c.removeDocument(good)
+			c.removeDocument(last)
+			lines := []string{
+				line(fields{"id": good, "text": "x"}), `{"id":"conformance-bad","text":`, line(fields{"id": "conformance-bad", "text": "x", "colour": 1}),
+				line(fields{"id": "conformance-bad"}), line(fields{"id": "not allowed", "text": "x"}), `{"id":"conformance-bad","text":"x","text":"y"}`,
+				line(fields{"id": "conformance-bad", "text": "x", "tags": []any{"a", 1}}), "[]", line(fields{"id": last, "text": "x"}),
+			}
+			a := c.post(path).raw(media, strings.Join(lines, "\n")).send().is(http.StatusOK)
+			a.has(fields{"received": 9, "created": 2, "replaced": 0, "failed": 7})
+			for i, want := range [][2]string{{"body", "format"}, {"colour", "unknown"}, {"text|title", "required"}, {"id", "format|invalid"}, {"text", "duplicate"}, {"tags[1]", "type"}, {"body", "type|format"}} {
+				at := fmt.Sprintf("errors[%d].", i)
+				a.has(fields{at + "line": i + 2}).shape(map[string]string{at + "message": "string"})
+				if !oneOf(want[0], a.text(at+"field")) || !oneOf(want[1], a.text(at+"issue")) {
+					a.broken("line %d: field %q and issue %q, want %s and %s", i+2, a.text(at+"field"), a.text(at+"issue"), want[0], want[1])
+				}
+			}
+			c.get(docsPath + "/" + good).send().is(http.StatusOK)
+			c.get(docsPath + "/" + last).send().is(http.StatusOK)
+			c.get(docsPath+"/conformance-bad").send().fails(404, "not_found")
+		}},
+		{"AHundredErrorsAreTold", func(c *check) {
+			a := c.post(path).raw(media, strings.Repeat("{}\n", 150)).send().is(http.StatusOK).has(fields{"received": 150, "failed": 150, "created": 0})
+			if n := len(a.list("errors")); n != 100 {
+				a.broken("%d errors are told, want the first 100", n)
+			}
+		}},
+		{"ALineWithoutAnIDGetsOne", func(c *check) {
+			word := c.suite.word()
+			c.post(path).raw(media, line(fields{"text": word})+"\n"+line(fields{"text": word})).send().is(http.StatusOK).has(fields{"created": 2})
+			found := c.search(url.Values{"q": {word}})
+			for _, id := range found.texts("results", "id") {
+				c.removeDocument(id)
+				if !documentIDs.MatchString(id) {
+					c.broken("the id made for a line is %q, want doc_ and 26 characters", id)
+				}
+			}
+			found.has(fields{"total": 2})
+		}},
+		{"AnEmptyImportIsNoError", func(c *check) {
+			for _, body := range []string{"", "\n"} {
+				if a := c.post(path).raw(media, body).send(); a.status != http.StatusOK {
+					a.fails(400, "validation_error", "body", "required|format")
+				} else {
+					a.has(fields{"created": 0})
+				}
+			}
+		}},
+		{"TheSameIDTwiceKeepsTheLater", func(c *check) {
+			id := c.suite.name()
+			c.removeDocument(id)
+			lines := line(fields{"id": id, "text": "first"}) + "\n" + line(fields{"id": id, "text": "second"}) + "\n"
+			c.post(path).raw(media, lines).send().is(http.StatusOK).has(fields{"received": 2, "created": 1, "replaced": 1})
+			c.get(docsPath + "/" + id).send().has(fields{"text": "second", "revision": 2})
+		}},
+		{"ItTakesNDJSONOnly", func(c *check) {
+			for _, other := range []string{"application/json", "text/plain", ""} {
+				c.post(path).raw(other, line(fields{"text": "x"})).send().fails(415, "unsupported_media_type")
+			}
+		}},
+		{"ItIsStreamedPastOneMebibyte", func(c *check) {
+			const count = 24
+			text := strings.Repeat("conformance ", 10_000)
+			var lines strings.Builder
+			for range count {
+				id := c.suite.name()
+				c.removeDocument(id)
+				fmt.Fprintln(&lines, line(fields{"id": id, "text": text}))
+			}
+			c.post(path).raw(media, lines.String()).inChunks().send().is(http.StatusOK).has(fields{"received": count, "created": count})
+		}},
+		{"WithAnIdempotencyKeyLinesNeedIDs", func(c *check) {
+			id, once := c.suite.name(), c.suite.name()
+			c.removeDocument(id)
+			good := c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "x"})).send()
+			good.is(http.StatusOK).has(fields{"created": 1})
+			replay := c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "x"})).send()
+			replay.is(http.StatusOK).has(fields{"created": 1}).head("Idempotent-Replayed", "true")
+			c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "y"})).send().fails(400, "validation_error", "Idempotency-Key", "reused")
+			a := c.post(path).with("Idempotency-Key", c.suite.name()).raw(media, line(fields{"text": c.suite.word()})).send()
+			if a.status == http.StatusOK {
+				a.has(fields{"created": 0, "failed": 1, "errors[0].field": "id", "errors[0].issue": "required"})
+			} else {
+				a.fails(400, "validation_error")
+			}
+		}},
+	}
+}
+
+// line is one document as a line.
+func line(document fields) string {
+	text, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // the suite's own literals
+	}
+	return string(text)
+}

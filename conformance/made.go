@@ -1,0 +1,116 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+)
+
+const (
+	keysPath = "/api/v1/developer/api-keys"
+	docsPath = "/api/v1/documents"
+)
+
+// counter numbers what a process makes, beside the run's random mark.
+var counter atomic.Int64
+
+// name makes a name nobody else has: a document's id, an idempotency key, a rare word.
+func (s *suite) name() string { return fmt.Sprintf("conformance-%s-%d", s.mark, counter.Add(1)) }
+
+// word makes a word that occurs in no other document, of letters alone, so that no analysis takes it apart.
+func (s *suite) word() string {
+	text := []byte("zq")
+	for _, b := range fmt.Appendf(nil, "%s%d", s.mark, counter.Add(1)) {
+		switch {
+		case b >= 'a' && b <= 'f':
+			text = append(text, "bdfgkm"[b-'a'])
+		default:
+			text = append(text, "cghlnprtvx"[b-'0'])
+		}
+	}
+	return string(append(text, 'q'))
+}
+
+// fields are members of a JSON object.
+type fields = map[string]any
+
+// key is an API key that the suite made.
+type key struct {
+	id, text string
+	made     *answer
+}
+
+// path is where the key's record is.
+func (k key) path() string { return keysPath + "/" + k.id }
+
+// newKey makes a key that is revoked when the check ends. Members given replace the suite's.
+func (c *check) newKey(members fields, scopes ...string) key {
+	return c.newKeyAs(c.suite.target.Key, members, scopes...)
+}
+
+// newKeyAs makes a key by another one.
+func (c *check) newKeyAs(by string, members fields, scopes ...string) key {
+	body := fields{"name": "conformance " + c.suite.mark, "scopes": scopes}
+	for name, v := range members {
+		body[name] = v
+	}
+	a := c.post(keysPath).as(by).json(body).send().is(http.StatusCreated)
+	k := key{id: a.text("id"), text: a.text("key"), made: a}
+	if k.id == "" || k.text == "" {
+		c.stop("want id and key of a new API key\n  %s", a.describe())
+	}
+	c.removeKey(k.id)
+	return k
+}
+
+// removeKey revokes a key at the end of the check, and again at the end of the run if that did not work.
+func (c *check) removeKey(id string) {
+	c.remove(keysPath + "/" + id)
+}
+
+// document puts a document that is deleted when the check ends.
+func (c *check) document(id string, members fields) *answer {
+	a := c.put(docsPath + "/" + url.PathEscape(id)).json(members).send()
+	c.removeDocument(id)
+	if a.status != http.StatusCreated && a.status != http.StatusOK {
+		c.stop("want 201 or 200 for a document\n  %s", a.describe())
+	}
+	return a
+}
+
+func (c *check) removeDocument(id string) { c.remove(docsPath + "/" + url.PathEscape(id)) }
+
+// remove deletes a path at the end of the check. It waits where a limit asks to, and says nothing of what is gone
+// already. When the run's context has ended, the end of the run does it.
+func (c *check) remove(path string) {
+	var done bool
+	try := func(ctx context.Context) error {
+		if done {
+			return nil
+		}
+		r := c.suite.run(ctx, "", promise{name: "clean up", try: func(c *check) { c.delete(path).send() }})
+		done = r.Outcome == Passed
+		if !done {
+			return fmt.Errorf("delete %s: %v", path, r.Found)
+		}
+		return nil
+	}
+	c.suite.made = append(c.suite.made, try)
+	c.finally(func() { _ = try(c.ctx) }) // tried again at the end of the run
+}
+
+// search searches and ends the check unless that works.
+func (c *check) search(query url.Values) *answer {
+	return c.get("/api/v1/search?" + query.Encode()).send().is(http.StatusOK)
+}
+
+// backend begins a request to the backend service.
+func (c *check) backend(method, path string) *call {
+	base, err := url.Parse(c.suite.target.BackendURL)
+	if err != nil {
+		c.stop("the address of the backend service is not a URL")
+	}
+	return newCall(c, method, base, path)
+}

@@ -1,0 +1,297 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// answerShape is the answer of a search (decisions.md, F).
+var answerShape = map[string]string{
+	"query": "string", "total": "integer", "totalRelation": "string", "tookMs": "number", "results": "array", "facets": "object",
+	"suggestion": "string|null", "nextCursor": "string|null",
+}
+
+// hitShape is one result.
+var hitShape = map[string]string{
+	"id": "string", "collection": "string", "title": "string", "snippet": "string", "highlights": "array", "score": "number",
+	"url": "string|null", "tags": "array", "metadata": "object", "updatedAt": "time",
+}
+
+// searchChecks is §4's search with decisions.md, F.
+func searchChecks() []promise {
+	const path = "/api/v1/search"
+	list := []promise{
+		{"AMissingQIs400", func(c *check) {
+			for _, query := range []string{"", "?q=", "?q=%20%09%0a", "?q=%E3%80%80", "?limit=3"} {
+				a := c.get(path+query).send().fails(400, "validation_error", "q", "required")
+				if !strings.Contains(strings.ToLower(a.text("message")), "required") {
+					a.broken("the message does not say that the parameter is required (§4)")
+				}
+			}
+			c.post(path).json(fields{}).send().fails(400, "validation_error", "q", "required")
+			c.post(path).json(fields{"q": " \n"}).send().fails(400, "validation_error", "q", "required")
+		}},
+		{"AWrittenDocumentIsFoundByTheNextSearch", func(c *check) {
+			for range 5 {
+				word, id := c.suite.word(), c.suite.name()
+				c.document(id, fields{"text": "A text about " + word + "."})
+				c.finds(word, id)
+				c.document(id, fields{"text": "Nothing of that any more."})
+				c.finds(word)
+			}
+		}},
+		{"ADeletedDocumentIsGoneFromTheNextSearch", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{"title": word})
+			c.finds(word, id)
+			c.delete(docsPath + "/" + id).send().is(http.StatusNoContent)
+			c.finds(word)
+		}},
+		{"TheAnswerHasItsShape", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{
+				"collection": "conformance", "title": "About " + word, "text": "It is " + word + ".", "url": "https://example.org/", "tags": []string{"a"}, "metadata": fields{"n": 1},
+			})
+			a := c.search(url.Values{"q": {word}}).shape(answerShape)
+			a.has(fields{"query": word, "total": 1, "totalRelation": "eq", "nextCursor": nil})
+			a.has(fields{"results[0].id": id, "results[0].url": "https://example.org/", "results[0].tags": []string{"a"}, "results[0].metadata": fields{"n": 1}})
+			a.has(fields{"results[0].title": "About " + word, "results[0].collection": "conformance"}).lacks("results[0].text")
+			for member, kind := range hitShape {
+				a.shape(map[string]string{"results[0]." + member: kind})
+			}
+		}},
+		{"NothingFoundIsNoError", func(c *check) {
+			c.search(url.Values{"q": {c.suite.word()}}).shape(answerShape).has(fields{"total": 0, "results": []any{}, "nextCursor": nil})
+		}},
+		{"HighlightsAreCodePoints", func(c *check) {
+			word := c.suite.word()
+			c.document(c.suite.name(), fields{"title": "👩‍👩‍👧 題名 " + word, "text": "Ünïcödé 🎉🎉 日本語 — " + word + " <b>&amp; " + strings.ToUpper(word) + "."})
+			a := c.search(url.Values{"q": {word}})
+			seen := map[string]int{}
+			for i := range a.list("results[0].highlights") {
+				at := fmt.Sprintf("results[0].highlights[%d].", i)
+				field := a.text(at + "field")
+				if field != "title" && field != "snippet" {
+					c.stop("highlight of field %q, want title or snippet\n  %s", field, a.describe())
+				}
+				text := []rune(a.text("results[0]." + field))
+				start, end := a.integer(at+"start"), a.integer(at+"end")
+				if start < 0 || end <= start || end > int64(len(text)) {
+					c.stop("highlight %d–%d of %d code points\n  %s", start, end, len(text), a.describe())
+				}
+				if got := string(text[start:end]); !strings.EqualFold(got, word) {
+					a.broken("the highlight shows %q, want %q", got, word)
+				}
+				seen[field]++
+			}
+			if seen["title"] != 1 || seen["snippet"] != 2 {
+				a.broken("%d highlights in the title and %d in the snippet, want 1 and 2", seen["title"], seen["snippet"])
+			}
+			c.search(url.Values{"q": {word}, "highlight": {"false"}}).has(fields{"results[0].highlights": []any{}})
+		}},
+		{"TheSnippetIsAroundTheMatch", func(c *check) {
+			word := c.suite.word()
+			c.document(c.suite.name(), fields{"text": strings.Repeat("Before it is much else. ", 400) + "Here is " + word + " at last. " + strings.Repeat("After it too. ", 400)})
+			snippet := c.search(url.Values{"q": {word}}).text("results[0].snippet")
+			if !strings.Contains(snippet, word) || utf8.RuneCountInString(snippet) > 400 {
+				c.broken("the snippet of %d characters is not a passage around the match", utf8.RuneCountInString(snippet))
+			}
+		}},
+		{"AnyWordMatchesAndMoreWordsRankHigher", func(c *check) {
+			one, two, filler := c.suite.word(), c.suite.word(), " and some other words"
+			first, second, both := c.suite.name(), c.suite.name(), c.suite.name()
+			c.document(first, fields{"text": one + filler})
+			c.document(second, fields{"text": two + filler})
+			c.document(both, fields{"text": one + " " + two + filler})
+			a := c.search(url.Values{"q": {one + " " + two}}).has(fields{"total": 3, "results[0].id": both})
+			c.finds(one+" "+two, first, second, both)
+			if again := c.search(url.Values{"q": {one + " " + two}}); !slices.Equal(again.texts("results", "id"), a.texts("results", "id")) {
+				again.broken("the same search twice has two orders")
+			}
+		}},
+		{"APhraseMustOccur", func(c *check) {
+			one, two := c.suite.word(), c.suite.word()
+			together, apart := c.suite.name(), c.suite.name()
+			c.document(together, fields{"text": "So " + one + " " + two + " it is."})
+			c.document(apart, fields{"text": "So " + two + " is not " + one + " it is."})
+			c.finds(`"`+one+" "+two+`"`, together)
+			c.finds(`"`+two+" "+one+`"`, "")
+			c.finds(one+" "+two, together, apart)
+		}},
+		{"AnExcludedWordMustNotOccur", func(c *check) {
+			one, two := c.suite.word(), c.suite.word()
+			with, without := c.suite.name(), c.suite.name()
+			c.document(with, fields{"text": one + " " + two})
+			c.document(without, fields{"text": one})
+			c.finds(one+" -"+two, without)
+			c.finds(one, with, without)
+			c.finds(two+" -"+two, "")
+		}},
+		{"NothingTypedIsAnError", func(c *check) {
+			for _, q := range []string{
+				`"`, `""`, `"unfinished`, "-", "--", "-a", `-"a b"`, "a AND b OR NOT c", "title:x", "a*", "?", "/regex.*/", "[1 TO 5]", "a~2", "a^3", "(((", `\`, "a\\\"b",
+				"'; DROP TABLE document; --", "%00", "\x00", "\u202e", "🎉", "日本語", "a\tb\nc", "{}", "+a -b \"c", "<script>alert(1)</script>", strings.Repeat("a ", 512),
+				strings.Repeat("é", 1024), strings.Repeat(`"a" `, 256), strings.Repeat("-a ", 341), strings.Repeat("\"", 1024), "null", "$where", "NEAR(a b)", "\ufeff", "ﷺ",
+			} {
+				a := c.get(path + "?" + url.Values{"q": {q}}.Encode()).send()
+				if a.status != http.StatusOK {
+					a.broken("want 200 for %q", q)
+				}
+			}
+		}},
+		{"QHasALimitInCharacters", func(c *check) {
+			c.get(path+"?q="+strings.Repeat("a", 1025)).send().fails(400, "validation_error", "q", "too_long")
+			c.get(path+"?q="+strings.Repeat("%C3%A9", 1025)).send().fails(400, "validation_error", "q", "too_long")
+			c.post(path).json(fields{"q": strings.Repeat("é", 1025)}).send().fails(400, "validation_error", "q", "too_long")
+		}},
+		{"BadUTF8Is400", func(c *check) {
+			for _, q := range []string{"%ff", "a%C3", "%ed%a0%80", "%c0%af", "%f8%88%80%80%80"} {
+				c.get(path+"?q="+q).send().fails(400, "validation_error", "q", "format")
+			}
+		}},
+		{"CollectionAndTagsNarrow", func(c *check) {
+			word, collection := c.suite.word(), c.suite.name()
+			in, tagged, out := c.suite.name(), c.suite.name(), c.suite.name()
+			c.document(in, fields{"collection": collection, "text": word, "tags": []string{"red"}})
+			c.document(tagged, fields{"collection": collection, "text": word, "tags": []string{"red", "Two Words"}})
+			c.document(out, fields{"collection": "conformance-other", "text": word, "tags": []string{"Two Words"}})
+			for query, want := range map[string][]string{
+				"": {in, tagged, out}, "&collection=" + collection: {in, tagged}, "&tag=red": {in, tagged}, "&tag=red&tag=Two%20Words": {tagged},
+				"&tag=Two%20Words": {tagged, out}, "&tag=two": nil, "&collection=nowhere": nil, "&collection=" + collection + "&tag=red&tag=Two+Words": {tagged},
+			} {
+				a := c.get(path + "?q=" + word + query).send().is(http.StatusOK)
+				if got := a.texts("results", "id"); !sameSet(got, want) || a.integer("total") != int64(len(want)) {
+					a.broken("found %v, want %v", got, want)
+				}
+			}
+		}},
+	}
+	return append(list, moreSearchChecks()...)
+}
+
+func moreSearchChecks() []promise {
+	const path = "/api/v1/search"
+	later := func(name, query, field, what string) promise {
+		return promise{name, func(c *check) {
+			a := c.get(path + "?q=conformance&" + query).send()
+			if a.status == http.StatusBadRequest {
+				a.fails(400, "validation_error", field, "unsupported")
+				c.skip("waits for " + what)
+			}
+			a.is(http.StatusOK)
+		}}
+	}
+	return []promise{
+		{"PagesAreWholeAndStable", func(c *check) {
+			word, collection := c.suite.word(), c.suite.name()
+			want := map[string]bool{}
+			for i := range 11 {
+				id := c.suite.name()
+				c.document(id, fields{"collection": collection, "text": strings.Repeat(word+" ", 1+i%3) + "and more"})
+				want[id] = true
+			}
+			query, seen, score := path+"?q="+word+"&limit=", 0, 1e300
+			a := c.get(query + "4").send().is(http.StatusOK)
+			for _, limit := range []string{"2", "100", ""} {
+				a.has(fields{"total": 11, "totalRelation": "eq"})
+				for i, id := range a.texts("results", "id") {
+					if !want[id] {
+						a.broken("%s is on two pages", id)
+					}
+					delete(want, id)
+					seen++
+					var s float64
+					v, _ := a.at(fmt.Sprintf("results[%d].score", i))
+					if _, err := fmt.Sscan(fmt.Sprint(v), &s); err != nil || s > score {
+						a.broken("scores rise from one result to the next")
+					}
+					score = s
+				}
+				if limit != "" {
+					a = c.get(query + limit + "&cursor=" + a.text("nextCursor")).send().is(http.StatusOK)
+				}
+			}
+			if seen != 11 || a.text("nextCursor") != "" {
+				a.broken("%d of 11 results on three pages, nextCursor %q", seen, a.text("nextCursor"))
+			}
+		}},
+		{"ACursorGoesWithItsOwnSearchOnly", func(c *check) {
+			word := c.suite.word()
+			for range 3 {
+				c.document(c.suite.name(), fields{"text": word, "tags": []string{"x"}})
+			}
+			cursor := c.get(path + "?limit=1&q=" + word).send().is(http.StatusOK).text("nextCursor")
+			if cursor == "" {
+				c.stop("three results in pages of one have no next page")
+			}
+			for _, query := range []string{"q=other", "q=" + word + "&tag=x", "q=" + word + "&collection=y", "q=" + word + "&prefix=true", "q=" + word + "&sort=updatedAt", "q=" + word + "&highlight=false"} {
+				c.get(path+"?"+query+"&cursor="+cursor).send().fails(400, "validation_error", "cursor", "invalid")
+			}
+			for _, forged := range []string{"x", flip(cursor, 3), flip(cursor, len(cursor)-2), cursor + "A", cursor[1:]} {
+				c.get(path+"?q="+word+"&cursor="+forged).send().fails(400, "validation_error", "cursor", "invalid")
+			}
+			c.get(path + "?limit=2&q=" + word + "&cursor=" + cursor).as(c.newKey(nil, "read").text).send().is(http.StatusOK)
+		}},
+		{"ResultsAreSortedByTime", func(c *check) {
+			word, ids := c.suite.word(), []string{c.suite.name(), c.suite.name(), c.suite.name()}
+			for i, id := range ids {
+				c.document(id, fields{"text": strings.Repeat(word+" ", 3-i)})
+				c.wait(3e6)
+			}
+			if got := c.search(url.Values{"q": {word}, "sort": {"updatedAt"}}).texts("results", "id"); !slices.Equal(got, ids) {
+				c.broken("sort=updatedAt gives %v, want %v", got, ids)
+			}
+			slices.Reverse(ids)
+			if got := c.search(url.Values{"q": {word}, "sort": {"-updatedAt"}}).texts("results", "id"); !slices.Equal(got, ids) {
+				c.broken("sort=-updatedAt gives %v, want %v", got, ids)
+			}
+		}},
+		{"PrefixMatchesTheLastWordAsTyped", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{"text": "It begins with " + word})
+			half := word[:len(word)-2]
+			c.finds(half, "")
+			if got := c.search(url.Values{"q": {half}, "prefix": {"true"}}).texts("results", "id"); !slices.Contains(got, id) {
+				c.broken("prefix=true does not find a document by the beginning of its word")
+			}
+		}},
+		{"POSTSearchesAlike", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{"collection": "conformance", "text": word, "tags": []string{"a", "b"}})
+			a := c.post(path).json(fields{"q": word, "limit": 5, "tag": []string{"a", "b"}, "collection": "conformance", "highlight": true, "prefix": false, "sort": "relevance", "fuzzy": "off"}).send()
+			a.is(http.StatusOK).shape(answerShape).has(fields{"total": 1, "results[0].id": id})
+			c.post(path).json(fields{"q": word, "tag": "a"}).send().fails(400, "validation_error", "tag", "type")
+			c.post(path).json(fields{"q": word, "limit": 101}).send().fails(400, "validation_error", "limit", "too_large")
+		}},
+		{"CaseAndAccentsDoNotMatter", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{"text": "É" + strings.ToUpper(word)})
+			c.finds("é"+word, id)
+		}},
+		{"FuzzyMayBeOff", func(c *check) { c.search(url.Values{"q": {"conformance"}, "fuzzy": {"off"}}) }},
+		later("TyposAreRepaired", "fuzzy=auto", "fuzzy", "typo repair"),
+		later("ResultsAreFilteredByMetadata", "filter=year:gte:2020", "filter", "filters"),
+		later("ResultsAreCountedByFacet", "facets=collection", "facets", "facets"),
+		waits("AnotherWorkspacesDocumentsAreNeverFound", "a second workspace (/admin/workspaces)"),
+	}
+}
+
+// finds checks that a search finds exactly these documents; an id that is empty stands for none.
+func (c *check) finds(q string, ids ...string) {
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	a := c.search(url.Values{"q": {q}, "limit": {"100"}})
+	if got := a.texts("results", "id"); !sameSet(got, ids) || a.integer("total") != int64(len(ids)) {
+		a.broken("found %v, want %v", got, ids)
+	}
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}

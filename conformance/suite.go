@@ -1,0 +1,132 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// suite is one run against one target.
+type suite struct {
+	target Target
+	base   *url.URL
+	mark   string // random, in every name this run makes, so that runs never meet
+	door   *door
+	limit  int64  // requests a minute of the key's workspace, as the headers tell
+	keyID  string // of the target's key
+	made   []func(ctx context.Context) error
+}
+
+// cleanUpTime bounds the removal of what the run made, also when its context has ended.
+const cleanUpTime = 2 * time.Minute
+
+func newSuite(t Target, base *url.URL) *suite {
+	mark := make([]byte, 5)
+	_, _ = rand.Read(mark) // never fails (documentation of crypto/rand)
+	return &suite{target: t, base: base, mark: hex.EncodeToString(mark), door: newDoor(t, base)}
+}
+
+// meet asks the target who the key is.
+func (s *suite) meet(ctx context.Context) error {
+	var found error
+	r := s.run(ctx, "", promise{name: "the target answers", try: func(c *check) {
+		a := c.get("/api/v1/developer/whoami").as(s.target.Key).send()
+		if a.status != http.StatusOK {
+			found = fmt.Errorf("the key is not accepted: %s", a.describe())
+			return
+		}
+		s.limit, s.keyID = a.number("X-RateLimit-Limit"), a.text("id")
+		for _, scope := range allScopes {
+			if !slices.Contains(a.list("scopes"), any(scope)) {
+				found = fmt.Errorf("the key lacks the scope %s", scope)
+				return
+			}
+		}
+	}})
+	if found == nil && r.Outcome == Failed {
+		found = fmt.Errorf("%s does not answer as it should: %s", s.base, strings.Join(r.Found, "; "))
+	}
+	return found
+}
+
+// cleanUp removes what is left of what the run made, newest first.
+func (s *suite) cleanUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
+	defer cancel()
+	for _, remove := range slices.Backward(s.made) {
+		_ = remove(ctx) // the target may be gone; what stays behind is named "conformance"
+	}
+	s.door.close()
+}
+
+// door is the way in: one client whose requests, against a loopback address, may come from another address of the
+// machine. The budget of callers without a credential is kept by address and is small; where there is only one address,
+// the suite has to wait for it.
+type door struct {
+	given    *http.Client // the caller's own, never changed
+	loopback bool
+	client   *http.Client
+	next     byte
+}
+
+func newDoor(t Target, base *url.URL) *door {
+	host := base.Hostname()
+	ip := net.ParseIP(host)
+	d := &door{given: t.HTTP, loopback: t.HTTP == nil && (host == "localhost" || ip != nil && ip.To4() != nil && ip.IsLoopback())}
+	seed := make([]byte, 1)
+	_, _ = rand.Read(seed)
+	d.next = seed[0]
+	d.open()
+	return d
+}
+
+// open makes the client. Redirects are answers to look at, not to follow.
+func (d *door) open() {
+	if d.given != nil {
+		client := *d.given
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		d.client = &client
+		return
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	dial := dialer.DialContext
+	if d.loopback {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 77, d.next, 1+d.next%250)}
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, "tcp4", address)
+			if err == nil {
+				return conn, nil
+			}
+			// Not every system has more than one loopback address.
+			return (&net.Dialer{Timeout: dialer.Timeout}).DialContext(ctx, network, address)
+		}
+	}
+	d.client = &http.Client{
+		Transport: &http.Transport{
+			DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, ForceAttemptHTTP2: true,
+			ExpectContinueTimeout: 5 * time.Second,
+		},
+		Timeout:       time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// move goes on from another address and says whether there was one.
+func (d *door) move() bool {
+	if !d.loopback {
+		return false
+	}
+	d.client.CloseIdleConnections()
+	d.next++
+	d.open()
+	return true
+}
+
+func (d *door) close() { d.client.CloseIdleConnections() }
