@@ -1,0 +1,241 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/problem"
+)
+
+// Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
+func Document(r *Registry, n int) ([]byte, error) {
+	d := &document{
+		registry: r, version: n,
+		answers: newSchemas(answered, nil),
+		api: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "Keepsake API",
+				Description: "Governed search and memory: keys with scopes, limits and quotas, versions with a lifecycle.",
+				Version:     r.DocumentVersion(n),
+				License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
+				Extensions:  map[string]any{"x-api-version": n},
+			},
+			Servers: []*huma.Server{{URL: "/"}},
+			Paths:   map[string]*huma.PathItem{},
+			Components: &huma.Components{
+				Responses:  map[string]*huma.Response{},
+				Parameters: sharedParameters(),
+				Headers:    sharedHeaders(),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, for servers."},
+				},
+			},
+		},
+	}
+	operations := append(r.At(n), r.Unversioned()...)
+	answers := make([]*huma.Operation, len(operations))
+	for i, op := range operations {
+		answers[i] = d.declare(op)
+	}
+	schemas := maps.Clone(d.answers.components())
+	d.requests = newSchemas(asked, schemas)
+	for i, op := range operations {
+		d.describeRequest(op, answers[i])
+	}
+	maps.Copy(schemas, d.requests.components())
+	d.api.Components.Schemas = components{schemas: schemas}
+	text, err := json.Marshal(d.api)
+	if err != nil {
+		return nil, fmt.Errorf("write the OpenAPI document of version %d: %w", n, err)
+	}
+	formatted := jsontext.Value(text)
+	if err := formatted.Format(jsontext.WithIndent("  "), jsontext.EscapeForHTML(false)); err != nil {
+		return nil, fmt.Errorf("format the OpenAPI document of version %d: %w", n, err)
+	}
+	return append(formatted, '\n'), nil
+}
+
+// components is the merged schemas of both sides, where the library wants a registry.
+type components struct {
+	huma.Registry
+	schemas map[string]*huma.Schema
+}
+
+// MarshalJSON writes them by name.
+func (c components) MarshalJSON() ([]byte, error) { return json.Marshal(c.schemas) }
+
+type document struct {
+	registry *Registry
+	version  int
+	api      *huma.OpenAPI
+	answers  *schemas
+	requests *schemas
+}
+
+// declare adds op with all but its request.
+func (d *document) declare(op *Operation) *huma.Operation {
+	h := &huma.Operation{
+		OperationID: op.ID,
+		Summary:     op.Summary,
+		Description: op.Description,
+		Tags:        []string{op.Tag},
+		Responses:   map[string]*huma.Response{},
+	}
+	if op.Credentials&Key != 0 {
+		h.Security = []map[string][]string{{"apiKey": {}}}
+	}
+	if op.Scope != 0 {
+		h.Extensions = map[string]any{"x-required-scope": op.Scope.String()}
+	}
+	d.describeAnswer(op, h)
+	d.describeErrors(op, h)
+	if !slices.ContainsFunc(d.api.Tags, func(t *huma.Tag) bool { return t.Name == op.Tag }) {
+		d.api.Tags = append(d.api.Tags, &huma.Tag{Name: op.Tag})
+	}
+	path := op.Route(d.version)
+	item := d.api.Paths[path]
+	if item == nil {
+		item = &huma.PathItem{}
+		d.api.Paths[path] = item
+	}
+	switch op.Method {
+	case http.MethodGet:
+		item.Get = h
+	case http.MethodPost:
+		item.Post = h
+	case http.MethodPut:
+		item.Put = h
+	case http.MethodPatch:
+		item.Patch = h
+	case http.MethodDelete:
+		item.Delete = h
+	}
+	return h
+}
+
+func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
+	headers := headersOf(op)
+	for _, own := range op.output.headers {
+		headers[own.name] = &huma.Param{Description: own.doc, Schema: &huma.Schema{Type: "string"}}
+		if own.name == "ETag" && op.Method == http.MethodGet {
+			h.Responses["304"] = &huma.Response{Description: "Not Modified: If-None-Match names the revision there is.", Headers: headersOf(op)}
+		}
+	}
+	var content map[string]*huma.MediaType
+	if op.output.body != nil {
+		field := op.output.typ.FieldByIndex(op.output.bodyIndex)
+		content = map[string]*huma.MediaType{
+			"application/json": {Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")},
+		}
+	}
+	for _, status := range op.output.statuses {
+		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Headers: headers, Content: content}
+	}
+}
+
+// codes lists every error code op can answer with.
+func (op *Operation) codes(d *input) []string {
+	codes := []string{problem.CodeValidation, problem.CodeInternal, problem.CodeUnavailable}
+	add := func(when bool, more ...string) {
+		if when {
+			codes = append(codes, more...)
+		}
+	}
+	add(op.Since > 0, problem.CodeVersionSunset, problem.CodeVersionNotFound)
+	add(op.Credentials != NoCredential,
+		problem.CodeMissingCredentials, problem.CodeInvalidAPIKey, problem.CodeAPIKeyExpired, problem.CodeAPIKeyRevoked,
+		problem.CodeAPIKeyDisabled, problem.CodeIPNotAllowed, problem.CodeSuspended)
+	add(op.Scope != 0, problem.CodeInsufficientScope)
+	add(!op.Uncharged || op.Credentials != NoCredential, problem.CodeRateLimited)
+	add(op.Idempotent, problem.CodeIdempotencyRunning)
+	add(d.body != nil || d.streamIndex != nil, problem.CodePayloadTooLarge, problem.CodeUnsupportedMedia)
+	for i := range d.params {
+		add(d.params[i].place == inPath, problem.CodeNotFound)
+		add(d.params[i].header == "If-Match", problem.CodeRevisionMismatch)
+	}
+	codes = append(codes, op.Errors...)
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+func (d *document) describeErrors(op *Operation, h *huma.Operation) {
+	byStatus := map[int][]string{}
+	for _, code := range op.codes(op.input) {
+		byStatus[StatusOf(code)] = append(byStatus[StatusOf(code)], code)
+	}
+	for status, codes := range byStatus {
+		name := fmt.Sprintf("Error%d", status)
+		for _, code := range codes {
+			for word := range strings.SplitSeq(code, "_") {
+				name += capitalised(word)
+			}
+		}
+		if d.api.Components.Responses[name] == nil {
+			d.api.Components.Responses[name] = &huma.Response{
+				Description: http.StatusText(status) + ": " + strings.Join(codes, ", "),
+				Headers:     errorHeaders(status),
+				Content: map[string]*huma.MediaType{
+					"application/json": {Schema: d.answers.body(errorBodyOf(status), "")},
+				},
+			}
+		}
+		h.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + name}
+	}
+}
+
+func (d *document) describeRequest(op *Operation, h *huma.Operation) {
+	in := op.input
+	named := map[string]bool{}
+	for i := range in.params {
+		p := &in.params[i]
+		if p.unsupported {
+			continue
+		}
+		named[p.name] = true
+		schema := d.requests.field(&p.member, "")
+		schema.Nullable = false // a pointer only tells that it was left out
+		param := &huma.Param{Name: p.name, In: string(p.place), Required: p.required, Schema: schema, Description: schema.Description}
+		schema.Description = ""
+		h.Parameters = append(h.Parameters, param)
+	}
+	shared := []string{"RequestId"}
+	if op.Since == 0 {
+		shared = append(shared, "AcceptVersion")
+	}
+	if op.Idempotent && !named["Idempotency-Key"] {
+		shared = append(shared, "IdempotencyKey")
+	}
+	if h.Responses["304"] != nil {
+		shared = append(shared, "IfNoneMatch")
+	}
+	for _, name := range shared {
+		h.Parameters = append(h.Parameters, &huma.Param{Ref: "#/components/parameters/" + name})
+	}
+	var schema *huma.Schema
+	switch {
+	case in.streamIndex != nil:
+		schema = &huma.Schema{Type: "string", Format: "binary"}
+	case in.body != nil:
+		schema = d.requests.body(reflect.TypeOf(op.newIn()).Elem().FieldByIndex(in.bodyIndex).Type, capitalised(op.ID)+"Body")
+	default:
+		return
+	}
+	h.RequestBody = &huma.RequestBody{
+		Required: in.body != nil && !in.bodyOptional,
+		Content:  map[string]*huma.MediaType{in.media: {Schema: schema}},
+	}
+}
+
+func capitalised(s string) string {
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,168 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"keepsake/internal/wire"
+)
+
+// schemas describes the types of one side in JSON Schema. The library makes what tags and Go types say; what a shape
+// knows better (which members may be left out or null, what is blank) is written over it, so that the document promises
+// exactly what the binder holds.
+type schemas struct {
+	shapes   *shapes
+	registry huma.Registry
+}
+
+const schemaPrefix = "#/components/schemas/"
+
+// newSchemas makes an empty collection. A type whose name is taken gets the suffix Input: requests are closed and
+// answers may grow, so one that travels both ways has two descriptions.
+func newSchemas(s side, taken map[string]*huma.Schema) *schemas {
+	return &schemas{shapes: newShapes(s), registry: huma.NewMapRegistry(schemaPrefix, func(t reflect.Type, hint string) string {
+		name := huma.DefaultSchemaNamer(t, hint)
+		if _, ok := taken[name]; ok {
+			name += "Input"
+		}
+		return name
+	})}
+}
+
+// body describes a body type; hint names it where the type has no name.
+func (c *schemas) body(t reflect.Type, hint string) *huma.Schema {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	s := c.shapes.of(t)
+	c.alias(t, map[reflect.Type]bool{})
+	return c.refined(c.registry.Schema(t, true, hint), &member{shape: s})
+}
+
+// field describes a parameter or a member.
+func (c *schemas) field(m *member, hint string) *huma.Schema {
+	c.alias(m.field.Type, map[reflect.Type]bool{})
+	return c.refined(huma.SchemaFromField(c.registry, m.field, hint), m)
+}
+
+// alias tells the library what our own types look like on the wire.
+func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	if inner, ok := wire.OptionalOf(t); ok {
+		c.registry.RegisterTypeAlias(t, inner)
+		c.alias(inner, seen)
+		return
+	}
+	switch {
+	case t == timeType:
+		c.registry.RegisterTypeAlias(t, reflect.TypeFor[time.Time]())
+		return
+	case t == valueType:
+		c.registry.RegisterTypeAlias(t, reflect.TypeFor[json.RawMessage]())
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		c.alias(t.Elem(), seen)
+	case reflect.Struct:
+		for _, f := range visibleFields(t) {
+			c.alias(f.Type, seen)
+		}
+	}
+}
+
+// components rewrites and gives all objects that were referred to.
+func (c *schemas) components() map[string]*huma.Schema {
+	done := map[string]bool{}
+	for len(done) < len(c.registry.Map()) {
+		for name := range c.registry.Map() {
+			if !done[name] {
+				done[name] = true
+				c.rewrite(name)
+				break // rewriting may have named more
+			}
+		}
+	}
+	return c.registry.Map()
+}
+
+func (c *schemas) rewrite(name string) {
+	schema := c.registry.Map()[name]
+	s := c.shapes.of(c.registry.TypeFromRef(schemaPrefix + name))
+	schema.Properties, schema.Required = map[string]*huma.Schema{}, nil
+	for i := range s.members {
+		m := &s.members[i]
+		if m.unsupported {
+			continue
+		}
+		schema.Properties[m.name] = c.field(m, name+m.field.Name)
+		if m.required {
+			schema.Required = append(schema.Required, m.name)
+		}
+	}
+	schema.AdditionalProperties = false
+	if c.shapes.side == answered {
+		schema.AdditionalProperties = nil
+	}
+}
+
+// notBlank matches what has anything but white space in it, as blank judges it.
+const notBlank = `[^\t-\r\x20\x85\p{Z}]`
+
+// refined writes over schema what m knows better.
+func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
+	s := m.shape
+	switch s.kind {
+	case stringKind:
+		if limit := s.rules.maxBytes; limit != nil {
+			schema.Extensions = map[string]any{"x-max-bytes": *limit}
+			if schema.MaxLength == nil {
+				schema.MaxLength = limit // a character is a byte or more
+			}
+		}
+		if c.shapes.side == asked && m.required {
+			if schema.MinLength == nil || *schema.MinLength < 1 {
+				one := 1
+				schema.MinLength = &one
+			}
+			if schema.Pattern == "" && schema.Enum == nil {
+				schema.Pattern = notBlank
+			}
+		}
+	case listKind:
+		schema.Items = c.refined(schema.Items, s.item)
+	case mapKind:
+		if s.item.shape.kind == scalarKind {
+			schema.AdditionalProperties = &huma.Schema{AnyOf: []*huma.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+		} else if of, ok := schema.AdditionalProperties.(*huma.Schema); ok {
+			schema.AdditionalProperties = c.refined(of, s.item)
+		}
+	}
+	if m.once {
+		schema.Description = strings.TrimSpace(schema.Description + " Shown once; null when an answer is repeated.")
+	}
+	return nullable(schema, m.nullable && s.kind != anyKind)
+}
+
+func nullable(schema *huma.Schema, yes bool) *huma.Schema {
+	schema.Nullable = yes && schema.Ref == ""
+	switch {
+	case !yes:
+	case schema.Ref != "":
+		return &huma.Schema{
+			AnyOf:       []*huma.Schema{{Ref: schema.Ref}, {Type: "null"}},
+			Description: schema.Description,
+		}
+	case schema.Enum != nil:
+		schema.Enum = append(slices.Clone(schema.Enum), nil)
+	}
+	return schema
+}
