@@ -1,0 +1,36 @@
+# What a fresh machine needs is Go and a shell; the checkers are built from tools/go.mod, a module of its own
+# because their dependencies do not fit the product's.
+
+GO   ?= go
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+.PHONY: test check format vet staticcheck bench openapi build
+
+# Everything that must hold before a change is offered. CI runs the same.
+test: check
+	$(GO) test ./...
+
+check: format vet staticcheck
+
+format:
+	@wrong=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$wrong" ]; then echo "not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$wrong"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(TOOL) staticcheck ./...
+
+# Ratios, CPU per request and allocations against handlers kept beside them; see docs/testing.md.
+bench:
+	$(GO) run ./bench
+
+# Writes the description of the API that the code declares. Read the diff; a change wants another info.version.
+openapi:
+	@mkdir -p openapi
+	$(GO) run ./cmd/keepsake openapi > openapi/v1.json.new
+	mv openapi/v1.json.new openapi/v1.json
+
+build:
+	$(GO) build -trimpath -o bin/keepsake ./cmd/keepsake
