@@ -37,7 +37,7 @@ type LastUse struct {
 	At    time.Time
 }
 
-// Delta is what one flush adds.
+// Delta is what one flush adds. Two of its cells may be of the same minute and dimensions: both count.
 type Delta struct {
 	Cells    []Cell
 	LastUses []LastUse

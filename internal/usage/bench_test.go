@@ -1,0 +1,65 @@
+package usage
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func BenchmarkRecord(b *testing.B) {
+	for _, keys := range []int{1, 1_000, 100_000} {
+		b.Run(fmt.Sprintf("Keys=%d", keys), func(b *testing.B) {
+			_, r := setup(atNoon)
+			owners := make([]Owner, keys)
+			for i := range owners {
+				owners[i] = r.Owner("wsp_a", fmt.Sprintf("key_%026d", i))
+			}
+			route := r.Route("GET", "/api/v1/health")
+			for _, o := range owners {
+				r.Record(Event{Owner: o, Route: route, Version: 1, Status: 200, At: noon, Charged: 1})
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				r.Record(Event{Owner: owners[i%keys], Route: route, Version: 1, Status: 200, At: noon, Charged: 1, BytesOut: 90})
+				i++
+			}
+		})
+	}
+}
+
+func BenchmarkRecordParallel(b *testing.B) {
+	_, r := setup(atNoon)
+	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r.Record(e)
+		}
+	})
+}
+
+func BenchmarkTouch(b *testing.B) {
+	_, r := setup(atNoon)
+	secret := r.Secret("key_a", "kpsk_abcd")
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		r.Touch(secret, noon.Add(time.Duration(i)*10*time.Microsecond))
+		i++
+	}
+}
+
+// What a flush costs while nothing happens: the walk over the last uses of 100,000 secrets.
+func BenchmarkFlushOfNothing(b *testing.B) {
+	_, r := setup(atNoon)
+	for i := range 100_000 {
+		r.Secret(fmt.Sprintf("key_%026d", i), "kpsk_abcd")
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := r.Flush(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package usage
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lastUses notes when secrets were used. A use writes one word, and only when the millisecond is a new one; the flush
+// walks over all words, which takes about a nanosecond for each secret.
+type lastUses struct {
+	mu     sync.Mutex // orders those who add
+	count  int
+	ids    arena
+	blocks atomic.Pointer[[]*lastUseBlock] // replaced when one is added; blocks stay where they are
+}
+
+const lastUsesPerBlock = 1024
+
+type lastUseBlock [lastUsesPerBlock]struct {
+	at        atomic.Int64 // Unix millisecond of the last use, 0 for none
+	saved     int64        // what of it is in the store; the flush's own
+	key, hint text
+}
+
+func newLastUses() *lastUses {
+	l := &lastUses{}
+	l.blocks.Store(&[]*lastUseBlock{})
+	l.add("", "") // handle 0: no secret
+	return l
+}
+
+func (l *lastUses) add(keyID, hint string) Secret {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	blocks := *l.blocks.Load()
+	if l.count == len(blocks)*lastUsesPerBlock {
+		blocks = append(blocks[:len(blocks):len(blocks)], new(lastUseBlock))
+		l.blocks.Store(&blocks)
+	}
+	e := &blocks[l.count/lastUsesPerBlock][l.count%lastUsesPerBlock]
+	e.key, e.hint = l.ids.add(keyID), l.ids.add(hint)
+	l.count++
+	return Secret(l.count - 1)
+}
+
+func (l *lastUses) word(s Secret) *atomic.Int64 {
+	return &(*l.blocks.Load())[s/lastUsesPerBlock][s%lastUsesPerBlock].at
+}
+
+func (l *lastUses) touch(s Secret, at time.Time) {
+	if s == 0 {
+		return
+	}
+	word, ms := l.word(s), at.UnixMilli()
+	for {
+		last := word.Load()
+		if ms <= last || word.CompareAndSwap(last, ms) {
+			return
+		}
+	}
+}
+
+func (l *lastUses) last(s Secret) time.Time {
+	if ms := l.word(s).Load(); ms != 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	return time.Time{}
+}
+
+// unsaved lists what was used since it was saved. done, called once the list is in the store, remembers that.
+func (l *lastUses) unsaved() (list []LastUse, done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	type save struct {
+		word *int64
+		at   int64
+	}
+	var saves []save
+	blocks := *l.blocks.Load()
+	for i := range l.count {
+		e := &blocks[i/lastUsesPerBlock][i%lastUsesPerBlock]
+		if at := e.at.Load(); at > e.saved {
+			list = append(list, LastUse{KeyID: l.ids.text(e.key), Hint: l.ids.text(e.hint), At: time.UnixMilli(at).UTC()})
+			saves = append(saves, save{&e.saved, at})
+		}
+	}
+	return list, func() {
+		for _, s := range saves {
+			*s.word = s.at
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package usage
+
+import "sync"
+
+// owners remembers whom handles stand for. With 100,000 keys a heap full of small strings would cost the garbage
+// collector more than all of the recording, so the ids lie end to end in one slice and handles are pointer-free.
+type owners struct {
+	mu         sync.Mutex
+	list       []ownerIDs
+	workspaces map[string]text
+	ids        arena
+}
+
+type ownerIDs struct{ workspace, key text }
+
+// arena holds short texts end to end; text is where one lies.
+type arena []byte
+
+type text struct {
+	from   uint32
+	length uint16
+}
+
+func (a *arena) add(s string) text {
+	t := text{uint32(len(*a)), uint16(len(s))}
+	*a = append(*a, s...)
+	return t
+}
+
+func (a arena) text(t text) string { return string(a[t.from : t.from+uint32(t.length)]) }
+
+func newOwners() *owners {
+	o := &owners{workspaces: map[string]text{}}
+	o.add("", "") // handle 0: nobody
+	return o
+}
+
+func (o *owners) add(workspaceID, keyID string) Owner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	workspace, known := o.workspaces[workspaceID]
+	if !known {
+		workspace = o.ids.add(workspaceID)
+		o.workspaces[workspaceID] = workspace
+	}
+	o.list = append(o.list, ownerIDs{workspace, o.ids.add(keyID)})
+	return Owner(len(o.list) - 1)
+}
+
+// name gives the ids a handle stands for.
+func (o *owners) name(h Owner) (workspaceID, keyID string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e := o.list[h]
+	return o.ids.text(e.workspace), o.ids.text(e.key)
+}
+
+// routes remembers which route templates handles stand for. They are few, and known at start.
+type routes struct {
+	mu   sync.Mutex
+	list []template
+}
+
+type template struct{ method, path string }
+
+func (r *routes) add(t template) Route {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, known := range r.list {
+		if known == t {
+			return Route(i)
+		}
+	}
+	r.list = append(r.list, t)
+	return Route(len(r.list) - 1)
+}
+
+func (r *routes) name(h Route) template {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.list[h]
+}

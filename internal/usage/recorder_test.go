@@ -1,0 +1,361 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// shelf is a Store in memory that fails when it is told to.
+type shelf struct {
+	mu      sync.Mutex
+	fails   bool
+	cells   map[Cell]Cell // by dimensions; the value holds the sums
+	uses    map[string]time.Time
+	adds    int
+	rolled  []time.Time
+	pruned  []time.Time
+	quotas  []Quota
+	periods []string
+}
+
+func newShelf() *shelf { return &shelf{cells: map[Cell]Cell{}, uses: map[string]time.Time{}} }
+
+var errFull = errors.New("the disk is full")
+
+func (s *shelf) AddUsage(_ context.Context, d Delta) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails {
+		return errFull
+	}
+	s.adds++
+	for _, c := range d.Cells {
+		total := s.cells[dimensions(c)]
+		total.Requests += c.Requests
+		total.Charged += c.Charged
+		total.BytesIn += c.BytesIn
+		total.BytesOut += c.BytesOut
+		s.cells[dimensions(c)] = total
+	}
+	for _, u := range d.LastUses {
+		s.uses[u.KeyID+" "+u.Hint] = u.At
+	}
+	return nil
+}
+
+func dimensions(c Cell) Cell {
+	c.Requests, c.Charged, c.BytesIn, c.BytesOut = 0, 0, 0, 0
+	return c
+}
+
+func (s *shelf) Quotas(_ context.Context, periods []string) ([]Quota, error) {
+	if s.fails {
+		return nil, errFull
+	}
+	s.periods = periods
+	return s.quotas, nil
+}
+
+func (s *shelf) LastUses(context.Context, []string) ([]LastUse, error) { panic("not asked here") }
+
+func (s *shelf) KeySeries(context.Context, string, string, time.Time, time.Time, time.Duration) ([]Point, error) {
+	panic("not asked here")
+}
+
+func (s *shelf) RollUpUsage(_ context.Context, before time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rolled = append(s.rolled, before)
+	return nil
+}
+
+func (s *shelf) PruneUsage(_ context.Context, before time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pruned = append(s.pruned, before)
+	return nil
+}
+
+func setup(now func() time.Time) (*shelf, *Recorder) {
+	s := newShelf()
+	return s, NewRecorder(s, now, slog.New(slog.DiscardHandler))
+}
+
+func atNoon() time.Time { return noon }
+
+func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
+	store, r := setup(atNoon)
+	owner, route := r.Owner("wsp_a", "key_a"), r.Route("GET", "/api/v1/documents/{id}")
+	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon.Add(59 * time.Second), Charged: 1, BytesIn: 2, BytesOut: 3})
+	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon, Charged: 1, BytesIn: 20, BytesOut: 30})
+	r.Record(Event{Status: 404, At: noon})
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	minute := noon.Unix() / 60
+	known := Cell{Minute: minute, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/documents/{id}", Method: "GET", Status: 200, Version: 1, Surface: "ai"}
+	unknown := Cell{Minute: minute, Status: 404, Surface: "primary"}
+	want := map[Cell]Cell{
+		known:   {Requests: 2, Charged: 2, BytesIn: 22, BytesOut: 33},
+		unknown: {Requests: 1},
+	}
+	if diff := cmp.Diff(want, store.cells); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
+func TestSameRouteIsOneHandle(t *testing.T) {
+	_, r := setup(atNoon)
+	get, post := r.Route("GET", "/a"), r.Route("POST", "/a")
+	if get == post || get == 0 || r.Route("GET", "/a") != get {
+		t.Errorf("got %d and %d, then %d", get, post, r.Route("GET", "/a"))
+	}
+}
+
+func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store, r := setup(atNoon)
+		owners := []Owner{0, r.Owner("wsp_a", "key_a"), r.Owner("wsp_a", ""), r.Owner("wsp_b", "key_b")}
+		names := []Cell{{}, {WorkspaceID: "wsp_a", KeyID: "key_a"}, {WorkspaceID: "wsp_a"}, {WorkspaceID: "wsp_b", KeyID: "key_b"}}
+		secret := r.Secret("key_a", "kpsk_abcd")
+		want := map[Cell]Cell{}
+		var lastUse time.Time
+		t.Repeat(map[string]func(*rapid.T){
+			"record": func(t *rapid.T) {
+				who := rapid.IntRange(0, len(owners)-1).Draw(t, "owner")
+				e := Event{
+					Owner: owners[who], Status: rapid.SampledFrom([]uint16{200, 429, 500}).Draw(t, "status"),
+					At:      noon.Add(time.Duration(rapid.IntRange(-90, 90).Draw(t, "second")) * time.Second),
+					Charged: rapid.Int64Range(0, 3).Draw(t, "charged"), BytesIn: 5, BytesOut: 7,
+				}
+				r.Record(e)
+				c := names[who]
+				c.Minute, c.Status, c.Surface = e.At.Unix()/60, int(e.Status), "primary"
+				total := want[c]
+				want[c] = Cell{Requests: total.Requests + 1, Charged: total.Charged + e.Charged, BytesIn: total.BytesIn + 5, BytesOut: total.BytesOut + 7}
+			},
+			"touch": func(t *rapid.T) {
+				at := noon.Add(time.Duration(rapid.IntRange(-5_000, 5_000).Draw(t, "ms")) * time.Millisecond)
+				r.Touch(secret, at)
+				if at.After(lastUse) {
+					lastUse = at
+				}
+				if got := r.LastUsed(secret); !got.Equal(lastUse) {
+					t.Fatalf("last used at %v, want %v", got, lastUse)
+				}
+			},
+			"flush": func(t *rapid.T) {
+				store.fails = rapid.Bool().Draw(t, "fails")
+				waits := len(want) > 0 && !maps.Equal(store.cells, want) || !store.uses["key_a kpsk_abcd"].Equal(lastUse)
+				if err := r.Flush(t.Context()); (err != nil) != (store.fails && waits) {
+					t.Fatalf("flush: got %v where failing is %v and something waits is %v", err, store.fails, waits)
+				} else if err != nil && !r.Degraded() {
+					t.Fatal("a failed flush does not show as degraded")
+				} else if waits && err == nil && r.Degraded() {
+					t.Fatal("it is degraded after a flush that succeeded")
+				}
+			},
+		})
+		store.fails = false
+		if err := r.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, store.cells); diff != "" {
+			t.Fatalf("cells (-want +got):\n%s", diff)
+		}
+		if got := store.uses["key_a kpsk_abcd"]; !got.Equal(lastUse) {
+			t.Fatalf("stored last use %v, want %v", got, lastUse)
+		}
+		adds := store.adds
+		if err := r.Flush(t.Context()); err != nil || store.adds != adds {
+			t.Fatalf("a flush of nothing wrote (%v)", err)
+		}
+	})
+}
+
+func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
+	store, r := setup(atNoon)
+	const goroutines, each = 16, 2_000
+	owner := r.Owner("wsp_a", "key_a")
+	secrets := make([]Secret, goroutines)
+	var done, flushed sync.WaitGroup
+	stop := make(chan struct{})
+	flushed.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = r.Flush(context.Background())
+			}
+		}
+	})
+	for g := range goroutines {
+		done.Go(func() {
+			secrets[g] = r.Secret("key_a", "hint")
+			for i := range each {
+				r.Record(Event{Owner: owner, Status: uint16(200 + i%3), At: noon, Charged: 1})
+				r.Touch(secrets[g], noon.Add(time.Duration(i)*time.Millisecond))
+			}
+		})
+	}
+	done.Wait()
+	close(stop)
+	flushed.Wait()
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var requests, charged int64
+	for _, c := range store.cells {
+		requests, charged = requests+c.Requests, charged+c.Charged
+	}
+	if requests != goroutines*each || charged != goroutines*each {
+		t.Errorf("got %d requests and %d charged, want %d", requests, charged, goroutines*each)
+	}
+	for _, s := range secrets {
+		if want := noon.Add((each - 1) * time.Millisecond); !r.LastUsed(s).Equal(want) {
+			t.Errorf("last used at %v, want %v", r.LastUsed(s), want)
+		}
+	}
+}
+
+func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
+	store, r := setup(atNoon)
+	store.fails = true
+	const owners, minutes = 500, 300
+	for o := range owners {
+		owner := r.Owner("wsp_a", "key_"+strings.Repeat("x", o%7))
+		for m := range minutes {
+			r.Record(Event{Owner: owner, Status: 200, At: noon.Add(time.Duration(m) * time.Minute), Charged: 1})
+		}
+	}
+	if r.Flush(t.Context()) == nil || len(r.pending) > owners*minutes/60 {
+		t.Fatalf("%d cells wait, want one for each owner and hour", len(r.pending))
+	}
+	store.fails = false
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	charged := int64(0)
+	for c, sums := range store.cells {
+		charged += sums.Charged
+		if c.Minute%60 != 0 {
+			t.Fatalf("minute %d is not the first of its hour", c.Minute)
+		}
+	}
+	if charged != owners*minutes {
+		t.Errorf("got %d charged, want %d", charged, owners*minutes)
+	}
+}
+
+func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	store := newShelf()
+	r := NewRecorder(store, atNoon, slog.New(slog.NewTextHandler(&log, nil)))
+	r.Record(Event{Status: 200, At: noon})
+	store.fails = true
+	for range 3 {
+		if err := r.Flush(t.Context()); !errors.Is(err, errFull) {
+			t.Fatalf("got %v, want %v", err, errFull)
+		}
+	}
+	store.fails = false
+	for range 2 {
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Count(log.String(), "\n"); got != 2 {
+		t.Errorf("got %d lines, want one for the failure and one for the recovery:\n%s", got, log.String())
+	}
+}
+
+func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
+	now := time.Date(2026, 11, 29, 23, 59, 59, 0, time.UTC)
+	store, r := setup(func() time.Time { return now })
+	store.quotas = []Quota{{"wsp_a", "2026-11-29", 3}, {"wsp_a", "2026-11", 40}, {"key_a", "2026-11", 7}}
+	used, err := r.Restore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2026-11-29", "2026-11"}, store.periods); diff != "" {
+		t.Errorf("periods (-want +got):\n%s", diff)
+	}
+	expect := func(owner string, wantDay, wantMonth int64) {
+		t.Helper()
+		if day, month := used(owner); day != wantDay || month != wantMonth {
+			t.Errorf("%s at %v: got %d and %d, want %d and %d", owner, now, day, month, wantDay, wantMonth)
+		}
+	}
+	expect("wsp_a", 3, 40)
+	expect("key_a", 0, 7)
+	expect("wsp_b", 0, 0)
+	now = now.Add(time.Second)
+	expect("wsp_a", 0, 40)
+	now = now.Add(24 * time.Hour)
+	expect("wsp_a", 0, 0)
+}
+
+func TestRestoreOfAStoreThatDoesNotAnswerFails(t *testing.T) {
+	store, r := setup(atNoon)
+	store.fails = true
+	if _, err := r.Restore(t.Context()); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+}
+
+func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
+	store, r := setup(atNoon)
+	r.Record(Event{Status: 200, At: noon})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		r.Run(ctx)
+		close(ended)
+	}()
+	stored := func() bool {
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		return len(store.cells) == 1
+	}
+	for deadline := time.Now().Add(10 * time.Second); !stored(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing was flushed")
+		}
+	}
+	stop()
+	<-ended
+	if diff := cmp.Diff([]time.Time{noon.Add(-48 * time.Hour)}, store.rolled); diff != "" {
+		t.Errorf("minutes rolled up before (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]time.Time{noon.AddDate(0, 0, -90)}, store.pruned); diff != "" {
+		t.Errorf("hours pruned before (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecordingWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
+	_, r := setup(atNoon)
+	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
+	secret := r.Secret("key_a", "kpsk_abcd")
+	for range 100 {
+		r.Record(e)
+	}
+	n := testing.AllocsPerRun(1_000, func() {
+		r.Record(e)
+		r.Touch(secret, noon)
+	})
+	if n >= 1 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}

@@ -1,0 +1,93 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// How long usage is kept (decisions.md, K).
+const (
+	keepMinutes = 48 * time.Hour
+	keepHours   = 90 * 24 * time.Hour
+)
+
+const (
+	flushEvery = time.Second
+	tidyEvery  = time.Hour
+)
+
+// Run flushes each second and tidies the store each hour, beginning now, until ctx is done. A flush under way then is
+// let finish.
+func (r *Recorder) Run(ctx context.Context) {
+	flush, tidy := time.NewTicker(flushEvery), time.NewTicker(tidyEvery)
+	defer flush.Stop()
+	defer tidy.Stop()
+	whole := context.WithoutCancel(ctx)
+	r.tidyAndTell(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-flush.C:
+			_ = r.Flush(whole) // Degraded and the log say it
+		case <-tidy.C:
+			r.tidyAndTell(ctx)
+		}
+	}
+}
+
+// Close flushes what is left. It is called after Run has returned and the last event was recorded.
+func (r *Recorder) Close(ctx context.Context) error { return r.Flush(ctx) }
+
+func (r *Recorder) tidyAndTell(ctx context.Context) {
+	if err := r.tidy(ctx); err != nil && ctx.Err() == nil {
+		r.log.Warn("usage was not tidied; the next try is in an hour", "error", err)
+	}
+}
+
+// tidy turns old minutes into hours and deletes old hours.
+func (r *Recorder) tidy(ctx context.Context) error {
+	now := r.now()
+	if err := r.store.RollUpUsage(ctx, now.Add(-keepMinutes)); err != nil {
+		return fmt.Errorf("roll up usage: %w", err)
+	}
+	if err := r.store.PruneUsage(ctx, now.Add(-keepHours)); err != nil {
+		return fmt.Errorf("prune usage: %w", err)
+	}
+	return nil
+}
+
+// Restore reads what owners were charged in the present UTC day and month, to start their counters from. The function it
+// returns answers for the moment it is called in: once the day or the month is over, it answers 0 for it.
+func (r *Recorder) Restore(ctx context.Context) (func(ownerID string) (day, month int64), error) {
+	now := r.now().UTC()
+	today, thisMonth := now.Format(time.DateOnly), now.Format("2006-01")
+	list, err := r.store.Quotas(ctx, []string{today, thisMonth})
+	if err != nil {
+		return nil, fmt.Errorf("read quotas of %s and %s: %w", today, thisMonth, err)
+	}
+	type used struct{ day, month int64 }
+	owners := make(map[string]used, len(list)/2+1)
+	for _, q := range list {
+		u := owners[q.OwnerID]
+		if q.Period == today {
+			u.day = q.Charged
+		} else {
+			u.month = q.Charged
+		}
+		owners[q.OwnerID] = u
+	}
+	tomorrow := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
+	nextMonth := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	return func(ownerID string) (day, month int64) {
+		u, now := owners[ownerID], r.now()
+		if !now.Before(nextMonth) {
+			return 0, 0
+		}
+		if !now.Before(tomorrow) {
+			return 0, u.month
+		}
+		return u.day, u.month
+	}, nil
+}
