@@ -16,17 +16,14 @@ func (x *exchange) account() {
 		x.cancel()
 	}
 	event := usage.Event{
-		Owner: x.caller.owner(), Route: x.route.usage, Surface: x.api.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
+		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
 		At: x.now, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
-	}
-	if x.route == &noRoute {
-		event.Route = x.api.unmatched
 	}
 	if x.paid {
 		event.At, event.Charged = x.receipt.At(), 1
 	}
-	x.api.Usage.Record(event)
-	if x.api.LogRequests {
+	x.api.o.Usage.Record(event)
+	if x.api.o.LogRequests {
 		x.log()
 	}
 }
@@ -37,14 +34,14 @@ func (x *exchange) log() {
 	if route == "" {
 		route = "none"
 	}
-	x.api.Log.LogAttrs(x.parent, slog.LevelInfo, "request",
+	x.api.o.Log.LogAttrs(x.parent, slog.LevelInfo, "request",
 		slog.String("id", x.RequestID()),
 		slog.String("method", knownMethod(x.r.Method)),
 		slog.String("route", route),
 		slog.Int("status", x.status),
-		slog.Float64("ms", float64(x.api.Now().Sub(x.now).Microseconds())/1000),
+		slog.Float64("ms", float64(x.api.o.Now().Sub(x.now).Microseconds())/1000),
 		slog.Int("bytes", x.size),
-		slog.String("key", x.caller.principal.Actor()),
+		slog.String("key", x.caller.live.Principal.Actor()),
 		slog.String("client", x.clientText()),
 	)
 }

@@ -16,7 +16,7 @@ func (x *exchange) clientAddr() netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	return forwarded(peer.Addr().Unmap().WithZone(""), x.r.Header, x.api.TrustedProxies)
+	return forwarded(peer.Addr().Unmap().WithZone(""), x.r.Header, x.api.o.TrustedProxies)
 }
 
 func forwarded(peer netip.Addr, h http.Header, trusted []netip.Prefix) netip.Addr {
@@ -70,7 +70,7 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 // addressAccount is the budget of the client's address.
 func (x *exchange) addressAccount() limit.Account {
 	if x.address.Use == nil {
-		x.address = x.api.Addresses.Account(x.clientAddr())
+		x.address = x.api.o.Addresses.Account(x.clientAddr())
 	}
 	return x.address
 }

@@ -55,7 +55,7 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	}
 	x.status = status
 	if x.streaming != nil {
-		_ = x.streaming.SetWriteDeadline(x.api.Now().Add(answerTime))
+		_ = x.streaming.SetWriteDeadline(x.api.o.Now().Add(answerTime))
 	}
 	x.w.WriteHeader(status)
 	if len(body) > 0 && x.r.Method != http.MethodHead {
@@ -94,7 +94,7 @@ func (x *exchange) numberHeaders(h http.Header) {
 // link makes a path of ours a link: absolute where the instance knows its public address, never from the Host header.
 func (x *exchange) link(target string) string {
 	if target != "" && target[0] == '/' {
-		return x.api.PublicURL + target
+		return x.api.o.PublicURL + target
 	}
 	return target
 }

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"keepsake/internal/usage"
 )
 
 // API is a surface as an http.Handler. It is safe for concurrent use.
 type API struct {
-	Options
+	o Options
 
 	tables   atomic.Pointer[map[int]*table] // one per version that was ever asked for
 	building sync.Mutex
@@ -20,9 +18,8 @@ type API struct {
 	most     int64 // requests in flight
 	reserved int64 // the share of them that is kept for health and administration
 
-	buffers   sync.Pool   // of *[]byte, where answers are encoded; one goes back once its answer was written
-	unmatched usage.Route // what requests for no route are counted under
-	vary      bool        // answers depend on the Origin
+	buffers sync.Pool // of *[]byte, where answers are encoded; one goes back once its answer was written
+	vary    bool      // answers depend on the Origin
 }
 
 // New makes a surface. It refuses options without which not every request could be answered.
@@ -31,13 +28,12 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{Options: o, most: int64(o.InFlight), vary: len(o.Origins) > 0}
+	a := &API{o: o, most: int64(o.InFlight), vary: len(o.Origins) > 0}
 	if a.most == 0 {
 		a.most = DefaultInFlight
 	}
 	a.reserved = min(max(a.most/16, 1), 32)
 	a.buffers.New = func() any { b := make([]byte, 0, 4<<10); return &b }
-	a.unmatched = o.Usage.Route("", "")
 	a.tables.Store(&map[int]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
 		if _, err := a.table(v.Number); err != nil {
@@ -49,7 +45,7 @@ func New(o Options) (*API, error) {
 
 // ServeHTTP answers one request. Whatever happens, the answer leaves through exchange.send.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{api: a, w: w, r: r, parent: r.Context(), now: a.Now(), route: &noRoute, timeout: smallTime}
+	x := &exchange{api: a, w: w, r: r, parent: r.Context(), now: a.o.Now(), route: &noRoute, timeout: smallTime}
 	defer x.end()
 	x.takeRequestID()
 	x.serve()

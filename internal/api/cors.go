@@ -18,7 +18,7 @@ var (
 // allowOrigin lets a page of a configured origin read the answer. Every answer says that it depends on the origin.
 func (x *exchange) allowOrigin(h http.Header) {
 	h["Vary"] = varyOrigin
-	if origin := x.r.Header["Origin"]; len(origin) == 1 && slices.Contains(x.api.Origins, origin[0]) {
+	if origin := x.r.Header["Origin"]; len(origin) == 1 && slices.Contains(x.api.o.Origins, origin[0]) {
 		h["Access-Control-Allow-Origin"] = origin
 		h["Access-Control-Expose-Headers"] = corsExpose
 	}
@@ -28,7 +28,7 @@ func (x *exchange) allowOrigin(h http.Header) {
 func (x *exchange) preflight(allow string) {
 	asked := x.r.Header["Access-Control-Request-Method"]
 	origin := x.r.Header["Origin"]
-	if len(asked) == 0 || len(origin) != 1 || !slices.Contains(x.api.Origins, origin[0]) {
+	if len(asked) == 0 || len(origin) != 1 || !slices.Contains(x.api.o.Origins, origin[0]) {
 		return
 	}
 	h := x.w.Header()

@@ -4,21 +4,17 @@ import (
 	"net/http"
 	"time"
 
-	"keepsake/internal/account"
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
-	"keepsake/internal/usage"
 )
 
 // caller is who sent the request, once its credential was found valid.
 type caller struct {
 	known     bool
-	principal auth.Principal
-	entry     *account.Entry
+	live      apikey.Live // the key; for a local caller what corresponds to it
 	workspace limit.Account
-	live      apikey.Live // for a principal of kind APIKey
 }
 
 var (
@@ -39,37 +35,36 @@ func (x *exchange) identify() error {
 	}
 	c := &x.caller
 	switch sent := x.r.Header["X-Api-Key"]; {
-	case x.api.Keys == nil:
+	case x.api.o.Keys == nil:
 		return errMissingCredentials
 	case len(sent) > 1:
 		return errAmbiguousKey
 	case len(sent) == 1 && sent[0] != "":
 		var err error
-		if c.live, err = x.api.Keys.Recognise(x, sent[0], x.now); err != nil {
+		if c.live, err = x.api.o.Keys.Recognise(x, sent[0], x.now); err != nil {
 			return err
 		}
 		c.live.Touch(x.now)
-		c.principal, c.entry = c.live.Principal, c.live.Workspace
-	case x.api.Operator != nil && isLocal(x.parent):
-		entry, ok := x.api.Operator()
+	case x.api.o.Operator != nil && isLocal(x.parent):
+		entry, ok := x.api.o.Operator()
 		if !ok {
 			return errMissingCredentials
 		}
-		c.entry = entry
-		c.principal = auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}
+		c.live.Workspace, c.live.Usage = entry, entry.Usage()
+		c.live.Principal = auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}
 	default:
 		return errMissingCredentials
 	}
-	c.known, c.workspace = true, c.entry.Account()
+	c.known, c.workspace = true, c.live.Workspace.Account()
 	return nil
 }
 
 // admit says whether a valid credential may be used at all, here and now.
 func (x *exchange) admit() error {
 	switch c := &x.caller; {
-	case c.principal.Kind == auth.APIKey && !c.live.AllowedFrom(x.clientAddr()):
+	case c.live.Principal.Kind == auth.APIKey && !c.live.AllowedFrom(x.clientAddr()):
 		return errAddressNotAllowed
-	case c.entry.Suspended():
+	case c.live.Workspace.Suspended():
 		return errSuspended
 	default:
 		return nil
@@ -81,14 +76,6 @@ func (x *exchange) recognise() {
 	if x.identify() != nil {
 		x.caller = caller{}
 	}
-}
-
-// owner is whose use the request is recorded as.
-func (c *caller) owner() usage.Owner {
-	if c.principal.Kind == auth.Local {
-		return c.entry.Usage()
-	}
-	return c.live.Usage
 }
 
 // warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.

@@ -77,7 +77,7 @@ func (x *exchange) Value(key any) any {
 	switch key {
 	case auth.PrincipalKey:
 		if x.caller.known {
-			return &x.caller.principal
+			return &x.caller.live.Principal
 		}
 		return (*auth.Principal)(nil)
 	case endpoint.RequestKey:

@@ -20,7 +20,7 @@ func (x *exchange) fail(err error) {
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
 		x.refund()
-		x.api.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
+		x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
 	}
 	x.sendProblem(p, body)
 }
@@ -105,7 +105,7 @@ func (x *exchange) end() {
 		return
 	}
 	if fault != http.ErrAbortHandler { //nolint:errorlint // the value net/http compares with
-		x.api.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),
+		x.api.o.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),
 			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
 	}
 	if x.status != 0 || fault == http.ErrAbortHandler { //nolint:errorlint // as above
@@ -117,7 +117,7 @@ func (x *exchange) end() {
 // apologise answers 500 from wherever a panic came.
 func (x *exchange) apologise() {
 	if x.table == nil {
-		x.snapshot = x.api.Versions.Snapshot()
+		x.snapshot = x.api.o.Versions.Snapshot()
 		x.version = x.snapshot.Current()
 		x.table = &table{number: []string{strconv.Itoa(x.version.Number)}}
 	}

@@ -29,7 +29,7 @@ func (x *exchange) guide() (page, error) {
 		return page{}, errNotFound
 	}
 	var b bytes.Buffer
-	err := guidePage.Execute(&b, map[string]any{"From": from, "To": to, "Changes": lifecycle.Between(x.api.Changes, from, to)})
+	err := guidePage.Execute(&b, map[string]any{"From": from, "To": to, "Changes": lifecycle.Between(x.api.o.Changes, from, to)})
 	if err != nil {
 		return page{}, fmt.Errorf("render the migration guide: %w", err)
 	}

@@ -52,7 +52,7 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		x.refuse()
 		return
 	}
-	if !x.caller.principal.Scopes.Allows(op.Scope) {
+	if !x.caller.live.Principal.Scopes.Allows(op.Scope) {
 		x.fail(problem.ScopeMissing(op.Scope.String()))
 		return
 	}
@@ -85,7 +85,7 @@ func (x *exchange) charge(op *endpoint.Operation) bool {
 
 // chargeable reports whether requests for the path cost anything: those under /api/ do (decisions.md, H).
 func (x *exchange) chargeable() bool {
-	return x.api.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
+	return x.api.o.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
 }
 
 // noSuchRoute answers a path or a method that is not there, for everybody alike, and OPTIONS for what is.

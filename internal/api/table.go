@@ -72,18 +72,18 @@ func (a *API) table(version int) (*table, error) {
 func (a *API) build(version int) (*table, error) {
 	t := &table{number: []string{strconv.Itoa(version)}, mux: http.NewServeMux(), fixed: map[string]*route{}}
 	t.mux.Handle("/", &noRoute)
-	for _, op := range a.Operations.Unversioned() {
+	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
 	}
-	if a.Surface != usage.Primary {
+	if a.o.Surface != usage.Primary {
 		return t, nil
 	}
 	prefix := "/api/v" + t.number[0]
-	for _, op := range a.Operations.At(version) {
+	for _, op := range a.o.Operations.At(version) {
 		a.add(t, op.Method, prefix+op.Path, &route{op: op})
 	}
-	if a.Document != nil {
-		document, err := a.Document(version)
+	if a.o.Document != nil {
+		document, err := a.o.Document(version)
 		if err != nil {
 			return nil, fmt.Errorf("describe: %w", err)
 		}
@@ -98,7 +98,7 @@ func (a *API) build(version int) (*table, error) {
 // add serves a route. A pattern that clashes with another panics: operations are declared in code.
 func (a *API) add(t *table, method, template string, rt *route) {
 	rt.template = template
-	rt.usage = a.Usage.Route(method, template)
+	rt.usage = a.o.Usage.Route(method, template)
 	t.mux.Handle(method+" "+template, rt)
 	if !strings.Contains(template, "{") {
 		t.fixed[method+" "+template] = rt

@@ -13,9 +13,9 @@ import (
 // negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one.
 // While it answers a problem, x.version is what the answer reports.
 func (x *exchange) negotiate() *problem.Problem {
-	x.snapshot = x.api.Versions.Snapshot()
+	x.snapshot = x.api.o.Versions.Snapshot()
 	x.serveWith(x.snapshot.Current())
-	if x.api.Surface == usage.Primary {
+	if x.api.o.Surface == usage.Primary {
 		if number, named := lifecycle.InPath(x.r.URL.Path); named {
 			x.versions = true
 			return x.choose(number, errVersionNotFound)
