@@ -103,6 +103,28 @@ func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (
 	return s.record(ctx, k, s.now())
 }
 
+// Self is who a key is.
+type Self struct {
+	*Record
+	Workspace *account.Entry
+}
+
+// Self reads the key p is; whoever is none is problem.Unauthenticated.
+func (s *Service) Self(ctx context.Context, p *auth.Principal) (*Self, error) {
+	if p.Kind != auth.APIKey {
+		return nil, problem.New(problem.Unauthenticated, problem.CodeMissingCredentials, "Send the API key to ask about in the header X-API-Key.")
+	}
+	r, err := s.APIKey(ctx, p, p.KeyID())
+	if err != nil {
+		return nil, err
+	}
+	workspace, ok := s.Accounts.Entry(p.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("workspace %s is not in the directory", p.WorkspaceID)
+	}
+	return &Self{r, workspace}, nil
+}
+
 // List reads keys, newest first. f's time and binding are set here.
 func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Record, error) {
 	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, s.now()

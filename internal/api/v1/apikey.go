@@ -1,0 +1,304 @@
+package v1
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddAPIKeys declares the management of API keys.
+func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: "/developer" + path, Since: 1, Tag: "api keys", Summary: summary,
+			Credentials: endpoint.Key, Scope: auth.DeveloperManage, Status: 200, Errors: errors,
+		}
+	}
+
+	create := op("createAPIKey", "POST", "/api-keys", "Create an API key", problem.CodeNotFound, problem.CodeLimitReached)
+	create.Description = "The key itself is in this answer only. Its scopes are a subset of the caller's, and a caller that is " +
+		"bound to a subject or agent makes keys bound alike."
+	create.Status, create.Idempotent = 201, true
+	endpoint.Add(r, create, func(ctx context.Context, in *createAPIKey) (*createdAPIKey, error) {
+		draft, err := in.Body.draft()
+		if err != nil {
+			return nil, err
+		}
+		k, err := keys.Create(ctx, auth.From(ctx), draft)
+		if err != nil {
+			return nil, err
+		}
+		return &createdAPIKey{
+			ETag: endpoint.ETag(k.Revision), Location: "/api/v1/developer/api-keys/" + k.ID,
+			Body: createdAPIKeyView{apiKeyView: viewOfAPIKey(k.Record), Key: &k.Text},
+		}, nil
+	})
+
+	list := op("listAPIKeys", "GET", "/api-keys", "List API keys, newest first")
+	endpoint.Add(r, list, func(ctx context.Context, in *listAPIKeys) (*apiKeyList, error) {
+		return in.list(ctx, keys, cursors)
+	})
+
+	get := op("getAPIKey", "GET", "/api-keys/{id}", "Read an API key", problem.CodeNotFound)
+	endpoint.Add(r, get, func(ctx context.Context, in *namedAPIKey) (*oneAPIKey, error) {
+		return answerAPIKey(keys.APIKey(ctx, auth.From(ctx), in.ID))
+	})
+
+	change := op("changeAPIKey", "PATCH", "/api-keys/{id}", "Change an API key",
+		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached, problem.CodeRevisionMismatch)
+	change.Description = "What is left out stays; what is sent replaces the whole of that member. A key that expired less than " +
+		"30 days ago is live again once its expiresAt lies in the future. Revoked keys do not change."
+	endpoint.Add(r, change, func(ctx context.Context, in *changeAPIKey) (*oneAPIKey, error) {
+		c, err := in.change()
+		if err != nil {
+			return nil, err
+		}
+		return answerAPIKey(keys.Change(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), c))
+	})
+
+	revoke := op("revokeAPIKey", "POST", "/api-keys/{id}/revoke", "Revoke an API key for good",
+		problem.CodeNotFound, problem.CodeRevisionMismatch)
+	revoke.Description = "It is refused from the moment of this answer on; its record stays readable. Doing it again changes nothing."
+	revoke.Idempotent = true
+	endpoint.Add(r, revoke, func(ctx context.Context, in *revokeAPIKey) (*oneAPIKey, error) {
+		reason := ""
+		if in.Body != nil && in.Body.Reason != nil {
+			reason = *in.Body.Reason
+		}
+		return answerAPIKey(keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), reason))
+	})
+
+	remove := op("deleteAPIKey", "DELETE", "/api-keys/{id}", "Revoke an API key for good, without an answer",
+		problem.CodeNotFound, problem.CodeRevisionMismatch)
+	remove.Status = 204
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteAPIKey) (*struct{}, error) {
+		if _, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), ""); err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
+	})
+
+	usage := op("getAPIKeyUsage", "GET", "/api-keys/{id}/usage", "Read what a key was used for, over time", problem.CodeNotFound)
+	endpoint.Add(r, usage, func(ctx context.Context, in *apiKeyUsage) (*apiKeyUsageAnswer, error) {
+		window := usageWindows[in.Window]
+		u, err := keys.Usage(ctx, auth.From(ctx), in.ID, window.length, window.step)
+		if err != nil {
+			return nil, err
+		}
+		return &apiKeyUsageAnswer{Body: viewOfUsage(u)}, nil
+	})
+
+	limits := op("getAPIKeyLimits", "GET", "/api-keys/{id}/limits", "Read what a key may still use", problem.CodeNotFound)
+	limits.Description = "Reading them spends none of the key's own."
+	endpoint.Add(r, limits, func(ctx context.Context, in *namedAPIKey) (*apiKeyLimits, error) {
+		l, err := keys.Limits(ctx, auth.From(ctx), in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &apiKeyLimits{Body: viewOfLimits(l)}, nil
+	})
+
+	whoami := op("whoami", "GET", "/whoami", "Read who the calling key is and what it may do")
+	whoami.Scope = auth.None
+	endpoint.Add(r, whoami, func(ctx context.Context, _ *struct{}) (*whoamiAnswer, error) {
+		self, err := keys.Self(ctx, auth.From(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return &whoamiAnswer{Body: viewOfSelf(self)}, nil
+	})
+}
+
+type createAPIKey struct {
+	Body newAPIKey
+}
+
+type newAPIKey struct {
+	Name       string         `json:"name" maxLength:"120" doc:"What people call it." example:"crawler"`
+	Scopes     []string       `json:"scopes" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
+	ExpiresAt  *wire.Time     `json:"expiresAt" doc:"When it ends, in the future; never when absent."`
+	RateLimit  *rateLimitPart `json:"rateLimit" doc:"Its own minute limit, at most the tier's; absent, it is the tier's and follows it."`
+	Quota      *quotaPart     `json:"quota" doc:"Its own quotas, besides the workspace's."`
+	SubjectID  *string        `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Binds the key to one subject, for good."`
+	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Binds the key to one agent, for good."`
+	AllowedIPs []string       `json:"allowedIps" required:"false" maxItems:"32" format:"cidr" doc:"Networks it may be used from; from anywhere when empty." example:"203.0.113.0/24"`
+	Metadata   wire.Metadata  `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+}
+
+type rateLimitPart struct {
+	RequestsPerMinute *int64 `json:"requestsPerMinute" minimum:"1"`
+}
+
+type quotaPart struct {
+	Daily   *int64 `json:"daily" minimum:"1" maximum:"100000000000"`
+	Monthly *int64 `json:"monthly" minimum:"1" maximum:"100000000000"`
+}
+
+func (n *newAPIKey) draft() (apikey.Draft, error) {
+	d := apikey.Draft{
+		Name: n.Name, ExpiresAt: n.ExpiresAt.Moment(), SubjectID: textOrEmpty(n.SubjectID), AgentID: textOrEmpty(n.AgentID),
+		Metadata: n.Metadata,
+	}
+	if n.RateLimit != nil {
+		d.RequestsPerMinute = n.RateLimit.RequestsPerMinute
+	}
+	if n.Quota != nil {
+		d.Quota = apikey.Quota{Daily: n.Quota.Daily, Monthly: n.Quota.Monthly}
+	}
+	var err error
+	if d.Scopes, err = scopesOf(n.Scopes); err != nil {
+		return d, err
+	}
+	d.AllowedIPs, err = prefixesOf(n.AllowedIPs)
+	return d, err
+}
+
+type changeAPIKey struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Name       wire.Optional[string]        `json:"name" nullable:"false" maxLength:"120"`
+		Scopes     wire.Optional[[]string]      `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
+		ExpiresAt  wire.Optional[wire.Time]     `json:"expiresAt" doc:"null: it never ends."`
+		RateLimit  wire.Optional[rateLimitPart] `json:"rateLimit" doc:"null: the tier's number, which it follows."`
+		Quota      wire.Optional[quotaPart]     `json:"quota" doc:"null: none of its own."`
+		AllowedIPs wire.Optional[[]string]      `json:"allowedIps" nullable:"false" maxItems:"32" format:"cidr"`
+		Metadata   wire.Optional[wire.Metadata] `json:"metadata" nullable:"false" maxProperties:"32"`
+		Disabled   wire.Optional[bool]          `json:"disabled" nullable:"false" doc:"A disabled key is refused until it is enabled again."`
+	}
+}
+
+func (in *changeAPIKey) change() (c apikey.Change, err error) {
+	b := &in.Body
+	c.Name, c.Disabled = b.Name.Pointer(), b.Disabled.Pointer()
+	if b.Scopes.Set {
+		scopes, err := scopesOf(b.Scopes.Value)
+		if err != nil {
+			return c, err
+		}
+		c.Scopes = &scopes
+	}
+	if b.ExpiresAt.Set {
+		c.Expiry = &apikey.Expiry{At: b.ExpiresAt.Pointer().Moment()}
+	}
+	if b.RateLimit.Set {
+		c.RateLimit = &apikey.RateLimit{RequestsPerMinute: b.RateLimit.Value.RequestsPerMinute}
+	}
+	if b.Quota.Set {
+		c.Quota = &apikey.Quota{Daily: b.Quota.Value.Daily, Monthly: b.Quota.Value.Monthly}
+	}
+	if b.AllowedIPs.Set {
+		prefixes, err := prefixesOf(b.AllowedIPs.Value)
+		if err != nil {
+			return c, err
+		}
+		c.AllowedIPs = &prefixes
+	}
+	if b.Metadata.Set {
+		metadata := map[string]any(b.Metadata.Value)
+		c.Metadata = &metadata
+	}
+	return c, nil
+}
+
+type namedAPIKey struct {
+	ID string `path:"id"`
+}
+
+type revokeAPIKey struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    *struct {
+		Reason *string `json:"reason" maxLength:"512" doc:"For the record." example:"left the company"`
+	}
+}
+
+type deleteAPIKey struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+}
+
+type apiKeyUsage struct {
+	ID     string `path:"id"`
+	Window string `query:"window" enum:"1h,24h,7d,30d" default:"24h" doc:"How far back: an hour in minutes, a day or a week in hours, thirty days in days."`
+}
+
+var usageWindows = map[string]struct{ length, step time.Duration }{
+	"1h":  {time.Hour, time.Minute},
+	"24h": {24 * time.Hour, time.Hour},
+	"7d":  {7 * 24 * time.Hour, time.Hour},
+	"30d": {30 * 24 * time.Hour, 24 * time.Hour},
+}
+
+type listAPIKeys struct {
+	State     string `query:"state" enum:"active,rotating,expired,disabled,revoked"`
+	CreatedBy string `query:"createdBy" maxLength:"64" doc:"Id of the user or key that made them, or local."`
+	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor    string `query:"cursor"`
+}
+
+// apiKeyPosition is what a cursor of the list holds.
+type apiKeyPosition struct {
+	At int64  `json:"at"` // Unix milliseconds
+	ID string `json:"id"`
+}
+
+func (in *listAPIKeys) list(ctx context.Context, keys *apikey.Service, cursors *page.Sealer) (*apiKeyList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listAPIKeys", p.SubjectID, p.AgentID, in.State, in.CreatedBy)
+	filter := apikey.Filter{State: apikey.State(in.State), CreatedBy: in.CreatedBy, Limit: in.Limit + 1}
+	if in.Cursor != "" {
+		var after apiKeyPosition
+		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
+			return nil, err
+		}
+		filter.Before = &apikey.Position{CreatedAt: time.UnixMilli(after.At).UTC(), ID: after.ID}
+	}
+	found, err := keys.List(ctx, p, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiKeyList{}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		last := found[in.Limit-1]
+		next := cursors.Seal(scope, apiKeyPosition{last.CreatedAt.UnixMilli(), last.ID})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]apiKeyView, len(found))
+	for i, k := range found {
+		out.Body.Items[i] = viewOfAPIKey(k)
+	}
+	return out, nil
+}
+
+func scopesOf(names []string) (auth.Scopes, error) {
+	scopes := auth.None
+	for i, name := range names {
+		scope, ok := auth.ParseScope(name)
+		if !ok {
+			return auth.None, problem.Validation(item("scopes", i), problem.NotAllowed, "There is no such scope.")
+		}
+		scopes |= scope
+	}
+	return scopes, nil
+}
+
+func prefixesOf(texts []string) ([]netip.Prefix, error) {
+	prefixes := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, problem.Validation(item("allowedIps", i), problem.Format, "A network is written as address/bits: 203.0.113.0/24.")
+		}
+		prefixes[i] = p
+	}
+	return prefixes, nil
+}
