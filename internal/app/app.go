@@ -6,6 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/config"
@@ -18,33 +22,128 @@ type Deps struct {
 	Out     io.Writer        // where the log goes when Log is nil; standard error when nil too
 	Version string           // of the build, for the log
 
-	// Local starts without the two network listeners: only the folder's socket is served. Commands that work directly
-	// on a data folder use it.
+	// Local opens an instance that exists without the two network listeners: only the folder's socket is served. Commands
+	// that work directly on a data folder use it.
 	Local bool
+	// Demo loads the sample documents at a first start.
+	Demo bool
+}
+
+func (d *Deps) complete(cfg *config.Config) error {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Out == nil {
+		d.Out = os.Stderr
+	}
+	if d.Log == nil {
+		level, err := cfg.Log.SlogLevel()
+		if err != nil {
+			return err
+		}
+		d.Log = slog.New(slog.NewJSONHandler(d.Out, &slog.HandlerOptions{Level: level}))
+	}
+	return nil
 }
 
 // App is a whole Keepsake: open databases, bound listeners, nothing served before Run.
-type App struct{}
+type App struct {
+	cfg  config.Config
+	deps Deps
+
+	data     *data
+	parts    *parts
+	primary  *door
+	backend  *door
+	socket   *door
+	first    *First
+	stopping atomic.Bool
+	closing  sync.Once
+	closed   error
+}
 
 // New opens the data folder (making and initialising it when it is new) and binds the listeners, so that everything
 // that can be wrong with a setting, a folder or a port is known before the first request. Errors are one line each and
 // name the setting or the file.
 func New(ctx context.Context, cfg config.Config, deps Deps) (*App, error) {
-	return nil, errors.New("not assembled yet")
+	if err := deps.complete(&cfg); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, deps: deps}
+	if err := a.open(ctx); err != nil {
+		// What Close would say besides follows from what went wrong first.
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
 }
 
-// Run serves until ctx ends, then stops: readiness says no, running requests finish within shutdown.grace, and usage is
-// flushed. It returns nil after an orderly stop. Close still has to be called.
-func (a *App) Run(ctx context.Context) error { return nil }
+// open does what New promises; the order matters. The folder's lock comes first, so that nothing below meets another
+// process; ports come before the first start, so that a taken one does not leave secrets nobody was shown.
+func (a *App) open(ctx context.Context) (err error) {
+	if a.data, err = openData(ctx, &a.cfg, &a.deps); err != nil {
+		return err
+	}
+	if !a.data.initialised && a.deps.Local {
+		return notInitialised(a.cfg.Data)
+	}
+	if err := a.bind(); err != nil {
+		return err
+	}
+	if err := a.data.unseal(ctx, &a.cfg); err != nil {
+		return err
+	}
+	if a.parts, err = assemble(a.data, &a.cfg, &a.deps); err != nil {
+		return err
+	}
+	if !a.data.initialised {
+		if a.first, err = a.firstStart(ctx, Admin{}); err != nil {
+			return err
+		}
+	}
+	if err := a.parts.load(ctx); err != nil {
+		return err
+	}
+	if a.first != nil && a.deps.Demo {
+		if err := a.parts.loadDemo(ctx, a.first.WorkspaceID); err != nil {
+			return err
+		}
+	}
+	return a.surfaces()
+}
 
 // Close closes listeners and databases, the databases last. It may be called without Run and more than once.
-func (a *App) Close() error { return nil }
+func (a *App) Close() error {
+	a.closing.Do(func() {
+		var all []error
+		for _, d := range []*door{a.primary, a.backend, a.socket} {
+			if err := d.close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				all = append(all, err)
+			}
+		}
+		if a.parts != nil {
+			all = append(all, a.parts.close())
+		}
+		if a.data != nil {
+			all = append(all, a.data.close())
+		}
+		a.closed = errors.Join(all...)
+	})
+	return a.closed
+}
 
-// PrimaryURL is the base address of the API on this machine, with the port that was bound: http://127.0.0.1:8080.
-func (a *App) PrimaryURL() string { return "" }
+// PrimaryURL is the base address of the API on this machine, with the port that was bound: http://127.0.0.1:8080. It is
+// empty without a listener.
+func (a *App) PrimaryURL() string { return a.primary.url() }
 
 // BackendURL is the same for the probes.
-func (a *App) BackendURL() string { return "" }
+func (a *App) BackendURL() string { return a.backend.url() }
 
-// First gives what the first start made, if New was that first start. It is the only time the secrets can be read.
-func (a *App) First() (First, bool) { return First{}, false }
+// First gives what the first start made, if New was that first start. The same is in FirstStartPath, for whoever
+// started the program to show or to delete.
+func (a *App) First() (First, bool) {
+	if a.first == nil {
+		return First{}, false
+	}
+	return *a.first, true
+}

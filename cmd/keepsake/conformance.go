@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"keepsake/conformance"
+)
+
+func conformanceCommand(st *stage) *cobra.Command {
+	var (
+		to     conformance.Target
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
+		Long: "Checks any running deployment, promise by promise. It makes keys and documents of its own, whose names begin with\n" +
+			"\"conformance\", and removes them again. It needs a key with all scopes. The exit code is 1 when a promise is broken.",
+	}
+	cmd.Flags().StringVar(&to.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
+	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`ADDRESS` of the backend listener; left out, its checks are skipped")
+	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
+	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		for _, address := range []string{st.getenv("KEEPSAKE_URL"), localURL} {
+			if to.URL == "" {
+				to.URL = address
+			}
+		}
+		if to.Key, err = st.apiKey(to.Key); err != nil {
+			return err
+		}
+		if to.Key == "" {
+			return usageError("conformance needs an API key with all scopes: --key or KEEPSAKE_KEY")
+		}
+		return st.conformance(cmd, to, asJSON)
+	}
+	return cmd
+}
+
+func (st *stage) conformance(cmd *cobra.Command, to conformance.Target, asJSON bool) error {
+	report := &conformance.Report{URL: to.URL, StartedAt: st.now()}
+	var each conformance.Reporter = report
+	if st.errTTY && !asJSON {
+		each = conformance.ReporterFunc(func(r conformance.Result) {
+			fmt.Fprintf(st.err, "%-8s %s/%s\n", r.Outcome, r.Section, r.Name)
+			report.Report(r)
+		})
+	}
+	if err := conformance.Run(cmd.Context(), to, each); err != nil {
+		return err
+	}
+	print := report.WriteTable
+	if asJSON {
+		print = report.WriteJSON
+	}
+	if err := print(st.out); err != nil {
+		return err
+	}
+	switch {
+	case report.Failed > 0:
+		return fmt.Errorf("conformance: %d of %d checks failed", report.Failed, len(report.Results))
+	case report.Passed == 0:
+		return fmt.Errorf("conformance: no check ran")
+	default:
+		return nil
+	}
+}

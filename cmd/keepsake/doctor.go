@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"keepsake/client"
+	"keepsake/internal/app"
+	"keepsake/internal/config"
+)
+
+func doctorCommand(st *stage) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look at a data folder or a server and say what is wrong", Args: cobra.NoArgs,
+		Long: "Looks at settings, files and the service, and says what needs care. Nothing is changed. The exit code is 1 when\n" +
+			"something is broken; what only deserves attention is a warning.",
+	}
+	t := targetFlags(st, cmd)
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		d := &diagnosis{Findings: []finding{}}
+		address, _, err := t.remote()
+		if err != nil {
+			return err
+		}
+		if address == "" {
+			cfg, err := t.settings.load()
+			if err != nil {
+				return err
+			}
+			d.folder(cfg)
+		}
+		if d.worst() != broken { // an unusable folder would only be complained of twice
+			d.service(cmd.Context(), t, st.now)
+		}
+		if asJSON {
+			err = st.printJSON(d)
+		} else {
+			for _, f := range d.Findings {
+				fmt.Fprintf(st.out, "%-8s %-12s %s\n", f.State, f.About, f.Text)
+			}
+		}
+		if err == nil && d.worst() == broken {
+			return errors.New("doctor: something is broken")
+		}
+		return err
+	}
+	return cmd
+}
+
+// health of one thing the doctor looked at.
+type health string
+
+const (
+	well    health = "ok"
+	warning health = "warning"
+	broken  health = "broken"
+)
+
+type finding struct {
+	State health `json:"state"`
+	About string `json:"about"`
+	Text  string `json:"text"`
+}
+
+type diagnosis struct {
+	Findings []finding `json:"findings"`
+}
+
+func (d *diagnosis) find(state health, about, text string, args ...any) {
+	d.Findings = append(d.Findings, finding{state, about, fmt.Sprintf(text, args...)})
+}
+
+func (d *diagnosis) worst() health {
+	worst := well
+	for _, f := range d.Findings {
+		if f.State == broken || worst == well {
+			worst = f.State
+		}
+	}
+	return worst
+}
+
+// folder looks at the files without opening a database.
+func (d *diagnosis) folder(cfg config.Config) {
+	info, err := os.Stat(cfg.Data)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.find(broken, "data", "%s does not exist; `keepsake serve` or `keepsake init` makes it", cfg.Data)
+		return
+	case err != nil:
+		d.find(broken, "data", "%v", err)
+		return
+	case !info.IsDir():
+		d.find(broken, "data", "%s is not a folder", cfg.Data)
+		return
+	case info.Mode().Perm()&0o077 != 0:
+		d.find(warning, "data", "%s can be entered by others (mode %04o); 0700 is enough", cfg.Data, info.Mode().Perm())
+	default:
+		d.find(well, "data", "%s", cfg.Data)
+	}
+	d.space(cfg.Data)
+	d.masterKey(cfg)
+	if path := app.FirstStartPath(cfg.Data); exists(path) {
+		d.find(warning, "first start", "%s still holds the first key and password; read them and delete it", path)
+	}
+}
+
+// lowSpace is where a warning helps: the databases need room for their logs besides what they hold.
+const lowSpace = 512 << 20
+
+func (d *diagnosis) space(dir string) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		d.find(warning, "disk", "cannot tell the free space: %v", err)
+		return
+	}
+	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a block size is positive
+	if free < lowSpace {
+		d.find(warning, "disk", "only %d MiB are free; writes are refused when it is full", free>>20)
+		return
+	}
+	d.find(well, "disk", "%d MiB are free", free>>20)
+}
+
+func (d *diagnosis) masterKey(cfg config.Config) {
+	path := app.MasterKeyPath(cfg.Data)
+	info, err := os.Stat(path)
+	switch {
+	case cfg.MasterKey != "":
+		d.find(well, "master key", "given by a setting")
+	case err != nil:
+		d.find(broken, "master key", "%v; without it the data cannot be opened", err)
+	case info.Mode().Perm()&0o077 != 0:
+		d.find(warning, "master key", "%s can be read by others (mode %04o); 0600 is enough", path, info.Mode().Perm())
+	default:
+		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)
+	}
+}
+
+// service asks the running program, or the one that is started for the question.
+func (d *diagnosis) service(ctx context.Context, t *target, now func() time.Time) {
+	err := t.with(ctx, func(c *client.Client) error {
+		h, err := c.Health(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Status != "healthy" {
+			d.find(warning, "service", "says it is %s", h.Status)
+		} else {
+			d.find(well, "service", "healthy, API version %s", h.Version)
+		}
+		if skew := now().Sub(h.Timestamp).Abs(); skew > 5*time.Second {
+			d.find(warning, "clock", "differs from the server's by %s", skew.Round(time.Second))
+		}
+		return nil
+	})
+	if err != nil {
+		d.find(broken, "service", "%v", err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
+)
+
+func documentsCommand(st *stage) *cobra.Command {
+	return group("documents", "Bring documents in", documentsImportCommand(st))
+}
+
+func documentsImportCommand(st *stage) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Import documents, one JSON object a line", Args: cobra.ExactArgs(1),
+		Long: "Imports NDJSON: one document a line, {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}, of which only a\n" +
+			"title or a text is needed. A document whose id exists is replaced. `-` reads standard input. A line that is\n" +
+			"refused does not stop the others; the exit code is 1 then.",
+	}
+	t := targetFlags(st, cmd)
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		in, size, err := st.openInput(args[0])
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer in.Close()
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			outcome, err := st.importDocuments(cmd.Context(), c, in, size, !asJSON && st.errTTY)
+			if asJSON {
+				if err := st.printJSON(outcome); err != nil {
+					return err
+				}
+			} else {
+				st.printImport(outcome)
+			}
+			switch {
+			case err != nil:
+				return fmt.Errorf("import: %w", err)
+			case outcome.Failed > 0:
+				return fmt.Errorf("import: %d of %d lines were refused", outcome.Failed, outcome.Received)
+			default:
+				return nil
+			}
+		})
+	}
+	return cmd
+}
+
+// importDocuments imports under a progress bar, which has no end where the size is not known (-1).
+func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.Import, error) {
+	if !draw {
+		return c.ImportDocuments(ctx, in, nil)
+	}
+	bar := progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("importing"),
+		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
+	defer bar.Close()
+	return c.ImportDocuments(ctx, in, func(bytes int64) { _ = bar.Set64(bytes) }) // a bar that cannot be drawn stops nothing
+}
+
+// openInput opens a file, or standard input for "-"; the size is -1 where it is not known.
+func (st *stage) openInput(name string) (io.ReadCloser, int64, error) {
+	if name == "-" {
+		return io.NopCloser(st.in), -1, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return f, -1, nil
+	}
+	return f, info.Size(), nil
+}
+
+// shownErrors is how many refused lines a person gets to see; --json has all that the server told.
+const shownErrors = 10
+
+func (st *stage) printImport(i *client.Import) {
+	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d refused\n", i.Received, i.Created, i.Replaced, i.Failed)
+	for n, e := range i.Errors {
+		if n == shownErrors {
+			fmt.Fprintln(st.out, "  …")
+			return
+		}
+		fmt.Fprintf(st.out, "  line %d: %s (%s: %s)\n", e.Line, e.Message, e.Field, e.Issue)
+	}
+}

@@ -1,0 +1,106 @@
+// Command keepsake is the server and the tool to work with one.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"keepsake/internal/app"
+	"keepsake/internal/config"
+)
+
+// The exit codes (decisions.md, O).
+const (
+	exitOK      = 0
+	exitFailed  = 1
+	exitUsage   = 2 // a wrong flag, argument or setting: trying again cannot help
+	exitRefused = 3 // something is there that would have been overwritten
+)
+
+func main() { os.Exit(run(os.Args[1:], terminal())) }
+
+// stage is what a command works with besides its arguments.
+type stage struct {
+	in       io.Reader
+	out, err io.Writer
+	env      []string
+	now      func() time.Time
+	tty      bool // out is a terminal: a person reads
+	errTTY   bool // err is one: progress may be drawn
+}
+
+// run is the whole program but for the process around it.
+func run(args []string, st *stage) int {
+	started := false
+	root := rootCommand(st)
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.SetArgs(args)
+	root.SetIn(st.in)
+	root.SetOut(st.out)
+	root.SetErr(st.err)
+
+	// The first signal asks for an orderly end; after it they have their usual meaning, so that the second one ends
+	// the process at once.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(st.err, "keepsake: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	var usage usageError
+	var setting *config.Error
+	switch {
+	case !started, errors.As(err, &usage), errors.As(err, &setting):
+		return exitUsage
+	case errors.Is(err, app.ErrInitialised):
+		return exitRefused
+	default:
+		return exitFailed
+	}
+}
+
+// usageError is a mistake in how a command was called that only the command itself can see.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func rootCommand(st *stage) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "keepsake",
+		Short: "Governed search and memory behind an API, in one binary",
+		Long: "Keepsake gives applications and AI agents search and memory behind a governed API.\n" +
+			"Start with `keepsake serve`: it makes what it needs and says what to do next.",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true, // run prints them, once
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st),
+		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),
+	)
+	return root
+}
+
+// group is a command that only holds others; a verb it does not have is a usage error.
+func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(verbs...)
+	return c
+}

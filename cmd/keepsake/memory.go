@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+)
+
+// limitMemory tells the garbage collector of the memory limit of the control group the process is in: it then works
+// harder before the kernel ends the process. What GOMEMLIMIT says stands.
+func limitMemory(gomemlimit string) {
+	if gomemlimit != "" {
+		return
+	}
+	if limit, ok := groupMemory("/proc/self/cgroup", "/sys/fs/cgroup"); ok {
+		debug.SetMemoryLimit(limit / 100 * 85) // the rest is for SQLite's pages, stacks and the kernel's buffers
+	}
+}
+
+// groupMemory reads the smallest limit on the way from the process' group to the root, in bytes; false where there is
+// none.
+func groupMemory(self, root string) (int64, bool) {
+	text, err := os.ReadFile(self)
+	if err != nil {
+		return 0, false
+	}
+	least := int64(math.MaxInt64)
+	for line := range bytes.Lines(text) {
+		fields := bytes.SplitN(bytes.TrimSpace(line), []byte(":"), 3)
+		if len(fields) != 3 {
+			continue
+		}
+		base, file := root, "memory.max"
+		switch {
+		case string(fields[0]) == "0": // version 2
+		case bytes.Contains(fields[1], []byte("memory")): // version 1
+			base, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		for dir := filepath.Join("/", string(fields[2])); ; dir = filepath.Dir(dir) {
+			if n, ok := readBytes(filepath.Join(base, dir, file)); ok {
+				least = min(least, n)
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	// Version 1 says "no limit" with a number near the largest.
+	return least, least < math.MaxInt64/2
+}
+
+func readBytes(path string) (int64, bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return n, err == nil
+}

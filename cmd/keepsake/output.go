@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON for programs")
+}
+
+func (st *stage) printJSON(v any) error { return writeJSON(st.out, v) }
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printTable prints rows under a head, plain: it also reads well in a file.
+func (st *stage) printTable(head table.Row, rows []table.Row) {
+	w := table.NewWriter()
+	w.SetStyle(table.StyleLight)
+	w.Style().Options = table.OptionsNoBordersAndSeparators
+	w.Style().Format.Header = 0
+	w.AppendHeader(head)
+	w.AppendRows(rows)
+	for line := range strings.Lines(w.Render()) {
+		fmt.Fprintln(st.out, strings.TrimSpace(line))
+	}
+}
+
+// when prints a time that may be missing.
+func when(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}

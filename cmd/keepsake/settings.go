@@ -1,0 +1,41 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"keepsake/internal/config"
+)
+
+// settings are the flags of a command that stand for settings.
+type settings struct {
+	st   *stage
+	cmd  *cobra.Command
+	file string
+	text map[string]*string // setting path to the flag's text
+}
+
+// settingFlags adds --config and the flags of the settings with these paths; without paths, of all that have one.
+func settingFlags(st *stage, cmd *cobra.Command, paths ...string) *settings {
+	s := &settings{st: st, cmd: cmd, text: map[string]*string{}}
+	cmd.Flags().StringVar(&s.file, "config", "", "`FILE` of settings, YAML")
+	for _, setting := range config.Settings() {
+		if setting.Flag == "" || (len(paths) > 0 && !slices.Contains(paths, setting.Path)) {
+			continue
+		}
+		s.text[setting.Path] = cmd.Flags().String(setting.Flag, "", setting.Help+" ("+setting.Env()+")")
+	}
+	return s
+}
+
+// load merges defaults, file, environment and flags.
+func (s *settings) load() (config.Config, error) {
+	given := map[string]string{}
+	for _, setting := range config.Settings() {
+		if text, ok := s.text[setting.Path]; ok && s.cmd.Flags().Changed(setting.Flag) {
+			given[setting.Path] = *text
+		}
+	}
+	return config.Load(config.Sources{File: s.file, Env: s.st.env, Flags: given})
+}

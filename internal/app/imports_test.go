@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// edges are the packages of our own that a domain package may import. A new edge is a decision: write it here, and why
+// it is needed in the change that adds it.
+var edges = map[string][]string{
+	"internal/problem": {},
+	"internal/id":      {},
+	"internal/unit":    {},
+	"internal/text":    {},
+	"internal/wire":    {"internal/problem"},
+	"internal/page":    {"internal/problem"},
+
+	"internal/auth":        {"internal/id"},
+	"internal/limit":       {},
+	"internal/usage":       {"internal/limit"},
+	"internal/seal":        {"internal/problem"},
+	"internal/lifecycle":   {"internal/problem"},
+	"internal/idempotency": {"internal/problem", "internal/unit"},
+	"internal/account": {
+		"internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",
+	},
+	"internal/apikey": {
+		"internal/account", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
+		"internal/unit", "internal/usage",
+	},
+	"internal/document": {"internal/account", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
+	"internal/search":   {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
+	"internal/endpoint": {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
+}
+
+// forbidden are imports that would undo the structure.
+var forbidden = []struct {
+	what   string   // an import path, or all below it with a slash at the end
+	in     []string // folders; one with a slash at the end is all below it
+	except []string
+	reason string
+}{
+	{
+		what: "net/http", in: domain(), except: nil,
+		reason: "the rules of the domain hold on every surface, so they know nothing of HTTP",
+	},
+	{
+		what: "database/sql", in: domain(),
+		reason: "a second engine must touch no domain package",
+	},
+	{
+		what: "keepsake/internal/store/", in: []string{"internal/api/", "internal/endpoint/"},
+		reason: "operations call the domain; rows are the domain's business",
+	},
+	{
+		what: "keepsake/internal/store", in: []string{"internal/api/", "internal/endpoint/"},
+		reason: "operations call the domain; rows are the domain's business",
+	},
+	{
+		what: "keepsake/internal/", in: []string{"client/", "conformance/"},
+		reason: "both stand outside: what they cannot do over the wire, nobody can",
+	},
+	{
+		what: "keepsake/internal/app", in: []string{"internal/"}, except: []string{"internal/app/"},
+		reason: "the assembly is the only place that knows concrete types, so nothing may hang on it",
+	},
+	{
+		what: "keepsake/internal/api", in: []string{"internal/store/", "internal/config/", "internal/endpoint/"},
+		reason: "imports point inwards",
+	},
+	{
+		what: "github.com/danielgtaylor/huma/", in: []string{"./"}, except: []string{"internal/endpoint/"},
+		reason: "the library that writes our OpenAPI document can then be replaced in one folder",
+	},
+	{
+		what: "modernc.org/sqlite", in: []string{"./"}, except: []string{"internal/store/sqlite/"},
+		reason: "only the engine knows its driver",
+	},
+	{
+		what: "github.com/blevesearch/bleve/", in: []string{"./"}, except: []string{"internal/search/"},
+		reason: "the index is a detail of search",
+	},
+	{
+		what: "github.com/knadh/koanf/", in: []string{"./"}, except: []string{"internal/config/"},
+		reason: "settings reach the rest as one struct",
+	},
+	{
+		what: "github.com/spf13/cobra", in: []string{"./"}, except: []string{"cmd/"},
+		reason: "the command line is one way in among others",
+	},
+}
+
+func domain() []string { return slices.Sorted(maps.Keys(edges)) }
+
+func TestImportsPointInwards(t *testing.T) {
+	t.Parallel()
+	imports := importsOf(t, "../..")
+	for _, pkg := range domain() {
+		for _, path := range imports[pkg] {
+			own, ok := strings.CutPrefix(path, "keepsake/")
+			if ok && own != pkg && !slices.Contains(edges[pkg], own) {
+				t.Errorf("%s imports %s, an edge that is not in the table", pkg, own)
+			}
+		}
+	}
+	for _, rule := range forbidden {
+		for pkg, paths := range imports {
+			if !under(pkg, rule.in) || under(pkg, rule.except) {
+				continue
+			}
+			for _, path := range paths {
+				if path == rule.what || (strings.HasSuffix(rule.what, "/") && strings.HasPrefix(path, rule.what)) {
+					t.Errorf("%s imports %s: %s", pkg, path, rule.reason)
+				}
+			}
+		}
+	}
+}
+
+func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
+	t.Parallel()
+	imports := importsOf(t, "../..")
+	for _, pkg := range domain() {
+		if _, ok := imports[pkg]; !ok {
+			t.Errorf("the table names %s, which has no Go files", pkg)
+		}
+	}
+	for pkg := range imports {
+		if strings.HasPrefix(pkg, "internal/") && !strings.Contains(strings.TrimPrefix(pkg, "internal/"), "/") {
+			if _, ok := edges[pkg]; !ok && !slices.Contains(rim, pkg) {
+				t.Errorf("%s is neither in the table of the domain nor at the rim", pkg)
+			}
+		}
+	}
+}
+
+// rim are the packages around the domain, which may know it.
+var rim = []string{"internal/api", "internal/app", "internal/config", "internal/store", "internal/faulttest"}
+
+// under reports whether a package is one of folders or, where one ends in a slash, below it.
+func under(pkg string, folders []string) bool {
+	for _, f := range folders {
+		if f == "./" || pkg == f || (strings.HasSuffix(f, "/") && strings.HasPrefix(pkg+"/", f)) {
+			return true
+		}
+	}
+	return false
+}
+
+// importsOf reads what the packages below root import outside their tests, by folder.
+func importsOf(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "tools") {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(dir)
+		imports[pkg] = append(imports[pkg], []string{}...)
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			imports[pkg] = append(imports[pkg], imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read the tree: %v", err)
+	}
+	if len(imports) < 10 {
+		t.Fatalf("found only %d packages below %s", len(imports), root)
+	}
+	return imports
+}

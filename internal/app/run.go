@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Run serves until ctx ends, then stops: readiness says no, running requests finish within shutdown.grace, and usage is
+// flushed. It returns nil after an orderly stop. Close still has to be called.
+func (a *App) Run(ctx context.Context) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	var parts sync.WaitGroup
+	a.parts.run(background, &parts, a.deps.Log, fail)
+	for _, d := range a.doors() {
+		parts.Go(func() {
+			if err := d.server.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
+				fail(fmt.Errorf("serve %s: %w", d.name, err))
+			}
+		})
+	}
+	a.deps.Log.Info("serving", "url", a.PrimaryURL(), "backendUrl", a.BackendURL(), "data", a.cfg.Data, "version", a.deps.Version)
+
+	<-ctx.Done()
+	err := context.Cause(ctx)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		err = nil // somebody asked for the end
+	}
+	a.stopping.Store(true)
+	a.deps.Log.Info("stopping")
+	if err == nil {
+		time.Sleep(a.cfg.Shutdown.Delay)
+	}
+	err = errors.Join(err, a.shutDown())
+	stopBackground()
+	parts.Wait()
+	if flushed := a.parts.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
+		err = errors.Join(err, fmt.Errorf("flush usage: %w", flushed))
+	}
+	return err
+}
+
+// shutDown lets running requests finish; what has not by then is cut off.
+func (a *App) shutDown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
+	defer cancel()
+	var doors sync.WaitGroup
+	for _, d := range a.doors() {
+		doors.Go(func() {
+			if err := d.server.Shutdown(ctx); err != nil {
+				a.deps.Log.Warn("requests were cut off at the stop", "surface", d.name)
+				d.server.Close()
+			}
+		})
+	}
+	doors.Wait()
+	return nil
+}
+
+func (a *App) doors() []*door {
+	var list []*door
+	for _, d := range []*door{a.primary, a.backend, a.socket} {
+		if d != nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}

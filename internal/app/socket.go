@@ -1,0 +1,71 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// listenSocket listens on DIR/keepsake.sock, which only the owner of the folder may open. The caller holds the
+// folder's lock, so a socket that is there already is left by a process that was killed.
+//
+// The socket is made in a private folder and moved into place with its mode set: bind gives it the mode of the umask,
+// and for that moment others could connect.
+func listenSocket(data string) (net.Listener, error) {
+	private, err := os.MkdirTemp(data, ".socket-") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	defer os.RemoveAll(private)
+	l, err := listenUnix(private, "s")
+	if err != nil {
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	path := SocketPath(data)
+	made := filepath.Join(private, "s")
+	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	return &socket{Listener: l, path: path}, nil
+}
+
+// socket removes its file where it ended up, not where it was made.
+type socket struct {
+	net.Listener
+	path string
+}
+
+func (s *socket) Close() error {
+	err := s.Listener.Close()
+	if err == nil {
+		os.Remove(s.path)
+	}
+	return err
+}
+
+// listenUnix listens on dir/name through a short link: the address of a socket has little over a hundred bytes, and
+// data folders may lie deeper.
+func listenUnix(dir, name string) (net.Listener, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "keepsake")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	link := filepath.Join(temp, "d")
+	if err := os.Symlink(dir, link); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(link, name)})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	return l, nil
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"strings"
+
+	"keepsake/internal/api"
+	"keepsake/internal/api/backend"
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/usage"
+)
+
+// operations declares everything the primary API offers. Without services it is still the whole declaration, which is
+// all that the OpenAPI document needs.
+func operations(s services) *endpoint.Registry {
+	r := endpoint.NewRegistry()
+	v1.AddVersions(r, s.versionList)
+	v1.AddHealth(r, s.health)
+	v1.AddCacheStats(r, s.caches)
+	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
+	v1.AddDocuments(r, s.documents, s.cursors)
+	v1.AddSearch(r, s.search)
+	return r
+}
+
+// OpenAPI is the description of a version of the API, as JSON. The same build always gives the same bytes.
+func OpenAPI(version int) ([]byte, error) {
+	return endpoint.Document(operations(services{}), version)
+}
+
+// surfaces puts the API behind the doors.
+func (a *App) surfaces() error {
+	options := api.Options{
+		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
+		Document: OpenAPI,
+		Keys:     a.parts.keys, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
+		Usage: a.parts.usage, Replays: a.parts.replays,
+		PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
+		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight,
+		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now,
+	}
+	primary, err := api.New(options)
+	if err != nil {
+		return err
+	}
+	a.socket.answer(primary, a.deps.Log)
+	a.socket.server.ConnContext = api.LocalContext
+	if a.deps.Local {
+		return nil
+	}
+	a.primary.answer(primary, a.deps.Log)
+
+	options.Surface = usage.Backend
+	probes, err := backend.New(options, backend.Probes{Checks: a.parts.checks(), Stopping: a.stopping.Load})
+	if err != nil {
+		return err
+	}
+	a.backend.answer(probes, a.deps.Log)
+	return nil
+}
