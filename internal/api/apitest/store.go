@@ -1,0 +1,101 @@
+package apitest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+	"keepsake/internal/usage"
+)
+
+// Store holds in memory what the way of a request asks of a store. Methods of the domain's interfaces that it never
+// calls are those of the embedded nil, and panic.
+type Store struct {
+	accountStore
+	apikeyStore
+	usageStore
+
+	mu      sync.Mutex
+	keys    map[[32]byte]*apikey.APIKey
+	answers map[[32]byte]*idempotency.Answer
+	each    func(fn func(k *apikey.APIKey) error) error
+}
+
+type (
+	accountStore = account.Store
+	apikeyStore  = apikey.Store
+	usageStore   = usage.Store
+)
+
+func newStore() *Store {
+	return &Store{keys: map[[32]byte]*apikey.APIKey{}, answers: map[[32]byte]*idempotency.Answer{}}
+}
+
+func (s *Store) addKey(k *apikey.APIKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range k.Secrets {
+		s.keys[secret.Hash] = k
+	}
+}
+
+// APIKeyBySecret implements apikey.Store.
+func (s *Store) APIKeyBySecret(_ context.Context, hash [32]byte) (*apikey.APIKey, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.keys[hash]; k != nil {
+		return k, nil
+	}
+	return nil, problem.Missing()
+}
+
+// EachAPIKey implements apikey.Store.
+func (s *Store) EachAPIKey(_ context.Context, fn func(k *apikey.APIKey) error) error {
+	return s.each(fn)
+}
+
+// AddUsage implements usage.Store.
+func (s *Store) AddUsage(context.Context, usage.Delta) error { return nil }
+
+// Run implements unit.Runner. What a failed fn wrote is not undone: only answers are written here, and those last.
+func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	inner, hooks := unit.Begin(ctx)
+	if err := fn(inner); err != nil {
+		return err
+	}
+	if err := hooks.RunBefore(inner); err != nil {
+		return err
+	}
+	hooks.RunAfter()
+	return nil
+}
+
+// KeepAnswer implements idempotency.Store.
+func (s *Store) KeepAnswer(_ context.Context, a *idempotency.Answer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := *a
+	if a.Body != nil {
+		kept.Body = append([]byte{}, a.Body...)
+	}
+	s.answers[a.Claim] = &kept
+	return nil
+}
+
+// KeptAnswer implements idempotency.Store.
+func (s *Store) KeptAnswer(_ context.Context, claim [32]byte, now time.Time) (*idempotency.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.answers[claim]; a != nil && now.Before(a.ExpiresAt) {
+		return a, nil
+	}
+	return nil, nil
+}
+
+// PruneAnswers implements idempotency.Store.
+func (s *Store) PruneAnswers(context.Context, time.Time) error { return nil }
