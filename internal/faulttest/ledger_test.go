@@ -1,0 +1,375 @@
+package faulttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// ledger is the test's own memory of what the server said. What was sent and never answered is undecided: it may have
+// happened or not, but it may not have happened by half or twice.
+type ledger struct {
+	mu        sync.Mutex
+	acked     map[string]string // document id → its text, empty when its deletion was acknowledged
+	undecided map[string]bool
+	keys      map[string]keyEntry // by idempotency key
+}
+
+// keyEntry is one creation of an API key.
+type keyEntry struct {
+	text    string // empty while undecided
+	revoked bool   // acknowledged
+	unsure  bool   // a revocation was sent and not answered
+}
+
+func newLedger() *ledger {
+	return &ledger{acked: map[string]string{}, undecided: map[string]bool{}, keys: map[string]keyEntry{}}
+}
+
+// TestNothingAcknowledgedIsLostByKill kills the server again and again in the middle of imports, single writes,
+// deletions, creations and revocations of keys, and also while it starts.
+func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
+	rounds := 6
+	if text := os.Getenv("FAULTTEST_KILL_ROUNDS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("FAULTTEST_KILL_ROUNDS: %v", err)
+		}
+		rounds = n
+	}
+	dir := t.TempDir()
+	key := start(t, dir, "").stopped()
+	all, slowest := newLedger(), time.Duration(0)
+	for round := range rounds {
+		if round%3 == 2 { // a kill while it starts, before anything can be asked of it
+			s := launch(t, dir)
+			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
+			s.kill()
+		}
+		s := start(t, dir, key)
+		slowest = max(slowest, s.took)
+		if s.took > readyWithin {
+			t.Errorf("round %d: ready after %s, want under %s", round, s.took, readyWithin)
+		}
+		of := newLedger()
+		ctx, cancel := context.WithCancel(context.Background())
+		var workers sync.WaitGroup
+		for w := range 6 {
+			workers.Go(func() { of.work(ctx, s, round, w) })
+		}
+		time.Sleep(time.Duration(60+rand.IntN(400)) * time.Millisecond)
+		s.kill()
+		cancel()
+		workers.Wait()
+
+		s = start(t, dir, key)
+		of.check(t, s, round)
+		all.add(of)
+		if round == rounds-1 {
+			all.check(t, s, -1)
+		}
+		if t.Failed() {
+			t.Fatalf("round %d of %d, data in %s\n%s", round, rounds, dir, tail(s.log.String()))
+		}
+		s.kill()
+	}
+	t.Logf("%d rounds: %d documents and %d keys acknowledged, %d writes undecided, slowest start %s",
+		rounds, len(all.acked), len(all.keys), len(all.undecided), slowest.Round(time.Millisecond))
+}
+
+// stopped ends a server in order and gives its key.
+func (s *server) stopped() string {
+	s.t.Helper()
+	s.stop()
+	return s.key
+}
+
+// work writes until the server is gone. Every worker has its own ids, so that the order of two writes is known.
+func (l *ledger) work(ctx context.Context, s *server, round, worker int) {
+	for i := 0; ; i++ {
+		var alive bool
+		name := fmt.Sprintf("round%d-w%d-%d", round, worker, i)
+		switch worker {
+		case 0, 1:
+			alive = l.importLines(ctx, s, round, name)
+		case 2:
+			alive = l.createKey(ctx, s, name)
+		default:
+			alive = l.put(ctx, s, round, name)
+			if alive && i%4 == 3 {
+				alive = l.remove(ctx, s, fmt.Sprintf("round%d-w%d-%d", round, worker, i-1))
+			}
+		}
+		if !alive {
+			return
+		}
+	}
+}
+
+func document(round int, text string) map[string]any {
+	return map[string]any{"collection": fmt.Sprintf("round%d", round), "text": text}
+}
+
+// textOf is what a document says: a word of the round for the index, and its own name for the ledger.
+func textOf(round int, name string) string { return fmt.Sprintf("ledger wordof%d of %s", round, name) }
+
+func (l *ledger) put(ctx context.Context, s *server, round int, id string) bool {
+	text := textOf(round, id)
+	l.begin(id)
+	status, _, err := s.do(ctx, http.MethodPut, "/api/v1/documents/"+id, document(round, text))
+	return l.end(id, text, status, err, http.StatusCreated)
+}
+
+func (l *ledger) remove(ctx context.Context, s *server, id string) bool {
+	l.begin(id)
+	status, _, err := s.do(ctx, http.MethodDelete, "/api/v1/documents/"+id, nil)
+	return l.end(id, "", status, err, http.StatusNoContent)
+}
+
+func (l *ledger) importLines(ctx context.Context, s *server, round int, name string) bool {
+	const lines = 40
+	var body strings.Builder
+	for i := range lines {
+		id := fmt.Sprintf("%s-%d", name, i)
+		d := document(round, textOf(round, id))
+		d["id"] = id
+		line, err := json.Marshal(d)
+		if err != nil {
+			panic(err) // strings and numbers
+		}
+		body.Write(append(line, '\n'))
+		l.begin(id)
+	}
+	status, answer, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(body.String()))
+	var counts struct{ Received, Created, Failed int }
+	if err == nil && status == http.StatusOK && (json.Unmarshal(answer, &counts) != nil || counts.Created != lines) {
+		s.t.Errorf("an import of %d lines answered %s", lines, answer)
+	}
+	alive := true
+	for i := range lines {
+		id := fmt.Sprintf("%s-%d", name, i)
+		alive = l.end(id, textOf(round, id), status, err, http.StatusOK)
+	}
+	return alive
+}
+
+func (l *ledger) createKey(ctx context.Context, s *server, name string) bool {
+	l.mu.Lock()
+	l.keys[name] = keyEntry{}
+	l.mu.Unlock()
+	status, text, id, err := s.newKey(ctx, name)
+	if err != nil || status != http.StatusCreated {
+		return err == nil
+	}
+	l.mu.Lock()
+	l.keys[name] = keyEntry{text: text}
+	l.mu.Unlock()
+	if rand.IntN(3) > 0 {
+		return true
+	}
+	status, _, err = s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
+	l.mu.Lock()
+	l.keys[name] = keyEntry{text: text, revoked: err == nil && status == http.StatusOK, unsure: err != nil}
+	l.mu.Unlock()
+	return err == nil
+}
+
+// newKey makes a key under an idempotency key.
+func (s *server) newKey(ctx context.Context, name string) (status int, text, id string, err error) {
+	body, err := json.Marshal(map[string]any{"name": name, "scopes": []string{"read"}})
+	if err != nil {
+		return 0, "", "", err
+	}
+	status, answer, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/developer/api-keys", "application/json", body, "Idempotency-Key", "ledger-"+name)
+	if err != nil {
+		return status, "", "", err
+	}
+	var made struct{ ID, Key string }
+	if status == http.StatusCreated {
+		err = json.Unmarshal(answer, &made)
+	}
+	return status, made.Key, made.ID, err
+}
+
+func (l *ledger) begin(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.undecided[id] = true
+}
+
+// end writes down what was answered and says whether the server is still there.
+func (l *ledger) end(id, text string, status int, err error, good int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && status == good {
+		l.acked[id] = text
+		delete(l.undecided, id)
+	}
+	return err == nil
+}
+
+func (l *ledger) add(other *ledger) {
+	for id, text := range other.acked {
+		l.acked[id] = text
+	}
+	for id := range other.undecided {
+		l.undecided[id] = true
+	}
+	for name, entry := range other.keys {
+		l.keys[name] = entry
+	}
+}
+
+// check compares the server with the ledger: of one round, or of all when round is negative.
+func (l *ledger) check(t *testing.T, s *server, round int) {
+	t.Helper()
+	stored := s.documents(round)
+	for id, text := range l.acked {
+		if got, ok := stored[id]; !l.undecided[id] && (ok != (text != "") || got != text) {
+			t.Errorf("document %s: acknowledged %q, stored %q (%v)", id, text, got, ok)
+		}
+	}
+	for id, text := range stored {
+		if _, known := l.acked[id]; !known && !l.undecided[id] {
+			t.Errorf("document %s is there and was never sent", id)
+		}
+		if !strings.HasSuffix(text, id) {
+			t.Errorf("document %s is there by half: %q", id, text)
+		}
+	}
+	// The index agrees with the store.
+	word := "ledger"
+	if round >= 0 {
+		word = fmt.Sprintf("wordof%d", round)
+	}
+	found := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?limit=1&q="+url.QueryEscape(word), nil)
+	if total, ok := found["total"].(float64); !ok || int(total) != len(stored) {
+		t.Errorf("the index finds %v of %d documents", found["total"], len(stored))
+	}
+	if round >= 0 {
+		l.checkKeys(t, s)
+	}
+}
+
+// documents lists what the server has of a round, by id.
+func (s *server) documents(round int) map[string]string {
+	s.t.Helper()
+	stored, path := map[string]string{}, "/api/v1/documents?limit=200"
+	if round >= 0 {
+		path += fmt.Sprintf("&collection=round%d", round)
+	}
+	for cursor := ""; ; {
+		page := s.must(http.StatusOK, http.MethodGet, path+cursor, nil)
+		items, _ := page["items"].([]any)
+		for _, item := range items {
+			d, _ := item.(map[string]any)
+			id, _ := d["id"].(string)
+			if _, twice := stored[id]; twice {
+				s.t.Errorf("document %s is listed twice", id)
+			}
+			stored[id], _ = d["text"].(string)
+		}
+		next, _ := page["nextCursor"].(string)
+		if next == "" {
+			return stored
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+}
+
+// checkKeys tries every key, and repeats the creations that had no answer: afterwards there is one key of every name.
+func (l *ledger) checkKeys(t *testing.T, s *server) {
+	t.Helper()
+	ctx := context.Background()
+	for name, entry := range l.keys {
+		if entry.text == "" {
+			if status, _, id, err := s.newKey(ctx, name); err != nil || status != http.StatusCreated || id == "" {
+				t.Errorf("repeating the creation of key %s: %d %v", name, status, err)
+			}
+			continue
+		}
+		status, answer, err := s.raw(ctx, entry.text, http.MethodGet, "/api/v1/health", "", nil)
+		switch {
+		case err != nil:
+			t.Errorf("key %s: %v", name, err)
+		case entry.revoked && (status != http.StatusUnauthorized || !strings.Contains(string(answer), "api_key_revoked")):
+			t.Errorf("key %s was revoked before the kill and now answers %d %s", name, status, answer)
+		case !entry.revoked && !entry.unsure && status != http.StatusOK:
+			t.Errorf("key %s was acknowledged and now answers %d %s", name, status, answer)
+		}
+	}
+	names := map[string]int{}
+	for cursor := ""; ; {
+		page := s.must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys?limit=200"+cursor, nil)
+		items, _ := page["items"].([]any)
+		for _, item := range items {
+			k, _ := item.(map[string]any)
+			name, _ := k["name"].(string)
+			names[name]++
+		}
+		next, _ := page["nextCursor"].(string)
+		if next == "" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+	for name := range l.keys {
+		if names[name] != 1 {
+			t.Errorf("%d keys have the name %s, want one", names[name], name)
+		}
+	}
+}
+
+// TestQuotaForgetsAtMostASecond kills the server and looks at what it remembers of the day.
+func TestQuotaForgetsAtMostASecond(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	before := s.dailyRemaining()
+	const requests = 50
+	for range requests {
+		s.dailyRemaining()
+	}
+	time.Sleep(1500 * time.Millisecond) // a flush each second
+	s.kill()
+	s = start(t, dir, s.key)
+	spent := before - s.dailyRemaining()
+	// One request of each dailyRemaining above is its own; those that start sends while it waits come on top.
+	if spent < requests || spent > requests+20 {
+		t.Errorf("%d requests were charged before the kill, %d are remembered", requests, spent)
+	}
+	s.dailyRemaining()
+	last := s.dailyRemaining()
+	s.kill()
+	s = start(t, dir, s.key)
+	if now := s.dailyRemaining(); now < last-20 {
+		t.Errorf("a kill cost the caller: %d remained, now %d", last, now)
+	}
+}
+
+func (s *server) dailyRemaining() int {
+	s.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, s.url+"/api/v1/health", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", s.key)
+	res, err := client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	n, err := strconv.Atoi(res.Header.Get("X-RateLimit-Daily-Remaining"))
+	if err != nil {
+		s.t.Fatalf("X-RateLimit-Daily-Remaining: %v", err)
+	}
+	return n
+}
