@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,11 +16,8 @@ import (
 // operator, never in a database or a backup.
 type MasterKey [32]byte
 
-// String keeps a key that is printed by mistake out of logs.
-func (MasterKey) String() string { return "(master key)" }
-
-// GoString does for %#v what String does for %v.
-func (MasterKey) GoString() string { return "(master key)" }
+// Format keeps a key that is printed by mistake out of logs, whatever the verb.
+func (MasterKey) Format(f fmt.State, _ rune) { io.WriteString(f, "(master key)") }
 
 // ParseMasterKey reads a key from its text: 32 bytes in base64, with white space around it ignored.
 func ParseMasterKey(text string) (MasterKey, error) {

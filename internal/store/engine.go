@@ -32,6 +32,9 @@ type Database interface {
 	// In gives what runs statements: the unit of work of this database that ctx carries, else readers, which see what
 	// has committed and cannot write.
 	In(ctx context.Context) Querier
+	// Hold keeps the rows that a SELECT finds from other writers until the unit ends. It does nothing outside a unit, and
+	// nothing on an engine with one writer.
+	Hold(ctx context.Context, query string, args ...any) error
 }
 
 // Querier runs statements with $1-style parameters. Inside a unit a statement that fails dooms the unit, on every

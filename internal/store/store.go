@@ -42,6 +42,3 @@ func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) err
 
 // Ready says why nothing can be stored at this moment, nil when all is well.
 func (s *Store) Ready(ctx context.Context) error { return s.engine.Ready(ctx) }
-
-// Initialised says whether a first start has been completed here: whether there is a workspace.
-func (s *Store) Initialised(ctx context.Context) (bool, error) { return false, errNotYet }

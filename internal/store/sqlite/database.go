@@ -49,6 +49,9 @@ func (d *database) In(ctx context.Context) store.Querier {
 	return &d.readers
 }
 
+// Hold implements store.Database: units follow each other here, so every row is held.
+func (d *database) Hold(context.Context, string, ...any) error { return nil }
+
 // openDatabase opens path, makes it if it is absent, and brings its schema up to date. The writer does not run yet.
 func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*database, error) {
 	if err := checkHeader(path); err != nil {

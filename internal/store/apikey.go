@@ -1,0 +1,327 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+// CreateAPIKey implements apikey.Store.
+func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) error {
+	row, err := apiKeyRowOf(k)
+	if err != nil {
+		return err
+	}
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		if max > 0 {
+			n, err := s.CountAPIKeys(ctx, k.WorkspaceID, k.CreatedAt)
+			if err != nil {
+				return err
+			}
+			if n >= max {
+				return problem.LimitReached("keys", "The workspace has as many API keys as its tier allows.")
+			}
+		}
+		if _, err := q.Exec(ctx, `
+			INSERT INTO api_key (id, workspace_id, name, scopes, expires_at, requests_per_minute, daily, monthly, subject_id,
+				agent_id, allowed_ips, metadata, created_at, created_by, updated_at, disabled_at, revoked_at, revoke_reason, revision)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			k.ID, k.WorkspaceID, k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly, k.SubjectID,
+			k.AgentID, row.allowedIPs, row.metadata, row.created, k.CreatedBy, row.updated, row.disabled, row.revoked,
+			k.RevokeReason, k.Revision); err != nil {
+			return fmt.Errorf("add key %s: %w", k.ID, err)
+		}
+		for _, secret := range k.Secrets {
+			if _, err := q.Exec(ctx, `
+				INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)`,
+				k.ID, secret.Hash[:], secret.Hint, micros(secret.CreatedAt), maybeMicros(secret.ValidUntil)); err != nil {
+				return fmt.Errorf("add secret of key %s: %w", k.ID, err)
+			}
+		}
+		return nil
+	})
+}
+
+// CountAPIKeys implements apikey.Store.
+func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error) {
+	q := s.main.In(ctx)
+	// Locks the workspace's row where writers run side by side; outside a unit there is nothing to hold it for.
+	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
+		return 0, fmt.Errorf("hold workspace: %w", err)
+	}
+	var n int64
+	err := q.QueryRow(ctx, `
+		SELECT count(*) FROM api_key WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		workspaceID, micros(now)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count keys: %w", err)
+	}
+	return n, nil
+}
+
+// UpdateAPIKey implements apikey.Store.
+func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
+	row, err := apiKeyRowOf(k)
+	if err != nil {
+		return err
+	}
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		n, err := q.Exec(ctx, `
+			UPDATE api_key SET name = $1, scopes = $2, expires_at = $3, requests_per_minute = $4, daily = $5, monthly = $6,
+				subject_id = $7, agent_id = $8, allowed_ips = $9, metadata = $10, updated_at = $11, disabled_at = $12,
+				revoked_at = $13, revoke_reason = $14, revision = $15
+			WHERE workspace_id = $16 AND id = $17 AND revision = $18`,
+			k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly, k.SubjectID, k.AgentID, row.allowedIPs,
+			row.metadata, row.updated, row.disabled, row.revoked, k.RevokeReason, k.Revision, k.WorkspaceID, k.ID, k.Revision-1)
+		if err != nil {
+			return fmt.Errorf("change key %s: %w", k.ID, err)
+		}
+		if n == 1 {
+			return nil
+		}
+		var there bool
+		err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM api_key WHERE workspace_id = $1 AND id = $2)`, k.WorkspaceID, k.ID).Scan(&there)
+		if err != nil {
+			return fmt.Errorf("read key %s: %w", k.ID, err)
+		}
+		if !there {
+			return problem.Missing()
+		}
+		return problem.RevisionMismatch()
+	})
+}
+
+// APIKey implements apikey.Store.
+func (s *Store) APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error) {
+	k, err := s.apiKey(ctx, `k.workspace_id = $1 AND k.id = $2`, workspaceID, id)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	return k, nil
+}
+
+// APIKeyBySecret implements apikey.Store.
+func (s *Store) APIKeyBySecret(ctx context.Context, hash [32]byte) (*apikey.APIKey, error) {
+	k, err := s.apiKey(ctx, `k.id = (SELECT key_id FROM api_key_secret WHERE hash = $1)`, hash[:])
+	if err != nil {
+		return nil, fmt.Errorf("read key by its secret: %w", err)
+	}
+	return k, nil
+}
+
+func (s *Store) apiKey(ctx context.Context, where string, args ...any) (*apikey.APIKey, error) {
+	var found *apikey.APIKey
+	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
+		WHERE `+where+` ORDER BY s.created_at DESC, s.hash`, args, func(k *apikey.APIKey) error {
+		found = clone(k)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, problem.Missing()
+	}
+	return found, nil
+}
+
+// ListAPIKeys implements apikey.Store.
+func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Filter) ([]apikey.APIKey, error) {
+	var c conditions
+	c.where(`k.workspace_id = ?`, workspaceID)
+	if err := c.whereState(f.State, micros(f.Now)); err != nil {
+		return nil, err
+	}
+	if f.CreatedBy != "" {
+		c.where(`k.created_by = ?`, f.CreatedBy)
+	}
+	if f.SubjectID != "" {
+		c.where(`k.subject_id = ?`, f.SubjectID)
+	}
+	if f.AgentID != "" {
+		c.where(`k.agent_id = ?`, f.AgentID)
+	}
+	if f.Before != nil {
+		c.where(`(k.created_at, k.id) < (?, ?)`, micros(f.Before.CreatedAt), f.Before.ID)
+	}
+	query := selectAPIKey + ` FROM (
+			SELECT * FROM api_key k WHERE ` + c.String() + ` ORDER BY k.created_at DESC, k.id DESC LIMIT ` + c.arg(f.Limit) + `
+		) k LEFT JOIN api_key_secret s ON s.key_id = k.id
+		ORDER BY k.created_at DESC, k.id DESC, s.created_at DESC, s.hash`
+	var list []apikey.APIKey
+	err := s.eachAPIKey(ctx, query, c.args, func(k *apikey.APIKey) error {
+		list = append(list, *clone(k))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return list, nil
+}
+
+// whereState says in SQL what apikey.APIKey.At says in Go.
+func (c *conditions) whereState(state apikey.State, now int64) error {
+	const liveSecrets = `(SELECT count(*) FROM api_key_secret l WHERE l.key_id = k.id AND (l.valid_until IS NULL OR l.valid_until > ?))`
+	switch state {
+	case "":
+		return nil
+	case apikey.Revoked:
+		c.where(`k.revoked_at IS NOT NULL`)
+		return nil
+	case apikey.Disabled:
+		c.where(`k.revoked_at IS NULL AND k.disabled_at IS NOT NULL`)
+		return nil
+	}
+	c.where(`k.revoked_at IS NULL AND k.disabled_at IS NULL`)
+	switch state {
+	case apikey.Expired:
+		c.where(`k.expires_at <= ?`, now)
+	case apikey.Rotating:
+		c.where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
+		c.where(liveSecrets+` > 1`, now)
+	case apikey.Active:
+		c.where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
+		c.where(liveSecrets+` <= 1`, now)
+	default:
+		return fmt.Errorf("list keys: there is no state of this name")
+	}
+	return nil
+}
+
+// EachAPIKey implements apikey.Store.
+func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
+	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
+		WHERE k.revoked_at IS NULL ORDER BY k.id, s.created_at DESC, s.hash`, nil, fn)
+	if err != nil {
+		return fmt.Errorf("read all keys: %w", err)
+	}
+	return nil
+}
+
+// apiKeyRow is what of a key lies in a column in another form.
+type apiKeyRow struct {
+	scopes, allowedIPs, metadata string
+	created, updated             int64
+	expires, disabled, revoked   *int64
+	hash                         []byte
+	hint                         *string
+	secretCreated, secretUntil   *int64
+}
+
+func apiKeyRowOf(k *apikey.APIKey) (apiKeyRow, error) {
+	metadata, err := metadataText(k.Metadata)
+	if err != nil {
+		return apiKeyRow{}, fmt.Errorf("key %s: %w", k.ID, err)
+	}
+	ranges := make([]string, len(k.AllowedIPs))
+	for i, r := range k.AllowedIPs {
+		ranges[i] = r.String()
+	}
+	return apiKeyRow{
+		scopes: k.Scopes.String(), allowedIPs: strings.Join(ranges, " "), metadata: metadata,
+		created: micros(k.CreatedAt), updated: micros(k.UpdatedAt),
+		expires: maybeMicros(k.ExpiresAt), disabled: maybeMicros(k.DisabledAt), revoked: maybeMicros(k.RevokedAt),
+	}, nil
+}
+
+// selectAPIKey reads one secret a row; the rows of a key follow each other, its newest secret first.
+const selectAPIKey = `SELECT k.id, k.workspace_id, k.name, k.scopes, k.expires_at, k.requests_per_minute, k.daily, k.monthly,
+	k.subject_id, k.agent_id, k.allowed_ips, k.metadata, k.created_at, k.created_by, k.updated_at, k.disabled_at, k.revoked_at,
+	k.revoke_reason, k.revision, s.hash, s.hint, s.created_at, s.valid_until`
+
+// eachAPIKey calls fn for every key of a selectAPIKey query. k is used again for the next one.
+func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn func(k *apikey.APIKey) error) error {
+	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var k, next apikey.APIKey
+	var row apiKeyRow
+	dest := []any{
+		&next.ID, &next.WorkspaceID, &next.Name, &row.scopes, &row.expires, &next.RequestsPerMinute, &next.Daily, &next.Monthly,
+		&next.SubjectID, &next.AgentID, &row.allowedIPs, &row.metadata, &row.created, &next.CreatedBy, &row.updated,
+		&row.disabled, &row.revoked, &next.RevokeReason, &next.Revision, &row.hash, &row.hint, &row.secretCreated, &row.secretUntil,
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return fmt.Errorf("scan key: %w", err)
+		}
+		if next.ID != k.ID {
+			if k.ID != "" {
+				if err := fn(&k); err != nil {
+					return err
+				}
+			}
+			next.Secrets = k.Secrets[:0]
+			k = next
+			if err := row.into(&k); err != nil {
+				return fmt.Errorf("key %s: %w", k.ID, err)
+			}
+		}
+		if row.hint != nil {
+			k.Secrets = append(k.Secrets, row.secret())
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if k.ID == "" {
+		return nil
+	}
+	return fn(&k)
+}
+
+func (r *apiKeyRow) into(k *apikey.APIKey) (err error) {
+	if k.Scopes, err = scopesOf(r.scopes); err != nil {
+		return err
+	}
+	k.AllowedIPs = nil
+	for _, text := range strings.Fields(r.allowedIPs) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return errors.New("decode allowed addresses: not a range")
+		}
+		k.AllowedIPs = append(k.AllowedIPs, prefix)
+	}
+	if k.Metadata, err = metadataOf(r.metadata); err != nil {
+		return err
+	}
+	k.CreatedAt, k.UpdatedAt = timeOf(r.created), timeOf(r.updated)
+	k.ExpiresAt, k.DisabledAt, k.RevokedAt = maybeTime(r.expires), maybeTime(r.disabled), maybeTime(r.revoked)
+	return nil
+}
+
+func (r *apiKeyRow) secret() apikey.Secret {
+	s := apikey.Secret{Hint: *r.hint, CreatedAt: timeOf(*r.secretCreated), ValidUntil: maybeTime(r.secretUntil)}
+	copy(s.Hash[:], r.hash)
+	return s
+}
+
+func scopesOf(text string) (auth.Scopes, error) {
+	var all auth.Scopes
+	for name := range strings.FieldsSeq(text) {
+		scope, ok := auth.ParseScope(name)
+		if !ok {
+			return 0, errors.New("decode scopes: one is unknown to this program")
+		}
+		all |= scope
+	}
+	return all, nil
+}
+
+// clone copies what eachAPIKey uses again.
+func clone(k *apikey.APIKey) *apikey.APIKey {
+	c := *k
+	c.Secrets = append([]apikey.Secret(nil), k.Secrets...)
+	return &c
+}

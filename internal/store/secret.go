@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"keepsake/internal/problem"
+	"keepsake/internal/seal"
+)
+
+// InstanceID implements seal.Store.
+func (s *Store) InstanceID(ctx context.Context) (string, error) {
+	var id string
+	if err := s.keys.In(ctx).QueryRow(ctx, `SELECT id FROM instance`).Scan(&id); err != nil {
+		return "", fmt.Errorf("read instance id: %w", err)
+	}
+	return id, nil
+}
+
+// Secrets implements seal.Store.
+func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
+	rows, err := s.keys.In(ctx).Query(ctx, `SELECT name, sealed, created_at FROM wrapped_secret ORDER BY name`)
+	if err != nil {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	defer rows.Close()
+	var list []seal.Wrapped
+	for rows.Next() {
+		var w seal.Wrapped
+		var created int64
+		if err := rows.Scan(&w.Name, &w.Sealed, &created); err != nil {
+			return nil, fmt.Errorf("read secret: %w", err)
+		}
+		w.CreatedAt = timeOf(created)
+		list = append(list, w)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	return list, nil
+}
+
+// AddSecrets implements seal.Store.
+func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
+	return s.keys.Run(ctx, func(ctx context.Context) error {
+		for _, w := range secrets {
+			n, err := s.keys.In(ctx).Exec(ctx, `
+				INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+				w.Name, w.Sealed, micros(w.CreatedAt))
+			if err != nil {
+				return fmt.Errorf("add secret %s: %w", w.Name, err)
+			}
+			if n == 0 {
+				return problem.Conflicts("There is a secret of this name already.")
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// micros is how a time lies in a column.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// maybeMicros is micros for a column that may be NULL.
+func maybeMicros(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	us := t.UnixMicro()
+	return &us
+}
+
+// timeOf reads what micros wrote.
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// maybeTime reads what maybeMicros wrote.
+func maybeTime(us *int64) *time.Time {
+	if us == nil {
+		return nil
+	}
+	t := timeOf(*us)
+	return &t
+}
+
+// metadataText is how metadata lies in a column: a JSON object, with its names in order.
+func metadataText(m map[string]any) (string, error) {
+	if len(m) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("encode metadata: %w", err)
+	}
+	return string(text), nil
+}
+
+// metadataOf reads what metadataText wrote; numbers are float64.
+func metadataOf(text string) (map[string]any, error) {
+	m := map[string]any{}
+	if text == "{}" {
+		return m, nil
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return nil, fmt.Errorf("decode metadata: %w", err)
+	}
+	return m, nil
+}
+
+// listText is how a list of texts lies in a column: a JSON array.
+func listText(list []string) (string, error) {
+	if len(list) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "", fmt.Errorf("encode list: %w", err)
+	}
+	return string(text), nil
+}
+
+// listOf reads what listText wrote; nil for an empty list.
+func listOf(text string) ([]string, error) {
+	if text == "[]" {
+		return nil, nil
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("decode list: %w", err)
+	}
+	return list, nil
+}
+
+// conditions collects the WHERE of a statement with a filter. The text depends only on which filters are given, so that
+// there are few texts and they stay prepared.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+// where adds a condition in which each ? stands for the next of args.
+func (c *conditions) where(condition string, args ...any) {
+	for _, a := range args {
+		condition = strings.Replace(condition, "?", c.arg(a), 1)
+	}
+	c.all = append(c.all, condition)
+}
+
+// arg adds a parameter and answers its name.
+func (c *conditions) arg(a any) string {
+	c.args = append(c.args, a)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+func (c *conditions) String() string { return strings.Join(c.all, " AND ") }
