@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -36,9 +37,10 @@ type output struct {
 }
 
 type outHeader struct {
-	name  string
-	index []int
-	doc   string
+	name      string // as the document writes it: ETag
+	canonical string // as http.Header keeps it: Etag
+	index     []int
+	doc       string
 }
 
 func compileOutput(op *Operation, t reflect.Type) *output {
@@ -48,7 +50,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 		name, isHeader := f.Tag.Lookup("header")
 		switch {
 		case isHeader && f.Type.Kind() == reflect.String:
-			o.headers = append(o.headers, outHeader{name: name, index: f.Index, doc: f.Tag.Get("doc")})
+			o.headers = append(o.headers, outHeader{name: name, canonical: http.CanonicalHeaderKey(name), index: f.Index, doc: f.Tag.Get("doc")})
 		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
 			o.statusIndex = f.Index
 			o.statuses = statusesOf(op, f)
@@ -105,7 +107,7 @@ func (o *output) encode(out any, buf []byte) (Response, error) {
 	for i := range o.headers {
 		h := &o.headers[i]
 		if text := v.FieldByIndex(h.index).String(); text != "" {
-			response.Header = append(response.Header, Field{h.name, text})
+			response.Header = append(response.Header, Field{h.canonical, text})
 		}
 	}
 	if o.body == nil {
