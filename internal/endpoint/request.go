@@ -1,11 +1,15 @@
 package endpoint
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Request is what an operation may know of its request besides its input and its caller.
 type Request interface {
 	RequestID() string // as in the X-Request-Id header of the answer
 	APIVersion() int   // the version that serves it, also where the path names none
+	At() time.Time     // when it came in
 }
 
 type requestKey struct{}

@@ -65,7 +65,7 @@ const timeLayout = `"2006-01-02T15:04:05.000Z"`
 
 // MarshalJSONTo writes the time.
 func (t Time) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return enc.WriteValue(t.UTC().AppendFormat(enc.AvailableBuffer(), timeLayout))
+	return enc.WriteValue(append(AppendTime(append(enc.AvailableBuffer(), '"'), t.Time), '"'))
 }
 
 // UnmarshalJSONFrom reads a time.
@@ -87,7 +87,7 @@ func (t *Time) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // MarshalText writes the time without quotes.
 func (t Time) MarshalText() ([]byte, error) {
-	return t.UTC().AppendFormat(nil, timeLayout[1:len(timeLayout)-1]), nil
+	return AppendTime(nil, t.Time), nil
 }
 
 // UnmarshalText reads a time without quotes, as in a query parameter.

@@ -1,0 +1,23 @@
+package wire_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"keepsake/internal/wire"
+)
+
+func TestAppendTimeWritesWhatTheLayoutDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-70_000_000_000, 300_000_000_000).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns"))
+		if rapid.Bool().Draw(t, "elsewhere") {
+			at = at.In(time.FixedZone("", rapid.IntRange(-50_000, 50_000).Draw(t, "offset")))
+		}
+		got, want := string(wire.AppendTime(nil, at)), at.UTC().Format("2006-01-02T15:04:05.000Z")
+		if got != want {
+			t.Fatalf("AppendTime(%v) = %s, want %s", at, got, want)
+		}
+	})
+}
