@@ -40,8 +40,8 @@ type RateLimit struct {
 
 // Quota is a key's own daily and monthly allowance; nil means none of that kind besides the workspace's.
 type Quota struct {
-	Daily   *int64 `json:"daily,omitempty"`
-	Monthly *int64 `json:"monthly,omitempty"`
+	Daily   *int64 `json:"daily"`
+	Monthly *int64 `json:"monthly"`
 }
 
 // Secret is one text under which a key is known.
@@ -99,6 +99,8 @@ type APIKeyChange struct {
 
 const apiKeys = "/api/v1/developer/api-keys"
 
+func apiKeyPath(id string) string { return apiKeys + "/" + url.PathEscape(id) }
+
 // CreateAPIKey makes a key.
 func (c *Client) CreateAPIKey(ctx context.Context, k NewAPIKey) (*CreatedAPIKey, error) {
 	return result[CreatedAPIKey](func(out any) error {
@@ -108,7 +110,7 @@ func (c *Client) CreateAPIKey(ctx context.Context, k NewAPIKey) (*CreatedAPIKey,
 
 // APIKey reads one key.
 func (c *Client) APIKey(ctx context.Context, id string) (*APIKey, error) {
-	return result[APIKey](func(out any) error { return c.get(ctx, apiKeys+"/"+url.PathEscape(id), nil, out) })
+	return result[APIKey](func(out any) error { return c.get(ctx, apiKeyPath(id), nil, out) })
 }
 
 // ListAPIKeys reads one page of keys, newest first.
@@ -134,12 +136,17 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, 
 	body := struct {
 		Reason string `json:"reason,omitempty"`
 	}{reason}
-	r := request{method: http.MethodPost, path: apiKeys + "/" + url.PathEscape(id) + "/revoke", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/revoke", idempotency: newIdempotencyKey()}
 	return result[APIKey](func(out any) error { return c.send(ctx, r, body, out) })
+}
+
+// DeleteAPIKey revokes a key for good; with ifRevision only if it still has that revision.
+func (c *Client) DeleteAPIKey(ctx context.Context, id string, ifRevision *int64) error {
+	return c.call(ctx, request{method: http.MethodDelete, path: apiKeyPath(id), ifMatch: ifRevision}, nil)
 }
 
 // ChangeAPIKey changes a key; with ifRevision only if it still has that revision.
 func (c *Client) ChangeAPIKey(ctx context.Context, id string, change APIKeyChange, ifRevision *int64) (*APIKey, error) {
-	r := request{method: http.MethodPatch, path: apiKeys + "/" + url.PathEscape(id), ifMatch: ifRevision}
+	r := request{method: http.MethodPatch, path: apiKeyPath(id), ifMatch: ifRevision}
 	return result[APIKey](func(out any) error { return c.send(ctx, r, change, out) })
 }

@@ -118,33 +118,30 @@ type partReader struct {
 	lines *bufio.Reader
 	line  int64  // lines read so far
 	carry []byte // a line that did not fit into the last part
+	end   error  // io.EOF, or why reading ended; the lines before it still make a part
 }
 
 func (r *partReader) next() (part, error) {
 	p := part{firstLine: r.line + 1}
-	lines := 0
-	for lines < partLines {
-		line := r.carry
-		r.carry = nil
-		if line == nil {
-			var err error
-			if line, err = r.readLine(); err == io.EOF {
-				break
-			} else if err != nil {
-				return part{}, err
-			}
+	if r.carry != nil {
+		p.firstLine = r.line
+		p.data, r.carry = r.carry, nil
+	}
+	for lines := 0; lines < partLines && r.end == nil; lines++ {
+		var line []byte
+		if line, r.end = r.readLine(); r.end != nil {
+			break
 		}
-		if len(p.data)+len(line) > partBytes && lines > 0 {
+		r.line++
+		if len(p.data)+len(line) > partBytes && len(p.data) > 0 {
 			r.carry = line
 			break
 		}
 		p.data = append(p.data, line...)
-		lines++
 	}
-	if lines == 0 {
-		return part{}, io.EOF
+	if len(p.data) == 0 {
+		return part{}, r.end
 	}
-	r.line += int64(lines)
 	return p, nil
 }
 

@@ -1,0 +1,365 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// scripted answers requests one after the other from a list and remembers them.
+type scripted struct {
+	answers  []answer
+	requests []received
+	slept    []time.Duration
+}
+
+type answer struct {
+	status     int
+	retryAfter string
+	body       string
+}
+
+type received struct {
+	Line, Key, Idempotency, IfMatch, Media, Body string
+}
+
+func serve(t *testing.T, s *scripted, options ...Option) *Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.requests = append(s.requests, received{
+			r.Method + " " + r.URL.RequestURI(), r.Header.Get("X-API-Key"), r.Header.Get("Idempotency-Key"),
+			r.Header.Get("If-Match"), r.Header.Get("Content-Type"), string(body),
+		})
+		a := s.answers[0]
+		if len(s.answers) > 1 {
+			s.answers = s.answers[1:]
+		}
+		if a.retryAfter != "" {
+			w.Header().Set("Retry-After", a.retryAfter)
+		}
+		w.WriteHeader(a.status)
+		io.WriteString(w, a.body)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL+"/", "kpsk_test", options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.sleep = func(_ context.Context, d time.Duration) error {
+		s.slept = append(s.slept, d)
+		return nil
+	}
+	return c
+}
+
+const limited = `{"error":"rate_limit_exceeded","message":"Wait 7 seconds.","details":{"policy":"key_minute"},"requestId":"req_1"}`
+
+func TestARefusalIsATypedError(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{
+		400, "",
+		`{"error":"validation_error","message":"A scope is unknown.","details":{"field":"scopes[1]","issue":"not_allowed"},"requestId":"req_1","later":1}`,
+	}}}
+	_, err := serve(t, s).CreateAPIKey(t.Context(), NewAPIKey{Name: "x"})
+	var got *Error
+	if !errors.As(err, &got) {
+		t.Fatalf("got %v, want an *Error", err)
+	}
+	want := &Error{
+		Status: 400, Code: "validation_error", Message: "A scope is unknown.", RequestID: "req_1",
+		Details: Details{Field: "scopes[1]", Issue: "not_allowed"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err.Error() != "A scope is unknown. (scopes[1]: not_allowed)" {
+		t.Errorf("text: %q", err.Error())
+	}
+	if len(s.requests) != 1 {
+		t.Errorf("a 400 was repeated: %d requests", len(s.requests))
+	}
+}
+
+func TestAProxysPageStillGivesItsStatus(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{502, "", "<html>Bad gateway</html>"}}}
+	_, err := serve(t, s).Health(t.Context())
+	var got *Error
+	if !errors.As(err, &got) || got.Status != 502 || got.Code != "" || !strings.Contains(got.Message, "502") {
+		t.Errorf("got %#v", err)
+	}
+}
+
+func TestALimitIsWaitedForAsLongAsTheServerAsks(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{
+		{429, "7", limited},
+		{503, "2", `{"error":"unavailable","message":"m"}`},
+		{200, "", `{"status":"healthy"}`},
+	}}
+	h, err := serve(t, s).Health(t.Context())
+	if err != nil || h.Status != "healthy" {
+		t.Fatalf("got %v, %v", h, err)
+	}
+	if diff := cmp.Diff([]time.Duration{7 * time.Second, 2 * time.Second}, s.slept); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRepetitionEndsSomewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options []Option
+		answer  answer
+		want    int // requests
+	}{
+		"after three more tries": {nil, answer{429, "1", limited}, 4},
+		"when told to":           {[]Option{Retries(0)}, answer{429, "1", limited}, 1},
+		"when the wait is long":  {[]Option{MaxWait(5 * time.Second)}, answer{429, "6", limited}, 1},
+		"before a defect":        {nil, answer{500, "", `{"error":"internal_error","message":"m"}`}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &scripted{answers: []answer{c.answer}}
+			if _, err := serve(t, s, c.options...).Health(t.Context()); err == nil {
+				t.Error("no error")
+			}
+			if len(s.requests) != c.want {
+				t.Errorf("got %d requests, want %d", len(s.requests), c.want)
+			}
+		})
+	}
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{429, "30", limited}}}
+	c := serve(t, s)
+	c.sleep = sleep
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Health(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestARepeatedPostKeepsItsIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{503, "1", `{"error":"unavailable","message":"m"}`}, {201, "", `{"id":"key_1","key":"kpsk_x"}`}}}
+	c := serve(t, s)
+	for range 2 {
+		if _, err := c.CreateAPIKey(t.Context(), NewAPIKey{Name: "x", Scopes: []string{"read"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, again, other := s.requests[0], s.requests[1], s.requests[2]
+	if first != again {
+		t.Errorf("the repetition differs: %+v, %+v", first, again)
+	}
+	if len(first.Idempotency) < 8 || first.Idempotency == other.Idempotency {
+		t.Errorf("keys %q and %q", first.Idempotency, other.Idempotency)
+	}
+	if first.Key != "kpsk_test" || first.Media != "application/json" || first.Body != `{"name":"x","scopes":["read"]}` {
+		t.Errorf("sent %+v", first)
+	}
+}
+
+func TestAChangeSendsWhatItNamesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{200, "", `{}`}}}
+	revision := int64(3)
+	_, err := serve(t, s).ChangeAPIKey(t.Context(), "key_1", APIKeyChange{
+		Name: To("crawler"), ExpiresAt: Cleared[time.Time](), Disabled: To(false),
+	}, &revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.requests[0]
+	if got.Body != `{"name":"crawler","expiresAt":null,"disabled":false}` || got.IfMatch != `"3"` {
+		t.Errorf("sent %+v", got)
+	}
+}
+
+func TestIDsAreEscapedInPaths(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{{200, "", `{}`}}}
+	if _, err := serve(t, s).Document(t.Context(), "a/b?c"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.requests[0].Line; got != "GET /api/v1/documents/a%2Fb%3Fc" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestEachReadsAllPagesAndStopsWhenAskedTo(t *testing.T) {
+	t.Parallel()
+	pages := []answer{
+		{200, "", `{"items":[{"id":"a"},{"id":"b"}],"nextCursor":"next"}`},
+		{200, "", `{"items":[{"id":"c"}],"nextCursor":null}`},
+	}
+	s := &scripted{answers: pages}
+	var ids []string
+	for d, err := range serve(t, s).EachDocument(t.Context(), DocumentQuery{Tags: []string{"x", "y"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, d.ID)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.requests[1].Line; got != "GET /api/v1/documents?cursor=next&tag=x&tag=y" {
+		t.Errorf("second page: %s", got)
+	}
+	s = &scripted{answers: pages}
+	for range serve(t, s).EachDocument(t.Context(), DocumentQuery{}) {
+		break
+	}
+	if len(s.requests) != 1 {
+		t.Errorf("%d requests after a break", len(s.requests))
+	}
+}
+
+func TestAddressesAndKeysThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{{"localhost:8080", ""}, {"", ""}, {"ftp://x", ""}, {"http://", ""}, {"http://x", "kpsk_a\nb"}} {
+		if _, err := New(c[0], c[1]); err == nil {
+			t.Errorf("New(%q, %q): no error", c[0], c[1])
+		}
+	}
+}
+
+// imports is a server that takes imports: it counts lines, refuses those whose text is "bad", and remembers the rest.
+type imports struct {
+	parts int
+	texts []string
+}
+
+func (i *imports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.parts++
+	body, _ := io.ReadAll(r.Body)
+	out := Import{}
+	n := int64(0)
+	for line := range strings.Lines(string(body)) {
+		n++
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		out.Received++
+		text := strings.TrimSuffix(line, "\n")
+		if text == "bad" {
+			out.Failed++
+			out.Errors = append(out.Errors, ImportError{Line: n, Issue: "format"})
+			continue
+		}
+		out.Created++
+		i.texts = append(i.texts, text)
+	}
+	json.NewEncoder(w).Encode(out)
+}
+
+func TestAnImportIsCutAtLineEndsAndItsPartsAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		many := rapid.IntRange(0, 3).Draw(t, "thousands of lines") * partLines
+		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "bad", "a", `{"x":1}`}), 0, 20).Draw(t, "lines")
+		for range many {
+			lines = append(lines, "z")
+		}
+		lines = append(lines, rapid.SliceOfN(rapid.SampledFrom([]string{"", "bad", "b"}), 0, 20).Draw(t, "more lines")...)
+		text := strings.Join(lines, "\n")
+		if rapid.Bool().Draw(t, "ends with a newline") && text != "" {
+			text += "\n"
+		}
+		server := &imports{}
+		listening := httptest.NewServer(server)
+		defer listening.Close()
+		c, _ := New(listening.URL, "")
+		var done int64
+		got, err := c.ImportDocuments(context.Background(), strings.NewReader(text), func(n int64) { done = n })
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Import{Errors: []ImportError{}}
+		var texts []string
+		for i, line := range lines {
+			switch line {
+			case "":
+			case "bad":
+				want.Received++
+				want.Failed++
+				want.Errors = append(want.Errors, ImportError{Line: int64(i + 1), Issue: "format"})
+			default:
+				want.Received++
+				want.Created++
+				texts = append(texts, line)
+			}
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(texts, server.texts); diff != "" {
+			t.Fatal(diff)
+		}
+		if done != int64(len(text)) {
+			t.Fatalf("progress ended at %d of %d bytes", done, len(text))
+		}
+	})
+}
+
+func TestAPartOfAnImportIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	server := &imports{}
+	listening := httptest.NewServer(server)
+	t.Cleanup(listening.Close)
+	c, _ := New(listening.URL, "")
+	line := strings.Repeat("x", partBytes/3) + "\n"
+	got, err := c.ImportDocuments(t.Context(), strings.NewReader(strings.Repeat(line, 7)), nil)
+	if err != nil || got.Created != 7 || server.parts != 4 {
+		t.Errorf("got %+v in %d parts, %v", got, server.parts, err)
+	}
+	_, err = c.ImportDocuments(t.Context(), strings.NewReader("a\n"+strings.Repeat("x", lineBytes+1)), nil)
+	if !errors.Is(err, ErrLineTooLong) || !strings.Contains(err.Error(), "line 2:") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyAnImportWhoseLinesHaveIDsIsRepeatedAfterA503(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]int{
+		`{"id":"a","text":"x"}` + "\n" + `{"id":"b"}`:   2,
+		`{"id":"a","text":"x"}` + "\n" + `{"text":"y"}`: 1,
+		`{"id":""}`: 1,
+		`{`:         1,
+	} {
+		s := &scripted{answers: []answer{{503, "1", `{"error":"unavailable","message":"m"}`}, {200, "", `{"received":1}`}}}
+		_, err := serve(t, s).ImportDocuments(t.Context(), strings.NewReader(body), nil)
+		if len(s.requests) != want || (err == nil) != (want == 2) {
+			t.Errorf("%s: %d requests, %v; want %d", body, len(s.requests), err, want)
+		}
+	}
+}
+
+func TestAFailedPartIsTheEndAndSaysFromWhichLine(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []answer{
+		{200, "", fmt.Sprintf(`{"received":%d,"created":%[1]d}`, partLines)},
+		{401, "", `{"error":"api_key_revoked","message":"This API key has been revoked."}`},
+	}}
+	got, err := serve(t, s).ImportDocuments(t.Context(), strings.NewReader(strings.Repeat("{}\n", partLines+1)), nil)
+	want := fmt.Sprintf("from line %d: This API key has been revoked.", partLines+1)
+	if err == nil || err.Error() != want || got.Created != partLines {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
