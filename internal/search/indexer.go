@@ -2,11 +2,16 @@ package search
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/text"
 )
 
 // Source is where an index gets its documents from; document.Store implements it.
@@ -28,8 +33,119 @@ type IndexerOptions struct {
 }
 
 // Indexer keeps one index a workspace in step with the documents.
+//
+// An index is derived: it holds the number of the last change that is in it and is brought from there to the store's.
+// One that cannot be read, or is ahead of the store, is made anew. Workspaces take turns, a bounded number of changes
+// each, so that a large import delays others by one turn.
 type Indexer struct {
-	o IndexerOptions
+	o        IndexerOptions
+	analyzer *text.Analyzer
+	queue    analysisQueue
+	turns    turns
+
+	loaded  chan struct{} // closed when it is known which workspaces have documents
+	mu      sync.Mutex
+	folders map[string]*folder
+	open    []*folder
+
+	uses, hits, misses, evictions atomic.Int64
+}
+
+// NewIndexer makes an Indexer; nothing is opened before Run or a search asks.
+func NewIndexer(o IndexerOptions) *Indexer {
+	if o.MaxOpen == 0 {
+		o.MaxOpen = 64
+	}
+	if o.Wait == 0 {
+		o.Wait = 2 * time.Second
+	}
+	return &Indexer{
+		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
+		loaded: make(chan struct{}), folders: map[string]*folder{},
+	}
+}
+
+// Run brings every index up to date and then follows the changes, until ctx ends. It is to be called once.
+func (x *Indexer) Run(ctx context.Context) error {
+	if err := x.load(ctx); err != nil {
+		return err
+	}
+	for {
+		f, ok := x.turns.next(ctx)
+		if !ok {
+			return nil
+		}
+		again, err := x.catchUp(ctx, f)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			x.o.Log.Error("index documents", "workspace", f.workspaceID, "error", err)
+			time.AfterFunc(time.Second, func() { x.turns.add(f) })
+		case again:
+			x.turns.add(f)
+		}
+	}
+}
+
+// load learns which workspaces have documents. Those that nobody asks for wait until the others are done.
+func (x *Indexer) load(ctx context.Context) error {
+	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of indexes: %w", err)
+	}
+	changed, err := x.o.Source.ChangedWorkspaces(ctx)
+	if err != nil {
+		return fmt.Errorf("list workspaces with documents: %w", err)
+	}
+	for workspaceID, change := range changed {
+		f := x.folder(workspaceID)
+		f.raise(change)
+		x.turns.addLater(f)
+	}
+	close(x.loaded)
+	return nil
+}
+
+// Notify says that a workspace's documents have reached a change; 0 means that only the store knows which.
+func (x *Indexer) Notify(workspaceID string, change int64) {
+	f := x.folder(workspaceID)
+	if change == 0 {
+		f.asked.Add(1)
+	} else {
+		f.raise(change)
+	}
+	x.turns.add(f)
+}
+
+// folder gives the place of a workspace's index.
+func (x *Indexer) folder(workspaceID string) *folder {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	f := x.folders[workspaceID]
+	if f == nil {
+		f = &folder{workspaceID: workspaceID, dir: filepath.Join(x.o.Dir, workspaceID), moved: make(chan struct{}), batch: firstBatch}
+		f.position.Store(unknown)
+		x.folders[workspaceID] = f
+	}
+	return f
+}
+
+// Close closes the indexes. After Run has returned.
+func (x *Indexer) Close() error {
+	x.mu.Lock()
+	open := x.open
+	x.open = nil
+	x.mu.Unlock()
+	var first error
+	for _, f := range open {
+		f.mu.Lock()
+		if err := f.closeIndex(); err != nil && first == nil {
+			first = fmt.Errorf("close index: %w", err)
+		}
+		f.mu.Unlock()
+	}
+	x.queue.close()
+	return first
 }
 
 // Stats is what cache-stats tells of the open indexes.
@@ -42,22 +158,29 @@ type Stats struct {
 	Evictions int64
 }
 
-var errTodo = errors.New("todo")
-
-// NewIndexer makes an Indexer; nothing is opened before Run or a search asks.
-func NewIndexer(o IndexerOptions) *Indexer { return &Indexer{o: o} }
-
-// Run brings every index up to date and then follows the changes, until ctx ends. It is to be called once.
-func (x *Indexer) Run(ctx context.Context) error { return errTodo }
-
-// Close closes the indexes. After Run has returned.
-func (x *Indexer) Close() error { return nil }
-
-// Notify says that a workspace's documents have reached a change; 0 means that only the store knows which.
-func (x *Indexer) Notify(workspaceID string, change int64) {}
-
 // Stats tells how the open indexes are doing.
-func (x *Indexer) Stats() Stats { return Stats{} }
+func (x *Indexer) Stats() Stats {
+	x.mu.Lock()
+	open := append([]*folder(nil), x.open...)
+	x.mu.Unlock()
+	s := Stats{
+		Entries: int64(len(open)), Capacity: int64(x.o.MaxOpen),
+		Hits: x.hits.Load(), Misses: x.misses.Load(), Evictions: x.evictions.Load(),
+	}
+	for _, f := range open {
+		s.Bytes += f.bytes()
+	}
+	return s
+}
 
-// Lag is how many changes are known but not yet in an index, over all workspaces.
-func (x *Indexer) Lag() int64 { return 0 }
+// Lag is how many changes are known but not yet in an index, over all workspaces. An index that was not looked at since
+// the start counts as empty.
+func (x *Indexer) Lag() int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var lag int64
+	for _, f := range x.folders {
+		lag += max(0, f.target.Load()-max(0, f.position.Load()))
+	}
+	return lag
+}

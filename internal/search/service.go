@@ -1,18 +1,25 @@
 // Package search finds documents by their words.
+//
+// The index is Bleve's (scorch: segments of postings on disk); what is searched in it, how results rank and how pages
+// follow each other is decided here, over the index's low-level reader.
 package search
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"keepsake/internal/document"
 	"keepsake/internal/page"
+	"keepsake/internal/text"
 )
 
 // Sort is the order of results.
 type Sort string
 
-// The orders.
+// The orders. Results that are equal in it follow each other by id.
 const (
 	ByRelevance Sort = "relevance"
 	NewestFirst Sort = "-updatedAt"
@@ -67,7 +74,149 @@ func NewService(x *Indexer, cursors *page.Sealer, now func() time.Time) *Service
 	return &Service{indexer: x, cursors: cursors, now: now}
 }
 
-// Search finds what r asks for among the workspace's documents. What a caller wrote before is in it.
+// cursor is where the next page starts and by which counts it is ranked.
+type cursor struct {
+	Place      place      `json:"p"`
+	Statistics statistics `json:"s"`
+}
+
+// Search finds what r asks for among the workspace's documents. What a caller wrote before is in it. Problems: a 400 on
+// q or cursor, and problem.Unavailable while the index is behind.
 func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*Answer, error) {
-	return nil, errTodo
+	began := s.now()
+	if err := checkQuery(r.Query); err != nil {
+		return nil, err
+	}
+	if r.Limit == 0 {
+		r.Limit = 10
+	}
+	if r.Sort == "" {
+		r.Sort = ByRelevance
+	}
+	scope := r.scope(workspaceID)
+	var from *cursor
+	if r.Cursor != "" {
+		from = &cursor{}
+		if err := s.cursors.Open(scope, r.Cursor, from); err != nil {
+			return nil, err
+		}
+	}
+	answer := &Answer{Exact: true}
+	var hits []*hit
+	var wanted text.Wanted
+	err := s.indexer.read(ctx, workspaceID, func(v *view) error {
+		found, err := s.find(ctx, v, &r, from)
+		if err != nil {
+			return err
+		}
+		hits, wanted = found.hits, found.wanted
+		answer.Total, answer.Exact = found.total, found.exact
+		if len(hits) > r.Limit {
+			hits = hits[:r.Limit]
+			last := hits[r.Limit-1]
+			answer.NextCursor = s.cursors.Seal(scope, cursor{place{last.key, last.id}, found.statistics})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	if answer.Results, err = s.results(ctx, workspaceID, &r, hits, &wanted); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	answer.Took = s.now().Sub(began)
+	return answer, nil
+}
+
+// scope names the search a cursor belongs to: everything but limit.
+func (r *Request) scope(workspaceID string) string {
+	parts := []string{r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), string(r.Sort)}
+	return page.Scope(workspaceID, "search", append(parts, r.Tags...)...)
+}
+
+// found is what one look into the index gave.
+type found struct {
+	hits       []*hit // up to one more than the limit, which tells that there is a next page
+	total      int64
+	exact      bool
+	statistics statistics
+	wanted     text.Wanted
+}
+
+func (s *Service) find(ctx context.Context, v *view, r *Request, from *cursor) (*found, error) {
+	if v.state.Documents == 0 {
+		return &found{exact: true}, nil
+	}
+	var after *place
+	var earlier *statistics
+	if from != nil {
+		after, earlier = &from.Place, &from.Statistics
+	}
+	rank := newRanking(v.state, earlier)
+	p, err := openPlan(ctx, v, rank, parse(s.indexer.analyzer, r.Query, r.Prefix), r)
+	defer p.close()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCollector(v, r.Sort, after, r.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.collect(ctx, p); err != nil {
+		return nil, err
+	}
+	hits, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	return &found{hits: hits, total: c.total, exact: p.exact, statistics: rank.statistics, wanted: p.wanted}, nil
+}
+
+// snippetSize is how long a snippet is, in code points.
+const snippetSize = 240
+
+// results reads the documents of hits and cuts out what shows why they were found. One that was deleted since the index
+// was read is left out.
+func (s *Service) results(ctx context.Context, workspaceID string, r *Request, hits []*hit, w *text.Wanted) ([]Result, error) {
+	if len(hits) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.id
+	}
+	documents, err := s.indexer.o.Source.Documents(ctx, workspaceID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
+	}
+	byID := make(map[string]*document.Document, len(documents))
+	for i := range documents {
+		byID[documents[i].ID] = &documents[i]
+	}
+	results := make([]Result, 0, len(hits))
+	for _, h := range hits {
+		d, ok := byID[h.id]
+		if !ok {
+			continue
+		}
+		result := Result{Document: *d, Score: h.score}
+		s.show(&result, w, r.Highlight)
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// show fills snippet and highlights in.
+func (s *Service) show(r *Result, w *text.Wanted, highlight bool) {
+	var spans []text.Span
+	r.Snippet, spans = s.indexer.analyzer.Excerpt(strings.TrimSpace(r.Document.Text), w, snippetSize)
+	if !highlight {
+		return
+	}
+	for _, span := range spans {
+		r.Highlights = append(r.Highlights, Highlight{"snippet", span.Start, span.End})
+	}
+	for _, span := range s.indexer.analyzer.Mark(r.Document.Title, w) {
+		r.Highlights = append(r.Highlights, Highlight{"title", span.Start, span.End})
+	}
 }

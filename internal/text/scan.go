@@ -111,3 +111,12 @@ func denseEnd(s string, i int) int {
 	}
 	return i
 }
+
+// Unspaced reports whether a word is of a script that writes without spaces.
+func Unspaced(word string) bool {
+	if word == "" {
+		return false
+	}
+	k, _ := kindAt(word, 0)
+	return k == dense
+}

@@ -1,0 +1,169 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	bleveindex "github.com/blevesearch/bleve_index_api"
+)
+
+// folder is the place of one workspace's index, open or not.
+type folder struct {
+	workspaceID string
+	dir         string
+
+	target   atomic.Int64 // last committed change this process knows of
+	position atomic.Int64 // last change in the index; unknown while it is closed
+	// A change may be committed without its number being known. Then asked rises, and answered follows when the store
+	// has been asked and target raised.
+	asked    atomic.Int64
+	answered atomic.Int64
+	used     atomic.Int64 // rises with every use: the smallest is evicted first
+
+	mu        sync.Mutex // for the rest; held while the index is opened and closed
+	index     *workspaceIndex
+	users     int
+	broken    bool // to be made anew when nobody uses it
+	rebuiltAt time.Time
+	moved     chan struct{} // closed and replaced when position or answered has moved
+
+	batch int // changes a turn; of the indexing goroutine alone
+}
+
+const unknown = -1
+
+// raise notes that change is committed.
+func (f *folder) raise(change int64) {
+	for known := f.target.Load(); known < change; known = f.target.Load() {
+		if f.target.CompareAndSwap(known, change) {
+			return
+		}
+	}
+}
+
+// announce wakes those who wait for the index.
+func (f *folder) announce() {
+	f.mu.Lock()
+	close(f.moved)
+	f.moved = make(chan struct{})
+	f.mu.Unlock()
+}
+
+func (f *folder) nextMove() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.moved
+}
+
+// empty reports whether the workspace has never had a document, as far as this process knows.
+func (f *folder) empty() bool {
+	return f.target.Load() == 0 && f.answered.Load() == f.asked.Load()
+}
+
+// await waits until the index holds every change that was committed when it was called.
+func (f *folder) await(ctx context.Context) error {
+	asked := f.asked.Load()
+	if err := f.waitFor(ctx, func() bool { return f.answered.Load() >= asked }); err != nil {
+		return err
+	}
+	target := f.target.Load()
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= target })
+}
+
+func (f *folder) waitFor(ctx context.Context, reached func() bool) error {
+	for {
+		move := f.nextMove()
+		if reached() {
+			return nil
+		}
+		select {
+		case <-move:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// open opens the index, anew when what is there cannot be read. f.mu is held.
+func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error) {
+	index, change, err := openChecked(f.dir, queue)
+	if err != nil && !errors.Is(err, bbolt.ErrTimeout) { // somebody else's index is not broken
+		rebuilt = err
+		if err := os.RemoveAll(f.dir); err != nil {
+			return nil, fmt.Errorf("remove an unreadable index: %w", err)
+		}
+		index, change, err = openChecked(f.dir, queue)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.index = index
+	f.position.Store(change)
+	return rebuilt, nil
+}
+
+// openChecked opens an index and reads its state. The library may panic on files that were cut off.
+func openChecked(dir string, queue *bleveindex.AnalysisQueue) (index *workspaceIndex, change int64, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("open index: %v", cause)
+		}
+	}()
+	if index, err = openIndex(dir, queue); err != nil {
+		return nil, 0, err
+	}
+	v, err := index.view()
+	if err != nil {
+		_ = index.engine.Close()
+		return nil, 0, err
+	}
+	defer v.Close()
+	return index, v.state.Change, nil
+}
+
+// closeIndex closes the index if it is open. f.mu is held, and nobody uses it.
+func (f *folder) closeIndex() error {
+	if f.index == nil {
+		return nil
+	}
+	err := f.index.close()
+	f.index = nil
+	f.position.Store(unknown)
+	return err
+}
+
+// discard closes the index and removes it, to be made anew. f.mu is held, and nobody uses it.
+func (f *folder) discard() error {
+	if f.index != nil {
+		_ = f.index.engine.Close() // whatever it says, the files go
+		f.index = nil
+		f.position.Store(unknown)
+	}
+	if err := os.RemoveAll(f.dir); err != nil {
+		return fmt.Errorf("remove an index: %w", err)
+	}
+	f.broken = false
+	return nil
+}
+
+// bytes is what the index takes on disk.
+func (f *folder) bytes() int64 {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"keepsake/internal/document"
+	"keepsake/internal/text"
+)
+
+// layoutVersion is what newEntry writes; an index of another one is made anew.
+const layoutVersion = 1
+
+// state is what an index says of itself. It is written in the batch it describes and read from the same snapshot as the
+// documents, so the three never disagree: what is in the index, up to which change, and the statistics of ranking.
+//
+// The library counts distinct terms where BM25 means all words of a field, so the words are counted here.
+type state struct {
+	Layout     int   `json:"layout"`
+	Change     int64 `json:"change"` // the last one that is in
+	Documents  int64 `json:"documents"`
+	TitleWords int64 `json:"titleWords"`
+	TextWords  int64 `json:"textWords"`
+}
+
+var stateKey = []byte("keepsake")
+
+// workspaceIndex is the open index of one workspace. One goroutine applies changes; any number reads.
+type workspaceIndex struct {
+	engine bleveindex.Index
+	// Batches return before they are on disk: what a crash loses is indexed again, because the number of the last
+	// change is lost with it.
+	unwritten atomic.Int64 // bytes of documents not yet on disk
+}
+
+// openIndex opens the index in dir, making an empty one where there is none.
+func openIndex(dir string, queue *bleveindex.AnalysisQueue) (*workspaceIndex, error) {
+	engine, err := scorch.NewScorch(scorch.Name, map[string]any{
+		"path":         dir,
+		"unsafe_batch": true,
+		"bolt_timeout": "2s",
+		// Changes of half a second are merged in memory and written as one; a full disk is tried again as often.
+		"scorchPersisterOptions": map[string]any{"PersisterNapTimeMSec": 500, "PersisterNapUnderNumFiles": 1000},
+	}, queue)
+	if err != nil {
+		return nil, fmt.Errorf("configure index: %w", err)
+	}
+	if err := engine.Open(); err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	return &workspaceIndex{engine: engine}, nil
+}
+
+// view is a reader of one moment of an index with the state of that moment.
+type view struct {
+	bleveindex.IndexReader
+	state state
+}
+
+// view opens a reader; it must be closed.
+func (x *workspaceIndex) view() (*view, error) {
+	reader, err := x.engine.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	v := &view{IndexReader: reader, state: state{Layout: layoutVersion}}
+	data, err := reader.GetInternal(stateKey)
+	if err == nil && data != nil {
+		err = json.Unmarshal(data, &v.state)
+	}
+	if err == nil && v.state.Layout != layoutVersion {
+		err = errLayout
+	}
+	if err != nil {
+		_ = reader.Close()
+		return nil, fmt.Errorf("read the state of an index: %w", err)
+	}
+	return v, nil
+}
+
+var errLayout = fmt.Errorf("the index has another layout than %d", layoutVersion)
+
+// apply brings the next changes into the index, all or none, and returns the number of the last.
+func (x *workspaceIndex) apply(a *text.Analyzer, changes []document.Change) (int64, error) {
+	v, err := x.view()
+	if err != nil {
+		return 0, err
+	}
+	defer v.Close()
+	next := v.state
+	sizes, err := v.DocValueReader([]string{sizeField})
+	if err != nil {
+		return 0, fmt.Errorf("read sizes: %w", err)
+	}
+	batch := bleveindex.NewBatch()
+	var bytes int64
+	for i := range changes {
+		c := &changes[i]
+		old, found, err := v.sizeOf(c.ID, sizes)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			next.add(old, -1)
+		}
+		if c.Document == nil {
+			batch.Delete(c.ID)
+		} else {
+			e := newEntry(a, c.Document)
+			next.add(e.size, 1)
+			bytes += int64(e.Size())
+			batch.Update(e)
+		}
+		next.Change = c.Number
+	}
+	data, err := json.Marshal(next)
+	if err != nil {
+		return 0, fmt.Errorf("write state: %w", err)
+	}
+	batch.SetInternal(stateKey, data)
+	x.unwritten.Add(bytes)
+	batch.SetPersistedCallback(func(error) { x.unwritten.Add(-bytes) })
+	if err := x.engine.Batch(batch); err != nil {
+		return 0, fmt.Errorf("write a batch of %d changes: %w", len(changes), err)
+	}
+	return next.Change, nil
+}
+
+// add takes a document of that size into the statistics, or out of them with a sign of -1.
+func (s *state) add(words size, sign int64) {
+	s.Documents += sign
+	s.TitleWords += sign * words.title
+	s.TextWords += sign * words.text
+}
+
+// sizeOf is the size of the document as it is in the index.
+func (v *view) sizeOf(id string, sizes bleveindex.DocValueReader) (words size, found bool, err error) {
+	internal, err := v.InternalID(id)
+	if err != nil || internal == nil {
+		return size{}, false, err
+	}
+	err = sizes.VisitDocValues(internal, func(_ string, term []byte) {
+		words, found = parseSize(string(term)), true
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("a document of the index has no size")
+	}
+	return words, found, err
+}
+
+// settle waits until no more than limit bytes are not on disk, or for as long as patience lasts.
+func (x *workspaceIndex) settle(limit int64, patience time.Duration) {
+	for waited := time.Duration(0); x.unwritten.Load() > limit && waited < patience; waited += 10 * time.Millisecond {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// close closes the index. A short tail may not be written: opening notices.
+func (x *workspaceIndex) close() error {
+	const replayable = 4 << 20
+	x.settle(replayable, 2*time.Second)
+	return x.engine.Close()
+}
+
+// analysisQueue is the library's pool of analyzing goroutines. Our documents come analyzed, so one that does nothing
+// is enough; it starts with the first index.
+type analysisQueue struct {
+	once  sync.Once
+	queue *bleveindex.AnalysisQueue
+}
+
+func (q *analysisQueue) get() *bleveindex.AnalysisQueue {
+	q.once.Do(func() { q.queue = bleveindex.NewAnalysisQueue(1) })
+	return q.queue
+}
+
+func (q *analysisQueue) close() {
+	if q.get() != nil {
+		q.queue.Close()
+	}
+}

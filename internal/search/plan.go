@@ -1,0 +1,170 @@
+package search
+
+import (
+	"context"
+
+	"keepsake/internal/text"
+)
+
+// plan is an opened query: what a document must have, what it must not have, and what it scores by.
+type plan struct {
+	required []matcher // every document found has them all
+	scored   []matcher // of the required ones, those that score
+	extra    *anyOf    // bare words beside phrases: they score but need not match
+	excluded []matcher
+	exact    bool // false: a word typed so far stands for more words than were followed
+	wanted   text.Wanted
+}
+
+// openPlan opens what r asks for in q. It must be closed, also when there is an error.
+func openPlan(ctx context.Context, v *view, rank *ranking, q query, r *Request) (*plan, error) {
+	p := &plan{exact: true, wanted: text.Wanted{Terms: map[string]float64{}, Words: map[string]float64{}}}
+	if err := p.openWords(ctx, v, rank, q); err != nil {
+		return p, err
+	}
+	for _, tokens := range q.must {
+		m, err := openPhrase(ctx, v, rank, tokens)
+		if err != nil {
+			return p, err
+		}
+		p.required, p.scored = append(p.required, m), append(p.scored, m)
+		for _, t := range tokens {
+			p.want(t, 1)
+		}
+	}
+	for _, tokens := range q.not {
+		m, err := openPhrase(ctx, v, rank, tokens)
+		if err != nil {
+			return p, err
+		}
+		p.excluded = append(p.excluded, m)
+	}
+	if len(p.required) == 0 && len(p.excluded) > 0 { // nothing but exclusions: all the others
+		m, err := openEverything(v)
+		if err != nil {
+			return p, err
+		}
+		p.required = append(p.required, m)
+	}
+	if len(p.required) == 0 {
+		return p, nil
+	}
+	return p, p.openFilters(ctx, v, r)
+}
+
+func (p *plan) openWords(ctx context.Context, v *view, rank *ranking, q query) error {
+	if len(q.words) == 0 {
+		return nil
+	}
+	var words []*word
+	for i, t := range q.words {
+		prefix := q.prefix && i == len(q.words)-1
+		w, complete, err := openWord(ctx, v, rank, t, prefix)
+		if err != nil {
+			newAnyOf(words).close()
+			return err
+		}
+		words = append(words, w)
+		p.exact = p.exact && complete
+		p.want(t, w.idf)
+		if prefix {
+			p.wanted.Prefix = t.Word
+		}
+	}
+	either := newAnyOf(words)
+	if len(q.must) > 0 {
+		p.extra = either
+		return nil
+	}
+	p.required, p.scored = append(p.required, either), append(p.scored, either)
+	return nil
+}
+
+func (p *plan) openFilters(ctx context.Context, v *view, r *Request) error {
+	filter := func(field, value string) error {
+		m, err := openPostings(ctx, v, field, value, presence)
+		if err == nil {
+			p.required = append(p.required, m)
+		}
+		return err
+	}
+	if r.Collection != "" {
+		if err := filter(collectionField, r.Collection); err != nil {
+			return err
+		}
+	}
+	for _, tag := range r.Tags {
+		if err := filter(tagField, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want has the token highlighted.
+func (p *plan) want(t text.Token, weight float64) {
+	if t.Term != "" {
+		p.wanted.Terms[t.Term] = weight
+	}
+	if t.Term == t.Word && text.Unspaced(t.Word) {
+		p.wanted.Words[t.Word] = weight
+	}
+}
+
+// seek goes to the first document at or after target that matches, and gives noMore after the last.
+func (p *plan) seek(target uint64) (uint64, error) {
+	if len(p.required) == 0 {
+		return noMore, nil
+	}
+	for doc := target; ; doc++ {
+		var err error
+		if doc, err = together(p.required, doc); err != nil || doc == noMore {
+			return noMore, err
+		}
+		out, err := p.excludes(doc)
+		if err != nil {
+			return noMore, err
+		}
+		if !out {
+			return doc, nil
+		}
+	}
+}
+
+func (p *plan) excludes(doc uint64) (bool, error) {
+	for _, m := range p.excluded {
+		found, err := m.seek(doc)
+		if err != nil || found == doc {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// score of the document found last.
+func (p *plan) score(doc uint64) (float64, error) {
+	sum := 0.0
+	for _, m := range p.scored {
+		sum += m.score()
+	}
+	if p.extra == nil {
+		return sum, nil
+	}
+	found, err := p.extra.seek(doc)
+	if err == nil && found == doc {
+		sum += p.extra.score()
+	}
+	return sum, err
+}
+
+func (p *plan) close() {
+	for _, m := range p.required {
+		m.close()
+	}
+	for _, m := range p.excluded {
+		m.close()
+	}
+	if p.extra != nil {
+		p.extra.close()
+	}
+}

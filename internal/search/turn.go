@@ -1,0 +1,78 @@
+package search
+
+import (
+	"context"
+	"sync"
+)
+
+// turns is who is next to be indexed: first the workspaces that changed or that somebody waits for, in the order they
+// asked, then those that only have to be looked at after a start.
+type turns struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting []*folder
+	queued  map[*folder]bool // in waiting
+	later   []*folder
+}
+
+func newTurns() turns {
+	return turns{wake: make(chan struct{}, 1), queued: map[*folder]bool{}}
+}
+
+// add queues f, once.
+func (t *turns) add(f *folder) {
+	t.mu.Lock()
+	if !t.queued[f] {
+		t.queued[f] = true
+		t.waiting = append(t.waiting, f)
+	}
+	t.mu.Unlock()
+	t.signal()
+}
+
+// addLater queues f behind everybody who waits.
+func (t *turns) addLater(f *folder) {
+	t.mu.Lock()
+	t.later = append(t.later, f)
+	t.mu.Unlock()
+	t.signal()
+}
+
+func (t *turns) signal() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for a folder whose turn it is; not ok when ctx has ended.
+func (t *turns) next(ctx context.Context) (f *folder, ok bool) {
+	for ctx.Err() == nil {
+		if f := t.take(); f != nil {
+			return f, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.wake:
+		}
+	}
+	return nil, false
+}
+
+func (t *turns) take() *folder {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) > 0 {
+		f := t.waiting[0]
+		t.waiting = t.waiting[1:]
+		delete(t.queued, f)
+		return f
+	}
+	if len(t.later) > 0 {
+		f := t.later[0]
+		t.later = t.later[1:]
+		return f
+	}
+	return nil
+}
