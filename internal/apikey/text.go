@@ -33,17 +33,23 @@ func Generate(random io.Reader) string {
 			}
 		}
 	}
-	return string(appendChecksum(text))
+	digits := checksum(string(text))
+	return string(append(text, digits[:]...))
 }
 
-func appendChecksum(text []byte) []byte {
-	sum := crc32.ChecksumIEEE(text)
-	var digits [checksumLen]byte
-	for i := checksumLen - 1; i >= 0; i-- {
+// checksum is the end of the key that begins with head. It walks the string itself, because crc32.ChecksumIEEE wants a
+// slice and lets it escape to the heap.
+func checksum(head string) (digits [checksumLen]byte) {
+	sum := ^uint32(0)
+	for i := range len(head) {
+		sum = crc32.IEEETable[byte(sum)^head[i]] ^ sum>>8
+	}
+	sum = ^sum
+	for i := len(digits) - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62
 	}
-	return append(text, digits[:]...)
+	return digits
 }
 
 // WellFormed reports whether text could be a key's: length, prefix, alphabet and checksum. It allocates nothing.
@@ -56,9 +62,9 @@ func WellFormed(text string) bool {
 			return false
 		}
 	}
-	var buf [textLen]byte
-	copy(buf[:], text)
-	return string(appendChecksum(buf[:textLen-checksumLen])) == text
+	const head = textLen - checksumLen
+	digits := checksum(text[:head])
+	return string(digits[:]) == text[head:]
 }
 
 // hintOf is what may be shown of a key after its creation: the prefix and the first four random characters.

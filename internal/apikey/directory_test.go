@@ -1,0 +1,544 @@
+package apikey
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/usage"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// shelfStore holds keys for a directory: the two reads it makes, and how often.
+type shelfStore struct {
+	Store // the other methods are not called
+	mu    sync.Mutex
+	keys  map[[32]byte]*APIKey
+	reads atomic.Int64
+	wait  chan struct{} // when set, a read waits for it
+	err   error
+}
+
+func (s *shelfStore) EachAPIKey(_ context.Context, fn func(k *APIKey) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for hash, k := range s.keys {
+		if k.RevokedAt == nil && hash == k.Secrets[0].Hash {
+			if err := fn(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shelfStore) APIKeyBySecret(_ context.Context, hash [32]byte) (*APIKey, error) {
+	s.reads.Add(1)
+	if s.wait != nil {
+		<-s.wait
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	if k, ok := s.keys[hash]; ok {
+		read := *k
+		return &read, nil
+	}
+	return nil, problem.Missing()
+}
+
+func (s *shelfStore) Workspaces(context.Context) ([]account.Workspace, error) {
+	return []account.Workspace{
+		{ID: "wsp_operator", Name: "default", Tier: limit.TierUnlimited, Operator: true, Revision: 1},
+		{ID: "wsp_free", Name: "tenant", Tier: limit.TierFree, Revision: 1},
+	}, nil
+}
+
+func (s *shelfStore) CreateWorkspace(context.Context, *account.Workspace) error { panic("not called") }
+
+func (s *shelfStore) CreateUser(context.Context, *account.User) error { panic("not called") }
+
+// handles is a Recorder that remembers the last touch.
+type handles struct {
+	next    atomic.Uint32
+	touched atomic.Uint32
+}
+
+func (h *handles) Owner(string, string) usage.Owner   { return usage.Owner(h.next.Add(1)) }
+func (h *handles) Secret(string, string) usage.Secret { return usage.Secret(h.next.Add(1)) }
+func (h *handles) Touch(s usage.Secret, _ time.Time)  { h.touched.Store(uint32(s)) }
+func (h *handles) LastUsed(usage.Secret) time.Time    { return time.Time{} }
+
+// bundle is a directory over keys that a test made.
+type bundle struct {
+	*Directory
+	keys  *shelfStore
+	now   time.Time
+	texts map[string]string // of a key's id
+}
+
+func setup(t testing.TB) *bundle {
+	t.Helper()
+	b := &bundle{keys: &shelfStore{keys: map[[32]byte]*APIKey{}}, now: noon, texts: map[string]string{}}
+	clock := func() time.Time { return b.now }
+	recorder := &handles{}
+	accounts := account.NewDirectory(b.keys, limit.Tiers(), recorder, clock)
+	if err := accounts.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	b.Directory = NewDirectory(b.keys, NewHasher([]byte("pepper")), accounts, recorder, clock)
+	return b
+}
+
+// add makes a key and stores it; the directory hears of it by Load or Put.
+func (b *bundle) add(change func(k *APIKey)) *APIKey {
+	text := Generate(rand.Reader)
+	k := &APIKey{
+		ID: id.New(id.APIKey), WorkspaceID: "wsp_free", Name: "a key", Scopes: auth.Read, CreatedAt: b.now, Revision: 1,
+		Secrets: []Secret{{Hash: b.hasher.Hash(text), Hint: hintOf(text), CreatedAt: b.now}},
+	}
+	if change != nil {
+		change(k)
+	}
+	b.keep(k)
+	b.texts[k.ID] = text
+	return k
+}
+
+func (b *bundle) keep(k *APIKey) {
+	b.keys.mu.Lock()
+	defer b.keys.mu.Unlock()
+	kept := *k
+	for _, s := range k.Secrets {
+		b.keys.keys[s.Hash] = &kept
+	}
+}
+
+func (b *bundle) recognise(t testing.TB, k *APIKey) (Live, string) {
+	t.Helper()
+	live, err := b.Recognise(t.Context(), b.texts[k.ID], b.now)
+	return live, codeOf(t, err)
+}
+
+func codeOf(t testing.TB, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	p, ok := problem.As(err)
+	if !ok {
+		t.Fatalf("the error is no problem: %v", err)
+	}
+	return p.Code
+}
+
+func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
+	b := setup(t)
+	expires, perMinute, monthly := b.now.Add(time.Hour), int64(7), int64(1000)
+	plain := b.add(nil)
+	full := b.add(func(k *APIKey) {
+		k.WorkspaceID, k.Scopes, k.ExpiresAt = "wsp_operator", auth.MemoryRead|auth.Admin, &expires
+		k.RequestsPerMinute, k.Monthly = &perMinute, &monthly
+		k.SubjectID, k.AgentID = "person-7", "agent-1"
+		k.AllowedIPs = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+	})
+	used := func(ownerID string) (day, month int64) {
+		if ownerID == full.ID {
+			return 10, 400
+		}
+		return 0, 0
+	}
+	if err := b.Load(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+
+	live, code := b.recognise(t, plain)
+	if code != "" {
+		t.Fatalf("a live key is refused: %s", code)
+	}
+	if p := live.Principal; p.KeyID() != plain.ID || p.Kind != auth.APIKey || p.WorkspaceID != "wsp_free" || p.Operator || p.Scopes != auth.Read || p.Bound() {
+		t.Errorf("the principal of a plain key is %+v", p)
+	}
+	if live.Key.Allowance != (limit.Allowance{PerMinute: 60}) {
+		t.Errorf("a plain key may use %+v, want the tier's 60 a minute", live.Key.Allowance)
+	}
+	if live.ExpiresAt != 0 || live.RotateBy != 0 || !live.AllowedFrom(netip.Addr{}) || live.Workspace.Name() != "tenant" {
+		t.Errorf("a plain key is %+v", live)
+	}
+
+	live, _ = b.recognise(t, full)
+	if p := live.Principal; p.KeyID() != full.ID || !p.Operator || p.SubjectID != "person-7" || p.AgentID != "agent-1" || p.Scopes != full.Scopes {
+		t.Errorf("the principal is %+v", p)
+	}
+	if live.Key.Allowance != (limit.Allowance{PerMinute: 7, Monthly: 1000}) || live.ExpiresAt != expires.Unix() {
+		t.Errorf("the key is %+v", live)
+	}
+	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.MonthlyRemaining != 600 {
+		t.Errorf("%d of 1000 remain in the month after a restart with 400 used, want 600", v.MonthlyRemaining)
+	}
+	for addr, want := range map[string]bool{
+		"192.0.2.9": true, "::ffff:192.0.2.9": true, "192.0.3.1": false, "2001:db8::1": true, "2001:db8::1%eth0": true, "::1": false,
+	} {
+		if got := live.AllowedFrom(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("AllowedFrom(%s) = %v, want %v", addr, got, want)
+		}
+	}
+	if live.AllowedFrom(netip.Addr{}) {
+		t.Error("a key with allowed addresses may be used from an unknown one")
+	}
+	if n := b.keys.reads.Load(); n != 0 {
+		t.Errorf("recognising loaded keys read the store %d times", n)
+	}
+	if s := b.Stats(); s.Entries != 2 || s.Hits != 2 || s.Misses != 0 || s.Bytes == 0 {
+		t.Errorf("the statistics are %+v", s)
+	}
+}
+
+func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
+	codes := map[State]string{
+		Revoked: problem.CodeAPIKeyRevoked, Disabled: problem.CodeAPIKeyDisabled, Expired: problem.CodeAPIKeyExpired,
+		Rotating: "", Active: "",
+	}
+	for row := range 16 {
+		b := setup(t)
+		second := Generate(rand.Reader)
+		k := b.add(func(k *APIKey) {
+			like := keyIn(b.now, row&8 != 0, row&4 != 0, row&2 != 0, row&1 != 0)
+			k.RevokedAt, k.DisabledAt, k.ExpiresAt = like.RevokedAt, like.DisabledAt, like.ExpiresAt
+			k.Secrets = append(k.Secrets, Secret{Hash: b.hasher.Hash(second), ValidUntil: like.Secrets[1].ValidUntil})
+		})
+		want := codes[k.At(b.now)]
+		// Revoked keys are not loaded: the store answers for them. Those revoked while the program runs answer from memory.
+		for name, learn := range map[string]func(){
+			"load": func() {
+				if err := b.Load(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"put": func() { b.Put(k) },
+		} {
+			learn()
+			if _, code := b.recognise(t, k); code != want {
+				t.Errorf("after %s a key that is %s is refused with %q, want %q", name, k.At(b.now), code, want)
+			}
+			live, err := b.Recognise(t.Context(), second, b.now)
+			wantOld := want
+			if row&1 == 0 {
+				wantOld = problem.CodeInvalidAPIKey // its grace is over, whatever the key's state
+			}
+			if code := codeOf(t, err); code != wantOld {
+				t.Errorf("after %s the older secret of a key that is %s is refused with %q, want %q", name, k.At(b.now), code, wantOld)
+			}
+			if err == nil && live.RotateBy != k.Secrets[1].ValidUntil.Unix() {
+				t.Errorf("the older secret must be rotated by %d, want %d", live.RotateBy, k.Secrets[1].ValidUntil.Unix())
+			}
+		}
+	}
+}
+
+func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
+	b := setup(t)
+	stranger := Generate(rand.Reader)
+	for range 5 {
+		if _, err := b.Recognise(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+			t.Fatalf("a stranger's key answers %v", err)
+		}
+	}
+	if n := b.keys.reads.Load(); n != 1 {
+		t.Errorf("five uses of one unknown text read the store %d times, want 1", n)
+	}
+	b.now = b.now.Add(unknownFor)
+	b.Recognise(t.Context(), stranger, b.now)
+	if n := b.keys.reads.Load(); n != 2 {
+		t.Errorf("after %s the store was read %d times in all, want 2", unknownFor, n)
+	}
+	wrong := stranger[:40] + "!"
+	if _, err := b.Recognise(t.Context(), wrong, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey || b.keys.reads.Load() != 2 {
+		t.Errorf("a bad checksum answers %v after %d reads; want invalid_api_key without one", err, b.keys.reads.Load())
+	}
+	if s := b.UnknownStats(); s.Entries != 1 || s.Hits != 4 || s.Misses != 2 {
+		t.Errorf("the statistics are %+v", s)
+	}
+}
+
+func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
+	b := setup(t)
+	for range unknownCapacity + 100 {
+		b.Recognise(t.Context(), Generate(rand.Reader), b.now)
+	}
+	if s := b.UnknownStats(); s.Entries != unknownCapacity || s.Evictions != 100 {
+		t.Errorf("the statistics are %+v, want %d entries and 100 evictions", s, unknownCapacity)
+	}
+}
+
+func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.keys.wait = make(chan struct{})
+		stranger := Generate(rand.Reader)
+		first, cancel := context.WithCancel(t.Context())
+		var asked sync.WaitGroup
+		asked.Go(func() {
+			if _, err := b.Recognise(first, stranger, b.now); !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller who went away got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 20 {
+			asked.Go(func() {
+				if _, err := b.Recognise(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+					t.Errorf("one of many callers got %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(b.keys.wait)
+		asked.Wait()
+		if n := b.keys.reads.Load(); n != 1 {
+			t.Errorf("21 callers at once read the store %d times, want 1", n)
+		}
+	})
+}
+
+func TestAFailedReadIsNotAVerdict(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	b.keys.err = problem.NotAvailable("The store is away.", time.Second)
+	if _, code := b.recognise(t, k); code != problem.CodeUnavailable {
+		t.Errorf("without the store an unknown text is refused with %q, want %q", code, problem.CodeUnavailable)
+	}
+	b.keys.err = nil
+	if _, code := b.recognise(t, k); code != "" {
+		t.Errorf("when the store is back the key is refused with %q", code)
+	}
+}
+
+func TestAKeyOnlyTheStoreKnowsIsLearned(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	for range 3 {
+		if live, code := b.recognise(t, k); code != "" || live.Principal.KeyID() != k.ID {
+			t.Fatalf("a key in the store is refused with %q", code)
+		}
+	}
+	if n := b.keys.reads.Load(); n != 2 { // once outside the lock, once under it
+		t.Errorf("learning a key read the store %d times, want 2", n)
+	}
+}
+
+func TestHooksOfTwoCommitsMayArriveInEitherOrder(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	revoked := *k
+	revoked.RevokedAt, revoked.Revision = &b.now, 2
+	b.Put(&revoked)
+	b.Put(k)
+	if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+		t.Errorf("a key whose revocation was heard of first answers %q, want %q", code, problem.CodeAPIKeyRevoked)
+	}
+}
+
+func TestAChangeKeepsTheCounters(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	live, _ := b.recognise(t, k)
+	limit.Charge(b.now, 1, live.Workspace.Account(), live.Key)
+	changed, perMinute := *k, int64(5)
+	changed.Scopes, changed.RequestsPerMinute, changed.Revision = auth.Write, &perMinute, 2
+	b.Put(&changed)
+	live, _ = b.recognise(t, k)
+	if live.Principal.Scopes != auth.Write || live.Key.PerMinute != 5 {
+		t.Errorf("after a change the key is %+v", live)
+	}
+	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 4 {
+		t.Errorf("after one charge and a change to 5 a minute %d remain, want 4", v.Remaining)
+	}
+}
+
+func TestARevokedKeyLeavesItsSlotWhenNobodyCanHoldIt(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	held, _ := b.recognise(t, k)
+	limit.Charge(b.now, 1, held.Workspace.Account(), held.Key)
+	revoked := *k
+	revoked.RevokedAt, revoked.Revision = &b.now, 2
+	b.keep(&revoked)
+	b.Put(&revoked)
+
+	b.now = b.now.Add(quarantine)
+	early := b.add(nil)
+	b.Put(early)
+	if live, _ := b.recognise(t, early); live.Key.Use == held.Key.Use {
+		t.Error("a new key got the counters of one that was revoked a moment ago")
+	}
+	b.now = b.now.Add(time.Second)
+	late := b.add(nil)
+	b.Put(late)
+	live, _ := b.recognise(t, late)
+	if live.Key.Use != held.Key.Use {
+		t.Error("the slot of a key revoked long ago is not used again")
+	}
+	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 60 {
+		t.Errorf("a new key in an old slot has %d requests left, want 60", v.Remaining)
+	}
+	if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+		t.Errorf("a key revoked long ago answers %q, want %q", code, problem.CodeAPIKeyRevoked)
+	}
+	if s := b.Stats(); s.Entries != 2 || s.Evictions != 1 {
+		t.Errorf("the statistics are %+v", s)
+	}
+}
+
+func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
+	b := setup(t)
+	second := Generate(rand.Reader)
+	k := b.add(func(k *APIKey) {
+		until := b.now.Add(time.Hour)
+		k.Secrets = append(k.Secrets, Secret{Hash: b.hasher.Hash(second), ValidUntil: &until})
+	})
+	b.Put(k)
+	newer, _ := b.recognise(t, k)
+	older, _ := b.Recognise(t.Context(), second, b.now)
+	recorder := b.recorder.(*handles)
+	newer.Touch(b.now)
+	a := recorder.touched.Load()
+	older.Touch(b.now)
+	if o := recorder.touched.Load(); a == 0 || o == 0 || a == o {
+		t.Errorf("the two secrets of a key are noted as %d and %d", a, o)
+	}
+}
+
+// Readers recognise while keys are made, changed and revoked beside them. A key is refused from the moment its
+// revocation was put, and what a reader sees of a changing key is one of its revisions, never half of each.
+func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
+	b := setup(t)
+	const keys, readers = 64, 4
+	var texts [keys]string
+	var revoked [keys]atomic.Bool
+	var all [keys]*APIKey
+	for i := range keys {
+		all[i] = b.add(nil)
+		texts[i] = b.texts[all[i].ID]
+		b.Put(all[i])
+	}
+	ctx, done := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for r := range readers {
+		running.Go(func() {
+			for i := r; ctx.Err() == nil; i++ {
+				n := i % keys
+				before := revoked[n].Load()
+				live, err := b.Recognise(t.Context(), texts[n], noon)
+				if err == nil && before {
+					t.Errorf("key %d was recognised after its revocation", n)
+					return
+				}
+				// Each revision r has the scopes r%2 and the minute limit that go together.
+				if err == nil && (live.Principal.Scopes == auth.Write) != (live.Key.PerMinute == 1) {
+					t.Errorf("key %d was seen torn: %s with %d a minute", n, live.Principal.Scopes, live.Key.PerMinute)
+					return
+				}
+			}
+		})
+	}
+	one := int64(1)
+	for revision := int64(2); revision < 30; revision++ {
+		for n := range keys {
+			k := *all[n]
+			k.Revision = revision
+			if revision%2 == 0 {
+				k.Scopes, k.RequestsPerMinute = auth.Write, &one
+			}
+			b.Put(&k)
+		}
+	}
+	for n := range keys {
+		k := *all[n]
+		k.Revision, k.RevokedAt = 1000, &b.now
+		b.Put(&k)
+		revoked[n].Store(true)
+		b.Put(b.add(nil))
+	}
+	done()
+	running.Wait()
+}
+
+func BenchmarkDirectory(b *testing.B) {
+	const keys = 100_000
+	d := setup(b)
+	texts := make([]string, 0, keys)
+	for range keys {
+		texts = append(texts, d.texts[d.add(nil).ID])
+	}
+	start := time.Now()
+	if err := d.Load(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("loaded %d keys in %s, about %.1f MiB", keys, time.Since(start).Round(time.Millisecond), float64(d.Stats().Bytes)/(1<<20))
+	stranger := Generate(rand.Reader)
+
+	b.Run("one key", func(b *testing.B) { benchmarkRecognise(b, d, texts[:1]) })
+	b.Run("all keys in turn", func(b *testing.B) { benchmarkRecognise(b, d, texts) })
+	b.Run("unknown text", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := d.Recognise(b.Context(), stranger, noon); err == nil {
+				b.Fatal("recognised a stranger")
+			}
+		}
+	})
+	b.Run("all keys on all cores", func(b *testing.B) {
+		b.ReportAllocs()
+		var worker atomic.Int64
+		b.RunParallel(func(pb *testing.PB) {
+			for i := int(worker.Add(1)) * 7919; pb.Next(); i++ {
+				if _, err := d.Recognise(context.Background(), texts[i*31%keys], noon); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+	b.Run("put", func(b *testing.B) {
+		b.ReportAllocs()
+		k := *d.keys.keys[d.hasher.Hash(texts[0])]
+		for b.Loop() {
+			k.Revision++
+			d.Put(&k)
+		}
+	})
+	b.Run("add", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			d.Put(d.add(nil))
+		}
+	})
+}
+
+func benchmarkRecognise(b *testing.B, d *bundle, texts []string) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		live, err := d.Recognise(context.Background(), texts[i*31%len(texts)], noon)
+		if err != nil || live.Workspace == nil {
+			b.Fatal(err)
+		}
+	}
+}
