@@ -1,0 +1,361 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"keepsake/internal/document"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+)
+
+func testDocument(t *testing.T, setup setup) {
+	t.Run("ADocumentComesBackAsItWas", func(t *testing.T) {
+		s := setup(t)
+		full := &document.Document{
+			ID: "a.b:c-1", Collection: "notes", Title: "Öl", Text: strings.Repeat("wörter 世界 ", 20_000), URL: "https://example.com/a",
+			Tags: []string{"b", "a"}, Metadata: map[string]any{"n": 2.5, "s": "x", "b": false}, UpdatedAt: after(time.Second),
+		}
+		for _, d := range []*document.Document{full, newDocument("plain")} {
+			created, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			noError(t, err)
+			if !created || d.Revision != 1 || !d.CreatedAt.Equal(d.UpdatedAt) {
+				t.Errorf("%s: created %v, revision %d, created at %v", d.ID, created, d.Revision, d.CreatedAt)
+			}
+			got, err := s.Document(t.Context(), "wsp_a", d.ID)
+			noError(t, err)
+			wantDocument(t, got, d)
+		}
+	})
+
+	t.Run("AReplacementKeepsTheCreationAndRaisesTheRevision", func(t *testing.T) {
+		s := setup(t)
+		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
+		noError(t, err)
+		next := newDocument("d")
+		next.Title, next.Tags, next.UpdatedAt = "second", []string{"new"}, after(time.Hour)
+		created, err := s.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: pointer(int64(1))})
+		noError(t, err)
+		if created || next.Revision != 2 || next.Change != 2 || !next.CreatedAt.Equal(epoch) {
+			t.Errorf("created %v, revision %d, change %d, created at %v", created, next.Revision, next.Change, next.CreatedAt)
+		}
+		got, err := s.Document(t.Context(), "wsp_a", "d")
+		noError(t, err)
+		wantDocument(t, got, next)
+	})
+
+	t.Run("ConditionsAreCheckedBeforeAnythingIsWritten", func(t *testing.T) {
+		s := setup(t)
+		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1})
+		noError(t, err)
+		for _, c := range []struct {
+			name string
+			id   string
+			put  document.Put
+			kind problem.Kind
+			code string
+		}{
+			{"create what exists", "d", document.Put{CreateOnly: true}, problem.Conflict, problem.CodeConflict},
+			{"another revision", "d", document.Put{IfRevision: pointer(int64(7))}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"a revision of nothing", "e", document.Put{IfRevision: pointer(int64(1))}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"one too many", "e", document.Put{Max: 1}, problem.Conflict, problem.CodeLimitReached},
+		} {
+			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(c.id), c.put)
+			if p, ok := problem.As(err); !ok || p.Kind != c.kind || p.Code != c.code {
+				t.Errorf("%s: got %v, want %s", c.name, err, c.code)
+			}
+		}
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1}) // replacing is not one more
+		noError(t, err)
+		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: 1, CreateOnly: true}) // nor is another's
+		noError(t, err)
+		wantChange(t, s, "wsp_a", 2)
+		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil))
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: 1}) // there is room again
+		noError(t, err)
+	})
+
+	t.Run("AFailingLineOfABulkLeavesTheOthers", func(t *testing.T) {
+		s := setup(t)
+		var refused int
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			refused = 0
+			for i := range 10 {
+				_, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: 6})
+				if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached {
+					refused++
+				} else if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		list, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Limit: 100})
+		noError(t, err)
+		if refused != 4 || len(list) != 6 {
+			t.Errorf("%d refused, %d stored; want 4 and 6", refused, len(list))
+		}
+		wantChange(t, s, "wsp_a", 6)
+	})
+
+	t.Run("ADeletedDocumentIsMissingAndLeavesItsChange", func(t *testing.T) {
+		s := setup(t)
+		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
+		noError(t, err)
+		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", pointer(int64(9))), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_b", "d", nil), problem.NotFound, problem.CodeNotFound)
+		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", pointer(int64(1))))
+		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil), problem.NotFound, problem.CodeNotFound)
+		_, err = s.Document(t.Context(), "wsp_a", "d")
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+		changes, err := s.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		noError(t, err)
+		if diff := cmp.Diff([]document.Change{{Number: 2, ID: "d"}}, changes); diff != "" {
+			t.Error(diff)
+		}
+		again := newDocument("d")
+		created, err := s.PutDocument(t.Context(), "wsp_a", again, put())
+		noError(t, err)
+		if !created || again.Revision != 1 || again.Change != 3 {
+			t.Errorf("written again: created %v, revision %d, change %d", created, again.Revision, again.Change)
+		}
+		changes, err = s.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		noError(t, err)
+		if len(changes) != 1 || changes[0].Document == nil || changes[0].Number != 3 {
+			t.Errorf("changes after it was written again: %+v", changes)
+		}
+	})
+
+	t.Run("DocumentsAreReadByManyIDs", func(t *testing.T) {
+		s := setup(t)
+		ids := []string{"none"}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			for i := range 250 {
+				if _, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), put()); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		for i := range 230 {
+			ids = append(ids, fmt.Sprintf("d%d", i))
+		}
+		got, err := s.Documents(t.Context(), "wsp_a", ids)
+		noError(t, err)
+		foreign, err := s.Documents(t.Context(), "wsp_b", ids)
+		noError(t, err)
+		if len(got) != 230 || len(foreign) != 0 {
+			t.Errorf("%d documents, %d of another workspace; want 230 and 0", len(got), len(foreign))
+		}
+	})
+
+	t.Run("ListsNarrowByCollectionAndTagsAndContinue", func(t *testing.T) {
+		s := setup(t)
+		for i := range 30 {
+			d := newDocument(fmt.Sprintf("d%02d", i))
+			d.Collection = []string{"a", "b"}[i%2]
+			d.Tags = nil
+			for _, m := range []int{3, 5} {
+				if i%m == 0 {
+					d.Tags = append(d.Tags, fmt.Sprintf("m%d", m))
+				}
+			}
+			_, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			noError(t, err)
+		}
+		moved := newDocument("d15")
+		moved.Tags = nil
+		_, err := s.PutDocument(t.Context(), "wsp_a", moved, put())
+		noError(t, err)
+		for _, c := range []struct {
+			filter document.Filter
+			want   string
+		}{
+			{document.Filter{Collection: "a", AfterID: "d20"}, "d22 d24 d26 d28"},
+			{document.Filter{Tags: []string{"m3"}}, "d00 d03 d06 d09 d12 d18 d21 d24 d27"},
+			{document.Filter{Tags: []string{"m5", "m3"}}, "d00"},
+			{document.Filter{Tags: []string{"m3"}, Collection: "b", AfterID: "d04"}, "d09 d21 d27"},
+			{document.Filter{Tags: []string{"none"}}, ""},
+		} {
+			var got []string
+			f := c.filter
+			f.Limit = 2
+			for {
+				page, err := s.ListDocuments(t.Context(), "wsp_a", f)
+				noError(t, err)
+				for _, d := range page {
+					got = append(got, d.ID)
+				}
+				if len(page) < f.Limit {
+					break
+				}
+				f.AfterID = page[len(page)-1].ID
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%+v: got %v, want %s", c.filter, got, c.want)
+			}
+		}
+	})
+
+	t.Run("ParallelWritersNumberWithoutGaps", func(t *testing.T) {
+		s := setup(t)
+		var all sync.WaitGroup
+		for w := range 8 {
+			all.Go(func() {
+				for i := range 20 {
+					err := s.Run(t.Context(), func(ctx context.Context) error {
+						for j := range 3 {
+							if _, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d-%d-%d", w, i, j)), put()); err != nil {
+								return err
+							}
+						}
+						if i%5 == 4 {
+							return errRefused
+						}
+						return nil
+					})
+					if err != nil && !errors.Is(err, errRefused) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		changes, err := s.DocumentChanges(t.Context(), "wsp_a", 0, 10_000)
+		noError(t, err)
+		if len(changes) != 8*16*3 {
+			t.Errorf("%d changes, want %d", len(changes), 8*16*3)
+		}
+		for i, c := range changes {
+			if c.Number != int64(i+1) {
+				t.Fatalf("change %d has the number %d", i+1, c.Number)
+			}
+		}
+		last, err := s.ChangedWorkspaces(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff(map[string]int64{"wsp_a": 8 * 16 * 3}, last); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("FollowingTheChangesGivesTheDocuments", func(t *testing.T) {
+		s := setup(t)
+		n := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			n++
+			follow(t, rt, s, fmt.Sprintf("wsp_%d", n))
+		})
+	})
+}
+
+// follow does random things to a workspace's documents and follows its changes now and then, as an index does. At the
+// end the follower, a map that was told of every change, and the store hold the same.
+func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
+	ctx := t.Context()
+	model, seen := map[string]string{}, map[string]string{}
+	changes, at := int64(0), int64(0)
+	catchUp := func(limit int) int {
+		page, err := s.DocumentChanges(ctx, workspaceID, at, limit)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, c := range page {
+			if c.Number <= at {
+				rt.Fatalf("change %d after %d", c.Number, at)
+			}
+			at = c.Number
+			if c.Document == nil {
+				delete(seen, c.ID)
+			} else {
+				seen[c.ID] = c.Document.Title
+			}
+		}
+		return len(page)
+	}
+	for i := range rapid.IntRange(1, 12).Draw(rt, "steps") {
+		id := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "id")
+		_, there := model[id]
+		switch rapid.SampledFrom([]string{"put", "put", "delete", "follow"}).Draw(rt, "step") {
+		case "put":
+			d := newDocument(id)
+			d.Title = fmt.Sprint("title ", i)
+			created, err := s.PutDocument(ctx, workspaceID, d, document.Put{Max: 3})
+			if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached && !there && len(model) == 3 {
+				continue
+			}
+			if err != nil || created == there {
+				rt.Fatalf("put %s: created %v, there before %v, error %v", id, created, there, err)
+			}
+			model[id] = d.Title
+			if changes++; d.Change != changes {
+				rt.Fatalf("put %s has the change %d, want %d", id, d.Change, changes)
+			}
+		case "delete":
+			err := s.DeleteDocument(ctx, workspaceID, id, nil)
+			if (err == nil) != there {
+				rt.Fatalf("delete %s, there before %v: %v", id, there, err)
+			}
+			if there {
+				delete(model, id)
+				changes++
+			}
+		case "follow":
+			catchUp(rapid.IntRange(1, 3).Draw(rt, "limit"))
+		}
+	}
+	for catchUp(2) > 0 {
+	}
+	if !maps.Equal(seen, model) {
+		rt.Fatalf("followed: %v, want %v", seen, model)
+	}
+	list, err := s.ListDocuments(ctx, workspaceID, document.Filter{Limit: 10})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var ids []string
+	for _, d := range list {
+		ids = append(ids, d.ID)
+	}
+	if want := slices.Sorted(maps.Keys(model)); !sort.StringsAreSorted(ids) || !slices.Equal(ids, want) {
+		rt.Fatalf("listed: %v, want %v", ids, want)
+	}
+	if n, err := s.DocumentChange(ctx, workspaceID); err != nil || n != changes {
+		rt.Fatalf("last change %d (error %v), want %d", n, err, changes)
+	}
+}
+
+var errRefused = errors.New("refused")
+
+func newDocument(id string) *document.Document {
+	return &document.Document{ID: id, Collection: "default", Title: "title", Text: "text", Tags: []string{"tag"}, UpdatedAt: epoch}
+}
+
+func put() document.Put { return document.Put{} }
+
+func wantDocument(t *testing.T, got, want *document.Document) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func wantChange(t *testing.T, s *store.Store, workspaceID string, want int64) {
+	t.Helper()
+	n, err := s.DocumentChange(t.Context(), workspaceID)
+	noError(t, err)
+	if n != want {
+		t.Errorf("last change: got %d, want %d", n, want)
+	}
+}

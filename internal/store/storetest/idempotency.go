@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/idempotency"
+	"keepsake/internal/problem"
+)
+
+func testIdempotency(t *testing.T, setup setup) {
+	answer := func(n byte, body []byte) *idempotency.Answer {
+		return &idempotency.Answer{
+			Claim: hash(n), Request: hash(n + 1), Status: 201, Location: "/x", ETag: `"1"`, Body: body,
+			CreatedAt: epoch, ExpiresAt: after(24 * time.Hour),
+		}
+	}
+
+	t.Run("AnAnswerComesBackUntilItExpires", func(t *testing.T) {
+		s := setup(t)
+		for i, body := range [][]byte{[]byte(`{"a":1}`), {}, nil} { // no body and a body that is kept elsewhere differ
+			a := answer(byte(10*i), body)
+			noError(t, s.KeepAnswer(t.Context(), a))
+			got, err := s.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour-time.Microsecond))
+			noError(t, err)
+			if diff := cmp.Diff(a, got); diff != "" {
+				t.Error(diff)
+			}
+			got, err = s.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour))
+			if err != nil || got != nil {
+				t.Errorf("after its time: %v, error %v", got, err)
+			}
+		}
+		got, err := s.KeptAnswer(t.Context(), hash(77), epoch)
+		if err != nil || got != nil {
+			t.Errorf("of a claim that never was: %v, error %v", got, err)
+		}
+	})
+
+	t.Run("AClaimIsAnsweredOnce", func(t *testing.T) {
+		s := setup(t)
+		noError(t, s.KeepAnswer(t.Context(), answer(1, []byte("first"))))
+		wantProblem(t, s.KeepAnswer(t.Context(), answer(1, []byte("second"))), problem.Conflict, problem.CodeConflict)
+		got, err := s.KeptAnswer(t.Context(), hash(1), epoch)
+		noError(t, err)
+		if string(got.Body) != "first" {
+			t.Errorf("kept %q, want the first answer", got.Body)
+		}
+		later := answer(1, []byte("next day"))
+		later.CreatedAt, later.ExpiresAt = after(24*time.Hour), after(48*time.Hour)
+		noError(t, s.KeepAnswer(t.Context(), later))
+		got, err = s.KeptAnswer(t.Context(), hash(1), later.CreatedAt)
+		noError(t, err)
+		if diff := cmp.Diff(later, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("AnswerAndEffectCommitTogether", func(t *testing.T) {
+		s := setup(t)
+		err := s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.KeepAnswer(ctx, answer(1, nil)); err != nil {
+				return err
+			}
+			return errRefused
+		})
+		if err == nil {
+			t.Fatal("the unit's error was lost")
+		}
+		if got, err := s.KeptAnswer(t.Context(), hash(1), epoch); err != nil || got != nil {
+			t.Errorf("an answer without its effect: %v, error %v", got, err)
+		}
+	})
+
+	t.Run("PruningTakesWhatExpired", func(t *testing.T) {
+		s := setup(t)
+		noError(t, s.KeepAnswer(t.Context(), answer(1, nil)))
+		young := answer(2, nil)
+		young.ExpiresAt = after(48 * time.Hour)
+		noError(t, s.KeepAnswer(t.Context(), young))
+		noError(t, s.PruneAnswers(t.Context(), after(24*time.Hour)))
+		for n, want := range map[byte]bool{1: false, 2: true} {
+			got, err := s.KeptAnswer(t.Context(), hash(n), epoch)
+			if err != nil || (got != nil) != want {
+				t.Errorf("answer %d: there %v, error %v; want %v", n, got != nil, err, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,60 @@
+// Package storetest tests a store on any engine: what a domain package may rely on holds on each of them.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+)
+
+// Run runs the suite. open gives each case an empty engine of its own and closes it when the case ends.
+func Run(t *testing.T, open func(t *testing.T) store.Engine) {
+	setup := func(t *testing.T) *store.Store {
+		t.Helper()
+		t.Parallel()
+		return store.New(open(t))
+	}
+	t.Run("Unit", func(t *testing.T) { testUnit(t, setup) })
+	t.Run("Account", func(t *testing.T) { testAccount(t, setup) })
+	t.Run("APIKey", func(t *testing.T) { testAPIKey(t, setup) })
+	t.Run("Document", func(t *testing.T) { testDocument(t, setup) })
+	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
+	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
+	t.Run("Usage", func(t *testing.T) { testUsage(t, setup) })
+}
+
+type setup func(t *testing.T) *store.Store
+
+// epoch is the moment most cases begin at. Stores keep microseconds.
+var epoch = time.Date(2026, 11, 21, 10, 30, 0, 123456000, time.UTC)
+
+func after(d time.Duration) time.Time { return epoch.Add(d) }
+
+func pointer[T any](v T) *T { return &v }
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantProblem(t *testing.T, err error, kind problem.Kind, code string) {
+	t.Helper()
+	p, ok := problem.As(err)
+	if !ok || p.Kind != kind || p.Code != code {
+		t.Fatalf("got error %v, want the problem %s", err, code)
+	}
+}
+
+// newWorkspace adds a workspace that is not the operator's.
+func newWorkspace(t *testing.T, s *store.Store, id string) {
+	t.Helper()
+	noError(t, s.CreateWorkspace(context.WithoutCancel(t.Context()), &account.Workspace{
+		ID: id, Name: id, Tier: "free", CreatedAt: epoch, Revision: 1,
+	}))
+}
