@@ -17,7 +17,6 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 	p.health = &v1.Health{
 		Storage: p.data.store.Ready,
 		Parts:   []func(context.Context) error{p.usageFlushes, p.indexFollows},
-		Now:     now,
 	}
 	p.versionList = &v1.Versions{Registry: p.versions, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
 	p.caches = &v1.CacheStats{
