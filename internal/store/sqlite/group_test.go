@@ -3,8 +3,12 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
+
+	"keepsake/internal/problem"
 )
 
 // The test that came first: a client that goes away in the middle of a group takes neither its own rows nor anybody
@@ -130,5 +134,238 @@ func wantRows(t *testing.T, e *Engine, want ...int) {
 		if got[i] != want[i] {
 			t.Fatalf("rows: got %v, want %v", got, want)
 		}
+	}
+}
+
+// group runs fns so that they end up in one group, in this order, and returns their answers.
+func group(t *testing.T, e *Engine, fns ...func(ctx context.Context) error) []error {
+	t.Helper()
+	// The first member keeps the writer busy until the others wait behind it. It is a unit of its own database, so that
+	// the group under test begins with a fresh transaction.
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	blocker := start(func() error {
+		return e.main.Run(t.Context(), func(ctx context.Context) error {
+			close(inside)
+			<-goOn
+			time.Sleep(groupTime + time.Millisecond) // the blocker's group takes nobody in any more
+			return nil
+		})
+	})
+	<-inside
+	answers := make([]chan error, len(fns))
+	for i, fn := range fns {
+		answers[i] = start(func() error { return e.main.Run(t.Context(), fn) })
+		untilQueued(t, e, i+1)
+	}
+	close(goOn)
+	if err := <-blocker; err != nil {
+		t.Fatalf("blocker: %v", err)
+	}
+	errs := make([]error, len(fns))
+	for i, answer := range answers {
+		errs[i] = <-answer
+	}
+	return errs
+}
+
+func inserting(e *Engine, n int) func(context.Context) error {
+	return func(ctx context.Context) error { return insert(ctx, e, n) }
+}
+
+func TestFailingMemberTakesNobodyWithIt(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	refused := errors.New("refused")
+	errs := group(t, e,
+		inserting(e, 1),
+		func(ctx context.Context) error {
+			if err := insert(ctx, e, 2); err != nil {
+				return err
+			}
+			return refused
+		},
+		inserting(e, 1), // a constraint
+		inserting(e, 3),
+	)
+	if errs[0] != nil || errs[3] != nil {
+		t.Errorf("neighbours: %v, %v", errs[0], errs[3])
+	}
+	if !errors.Is(errs[1], refused) {
+		t.Errorf("got %v, want the member's own error", errs[1])
+	}
+	if errs[2] == nil {
+		t.Error("a row was added twice")
+	}
+	wantRows(t, e, 1, 3)
+}
+
+// A statement may end the whole transaction, not only itself. Its member is to blame; the others run again.
+func TestMemberThatEndsTheTransactionTakesNobodyWithIt(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(ctx context.Context, e *Engine) error{
+		"and says so": func(ctx context.Context, e *Engine) error {
+			_, err := e.main.In(ctx).Exec(ctx, "INSERT OR ROLLBACK INTO item (n) VALUES (1)")
+			return err
+		},
+		"and goes on": func(ctx context.Context, e *Engine) error {
+			_, _ = e.main.In(ctx).Exec(ctx, "INSERT OR ROLLBACK INTO item (n) VALUES (1)")
+			_ = insert(ctx, e, 99) // outside of any transaction this would commit by itself
+			return nil
+		},
+		"without an error": func(ctx context.Context, e *Engine) error {
+			_, err := e.main.In(ctx).Exec(ctx, "ROLLBACK")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := open(t, t.TempDir())
+			table(t, e)
+			ran := 0
+			errs := group(t, e,
+				func(ctx context.Context) error { ran++; return insert(ctx, e, 1) },
+				inserting(e, 2),
+				func(ctx context.Context) error {
+					if err := insert(ctx, e, 3); err != nil {
+						return err
+					}
+					return kill(ctx, e)
+				},
+				inserting(e, 4),
+			)
+			if errs[0] != nil || errs[1] != nil || errs[3] != nil {
+				t.Errorf("neighbours: %v, %v, %v", errs[0], errs[1], errs[3])
+			}
+			if errs[2] == nil {
+				t.Error("the member that ended the transaction was told that it had committed")
+			}
+			if ran != 2 {
+				t.Errorf("the first member ran %d times, want 2", ran)
+			}
+			wantRows(t, e, 1, 2, 4)
+			if err := e.main.Run(t.Context(), inserting(e, 5)); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// What is checked at the commit fails for all: each runs again, and only the one to blame fails.
+func TestMemberWhoseCommitFailsTakesNobodyWithIt(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	errs := group(t, e,
+		inserting(e, 1),
+		func(ctx context.Context) error {
+			if err := insert(ctx, e, 2); err != nil {
+				return err
+			}
+			_, err := e.main.In(ctx).Exec(ctx, "INSERT INTO part (n) VALUES (77)") // of an item that never comes
+			return err
+		},
+		inserting(e, 3),
+	)
+	if errs[0] != nil || errs[2] != nil {
+		t.Errorf("neighbours: %v, %v", errs[0], errs[2])
+	}
+	if errs[1] == nil {
+		t.Error("a broken reference was committed")
+	}
+	wantRows(t, e, 1, 3)
+}
+
+func TestPanicIsTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	panicked := make(chan any, 2)
+	errs := group(t, e,
+		inserting(e, 1),
+		func(context.Context) error { // stands in for the callers that panic: they never answer
+			for _, leave := range []func(){func() { panic("defect") }, runtime.Goexit} {
+				go func() {
+					defer func() { panicked <- recover() }()
+					_ = e.main.Run(t.Context(), func(ctx context.Context) error {
+						if err := insert(ctx, e, 2); err != nil {
+							return err
+						}
+						leave()
+						return nil
+					})
+				}()
+			}
+			return nil
+		},
+		inserting(e, 3),
+	)
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("neighbour %d: %v", i, err)
+		}
+	}
+	got := []any{<-panicked, <-panicked}
+	if !slices.Contains(got, any("defect")) || !slices.Contains(got, nil) {
+		t.Errorf("the callers recovered %v, want a panic and an exit", got)
+	}
+	if err := e.main.Run(t.Context(), inserting(e, 4)); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	wantRows(t, e, 1, 3, 4)
+}
+
+func TestStatementAfterItsUnitIsRefused(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	var leaked context.Context
+	if err := e.main.Run(t.Context(), func(ctx context.Context) error {
+		leaked = ctx
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(leaked, e, 1); !errors.Is(err, errUnitOver) {
+		t.Errorf("got %v, want errUnitOver", err)
+	}
+	wantRows(t, e)
+}
+
+func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	if err := insert(t.Context(), e, 1); err == nil {
+		t.Error("a reader wrote")
+	}
+	wantRows(t, e)
+}
+
+func TestCloseWaitsForUnitsAndRefusesNewOnes(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	running := start(func() error {
+		return e.main.Run(t.Context(), func(ctx context.Context) error {
+			close(inside)
+			<-goOn
+			return insert(ctx, e, 1)
+		})
+	})
+	<-inside
+	closed := start(e.Close)
+	time.Sleep(5 * time.Millisecond)
+	close(goOn)
+	if err := <-running; err != nil {
+		t.Errorf("unit that ran: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("close: %v", err)
+	}
+	err := e.main.Run(t.Context(), func(context.Context) error { return nil })
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
+		t.Errorf("unit after Close: got %v, want unavailable", err)
 	}
 }
