@@ -65,7 +65,8 @@ func (x *exchange) send(status int, media []string, body []byte) {
 
 func (x *exchange) numberHeaders(h http.Header) {
 	var ends [len(numberNames)]int
-	b := x.scratch[:0]
+	var scratch [192]byte
+	b := scratch[:0]
 	if x.callerID == nil {
 		b = id.Append(b, id.Request, x.uuid)
 	} else {

@@ -11,7 +11,7 @@ import (
 type API struct {
 	o Options
 
-	tables   atomic.Pointer[map[int]*table] // one per version that was ever asked for
+	tables   atomic.Pointer[[]*table] // by version; nil where none was asked for yet
 	building sync.Mutex
 
 	inFlight atomic.Int64
@@ -34,7 +34,7 @@ func New(o Options) (*API, error) {
 	}
 	a.reserved = min(max(a.most/16, 1), 32)
 	a.buffers.New = func() any { b := make([]byte, 0, 4<<10); return &b }
-	a.tables.Store(&map[int]*table{})
+	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
 		if _, err := a.table(v.Number); err != nil {
 			return nil, err

@@ -44,9 +44,7 @@ type exchange struct {
 	status int // of the answer, 0 while none was sent
 	size   int // bytes of its body
 
-	// Room for the header values that differ from request to request.
-	numbers [len(numberNames)]string
-	scratch [160]byte
+	numbers [len(numberNames)]string // room for the header values that differ from request to request
 
 	parent  context.Context
 	once    sync.Once
@@ -104,6 +102,9 @@ func (x *exchange) RequestID() string {
 	}
 	return id.Format(id.Request, x.uuid)
 }
+
+// At is when the request came in.
+func (x *exchange) At() time.Time { return x.now }
 
 // APIVersion is the version that serves the request.
 func (x *exchange) APIVersion() int { return x.version.Number }

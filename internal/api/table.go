@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -51,19 +50,21 @@ type match struct {
 
 // table gives the table of a version, and builds it where it is asked for the first time.
 func (a *API) table(version int) (*table, error) {
-	if t := (*a.tables.Load())[version]; t != nil {
-		return t, nil
+	if known := *a.tables.Load(); version < len(known) && known[version] != nil {
+		return known[version], nil
 	}
 	a.building.Lock()
 	defer a.building.Unlock()
-	if t := (*a.tables.Load())[version]; t != nil {
-		return t, nil
+	known := *a.tables.Load()
+	if version < len(known) && known[version] != nil {
+		return known[version], nil
 	}
 	t, err := a.build(version)
 	if err != nil {
 		return nil, fmt.Errorf("routes of version %d: %w", version, err)
 	}
-	next := maps.Clone(*a.tables.Load())
+	next := make([]*table, max(len(known), version+1))
+	copy(next, known)
 	next[version] = t
 	a.tables.Store(&next)
 	return t, nil
