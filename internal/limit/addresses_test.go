@@ -124,11 +124,15 @@ func TestManyCallersFromOneAddressAreAdmittedToTheLimit(t *testing.T) {
 }
 
 func BenchmarkAddress(b *testing.B) {
-	a := NewAddresses(anonymous, DefaultAddresses)
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		a.Account(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
-		i++
+	for name, addresses := range map[string]int{"Known": 1_000, "Flood": 1 << 24} {
+		b.Run(name, func(b *testing.B) {
+			a := NewAddresses(anonymous, DefaultAddresses)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				a.Account(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
+				i = (i + 1) % addresses
+			}
+		})
 	}
 }

@@ -12,8 +12,6 @@ const (
 	tierDaily
 	tierMonthly
 	budgetCount
-
-	perAccount = tierMinute
 )
 
 var policies = [budgetCount]Policy{KeyMinute, DailyQuota, MonthlyQuota, TierMinute, DailyQuota, MonthlyQuota}
@@ -28,6 +26,12 @@ type budget struct {
 }
 
 func (b *budget) lacks(cost int64) bool { return b.limit < maxCount && b.left < cost }
+
+// saw notes what a counter showed, for a charge to window.
+func (b *budget) saw(c *Counter, word uint64, window uint32, allowed int64) {
+	b.counter, b.limit, b.word, b.window = c, limitOf(allowed), word, window
+	b.spent(used(word, window))
+}
 
 // spent notes what is left once the counter has come to count.
 func (b *budget) spent(count int64) { b.left = max(0, b.limit-count) }
@@ -52,42 +56,38 @@ type budgets struct {
 // from usage that is recorded under one moment (Receipt.At).
 func (b *budgets) look(unix int64, workspace, key *Account) {
 	b.first = tierMinute
-	b.tierEnd = b.read(tierMinute, unix, workspace)
-	if key.Use != nil {
-		b.first = keyMinute
-		b.keyEnd = b.read(keyMinute, unix, key)
-	}
-
 	b.day = dayOf(unix)
 	tomorrow := uint32(b.day+1) & windowMask
-	for i := b.first + keyDaily; i < budgetCount; i += perAccount {
-		if windowIn(b.list[i].word) == tomorrow {
-			b.day = dayOf(unix) + 1
-		}
+	tierDay, keyDay := workspace.Use.Daily.word.Load(), uint64(0)
+	late := windowIn(tierDay) == tomorrow
+	if key.Use != nil {
+		b.first = keyMinute
+		keyDay = key.Use.Daily.word.Load()
+		late = late || windowIn(keyDay) == tomorrow
 	}
-	month := monthOf(b.day)
-	for i := b.first; i < budgetCount; i += perAccount {
-		b.list[i+keyDaily].window = uint32(b.day) & windowMask
-		b.list[i+keyMonthly].window = month
+	if late {
+		b.day++
 	}
-	for i := b.first; i < budgetCount; i++ {
-		seen := &b.list[i]
-		seen.spent(used(seen.word, seen.window))
+	today, month := uint32(b.day)&windowMask, monthOf(b.day)
+
+	b.tierEnd = b.lookAtMinute(tierMinute, unix, workspace)
+	b.list[tierDaily].saw(&workspace.Use.Daily, tierDay, today, workspace.Daily)
+	b.list[tierMonthly].saw(&workspace.Use.Monthly, workspace.Use.Monthly.word.Load(), month, workspace.Monthly)
+	if key.Use != nil {
+		b.keyEnd = b.lookAtMinute(keyMinute, unix, key)
+		b.list[keyDaily].saw(&key.Use.Daily, keyDay, today, key.Daily)
+		b.list[keyMonthly].saw(&key.Use.Monthly, key.Use.Monthly.word.Load(), month, key.Monthly)
 	}
 }
 
-// read loads an account's counters and settles its minute window, whose end it gives.
-func (b *budgets) read(at int, unix int64, a *Account) (end int64) {
-	u := a.Use
-	m, d, mo := &b.list[at], &b.list[at+keyDaily], &b.list[at+keyMonthly]
-	m.counter, m.limit, m.word = &u.Minute, limitOf(a.PerMinute), u.Minute.word.Load()
-	d.counter, d.limit, d.word = &u.Daily, limitOf(a.Daily), u.Daily.word.Load()
-	mo.counter, mo.limit, mo.word = &u.Monthly, limitOf(a.Monthly), u.Monthly.word.Load()
-
-	m.window, end = minuteOf(unix, u.phase)
-	if later := next(m.window); windowIn(m.word) == later {
-		m.window, end = later, end+minute
+// lookAtMinute settles the minute window of an account and gives its end.
+func (b *budgets) lookAtMinute(at int, unix int64, a *Account) (end int64) {
+	word := a.Use.Minute.word.Load()
+	window, end := minuteOf(unix, a.Use.phase)
+	if later := next(window); windowIn(word) == later {
+		window, end = later, end+minute
 	}
+	b.list[at].saw(&a.Use.Minute, word, window, a.PerMinute)
 	return end
 }
 
