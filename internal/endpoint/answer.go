@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"keepsake/internal/wire"
 )
 
 // Response is an encoded answer, not yet written.
@@ -56,11 +54,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			o.statuses = statusesOf(op, f)
 		case f.Name == "Body":
 			o.bodyIndex = f.Index
-			body := f.Type
-			if body.Kind() == reflect.Pointer {
-				body = body.Elem()
-			}
-			o.body = shapes.of(body)
+			o.body = shapes.of(f.Type)
 			for i := range o.body.members {
 				if m := &o.body.members[i]; m.once {
 					o.once = append(o.once, m.index)
@@ -114,30 +108,27 @@ func (o *output) encode(out any, buf []byte) (Response, error) {
 		return response, nil
 	}
 	body := v.FieldByIndex(o.bodyIndex)
-	if body.Kind() != reflect.Pointer {
-		body = body.Addr()
-	}
 	start := len(buf)
-	buf, err := wire.Append(buf, body.Interface())
+	buf, err := o.body.append(buf, body)
 	if err != nil {
 		return Response{}, fmt.Errorf("encode %s: %w", o.typ, err)
 	}
 	response.Body = buf[start:]
 	response.Kept = response.Body
 	if len(o.once) > 0 {
-		response.Kept, err = o.withoutSecrets(body.Elem())
+		response.Kept, err = o.withoutSecrets(body)
 	}
 	return response, err
 }
 
 // withoutSecrets encodes a copy of body whose fields that are shown once are null.
 func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
-	blanked := reflect.New(body.Type())
-	blanked.Elem().Set(body)
+	blanked := reflect.New(body.Type()).Elem()
+	blanked.Set(body)
 	for _, index := range o.once {
-		blanked.Elem().FieldByIndex(index).SetZero()
+		blanked.FieldByIndex(index).SetZero()
 	}
-	text, err := wire.Encode(blanked.Interface())
+	text, err := o.body.append(nil, blanked)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.typ, err)
 	}

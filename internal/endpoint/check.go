@@ -56,7 +56,7 @@ func (s *shape) check(v reflect.Value, sent *outline) *fault {
 		}
 		for i := range s.members {
 			m := &s.members[i]
-			if f := m.check(v.FieldByIndex(m.index), sent.member(i)); f != nil {
+			if f := m.check(m.of(v), sent.member(i)); f != nil {
 				return f.in(m.name)
 			}
 		}
@@ -96,10 +96,10 @@ func (m *member) check(v reflect.Value, sent *outline) *fault {
 	switch {
 	case sent == absent:
 		return m.missing()
-	case sent == null:
-		return m.isNull()
 	case m.unsupported && (sent != unknown || !m.isEmpty(v)):
 		return &fault{issue: problem.Unsupported, says: "is not supported yet."}
+	case sent == null:
+		return m.isNull()
 	case sent == unknown && m.index != nil && m.isEmpty(v):
 		return m.missing()
 	}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (c *shapes) compileParam(f reflect.StructField) (param, bool) {
 
 // set reads text into the field of in. A list gets one more item.
 func (p *param) set(in reflect.Value, text string) *fault {
-	v := in.FieldByIndex(p.index)
+	v := p.of(in)
 	switch {
 	case p.unsupported:
 		return (&fault{issue: problem.Unsupported, says: "is not supported yet."}).in(p.name)
@@ -65,10 +66,10 @@ func (p *param) set(in reflect.Value, text string) *fault {
 	var f *fault
 	switch {
 	case p.shape.kind == listKind:
-		item := reflect.New(p.shape.item.shape.typ).Elem()
-		if f = p.shape.item.shape.parse(item, text); f == nil {
-			v.Set(reflect.Append(v, item))
-		}
+		n := v.Len()
+		v.Grow(1)
+		v.SetLen(n + 1)
+		f = p.shape.item.shape.parse(v.Index(n), text)
 	case p.pointer:
 		target := reflect.New(p.shape.typ)
 		if f = p.shape.parse(target.Elem(), text); f == nil {
@@ -85,7 +86,7 @@ func (p *param) set(in reflect.Value, text string) *fault {
 
 // check judges a parameter that was sent.
 func (p *param) check(in reflect.Value) *fault {
-	v := in.FieldByIndex(p.index)
+	v := p.of(in)
 	if p.pointer {
 		v = v.Elem()
 	}
@@ -162,7 +163,7 @@ func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 		}
 		i, ok := d.queries[name]
 		if !ok {
-			return &fault{field: printable(name), issue: problem.Unknown, anonymous: true, says: "There is no such query parameter here."}
+			return &fault{field: cmp.Or(printable(name), "query"), issue: problem.Unknown, anonymous: true, says: "There is no such query parameter here."}
 		}
 		p := &d.params[i]
 		if text, err = unescape(text); err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"slices"
+	"strconv"
 	"strings"
 
 	"keepsake/internal/wire"
@@ -35,6 +35,8 @@ type shape struct {
 	item    *member  // of a list or a map
 	members []member // of an object
 	byName  map[string]int
+
+	appender bool // the type writes itself: wire.Appender
 }
 
 // member is a place that holds a value: a member of an object, an item of a list, a parameter.
@@ -50,6 +52,18 @@ type member struct {
 	unsupported bool
 	once        bool
 	prefilled   bool // has a default, so that absent is as good as sent
+
+	// of answers
+	quoted              string // `"name":`
+	omitZero, omitEmpty bool
+}
+
+// of gives m's field of the struct v.
+func (m *member) of(v reflect.Value) reflect.Value {
+	if len(m.index) == 1 {
+		return v.Field(m.index[0])
+	}
+	return v.FieldByIndex(m.index)
 }
 
 // side says which way a type travels: it decides what a pointer means.
@@ -69,11 +83,13 @@ type shapes struct {
 func newShapes(s side) *shapes { return &shapes{side: s, objects: map[reflect.Type]*shape{}} }
 
 var (
-	timeType     = reflect.TypeFor[wire.Time]()
-	valueType    = reflect.TypeFor[wire.Value]()
-	metadataType = reflect.TypeFor[wire.Metadata]()
-	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
-	scalarType   = reflect.TypeFor[any]()
+	timeType       = reflect.TypeFor[wire.Time]()
+	valueType      = reflect.TypeFor[wire.Value]()
+	metadataType   = reflect.TypeFor[wire.Metadata]()
+	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
+	appenderType   = reflect.TypeFor[wire.Appender]()
+	textWriterType = reflect.TypeFor[encoding.TextMarshaler]()
+	scalarType     = reflect.TypeFor[any]()
 )
 
 // of compiles t, which is neither a pointer nor an Optional.
@@ -90,7 +106,7 @@ func (c *shapes) of(t reflect.Type) *shape {
 		s.kind = mapKind
 		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}}
 		return s
-	case reflect.PointerTo(t).Implements(textType):
+	case reflect.PointerTo(t).Implements(textType), t.Implements(textWriterType):
 		s.kind = textKind
 		return s
 	}
@@ -145,7 +161,7 @@ func (c *shapes) object(t reflect.Type) *shape {
 	if s, ok := c.objects[t]; ok {
 		return s
 	}
-	s := &shape{kind: objectKind, typ: t, byName: map[string]int{}}
+	s := &shape{kind: objectKind, typ: t, byName: map[string]int{}, appender: reflect.PointerTo(t).Implements(appenderType)}
 	c.objects[t] = s
 	for _, f := range visibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -160,10 +176,17 @@ func (c *shapes) object(t reflect.Type) *shape {
 		case asked:
 			m.required = !m.pointer && !m.optional && !m.prefilled && !m.unsupported
 		case answered:
-			omitted := slices.Contains(strings.Split(options, ","), "omitempty") || slices.Contains(strings.Split(options, ","), "omitzero")
-			m.required = !omitted
-			m.nullable = m.nullable && !omitted
+			if m.optional {
+				panic(fmt.Sprintf("endpoint: %s.%s: an answer has no optional members, but pointers", t, f.Name))
+			}
+			m.omitZero, m.omitEmpty = options == "omitzero", options == "omitempty"
+			if options != "" && !m.omitZero && !m.omitEmpty {
+				panic(fmt.Sprintf("endpoint: %s.%s: no such json option: %s", t, f.Name, options))
+			}
+			m.required = !m.omitZero && !m.omitEmpty
+			m.nullable = m.nullable && m.required
 		}
+		m.quoted = strconv.Quote(name) + ":"
 		m.required = boolTag(f, "required", m.required)
 		m.nullable = boolTag(f, "nullable", m.nullable)
 		s.byName[name] = len(s.members)
