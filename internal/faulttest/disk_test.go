@@ -1,0 +1,167 @@
+package faulttest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAFullDiskIs503AndRecoversWithoutARestart fills a small file system, writes, and frees it again.
+func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
+	disk := smallDisk(t, "12m")
+	dir := filepath.Join(disk, "data")
+	s := start(t, dir, "")
+	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+
+	// What is small may still fit into pages that exist: write until the disk says no.
+	acked, refused := map[string]bool{}, 0
+	text := strings.Repeat("full disk ", 2000)
+	for i := 0; refused < 5 && i < 500; i++ {
+		id := fmt.Sprintf("full%d", i)
+		status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, text))
+		switch {
+		case err == nil && status == http.StatusCreated:
+			acked[id] = true
+		case err == nil && status == http.StatusServiceUnavailable:
+			refused++
+		default:
+			t.Fatalf("a write to a full disk: %d %s %v, want 201 or 503\n%s", status, answer, err, tail(s.log.String()))
+		}
+	}
+	if refused < 5 {
+		t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
+	}
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	status, _, err := s.raw(context.Background(), s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
+	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
+		t.Errorf("an import on a full disk: %d %v, want 503", status, err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s.writesAgain()
+	for id := range acked {
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
+	}
+	s.lives()
+	key := s.stopped()
+	s = start(t, dir, key)
+	for id := range acked {
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
+	}
+}
+
+// TestAFirstStartOnAFullDiskIsOneLine has no room from the beginning, then some.
+func TestAFirstStartOnAFullDiskIsOneLine(t *testing.T) {
+	disk := smallDisk(t, "12m")
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	dir := filepath.Join(disk, "data")
+	launch(t, dir).refuses()
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir, "") // what the failed start left behind does not stand in the way
+}
+
+// smallDisk mounts a small file system, which takes the right to do so.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("NOT SHOWN: a full disk needs the right to mount one (%v); TestAFullDiskByInjectionIs503AndRecovers shows it otherwise", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return dir
+}
+
+// fill writes a file until its file system is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 64<<10); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+}
+
+// TestAReadOnlyFolderIsOneLine starts where nothing may be written: as a new folder, as an existing one, and where a
+// file stands in the folder's place.
+func TestAReadOnlyFolderIsOneLine(t *testing.T) {
+	const nobody = 65534
+	parent := openFolder(t)
+	var user []option
+	if os.Getuid() == 0 {
+		user = append(user, as(nobody)) // modes do not bind root
+	}
+	fresh := filepath.Join(parent, "fresh")
+	if err := os.Chmod(parent, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	line := launch(t, fresh, user...).refuses()
+	if !strings.Contains(line, "fresh") {
+		t.Errorf("the line does not name the folder: %s", line)
+	}
+
+	original, _ := filled(t)
+	existing := openFolder(t)
+	for _, name := range []string{"main.db", "keys.db", "usage.db", "master.key"} {
+		data, err := os.ReadFile(filepath.Join(original, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(existing, name), data, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(existing, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	before := fingerprint(t, existing)
+	launch(t, existing, user...).refuses()
+	if fingerprint(t, existing) != before {
+		t.Errorf("a read-only folder was changed")
+	}
+
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "not a folder")
+	if line := launch(t, file).refuses(); !strings.Contains(line, "file") {
+		t.Errorf("the line does not name the file: %s", line)
+	}
+}
+
+// openFolder makes a folder that every user may enter.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "keepsake-open-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.Chmod(dir, 0o755) // so that it can be removed
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}

@@ -1,0 +1,207 @@
+package faulttest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// needStrace gives strace's path. Without it nothing here can be shown: the test is skipped, in capitals.
+func needStrace(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NOT SHOWN: strace is not installed, so nobody saw that fdatasync comes before the 2xx")
+	}
+	if out, err := exec.Command(path, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("NOT SHOWN: strace may not trace here: %v %s", err, out)
+	}
+	return path
+}
+
+// TestFdatasyncComesBeforeThe2xx looks at the system calls around writes: between the request's arrival and the answer's
+// departure the log of the database that holds it was synchronised.
+func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
+	strace := needStrace(t)
+	trace := filepath.Join(t.TempDir(), "trace")
+	s := start(t, t.TempDir(), "", under(strace, "-f", "-y", "-s", "48", "-e", "trace=read,write,fsync,fdatasync", "-o", trace))
+	ctx := context.Background()
+	requests := map[string]func() (int, error){
+		"PUT /api/v1/documents/traced": func() (int, error) {
+			status, _, err := s.do(ctx, http.MethodPut, "/api/v1/documents/traced", document(0, "traced"))
+			return status, err
+		},
+		"POST /api/v1/documents/import": func() (int, error) {
+			status, _, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"line","text":"traced"}`))
+			return status, err
+		},
+		"POST /api/v1/developer/api-keys ": func() (int, error) {
+			status, _, _, err := s.newKey(ctx, "traced")
+			return status, err
+		},
+		"DELETE /api/v1/documents/line": func() (int, error) {
+			status, _, err := s.do(ctx, http.MethodDelete, "/api/v1/documents/line", nil)
+			return status, err
+		},
+	}
+	order := []string{
+		"PUT /api/v1/documents/traced", "POST /api/v1/documents/import", "POST /api/v1/developer/api-keys ", "DELETE /api/v1/documents/line",
+	}
+	for _, request := range order {
+		if status, err := requests[request](); err != nil || status/100 != 2 {
+			t.Fatalf("%s: %d %v", request, status, err)
+		}
+	}
+	s.stop()
+	for _, request := range order {
+		syncs, err := syncsBetween(trace, request)
+		if err != nil {
+			t.Errorf("%s: %v", request, err)
+		} else if syncs == 0 {
+			t.Errorf("%s was answered 2xx without an fdatasync of main.db's log in between", request)
+		}
+	}
+}
+
+var (
+	// A system call that another thread's line interrupts is written in two: "… <unfinished ...>" and, when it ends,
+	// "<... fdatasync resumed>) = 0".
+	syncCall  = regexp.MustCompile(`^(\d+) +(?:fsync|fdatasync)\(\d+<[^>]*main\.db(?:-wal)?>(.*)$`)
+	syncEnded = regexp.MustCompile(`^(\d+) +<\.\.\. (?:fsync|fdatasync) resumed>\) += 0`)
+)
+
+// syncsBetween counts the synchronisations of main.db that ended between the arrival of a request and its 2xx.
+func syncsBetween(trace, request string) (int, error) {
+	file, err := os.Open(trace)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	arrived, syncs, waiting := false, 0, map[string]bool{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line := lines.Text()
+		switch {
+		case !arrived:
+			arrived = strings.Contains(line, `"`+request)
+		case strings.Contains(line, "write(") && strings.Contains(line, `"HTTP/1.1 2`):
+			return syncs, nil
+		default:
+			if m := syncCall.FindStringSubmatch(line); m != nil {
+				if strings.HasSuffix(m[2], "= 0") {
+					syncs++
+				} else {
+					waiting[m[1]] = strings.Contains(m[2], "unfinished")
+				}
+			} else if m := syncEnded.FindStringSubmatch(line); m != nil && waiting[m[1]] {
+				syncs++
+				delete(waiting, m[1])
+			}
+		}
+	}
+	return 0, fmt.Errorf("request or answer is not in the trace (arrived: %v)", arrived)
+}
+
+// TestAFailedFsyncIsNeverPretendedAway lets every fsync fail with EIO: from then on no write may be acknowledged, also
+// not after the disk seems well again, because nobody knows what the kernel has dropped. Reads go on.
+func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
+	dir, key, s := served(t)
+	inject(t, s, "fsync,fdatasync:error=EIO", func() {
+		for i := range 5 {
+			s.refusesToWrite(fmt.Sprintf("lost%d", i))
+		}
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
+	})
+	time.Sleep(1500 * time.Millisecond)
+	s.refusesToWrite("later")
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.lives()
+	s.kill()
+	s = start(t, dir, key)
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/again", document(0, "again"))
+}
+
+// TestAFullDiskByInjectionIs503AndRecovers lets every write to a file fail with ENOSPC, for a while.
+func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
+	_, _, s := served(t)
+	inject(t, s, "pwrite64:error=ENOSPC", func() {
+		for i := range 5 {
+			s.refusesToWrite(fmt.Sprintf("lost%d", i))
+		}
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+		s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	})
+	s.writesAgain()
+	for i := range 5 {
+		s.must(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/api/v1/documents/lost%d", i), nil)
+	}
+	s.lives()
+}
+
+// served starts a server that has one document.
+func served(t *testing.T) (dir, key string, s *server) {
+	t.Helper()
+	dir = t.TempDir()
+	s = start(t, dir, "")
+	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	return dir, s.key, s
+}
+
+// refusesToWrite wants 503 with Retry-After for a write.
+func (s *server) refusesToWrite(id string) {
+	s.t.Helper()
+	status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, id))
+	if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), `"unavailable"`) {
+		s.t.Errorf("a write that cannot be on disk: %d %s %v, want 503 unavailable", status, answer, err)
+	}
+}
+
+// writesAgain waits until a write works.
+func (s *server) writesAgain() {
+	s.t.Helper()
+	const patience = 10 * time.Second
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
+		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
+			break
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("no write works %s after the fault is gone: %d %s %v\n%s", patience, status, answer, err, tail(s.log.String()))
+		}
+	}
+	if total := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=recovered", nil)["total"]; total != 1.0 {
+		s.t.Errorf("what was written after the fault is found %v times", total)
+	}
+}
+
+// inject lets system calls of the running server fail while fn runs.
+func inject(t *testing.T, s *server, fault string, fn func()) {
+	t.Helper()
+	strace := needStrace(t)
+	calls, _, _ := strings.Cut(fault, ":")
+	attached := &output{}
+	cmd := exec.Command(strace, "-f", "-p", fmt.Sprint(s.cmd.Process.Pid), "-e", "trace="+calls, "-e", "inject="+fault, "-o", filepath.Join(t.TempDir(), "trace"))
+	cmd.Stderr = attached
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(attached.String(), "attached"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("strace did not attach: %s", attached)
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // it attaches to one thread after the other
+	fn()
+	_ = cmd.Process.Signal(syscall.SIGINT) // strace detaches and leaves the server as it is
+	_ = cmd.Wait()                         // its code is that of the signal
+}
