@@ -481,6 +481,12 @@ func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 	running.Wait()
 }
 
+func TestASlotIsTwoCacheLines(t *testing.T) {
+	if slotBytes != 128 {
+		t.Errorf("a slot is %d bytes, want 128: one more line to fetch for each request", slotBytes)
+	}
+}
+
 func BenchmarkDirectory(b *testing.B) {
 	const keys = 100_000
 	d := setup(b)

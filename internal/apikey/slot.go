@@ -17,7 +17,7 @@ import (
 // need to know of it. It holds no pointer, so the collector never walks 100,000 of them.
 //
 // What it says of the key is read without a lock and written under the directory's: version is odd while that happens,
-// and a reader that saw it odd or changed reads again.
+// and a reader that saw it odd or changed reads again. It is two cache lines long.
 type slot struct {
 	use limit.Use
 
@@ -33,10 +33,8 @@ type slot struct {
 	daily     atomic.Int64 // 0 has none
 	monthly   atomic.Int64
 
-	secrets [maxSecrets]struct {
-		validUntil atomic.Int64 // Unix milliseconds, 0 as long as the key
-		usage      atomic.Uint32
-	}
+	validUntil [maxSecrets]atomic.Int64  // Unix milliseconds, 0 as long as the key
+	secrets    [maxSecrets]atomic.Uint32 // usage.Secret
 }
 
 // maxSecrets is how many texts a key can be known under: two while rotating.
@@ -111,7 +109,7 @@ func (h *shelf) copyOut(s *slot, i uint32, f *facts) {
 	f.expiresAt = s.expiresAt.Load()
 	f.perMinute, f.daily, f.monthly = s.perMinute.Load(), s.daily.Load(), s.monthly.Load()
 	for n := range f.secrets {
-		f.secrets[n] = secretFacts{s.secrets[n].validUntil.Load(), usage.Secret(s.secrets[n].usage.Load())}
+		f.secrets[n] = secretFacts{s.validUntil[n].Load(), usage.Secret(s.secrets[n].Load())}
 	}
 	f.bounds = nil
 	if f.flags&flagBounds != 0 {
@@ -135,8 +133,8 @@ func (h *shelf) write(i uint32, f *facts) {
 	s.daily.Store(f.daily)
 	s.monthly.Store(f.monthly)
 	for n := range f.secrets {
-		s.secrets[n].validUntil.Store(f.secrets[n].validUntil)
-		s.secrets[n].usage.Store(uint32(f.secrets[n].usage))
+		s.validUntil[n].Store(f.secrets[n].validUntil)
+		s.secrets[n].Store(uint32(f.secrets[n].usage))
 	}
 	flags := f.flags &^ flagBounds
 	if f.bounds != nil {

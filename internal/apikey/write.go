@@ -159,7 +159,7 @@ func (d *Directory) lastUsed(key id.UUID, which int) time.Time {
 	if !ok || which >= maxSecrets {
 		return time.Time{}
 	}
-	return d.recorder.LastUsed(usage.Secret(d.slot(i).secrets[which].usage.Load()))
+	return d.recorder.LastUsed(usage.Secret(d.slot(i).secrets[which].Load()))
 }
 
 // milliseconds is a moment as slots keep it, 0 for none.
