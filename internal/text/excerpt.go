@@ -174,13 +174,14 @@ func clip(s string, from, to int, hits []hit) (string, []Span) {
 	if strings.TrimSpace(s[:from]) != "" {
 		write('…')
 	}
+	lead := points
 	for i := from; i < to; {
 		r, size := utf8.DecodeRuneInString(s[i:to])
 		if open >= 0 && i >= end {
 			spans, open = join(spans, Span{open, points}), -1
 		}
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			gap = points > 0
+			gap = points > lead
 			i += size
 			continue
 		}

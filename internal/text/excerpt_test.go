@@ -1,0 +1,105 @@
+package text
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func wanted(words ...string) *Wanted {
+	w := &Wanted{Terms: map[string]float64{}}
+	for _, word := range words {
+		w.Terms[Stem(Fold(word))] = 1
+	}
+	return w
+}
+
+// shown puts brackets around what is highlighted.
+func shown(s string, spans []Span) string {
+	points := []rune(s)
+	var b strings.Builder
+	at := 0
+	for _, span := range spans {
+		b.WriteString(string(points[at:span.Start]) + "[" + string(points[span.Start:span.End]) + "]")
+		at = span.End
+	}
+	return b.String() + string(points[at:])
+}
+
+func TestExcerptShowsTheBestPassage(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("nothing of note here at all ", 20)
+	for _, c := range []struct {
+		name string
+		text string
+		w    *Wanted
+		size int
+		want string
+	}{
+		{"WholeShortText", "A red fox.", wanted("fox"), 240, "A red [fox]."},
+		{"StemsMatch", "He was running.", wanted("run"), 240, "He was [running]."},
+		{"BeginningWithoutAMatch", "one two three four", wanted("zebra"), 8, "one two…"},
+		{
+			"PassageWithMoreDifferentWords", "fox fox fox " + filler + "red fox, blue " + filler, wanted("red", "fox", "blue"), 60,
+			"…here at all [red] [fox], [blue] nothing of note here at all…",
+		},
+		{"WhiteSpaceIsMadeSingle", "a\n\n\tred   fox\r\n", wanted("fox"), 240, "a red [fox]"},
+		{"CodePointsNotBytes", "žluťoučký kůň pěl ódy", wanted("ódy"), 240, "žluťoučký kůň pěl [ódy]"},
+		{"PairsJoin", "これは黒猫です", &Wanted{Terms: map[string]float64{"黒猫": 1, "猫で": 1}}, 240, "これは[黒猫で]す"},
+		{"PrefixMarksLongerWords", "search and searching", &Wanted{Prefix: "searchi"}, 240, "search and [searching]"},
+		{"EmptyText", "", wanted("fox"), 240, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			snippet, spans := NewAnalyzer().Excerpt(c.text, c.w, c.size)
+			if got := shown(snippet, spans); got != c.want {
+				t.Errorf("excerpt\n got %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMarkGivesCodePoints(t *testing.T) {
+	t.Parallel()
+	title := "Über Füchse und fox foxes"
+	if got := shown(title, NewAnalyzer().Mark(title, wanted("uber", "fox"))); got != "[Über] Füchse und [fox] [foxes]" {
+		t.Errorf("marked %q", got)
+	}
+}
+
+// Whatever the text, an excerpt is no longer than asked but for the dots, and its spans lie in it, in order, apart, on
+// words that are wanted.
+func TestExcerptHoldsItsPromisesOnAnyText(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	word := rapid.SampledFrom([]string{"red", "foxes", "猫", "黒猫が好き", "é", "  \n", "-", "zebra", "ｆｏｘ", "e\u0301", "🎉", "\u0000"})
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOf(word).Draw(t, "words"), rapid.SampledFrom([]string{" ", ""}).Draw(t, "between"))
+		size := rapid.IntRange(10, 60).Draw(t, "size")
+		w := &Wanted{Terms: map[string]float64{"red": 1, "fox": 2, "黒猫": 1}, Words: map[string]float64{"猫": 1}, Prefix: "zeb"}
+		snippet, spans := a.Excerpt(s, w, size)
+		n := utf8.RuneCountInString(snippet)
+		if n > size+2 {
+			t.Fatalf("%d code points of at most %d", n, size)
+		}
+		end := -1
+		for _, span := range spans {
+			if span.Start <= end || span.End <= span.Start || span.End > n {
+				t.Fatalf("span %+v after %d in %d code points", span, end, n)
+			}
+			end = span.End
+			marked := string([]rune(snippet)[span.Start:span.End])
+			found := false
+			a.Scan(marked, func(tok Token) bool {
+				_, _, ok := w.find(tok)
+				found = found || ok
+				return true
+			})
+			if !found && !strings.Contains(marked, "黒") && !strings.Contains(marked, "fox") {
+				t.Fatalf("%q is marked", marked)
+			}
+		}
+	})
+}
