@@ -38,6 +38,9 @@ func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem
 	if v == nil {
 		return unknown
 	}
+	if v == x.version && v.Live(x.now) {
+		return nil
+	}
 	if !v.Live(x.now) {
 		if v.At(x.now) == lifecycle.Retired {
 			return unknown

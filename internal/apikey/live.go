@@ -26,10 +26,13 @@ type Live struct {
 	recorder Recorder
 }
 
+// Anywhere reports whether the key may be used from every address, so that nobody needs to find out whose this one is.
+func (l *Live) Anywhere() bool { return l.bounds == nil || len(l.bounds.allowedIPs) == 0 }
+
 // AllowedFrom reports whether the key may be used from a client address. A key without allowed addresses may be used
 // from anywhere; one with them not from an address nobody knows.
 func (l *Live) AllowedFrom(addr netip.Addr) bool {
-	if l.bounds == nil || len(l.bounds.allowedIPs) == 0 {
+	if l.Anywhere() {
 		return true
 	}
 	addr = addr.Unmap().WithZone("")
