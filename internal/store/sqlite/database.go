@@ -57,6 +57,9 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	if err := checkHeader(path); err != nil {
 		return nil, err
 	}
+	if err := makePrivate(path); err != nil {
+		return nil, err
+	}
 	d := &database{file: file}
 	var err error
 	if d.writers, err = sql.Open("sqlite", dsn(path, secureDelete)); err != nil {
@@ -84,6 +87,15 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	return d, nil
 }
 
+// makePrivate makes an absent file with mode 0600, which SQLite also gives to the files beside it.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", path, err)
+	}
+	return f.Close()
+}
+
 // start begins to take units of work.
 func (d *database) start(log *slog.Logger, probeEvery time.Duration) {
 	d.writer = newWriter(d.file, d.session, log, probeEvery)
@@ -101,7 +113,7 @@ func (d *database) closeSession() error {
 	if d.session == nil {
 		return nil
 	}
-	return d.session.conn.Close()
+	return d.session.close()
 }
 
 // dsn names path for the driver. FULL makes a commit return only after its fdatasync.

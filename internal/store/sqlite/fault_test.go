@@ -186,7 +186,7 @@ func TestFailedFsyncStopsWritingForGood(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Exactly one call fails; all later ones succeed and must not be believed. Nothing but commits syncs at that point.
+	// One call of each thread fails; all others succeed, those after it, too, and must not be believed.
 	cmd := exec.Command(strace, "-f", "-qq", "-o", filepath.Join(t.TempDir(), "trace"), "-e", "trace=fsync,fdatasync",
 		"-e", "inject=fsync,fdatasync:error=EIO:when=30", os.Args[0], "-test.run=^TestFailedFsyncStopsWritingForGood$", "-test.v")
 	cmd.Env = append(os.Environ(), helperDir+"="+dir)
@@ -217,18 +217,19 @@ func writeUntilRefused(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	acknowledged := 0
-	for ; acknowledged < 100; acknowledged++ {
+	const many = 5000
+	for ; acknowledged < many; acknowledged++ {
 		if err := e.main.Run(t.Context(), inserting(e, acknowledged)); err != nil {
 			wantUnavailable(t, err)
 			break
 		}
 	}
-	if acknowledged == 100 {
+	if acknowledged == many {
 		t.Fatal("no write was refused")
 	}
 	fmt.Printf("acknowledged %d, refused at %d\n", acknowledged, acknowledged)
 	time.Sleep(50 * time.Millisecond) // many probes would have come and gone
-	wantUnavailable(t, e.main.Run(t.Context(), inserting(e, 1000)))
+	wantUnavailable(t, e.main.Run(t.Context(), inserting(e, many)))
 	if err := e.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "fsync") {
 		t.Errorf("ready after a failed fsync: %v", err)
 	}

@@ -54,6 +54,16 @@ func (s *session) exec(query string) error {
 	return err
 }
 
+// close gives the connection back. Its statements are closed first: with one of them open SQLite would take the
+// connection for still there, and leave the write-ahead log where it is.
+func (s *session) close() error {
+	var errs []error
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, s.conn.Close())...)
+}
+
 var (
 	errUnitOver   = errors.New("sqlite: a statement after its unit of work had ended")
 	errUnitFailed = errors.New("sqlite: a statement after another one of its unit of work had failed")

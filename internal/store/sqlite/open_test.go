@@ -1,0 +1,406 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"keepsake/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// made is a folder with the traces of a first start in it, closed in order.
+func made(t *testing.T) (dir, instance string) {
+	t.Helper()
+	dir = t.TempDir()
+	e, err := Open(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.keys.Run(t.Context(), func(ctx context.Context) error {
+		_, err := e.keys.In(ctx).Exec(ctx, "INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ('pepper', x'00', 1)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if instance, err = store.New(e).InstanceID(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, instance
+}
+
+// wantRefused says that Open answers one line with these words in it and changes no file.
+func wantRefused(t *testing.T, dir string, words ...string) {
+	t.Helper()
+	before := listing(t, dir)
+	e, err := Open(t.Context(), Options{Dir: dir})
+	if err == nil {
+		e.Close()
+		t.Fatal("it opened")
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %v", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("the error does not say %q: %v", w, err)
+		}
+	}
+	if after := listing(t, dir); after != before {
+		t.Errorf("the folder held\n%snow it holds\n%s", before, after)
+	}
+}
+
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".db") {
+			content, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.WriteString(name + " " + string(rune('0'+len(content)%10)) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestFolderIsMadeAndOpenedAgain(t *testing.T) {
+	t.Parallel()
+	dir, instance := made(t)
+	if left, err := filepath.Glob(filepath.Join(dir, "*.db-*")); err != nil || len(left) > 0 {
+		t.Errorf("Close left %v behind, error %v", left, err)
+	}
+	for _, file := range []string{mainFile, keysFile, usageFile} {
+		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, error %v; want 0600", file, info.Mode(), err)
+		}
+	}
+	e := open(t, dir)
+	again, err := store.New(e).InstanceID(t.Context())
+	if err != nil || again != instance {
+		t.Errorf("instance %q, error %v; want %q", again, err, instance)
+	}
+	if err := e.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, pragma := range []struct{ name, want string }{{"journal_mode", "wal"}, {"synchronous", "2"}, {"foreign_keys", "1"}} {
+		for _, d := range e.files() {
+			var got string
+			if err := d.session.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma.name).Scan(&got); err != nil || got != pragma.want {
+				t.Errorf("%s: %s is %s, error %v; want %s", d.file, pragma.name, got, err, pragma.want)
+			}
+		}
+	}
+}
+
+func TestSecondOpenerIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, dir)
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrInUse) {
+		t.Errorf("got %v, want ErrInUse", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+}
+
+func TestOfManyOpenersOneWins(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	engines := make([]*Engine, 8)
+	var all sync.WaitGroup
+	for i := range engines {
+		all.Go(func() {
+			var err error
+			if engines[i], err = Open(t.Context(), Options{Dir: dir}); err != nil && !errors.Is(err, ErrInUse) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	won := 0
+	for _, e := range engines {
+		if e != nil {
+			won++
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d openers won, want 1", won)
+	}
+}
+
+func TestFilesThatContradictEachOtherAreRefused(t *testing.T) {
+	t.Parallel()
+	remove := func(t *testing.T, dir, file string) {
+		if err := os.Remove(filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty := func(t *testing.T, dir, file string) {
+		if err := os.Truncate(filepath.Join(dir, file), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := func(t *testing.T, dir, file string) {
+		other, _ := made(t)
+		content, err := os.ReadFile(filepath.Join(other, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, dir, file string)
+		file   string
+		words  []string
+	}{
+		{"keys.db removed", remove, keysFile, []string{"keys.db is missing"}},
+		{"keys.db emptied", empty, keysFile, []string{"keys.db is missing or empty"}},
+		{"keys.db of another instance", foreign, keysFile, []string{"different instances"}},
+		{"main.db removed", remove, mainFile, []string{"main.db is missing"}},
+		{"main.db emptied", empty, mainFile, []string{"main.db is missing or empty"}},
+		{"main.db of another instance", foreign, mainFile, []string{"different instances"}},
+		{"usage.db of another instance", foreign, usageFile, []string{"usage.db belongs to another instance"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir, _ := made(t)
+			c.damage(t, dir, c.file)
+			wantRefused(t, dir, c.words...)
+			wantRefused(t, dir, c.words...) // and the first refusal has not prepared a second start
+		})
+	}
+}
+
+func TestDamagedFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	overwrite := func(at int64, with string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteAt([]byte(with), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cut := func(size int64) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"another header":    overwrite(0, "not a database at all"),
+		"a few bytes":       cut(7),
+		"the first half":    cut(2048),
+		"the first page":    cut(4096),
+		"a schema of noise": overwrite(100, strings.Repeat("\xa5", 3996)),
+	} {
+		for _, file := range []string{mainFile, keysFile, usageFile} {
+			t.Run(file+" with "+name, func(t *testing.T) {
+				t.Parallel()
+				dir, _ := made(t)
+				damage(t, filepath.Join(dir, file))
+				wantRefused(t, dir, file, "damaged")
+			})
+		}
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, dir)
+	if err := e.main.Run(t.Context(), func(ctx context.Context) error {
+		_, err := e.main.In(ctx).Exec(ctx, "INSERT INTO schema_version (version_id, is_applied) VALUES (9999, 1)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, dir, mainFile, "9999", "newer")
+}
+
+func TestFolderThatCannotBeWrittenIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []string{file, filepath.Join(file, "below"), "/proc/keepsake-data"} {
+		if _, err := Open(t.Context(), Options{Dir: where}); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want one line", where, err)
+		}
+	}
+	t.Run("ReadOnlyFileSystem", func(t *testing.T) {
+		dir, _ := made(t)
+		if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
+			t.Skipf("SKIPPED: nothing can be mounted here: %v", err)
+		}
+		defer syscall.Unmount(dir, syscall.MNT_DETACH)
+		if err := syscall.Mount(dir, dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+			t.Skipf("SKIPPED: nothing can be mounted read-only here: %v", err)
+		}
+		wantRefused(t, dir, "cannot be written", "read-only")
+	})
+	t.Run("FullFileSystem", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=100k"); err != nil {
+			t.Skipf("SKIPPED: a small file system cannot be mounted here: %v", err)
+		}
+		defer syscall.Unmount(dir, syscall.MNT_DETACH)
+		_, err := Open(t.Context(), Options{Dir: dir})
+		if err == nil || !strings.Contains(err.Error(), "disk is full") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line that says the disk is full", err)
+		}
+	})
+}
+
+// killedDir makes this test binary, run again, end without Close.
+const killedDir = "KEEPSAKE_TEST_KILLED_DIR"
+
+func TestAfterAnUncleanStopTheFilesAreChecked(t *testing.T) {
+	if dir := os.Getenv(killedDir); dir != "" {
+		e, err := Open(t.Context(), Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table(t, e)
+		if err := e.main.Run(t.Context(), inserting(e, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+	}
+	t.Parallel()
+	dir, _ := made(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAfterAnUncleanStopTheFilesAreChecked$")
+	cmd.Env = append(os.Environ(), killedDir+"="+dir)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the helper was not killed: %v\n%s", err, out)
+	}
+
+	var log lockedBuffer
+	e, err := Open(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRows(t, e, 1)
+	e.check.Wait()
+	if !strings.Contains(log.String(), "checked after an unclean stop") {
+		t.Errorf("nothing was checked: %s", log.String())
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if orderly := open(t, dir); orderly.stopCheck != nil {
+		t.Error("the files are checked after an orderly stop, too")
+	}
+}
+
+func TestDamageFoundInTheBackgroundIsReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, dir)
+	table(t, e)
+	if err := e.main.Run(t.Context(), fill(e, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.main.Run(t.Context(), inserting(e, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, mainFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Pages of the long row name their successors; noise there shows in a check and nowhere else.
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, 8192), info.Size()/2); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keepsake.lock"), []byte(running), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the damage is still there the next time
+		var log lockedBuffer
+		e, err := Open(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.check.Wait()
+		if err := e.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "main.db is damaged") {
+			t.Errorf("ready with damage: %v", err)
+		}
+		if !strings.Contains(log.String(), "damage found") {
+			t.Errorf("the log has no word of it: %s", log.String())
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
