@@ -42,7 +42,7 @@ type stage struct {
 func run(args []string, st *stage) int {
 	started := false
 	root := rootCommand(st)
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	whenRun(root, func() { started = true })
 	root.SetArgs(args)
 	root.SetIn(st.in)
 	root.SetOut(st.out)
@@ -62,12 +62,26 @@ func run(args []string, st *stage) int {
 	var usage usageError
 	var setting *config.Error
 	switch {
-	case !started, errors.As(err, &usage), errors.As(err, &setting):
+	case !started, // cobra itself did not understand the flags and arguments
+		errors.As(err, &usage), errors.As(err, &setting):
 		return exitUsage
 	case errors.Is(err, app.ErrInitialised):
 		return exitRefused
 	default:
 		return exitFailed
+	}
+}
+
+// whenRun calls begin before the work of any command, and after cobra has checked flags and arguments.
+func whenRun(c *cobra.Command, begin func()) {
+	if work := c.RunE; work != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			begin()
+			return work(cmd, args)
+		}
+	}
+	for _, below := range c.Commands() {
+		whenRun(below, begin)
 	}
 }
 

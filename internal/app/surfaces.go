@@ -1,12 +1,14 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/backend"
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/endpoint"
+	"keepsake/internal/lifecycle"
 	"keepsake/internal/usage"
 )
 
@@ -25,6 +27,9 @@ func operations(s services) *endpoint.Registry {
 
 // OpenAPI is the description of a version of the API, as JSON. The same build always gives the same bytes.
 func OpenAPI(version int) ([]byte, error) {
+	if version != lifecycle.First().Number {
+		return nil, fmt.Errorf("this build has no version %d of the API", version)
+	}
 	return endpoint.Document(operations(services{}), version)
 }
 

@@ -75,8 +75,8 @@ func fromFile(path string) (*koanf.Koanf, string, error) {
 	return k, source, nil
 }
 
-// fromEnv takes the variables KEEPSAKE_…; one that names no setting is a mistake, because it would be silently without
-// effect.
+// fromEnv takes the variables KEEPSAKE_…; an empty one sets nothing. One that names no setting is a mistake, because it
+// would be silently without effect.
 func fromEnv(cfg *Config, environ []string) (*koanf.Koanf, string, error) {
 	known := map[string]string{}
 	settings := Settings()
@@ -98,6 +98,9 @@ func fromEnv(cfg *Config, environ []string) (*koanf.Koanf, string, error) {
 			path, ok := known[name]
 			if !ok && !notASetting(name) {
 				unknown = append(unknown, name)
+			}
+			if value == "" {
+				return "", nil
 			}
 			return path, value
 		},

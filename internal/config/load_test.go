@@ -122,8 +122,8 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		want    string // how the line begins; %F is the file
 	}{
 		{env("KEEPSAKE_LISTEN=8080"), `setting listen: "8080" is not an address`},
-		{env("KEEPSAKE_BACKEND_LISTEN="), `setting backendListen: "" is not an address`},
-		{env("KEEPSAKE_DATA="), "setting data: must name a folder"},
+		{config.Sources{Flags: map[string]string{"backendListen": ""}}, `setting backendListen: "" is not an address`},
+		{config.Sources{Flags: map[string]string{"data": ""}}, "setting data: must name a folder"},
 		{env("KEEPSAKE_LISTN=:1"), "setting KEEPSAKE_LISTN (environment): there is no such setting"},
 		{env("KEEPSAKE_LOG_LEVEL=loud"), `setting log.level: "loud" is not debug`},
 		{env("KEEPSAKE_LOG_REQUESTS=maybe"), `setting log.requests (environment): "maybe" is not true or false`},
@@ -169,6 +169,7 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	load(t, config.Sources{Env: []string{
+		"KEEPSAKE_LISTEN=",                                                            // set to nothing is not set
 		"KEEPSAKE_URL=http://localhost:8080", "KEEPSAKE_KEY=k", "KEEPSAKE_KEY_FILE=f", // of the commands
 		"KEEPSAKE_SERVICE_HOST=10.0.0.1", "KEEPSAKE_PORT=tcp://10.0.0.1:8080", "KEEPSAKE_PORT_8080_TCP_PORT=8080", // of Kubernetes
 	}})

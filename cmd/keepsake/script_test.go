@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets scripts run this binary as the command keepsake.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"keepsake": func() { os.Exit(run(os.Args[1:], terminal())) },
+	})
+}
+
+// TestScripts runs testdata/script: each file is a session at a prompt. Besides testscript's own commands there are
+//
+//	rc N args…                  runs keepsake and wants exit code N and, for one that is not 0, one line about it
+//	ports NAME…                 sets each NAME to an address that was free a moment ago
+//	taken NAME                  sets NAME to an address that is in use until the script ends
+//	ready ADDRESS               waits until the server whose backend listens there is ready
+//	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
+//	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
+//	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "fetch": fetch, "setenv": setenv,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+func rc(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: rc N args…")
+	}
+	code := 0
+	if err := ts.Exec("keepsake", args[1:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("run keepsake: %v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+	if said := ts.ReadFile("stderr"); code != 0 && strings.Count(said, "\n") != 1 {
+		ts.Fatalf("want one line about what went wrong, got %q", said)
+	}
+}
+
+func ports(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		defer l.Close() // after all were chosen, so that they differ
+		ts.Setenv(name, l.Addr().String())
+	}
+}
+
+func taken(ts *testscript.TestScript, neg bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv(args[0], l.Addr().String())
+}
+
+func ready(ts *testscript.TestScript, neg bool, args []string) {
+	for range 200 {
+		res, err := http.Get("http://" + args[0] + "/readyz")
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%s is not ready after 10 s", args[0])
+}
+
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}
+
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[1], http.NoBody)
+	ts.Check(err)
+	if len(args) > 2 {
+		req.Header.Set("X-API-Key", args[2])
+	}
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("fetched"), body, 0o600))
+	if strconv.Itoa(res.StatusCode) != args[0] {
+		ts.Fatalf("%s answers %s, want %s: %s", args[1], res.Status, args[0], body)
+	}
+}
+
+func setenv(ts *testscript.TestScript, neg bool, args []string) {
+	match := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[2]))
+	if match == nil {
+		ts.Fatalf("%s is not in %s", args[1], args[2])
+	}
+	ts.Setenv(args[0], match[1])
+}
