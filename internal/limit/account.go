@@ -12,8 +12,7 @@ func (t Tier) Allowance() Allowance {
 	return Allowance{PerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly}
 }
 
-// Account is a subject's use beside its allowance: all that a charge needs to know of it. The zero Account has no
-// budgets.
+// Account is a subject's use beside its allowance: all that a charge needs to know of it. The zero Account is nobody's.
 type Account struct {
 	Use *Use
 	Allowance

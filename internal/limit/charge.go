@@ -42,7 +42,8 @@ func (t taken) giveBack(cost int64) {
 const patience = 100
 
 // Charge takes cost units from every budget of both accounts, or from none. key is the zero Account where the caller has
-// no key; workspace is the client's address (Addresses) where there is no credential at all. A cost below 0 counts as 0.
+// no key; workspace, whose Use is never nil, is the client's address (Addresses) where there is no credential at all. A
+// cost below 0 counts as 0.
 //
 // It takes no lock and allocates nothing. However many goroutines charge at once, as many units are admitted as the
 // budgets have, never more.

@@ -173,6 +173,10 @@ func (s *Store) PruneUsage(ctx context.Context, before time.Time) error {
 		if _, err := q.Exec(ctx, `DELETE FROM usage_hour WHERE hour < $1`, before.Unix()/3600); err != nil {
 			return fmt.Errorf("prune usage: %w", err)
 		}
+		// "2026-10-31" lies before "2026-11", "2026-11-01" after it.
+		if _, err := q.Exec(ctx, `DELETE FROM usage_quota WHERE period < $1`, before.UTC().Format("2006-01")); err != nil {
+			return fmt.Errorf("prune quotas: %w", err)
+		}
 		return nil
 	})
 }

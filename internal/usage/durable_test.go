@@ -324,6 +324,17 @@ func TestRollUpKeepsSumsAndLateMinutesJoin(t *testing.T) {
 	if got := series(time.Hour); !cmp.Equal(got, hourly[1:]) {
 		t.Errorf("after pruning the first hour: got %+v, want %+v", got, hourly[1:])
 	}
+	for _, c := range []struct {
+		before time.Time
+		want   int
+	}{{time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), 2}, {time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), 0}} {
+		if err := s.PruneUsage(ctx, c.before); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(inQuotas(ctx, t, s, noon)); got != c.want {
+			t.Errorf("after pruning before %v: %d owners have quotas of November, want %d", c.before, got, c.want)
+		}
+	}
 }
 
 func TestLastUsesSurvive(t *testing.T) {

@@ -66,6 +66,7 @@ type Store interface {
 	// first), in one transaction: sums and quotas stay what they were. A minute that is added late is a cell of its own
 	// until the next roll-up.
 	RollUpUsage(ctx context.Context, before time.Time) error
-	// PruneUsage deletes cells, of minutes and of hours, that lie before a moment. Quotas stay.
+	// PruneUsage deletes cells, of minutes and of hours, that lie before a moment, and the quotas of the
+	// days and months before its month.
 	PruneUsage(ctx context.Context, before time.Time) error
 }
