@@ -1,0 +1,58 @@
+package usage_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"keepsake/internal/usage"
+)
+
+// BenchmarkFlushToDisk is one flush of a busy second: so many combinations of key and minute, each counted before.
+func BenchmarkFlushToDisk(b *testing.B) {
+	for _, cells := range []int{10, 1_000, 20_000} {
+		b.Run(fmt.Sprintf("Cells=%d", cells), func(b *testing.B) {
+			s, end := open(b, b.TempDir())
+			defer end()
+			now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+			r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
+			owners := make([]usage.Owner, cells)
+			for i := range owners {
+				owners[i] = r.Owner(workspace, fmt.Sprintf("key_%026d", i))
+			}
+			for b.Loop() {
+				for _, o := range owners {
+					r.Record(usage.Event{Owner: o, Status: 200, At: now, Charged: 1})
+				}
+				if err := r.Flush(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRestore is what the start of a server with 100,000 keys used this month spends on their counters.
+func BenchmarkRestore(b *testing.B) {
+	s, end := open(b, b.TempDir())
+	defer end()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := usage.NewRecorder(s, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	const keys = 100_000
+	for i := range keys {
+		r.Record(usage.Event{Owner: r.Owner(workspace, fmt.Sprintf("key_%026d", i)), Status: 200, At: now, Charged: 1})
+	}
+	if err := r.Flush(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		used, err := r.Restore(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if day, _ := used(workspace); day != keys {
+			b.Fatalf("got %d, want %d", day, keys)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package usage_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"keepsake/internal/limit"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+	"keepsake/internal/usage"
+)
+
+const workspace = "wsp_a"
+
+// keys are the callers of these tests; the empty one is a call without a key.
+var keys = [...]string{"key_a", "key_b", ""}
+
+// generous is an allowance whose minute refuses nothing here.
+var generous = limit.Allowance{PerMinute: 1_000_000_000, Daily: 1_000_000_000, Monthly: 1_000_000_000}
+
+// party is a workspace with its keys, counted in memory as a running server does.
+type party struct {
+	recorder  *usage.Recorder
+	workspace *limit.Use
+	keys      [len(keys)]*limit.Use
+	owners    [len(keys)]usage.Owner
+	route     usage.Route
+}
+
+// newParty starts the counters from what the store knows, at a moment.
+func newParty(ctx context.Context, s usage.Store, now time.Time) (*party, error) {
+	p := &party{recorder: usage.NewRecorder(s, func() time.Time { return now }, slog.New(slog.DiscardHandler))}
+	used, err := p.recorder.Restore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start := func(id string) *limit.Use {
+		u := &limit.Use{}
+		u.Init(id)
+		day, month := used(id)
+		u.Restore(now, day, month)
+		return u
+	}
+	p.workspace = start(workspace)
+	for i, id := range keys {
+		p.keys[i] = start(id)
+		p.owners[i] = p.recorder.Owner(workspace, id)
+	}
+	p.route = p.recorder.Route("GET", "/api/v1/health")
+	return p, nil
+}
+
+func (p *party) accounts(key int) (ws, own limit.Account) {
+	ws = limit.Account{Use: p.workspace, Allowance: generous}
+	if keys[key] != "" {
+		own = limit.Account{Use: p.keys[key], Allowance: generous}
+	}
+	return ws, own
+}
+
+// call is one request: charged, answered with status, refunded when that is 5xx, recorded.
+func (p *party) call(now time.Time, key int, cost int64, status uint16) {
+	ws, own := p.accounts(key)
+	v, receipt := limit.Charge(now, cost, ws, own)
+	e := usage.Event{Owner: p.owners[key], Route: p.route, Version: 1, Status: status, At: receipt.At()}
+	switch {
+	case !v.Allowed:
+		e.Status = 429
+	case status >= 500:
+		receipt.Refund()
+	default:
+		e.Charged = cost
+	}
+	p.recorder.Record(e)
+}
+
+// counted is what counters or the store say was used of a day and of a month, by owner.
+type counted map[string][2]int64
+
+// inMemory reads the counters at a moment.
+func (p *party) inMemory(now time.Time) counted {
+	c := counted{}
+	read := func(id string, u *limit.Use) {
+		v := limit.Peek(now, limit.Account{Use: u, Allowance: generous}, limit.Account{})
+		used := [2]int64{generous.Daily - v.DailyRemaining, generous.Monthly - v.MonthlyRemaining}
+		if used != [2]int64{} {
+			c[id] = used
+		}
+	}
+	read(workspace, p.workspace)
+	for i, id := range keys {
+		if id != "" {
+			read(id, p.keys[i])
+		}
+	}
+	return c
+}
+
+// inQuotas reads the durable quotas of the day and month of a moment.
+func inQuotas(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
+	t.Helper()
+	day := now.Format(time.DateOnly)
+	list, err := s.Quotas(ctx, []string{day, now.Format("2006-01")})
+	if err != nil {
+		t.Fatalf("read quotas: %v", err)
+	}
+	c := counted{}
+	for _, q := range list {
+		used := c[q.OwnerID]
+		if q.Period == day {
+			used[0] += q.Charged
+		} else {
+			used[1] += q.Charged
+		}
+		c[q.OwnerID] = used
+	}
+	return c
+}
+
+// inCells sums the stored cells of the day and month of a moment.
+func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
+	t.Helper()
+	c := counted{}
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	for i, from := range []time.Time{today, month} {
+		to := [...]time.Time{today.AddDate(0, 0, 1), month.AddDate(0, 1, 0)}[i]
+		for _, key := range keys {
+			points, err := s.KeySeries(ctx, workspace, key, from, to, time.Hour)
+			if err != nil {
+				t.Fatalf("read cells: %v", err)
+			}
+			for _, p := range points {
+				for _, owner := range []string{workspace, key} {
+					if used := c[owner]; owner != "" && p.Charged > 0 {
+						used[i] += p.Charged
+						c[owner] = used
+					}
+				}
+			}
+		}
+	}
+	return c
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func open(t testing.TB, dir string) (*store.Store, func()) {
+	t.Helper()
+	engine, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.New(engine), func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
