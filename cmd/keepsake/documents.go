@@ -38,7 +38,7 @@ func documentsImportCommand(st *stage) *cobra.Command {
 				if err := st.printJSON(outcome); err != nil {
 					return err
 				}
-			} else {
+			} else if err == nil || outcome.Received > 0 {
 				st.printImport(outcome)
 			}
 			switch {

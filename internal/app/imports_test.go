@@ -20,7 +20,7 @@ var edges = map[string][]string{
 	"internal/unit":    {},
 	"internal/text":    {},
 	"internal/wire":    {"internal/problem"},
-	"internal/page":    {"internal/problem"},
+	"internal/page":    {"internal/problem", "internal/wire"},
 
 	"internal/auth":        {"internal/id"},
 	"internal/limit":       {},
@@ -48,7 +48,7 @@ var forbidden = []struct {
 	reason string
 }{
 	{
-		what: "net/http", in: domain(), except: nil,
+		what: "net/http", in: domain(),
 		reason: "the rules of the domain hold on every surface, so they know nothing of HTTP",
 	},
 	{
@@ -97,15 +97,18 @@ var forbidden = []struct {
 	},
 }
 
-func domain() []string { return slices.Sorted(maps.Keys(edges)) }
+// domain is everything in the table but the declaration of operations, whose business is HTTP.
+func domain() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(edges)), func(pkg string) bool { return pkg == "internal/endpoint" })
+}
 
 func TestImportsPointInwards(t *testing.T) {
 	t.Parallel()
 	imports := importsOf(t, "../..")
-	for _, pkg := range domain() {
+	for pkg, allowed := range edges {
 		for _, path := range imports[pkg] {
 			own, ok := strings.CutPrefix(path, "keepsake/")
-			if ok && own != pkg && !slices.Contains(edges[pkg], own) {
+			if ok && !slices.Contains(allowed, own) {
 				t.Errorf("%s imports %s, an edge that is not in the table", pkg, own)
 			}
 		}
@@ -127,7 +130,7 @@ func TestImportsPointInwards(t *testing.T) {
 func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 	t.Parallel()
 	imports := importsOf(t, "../..")
-	for _, pkg := range domain() {
+	for pkg := range edges {
 		if _, ok := imports[pkg]; !ok {
 			t.Errorf("the table names %s, which has no Go files", pkg)
 		}
@@ -178,13 +181,17 @@ func importsOf(t *testing.T, root string) map[string][]string {
 			return err
 		}
 		pkg := filepath.ToSlash(dir)
-		imports[pkg] = append(imports[pkg], []string{}...)
+		if imports[pkg] == nil {
+			imports[pkg] = []string{}
+		}
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
 			}
-			imports[pkg] = append(imports[pkg], imported)
+			if !slices.Contains(imports[pkg], imported) {
+				imports[pkg] = append(imports[pkg], imported)
+			}
 		}
 		return nil
 	})

@@ -114,7 +114,7 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.replays.Run(ctx, log) })
 	running.Go(func() {
 		if err := p.indexer.Run(ctx); err != nil && ctx.Err() == nil {
-			log.Error("the index is no longer kept up to date", "error", err)
+			fail(fmt.Errorf("keep the index up to date: %w", err))
 		}
 	})
 }
