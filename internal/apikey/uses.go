@@ -30,13 +30,14 @@ func (s *Service) Usage(ctx context.Context, p *auth.Principal, keyID string, wi
 		return nil, err
 	}
 	now := s.now()
-	from := now.Add(-window).Truncate(step).Add(step)
-	stored, err := s.Uses.KeySeries(ctx, k.WorkspaceID, k.ID, from, now, step)
+	end := now.Truncate(step).Add(step) // of the open step
+	from := end.Add(-window)
+	stored, err := s.Uses.KeySeries(ctx, k.WorkspaceID, k.ID, from, end, step)
 	if err != nil {
 		return nil, fmt.Errorf("read the use of API key %s: %w", k.ID, err)
 	}
 	u := &Usage{KeyID: k.ID, From: from, To: now, Step: step}
-	for at := from; !at.After(now); at = at.Add(step) {
+	for at := from; at.Before(end); at = at.Add(step) {
 		point := usage.Point{At: at}
 		if len(stored) > 0 && stored[0].At.Equal(at) {
 			point, stored = stored[0], stored[1:]
