@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,7 +122,7 @@ func (s *Store) APIKeyBySecret(ctx context.Context, hash [32]byte) (*apikey.APIK
 func (s *Store) apiKey(ctx context.Context, where string, args ...any) (*apikey.APIKey, error) {
 	var found *apikey.APIKey
 	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
-		WHERE `+where+` ORDER BY s.created_at DESC, s.hash`, args, func(k *apikey.APIKey) error {
+		WHERE `+where+``, args, func(k *apikey.APIKey) error {
 		found = clone(k)
 		return nil
 	})
@@ -156,7 +157,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Fi
 	query := selectAPIKey + ` FROM (
 			SELECT * FROM api_key k WHERE ` + c.String() + ` ORDER BY k.created_at DESC, k.id DESC LIMIT ` + c.arg(f.Limit) + `
 		) k LEFT JOIN api_key_secret s ON s.key_id = k.id
-		ORDER BY k.created_at DESC, k.id DESC, s.created_at DESC, s.hash`
+		ORDER BY k.created_at DESC, k.id DESC`
 	var list []apikey.APIKey
 	err := s.eachAPIKey(ctx, query, c.args, func(k *apikey.APIKey) error {
 		list = append(list, *clone(k))
@@ -200,7 +201,7 @@ func (c *conditions) whereState(state apikey.State, now int64) error {
 // EachAPIKey implements apikey.Store.
 func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
 	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
-		WHERE k.revoked_at IS NULL ORDER BY k.id, s.created_at DESC, s.hash`, nil, fn)
+		WHERE k.revoked_at IS NULL ORDER BY k.id`, nil, fn)
 	if err != nil {
 		return fmt.Errorf("read all keys: %w", err)
 	}
@@ -233,7 +234,8 @@ func apiKeyRowOf(k *apikey.APIKey) (apiKeyRow, error) {
 	}, nil
 }
 
-// selectAPIKey reads one secret a row; the rows of a key follow each other, its newest secret first.
+// selectAPIKey reads one secret a row; the rows of a key follow each other. Its secrets are put in order in Go: sorting
+// them here would carry every row of a start through a sorter.
 const selectAPIKey = `SELECT k.id, k.workspace_id, k.name, k.scopes, k.expires_at, k.requests_per_minute, k.daily, k.monthly,
 	k.subject_id, k.agent_id, k.allowed_ips, k.metadata, k.created_at, k.created_by, k.updated_at, k.disabled_at, k.revoked_at,
 	k.revoke_reason, k.revision, s.hash, s.hint, s.created_at, s.valid_until`
@@ -257,10 +259,8 @@ func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn fun
 			return fmt.Errorf("scan key: %w", err)
 		}
 		if next.ID != k.ID {
-			if k.ID != "" {
-				if err := fn(&k); err != nil {
-					return err
-				}
+			if err := visit(&k, fn); err != nil {
+				return err
 			}
 			next.Secrets = k.Secrets[:0]
 			k = next
@@ -275,10 +275,18 @@ func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn fun
 	if err := rows.Err(); err != nil {
 		return err
 	}
+	return visit(&k, fn)
+}
+
+// visit calls fn for a key that is complete, its newest secret first; for none before the first.
+func visit(k *apikey.APIKey, fn func(k *apikey.APIKey) error) error {
 	if k.ID == "" {
 		return nil
 	}
-	return fn(&k)
+	if len(k.Secrets) > 1 {
+		slices.SortFunc(k.Secrets, func(a, b apikey.Secret) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	}
+	return fn(k)
 }
 
 func (r *apiKeyRow) into(k *apikey.APIKey) (err error) {

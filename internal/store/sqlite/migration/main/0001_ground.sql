@@ -58,7 +58,7 @@ CREATE TABLE api_key (
     revoked_at          INTEGER,
     revoke_reason       TEXT    NOT NULL,
     revision            INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_newest ON api_key (workspace_id, created_at DESC, id DESC);
 
