@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -140,27 +142,61 @@ func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, 
 // ceilDiv is the first cell of a size that starts at n or later.
 func ceilDiv(n, size int64) int64 { return (n + size - 1) / size }
 
+// rollUpCells is about how many cells one transaction of a roll-up takes: a flush waits behind it for a tenth of a
+// second, where a busy hour at once would hold it up for longer than usage may be lost.
+const rollUpCells = 10_000
+
 // RollUpUsage implements usage.Store.
 func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
-	minute := before.Unix() / 3600 * 60
-	return s.usage.Run(ctx, func(ctx context.Context) error {
-		q := s.usage.In(ctx)
-		if _, err := q.Exec(ctx, `
-			INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
-			SELECT workspace_id, key_id, minute / 60, route, method, status, version, surface, sum(requests), sum(charged), sum(bytes_in), sum(bytes_out)
-			FROM usage_minute WHERE minute < $1
-			GROUP BY workspace_id, key_id, minute / 60, route, method, status, version, surface
-			ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
-				requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
-				bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
-			minute); err != nil {
-			return fmt.Errorf("roll usage up: %w", err)
+	end := before.Unix() / 3600 * 60
+	for more := true; more; {
+		err := s.usage.Run(ctx, func(ctx context.Context) error {
+			upTo, err := s.rollUpTo(ctx, end)
+			more = upTo < end
+			if err != nil {
+				return err
+			}
+			return s.rollUp(ctx, upTo)
+		})
+		if err != nil {
+			return err
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM usage_minute WHERE minute < $1`, minute); err != nil {
-			return fmt.Errorf("remove usage that was rolled up: %w", err)
-		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// rollUpTo is the minute before which lie about rollUpCells cells, end when there are no more than that.
+func (s *Store) rollUpTo(ctx context.Context, end int64) (int64, error) {
+	var minute int64
+	err := s.usage.In(ctx).QueryRow(ctx, `SELECT minute FROM usage_minute WHERE minute < $1 ORDER BY minute LIMIT 1 OFFSET $2`,
+		end, rollUpCells).Scan(&minute)
+	if errors.Is(err, sql.ErrNoRows) {
+		return end, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count usage to roll up: %w", err)
+	}
+	return minute + 1, nil
+}
+
+// rollUp adds the cells of minutes before one to their hours.
+func (s *Store) rollUp(ctx context.Context, minute int64) error {
+	q := s.usage.In(ctx)
+	if _, err := q.Exec(ctx, `
+		INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
+		SELECT workspace_id, key_id, minute / 60, route, method, status, version, surface, sum(requests), sum(charged), sum(bytes_in), sum(bytes_out)
+		FROM usage_minute WHERE minute < $1
+		GROUP BY workspace_id, key_id, minute / 60, route, method, status, version, surface
+		ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
+			requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
+			bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
+		minute); err != nil {
+		return fmt.Errorf("roll usage up: %w", err)
+	}
+	if _, err := q.Exec(ctx, `DELETE FROM usage_minute WHERE minute < $1`, minute); err != nil {
+		return fmt.Errorf("remove usage that was rolled up: %w", err)
+	}
+	return nil
 }
 
 // PruneUsage implements usage.Store.

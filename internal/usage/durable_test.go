@@ -1,6 +1,7 @@
 package usage_test
 
 import (
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -170,6 +171,37 @@ func TestRollUpKeepsSumsAndLateMinutesJoin(t *testing.T) {
 		}
 		if got := len(inQuotas(ctx, t, s, noon)); got != c.want {
 			t.Errorf("after pruning before %v: %d owners have quotas of November, want %d", c.before, got, c.want)
+		}
+	}
+}
+
+func TestRollUpOfMoreThanOneTransactionKeepsSums(t *testing.T) {
+	t.Parallel()
+	s, end := open(t, t.TempDir())
+	defer end()
+	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
+	const owners, minutes = 400, 60 // 24,000 cells
+	for i := range owners {
+		owner := r.Owner(workspace, fmt.Sprintf("key_%d", i))
+		for m := range minutes {
+			r.Record(usage.Event{Owner: owner, Status: 200, At: noon.Add(time.Duration(m) * time.Minute), Charged: 1})
+		}
+	}
+	if err := r.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RollUpUsage(ctx, noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	want := []usage.Point{{At: noon, Requests: minutes, Charged: minutes}}
+	for i := range owners {
+		got, err := s.KeySeries(ctx, workspace, fmt.Sprintf("key_%d", i), noon, noon.Add(time.Hour), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("key %d by minutes after the roll-up (-want +got):\n%s", i, diff)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -17,22 +18,30 @@ const (
 	tidyEvery  = time.Hour
 )
 
-// Run flushes each second and tidies the store each hour, beginning now, until ctx is done. A flush under way then is
-// let finish.
+// Run flushes each second and, beside that, tidies the store each hour, beginning now, until ctx is done. A flush under
+// way then is let finish.
 func (r *Recorder) Run(ctx context.Context) {
-	flush, tidy := time.NewTicker(flushEvery), time.NewTicker(tidyEvery)
-	defer flush.Stop()
-	defer tidy.Stop()
-	whole := context.WithoutCancel(ctx)
-	r.tidyAndTell(ctx)
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
+	tidying.Go(func() {
+		r.tidyAndTell(ctx)
+		each(ctx, tidyEvery, func() { r.tidyAndTell(ctx) })
+	})
+	each(ctx, flushEvery, func() {
+		_ = r.Flush(context.WithoutCancel(ctx)) // Degraded and the log say it
+	})
+}
+
+// each calls fn in an interval until ctx is done.
+func each(ctx context.Context, interval time.Duration, fn func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-flush.C:
-			_ = r.Flush(whole) // Degraded and the log say it
-		case <-tidy.C:
-			r.tidyAndTell(ctx)
+		case <-ticker.C:
+			fn()
 		}
 	}
 }

@@ -62,9 +62,9 @@ type Store interface {
 	LastUses(ctx context.Context, keyIDs []string) ([]LastUse, error)
 	// KeySeries sums a key's cells from a moment up to another into steps, rising; steps without requests are absent.
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
-	// RollUpUsage turns the minute cells of hours that ended by a moment into hour cells (their Minute is the hour's
-	// first), in one transaction: sums and quotas stay what they were. A minute that is added late is a cell of its own
-	// until the next roll-up.
+	// RollUpUsage turns the minute cells of hours that ended by a moment into hour cells, in transactions short enough
+	// for a flush to pass between two of them; each leaves every sum and quota as it was. A minute that is added late is
+	// a cell of its own until the next roll-up.
 	RollUpUsage(ctx context.Context, before time.Time) error
 	// PruneUsage deletes cells, of minutes and of hours, that lie before a moment, and the quotas of the
 	// days and months before its month.
