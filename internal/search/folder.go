@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
@@ -94,7 +94,7 @@ func (f *folder) waitFor(ctx context.Context, reached func() bool) error {
 // open opens the index, anew when what is there cannot be read. f.mu is held.
 func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error) {
 	index, change, err := openChecked(f.dir, queue)
-	if err != nil && !errors.Is(err, bbolt.ErrTimeout) { // somebody else's index is not broken
+	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // somebody else's index is not broken
 		rebuilt = err
 		if err := os.RemoveAll(f.dir); err != nil {
 			return nil, fmt.Errorf("remove an unreadable index: %w", err)

@@ -1,0 +1,122 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"keepsake/internal/document"
+	"keepsake/internal/problem"
+	"keepsake/internal/search"
+)
+
+// many imports n documents d00000… at once.
+func (b *bundle) many(n int, textOf func(i int) string) {
+	b.t.Helper()
+	i := 0
+	imported, err := b.documents.Import(b.t.Context(), workspace, func() (document.Line, bool, error) {
+		if i == n {
+			return document.Line{}, false, nil
+		}
+		i++
+		return document.Line{Number: i, ID: fmt.Sprintf("d%05d", i-1), Fields: document.Fields{Text: textOf(i - 1)}}, true, nil
+	}, document.ImportOptions{})
+	if err != nil || imported.Created+imported.Replaced != n {
+		b.t.Fatalf("import: %+v, %v", imported, err)
+	}
+}
+
+// pages follows cursors and gives all ids; between two pages it calls between.
+func (b *bundle) pages(r search.Request, between func(page int)) []string {
+	b.t.Helper()
+	var ids []string
+	for page := 0; ; page++ {
+		answer := b.find(r)
+		ids = append(ids, idsOf(answer)...)
+		if answer.NextCursor == "" {
+			return ids
+		}
+		r.Cursor = answer.NextCursor
+		if between != nil {
+			between(page)
+		}
+	}
+}
+
+func TestPagesReachEveryResultOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const n = 10_500
+	b.many(n, func(i int) string { return fmt.Sprintf("stone number%d %s", i%7, "pebble sand"[:i%11]) })
+	for _, sort := range []search.Sort{search.ByRelevance, search.NewestFirst} {
+		ids := b.pages(search.Request{Query: "stone number3 pebble", Limit: 100, Sort: sort}, nil)
+		if len(ids) != n {
+			t.Errorf("%s: %d results over all pages, want %d", sort, len(ids), n)
+		}
+		slices.Sort(ids)
+		if len(slices.Compact(ids)) != n {
+			t.Errorf("%s: a result came twice", sort)
+		}
+	}
+	one := b.find(search.Request{Query: "stone number3 pebble", Limit: 37})
+	two := b.find(search.Request{Query: "stone number3 pebble", Limit: 20, Cursor: one.NextCursor})
+	whole := b.find(search.Request{Query: "stone number3 pebble", Limit: 57})
+	if got := append(idsOf(one), idsOf(two)...); !slices.Equal(got, idsOf(whole)) || one.Total != n || two.Total != n {
+		t.Errorf("pages of 37 and 20 are not the first 57")
+	}
+}
+
+// What is written between two pages moves no other document: each is seen once, whatever happens to the counts.
+func TestPagesStayWhileDocumentsAreWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.many(300, func(i int) string { return fmt.Sprintf("stone %s%s", "pebble "[:7*(i%2)], fmt.Sprint("sand ", i%5)) })
+	ids := b.pages(search.Request{Query: "stone pebble sand", Limit: 20}, func(page int) {
+		for i := range 20 {
+			b.text(fmt.Sprintf("new%d-%d", page, i), "pebble and nothing that was asked for before, only pebble pebble pebble")
+		}
+	})
+	seen := map[string]int{}
+	for _, id := range ids {
+		seen[id]++
+	}
+	for i := range 300 {
+		if id := fmt.Sprintf("d%05d", i); seen[id] != 1 {
+			t.Errorf("%s was seen %d times", id, seen[id])
+		}
+	}
+}
+
+func TestACursorBelongsToItsSearch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.many(30, func(int) string { return "stone" })
+	first := search.Request{Query: "stone", Limit: 5, Highlight: true}
+	cursor := b.find(first).NextCursor
+	other := func(workspaceID string, change func(*search.Request)) error {
+		r := first
+		r.Cursor = cursor
+		change(&r)
+		_, err := b.search.Search(t.Context(), workspaceID, r)
+		return err
+	}
+	for name, err := range map[string]error{
+		"query":      other(workspace, func(r *search.Request) { r.Query = "stones" }),
+		"collection": other(workspace, func(r *search.Request) { r.Collection = "default" }),
+		"tag":        other(workspace, func(r *search.Request) { r.Tags = []string{"x"} }),
+		"prefix":     other(workspace, func(r *search.Request) { r.Prefix = true }),
+		"highlight":  other(workspace, func(r *search.Request) { r.Highlight = false }),
+		"sort":       other(workspace, func(r *search.Request) { r.Sort = search.NewestFirst }),
+		"workspace":  other("wsp_two", func(*search.Request) {}),
+		"forged":     other(workspace, func(r *search.Request) { r.Cursor = "A" + r.Cursor[1:] + "A" }),
+	} {
+		var p *problem.Problem
+		if !errors.As(err, &p) || p.Details.Field != "cursor" || p.Details.Issue != problem.InvalidVal {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	if err := other(workspace, func(r *search.Request) { r.Limit = 7 }); err != nil {
+		t.Errorf("another limit: %v", err)
+	}
+}

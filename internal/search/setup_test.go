@@ -1,0 +1,119 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"keepsake/internal/document"
+	"keepsake/internal/page"
+	"keepsake/internal/search"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+)
+
+// bundle is documents and their search on a real database in a folder of the test's own.
+type bundle struct {
+	t         *testing.T
+	store     *store.Store
+	documents *document.Service
+	indexer   *search.Indexer
+	search    *search.Service
+	dir       string
+	clock     time.Time
+	stop      func()
+}
+
+const workspace = "wsp_one"
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	return open(t, t.TempDir(), nil)
+}
+
+// open starts on what is in dir.
+func open(t *testing.T, dir string, change func(*search.IndexerOptions)) *bundle {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{t: t, store: store.New(engine), dir: dir + "/index", clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	o := search.IndexerOptions{Dir: b.dir, Source: b.store, Log: log, Now: time.Now}
+	if change != nil {
+		change(&o)
+	}
+	b.indexer = search.NewIndexer(o)
+	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), time.Now)
+	made := 0
+	b.documents = document.NewService(document.Options{
+		Store: b.store, Units: b.store, Changed: b.indexer.Notify,
+		Max:   func(string) int64 { return 0 },
+		Now:   func() time.Time { return b.clock },
+		NewID: func() string { made++; return fmt.Sprintf("doc_%d", made) },
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- b.indexer.Run(ctx) }()
+	stopped := false
+	b.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run indexer: %v", err)
+		}
+		if err := b.indexer.Close(); err != nil {
+			t.Errorf("close indexer: %v", err)
+		}
+		if err := engine.Close(); err != nil {
+			t.Errorf("close engine: %v", err)
+		}
+	}
+	t.Cleanup(b.stop)
+	return b
+}
+
+func (b *bundle) put(id string, f document.Fields) {
+	b.t.Helper()
+	if _, _, err := b.documents.Put(b.t.Context(), workspace, id, f, document.Condition{}); err != nil {
+		b.t.Fatalf("put %s: %v", id, err)
+	}
+}
+
+// text puts documents that have an id and a text: id, text, id, text ….
+func (b *bundle) text(pairs ...string) {
+	b.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		b.put(pairs[i], document.Fields{Text: pairs[i+1]})
+	}
+}
+
+func (b *bundle) find(r search.Request) *search.Answer {
+	b.t.Helper()
+	answer, err := b.search.Search(b.t.Context(), workspace, r)
+	if err != nil {
+		b.t.Fatalf("search %+v: %v", r, err)
+	}
+	return answer
+}
+
+// ids gives the ids found by a query, in order.
+func (b *bundle) ids(q string) []string {
+	b.t.Helper()
+	return idsOf(b.find(search.Request{Query: q}))
+}
+
+func idsOf(a *search.Answer) []string {
+	ids := []string{}
+	for _, r := range a.Results {
+		ids = append(ids, r.Document.ID)
+	}
+	return ids
+}
