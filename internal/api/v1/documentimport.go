@@ -1,10 +1,14 @@
 package v1
 
 import (
+	"bufio"
+	"bytes"
+	"fmt"
 	"io"
 
 	"keepsake/internal/document"
 	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
 )
 
 type importResult struct {
@@ -34,7 +38,65 @@ func viewOfImport(i document.Imported) *importResult {
 	return out
 }
 
-// documentLines reads documents from a body of one JSON object a line.
+// maxLine is the most bytes a line may have: room for the longest text with every character escaped.
+const maxLine = 2 << 20
+
+// documentLines reads documents from a body of one JSON object a line. Blank lines are passed over. A line that is too
+// long or no document is handed over as such; only a body that cannot be read further is an error.
 func documentLines(body io.Reader, decoder *endpoint.Decoder[newDocument]) document.Lines {
-	panic("not yet")
+	r := bufio.NewReaderSize(body, 64<<10)
+	var buf []byte
+	number := 0
+	return func() (document.Line, bool, error) {
+		for {
+			var tooLong bool
+			var err error
+			buf, tooLong, err = readLine(r, buf[:0])
+			if err != nil && err != io.EOF {
+				return document.Line{}, false, err
+			}
+			ended := err == io.EOF
+			if ended && len(buf) == 0 && !tooLong {
+				return document.Line{}, false, nil
+			}
+			number++
+			line := document.Line{Number: number}
+			if tooLong {
+				line.Err = problem.Validation("body", problem.TooLong, fmt.Sprintf("A line must have at most %d bytes.", maxLine))
+				return line, true, nil
+			}
+			if len(bytes.TrimSpace(buf)) == 0 {
+				continue
+			}
+			line.ID, line.Fields, line.Err = decodeLine(decoder, buf)
+			return line, true, nil
+		}
+	}
+}
+
+func decodeLine(decoder *endpoint.Decoder[newDocument], data []byte) (id string, f document.Fields, err error) {
+	var d newDocument
+	if err := decoder.Decode(data, &d); err != nil {
+		return "", f, err
+	}
+	if d.ID != nil {
+		id = *d.ID
+	}
+	return id, d.fields(), nil
+}
+
+// readLine appends the next line to buf, without its end. Of one that is too long nothing is kept.
+func readLine(r *bufio.Reader, buf []byte) (line []byte, tooLong bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if tooLong = tooLong || len(buf)+len(part) > maxLine+1; tooLong {
+			buf = buf[:0]
+		} else {
+			buf = append(buf, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		return bytes.TrimSuffix(buf, []byte("\n")), tooLong, err
+	}
 }
