@@ -4,7 +4,7 @@
 GO   ?= go
 TOOL := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: test check format vet staticcheck bench openapi build
+.PHONY: test check format vet staticcheck bench openapi openapi-baseline build
 
 # Everything that must hold before a change is offered. CI runs the same.
 test: check
@@ -28,9 +28,11 @@ bench:
 
 # Writes the description of the API that the code declares. Read the diff; a change wants another info.version.
 openapi:
-	@mkdir -p openapi
-	$(GO) run ./cmd/keepsake openapi > openapi/v1.json.new
-	mv openapi/v1.json.new openapi/v1.json
+	$(GO) run openapi/generate.go
+
+# Makes the description what clients are promised from now on; part of a release.
+openapi-baseline: openapi
+	cp openapi/v1.json openapi/baseline/v1.json
 
 build:
 	$(GO) build -trimpath -o bin/keepsake ./cmd/keepsake

@@ -87,6 +87,12 @@ var sharedHeaderTable = []sharedHeader{
 	{"WWW-Authenticate", huma.Schema{Type: "string"}, "The credential that is wanted.", false},
 }
 
+// ownHeaders says what the headers are that operations set themselves, where they do not say it.
+var ownHeaders = map[string]string{
+	"ETag":     "The revision in quotes, for If-Match and If-None-Match.",
+	"Location": "Where the resource is.",
+}
+
 const headerPrefix = "#/components/headers/"
 
 func sharedHeaders() map[string]*huma.Header {

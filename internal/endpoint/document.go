@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +17,10 @@ import (
 	"keepsake/internal/problem"
 )
 
+const about = `Governed search and memory: keys with scopes, limits and quotas, versions with a lifecycle.
+
+HEAD is answered wherever GET is, and OPTIONS with Allow. Any other method of a path is 405 method_not_allowed, and any other path 404 not_found, with the body and the headers of every error. Answers may gain members at any time; requests with members that are not described are refused.`
+
 // Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
 func Document(r *Registry, n int) ([]byte, error) {
 	d := &document{
@@ -25,7 +30,7 @@ func Document(r *Registry, n int) ([]byte, error) {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title:       "Keepsake API",
-				Description: "Governed search and memory: keys with scopes, limits and quotas, versions with a lifecycle.",
+				Description: about,
 				Version:     r.DocumentVersion(n),
 				License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 				Extensions:  map[string]any{"x-api-version": n},
@@ -126,7 +131,7 @@ func (d *document) declare(op *Operation) *huma.Operation {
 func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	headers := headersOf(op)
 	for _, own := range op.output.headers {
-		headers[own.name] = &huma.Param{Description: own.doc, Schema: &huma.Schema{Type: "string"}}
+		headers[own.name] = &huma.Param{Description: cmp.Or(own.doc, ownHeaders[own.name]), Schema: &huma.Schema{Type: "string"}}
 		if own.name == "ETag" && op.Method == http.MethodGet {
 			h.Responses["304"] = &huma.Response{Description: "Not Modified: If-None-Match names the revision there is.", Headers: headersOf(op)}
 		}
@@ -184,6 +189,7 @@ func (d *document) describeErrors(op *Operation, h *huma.Operation) {
 			d.api.Components.Responses[name] = &huma.Response{
 				Description: http.StatusText(status) + ": " + strings.Join(codes, ", "),
 				Headers:     errorHeaders(status),
+				Extensions:  map[string]any{"x-error-codes": codes},
 				Content: map[string]*huma.MediaType{
 					"application/json": {Schema: d.answers.body(errorBodyOf(status), "")},
 				},

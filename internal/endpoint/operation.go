@@ -72,6 +72,10 @@
 //	format               uri (absolute), cidr: format         unsupported                      unsupported
 //	required nullable default doc example                     as above
 //
+// A body is decoded once, and a second time only where that leaves a doubt: it holds a null, or an optional field without
+// a pointer is zero while zero breaks its constraints. A pointer leaves none, and is the better choice there. A
+// member that is unsupported is a pointer, a list, a map or a wire.Value for the same reason.
+//
 // A malformed value is `type` (numbers, booleans) or `format` (times, tags, escapes). Problems come out as *problem.Problem.
 package endpoint
 

@@ -174,6 +174,9 @@ func (c *shapes) object(t reflect.Type) *shape {
 		m := c.member(name, f)
 		switch c.side {
 		case asked:
+			if k := m.shape.kind; m.unsupported && !m.pointer && !m.optional && k != listKind && k != mapKind && k != anyKind {
+				panic(fmt.Sprintf("endpoint: %s.%s: an unsupported member's type must tell that it was left out", t, f.Name))
+			}
 			m.required = !m.pointer && !m.optional && !m.prefilled && !m.unsupported
 		case answered:
 			if m.optional {
