@@ -61,7 +61,7 @@ func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Re
 	}
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("importing"),
-		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
+		progressbar.OptionShowBytes(true), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
 	defer bar.Close()
 	return c.ImportDocuments(ctx, in, func(bytes int64) { _ = bar.Set64(bytes) }) // a bar that cannot be drawn stops nothing
 }
