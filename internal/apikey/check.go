@@ -14,11 +14,10 @@ import (
 
 // How large what a client writes of a key may be: characters of a text, entries of a list.
 const (
-	MaxName       = 120
-	MaxReason     = 512
-	MaxAllowedIPs = 32
-	MaxMetadata   = 32
-	MaxEntry      = 1024 // of a metadata name or string
+	maxName       = 120
+	maxReason     = 512
+	maxMetadata   = 32
+	maxEntry      = 1024 // of a metadata name or string
 )
 
 func checkScopes(p *auth.Principal, scopes auth.Scopes) error {
@@ -55,21 +54,21 @@ func checkName(name string) error {
 	if strings.TrimSpace(name) == "" {
 		return problem.Validation("name", problem.Required, "name must not be blank.")
 	}
-	return checkText("name", name, MaxName)
+	return checkText("name", name, maxName)
 }
 
 // checkMetadata names the field as a whole: what its entries are called is the client's text.
 func checkMetadata(metadata map[string]any) error {
-	if len(metadata) > MaxMetadata {
-		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", MaxMetadata))
+	if len(metadata) > maxMetadata {
+		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", maxMetadata))
 	}
 	for name, value := range metadata {
-		if err := checkText("metadata", name, MaxEntry); err != nil {
+		if err := checkText("metadata", name, maxEntry); err != nil {
 			return err
 		}
 		switch v := value.(type) {
 		case string:
-			if err := checkText("metadata", v, MaxEntry); err != nil {
+			if err := checkText("metadata", v, maxEntry); err != nil {
 				return err
 			}
 		case float64, bool:

@@ -175,7 +175,7 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, 
 // revoke a mightier one. reason may be empty.
 func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*Record, error) {
 	now := s.now()
-	if err := checkText("reason", reason, MaxReason); err != nil {
+	if err := checkText("reason", reason, maxReason); err != nil {
 		return nil, err
 	}
 	return s.update(ctx, p, keyID, ifRevision, now, func(_ context.Context, k *APIKey) error {

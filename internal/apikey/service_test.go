@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
@@ -155,37 +154,6 @@ func TestACreatedKeyWorksAtOnceAndIsReadBack(t *testing.T) {
 	}
 }
 
-func TestNoKeyMakesAWiderKey(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	operator := operatorOf(b)
-	rapid.Check(t, func(t *rapid.T) {
-		own := auth.Scopes(rapid.Uint8Range(0, uint8(auth.All)).Draw(t, "own"))
-		wanted := auth.Scopes(rapid.Uint8Range(1, uint8(auth.All)).Draw(t, "wanted"))
-		p := &auth.Principal{Kind: auth.Local, WorkspaceID: operator, Scopes: own}
-		k, err := b.Create(context.Background(), p, apikey.Draft{Name: "a key", Scopes: wanted})
-		mayHave := own&auth.Admin != 0 || wanted&^own == 0
-		if mayHave != (err == nil) {
-			t.Fatalf("%q made a key with %q: %v", own, wanted, err)
-		}
-		if err != nil {
-			p, _ := problem.As(err)
-			missing, ok := auth.ParseScope(p.Details.RequiredScope)
-			if p.Code != problem.CodeInsufficientScope || !ok || own.Allows(missing) || !wanted.Allows(missing) {
-				t.Fatalf("%q is refused %q for %q with %v", own, wanted, p.Details.RequiredScope, err)
-			}
-			return
-		}
-		// A change is held to what the key has afterwards, whatever the change is.
-		editor := &auth.Principal{Kind: auth.Local, WorkspaceID: operator, Scopes: auth.Scopes(rapid.Uint8Range(0, uint8(auth.All)).Draw(t, "editor"))}
-		name := "another name"
-		_, err = b.Change(context.Background(), editor, k.ID, nil, apikey.Change{Name: &name})
-		if editor.Scopes.Allows(wanted) != (err == nil) {
-			t.Fatalf("%q changed a key with %q: %v", editor.Scopes, wanted, err)
-		}
-	})
-}
-
 func operatorOf(b *bundle) string {
 	e, _ := b.Accounts.Operator()
 	return e.ID()
@@ -220,36 +188,6 @@ func TestBadDraftsAreRefused(t *testing.T) {
 	}
 	if keys, err := b.List(t.Context(), b.manager(auth.All), apikey.Filter{Limit: 10}); err != nil || len(keys) != 0 {
 		t.Errorf("refused drafts left %d keys, %v", len(keys), err)
-	}
-}
-
-func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	k := b.make(t, apikey.Draft{})
-	if k.PerMinute != 60 || !k.Inherited {
-		t.Errorf("a key of the free tier has %d a minute, inherited %v", k.PerMinute, k.Inherited)
-	}
-	w := account.Workspace{ID: b.tenant, Name: "tenant", Tier: limit.TierPro, Revision: 2}
-	if err := b.Accounts.Put(&w); err != nil {
-		t.Fatal(err)
-	}
-	live, err := b.Directory.Recognise(t.Context(), k.Text, b.now())
-	if err != nil || live.Key.PerMinute != 600 {
-		t.Errorf("after a change of tier the key has %d a minute, %v", live.Key.PerMinute, err)
-	}
-	own := int64(9)
-	for _, step := range []struct {
-		to   *int64
-		want int64
-	}{{&own, 9}, {nil, 600}} {
-		changed, err := b.Change(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Change{RateLimit: &apikey.RateLimit{RequestsPerMinute: step.to}})
-		if err != nil || changed.PerMinute != step.want || changed.Inherited != (step.to == nil) {
-			t.Errorf("changed to %v the key has %+v, %v", step.to, changed, err)
-		}
-		if live, _ := b.Directory.Recognise(t.Context(), k.Text, b.now()); live.Key.PerMinute != step.want {
-			t.Errorf("changed to %d the key is charged against %d", step.want, live.Key.PerMinute)
-		}
 	}
 }
 
@@ -318,122 +256,6 @@ func TestOfManyAtOnceOnlyAsManyAsTheTierAllowsAreMade(t *testing.T) {
 	}
 }
 
-func TestAnExpiredKeyMayComeBackForThirtyDays(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		late time.Duration
-		want string
-	}{
-		"on the last day": {30 * 24 * time.Hour, ""},
-		"a moment later":  {30*24*time.Hour + time.Millisecond, problem.CodeConflict},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := setup(t)
-			k := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
-			b.pass(time.Minute + c.late)
-			for _, to := range []*time.Time{b.in(time.Hour), nil} {
-				_, err := b.Change(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Change{Expiry: &apikey.Expiry{At: to}})
-				if got := code(t, err); got != c.want {
-					t.Errorf("moved to %v: %q, want %q", to, got, c.want)
-				}
-			}
-			name := "still changeable"
-			if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Change{Name: &name}); err != nil {
-				t.Errorf("another change: %v", err)
-			}
-		})
-	}
-}
-
-func TestAChangeReplacesWhatItNames(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	daily, monthly := int64(5), int64(50)
-	made := b.make(t, apikey.Draft{
-		Quota: apikey.Quota{Daily: &daily, Monthly: &monthly}, Metadata: map[string]any{"a": "b", "c": "d"},
-		ExpiresAt: b.in(time.Hour), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-	})
-	b.pass(time.Second)
-	yes, scopes, none, metadata := true, auth.Write, []netip.Prefix{}, map[string]any{"e": 1.0}
-	k, err := b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{
-		Scopes: &scopes, Expiry: &apikey.Expiry{}, Quota: &apikey.Quota{Monthly: &monthly}, AllowedIPs: &none, Metadata: &metadata, Disabled: &yes,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k.Name != "a key" || k.Scopes != auth.Write || k.ExpiresAt != nil || k.Daily != nil || *k.Monthly != 50 || len(k.AllowedIPs) != 0 ||
-		len(k.Metadata) != 1 || k.State != apikey.Disabled || k.Revision != 2 || !k.UpdatedAt.Equal(b.now()) || !k.CreatedAt.Equal(noon) {
-		t.Errorf("the changed key is %+v", k.APIKey)
-	}
-	if got := b.codeWith(t, made.Text); got != problem.CodeAPIKeyDisabled {
-		t.Errorf("a disabled key answers %q", got)
-	}
-	since := *k.DisabledAt
-	b.pass(time.Second)
-	if k, err = b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{Disabled: &yes}); err != nil || !k.DisabledAt.Equal(since) {
-		t.Errorf("disabled again at %v, %v; want still %v", k.DisabledAt, err, since)
-	}
-	no := false
-	if k, err = b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{Disabled: &no}); err != nil || k.State != apikey.Active {
-		t.Errorf("enabled the key is %+v, %v", k, err)
-	}
-	if got := b.codeWith(t, made.Text); got != "" {
-		t.Errorf("an enabled key answers %q", got)
-	}
-	stored, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID)
-	if err != nil || stored.Revision != 4 || stored.Scopes != auth.Write || stored.Metadata["e"] != 1.0 {
-		t.Errorf("the store has %+v, %v", stored, err)
-	}
-}
-
-func TestARevisionGuardsAChange(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	k := b.make(t, apikey.Draft{})
-	one, two, name := int64(1), int64(2), "renamed"
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &two, apikey.Change{Name: &name}); code(t, err) != problem.CodeRevisionMismatch {
-		t.Errorf("a change of revision 2 to a key of revision 1: %v", err)
-	}
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &one, apikey.Change{Name: &name}); err != nil {
-		t.Errorf("a change of revision 1: %v", err)
-	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, &one, ""); code(t, err) != problem.CodeRevisionMismatch {
-		t.Errorf("revoking revision 1 of a key of revision 2: %v", err)
-	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, &two, ""); err != nil {
-		t.Errorf("revoking revision 2: %v", err)
-	}
-	// The order of decisions.md, E: the state forbids it before the revision does.
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &one, apikey.Change{Name: &name}); code(t, err) != problem.CodeConflict {
-		t.Errorf("changing a revoked key with an old revision: %v", err)
-	}
-}
-
-func TestRevocationIsFinalAndInForceAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	mighty := b.make(t, apikey.Draft{Scopes: auth.Admin})
-	k, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), mighty.ID, nil, "left the company")
-	if err != nil || k.State != apikey.Revoked || k.RevokeReason != "left the company" || !k.RevokedAt.Equal(noon) {
-		t.Fatalf("a mightier key revoked by a lesser one is %+v, %v", k, err)
-	}
-	if got := b.codeWith(t, mighty.Text); got != problem.CodeAPIKeyRevoked {
-		t.Errorf("right after its revocation the key answers %q", got)
-	}
-	b.pass(time.Minute)
-	again, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), mighty.ID, nil, "another reason")
-	if err != nil || again.Revision != k.Revision || again.RevokeReason != k.RevokeReason || !again.RevokedAt.Equal(*k.RevokedAt) {
-		t.Errorf("revoked again the key is %+v, %v", again, err)
-	}
-	no := false
-	if _, err := b.Change(t.Context(), b.manager(auth.All), mighty.ID, nil, apikey.Change{Disabled: &no}); code(t, err) != problem.CodeConflict {
-		t.Errorf("changing a revoked key: %v", err)
-	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), b.make(t, apikey.Draft{}).ID, nil, "a\x00"); code(t, err) != problem.CodeValidation {
-		t.Errorf("a reason with NUL: %v", err)
-	}
-}
-
 func TestARestartKnowsEveryKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -472,117 +294,6 @@ func TestAKeyOfAFailedUnitWasNeverMade(t *testing.T) {
 	}
 	if got := b.codeWith(t, made.Text); got != problem.CodeInvalidAPIKey {
 		t.Errorf("the key of a failed unit answers %q", got)
-	}
-}
-
-func TestWhatIsNotTheirsIsNotThere(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	name := "x"
-	person := func(subject, agent string) *auth.Principal {
-		p := b.manager(auth.All)
-		p.SubjectID, p.AgentID = subject, agent
-		return p
-	}
-	stranger := b.manager(auth.All)
-	stranger.WorkspaceID = operatorOf(b)
-	free, bound := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{SubjectID: "s1", AgentID: "a1"})
-	for what, c := range map[string]struct {
-		p   *auth.Principal
-		key string
-		see bool
-	}{
-		"an unbound manager and a bound key":  {b.manager(auth.All), bound.ID, true},
-		"another workspace's admin":           {stranger, bound.ID, false},
-		"the same subject":                    {person("s1", ""), bound.ID, true},
-		"the same agent":                      {person("", "a1"), bound.ID, true},
-		"the same subject with another agent": {person("s1", "a2"), bound.ID, false},
-		"another subject":                     {person("s2", ""), bound.ID, false},
-		"a bound manager and an unbound key":  {person("s1", ""), free.ID, false},
-		"a key that never was":                {b.manager(auth.All), id.New(id.APIKey), false},
-		"an id that is none":                  {b.manager(auth.All), "nonsense", false},
-		"the id of something else":            {b.manager(auth.All), id.New(id.Document), false},
-	} {
-		t.Run(what, func(t *testing.T) {
-			want := problem.CodeNotFound
-			if c.see {
-				want = ""
-			}
-			_, read := b.APIKey(t.Context(), c.p, c.key)
-			_, limits := b.Limits(t.Context(), c.p, c.key)
-			_, series := b.Usage(t.Context(), c.p, c.key, time.Hour, time.Minute)
-			_, change := b.Change(t.Context(), c.p, c.key, nil, apikey.Change{Name: &name})
-			for i, err := range []error{read, limits, series, change} {
-				if got := code(t, err); got != want {
-					t.Errorf("call %d answers %q, want %q", i, got, want)
-				}
-			}
-			if !c.see {
-				if _, err := b.Revoke(t.Context(), c.p, c.key, nil, ""); code(t, err) != problem.CodeNotFound {
-					t.Errorf("revoking answers %v", err)
-				}
-			}
-		})
-	}
-	for _, k := range []*apikey.Created{free, bound} {
-		if got := b.codeWith(t, k.Text); got != "" {
-			t.Errorf("after all this key %s is refused with %q", k.ID, got)
-		}
-	}
-	if keys, err := b.List(t.Context(), person("s1", ""), apikey.Filter{Limit: 10}); err != nil || len(keys) != 1 || keys[0].ID != bound.ID {
-		t.Errorf("a bound manager lists %v, %v", keys, err)
-	}
-	if k, err := b.Create(t.Context(), person("s1", ""), apikey.Draft{Name: "a", Scopes: auth.Read}); err != nil || k.SubjectID != "s1" || k.AgentID != "" {
-		t.Errorf("a bound manager made %+v, %v", k, err)
-	}
-	if _, err := b.Create(t.Context(), person("s1", ""), apikey.Draft{Name: "a", Scopes: auth.Read, SubjectID: "s2"}); code(t, err) != problem.CodeNotFound {
-		t.Errorf("a bound manager making a key for another: %v", err)
-	}
-}
-
-func TestAListIsNewestFirstAndPages(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	p := b.manager(auth.All)
-	p.WorkspaceID = operatorOf(b) // no limit of keys
-	var want []string
-	for i := range 7 {
-		k, err := b.Create(t.Context(), p, apikey.Draft{Name: "a key", Scopes: auth.Read})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, k.ID)
-		if i%2 == 0 { // others share their millisecond
-			b.pass(time.Millisecond)
-		}
-	}
-	var got []string
-	f := apikey.Filter{Limit: 2}
-	for {
-		page, err := b.List(t.Context(), p, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range page {
-			got = append(got, k.ID)
-		}
-		if len(page) < f.Limit {
-			break
-		}
-		last := page[len(page)-1]
-		f.Before = &apikey.Position{CreatedAt: last.CreatedAt, ID: last.ID}
-	}
-	sorted := slices.Clone(want)
-	slices.Sort(sorted)
-	slices.Reverse(sorted)
-	slices.Sort(want)
-	all := slices.Clone(got)
-	slices.Sort(all)
-	if !slices.Equal(all, want) {
-		t.Errorf("the pages hold %v, want %v", got, want)
-	}
-	if !slices.Equal(got, sorted) {
-		t.Errorf("the order is %v, want %v", got, sorted)
 	}
 }
 
