@@ -8,10 +8,16 @@ import "context"
 // Runner runs fn as one unit of work.
 //
 // Everything fn writes through a store with the context it is given commits together, and is on stable storage when Run
-// returns nil; when fn returns an error, none of it happened and Run returns that error. Called inside a unit, Run joins
-// it. fn may run more than once, so it touches only the store and values it makes itself; effects in memory go to
-// AfterCommit. fn holds SQL only: hashing, sealing and decoding come before. A client that goes away does not cancel a
-// unit that has begun.
+// returns nil; when fn returns an error, none of it happened and Run returns that error. A client that goes away does not
+// cancel a unit that has begun.
+//
+// Called inside a unit, Run joins it: an error it returns undoes nothing until the outer fn returns it, too. Store
+// methods decide before they write, so a *problem.Problem of theirs has written nothing and the outer unit may go on;
+// after any other error it must not, and a statement that failed dooms it.
+//
+// fn may run more than once, so it touches only the store and values it makes itself; effects in memory go to
+// AfterCommit. fn holds SQL only: others wait for it, so hashing, sealing and decoding come before, and it never waits
+// for anybody's other unit.
 type Runner interface {
 	Run(ctx context.Context, fn func(ctx context.Context) error) error
 }
@@ -34,8 +40,8 @@ func Begin(ctx context.Context) (context.Context, *Hooks) {
 
 // RunBefore runs the hooks of BeforeCommit in order. For engines: inside the transaction, after fn, before COMMIT.
 func (h *Hooks) RunBefore(ctx context.Context) error {
-	for _, f := range h.before {
-		if err := f(ctx); err != nil {
+	for i := 0; i < len(h.before); i++ { // a hook may ask for another
+		if err := h.before[i](ctx); err != nil {
 			return err
 		}
 	}
@@ -66,8 +72,10 @@ func BeforeCommit(ctx context.Context, name string, fn func(ctx context.Context)
 	h.before = append(h.before, fn)
 }
 
-// AfterCommit asks for fn to run once the unit has committed; if the unit fails it never runs. Outside a unit fn runs
-// at once, because then the write it follows has committed already.
+// AfterCommit asks for fn to run once the unit has committed; if the unit fails it never runs. The hooks of one engine
+// run one after another in the order of the commits, so that what lives in memory ends as what was written last; they
+// only touch memory and start no unit. Outside a unit fn runs at once, because then the write it follows has committed
+// already.
 func AfterCommit(ctx context.Context, fn func()) {
 	if h, ok := ctx.Value(hooksKey{}).(*Hooks); ok {
 		h.after = append(h.after, fn)

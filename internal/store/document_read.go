@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"keepsake/internal/document"
+	"keepsake/internal/problem"
+)
+
+const documentColumns = `d.id, d.collection, d.title, d.text, d.url, d.tags, d.metadata, d.created_at, d.updated_at, d.revision, d.change`
+
+// scanDocument reads documentColumns.
+func scanDocument(row Row) (document.Document, error) {
+	var d document.Document
+	var tags, metadata string
+	var created, updated int64
+	err := row.Scan(&d.ID, &d.Collection, &d.Title, &d.Text, &d.URL, &tags, &metadata, &created, &updated, &d.Revision, &d.Change)
+	if err != nil {
+		return d, err
+	}
+	d.CreatedAt, d.UpdatedAt = timeOf(created), timeOf(updated)
+	if d.Tags, err = listOf(tags); err != nil {
+		return d, err
+	}
+	d.Metadata, err = metadataOf(metadata)
+	return d, err
+}
+
+// Document implements document.Store.
+func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document.Document, error) {
+	d, err := scanDocument(s.main.In(ctx).QueryRow(ctx, `
+		SELECT `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.id = $2`, workspaceID, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, problem.Missing()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	return &d, nil
+}
+
+// idsAtOnce is how many ids one statement names. Fewer are filled up, so that there is one text.
+const idsAtOnce = 100
+
+// Documents implements document.Store.
+func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
+	var list []document.Document
+	for len(ids) > 0 {
+		n := min(len(ids), idsAtOnce)
+		args := make([]any, 1, idsAtOnce+1)
+		args[0] = workspaceID
+		for i := range idsAtOnce {
+			args = append(args, ids[min(i, n-1)])
+		}
+		found, err := s.documents(ctx, documentsByIDs, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read documents: %w", err)
+		}
+		list = append(list, found...)
+		ids = ids[n:]
+	}
+	return list, nil
+}
+
+var documentsByIDs = `SELECT ` + documentColumns + ` FROM document d WHERE d.workspace_id = $1 AND d.id IN (` + parameters(2, idsAtOnce) + `)`
+
+// parameters lists n parameters from $first on.
+func parameters(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(first+i))
+	}
+	return b.String()
+}
+
+func (s *Store) documents(ctx context.Context, query string, args ...any) ([]document.Document, error) {
+	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []document.Document
+	for rows.Next() {
+		d, err := scanDocument(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, rows.Err()
+}
+
+// ListDocuments implements document.Store.
+func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
+	var c conditions
+	from := `document d`
+	c.where(`d.workspace_id = ?`, workspaceID)
+	if len(f.Tags) == 0 {
+		c.where(`d.id > ?`, f.AfterID)
+	}
+	for i, tag := range f.Tags {
+		if i == 0 { // the list is walked along the first tag
+			from = `document_tag t JOIN document d ON d.workspace_id = t.workspace_id AND d.id = t.document_id`
+			c.where(`t.workspace_id = ?`, workspaceID)
+			c.where(`t.tag = ?`, tag)
+			c.where(`t.document_id > ?`, f.AfterID)
+			continue
+		}
+		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace_id = d.workspace_id AND x.tag = ? AND x.document_id = d.id)`, tag)
+	}
+	if f.Collection != "" {
+		c.where(`d.collection = ?`, f.Collection)
+	}
+	order := `d.id`
+	if len(f.Tags) > 0 {
+		order = `t.document_id`
+	}
+	list, err := s.documents(ctx, `SELECT `+documentColumns+` FROM `+from+` WHERE `+c.String()+` ORDER BY `+order+` LIMIT `+c.arg(f.Limit), c.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	return list, nil
+}
+
+// DocumentChanges implements document.Store.
+func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+	// One statement, so that both halves show the same moment.
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT 1, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2
+		UNION ALL
+		SELECT 0, b.id, '', '', '', '', '[]', '{}', 0, 0, 0, b.change FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2
+		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list changes: %w", err)
+	}
+	defer rows.Close()
+	var list []document.Change
+	for rows.Next() {
+		var live bool
+		d, err := scanDocument(prefixed{rows, &live})
+		if err != nil {
+			return nil, fmt.Errorf("read change: %w", err)
+		}
+		c := document.Change{Number: d.Change, ID: d.ID}
+		if live {
+			c.Document = &d
+		}
+		list = append(list, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list changes: %w", err)
+	}
+	return list, nil
+}
+
+// prefixed is a row with one more column before those that a scan function knows.
+type prefixed struct {
+	row   Row
+	first any
+}
+
+func (p prefixed) Scan(dest ...any) error { return p.row.Scan(append([]any{p.first}, dest...)...) }
+
+// DocumentChange implements document.Store.
+func (s *Store) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+	var n int64
+	err := s.main.In(ctx).QueryRow(ctx, `SELECT change FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read change number: %w", err)
+	}
+	return n, nil
+}
+
+// ChangedWorkspaces implements document.Store.
+func (s *Store) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `SELECT workspace_id, change FROM document_head WHERE change > 0`)
+	if err != nil {
+		return nil, fmt.Errorf("list change numbers: %w", err)
+	}
+	defer rows.Close()
+	last := map[string]int64{}
+	for rows.Next() {
+		var id string
+		var n int64
+		if err := rows.Scan(&id, &n); err != nil {
+			return nil, fmt.Errorf("read change number: %w", err)
+		}
+		last[id] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list change numbers: %w", err)
+	}
+	return last, nil
+}
