@@ -1,15 +1,15 @@
 package apikey_test
 
 import (
-"net/netip"
-"testing"
-"time"
+	"net/netip"
+	"testing"
+	"time"
 
-"keepsake/internal/account"
-"keepsake/internal/apikey"
-"keepsake/internal/auth"
-"keepsake/internal/limit"
-"keepsake/internal/problem"
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
 )
 
 func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 
 // How large what a client writes of a key may be: characters of a text, entries of a list.
 const (
-	maxName       = 120
-	maxReason     = 512
-	maxMetadata   = 32
-	maxEntry      = 1024 // of a metadata name or string
+	maxName     = 120
+	maxReason   = 512
+	maxMetadata = 32
+	maxEntry    = 1024 // of a metadata name or string
 )
 
 func checkScopes(p *auth.Principal, scopes auth.Scopes) error {

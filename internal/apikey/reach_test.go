@@ -1,17 +1,17 @@
 package apikey_test
 
 import (
-"context"
-"slices"
-"testing"
-"time"
+	"context"
+	"slices"
+	"testing"
+	"time"
 
-"pgregory.net/rapid"
+	"pgregory.net/rapid"
 
-"keepsake/internal/apikey"
-"keepsake/internal/auth"
-"keepsake/internal/id"
-"keepsake/internal/problem"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
 )
 
 func TestNoKeyMakesAWiderKey(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
