@@ -1,0 +1,160 @@
+package v1_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func (c client) search(t *testing.T, query string) *answer {
+	t.Helper()
+	return c.do(t, "GET", "/api/v1/search?"+query, nil)
+}
+
+func TestASearchAnswersAsTheSpecificationSays(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	made := c.put(t, "hours", object{
+		"collection": "handbook", "title": "Opening hours", "text": "We open at nine.", "url": "https://example.org/hours",
+		"tags": []string{"faq"}, "metadata": object{"floor": 2},
+	}).is(201)
+	a := c.search(t, "q=open").is(200)
+	result := a.body["results"].([]any)[0].(object)
+	if score, ok := result["score"].(float64); !ok || score <= 0 {
+		t.Errorf("score is %v", result["score"])
+	}
+	if took, ok := a.body["tookMs"].(float64); !ok || took < 0 {
+		t.Errorf("tookMs is %v", a.body["tookMs"])
+	}
+	want := object{
+		"query": "open", "total": 1.0, "totalRelation": "eq", "tookMs": a.body["tookMs"], "facets": object{}, "suggestion": nil, "nextCursor": nil,
+		"results": []any{object{
+			"id": "hours", "collection": "handbook", "title": "Opening hours", "snippet": "We open at nine.",
+			"highlights": []any{
+				object{"field": "snippet", "start": 3.0, "end": 7.0}, object{"field": "title", "start": 0.0, "end": 7.0},
+			},
+			"score": result["score"], "url": "https://example.org/hours", "tags": []any{"faq"}, "metadata": object{"floor": 2.0},
+			"updatedAt": made.text("updatedAt"),
+		}},
+	}
+	if diff := cmp.Diff(want, a.body); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	posted := c.do(t, "POST", "/api/v1/search", object{"q": "open"}).is(200)
+	want["tookMs"] = posted.body["tookMs"]
+	if diff := cmp.Diff(want, posted.body); diff != "" {
+		t.Errorf("answer of POST (-want +got):\n%s", diff)
+	}
+	none := c.search(t, "q=nothing").is(200)
+	if none.body["total"] != 0.0 || len(none.body["results"].([]any)) != 0 {
+		t.Errorf("a search without results: %v", none.body)
+	}
+}
+
+func TestParametersOfASearch(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	for id, collection := range map[string]string{"a": "one", "b": "one", "c": "two"} {
+		c.put(t, id, object{"text": "stone " + id, "collection": collection, "tags": []string{"t-" + id, "all"}}).is(201)
+	}
+	for _, q := range []struct {
+		query string
+		body  object
+		want  []any
+	}{
+		{"q=stone", object{"q": "stone"}, []any{"a", "b", "c"}},
+		{"q=stone&limit=2", object{"q": "stone", "limit": 2}, []any{"a", "b"}},
+		{"q=stone&collection=two", object{"q": "stone", "collection": "two"}, []any{"c"}},
+		{"q=stone&tag=all&tag=t-b", object{"q": "stone", "tag": []string{"all", "t-b"}}, []any{"b"}},
+		{"q=stone+-a", object{"q": "stone -a"}, []any{"b", "c"}},
+		{"q=sto&prefix=true", object{"q": "sto", "prefix": true}, []any{"a", "b", "c"}},
+		{"q=sto", object{"q": "sto"}, nil},
+		{"q=stone&fuzzy=off", object{"q": "stone", "fuzzy": "off"}, []any{"a", "b", "c"}},
+	} {
+		if got := c.search(t, q.query).is(200).items("results", "id"); !slices.Equal(got, q.want) {
+			t.Errorf("%s: got %v, want %v", q.query, got, q.want)
+		}
+		if got := c.do(t, "POST", "/api/v1/search", q.body).is(200).items("results", "id"); !slices.Equal(got, q.want) {
+			t.Errorf("%v: got %v, want %v", q.body, got, q.want)
+		}
+	}
+	plain := c.search(t, "q=stone&highlight=false").is(200)
+	for _, highlights := range plain.items("results", "highlights") {
+		if len(highlights.([]any)) != 0 {
+			t.Errorf("highlight=false came with %v", highlights)
+		}
+	}
+	newest := c.search(t, "q=stone&sort=-updatedAt").is(200).items("results", "updatedAt")
+	if !slices.IsSortedFunc(newest, func(x, y any) int { return strings.Compare(y.(string), x.(string)) }) {
+		t.Errorf("sorted by -updatedAt: %v", newest)
+	}
+}
+
+func TestCursorsLeadThroughAllResults(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.load(t, strings.Repeat("{\"text\":\"stone\"}\n", 25)).is(200)
+	first := c.search(t, "q=stone&limit=10").is(200)
+	cursor := url.QueryEscape(first.text("nextCursor"))
+	second := c.search(t, "q=stone&limit=20&cursor="+cursor).is(200)
+	ids := append(first.items("results", "id"), second.items("results", "id")...)
+	seen := map[any]bool{}
+	for _, id := range ids {
+		seen[id] = true
+	}
+	if len(ids) != 25 || len(seen) != 25 || second.body["nextCursor"] != nil {
+		t.Errorf("two pages gave %d, %d of them different, then %v", len(ids), len(seen), second.body["nextCursor"])
+	}
+	posted := c.do(t, "POST", "/api/v1/search", object{"q": "stone", "limit": 20, "cursor": first.text("nextCursor")}).is(200)
+	if diff := cmp.Diff(second.body["results"], posted.body["results"]); diff != "" {
+		t.Errorf("the cursor in a body (-GET +POST):\n%s", diff)
+	}
+	c.search(t, "q=stones&cursor="+cursor).fails(400, "validation_error", "cursor", "invalid")
+	c.search(t, "q=stone&highlight=false&cursor="+cursor).fails(400, "validation_error", "cursor", "invalid")
+	c.search(t, "q=stone&cursor=AAAA").fails(400, "validation_error", "cursor", "invalid")
+}
+
+func TestASearchThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	for query, want := range map[string][2]string{
+		"":                                    {"q", "required"},
+		"q=":                                  {"q", "required"},
+		"q=%20%09":                            {"q", "required"},
+		"q=" + strings.Repeat("%C5%BE", 1025): {"q", "too_long"},
+		"q=%ff":                               {"q", "format"},
+		"q=x&q=y":                             {"q", "duplicate"},
+		"q=x&limit=0":                         {"limit", "too_small"},
+		"q=x&limit=101":                       {"limit", "too_large"},
+		"q=x&limit=ten":                       {"limit", "type"},
+		"q=x&prefix=perhaps":                  {"prefix", "type"},
+		"q=x&sort=title":                      {"sort", "not_allowed"},
+		"q=x&fuzzy=auto":                      {"fuzzy", "unsupported"},
+		"q=x&fuzzy=much":                      {"fuzzy", "not_allowed"},
+		"q=x&filter=a:eq:b":                   {"filter", "unsupported"},
+		"q=x&facets=tag":                      {"facets", "unsupported"},
+		"q=x&page=2":                          {"page", "unknown"},
+		"q=x" + strings.Repeat("&tag=t", 33):  {"tag", "too_long"},
+		"q=x&collection=a&collection=b":       {"collection", "duplicate"},
+	} {
+		c.search(t, query).fails(400, "validation_error", want[0], want[1])
+	}
+	for _, bad := range []struct {
+		body         object
+		field, issue string
+	}{
+		{object{}, "q", "required"},
+		{object{"q": " "}, "q", "required"},
+		{object{"q": 1}, "q", "type"},
+		{object{"q": "x", "limit": 0}, "limit", "too_small"},
+		{object{"q": "x", "fuzzy": "auto"}, "fuzzy", "unsupported"},
+		{object{"q": "x", "facets": []string{"tag"}}, "facets", "unsupported"},
+		{object{"q": "x", "filter": []string{"a:eq:b"}}, "filter", "unsupported"},
+		{object{"q": "x", "tags": []string{"t"}}, "tags", "unknown"},
+	} {
+		c.do(t, "POST", "/api/v1/search", bad.body).fails(400, "validation_error", bad.field, bad.issue)
+	}
+}
