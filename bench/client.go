@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+)
+
+// client is one connection that does as little as possible: it sends prepared bytes and reads an answer without
+// keeping anything of it.
+type client struct {
+	conn    net.Conn
+	in      *bufio.Reader
+	request []byte
+}
+
+func dial(addr string, request []byte) (*client, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), request: request}, nil
+}
+
+var (
+	ok            = []byte("HTTP/1.1 2")
+	contentLength = []byte("Content-Length: ")
+)
+
+// exchange sends the request and reads its answer, which must be a success of a known length.
+func (c *client) exchange() error {
+	if _, err := c.conn.Write(c.request); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	size := -1
+	for line := 0; ; line++ {
+		text, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		switch {
+		case line == 0 && !bytes.HasPrefix(text, ok):
+			return fmt.Errorf("answer %q", text)
+		case bytes.HasPrefix(text, contentLength):
+			if size, err = strconv.Atoi(string(bytes.TrimSpace(text[len(contentLength):]))); err != nil {
+				return fmt.Errorf("read the length: %w", err)
+			}
+		case len(text) == 2:
+			if size < 0 {
+				return fmt.Errorf("an answer without a length")
+			}
+			_, err := c.in.Discard(size)
+			if err != nil && err != io.EOF {
+				return fmt.Errorf("read the body: %w", err)
+			}
+			return nil
+		}
+	}
+}
+
+// request writes a request down; headers are whole lines.
+func request(method, path, body string, headers ...string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	if body != "" {
+		fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	b.WriteString("\r\n" + body)
+	return b.Bytes()
+}

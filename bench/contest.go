@@ -1,0 +1,184 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"keepsake/internal/api"
+)
+
+// contest lets sides take turns.
+type contest struct {
+	turns   int
+	length  time.Duration
+	clients int
+}
+
+// side is one server in a contest, and what its clients send, byte by byte.
+type side struct {
+	name    string
+	handler http.Handler
+	request []byte
+}
+
+// turn is what one side did in one turn.
+type turn struct {
+	requests int64
+	length   time.Duration
+	cpu      time.Duration
+	allocs   uint64
+}
+
+func (t turn) rate() float64   { return float64(t.requests) / t.length.Seconds() }
+func (t turn) cost() float64   { return float64(t.cpu.Nanoseconds()) / float64(t.requests) }
+func (t turn) allocd() float64 { return float64(t.allocs) / float64(t.requests) }
+
+// run prints what the sides did; ratios are those of the first side to each of the others, in the same round.
+func (c contest) run(title string, sides ...side) error {
+	arenas := make([]*arena, len(sides))
+	for i, s := range sides {
+		a, err := open(s, c.clients)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		defer a.close()
+		arenas[i] = a
+	}
+	results := make([][]turn, len(sides))
+	for round := range c.turns + 1 {
+		for i, a := range arenas {
+			t, err := a.turn(c.length)
+			if err != nil {
+				return fmt.Errorf("%s: %w", sides[i].name, err)
+			}
+			if round > 0 { // the first one warms up
+				results[i] = append(results[i], t)
+			}
+		}
+	}
+	fmt.Printf("\n%s\n", title)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\trequests/s\tCPU/request\tallocations\trequests/s, ratio\tCPU, ratio\t")
+	for i, s := range sides {
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f µs\t%.1f\t", s.name, median(results[i], turn.rate), median(results[i], turn.cost)/1000, median(results[i], turn.allocd))
+		if i == 0 {
+			fmt.Fprint(w, "\t\t\n")
+			continue
+		}
+		fmt.Fprintf(w, "%.3f\t%.3f\t\n", paired(results[0], results[i], turn.rate), paired(results[0], results[i], turn.cost))
+	}
+	return w.Flush()
+}
+
+// paired is the median of the ratios of a to b in the same round.
+func paired(a, b []turn, of func(turn) float64) float64 {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = of(a[i]) / of(b[i])
+	}
+	return middle(ratios)
+}
+
+func median(turns []turn, of func(turn) float64) float64 {
+	values := make([]float64, len(turns))
+	for i, t := range turns {
+		values[i] = of(t)
+	}
+	return middle(values)
+}
+
+func middle(values []float64) float64 {
+	slices.SortFunc(values, cmp.Compare[float64])
+	return values[len(values)/2]
+}
+
+// arena is a running server with its connections.
+type arena struct {
+	server  *http.Server
+	clients []*client
+}
+
+// open serves a side the way the program does, whichever side it is.
+func open(s side, clients int) (*arena, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	a := &arena{server: api.NewServer(s.handler, slog.New(slog.DiscardHandler))}
+	go func() { _ = a.server.Serve(l) }()
+	for range clients {
+		c, err := dial(l.Addr().String(), s.request)
+		if err != nil {
+			return nil, err
+		}
+		a.clients = append(a.clients, c)
+	}
+	return a, nil
+}
+
+func (a *arena) close() {
+	for _, c := range a.clients {
+		_ = c.conn.Close()
+	}
+	_ = a.server.Close()
+}
+
+// turn lets all clients send for so long.
+func (a *arena) turn(length time.Duration) (turn, error) {
+	var stop atomic.Bool
+	var requests atomic.Int64
+	var running sync.WaitGroup
+	failures := make(chan error, len(a.clients))
+	before, began, cpu := mallocs(), time.Now(), cpuTime()
+	for _, c := range a.clients {
+		running.Go(func() {
+			for !stop.Load() {
+				if err := c.exchange(); err != nil {
+					failures <- err
+					return
+				}
+				requests.Add(1)
+			}
+		})
+	}
+	time.Sleep(length)
+	stop.Store(true)
+	running.Wait()
+	t := turn{requests: requests.Load(), length: time.Since(began), cpu: cpuTime() - cpu, allocs: mallocs() - before}
+	select {
+	case err := <-failures:
+		return t, err
+	default:
+	}
+	if t.requests == 0 {
+		return t, errors.New("no request was answered in a whole turn")
+	}
+	return t, nil
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// cpuTime is what this process has used of a processor.
+func cpuTime() time.Duration {
+	var use syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
+		return 0
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}

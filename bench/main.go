@@ -1,0 +1,46 @@
+// Command bench measures what governing a request costs, against handlers of plain net/http that are kept beside it.
+//
+// Everything runs in one process on one core, server and clients alike, in short turns that alternate, so that whatever
+// else the machine does hits all sides the same. A ratio is the median over the turns.
+//
+//	go run ./bench            all
+//	go run ./bench -turns 40  a longer run
+//	go run ./bench health     one of: part, health, post, search
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+func main() {
+	turns := flag.Int("turns", 16, "turns of each side")
+	length := flag.Duration("turn", 150*time.Millisecond, "length of a turn")
+	clients := flag.Int("clients", 16, "connections that send one request after the other")
+	flag.Parse()
+	runtime.GOMAXPROCS(1)
+	fmt.Printf("%s, GOMAXPROCS=1, %d turns of %s, %d clients\n", runtime.Version(), *turns, *length, *clients)
+
+	run := contest{turns: *turns, length: *length, clients: *clients}
+	for _, part := range []struct {
+		name string
+		run  func(contest) error
+	}{
+		{"part", measurePart},
+		{"health", measureHealth},
+		{"post", measurePost},
+		{"search", measureSearch},
+	} {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
+			continue
+		}
+		if err := part.run(run); err != nil {
+			fmt.Fprintf(os.Stderr, "bench %s: %v\n", part.name, err)
+			os.Exit(1)
+		}
+	}
+}
