@@ -2,7 +2,9 @@ package apikey
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -57,35 +59,37 @@ func checkName(name string) error {
 	return checkText("name", name, maxName)
 }
 
-// checkMetadata names the field as a whole: what its entries are called is the client's text.
+// checkMetadata names the member that is wrong, the first by name where there are several.
 func checkMetadata(metadata map[string]any) error {
 	if len(metadata) > maxMetadata {
 		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", maxMetadata))
 	}
-	for name, value := range metadata {
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		if err := checkText("metadata", name, maxEntry); err != nil {
 			return err
 		}
-		switch v := value.(type) {
+		member := "metadata." + name
+		switch v := metadata[name].(type) {
 		case string:
-			if err := checkText("metadata", v, maxEntry); err != nil {
+			if err := checkText(member, v, maxEntry); err != nil {
 				return err
 			}
 		case float64, bool:
 		default:
-			return problem.Validation("metadata", problem.Type, "Values in metadata must be strings, numbers or booleans.")
+			return problem.Validation(member, problem.Type, "Values in metadata must be strings, numbers or booleans.")
 		}
 	}
 	return nil
 }
 
-// checkText bounds a text and refuses what not every engine can keep.
+// checkText bounds a text and refuses what not every engine can keep. Its messages do not repeat field, which may be a
+// name the client chose.
 func checkText(field, text string, limit int) error {
 	if len(text) > limit && utf8.RuneCountInString(text) > limit {
-		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, limit))
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("This text must have at most %d characters.", limit))
 	}
 	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
-		return problem.Validation(field, problem.Format, field+" must be valid UTF-8 without the character U+0000.")
+		return problem.Validation(field, problem.Format, "This text must be valid UTF-8 without the character U+0000.")
 	}
 	return nil
 }

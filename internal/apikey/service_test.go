@@ -177,8 +177,8 @@ func TestBadDraftsAreRefused(t *testing.T) {
 		"an expiry of now":     {apikey.Draft{Name: "a", Scopes: auth.Read, ExpiresAt: b.in(0)}, "expiresAt", problem.Expired},
 		"more than the tier's": {apikey.Draft{Name: "a", Scopes: auth.Read, RequestsPerMinute: &tooFast}, "rateLimit.requestsPerMinute", problem.TooLargeVal},
 		"much metadata":        {apikey.Draft{Name: "a", Scopes: auth.Read, Metadata: huge}, "metadata", problem.TooLong},
-		"long metadata":        {apikey.Draft{Name: "a", Scopes: auth.Read, Metadata: map[string]any{"a": strings.Repeat("é", 1025)}}, "metadata", problem.TooLong},
-		"deep metadata":        {apikey.Draft{Name: "a", Scopes: auth.Read, Metadata: map[string]any{"a": []any{}}}, "metadata", problem.Type},
+		"long metadata":        {apikey.Draft{Name: "a", Scopes: auth.Read, Metadata: map[string]any{"a": strings.Repeat("é", 1025)}}, "metadata.a", problem.TooLong},
+		"deep metadata":        {apikey.Draft{Name: "a", Scopes: auth.Read, Metadata: map[string]any{"a": []any{}}}, "metadata.a", problem.Type},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := b.Create(t.Context(), b.manager(auth.All), bad.Draft)
