@@ -15,23 +15,19 @@ var (
 	noStore   = []string{"no-store"}
 )
 
-// numberNames are the headers whose values are numbers of this answer, in the order send appends them.
-var numberNames = [...]string{
+// ownNames are the headers whose values are new with every answer, in the order ownHeaders appends them.
+var ownNames = [...]string{
 	"X-Request-Id",
-	"X-Ratelimit-Limit",
 	"X-Ratelimit-Remaining",
-	"X-Ratelimit-Reset",
 	"X-Ratelimit-Daily-Remaining",
 	"X-Ratelimit-Monthly-Remaining",
-	"X-Ratelimit-Key-Limit",
 	"X-Ratelimit-Key-Remaining",
 }
 
 // lengthFrom is the size from which on we say how long a body is; below, Go's server does so without a header entry.
 const lengthFrom = 2048
 
-// send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it. The
-// constant values are shared, the numbers appended into one buffer that becomes one string.
+// send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it.
 func (x *exchange) send(status int, media []string, body []byte) {
 	h := x.w.Header()
 	h["X-Api-Version"] = x.table.number
@@ -42,7 +38,8 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	if x.caller.known || status >= http.StatusBadRequest {
 		h["Cache-Control"] = noStore
 	}
-	x.numberHeaders(h)
+	x.limitHeaders(h)
+	x.ownHeaders(h)
 	if x.caller.known {
 		x.caller.warnings(x.now, h)
 	}
@@ -63,31 +60,39 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	}
 }
 
-func (x *exchange) numberHeaders(h http.Header) {
-	var ends [len(numberNames)]int
-	var scratch [192]byte
-	b := scratch[:0]
+// limitHeaders sets the numbers that stay the same for a while: limits change by hand, windows end once a minute.
+func (x *exchange) limitHeaders(h http.Header) {
+	texts := &x.api.texts
+	h["X-Ratelimit-Limit"] = texts.of(x.verdict.Limit)
+	h["X-Ratelimit-Reset"] = texts.of(x.verdict.ResetUnix)
+	if x.verdict.HasKey {
+		h["X-Ratelimit-Key-Limit"] = texts.of(x.verdict.KeyLimit)
+	}
+}
+
+// ownHeaders sets what is new with every answer: appended into one buffer that becomes one string.
+func (x *exchange) ownHeaders(h http.Header) {
+	var scratch [128]byte
+	var ends [len(ownNames)]int
+	b, v := scratch[:0], &x.verdict
 	if x.callerID == nil {
 		b = id.Append(b, id.Request, x.uuid)
 	} else {
-		h[numberNames[0]] = x.callerID
+		b = append(b, x.callerID[0]...)
 	}
 	ends[0] = len(b)
-	v := &x.verdict
-	for i, n := range [...]int64{v.Limit, v.Remaining, v.ResetUnix, v.DailyRemaining, v.MonthlyRemaining, v.KeyLimit, v.KeyRemaining} {
+	for i, n := range [...]int64{v.Remaining, v.DailyRemaining, v.MonthlyRemaining, v.KeyRemaining} {
 		b = strconv.AppendInt(b, n, 10)
 		ends[i+1] = len(b)
 	}
-	text := string(b)
-	count := len(numberNames)
+	count := len(ownNames)
 	if !v.HasKey {
-		count -= 2
+		count--
 	}
-	start := 0
-	for i, name := range numberNames[:count] {
-		if x.numbers[i] = text[start:ends[i]]; x.numbers[i] != "" {
-			h[name] = x.numbers[i : i+1 : i+1]
-		}
+	text, start := string(b), 0
+	for i, name := range ownNames[:count] {
+		x.own[i] = text[start:ends[i]]
+		h[name] = x.own[i : i+1 : i+1]
 		start = ends[i]
 	}
 }

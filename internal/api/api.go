@@ -19,6 +19,7 @@ type API struct {
 	reserved int64 // the share of them that is kept for health and administration
 
 	buffers sync.Pool // of *[]byte, where answers are encoded; one goes back once its answer was written
+	texts   texts     // of numbers that many answers show
 	vary    bool      // answers depend on the Origin
 }
 

@@ -44,7 +44,7 @@ type exchange struct {
 	status int // of the answer, 0 while none was sent
 	size   int // bytes of its body
 
-	numbers [len(numberNames)]string // room for the header values that differ from request to request
+	own [len(ownNames)]string // the header values that are this answer's alone
 
 	parent  context.Context
 	once    sync.Once

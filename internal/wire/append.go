@@ -16,22 +16,15 @@ func AppendTime(dst []byte, t time.Time) []byte {
 		return t.AppendFormat(dst, timeLayout[1:len(timeLayout)-1])
 	}
 	hour, minute, second := t.Clock()
-	dst = appendDigits(dst, year, 4)
-	dst = appendDigits(append(dst, '-'), int(month), 2)
-	dst = appendDigits(append(dst, '-'), day, 2)
-	dst = appendDigits(append(dst, 'T'), hour, 2)
-	dst = appendDigits(append(dst, ':'), minute, 2)
-	dst = appendDigits(append(dst, ':'), second, 2)
-	dst = appendDigits(append(dst, '.'), t.Nanosecond()/int(time.Millisecond), 3)
-	return append(dst, 'Z')
+	millis := t.Nanosecond() / int(time.Millisecond)
+	text := [...]byte{
+		digit(year / 1000), digit(year / 100), digit(year / 10), digit(year), '-',
+		digit(int(month) / 10), digit(int(month)), '-', digit(day / 10), digit(day), 'T',
+		digit(hour / 10), digit(hour), ':', digit(minute / 10), digit(minute), ':', digit(second / 10), digit(second), '.',
+		digit(millis / 100), digit(millis / 10), digit(millis), 'Z',
+	}
+	return append(dst, text[:]...)
 }
 
-// appendDigits writes n with leading zeros.
-func appendDigits(dst []byte, n, width int) []byte {
-	var digits [4]byte
-	for i := width - 1; i >= 0; i-- {
-		digits[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return append(dst, digits[:width]...)
-}
+// digit is the last digit of n.
+func digit(n int) byte { return byte('0' + n%10) }
