@@ -123,7 +123,7 @@ func (d *diagnosis) space(dir string) {
 		d.find(warning, "disk", "cannot tell the free space: %v", err)
 		return
 	}
-	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a block size is positive
+	free := s.Bavail * uint64(s.Bsize)
 	if free < lowSpace {
 		d.find(warning, "disk", "only %d MiB are free; writes are refused when it is full", free>>20)
 		return

@@ -105,6 +105,7 @@ func rootCommand(st *stage) *cobra.Command {
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),
+		settingsTopic(),
 	)
 	return root
 }

@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 //	taken NAME                  sets NAME to an address that is in use until the script ends
 //	ready ADDRESS               waits until the server whose backend listens there is ready
 //	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
+//	refused ADDRESS             waits until nobody listens there any more
+//	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
 //	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
 //	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
 func TestScripts(t *testing.T) {
@@ -39,7 +41,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "fetch": fetch, "setenv": setenv,
+			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
+			"fetch": fetch, "setenv": setenv,
 		},
 		RequireExplicitExec: true,
 	})
@@ -99,6 +102,39 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
 	}
+}
+
+func refused(ts *testscript.TestScript, neg bool, args []string) {
+	for range 200 {
+		conn, err := net.Dial("tcp", args[0])
+		if err != nil {
+			return
+		}
+		conn.Close()
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s still accepts connections after 4 s", args[0])
+}
+
+func endless(ts *testscript.TestScript, neg bool, args []string) {
+	body, w := io.Pipe()
+	req, err := http.NewRequest(http.MethodPost, args[0], body)
+	ts.Check(err)
+	req.Header.Set("X-API-Key", args[1])
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+		}
+	}()
+	_, err = io.WriteString(w, `{"title":"first"}`+"\n") // returns when the connection is there
+	ts.Check(err)
+	ts.Defer(func() {
+		w.Close()
+		<-ended
+	})
 }
 
 func fetch(ts *testscript.TestScript, neg bool, args []string) {

@@ -46,7 +46,6 @@ func (c *Config) check() error {
 		{"limits.inFlight", c.Limits.InFlight},
 		{"limits.addresses", c.Limits.Addresses},
 		{"index.open", c.Index.Open},
-		{"lifecycle.retireAfterMonths", c.Lifecycle.RetireAfterMonths},
 	} {
 		if n.value < 1 {
 			return wrong(n.setting, "must be at least 1")

@@ -19,13 +19,12 @@ type Config struct {
 	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks whose X-Forwarded-For counts"`
 	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets: 32 bytes in base64; left out, master.key in the data folder"`
 
-	TLS       TLS       `setting:"tls"`
-	CORS      CORS      `setting:"cors"`
-	Log       Log       `setting:"log"`
-	Limits    Limits    `setting:"limits"`
-	Index     Index     `setting:"index"`
-	Lifecycle Lifecycle `setting:"lifecycle"`
-	Shutdown  Shutdown  `setting:"shutdown"`
+	TLS      TLS      `setting:"tls"`
+	CORS     CORS     `setting:"cors"`
+	Log      Log      `setting:"log"`
+	Limits   Limits   `setting:"limits"`
+	Index    Index    `setting:"index"`
+	Shutdown Shutdown `setting:"shutdown"`
 
 	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others.
 	Tiers map[string]Tier `setting:"tiers"`
@@ -60,11 +59,6 @@ type Index struct {
 	Open int `setting:"open" help:"indexes of workspaces kept open"`
 }
 
-// Lifecycle holds the thresholds of the rules for API versions (decisions.md, I).
-type Lifecycle struct {
-	RetireAfterMonths int `setting:"retireAfterMonths" help:"months from sunset to retired"`
-}
-
 // Shutdown is how a stop goes.
 type Shutdown struct {
 	Grace time.Duration `setting:"grace" help:"how long requests may take to finish"`
@@ -91,7 +85,6 @@ func Default() Config {
 		Log:           Log{Level: "info", Requests: true},
 		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536},
 		Index:         Index{Open: 64},
-		Lifecycle:     Lifecycle{RetireAfterMonths: 12},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Tiers:         map[string]Tier{},
 	}

@@ -194,7 +194,7 @@ func TestEverySettingIsDocumentedAndNamedOnce(t *testing.T) {
 	if once := slices.Compact(slices.Clone(names)); len(once) != len(names) {
 		t.Errorf("names given twice: %v", names)
 	}
-	if !slices.Contains(names, "KEEPSAKE_LIFECYCLE_RETIRE_AFTER_MONTHS") {
+	if !slices.Contains(names, "KEEPSAKE_LIMITS_IN_FLIGHT") {
 		t.Errorf("the environment's names are not the paths in capitals: %v", names)
 	}
 }

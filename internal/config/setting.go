@@ -16,7 +16,7 @@ import (
 
 // Setting is one leaf of Config.
 type Setting struct {
-	Path   string // lifecycle.retireAfterMonths
+	Path   string // limits.inFlight
 	Flag   string // empty where there is none
 	Help   string
 	Secret bool // may also come from a file: Path + "File"
@@ -24,8 +24,13 @@ type Setting struct {
 	field []int // index path in Config; nil for a tier's number
 }
 
-// Env is the setting's environment variable: KEEPSAKE_LIFECYCLE_RETIRE_AFTER_MONTHS.
+// Env is the setting's environment variable: KEEPSAKE_LIMITS_IN_FLIGHT.
 func (s Setting) Env() string { return envName(s.Path) }
+
+// In gives the setting's value in c.
+func (s Setting) In(c *Config) any {
+	return reflect.ValueOf(c).Elem().FieldByIndex(s.field).Interface()
+}
 
 // Settings lists the settings in the order of Config, but for tiers, whose names are open.
 func Settings() []Setting { return settingsOf(reflect.TypeFor[Config](), "", nil) }
