@@ -77,8 +77,8 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	if r.Body == nil {
 		return buf, nil
 	}
-	if need := min(r.ContentLength, 64<<10) + 1; int64(cap(buf)) < need { // what the client promises is not believed further
-		buf = make([]byte, 0, max(need, 512))
+	if need := max(512, min(r.ContentLength, 64<<10)+1); int64(cap(buf)) < need { // what the client promises is not believed further
+		buf = make([]byte, 0, need)
 	}
 	for {
 		if len(buf) == cap(buf) {

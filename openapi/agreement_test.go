@@ -1,0 +1,281 @@
+package openapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"pgregory.net/rapid"
+
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
+)
+
+// declarations are the operations as the program declares them, without anything behind them.
+func declarations() *endpoint.Registry {
+	r := endpoint.NewRegistry()
+	v1.AddVersions(r, nil)
+	v1.AddHealth(r, nil)
+	v1.AddCacheStats(r, nil)
+	v1.AddAPIKeys(r, nil, nil)
+	v1.AddDocuments(r, nil, nil)
+	v1.AddSearch(r, nil)
+	return r
+}
+
+// TestEveryOperationTakesWhatTheDocumentSaysItTakes makes requests out of the document, right ones and ones that are
+// wrong at the edges of what it says, and asks an independent validator and the operation's own binder about each.
+func TestEveryOperationTakesWhatTheDocumentSaysItTakes(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(read(t, "v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := declarations()
+	operations := append(r.At(1), r.Unversioned()...)
+	if described := countOperations(doc); described != len(operations) {
+		t.Errorf("the document has %d operations, the code %d", described, len(operations))
+	}
+	for _, op := range operations {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			item := doc.Paths.Value(op.Route(1))
+			if item == nil || item.GetOperation(op.Method) == nil {
+				t.Fatalf("%s %s is not in the document", op.Method, op.Route(1))
+			}
+			route := &routers.Route{Spec: doc, Path: op.Route(1), PathItem: item, Method: op.Method, Operation: item.GetOperation(op.Method)}
+			taken := 0
+			rapid.Check(t, func(t *rapid.T) {
+				if agree(t, op, route) {
+					taken++
+				}
+			})
+			if taken == 0 {
+				t.Error("not one request was taken: the test says nothing")
+			}
+		})
+	}
+}
+
+func countOperations(doc *openapi3.T) int {
+	n := 0
+	for _, item := range doc.Paths.Map() {
+		n += len(item.Operations())
+	}
+	return n
+}
+
+// agree makes one request and reports whether it is taken, by both or by neither.
+func agree(t *rapid.T, op *endpoint.Operation, route *routers.Route) bool {
+	path, query, header, params := route.Path, url.Values{}, http.Header{}, map[string]string{}
+	for _, ref := range route.Operation.Parameters {
+		p := ref.Value
+		switch p.In {
+		case "path":
+			params[p.Name] = drawText(t, p.Name, p.Schema.Value, "x y", "é")
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(params[p.Name]))
+		case "query":
+			for _, text := range drawParameter(t, p) {
+				query.Add(p.Name, text)
+			}
+		case "header":
+			if p.Name == "If-Match" && rapid.Bool().Draw(t, p.Name) {
+				header.Set(p.Name, `"3"`)
+			}
+		}
+	}
+	body, media := "", ""
+	if wanted := route.Operation.RequestBody; wanted != nil {
+		for media = range wanted.Value.Content {
+		}
+		body = `{"id":"a","title":"one line"}`
+		if media == "application/json" {
+			body = drawJSON(t, "body", wanted.Value.Content[media].Schema.Value, true)
+		}
+		header.Set("Content-Type", media)
+	}
+	request := func() *http.Request {
+		r := httptest.NewRequest(op.Method, path+"?"+query.Encode(), strings.NewReader(body))
+		if body == "" {
+			r = httptest.NewRequest(op.Method, path+"?"+query.Encode(), nil)
+		}
+		r.Header = header.Clone()
+		for name, value := range params {
+			r.SetPathValue(name, value)
+		}
+		return r
+	}
+	documented := openapi3filter.ValidateRequest(context.Background(), &openapi3filter.RequestValidationInput{
+		Request: request(), PathParams: params, QueryParams: query, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true},
+	})
+	_, err := op.Bind(request(), false)
+	if p, ok := problem.As(err); err != nil && (!ok || p.Kind != problem.Invalid) {
+		t.Fatalf("Bind: %v", err)
+	}
+	if (documented == nil) != (err == nil) {
+		t.Fatalf("%s %s?%s %.500s\nbinder:   %v\ndocument: %v", op.Method, path, query.Encode(), body, err, documented)
+	}
+	return err == nil
+}
+
+// drawParameter draws the texts of a query parameter: none, one, or several of a list.
+func drawParameter(t *rapid.T, p *openapi3.Parameter) []string {
+	if !p.Required && rapid.Bool().Draw(t, p.Name+" is left out") {
+		return nil
+	}
+	s := p.Schema.Value
+	switch {
+	case s.Type.Is("array"):
+		n := rapid.IntRange(0, 2).Draw(t, p.Name+" times")
+		if s.MaxItems != nil && rapid.IntRange(0, 9).Draw(t, p.Name+" too often") == 0 {
+			n = int(*s.MaxItems) + 1
+		}
+		texts := make([]string, n)
+		for i := range texts {
+			texts[i] = drawText(t, p.Name, s.Items.Value)
+		}
+		return texts
+	case s.Type.Is("integer"), s.Type.Is("number"):
+		return []string{rapid.SampledFrom(append(numbersOf(s), numbersOf(s)[0], "x")).Draw(t, p.Name)}
+	case s.Type.Is("boolean"):
+		return []string{rapid.SampledFrom([]string{"true", "false", "yes"}).Draw(t, p.Name)}
+	default:
+		return []string{drawText(t, p.Name, s, " ")}
+	}
+}
+
+// drawText draws a text that is right for s or wrong by little. It is never empty, as a path's segment is not.
+func drawText(t *rapid.T, name string, s *openapi3.Schema, others ...string) string {
+	texts := slices.DeleteFunc(append(textsOf(s), others...), func(text string) bool { return text == "" })
+	return rapid.SampledFrom(texts).Draw(t, name)
+}
+
+// textsOf lists texts around the edges of what s takes.
+func textsOf(s *openapi3.Schema) []string {
+	switch s.Format {
+	case "date-time":
+		return []string{"2031-07-01T12:00:00Z", "2031-07-01T12:00:00.123+02:00"}
+	case "cidr":
+		return []string{"203.0.113.0/24", "2001:db8::/32"}
+	case "uri":
+		return []string{"https://example.com/a?b=c"}
+	}
+	var texts []string
+	for _, allowed := range s.Enum {
+		if text, ok := allowed.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	if texts != nil {
+		return append(texts, "odd", "")
+	}
+	for _, example := range s.Examples {
+		if text, ok := example.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	texts = append(texts, "a", "b7", "", " ", "-x", strings.Repeat("a", 129))
+	if most := s.MaxLength; most != nil && *most < 5000 {
+		texts = append(texts, strings.Repeat("a", int(*most)), strings.Repeat("a", int(*most)+1), strings.Repeat("é", int(*most)))
+	}
+	return texts
+}
+
+func numbersOf(s *openapi3.Schema) []string {
+	numbers := []string{"1", "2", "0", "-1"}
+	for _, bound := range []*float64{s.Min, s.Max} {
+		if bound != nil {
+			for _, x := range []float64{*bound, *bound - 1, *bound + 1} {
+				numbers = append(numbers, strconv.FormatFloat(x, 'f', -1, 64))
+			}
+		}
+	}
+	return numbers
+}
+
+// drawJSON draws a JSON text for s: most often of its type, and right more often than not where it is wanted.
+func drawJSON(t *rapid.T, name string, s *openapi3.Schema, wanted bool) string {
+	if !wanted && rapid.IntRange(0, 9).Draw(t, name+" is of another type") == 0 {
+		others := []string{"null", "true", "7", "[]", "{}", "[null]"}
+		if s.Format == "" { // a validator need not look at the format of a text, the binder does
+			others = append(others, `"text"`)
+		}
+		return rapid.SampledFrom(others).Draw(t, name)
+	}
+	if len(s.AnyOf) > 0 {
+		return drawJSON(t, name, rapid.SampledFrom(s.AnyOf).Draw(t, name+" is one of").Value, wanted)
+	}
+	switch {
+	case s.Type.Includes("string"):
+		texts := textsOf(s)
+		text, err := json.Marshal(texts[rapid.IntRange(0, len(texts)-1).Draw(t, name)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	case s.Type.Includes("integer"), s.Type.Includes("number"):
+		return rapid.SampledFrom(numbersOf(s)).Draw(t, name)
+	case s.Type.Includes("boolean"):
+		return strconv.FormatBool(rapid.Bool().Draw(t, name))
+	case s.Type.Includes("array"):
+		return drawList(t, name, s)
+	case s.Type.Includes("object"):
+		return drawObject(t, name, s)
+	default:
+		return "null"
+	}
+}
+
+func drawList(t *rapid.T, name string, s *openapi3.Schema) string {
+	items := make([]string, rapid.IntRange(0, 2).Draw(t, name+" items"))
+	for i := range items {
+		items[i] = drawJSON(t, name+" item", s.Items.Value, false)
+	}
+	if s.MaxItems != nil && len(items) > 0 && rapid.IntRange(0, 9).Draw(t, name+" has too many") == 0 {
+		items = slices.Repeat(items[:1], int(*s.MaxItems)+1)
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+func drawObject(t *rapid.T, name string, s *openapi3.Schema) string {
+	var members []string
+	names := make([]string, 0, len(s.Properties))
+	for property := range s.Properties {
+		names = append(names, property)
+	}
+	slices.Sort(names)
+	for _, property := range names {
+		odds := 3 // in ten
+		if slices.Contains(s.Required, property) {
+			odds = 9
+		}
+		if rapid.IntRange(1, 10).Draw(t, property+" is there") <= odds {
+			members = append(members, strconv.Quote(property)+":"+drawJSON(t, property, s.Properties[property].Value, false))
+		}
+	}
+	switch of := s.AdditionalProperties.Schema; {
+	case of != nil:
+		n := rapid.IntRange(0, 2).Draw(t, name+" entries")
+		if s.MaxProps != nil && rapid.IntRange(0, 9).Draw(t, name+" has too many") == 0 {
+			n = int(*s.MaxProps) + 1
+		}
+		for i := range n {
+			members = append(members, fmt.Sprintf(`"k%d":%s`, i, drawJSON(t, name+" entry", of.Value, false)))
+		}
+	case rapid.IntRange(0, 9).Draw(t, name+" has one more") == 0:
+		members = append(members, `"oneMore":1`)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
