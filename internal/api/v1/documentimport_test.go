@@ -144,26 +144,33 @@ func TestAnImportThatBreaksOffKeepsWhatCame(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	body, end := io.Pipe()
-	go func() {
-		for i := range 1_000 {
-			fmt.Fprintf(end, "{\"id\":\"d%d\",\"text\":\"x\"}\n", i)
-		}
-		for tries := 0; tries < 500 && c.do(t, "GET", documentsPath+"/d0", nil).status != 200; tries++ {
-			time.Sleep(10 * time.Millisecond)
-		}
-		end.CloseWithError(io.ErrUnexpectedEOF)
-	}()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", c.URL+documentsPath+"/import", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("X-API-Key", c.key)
 	r.Header.Set("Content-Type", "application/x-ndjson")
-	if response, err := http.DefaultClient.Do(r); err == nil {
-		response.Body.Close()
-		if response.StatusCode < 400 {
-			t.Errorf("a broken import answered %s", response.Status)
+	answered := make(chan int, 1)
+	go func() {
+		status := 0
+		if response, err := http.DefaultClient.Do(r); err == nil {
+			response.Body.Close()
+			status = response.StatusCode
 		}
+		answered <- status
+	}()
+	for i := range 1_000 {
+		fmt.Fprintf(end, "{\"id\":\"d%d\",\"text\":\"x\"}\n", i)
+	}
+	for tries := 0; c.do(t, "GET", documentsPath+"/d0", nil).status != 200; tries++ {
+		if tries == 500 {
+			t.Fatal("nothing is stored while the import arrives")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	end.CloseWithError(io.ErrUnexpectedEOF)
+	if status := <-answered; status == 200 {
+		t.Error("a broken import answered 200")
 	}
 	c.do(t, "GET", documentsPath+"/d0", nil).is(200)
 	c.put(t, "after", object{"text": "x"}).is(201)
