@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 	"runtime"
 	"strconv"
-	"time"
 
 	"keepsake/internal/store"
 )
@@ -94,11 +92,6 @@ func makePrivate(path string) error {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
 	return f.Close()
-}
-
-// start begins to take units of work.
-func (d *database) start(log *slog.Logger, probeEvery time.Duration) {
-	d.writer = newWriter(d.file, d.session, log, probeEvery)
 }
 
 // close ends the readers first: the last connection folds the write-ahead log into the file and removes it.

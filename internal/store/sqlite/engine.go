@@ -31,6 +31,7 @@ type Options struct {
 	Dir        string        // made with mode 0700 when absent
 	Log        *slog.Logger  // nil: nothing is logged
 	ProbeEvery time.Duration // how often a writer that has stopped tries again; 0 for one second
+	LargeLog   int64         // bytes of a write-ahead log that are worth a warning; 0 for 256 MiB
 }
 
 // Engine is the open folder.
@@ -62,6 +63,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if opt.ProbeEvery == 0 {
 		opt.ProbeEvery = time.Second
 	}
+	if opt.LargeLog == 0 {
+		opt.LargeLog = 256 << 20
+	}
 	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
@@ -76,7 +80,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		return nil, err
 	}
 	for _, d := range e.files() {
-		d.start(opt.Log, opt.ProbeEvery)
+		d.writer = newWriter(filepath.Join(opt.Dir, d.file), d.session, opt)
 	}
 	if l.unclean {
 		e.checkInBackground()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,6 +164,42 @@ func TestLockHeldByAnotherProgramIsWaitedForAndThenRefused(t *testing.T) {
 		t.Errorf("after the lock was given back: %v", err)
 	}
 	wantRows(t, e, 2)
+}
+
+func TestLogThatAReaderKeepsIsReported(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	e, err := Open(t.Context(), Options{
+		Dir: t.TempDir(), ProbeEvery: time.Millisecond, LargeLog: 10 << 20, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	table(t, e)
+	if err := e.main.Run(t.Context(), inserting(e, 0)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.main.In(t.Context()).Query(t.Context(), "SELECT n FROM item")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 15; n++ {
+		if err := e.main.Run(t.Context(), fill(e, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(log.String(), "write-ahead log is large"); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no warning: %s", log.String())
+		}
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "write-ahead log is large"); n != 1 {
+		t.Errorf("%d warnings, want 1", n)
+	}
 }
 
 // helperDir makes this test binary, run again under strace, write to a folder until a write is refused.

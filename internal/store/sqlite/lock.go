@@ -46,11 +46,12 @@ func lockDir(dir string) (*lock, error) {
 	return l, nil
 }
 
-// release lets go; inOrder says that the files were closed as they should be.
+// release lets go; inOrder says that the files were closed as they should be. Closing alone would not do: a child that
+// this process is starting at the moment holds the file, too, until it has become another program.
 func (l *lock) release(inOrder bool) error {
 	var err error
 	if inOrder {
 		err = l.file.Truncate(0)
 	}
-	return errors.Join(err, l.file.Close())
+	return errors.Join(err, unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,10 +27,11 @@ const (
 // The writer's goroutine decides whose turn it is. A member runs in the goroutine of its caller while it has the turn,
 // so that a panic or a t.FailNow in it is the caller's own.
 type writer struct {
-	name       string
-	session    *session
-	log        *slog.Logger
-	probeEvery time.Duration
+	path    string
+	session *session
+	opt     Options
+	log     *slog.Logger // names the database
+	large   bool         // it has been said that the write-ahead log is large
 
 	mu     sync.RWMutex // held to send to queue; closing it takes the write side
 	closed bool
@@ -38,9 +41,9 @@ type writer struct {
 	stopped atomic.Pointer[fault] // why nothing is written; nil: all is well
 }
 
-func newWriter(name string, s *session, log *slog.Logger, probeEvery time.Duration) *writer {
+func newWriter(path string, s *session, opt Options) *writer {
 	w := &writer{
-		name: name, session: s, log: log, probeEvery: probeEvery,
+		path: path, session: s, opt: opt, log: opt.Log.With("database", filepath.Base(path)),
 		queue: make(chan *member, queueLength), ended: make(chan struct{}),
 	}
 	go w.loop()
@@ -91,8 +94,8 @@ func (w *writer) close() {
 
 func (w *writer) loop() {
 	defer close(w.ended)
-	probe := time.NewTicker(w.probeEvery)
-	defer probe.Stop()
+	tick := time.NewTicker(w.opt.ProbeEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case m, ok := <-w.queue:
@@ -104,8 +107,9 @@ func (w *writer) loop() {
 				continue
 			}
 			w.group(m)
-		case <-probe.C:
+		case <-tick.C:
 			w.probe()
+			w.watchLog()
 		}
 	}
 }
@@ -238,7 +242,7 @@ func (w *writer) fail(members []*member, err error) {
 		f = &fault{cause: err}
 	}
 	w.stopped.Store(f)
-	w.log.Error("writing has stopped", "database", w.name, "why", f.String(), "error", err)
+	w.log.Error("writing has stopped", "why", f.String(), "error", err)
 	for _, m := range members {
 		m.finish(f.problem())
 	}
@@ -272,5 +276,16 @@ func (w *writer) probe() {
 		}
 	}
 	w.stopped.Store(nil)
-	w.log.Info("writing goes on", "database", w.name)
+	w.log.Info("writing goes on")
+}
+
+// watchLog warns once when the write-ahead log has become large: somebody reads without an end, and what has been
+// written since cannot be folded into the file.
+func (w *writer) watchLog() {
+	info, err := os.Stat(w.path + "-wal")
+	large := err == nil && info.Size() > w.opt.LargeLog
+	if large && !w.large {
+		w.log.Warn("the write-ahead log is large: a reader that does not end keeps it", "bytes", info.Size())
+	}
+	w.large = large
 }
