@@ -131,9 +131,12 @@ func (d *document) declare(op *Operation) *huma.Operation {
 func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	headers := headersOf(op)
 	for _, own := range op.output.headers {
-		headers[own.name] = &huma.Param{Description: cmp.Or(own.doc, ownHeaders[own.name]), Schema: &huma.Schema{Type: "string"}}
+		header := &huma.Param{Description: cmp.Or(own.doc, ownHeaders[own.name]), Schema: &huma.Schema{Type: "string"}}
+		headers[own.name] = header
 		if own.name == "ETag" && op.Method == http.MethodGet {
-			h.Responses["304"] = &huma.Response{Description: "Not Modified: If-None-Match names the revision there is.", Headers: headersOf(op)}
+			unchanged := headersOf(op)
+			unchanged[own.name] = header
+			h.Responses["304"] = &huma.Response{Description: "Not Modified: If-None-Match names the revision there is.", Headers: unchanged}
 		}
 	}
 	var content map[string]*huma.MediaType

@@ -1,0 +1,192 @@
+package openapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"keepsake/internal/app/apptest"
+)
+
+// caller asks the running program and holds each of its answers to the document.
+type caller struct {
+	t    *testing.T
+	doc  *openapi3.T
+	base string
+	key  string
+	seen map[string][]int // operation id: statuses that were answered
+}
+
+// call sends a request for the operation at template, whose {id} is id, and gives the decoded body. Header is pairs.
+func (c *caller) call(want int, method, template, id, query, body string, header ...string) map[string]any {
+	c.t.Helper()
+	item := c.doc.Paths.Value(template)
+	if item == nil || item.GetOperation(method) == nil {
+		c.t.Fatalf("%s %s is not in the document", method, template)
+	}
+	op := item.GetOperation(method)
+	target := c.base + strings.ReplaceAll(template, "{id}", id) + query
+	request, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", c.key)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if response.StatusCode != want {
+		c.t.Errorf("%s %s: got %d, want %d\n%s", method, template, response.StatusCode, want, text)
+	}
+	c.seen[op.OperationID] = append(c.seen[op.OperationID], response.StatusCode)
+	c.compare(op, method+" "+template, request, response, text)
+	if len(text) == 0 {
+		return nil
+	}
+	var value map[string]any
+	if err := json.Unmarshal(text, &value); err != nil {
+		c.t.Fatalf("%s %s: %v\n%s", method, template, err, text)
+	}
+	return value
+}
+
+func (c *caller) compare(op *openapi3.Operation, name string, request *http.Request, response *http.Response, text []byte) {
+	c.t.Helper()
+	described := op.Responses.Status(response.StatusCode)
+	if described == nil {
+		c.t.Errorf("%s: the document knows no answer %d", name, response.StatusCode)
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: request, Route: &routers.Route{Spec: c.doc, Method: request.Method, Operation: op},
+		},
+		Status: response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(text)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
+		c.t.Errorf("%s: the answer %d is not as documented: %v\n%s", name, response.StatusCode, err, text)
+	}
+	documented := []string{"Date", "Content-Type", "Content-Length", "Allow"} // of every HTTP answer
+	for header := range described.Value.Headers {
+		documented = append(documented, http.CanonicalHeaderKey(header))
+	}
+	for header := range response.Header {
+		if !slices.Contains(documented, header) {
+			c.t.Errorf("%s: the answer %d has the header %s, which is not documented", name, response.StatusCode, header)
+		}
+	}
+	for _, header := range []string{
+		"X-API-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Daily-Remaining",
+		"X-RateLimit-Monthly-Remaining", "X-Request-Id", "X-Content-Type-Options",
+	} {
+		if response.Header.Get(header) == "" {
+			c.t.Errorf("%s: the answer %d lacks the header %s", name, response.StatusCode, header)
+		}
+	}
+	if response.StatusCode < 400 {
+		return
+	}
+	var body struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(text, &body); err != nil {
+		c.t.Errorf("%s: the error is no JSON: %s", name, text)
+	}
+	codes, _ := described.Value.Extensions["x-error-codes"].([]any)
+	if !slices.Contains(codes, any(body.Error)) {
+		c.t.Errorf("%s: the answer %d has the code %s, documented are %v", name, response.StatusCode, body.Error, codes)
+	}
+}
+
+func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(read(t, "v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := apptest.Start(t)
+	c := &caller{t: t, doc: doc, base: running.URL, key: running.Key, seen: map[string][]int{}}
+	const (
+		keys, key           = "/api/v1/developer/api-keys", "/api/v1/developer/api-keys/{id}"
+		documents, document = "/api/v1/documents", "/api/v1/documents/{id}"
+		search              = "/api/v1/search"
+	)
+
+	c.call(200, "GET", "/api/versions", "", "", "")
+	c.call(200, "GET", "/api/v1/health", "", "", "")
+	c.call(400, "GET", "/api/v1/health", "", "?verbose=1", "")
+	c.call(200, "GET", "/api/v1/admin/cache-stats", "", "", "")
+	c.call(200, "GET", "/api/v1/developer/whoami", "", "", "")
+
+	whole := `{"title":"Opening hours","text":"From nine to five.","url":"https://example.com/","tags":["a"],"metadata":{"n":1,"b":true,"s":"t"}}`
+	made := c.call(201, "POST", documents, "", "", whole, "Idempotency-Key", "the-first-document")
+	again := c.call(201, "POST", documents, "", "", whole, "Idempotency-Key", "the-first-document")
+	if made["id"] != again["id"] {
+		t.Errorf("a repeated request made another document: %v, %v", made["id"], again["id"])
+	}
+	c.call(400, "POST", documents, "", "", `{"text":"other"}`, "Idempotency-Key", "the-first-document")
+	id := made["id"].(string)
+	c.call(409, "POST", documents, "", "", `{"id":"`+id+`","text":"again"}`)
+	c.call(415, "POST", documents, "", "", whole, "Content-Type", "text/plain")
+	c.call(413, "POST", documents, "", "", `{"text":"`+strings.Repeat("x", 1<<20)+`"}`)
+	c.call(201, "PUT", document, "mine", "", `{"text":"mine"}`)
+	c.call(200, "PUT", document, "mine", "", `{"text":"mine again"}`, "If-Match", `"1"`)
+	c.call(412, "PUT", document, "mine", "", `{"text":"mine again"}`, "If-Match", `"1"`)
+	c.call(200, "GET", document, id, "", "")
+	c.call(304, "GET", document, id, "", "", "If-None-Match", `"1"`)
+	c.call(404, "GET", document, "nobody", "", "")
+	c.call(200, "GET", documents, "", "?limit=1", "")
+	c.call(200, "POST", documents+"/import", "", "", "{\"id\":\"l1\",\"text\":\"one\"}\n{\"text\":1}\n", "Content-Type", "application/x-ndjson")
+	c.call(200, "GET", search, "", "?q=nine+mine&limit=1", "")
+	c.call(400, "GET", search, "", "", "")
+	c.call(200, "POST", search, "", "", `{"q":"\"nine to five\" -never"}`)
+	c.call(204, "DELETE", document, "mine", "", "")
+
+	newKey := c.call(201, "POST", keys, "", "", `{"name":"reader","scopes":["read"],"rateLimit":{"requestsPerMinute":3},"quota":{"daily":100},
+		"expiresAt":"2126-01-01T00:00:00Z","allowedIps":["127.0.0.0/8"],"metadata":{"team":"a"}}`)
+	c.call(400, "POST", keys, "", "", `{"name":"reader"}`)
+	keyID := newKey["id"].(string)
+	c.call(200, "GET", keys, "", "?state=active", "")
+	c.call(200, "GET", key, keyID, "", "")
+	c.call(200, "PATCH", key, keyID, "", `{"name":"renamed","rateLimit":{"requestsPerMinute":3}}`)
+	c.call(200, "GET", key+"/usage", keyID, "", "")
+	c.call(200, "GET", key+"/limits", keyID, "", "")
+	reader := *c
+	reader.key = newKey["key"].(string)
+	reader.call(200, "GET", search, "", "?q=nine", "")
+	reader.call(403, "DELETE", document, id, "", "")
+	reader.call(200, "GET", "/api/v1/health", "", "", "")
+	reader.call(429, "GET", "/api/v1/health", "", "", "")
+	c.call(200, "POST", key+"/revoke", keyID, "", `{"reason":"over"}`)
+	reader.call(401, "GET", "/api/v1/health", "", "", "")
+	c.call(204, "DELETE", key, keyID, "", "")
+
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if len(c.seen[op.OperationID]) == 0 {
+				t.Errorf("%s %s was never asked", method, path)
+			}
+		}
+	}
+}
