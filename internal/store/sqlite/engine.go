@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,25 +101,34 @@ func (e *Engine) open(ctx context.Context) error {
 	if id == "" {
 		id = newInstanceID()
 	}
+	if err := e.openFiles(ctx); err != nil {
+		return err
+	}
 	// keys.db first: a main.db that has an id is then proof that there was a keys.db.
-	for _, f := range []struct {
-		file string
-		as   **database
-	}{{keysFile, &e.keys}, {mainFile, &e.main}, {usageFile, &e.usage}} {
-		d, err := openDatabase(ctx, filepath.Join(e.dir, f.file), f.file, f.file == keysFile)
-		if err != nil {
-			return err
-		}
-		*f.as = d
+	for _, d := range []*database{e.keys, e.main, e.usage} {
 		has, err := d.name(ctx, id)
 		if err != nil {
-			return opening(filepath.Join(e.dir, f.file), err)
+			return opening(filepath.Join(e.dir, d.file), err)
 		}
 		if has != id {
-			return fmt.Errorf("%s: %s belongs to another instance: restore the one that belongs here", e.dir, f.file)
+			return fmt.Errorf("%s: %s belongs to another instance: restore the one that belongs here", e.dir, d.file)
 		}
 	}
 	return nil
+}
+
+// openFiles opens all files at once: a first start waits for the disk most of the time.
+func (e *Engine) openFiles(ctx context.Context) error {
+	open := func(file string, as **database, err *error) func() {
+		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file == keysFile) }
+	}
+	var errs [3]error
+	var all sync.WaitGroup
+	all.Go(open(keysFile, &e.keys, &errs[0]))
+	all.Go(open(mainFile, &e.main, &errs[1]))
+	all.Go(open(usageFile, &e.usage, &errs[2]))
+	all.Wait()
+	return cmp.Or(errs[:]...) // one line: the first
 }
 
 func (e *Engine) files() []*database {

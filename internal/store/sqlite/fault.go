@@ -52,7 +52,7 @@ func (f *fault) String() string {
 	switch {
 	case f.final:
 		return "the disk failed to keep what was written to it (fsync failed); restart after checking it"
-	case errors.As(f.cause, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL:
+	case errors.As(f.cause, &e) && full(e):
 		return "the disk is full"
 	case errors.As(f.cause, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY:
 		return "another program holds the database's lock"
@@ -76,11 +76,12 @@ func readable(err error) error {
 func opening(path string, err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
+		if full(e) {
+			return fmt.Errorf("%s cannot be written: the disk is full (%w)", path, err)
+		}
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return fmt.Errorf("%s is damaged: restore it from a backup (%w)", path, err)
-		case sqlite3.SQLITE_FULL:
-			return fmt.Errorf("%s cannot be written: the disk is full (%w)", path, err)
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 			return fmt.Errorf("%s cannot be written: check the folder's permissions (%w)", path, err)
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -88,4 +89,9 @@ func opening(path string, err error) error {
 		}
 	}
 	return fmt.Errorf("open %s: %w", path, err)
+}
+
+// full says that there is no space: for the file, or for the index that SQLite keeps beside a write-ahead log.
+func full(e *sqlite.Error) bool {
+	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
 }
