@@ -12,12 +12,10 @@ func (x *exchange) account() {
 	if x.counted {
 		x.api.inFlight.Add(-1)
 	}
-	if x.cancel != nil {
-		x.cancel()
-	}
+	x.stop()
 	event := usage.Event{
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
-		At: x.now, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
+		At: x.at, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
 	}
 	if x.paid {
 		event.At, event.Charged = x.receipt.At(), 1
@@ -39,9 +37,9 @@ func (x *exchange) log() {
 		slog.String("method", knownMethod(x.r.Method)),
 		slog.String("route", route),
 		slog.Int("status", x.status),
-		slog.Float64("ms", float64(x.api.o.Now().Sub(x.now).Microseconds())/1000),
+		slog.Float64("ms", float64(x.api.o.Now().Sub(x.at).Microseconds())/1000),
 		slog.Int("bytes", x.size),
-		slog.String("key", x.caller.live.Principal.Actor()),
+		slog.String("key", x.principal.Actor()),
 		slog.String("client", x.clientText()),
 	)
 }

@@ -35,13 +35,13 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	if media != nil {
 		h["Content-Type"] = media
 	}
-	if x.caller.known || status >= http.StatusBadRequest {
+	if x.known || status >= http.StatusBadRequest {
 		h["Cache-Control"] = noStore
 	}
 	x.limitHeaders(h)
 	x.ownHeaders(h)
-	if x.caller.known {
-		x.caller.warnings(x.now, h)
+	if x.known {
+		x.caller.warnings(x.at, h)
 	}
 	x.deprecation(h)
 	if x.api.vary {

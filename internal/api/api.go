@@ -18,9 +18,10 @@ type API struct {
 	most     int64 // requests in flight
 	reserved int64 // the share of them that is kept for health and administration
 
-	buffers sync.Pool // of *[]byte, where answers are encoded; one goes back once its answer was written
-	texts   texts     // of numbers that many answers show
-	vary    bool      // answers depend on the Origin
+	exchanges sync.Pool // of *exchange
+	buffers   sync.Pool // of *[]byte, where answers are encoded; one goes back once its answer was written
+	texts     texts     // of numbers that many answers show
+	vary      bool      // answers depend on the Origin
 }
 
 // New makes a surface. It refuses options without which not every request could be answered.
@@ -35,6 +36,7 @@ func New(o Options) (*API, error) {
 	}
 	a.reserved = min(max(a.most/16, 1), 32)
 	a.buffers.New = func() any { b := make([]byte, 0, 4<<10); return &b }
+	a.exchanges.New = func() any { return new(exchange) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
 		if _, err := a.table(v.Number); err != nil {
@@ -46,8 +48,7 @@ func New(o Options) (*API, error) {
 
 // ServeHTTP answers one request. Whatever happens, the answer leaves through exchange.send.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{api: a, w: w, r: r, parent: r.Context(), now: a.o.Now(), route: &noRoute, timeout: smallTime}
+	x := a.begin(w, r)
 	defer x.end()
-	x.takeRequestID()
 	x.serve()
 }

@@ -12,7 +12,6 @@ import (
 
 // caller is who sent the request, once its credential was found valid.
 type caller struct {
-	known     bool
 	live      apikey.Live // the key; for a local caller what corresponds to it
 	workspace limit.Account
 }
@@ -30,7 +29,7 @@ var (
 
 // identify finds out who calls. It is nil where that is known, also from before.
 func (x *exchange) identify() error {
-	if x.caller.known {
+	if x.known {
 		return nil
 	}
 	c := &x.caller
@@ -41,21 +40,22 @@ func (x *exchange) identify() error {
 		return errAmbiguousKey
 	case len(sent) == 1 && sent[0] != "":
 		var err error
-		if c.live, err = x.api.o.Keys.Recognise(x, sent[0], x.now); err != nil {
+		if c.live, err = x.api.o.Keys.Recognise(x.call, sent[0], x.at); err != nil {
 			return err
 		}
-		c.live.Touch(x.now)
+		c.live.Touch(x.at)
+		x.principal = c.live.Principal
 	case x.api.o.Operator != nil && isLocal(x.parent):
 		entry, ok := x.api.o.Operator()
 		if !ok {
 			return errMissingCredentials
 		}
 		c.live.Workspace, c.live.Usage = entry, entry.Usage()
-		c.live.Principal = auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}
+		x.principal = auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}
 	default:
 		return errMissingCredentials
 	}
-	c.known, c.workspace = true, c.live.Workspace.Account()
+	x.known, c.workspace = true, c.live.Workspace.Account()
 	return nil
 }
 
@@ -74,9 +74,12 @@ func (x *exchange) admit() error {
 // recognise identifies the caller where that is only for the headers: whoever cannot be recognised is nobody.
 func (x *exchange) recognise() {
 	if x.identify() != nil {
-		x.caller = caller{}
+		x.forget()
 	}
 }
+
+// forget makes the caller nobody.
+func (x *exchange) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
 
 // warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.
 func (c *caller) warnings(now time.Time, h http.Header) {

@@ -90,20 +90,22 @@ func (x *exchange) refund() {
 	x.receipt = limit.Receipt{}
 	switch {
 	case x.paid:
-		x.verdict = limit.Peek(x.now, x.caller.workspace, x.caller.live.Key)
+		x.verdict = limit.Peek(x.at, x.caller.workspace, x.caller.live.Key)
 		x.paid = false
-	case x.address.Use != nil && !x.caller.known:
+	case x.address.Use != nil && !x.known:
 		x.peekAddress()
 	}
 }
 
 // end runs last, whatever happened: it answers for a panic, counts the request and writes its line in the log.
 func (x *exchange) end() {
-	defer x.account()
 	fault := recover()
 	if fault == nil {
+		x.account()
+		x.release()
 		return
 	}
+	defer x.account()
 	if fault != http.ErrAbortHandler { //nolint:errorlint // the value net/http compares with
 		x.api.o.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),
 			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
@@ -119,7 +121,8 @@ func (x *exchange) apologise() {
 	if x.table == nil {
 		x.snapshot = x.api.o.Versions.Snapshot()
 		x.version = x.snapshot.Current()
-		x.table = &table{number: []string{strconv.Itoa(x.version.Number)}}
+		x.number = x.version.Number
+		x.table = &table{number: []string{strconv.Itoa(x.number)}}
 	}
 	if x.judged {
 		x.refund()

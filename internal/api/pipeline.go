@@ -38,8 +38,8 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 	}
 	if op.Credentials == endpoint.NoCredential {
 		x.recognise()
-		if x.caller.known && x.admit() != nil {
-			x.caller = caller{} // it opens nothing here, and its numbers are not this request's
+		if x.known && x.admit() != nil {
+			x.forget() // it opens nothing here, and its numbers are not this request's
 		}
 	} else if err := x.identify(); err != nil {
 		x.turnAwayFor(err)
@@ -52,7 +52,7 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		x.refuse()
 		return
 	}
-	if !x.caller.live.Principal.Scopes.Allows(op.Scope) {
+	if !x.principal.Scopes.Allows(op.Scope) {
 		x.fail(problem.ScopeMissing(op.Scope.String()))
 		return
 	}
@@ -65,7 +65,7 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 func (x *exchange) charge(op *endpoint.Operation) bool {
 	var workspace, key limit.Account
 	switch {
-	case x.caller.known:
+	case x.known:
 		workspace, key = x.caller.workspace, x.caller.live.Key
 	case op.Uncharged || !x.chargeable():
 		x.peekAddress()
@@ -75,11 +75,11 @@ func (x *exchange) charge(op *endpoint.Operation) bool {
 	}
 	x.judged = true
 	if op.Uncharged {
-		x.verdict = limit.Peek(x.now, workspace, key)
+		x.verdict = limit.Peek(x.at, workspace, key)
 		return true
 	}
-	x.verdict, x.receipt = limit.Charge(x.now, 1, workspace, key)
-	x.paid = x.verdict.Allowed && x.caller.known
+	x.verdict, x.receipt = limit.Charge(x.at, 1, workspace, key)
+	x.paid = x.verdict.Allowed && x.known
 	return x.verdict.Allowed
 }
 
@@ -127,7 +127,7 @@ func (x *exchange) turnAwayFor(err error) {
 // own numbers in the headers.
 func (x *exchange) turnAway(p *problem.Problem) {
 	if x.chargeable() {
-		verdict, _ := limit.Charge(x.now, 1, x.addressAccount(), limit.Account{})
+		verdict, _ := limit.Charge(x.at, 1, x.addressAccount(), limit.Account{})
 		x.verdict, x.judged = verdict, true
 		if !verdict.Allowed {
 			switch p.Kind {
@@ -143,13 +143,13 @@ func (x *exchange) turnAway(p *problem.Problem) {
 	if p.Kind != problem.Unauthenticated {
 		x.recognise()
 	}
-	if x.caller.known {
-		x.verdict = limit.Peek(x.now, x.caller.workspace, x.caller.live.Key)
+	if x.known {
+		x.verdict = limit.Peek(x.at, x.caller.workspace, x.caller.live.Key)
 	}
 	x.fail(p)
 }
 
 // peekAddress makes the headers those of a caller without a credential, at no cost.
 func (x *exchange) peekAddress() {
-	x.verdict, x.judged = limit.Peek(x.now, x.addressAccount(), limit.Account{}), true
+	x.verdict, x.judged = limit.Peek(x.at, x.addressAccount(), limit.Account{}), true
 }

@@ -24,7 +24,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string, buf *[]byte) {
 		return
 	}
 	request := idempotency.Request{
-		Credential: x.caller.live.Principal.Actor(), Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
+		Credential: x.principal.Actor(), Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
 	}
 	var resp endpoint.Response
 	work := func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error) {
@@ -61,7 +61,7 @@ func (x *exchange) bodyOnce(op *endpoint.Operation, request idempotency.Request,
 	if err != nil {
 		return nil, err
 	}
-	return x.api.o.Replays.Do(x, request, in.Body, idempotency.Work{Run: work(in), Refused: x.refused})
+	return x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{Run: work(in), Refused: x.refused})
 }
 
 // streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
@@ -77,7 +77,7 @@ func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Reques
 		hashed.Reader = body
 		return work(in)(ctx)
 	}
-	return x.api.o.Replays.DoStream(x, request, body, run, x.refused)
+	return x.api.o.Replays.DoStream(x.call, request, body, run, x.refused)
 }
 
 // lateReader is a body whose source is known only after it was handed out.
@@ -145,12 +145,12 @@ func (x *exchange) read(location string, buf *[]byte) (endpoint.Response, error)
 	}
 	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
 	rt := x.table.find(r)
-	if rt == nil || rt.op == nil || !x.caller.live.Principal.Scopes.Allows(rt.op.Scope) {
+	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
 		return endpoint.Response{}, problem.Missing()
 	}
 	in, err := rt.op.Bind(r, false)
 	if err != nil {
 		return endpoint.Response{}, err
 	}
-	return x.call(rt.op, in, buf)
+	return x.invoke(rt.op, in, buf)
 }

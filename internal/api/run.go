@@ -27,7 +27,7 @@ func (x *exchange) run(op *endpoint.Operation) {
 		x.fail(err)
 		return
 	}
-	resp, err := x.call(op, in, buf)
+	resp, err := x.invoke(op, in, buf)
 	if err != nil {
 		x.fail(err)
 		return
@@ -35,9 +35,9 @@ func (x *exchange) run(op *endpoint.Operation) {
 	x.respond(resp)
 }
 
-// call runs the operation and encodes its answer into buf.
-func (x *exchange) call(op *endpoint.Operation, in endpoint.Bound, buf *[]byte) (endpoint.Response, error) {
-	out, err := op.Run(x, in)
+// invoke runs the operation and encodes its answer into buf.
+func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte) (endpoint.Response, error) {
+	out, err := op.Run(x.call, in)
 	if err != nil {
 		return endpoint.Response{}, err
 	}

@@ -17,7 +17,7 @@ func (x *exchange) negotiate() *problem.Problem {
 	x.serveWith(x.snapshot.Current())
 	if x.api.o.Surface == usage.Primary {
 		if number, named := lifecycle.InPath(x.r.URL.Path); named {
-			x.versions = true
+			x.inPath = true
 			return x.choose(number, errVersionNotFound)
 		}
 	}
@@ -38,14 +38,14 @@ func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem
 	if v == nil {
 		return unknown
 	}
-	if v == x.version && v.Live(x.now) {
+	if v == x.version && v.Live(x.at) {
 		return nil
 	}
-	if !v.Live(x.now) {
-		if v.At(x.now) == lifecycle.Retired {
+	if !v.Live(x.at) {
+		if v.At(x.at) == lifecycle.Retired {
 			return unknown
 		}
-		if !x.versions || x.r.URL.Path != "/api/v"+strconv.Itoa(v.Number)+"/openapi.json" {
+		if !x.inPath || x.r.URL.Path != "/api/v"+strconv.Itoa(v.Number)+"/openapi.json" {
 			return x.sunset(v)
 		}
 	}
@@ -59,7 +59,7 @@ func (x *exchange) serveWith(v *lifecycle.Version) {
 	if err != nil {
 		panic(err) // a version was released whose operations do not fit together: a defect of ours
 	}
-	x.version, x.table = v, t
+	x.version, x.table, x.number = v, t, v.Number
 }
 
 func (x *exchange) sunset(v *lifecycle.Version) *problem.Problem {
@@ -73,7 +73,7 @@ func (x *exchange) goneBody(p *problem.Problem) goneBody {
 		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
 		SunsetAt: x.gone.SunsetAt.UTC().Format("2006-01-02T15:04:05.000Z"), RequestID: x.RequestID(),
 	}
-	if next := x.snapshot.Replacement(x.gone.Number, x.now); next != nil {
+	if next := x.snapshot.Replacement(x.gone.Number, x.at); next != nil {
 		b.ReplacementVersion = strconv.Itoa(next.Number)
 		b.Message += " Use version " + b.ReplacementVersion + "; the migration guide says what differs."
 	}
@@ -83,16 +83,16 @@ func (x *exchange) goneBody(p *problem.Problem) goneBody {
 // deprecation adds the headers of a version whose end is announced (§9.6).
 func (x *exchange) deprecation(h http.Header) {
 	v := x.version
-	if v.AnnouncedAt.IsZero() || v.At(x.now) != lifecycle.Deprecated {
+	if v.AnnouncedAt.IsZero() || v.At(x.at) != lifecycle.Deprecated {
 		return
 	}
 	h["Deprecation"] = []string{"true"}
 	h["Sunset"] = []string{v.SunsetAt.UTC().Format(http.TimeFormat)}
 	links := []string{"<" + x.link(v.Guide()) + `>; rel="deprecation"`}
-	if next := x.snapshot.Replacement(v.Number, x.now); next != nil {
+	if next := x.snapshot.Replacement(v.Number, x.at); next != nil {
 		h["X-Api-Replacement-Version"] = []string{strconv.Itoa(next.Number)}
 		successor := url.URL{Path: x.r.URL.Path}
-		if x.versions {
+		if x.inPath {
 			successor.Path = "/api/v" + strconv.Itoa(next.Number) + successor.Path[len("/api/v"+strconv.Itoa(v.Number)):]
 		}
 		links = append(links, "<"+x.link(successor.EscapedPath())+`>; rel="successor-version"`)

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/id"
+)
+
+// call is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. Each is made
+// anew, because a database driver may look at a context after the request has ended.
+type call struct {
+	at       time.Time // when the request came in
+	uuid     id.UUID   // of the request, unless the caller gave an id
+	callerID []string  // X-Request-Id of the caller, when it is one
+	number   int       // of the version that serves it
+
+	principal auth.Principal
+	known     bool // there is a principal
+
+	own [len(ownNames)]string // the header values that are this answer's alone
+
+	parent  context.Context
+	timeout time.Duration // of the class; 0: none
+	once    sync.Once
+	timed   context.Context // parent with the timeout, made when somebody waits for it
+	cancel  context.CancelFunc
+}
+
+// A deadline costs a timer only for operations that look at it: those that touch memory alone never do.
+func (c *call) start() context.Context {
+	c.once.Do(func() {
+		c.timed, c.cancel = c.parent, func() {}
+		if c.timeout > 0 {
+			c.timed, c.cancel = context.WithTimeout(c.parent, c.timeout)
+		}
+	})
+	return c.timed
+}
+
+// stop ends the context.
+func (c *call) stop() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// Deadline is the end of the class's time.
+func (c *call) Deadline() (time.Time, bool) { return c.start().Deadline() }
+
+// Done is closed when the client went away or the class's time is over.
+func (c *call) Done() <-chan struct{} { return c.start().Done() }
+
+// Err says which of the two it was.
+func (c *call) Err() error { return c.start().Err() }
+
+// Value answers for the caller and the request, and otherwise as the connection's context does.
+func (c *call) Value(key any) any {
+	switch key {
+	case auth.PrincipalKey:
+		if !c.known {
+			return nil
+		}
+		return &c.principal
+	case endpoint.RequestKey:
+		return endpoint.Request(c)
+	default:
+		return c.parent.Value(key)
+	}
+}
+
+// RequestID is the id of the request.
+func (c *call) RequestID() string {
+	if c.callerID != nil {
+		return c.callerID[0]
+	}
+	return id.Format(id.Request, c.uuid)
+}
+
+// APIVersion is the version that serves the request.
+func (c *call) APIVersion() int { return c.number }
+
+// At is when the request came in.
+func (c *call) At() time.Time { return c.at }
+
+// takeRequestID keeps the caller's id where it is well formed, else makes one.
+func (c *call) takeRequestID(r *http.Request) {
+	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && wellFormedRequestID(sent[0]) {
+		c.callerID = sent
+		return
+	}
+	c.uuid = id.RequestAt(c.at)
+}
+
+// wellFormedRequestID is ^[A-Za-z0-9_-]{8,64}$.
+func wellFormedRequestID(s string) bool {
+	if len(s) < 8 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
