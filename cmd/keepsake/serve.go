@@ -51,13 +51,12 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 // they stay in a file that only the owner can read, so that they end up in no log.
 func welcome(st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
-	first, ok := a.First()
-	if !ok {
-		return nil
-	}
 	path := app.FirstStartPath(cfg.Data)
-	if !st.tty {
-		fmt.Fprintf(st.out, "The first API key and password are in %s; read them and delete it.\n", path)
+	first, ok := a.First()
+	if !ok || !st.tty {
+		if exists(path) { // of this start, or of one whose secrets nobody has read yet
+			fmt.Fprintf(st.out, "The first API key and password are in %s; read them and delete it.\n", path)
+		}
 		return nil
 	}
 	fmt.Fprintf(st.out, welcomeText, first.Email, first.Password, first.APIKey, a.PrimaryURL())
