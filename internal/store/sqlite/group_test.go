@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -330,6 +331,47 @@ func TestStatementAfterItsUnitIsRefused(t *testing.T) {
 		t.Errorf("got %v, want errUnitOver", err)
 	}
 	wantRows(t, e)
+}
+
+func TestMoreStatementsThanAreKept(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir())
+	table(t, e)
+	many := func(ctx context.Context) error {
+		q := e.main.In(ctx)
+		for i := range 2 * maxStatements {
+			rows, err := q.Query(ctx, fmt.Sprintf("SELECT n + %d FROM item ORDER BY n", i))
+			if err != nil {
+				return err
+			}
+			for want := i + 1; rows.Next(); want++ {
+				var n int
+				if err := rows.Scan(&n); err != nil || n != want {
+					return fmt.Errorf("got %d, want %d: %w", n, want, err)
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := e.main.Run(t.Context(), func(ctx context.Context) error {
+		for n := 1; n <= 3; n++ {
+			if _, err := e.main.In(ctx).Exec(ctx, fmt.Sprintf("INSERT INTO item (n) VALUES (%d)", n)); err != nil {
+				return err
+			}
+		}
+		return many(ctx)
+	}); err != nil {
+		t.Errorf("in a unit: %v", err)
+	}
+	if err := many(t.Context()); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+	if n := len(e.main.session.stmts); n > maxStatements {
+		t.Errorf("%d statements are kept", n)
+	}
 }
 
 func TestReadersCannotWrite(t *testing.T) {

@@ -51,7 +51,7 @@ func (r *readers) Query(ctx context.Context, query string, args ...any) (store.R
 		return nil, readable(err)
 	}
 	if once {
-		defer stmt.Close()
+		defer stmt.Close() // database/sql keeps it until its rows are closed, too
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {

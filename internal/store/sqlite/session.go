@@ -123,15 +123,18 @@ func (t *transaction) Query(_ context.Context, query string, args ...any) (store
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	if once {
-		// database/sql keeps the statement alive until its rows are closed.
-		defer stmt.Close()
-	}
 	rows, err := stmt.QueryContext(unbound, args...)
 	if err != nil {
+		if once {
+			stmt.Close()
+		}
 		return nil, t.fail(err)
 	}
-	return &transactionRows{Rows: rows, t: t}, nil
+	r := &transactionRows{Rows: rows, t: t}
+	if once {
+		r.once = stmt
+	}
+	return r, nil
 }
 
 // QueryRow implements store.Querier.
@@ -143,7 +146,16 @@ func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) s
 // transactionRows dooms the unit when walking through them fails.
 type transactionRows struct {
 	*sql.Rows
-	t *transaction
+	t    *transaction
+	once *sql.Stmt // not kept: it ends with its rows
+}
+
+func (r *transactionRows) Close() error {
+	err := r.Rows.Close()
+	if r.once != nil {
+		err = errors.Join(err, r.once.Close())
+	}
+	return r.t.fail(err)
 }
 
 func (r *transactionRows) Scan(dest ...any) error { return r.t.fail(r.Rows.Scan(dest...)) }
