@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,23 +74,28 @@ func measureHealth(c contest) error {
 	h, key := governed()
 	sent := request("GET", "/api/v1/health", "", "X-API-Key: "+key)
 
-	sample := httptest.NewRecorder()
-	r := httptest.NewRequest("GET", "/api/v1/health", nil)
-	r.Header.Set("X-Api-Key", key)
-	h.ServeHTTP(sample, r)
-	if sample.Code != http.StatusOK {
-		return fmt.Errorf("status %d: %s", sample.Code, sample.Body)
+	header, body, err := sample(h, "GET", "/api/v1/health", "", key)
+	if err != nil {
+		return err
 	}
-	body, header := sample.Body.Bytes(), sample.Result().Header
-
 	same := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		for name, value := range header {
-			h[name] = value
-		}
+		maps.Copy(w.Header(), header)
 		_, _ = w.Write(body)
 	})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
 	return c.run(fmt.Sprintf("GET /api/v1/health, %d live keys", liveKeys),
 		side{"keepsake", h, sent}, side{"same body and headers", same, sent}, side{"body alone", bare, sent})
+}
+
+// sample is one answer of a handler, for others to send too.
+func sample(h http.Handler, method, path, body, key string) (http.Header, []byte, error) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("X-Api-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code >= http.StatusBadRequest {
+		return nil, nil, fmt.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	return w.Result().Header, w.Body.Bytes(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"time"
 )
@@ -21,8 +22,20 @@ func main() {
 	turns := flag.Int("turns", 16, "turns of each side")
 	length := flag.Duration("turn", 150*time.Millisecond, "length of a turn")
 	clients := flag.Int("clients", 16, "connections that send one request after the other")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(file)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "bench: profile: %v\n", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	fmt.Printf("%s, GOMAXPROCS=1, %d turns of %s, %d clients\n", runtime.Version(), *turns, *length, *clients)
 
 	run := contest{turns: *turns, length: *length, clients: *clients}

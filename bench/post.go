@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"regexp"
@@ -81,9 +82,20 @@ func measurePost(c contest) error {
 		Credentials: endpoint.Key, Scope: auth.Write, Status: 201,
 	}, func(_ context.Context, in *in) (*out, error) { return &out{in.Body.receipt()}, nil })
 	body := kilobyte()
-	sent := request("POST", "/api/v1/orders", body, "X-API-Key: "+p.Fill(liveKeys))
+	key := p.Fill(liveKeys)
+	sent := request("POST", "/api/v1/orders", body, "X-API-Key: "+key)
+	governed := apitest.Surface(p.Options(r))
+	header, _, err := sample(governed, "POST", "/api/v1/orders", body, key)
+	if err != nil {
+		return err
+	}
 	return c.run(fmt.Sprintf("POST of %d bytes, validated", len(body)),
-		side{"keepsake", apitest.Surface(p.Options(r)), sent}, side{"by hand", http.HandlerFunc(byHand), sent})
+		side{"keepsake", governed, sent},
+		side{"by hand, same headers", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			maps.Copy(w.Header(), header)
+			byHand(w, r)
+		}), sent},
+		side{"by hand", http.HandlerFunc(byHand), sent})
 }
 
 var (
