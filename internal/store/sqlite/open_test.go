@@ -292,6 +292,58 @@ func TestFolderThatCannotBeWrittenIsRefused(t *testing.T) {
 	})
 }
 
+// firstStartDir makes this test binary, run again under strace, open a folder that is yet to be made.
+const firstStartDir = "KEEPSAKE_TEST_FIRST_START_DIR"
+
+// A first start that ends at any write or fsync leaves a folder in which the next one succeeds.
+func TestFirstStartThatIsKilledIsRepeated(t *testing.T) {
+	if dir := os.Getenv(firstStartDir); dir != "" {
+		e, err := Open(t.Context(), Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("SKIPPED: ending at a system call needs strace, which is not installed")
+	}
+	killed := 0
+	for _, at := range []string{"fsync:1", "fsync:3", "fsync:6", "fsync:10", "pwrite64:2", "pwrite64:10", "pwrite64:25", "pwrite64:45", "unlink:1"} {
+		call, n, _ := strings.Cut(at, ":")
+		dir := filepath.Join(t.TempDir(), "data")
+		cmd := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace="+call, "-e", "inject="+call+":signal=KILL:when="+n,
+			os.Args[0], "-test.run=^TestFirstStartThatIsKilledIsRepeated$")
+		cmd.Env = append(os.Environ(), firstStartDir+"="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			if strings.Contains(string(out), "ptrace") {
+				t.Skipf("SKIPPED: strace may not trace here: %s", out)
+			}
+			killed++
+		}
+		e, err := Open(t.Context(), Options{Dir: dir})
+		if err != nil {
+			t.Errorf("after an end at %s: %v", at, err)
+			continue
+		}
+		for _, d := range e.files() {
+			if err := d.quickCheck(t.Context()); err != nil {
+				t.Errorf("after an end at %s: %v", at, err)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if killed < 3 { // calls are counted for each thread, so not every number is reached
+		t.Errorf("only %d starts were killed", killed)
+	}
+}
+
 // killedDir makes this test binary, run again, end without Close.
 const killedDir = "KEEPSAKE_TEST_KILLED_DIR"
 
