@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,11 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header nor Body", op.ID, f.Name))
 		}
 	}
+	for _, s := range shapes.objects {
+		if s != o.body && slices.ContainsFunc(s.members, func(m member) bool { return m.once }) {
+			panic(fmt.Sprintf("endpoint: %s: only a member of the body itself can be shown once, not one of %s", op.ID, s.typ))
+		}
+	}
 	if (o.body == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
@@ -78,10 +84,8 @@ func statusesOf(op *Operation, f reflect.StructField) []int {
 		must(err, f, "enum")
 		list = append(list, status)
 	}
-	for _, status := range list {
-		if status == op.Status {
-			return list
-		}
+	if slices.Contains(list, op.Status) {
+		return list
 	}
 	panic(fmt.Sprintf("endpoint: %s: its own status %d is not among %v", op.ID, op.Status, list))
 }

@@ -162,7 +162,7 @@ func TestAnAnswerHasStatusHeadersAndASecretOnlyOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	replaced, err := op.Encode(&oneNote{Status: 200}, nil)
+	replaced, err := op.Encode(&newNote{Status: 200}, nil)
 	if err != nil || replaced.Status != 200 || replaced.Header != nil {
 		t.Errorf("got %+v, %v", replaced, err)
 	}

@@ -96,7 +96,6 @@ type noteView struct {
 	Metadata  wire.Metadata `json:"metadata"`
 	ExpiresAt *wire.Time    `json:"expiresAt"`
 	Kind      *string       `json:"kind" enum:"plain,rich"`
-	Key       *string       `json:"key" once:"true"`
 	Note      string        `json:"note,omitzero"`
 }
 
@@ -105,6 +104,18 @@ type oneNote struct {
 	ETag     string `header:"ETag"`
 	Location string `header:"Location"`
 	Body     noteView
+}
+
+type createdView struct {
+	noteView
+	Key *string `json:"key" once:"true"`
+}
+
+type newNote struct {
+	Status   int    `enum:"200,201"`
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     createdView
 }
 
 type noteList struct {
@@ -145,8 +156,9 @@ func notes(e *echo) *endpoint.Registry {
 	secret := "s3cret"
 	create := op("createNote", "POST", "/notes", auth.Write, 201)
 	create.Idempotent, create.Errors = true, []string{problem.CodeLimitReached}
-	endpoint.Add(r, create, give[createNote](e, &oneNote{
-		ETag: endpoint.ETag(1), Location: "/api/v1/notes/n1", Body: noteView{ID: "n1", Title: "a<b", Key: &secret},
+	endpoint.Add(r, create, give[createNote](e, &newNote{
+		ETag: endpoint.ETag(1), Location: "/api/v1/notes/n1",
+		Body: createdView{noteView: noteView{ID: "n1", Title: "a<b"}, Key: &secret},
 	}))
 	endpoint.Add(r, op("changeNote", "PATCH", "/notes/{id}", auth.Write, 200), give[changeNote](e, &oneNote{Body: noteView{ID: "n1"}}))
 	endpoint.Add(r, op("removeNote", "DELETE", "/notes/{id}", auth.Write, 204), give[struct {

@@ -117,6 +117,21 @@ func TestAMistakenDeclarationStopsTheProgram(t *testing.T) {
 				}
 			}, struct{}])
 		},
+		"does not fit": func(r *endpoint.Registry) {
+			endpoint.Add(r, whole, nothing[struct {
+				Limit int `query:"limit" maxLength:"3"`
+			}, struct{}])
+		},
+		"of the body itself": func(r *endpoint.Registry) {
+			type nested struct {
+				Key *string `json:"key" once:"true"`
+			}
+			endpoint.Add(r, with(func(op *endpoint.Operation) { op.Status = 200 }), nothing[struct{}, struct {
+				Body struct {
+					Keys []nested `json:"keys"`
+				}
+			}])
+		},
 		"must be a pointer in an answer": func(r *endpoint.Registry) {
 			endpoint.Add(r, with(func(op *endpoint.Operation) { op.Status = 200 }), nothing[struct{}, struct {
 				Body struct {

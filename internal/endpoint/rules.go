@@ -77,16 +77,36 @@ func constrained(s *shape, f reflect.StructField) *shape {
 	}
 	limited := *s
 	if s.kind != listKind {
+		r.mustFit(s, f)
 		limited.rules = r
 		return &limited
 	}
 	limited.rules = rules{minItems: r.minItems, maxItems: r.maxItems}
 	r.minItems, r.maxItems = nil, nil
 	item, itemShape := *s.item, *s.item.shape
+	r.mustFit(&itemShape, f)
 	itemShape.rules = r
 	item.shape = &itemShape
 	limited.item = &item
 	return &limited
+}
+
+// mustFit panics where a constraint says nothing about values of s, since nobody would hold it.
+func (r *rules) mustFit(s *shape, f reflect.StructField) {
+	left := *r
+	switch s.kind {
+	case stringKind:
+		left = rules{minItems: r.minItems, maxItems: r.maxItems, maxProperties: r.maxProperties, minimum: r.minimum, maximum: r.maximum}
+	case integerKind:
+		left.minimum, left.maximum, left.enum = nil, nil, nil
+	case numberKind:
+		left.minimum, left.maximum = nil, nil
+	case mapKind:
+		left.maxProperties = nil
+	}
+	if !reflect.ValueOf(left).IsZero() {
+		panic(fmt.Sprintf("endpoint: field %s: a constraint does not fit %s", f.Name, s.typ))
+	}
 }
 
 func must(err error, f reflect.StructField, tag string) {
