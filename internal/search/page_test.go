@@ -49,14 +49,18 @@ func TestPagesReachEveryResultOnce(t *testing.T) {
 	b := setup(t)
 	const n = 10_500
 	b.many(n, func(i int) string { return fmt.Sprintf("stone number%d %s", i%7, "pebble sand"[:i%11]) })
-	for _, sort := range []search.Sort{search.ByRelevance, search.NewestFirst} {
-		ids := b.pages(search.Request{Query: "stone number3 pebble", Limit: 100, Sort: sort}, nil)
-		if len(ids) != n {
-			t.Errorf("%s: %d results over all pages, want %d", sort, len(ids), n)
+	for r, want := range map[*search.Request]int{
+		{Query: "stone number3 pebble", Limit: 100}:                     n,
+		{Query: "number3", Limit: 90, Sort: search.NewestFirst}:         n / 7,
+		{Query: "number3 -pebble", Limit: 90, Sort: search.OldestFirst}: 0,
+	} {
+		if want == 0 {
+			want = int(b.find(*r).Total)
 		}
+		ids := b.pages(*r, nil)
 		slices.Sort(ids)
-		if len(slices.Compact(ids)) != n {
-			t.Errorf("%s: a result came twice", sort)
+		if len(ids) != want || len(slices.Compact(ids)) != want {
+			t.Errorf("%+v: %d results over all pages, %d different, want %d", *r, len(ids), len(slices.Compact(ids)), want)
 		}
 	}
 	one := b.find(search.Request{Query: "stone number3 pebble", Limit: 37})
