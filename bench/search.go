@@ -1,3 +1,148 @@
 package main
 
-func measureSearch(contest) error { return nil }
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/api/apitest"
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/document"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/id"
+	"keepsake/internal/limit"
+	"keepsake/internal/page"
+	"keepsake/internal/search"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+)
+
+// documents is how many are searched.
+const documents = 5_000
+
+// measureSearch compares GET /search with a handler that calls the same search and encodes what it found.
+func measureSearch(c contest) error {
+	dir, err := os.MkdirTemp("", "keepsake-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	found, err := library(ctx, dir)
+	if err != nil {
+		return err
+	}
+	p := place()
+	r := endpoint.NewRegistry()
+	v1.AddSearch(r, found.service)
+	sent := request("GET", "/api/v1/search?q=harbour+lantern&limit=10", "", "X-API-Key: "+p.Fill(liveKeys))
+	c.length *= 4 // a search takes as long as a hundred other requests
+	err = c.run(fmt.Sprintf("GET /api/v1/search, %d documents", documents),
+		side{"keepsake", apitest.Surface(p.Options(r)), sent}, side{"the search alone", found, sent})
+	cancel()
+	return errors.Join(err, found.close())
+}
+
+// shelf is a searchable workspace, and a plain handler over it.
+type shelf struct {
+	service *search.Service
+	close   func() error
+}
+
+func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := s.service.Search(r.Context(), apitest.Operator, search.Request{Query: r.URL.Query().Get("q"), Limit: 10, Highlight: true})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	type result struct {
+		ID         string             `json:"id"`
+		Title      string             `json:"title"`
+		Snippet    string             `json:"snippet"`
+		Highlights []search.Highlight `json:"highlights"`
+		Score      float64            `json:"score"`
+		Tags       []string           `json:"tags"`
+		UpdatedAt  time.Time          `json:"updatedAt"`
+	}
+	body := struct {
+		Total   int64    `json:"total"`
+		Results []result `json:"results"`
+	}{Total: answer.Total}
+	for _, f := range answer.Results {
+		d := &f.Document
+		body.Results = append(body.Results, result{d.ID, d.Title, f.Snippet, f.Highlights, f.Score, d.Tags, d.UpdatedAt})
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+	_, _ = w.Write(text)
+}
+
+// library fills a store and an index with documents of invented sentences.
+func library(ctx context.Context, dir string) (*shelf, error) {
+	log := slog.New(slog.DiscardHandler)
+	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	st := store.New(engine)
+	err = st.CreateWorkspace(ctx, &account.Workspace{ID: apitest.Operator, Name: "bench", Tier: limit.TierUnlimited, Operator: true, CreatedAt: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	indexer := search.NewIndexer(search.IndexerOptions{Dir: dir + "/index", Source: st, Log: log, Now: time.Now, Wait: time.Minute})
+	done := make(chan error, 1)
+	go func() { done <- indexer.Run(ctx) }()
+	service := document.NewService(document.Options{
+		Store: st, Units: st, Changed: indexer.Notify, Now: time.Now,
+		Max:   func(string) int64 { return 0 },
+		NewID: func() string { return id.New(id.Document) },
+	})
+	random := rand.New(rand.NewPCG(1, 2))
+	err = st.Run(ctx, func(ctx context.Context) error {
+		for range documents {
+			if _, err := service.Create(ctx, apitest.Operator, "", document.Fields{Title: sentence(random, 5), Text: sentence(random, 80)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write documents: %w", err)
+	}
+	return &shelf{
+		service: search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), time.Now),
+		close: func() error {
+			<-done // stopped by its context, which is no failure
+			return errors.Join(indexer.Close(), engine.Close())
+		},
+	}, nil
+}
+
+// sentence strings words together whose frequencies fall as those of a language do.
+func sentence(random *rand.Rand, words int) string {
+	common := []string{"the", "harbour", "lantern", "keeps", "a", "quiet", "letter", "of", "rain", "and", "morning", "stone"}
+	var b strings.Builder
+	for range words {
+		if random.IntN(10) < 3 {
+			b.WriteString(common[random.IntN(len(common))])
+		} else {
+			fmt.Fprintf(&b, "w%d", int(float64(5000)*random.Float64()*random.Float64()))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
