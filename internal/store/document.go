@@ -17,6 +17,7 @@ import (
 // out from memory, and the hook writes the row once before the commit. Numbers are so without gaps and in commit order,
 // and the count of documents is exact, at the price of one statement a unit, not a document.
 type documentHead struct {
+	held      bool
 	change    int64
 	documents int64
 }
@@ -24,32 +25,43 @@ type documentHead struct {
 type documentHeadKey struct{ workspaceID string }
 
 func (s *Store) documentHead(ctx context.Context, workspaceID string) (*documentHead, error) {
-	h := unit.Local(ctx, documentHeadKey{workspaceID}, func() *documentHead { return &documentHead{change: -1} })
-	if h.change >= 0 {
+	h := unit.Local(ctx, documentHeadKey{workspaceID}, func() *documentHead { return &documentHead{} })
+	if h.held {
 		return h, nil
 	}
-	if err := s.main.Hold(ctx, `SELECT change FROM document_head WHERE workspace_id = $1`, workspaceID); err != nil {
-		return nil, fmt.Errorf("hold change number: %w", err)
-	}
-	err := s.main.In(ctx).QueryRow(ctx, `SELECT change, documents FROM document_head WHERE workspace_id = $1`, workspaceID).
-		Scan(&h.change, &h.documents)
-	if errors.Is(err, sql.ErrNoRows) {
-		h.change, err = 0, nil
+	found, err := s.holdDocumentHead(ctx, workspaceID, h)
+	if err == nil && !found {
+		// The first change of the workspace: whoever makes the row, both hold the same one then.
+		if _, err = s.main.In(ctx).Exec(ctx, `
+			INSERT INTO document_head (workspace_id, change, documents) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING`, workspaceID); err == nil {
+			_, err = s.holdDocumentHead(ctx, workspaceID, h)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read change number: %w", err)
 	}
+	h.held = true
 	unit.BeforeCommit(ctx, "document head "+workspaceID, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO document_head (workspace_id, change, documents) VALUES ($1, $2, $3)
-			ON CONFLICT (workspace_id) DO UPDATE SET change = excluded.change, documents = excluded.documents`,
-			workspaceID, h.change, h.documents)
+		_, err := s.main.In(ctx).Exec(ctx, `UPDATE document_head SET change = $1, documents = $2 WHERE workspace_id = $3`,
+			h.change, h.documents, workspaceID)
 		if err != nil {
 			return fmt.Errorf("write change number: %w", err)
 		}
 		return nil
 	})
 	return h, nil
+}
+
+func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
+	const query = `SELECT change, documents FROM document_head WHERE workspace_id = $1`
+	if err := s.main.Hold(ctx, query, workspaceID); err != nil {
+		return false, err
+	}
+	err = s.main.In(ctx).QueryRow(ctx, query, workspaceID).Scan(&h.change, &h.documents)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // standing is what is there under a document's id.
@@ -64,8 +76,8 @@ type standing struct {
 func (s *Store) standing(ctx context.Context, workspaceID, id string) (standing, error) {
 	var st standing
 	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT 1, created_at, revision, tags FROM document WHERE workspace_id = $1 AND id = $2
-		UNION ALL SELECT 0, 0, 0, '[]' FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
+		SELECT true, created_at, revision, tags FROM document WHERE workspace_id = $1 AND id = $2
+		UNION ALL SELECT false, 0, 0, '[]' FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags)
 	if errors.Is(err, sql.ErrNoRows) {
 		return standing{tags: "[]"}, nil

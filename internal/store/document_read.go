@@ -134,9 +134,9 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
 	// One statement, so that both halves show the same moment.
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT 1, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2
+		SELECT true, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2
 		UNION ALL
-		SELECT 0, b.id, '', '', '', '', '[]', '{}', 0, 0, 0, b.change FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2
+		SELECT false, b.id, '', '', '', '', '[]', '{}', 0, 0, 0, b.change FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2
 		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
