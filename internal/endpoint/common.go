@@ -40,7 +40,7 @@ type versionSunsetBody struct {
 	Error              string `json:"error" enum:"version_sunset"`
 	Message            string `json:"message"`
 	MigrationGuideURL  string `json:"migrationGuideUrl"`
-	ReplacementVersion string `json:"replacementVersion"`
+	ReplacementVersion string `json:"replacementVersion,omitempty" doc:"The oldest version after it that is served, if there is one."`
 	SunsetAt           string `json:"sunsetAt" doc:"When it was sunset, RFC 3339."`
 	RequestID          string `json:"requestId"`
 }
