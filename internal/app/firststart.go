@@ -73,6 +73,9 @@ func (a *App) firstStart(ctx context.Context, admin Admin) (*First, error) {
 		os.Remove(FirstStartPath(a.cfg.Data)) // what it says was not committed
 		return nil, firstStartProblem(err)
 	}
+	if err := a.data.engine.Settle(ctx); err != nil {
+		a.deps.Log.Warn("what the first start made is only in the logs of the databases for now", "error", err)
+	}
 	return &first, nil
 }
 
