@@ -76,7 +76,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 	get("/api/v1/health", "Authorization", "Bearer "+canary("a bearer token"))
 	get("/api/v1/health", "Cookie", "session="+canary("a cookie"))
 	get("/api/v1/health", "Referer", "https://example.org/"+canary("a referer"))
-	get("/api/v1/health", "User-Agent", "Mozilla/5.0\u0085{\"level\":\"ERROR\"} \x1b[31m"+strings.Repeat("long ", 1000))
+	get("/api/v1/health", "User-Agent", "Mozilla/5.0\u0085\u2028{\"level\":\"ERROR\"} "+strings.Repeat("long ", 1000))
 	if _, _, err := s.raw(ctx, "kpsk_"+canary("a key that is none"), http.MethodGet, "/api/v1/health", "", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -87,14 +87,6 @@ func (o *output) String() string {
 // option changes how a server is started.
 type option func(*exec.Cmd)
 
-// under runs the program under another one, such as strace.
-func under(args ...string) option {
-	return func(cmd *exec.Cmd) {
-		cmd.Args = append(append([]string{}, args...), cmd.Args...)
-		cmd.Path = args[0]
-	}
-}
-
 // env adds environment variables.
 func env(list ...string) option {
 	return func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, list...) }
@@ -118,6 +110,7 @@ func launch(t testing.TB, dir string, options ...option) *server {
 	listen, backend := freeAddress(t), freeAddress(t)
 	cmd := exec.Command(binary, "serve", "--data", dir, "--listen", listen, "--backend-listen", backend)
 	cmd.Env = clean(os.Environ())
+	cmd.WaitDelay = 5 * time.Second
 	for _, o := range options {
 		o(cmd)
 	}

@@ -31,9 +31,8 @@ func needStrace(t *testing.T) string {
 // TestFdatasyncComesBeforeThe2xx looks at the system calls around writes: between the request's arrival and the answer's
 // departure the log of the database that holds it was synchronised.
 func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
-	strace := needStrace(t)
 	trace := filepath.Join(t.TempDir(), "trace")
-	s := start(t, t.TempDir(), "", under(strace, "-f", "-y", "-s", "48", "-e", "trace=read,write,fsync,fdatasync", "-o", trace))
+	s := start(t, t.TempDir(), "")
 	ctx := context.Background()
 	requests := map[string]func() (int, error){
 		"PUT /api/v1/documents/traced": func() (int, error) {
@@ -56,12 +55,13 @@ func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
 	order := []string{
 		"PUT /api/v1/documents/traced", "POST /api/v1/documents/import", "POST /api/v1/developer/api-keys ", "DELETE /api/v1/documents/line",
 	}
-	for _, request := range order {
-		if status, err := requests[request](); err != nil || status/100 != 2 {
-			t.Fatalf("%s: %d %v", request, status, err)
+	traced(t, s, func() {
+		for _, request := range order {
+			if status, err := requests[request](); err != nil || status/100 != 2 {
+				t.Errorf("%s: %d %v", request, status, err)
+			}
 		}
-	}
-	s.stop()
+	}, "-y", "-s", "48", "-e", "trace=read,write,fsync,fdatasync", "-o", trace)
 	for _, request := range order {
 		syncs, err := syncsBetween(trace, request)
 		if err != nil {
@@ -91,7 +91,8 @@ func syncsBetween(trace, request string) (int, error) {
 		line := lines.Text()
 		switch {
 		case !arrived:
-			arrived = strings.Contains(line, `"`+request)
+			// A connection that waits for its next request reads one byte ahead: the first letter may be apart.
+			arrived = strings.Contains(line, `"`+request) || strings.Contains(line, `"`+request[1:])
 		case strings.Contains(line, "write(") && strings.Contains(line, `"HTTP/1.1 2`):
 			return syncs, nil
 		default:
@@ -187,16 +188,23 @@ func (s *server) writesAgain() {
 // inject lets system calls of the running server fail while fn runs.
 func inject(t *testing.T, s *server, fault string, fn func()) {
 	t.Helper()
-	strace := needStrace(t)
 	calls, _, _ := strings.Cut(fault, ":")
+	traced(t, s, fn, "-e", "trace="+calls, "-e", "inject="+fault, "-o", os.DevNull)
+}
+
+// traced runs fn while strace, with these arguments, is attached to the running server.
+func traced(t *testing.T, s *server, fn func(), args ...string) {
+	t.Helper()
+	strace := needStrace(t)
 	attached := &output{}
-	cmd := exec.Command(strace, "-f", "-p", fmt.Sprint(s.cmd.Process.Pid), "-e", "trace="+calls, "-e", "inject="+fault, "-o", filepath.Join(t.TempDir(), "trace"))
+	cmd := exec.Command(strace, append([]string{"-f", "-p", fmt.Sprint(s.cmd.Process.Pid)}, args...)...)
 	cmd.Stderr = attached
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(5 * time.Second); !strings.Contains(attached.String(), "attached"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
+			_ = cmd.Process.Kill()
 			t.Fatalf("strace did not attach: %s", attached)
 		}
 	}
