@@ -7,6 +7,9 @@ import (
 	"keepsake/internal/id"
 )
 
+// Headers are written as the specification spells them. That is not Go's canonical form for names with capitals inside
+// (X-API-Version), so they are set in the map directly, here and nowhere else; every client reads them in any case.
+
 // Header values that never change, made once. They are shared by all answers and never written to.
 var (
 	mediaJSON = []string{"application/json"}
@@ -18,10 +21,10 @@ var (
 // ownNames are the headers whose values are new with every answer, in the order ownHeaders appends them.
 var ownNames = [...]string{
 	"X-Request-Id",
-	"X-Ratelimit-Remaining",
-	"X-Ratelimit-Daily-Remaining",
-	"X-Ratelimit-Monthly-Remaining",
-	"X-Ratelimit-Key-Remaining",
+	"X-RateLimit-Remaining",
+	"X-RateLimit-Daily-Remaining",
+	"X-RateLimit-Monthly-Remaining",
+	"X-RateLimit-Key-Remaining",
 }
 
 // lengthFrom is the size from which on we say how long a body is; below, Go's server does so without a header entry.
@@ -30,7 +33,7 @@ const lengthFrom = 2048
 // send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it.
 func (x *exchange) send(status int, media []string, body []byte) {
 	h := x.w.Header()
-	h["X-Api-Version"] = x.table.number
+	h["X-API-Version"] = x.table.number
 	h["X-Content-Type-Options"] = nosniff
 	if media != nil {
 		h["Content-Type"] = media
@@ -63,10 +66,10 @@ func (x *exchange) send(status int, media []string, body []byte) {
 // limitHeaders sets the numbers that stay the same for a while: limits change by hand, windows end once a minute.
 func (x *exchange) limitHeaders(h http.Header) {
 	texts := &x.api.texts
-	h["X-Ratelimit-Limit"] = texts.of(x.verdict.Limit)
-	h["X-Ratelimit-Reset"] = texts.of(x.verdict.ResetUnix)
+	h["X-RateLimit-Limit"] = texts.of(x.verdict.Limit)
+	h["X-RateLimit-Reset"] = texts.of(x.verdict.ResetUnix)
 	if x.verdict.HasKey {
-		h["X-Ratelimit-Key-Limit"] = texts.of(x.verdict.KeyLimit)
+		h["X-RateLimit-Key-Limit"] = texts.of(x.verdict.KeyLimit)
 	}
 }
 
@@ -95,6 +98,14 @@ func (x *exchange) ownHeaders(h http.Header) {
 		h[name] = x.own[i : i+1 : i+1]
 		start = ends[i]
 	}
+}
+
+// spelling is how the specification writes a header that an operation gives in Go's canonical form.
+func spelling(name string) string {
+	if name == "Etag" {
+		return "ETag"
+	}
+	return name
 }
 
 // link makes a path of ours a link: absolute where the instance knows its public address, never from the Host header.

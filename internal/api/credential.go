@@ -84,10 +84,10 @@ func (x *exchange) forget() { x.known, x.principal, x.caller = false, auth.Princ
 // warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.
 func (c *caller) warnings(now time.Time, h http.Header) {
 	if at := c.live.RotateBy; at != 0 {
-		h["X-Api-Key-Rotate-By"] = []string{httpDate(at)}
+		h["X-API-Key-Rotate-By"] = []string{httpDate(at)}
 	}
 	if at := c.live.ExpiresAt; at != 0 && at-now.Unix() <= int64(expiryWarning/time.Second) {
-		h["X-Api-Key-Expires"] = []string{httpDate(at)}
+		h["X-API-Key-Expires"] = []string{httpDate(at)}
 	}
 }
 

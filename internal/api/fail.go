@@ -60,7 +60,7 @@ func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
 	h := x.w.Header()
 	switch p.Kind {
 	case problem.Unauthenticated:
-		h["Www-Authenticate"] = wwwAuthenticate
+		h["WWW-Authenticate"] = wwwAuthenticate
 	case problem.Unavailable, problem.RateLimited:
 		seconds := max(1, int64((p.RetryAfter+time.Second-1)/time.Second))
 		h["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}

@@ -128,7 +128,7 @@ func (x *exchange) replay(kept *idempotency.Answer, buf *[]byte) {
 		h["Location"] = []string{kept.Location}
 	}
 	if kept.ETag != "" {
-		h["Etag"] = []string{kept.ETag}
+		h["ETag"] = []string{kept.ETag}
 	}
 	media := mediaJSON
 	if body == nil {

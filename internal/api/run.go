@@ -52,10 +52,10 @@ func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte
 func (x *exchange) respond(resp endpoint.Response) {
 	h := x.w.Header()
 	for _, f := range resp.Header {
-		h[f.Name] = []string{f.Value}
+		h[spelling(f.Name)] = []string{f.Value}
 	}
 	if sent := x.r.Header["If-None-Match"]; sent != nil && resp.Status == http.StatusOK && x.reading() {
-		if etag := h["Etag"]; len(etag) == 1 && endpoint.Unchanged(strings.Join(sent, ", "), etag[0]) {
+		if etag := h["ETag"]; len(etag) == 1 && endpoint.Unchanged(strings.Join(sent, ", "), etag[0]) {
 			x.send(http.StatusNotModified, nil, nil)
 			return
 		}

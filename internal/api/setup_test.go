@@ -181,6 +181,11 @@ func (b *bundle) send(r *http.Request) answer {
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
 	a := answer{Response: w.Result(), text: w.Body.String()}
+	header := http.Header{} // as a client reads it
+	for name, values := range a.Header {
+		header[http.CanonicalHeaderKey(name)] = append(header[http.CanonicalHeaderKey(name)], values...)
+	}
+	a.Header = header
 	_ = json.Unmarshal(w.Body.Bytes(), &a.object) // an answer that is no object has none
 	return a
 }

@@ -90,7 +90,7 @@ func (x *exchange) deprecation(h http.Header) {
 	h["Sunset"] = []string{v.SunsetAt.UTC().Format(http.TimeFormat)}
 	links := []string{"<" + x.link(v.Guide()) + `>; rel="deprecation"`}
 	if next := x.snapshot.Replacement(v.Number, x.at); next != nil {
-		h["X-Api-Replacement-Version"] = []string{strconv.Itoa(next.Number)}
+		h["X-API-Replacement-Version"] = []string{strconv.Itoa(next.Number)}
 		successor := url.URL{Path: x.r.URL.Path}
 		if x.inPath {
 			successor.Path = "/api/v" + strconv.Itoa(next.Number) + successor.Path[len("/api/v"+strconv.Itoa(v.Number)):]
