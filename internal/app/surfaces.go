@@ -16,6 +16,7 @@ import (
 // all that the OpenAPI document needs.
 func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
+	r.SetDocumentVersion(1, "1.0.0") // rises with every change of openapi/v1.json
 	v1.AddVersions(r, s.versionList)
 	v1.AddHealth(r, s.health)
 	v1.AddCacheStats(r, s.caches)
