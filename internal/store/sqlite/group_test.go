@@ -141,14 +141,14 @@ func wantRows(t *testing.T, e *Engine, want ...int) {
 // group runs fns so that they end up in one group, in this order, and returns their answers.
 func group(t *testing.T, e *Engine, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
-	// The first member keeps the writer busy until the others wait behind it. It is a unit of its own database, so that
-	// the group under test begins with a fresh transaction.
+	// The first member keeps the writer busy until the others wait behind it, and longer than its own group takes
+	// anybody in, so that the group under test begins with a fresh transaction.
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	blocker := start(func() error {
 		return e.main.Run(t.Context(), func(ctx context.Context) error {
 			close(inside)
 			<-goOn
-			time.Sleep(groupTime + time.Millisecond) // the blocker's group takes nobody in any more
+			time.Sleep(groupTime + time.Millisecond)
 			return nil
 		})
 	})
