@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -100,6 +101,9 @@ func (e *Engine) open(ctx context.Context) error {
 	id := found.keys
 	if id == "" {
 		id = newInstanceID()
+	}
+	if _, err := os.Stat(filepath.Join(e.dir, usageFile)); found.main != "" && errors.Is(err, fs.ErrNotExist) {
+		e.log.Warn("usage.db is missing: what has been used of quotas so far is forgotten", "dir", e.dir)
 	}
 	if err := e.openFiles(ctx); err != nil {
 		return err

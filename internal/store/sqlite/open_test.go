@@ -201,6 +201,28 @@ func TestFilesThatContradictEachOtherAreRefused(t *testing.T) {
 	}
 }
 
+// Counters are not worth a refused start: nothing that a client stored is in them.
+func TestMissingUsageIsMadeAnewWithAWarning(t *testing.T) {
+	t.Parallel()
+	dir, _ := made(t)
+	if err := os.Remove(filepath.Join(dir, usageFile)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		var log lockedBuffer
+		e, err := Open(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(log.String(), "usage.db is missing"); got != want {
+			t.Errorf("warned %v, want %v: %s", got, want, log.String())
+		}
+	}
+}
+
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	overwrite := func(at int64, with string) func(t *testing.T, path string) {
