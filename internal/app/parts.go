@@ -73,7 +73,7 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 		Random: rand.Reader, Now: deps.Now,
 	})
 	p.documents = document.NewService(document.Options{
-		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.indexer.Notify,
+		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)

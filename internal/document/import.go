@@ -66,6 +66,7 @@ type chunk struct {
 // the store fails, the chunks before stay stored and the error says why there is no count.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
+	pace := s.o.Pace
 	for done := false; !done; {
 		c, err := s.readChunk(lines, o)
 		if err != nil {
@@ -73,6 +74,9 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		}
 		if err := s.storeChunk(ctx, workspaceID, c, &total); err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
+		}
+		if pace != nil && pace(ctx, workspaceID) != nil {
+			pace = nil
 		}
 		done = c.done
 	}

@@ -18,7 +18,11 @@ type Options struct {
 	Max func(workspaceID string) int64
 	// Changed hears of a committed change of a workspace's documents; number is 0 where only the store knows it.
 	Changed func(workspaceID string, number int64)
-	Now     func() time.Time
+	// Pace holds an import back while the index is too far behind it, so that what was imported is found by the next
+	// search instead of keeping it waiting. It returns in bounded time, with an error where the index does not follow;
+	// the import then goes on without it. May be nil.
+	Pace func(ctx context.Context, workspaceID string) error
+	Now  func() time.Time
 	// NewID makes the id of a document whose client chose none: doc_….
 	NewID func() string
 }

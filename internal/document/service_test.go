@@ -28,6 +28,7 @@ type bundle struct {
 	max     int64
 	clock   time.Time
 	changes []int64 // heard of after commits
+	pace    func(context.Context, string) error
 }
 
 func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
@@ -52,6 +53,12 @@ func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
 		Max:     func(string) int64 { return b.max },
 		Changed: func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:   func() string { made++; return fmt.Sprintf("doc_%d", made) },
+		Pace: func(ctx context.Context, workspaceID string) error {
+			if b.pace == nil {
+				return nil
+			}
+			return b.pace(ctx, workspaceID)
+		},
 	})
 	return b
 }
@@ -201,6 +208,29 @@ func TestAnImportWhoseBodyBreaksKeepsItsChunks(t *testing.T) {
 		if _, err := b.Document(t.Context(), workspace, id); (err == nil) != want {
 			t.Errorf("document %s: %v, want it there: %v", id, err, want)
 		}
+	}
+}
+
+func TestAnImportGoesAtTheIndexsPace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		want int
+	}{"Follows": {nil, 3}, "GivesUp": {context.DeadlineExceeded, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil)
+			calls := 0
+			b.pace = func(context.Context, string) error { calls++; return c.err }
+			var list []document.Line
+			for i := range 600 {
+				list = append(list, document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}})
+			}
+			got, err := b.Import(t.Context(), workspace, lines(list...), document.ImportOptions{})
+			if err != nil || got.Created != 600 || calls != c.want {
+				t.Errorf("imported %+v, %v, waited %d times, want %d", got, err, calls, c.want)
+			}
+		})
 	}
 }
 

@@ -145,6 +145,22 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	})
 }
 
+// paceLag is how many changes an import may be ahead of its index: about what is indexed while a search waits.
+const paceLag = 512
+
+// Pace waits until the workspace's index is no more than a little behind its documents, or for as long as a search
+// would: then the error says so.
+func (x *Indexer) Pace(ctx context.Context, workspaceID string) error {
+	f := x.known(workspaceID)
+	if f == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.o.Wait)
+	defer cancel()
+	enough := f.target.Load() - paceLag
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= enough })
+}
+
 // known is the folder of a workspace that has had documents, nil where there is none.
 func (x *Indexer) known(workspaceID string) *folder {
 	x.mu.Lock()

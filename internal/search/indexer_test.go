@@ -200,3 +200,20 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	}
 	t.Error("the small workspace had no turn")
 }
+
+func TestPaceWaitsForAnIndexThatIsFarBehind(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Wait = 100 * time.Millisecond })
+	must(t, b.indexer.Pace(t.Context(), "wsp_unheard_of"))
+	b.many(600, func(int) string { return "stone" })
+	deadline := time.Now().Add(10 * time.Second)
+	for b.indexer.Pace(t.Context(), workspace) != nil && time.Now().Before(deadline) {
+	}
+	if lag := b.indexer.Lag(); lag > 600-80 {
+		t.Errorf("after the wait %d of 600 changes are not in the index", lag)
+	}
+	b.indexer.Notify(workspace, 5_000) // which the store does not have
+	if err := b.indexer.Pace(t.Context(), workspace); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an index that cannot follow: %v", err)
+	}
+}

@@ -25,7 +25,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	create.Description = "The id is made unless the document brings its own."
 	create.Status, create.Idempotent = 201, true
 	create.Errors = []string{problem.CodeConflict, problem.CodeLimitReached}
-	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*storedDocument, error) {
+	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*createdDocument, error) {
 		id := ""
 		if in.Body.ID != nil {
 			id = *in.Body.ID
@@ -34,18 +34,22 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		if err != nil {
 			return nil, err
 		}
-		return stored(d, true), nil
+		return &createdDocument{ETag: endpoint.ETag(d.Revision), Location: documentPath(d), Body: viewOfDocument(d)}, nil
 	})
 
 	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace the document with this id", auth.Write)
-	put.Errors = []string{problem.CodeNotFound, problem.CodeLimitReached, problem.CodeRevisionMismatch}
+	put.Errors = []string{problem.CodeLimitReached, problem.CodeRevisionMismatch}
 	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
 		condition := document.Condition{Exists: in.IfMatch.Sent && in.IfMatch.Any, Revision: in.IfMatch.Revision()}
 		d, created, err := documents.Put(ctx, auth.From(ctx).WorkspaceID, in.ID, in.Body.fields(), condition)
 		if err != nil {
 			return nil, err
 		}
-		return stored(d, created), nil
+		out := &storedDocument{Status: 200, ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}
+		if created {
+			out.Status, out.Location = 201, documentPath(d)
+		}
+		return out, nil
 	})
 
 	get := op("getDocument", "GET", "/documents/{id}", "Read a document", auth.Read)
@@ -158,6 +162,12 @@ type oneDocument struct {
 	Body documentView
 }
 
+type createdDocument struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     documentView
+}
+
 type storedDocument struct {
 	Status   int    `enum:"200,201"`
 	ETag     string `header:"ETag"`
@@ -165,13 +175,7 @@ type storedDocument struct {
 	Body     documentView
 }
 
-func stored(d *document.Document, created bool) *storedDocument {
-	out := &storedDocument{Status: 200, ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}
-	if created {
-		out.Status, out.Location = 201, "/api/v1/documents/"+d.ID
-	}
-	return out
-}
+func documentPath(d *document.Document) string { return "/api/v1/documents/" + d.ID }
 
 func viewOfDocument(d *document.Document) documentView {
 	return documentView{
