@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"keepsake/internal/id"
 )
@@ -55,7 +56,7 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	}
 	x.status = status
 	if x.streaming != nil {
-		_ = x.streaming.SetWriteDeadline(x.api.o.Now().Add(answerTime))
+		_ = x.streaming.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
 	}
 	x.w.WriteHeader(status)
 	if len(body) > 0 && x.r.Method != http.MethodHead {

@@ -58,6 +58,7 @@ var (
 		"This path does not have that method; the header Allow lists those it has.")
 	errAcceptVersion = problem.Validation("Accept-Version", problem.Unsupported,
 		"Accept-Version names no version of the API that is served; /api/versions lists them.")
+	errTooLarge = problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "The body is larger than 64 MiB.")
 	errBusy     = problem.NotAvailable("The service has more requests than it can work on; try again.", retrySoon)
 	errInTime   = problem.NotAvailable("The request took longer than it may; try again.", retrySoon)
 	errInternal = problem.New(problem.Internal, problem.CodeInternal, "Something went wrong on our side. The request id helps us to find it.")

@@ -20,7 +20,9 @@ func (x *exchange) fail(err error) {
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
 		x.refund()
-		x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
+		if err != error(p) || p.Unwrap() != nil { // there is more to know than the caller is told
+			x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
+		}
 	}
 	x.sendProblem(p, body)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -66,7 +67,7 @@ func (x *exchange) bodyOnce(op *endpoint.Operation, request idempotency.Request,
 
 // streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
 func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
-	body := http.MaxBytesReader(x.w, x.r.Body, maxStream)
+	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
 	x.r.Body = &hashed
 	in, err := op.Bind(x.r, false)
@@ -78,6 +79,20 @@ func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Reques
 		return work(in)(ctx)
 	}
 	return x.api.o.Replays.DoStream(x.call, request, body, run, x.refused)
+}
+
+// whole turns what can go wrong with a body into problems.
+type whole struct{ io.Reader }
+
+func (w whole) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return n, errTooLarge.Because(err)
+	}
+	if err != nil && err != io.EOF {
+		return n, problem.Validation("body", problem.Format, "The body did not arrive whole.").Because(err)
+	}
+	return n, err
 }
 
 // lateReader is a body whose source is known only after it was handed out.

@@ -51,11 +51,15 @@ func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte
 // respond writes an operation's answer. A GET whose caller has it already is 304.
 func (x *exchange) respond(resp endpoint.Response) {
 	h := x.w.Header()
+	etag := ""
 	for _, f := range resp.Header {
 		h[spelling(f.Name)] = []string{f.Value}
+		if f.Name == "Etag" {
+			etag = f.Value
+		}
 	}
-	if sent := x.r.Header["If-None-Match"]; sent != nil && resp.Status == http.StatusOK && x.reading() {
-		if etag := h["ETag"]; len(etag) == 1 && endpoint.Unchanged(strings.Join(sent, ", "), etag[0]) {
+	if sent := x.r.Header["If-None-Match"]; sent != nil && etag != "" && resp.Status == http.StatusOK && x.reading() {
+		if endpoint.Unchanged(strings.Join(sent, ", "), etag) {
 			x.send(http.StatusNotModified, nil, nil)
 			return
 		}

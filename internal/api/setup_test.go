@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/apitest"
@@ -203,5 +202,3 @@ func (a answer) details(name string) any {
 	details, _ := a.object["details"].(map[string]any)
 	return details[name]
 }
-
-const shortWait = 5 * time.Second
