@@ -146,8 +146,8 @@ func documentChecks() []promise {
 			c.get(docsPath + "/" + id).send().is(http.StatusOK).has(most)
 		}},
 		{"ABlankTitleOrABlankTextAloneIsFine", func(c *check) {
-			c.document(c.suite.name(), fields{"title": "", "text": "x"})
-			c.document(c.suite.name(), fields{"title": "x", "text": "  "})
+			c.document(c.suite.name(), fields{"title": "", "text": "x"}).has(fields{"title": "", "text": "x"})
+			c.document(c.suite.name(), fields{"title": "x", "text": "  "}).has(fields{"title": "x", "text": "  "})
 		}},
 	}
 	return append(list, documentRefusals()...)
@@ -177,7 +177,7 @@ func documentRefusals() []promise {
 		{"WithANumberAsTag", fields{"text": "x", "tags": []any{1}}, "tags[0]", "type"},
 		{"WithTextForTags", fields{"text": "x", "tags": "a"}, "tags", "type"},
 		{"WithTooMuchMetadata", fields{"text": "x", "metadata": metadata}, "metadata", "too_long|too_large"},
-		{"WithLongMetadata", fields{"text": "x", "metadata": fields{"m": strings.Repeat("x", 1025)}}, "metadata.m", "too_long"},
+		{"WithLongMetadata", fields{"text": "x", "metadata": fields{"m": strings.Repeat("x", 1025)}}, "metadata|metadata.m", "too_long"},
 		{"WithNestedMetadata", fields{"text": "x", "metadata": fields{"m": []int{1}}}, "metadata.m", "type"},
 		{"WithANumberForText", fields{"text": 1}, "text", "type"},
 		{"WithANumberForACollection", fields{"text": "x", "collection": 1}, "collection", "type"},

@@ -103,7 +103,7 @@ func (c *check) remove(path string) {
 
 // search searches and ends the check unless that works.
 func (c *check) search(query url.Values) *answer {
-	return c.get("/api/v1/search?" + query.Encode()).send().is(http.StatusOK)
+	return c.get("/api/v1/search?" + query.Encode()).send().is(http.StatusOK).shape(answerShape)
 }
 
 // backend begins a request to the backend service.

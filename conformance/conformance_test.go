@@ -1,0 +1,178 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"keepsake/conformance"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/config"
+)
+
+// TestTheAssembledProgramKeepsTheSpecification runs every check against the program with its default tiers.
+func TestTheAssembledProgramKeepsTheSpecification(t *testing.T) {
+	r := apptest.Start(t)
+	target := conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key}
+	run(t, target)
+	left(t, target)
+}
+
+// TestASmallTiersLimitIsKept runs the one check that spends a whole minute of a workspace.
+func TestASmallTiersLimitIsKept(t *testing.T) {
+	r := apptest.Start(t, apptest.With(func(c *config.Config) {
+		tier := c.Tiers["unlimited"]
+		tier.RequestsPerMinute = 40
+		c.Tiers["unlimited"] = tier
+	}))
+	run(t, conformance.Target{URL: r.URL, Key: r.Key, Only: "8 limits/ATiersLimitIsItsOwnPolicy"})
+}
+
+func run(t *testing.T, target conformance.Target) {
+	t.Helper()
+	report := &conformance.Report{URL: target.URL}
+	err := conformance.Run(context.Background(), target, conformance.ReporterFunc(func(r conformance.Result) {
+		report.Report(r)
+		t.Run(r.Section+"/"+r.Name, func(t *testing.T) {
+			switch r.Outcome {
+			case conformance.Failed:
+				t.Error(strings.Join(r.Found, "\n"))
+			case conformance.Skipped:
+				t.Skip(r.Reason)
+			}
+		})
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.OK() {
+		t.Errorf("%d checks passed and %d failed", report.Passed, report.Failed)
+	}
+	t.Logf("%d passed, %d failed, %d skipped", report.Passed, report.Failed, report.Skipped)
+}
+
+// left makes sure that a run leaves nothing of its own behind but revoked keys.
+func left(t *testing.T, target conformance.Target) {
+	t.Helper()
+	for path, states := range map[string][]string{"/api/v1/documents": {""}, "/api/v1/developer/api-keys": {"&state=active", "&state=disabled"}} {
+		for _, state := range states {
+			req, err := http.NewRequest(http.MethodGet, target.URL+path+"?limit=200"+state, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("X-API-Key", target.Key)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list struct {
+				Items []struct{ ID, Name string }
+			}
+			if err := json.NewDecoder(res.Body).Decode(&list); err != nil || res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %v", path, res.StatusCode, err)
+			}
+			res.Body.Close()
+			for _, item := range list.Items {
+				if path == "/api/v1/documents" || strings.HasPrefix(item.Name, "conformance") {
+					t.Errorf("%s: %s %q is left behind", path, item.ID, item.Name)
+				}
+			}
+		}
+	}
+}
+
+// pretender answers everything with 200, with the headers every answer has, and nothing else that was promised.
+func pretender(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	for _, name := range []string{"Limit", "Remaining", "Daily-Remaining", "Monthly-Remaining"} {
+		h.Set("X-RateLimit-"+name, "1")
+	}
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Unix()+30, 10))
+	h.Set("X-Request-Id", "req_01m7zs72pees8t9b321gxp9m0v")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-API-Version", "1")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "application/json")
+	body := `{}`
+	if strings.HasSuffix(r.URL.Path, "/whoami") {
+		body = `{"id":"key_x","scopes":["read","write","developer:manage","analytics:read","memory:read","memory:write","admin"]}`
+	}
+	_, _ = w.Write([]byte(body)) // a client that is gone is none of its business
+}
+
+// keptBySilence are the promises that something is absent: a server that says nothing keeps them.
+var keptBySilence = []string{
+	"HEADAnswersAsGETWithoutABody", "NoErrorShowsHowTheServiceIsMade", "AnActiveVersionAnnouncesNoEnd", "CORSIsOffUnlessConfigured",
+	"TheHostIsNeverBelieved", "TheBackendServiceIsAlive", "TheBackendServiceIsReady", "AGETWithABodyIsNotConfused",
+}
+
+// TestAServerThatOnlyPretendsPassesNothing shows that every other check is able to fail, and none hangs or panics.
+func TestAServerThatOnlyPretendsPassesNothing(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(pretender))
+	defer server.Close()
+	report := &conformance.Report{}
+	err := conformance.Run(context.Background(), conformance.Target{URL: server.URL, BackendURL: server.URL, Key: "kpsk_x"}, report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		if r.Outcome == conformance.Passed && !slices.Contains(keptBySilence, r.Name) {
+			t.Errorf("%s/%s passes against a server that answers {} to everything", r.Section, r.Name)
+		}
+	}
+}
+
+// TestATargetThatCannotBeCheckedIsAnError names what is wrong with the target rather than failing every check.
+func TestATargetThatCannotBeCheckedIsAnError(t *testing.T) {
+	weak := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(`{"id":"key_x","scopes":["read"]}`)) // as above
+	}))
+	defer weak.Close()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for name, target := range map[string]conformance.Target{
+		"not a URL":             {URL: "localhost:8080", Key: "kpsk_x"},
+		"an API key":            {URL: weak.URL},
+		"lacks the scope write": {URL: weak.URL, Key: "kpsk_x"},
+		"does not answer":       {URL: closed.URL, Key: "kpsk_x"},
+	} {
+		err := conformance.Run(context.Background(), target, &conformance.Report{})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want one that says %q", err, name)
+		}
+	}
+}
+
+// TestAReportIsATableAndJSON prints one of each outcome.
+func TestAReportIsATableAndJSON(t *testing.T) {
+	report := &conformance.Report{URL: "http://x"}
+	report.Report(conformance.Result{Section: "1 a", Name: "Good", Outcome: conformance.Passed})
+	report.Report(conformance.Result{Section: "1 a", Name: "Bad", Outcome: conformance.Failed, Found: []string{"want 1\n  got 2"}})
+	report.Report(conformance.Result{Section: "2 b", Name: "Later", Outcome: conformance.Skipped, Reason: "waits for b"})
+	if report.OK() {
+		t.Error("a report with a failure is not OK")
+	}
+	var table, text bytes.Buffer
+	if err := report.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 a      1       1       0", "FAILED   1 a/Bad\n         want 1\n           got 2\n", "SKIPPED  2 b/Later: waits for b"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, table.String())
+		}
+	}
+	if err := report.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	var back conformance.Report
+	if err := json.Unmarshal(text.Bytes(), &back); err != nil || back.Failed != 1 || len(back.Results) != 3 || back.Results[1].Found[0] != "want 1\n  got 2" {
+		t.Errorf("the JSON does not hold the report (%v):\n%s", err, text.String())
+	}
+}
