@@ -68,7 +68,7 @@ func (l *library) ChangedWorkspaces(context.Context) (map[string]int64, error) {
 }
 
 // indexed indexes the library and gives its search.
-func indexed(b *testing.B, l *library) *search.Service {
+func indexed(b testing.TB, l *library) *search.Service {
 	b.Helper()
 	x := search.NewIndexer(search.IndexerOptions{
 		Dir: b.TempDir(), Source: l, Log: slog.New(slog.DiscardHandler), Now: time.Now, Wait: time.Minute,

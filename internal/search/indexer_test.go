@@ -180,9 +180,9 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	turns := make(chan string, 10_000)
 	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Source = &slowSource{o.Source, turns} })
 	b.many(2_000, func(int) string { return "stone" }) // two hundred turns
-	before := len(turns)
 	_, _, err := b.documents.Put(t.Context(), "wsp_small", "a", document.Fields{Text: "sand"}, document.Condition{})
 	must(t, err)
+	before := len(turns) // it is queued: the turn that runs and no other may come before it
 	answer, err := b.search.Search(t.Context(), "wsp_small", search.Request{Query: "sand"})
 	if err != nil || answer.Total != 1 {
 		t.Fatalf("got %+v, %v", answer, err)
@@ -193,7 +193,7 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	for i := range len(turns) {
 		if workspaceID := <-turns; workspaceID == "wsp_small" {
 			if i > before+3 {
-				t.Errorf("the small workspace's turn was number %d, %d had passed when it asked", i, before)
+				t.Errorf("the small workspace's turn was number %d, %d had passed when it was queued", i, before)
 			}
 			return
 		}

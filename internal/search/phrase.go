@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"keepsake/internal/text"
 )
@@ -15,12 +17,17 @@ type phrase struct {
 
 // fieldPhrase is a phrase in one field.
 type fieldPhrase struct {
-	terms   []*postings
-	offsets []uint64 // from the first term
+	terms   []phraseTerm // the rarest first
 	weight  float64
 	average float64
 	doc     uint64
 	times   int
+}
+
+// phraseTerm is a word of a phrase and how far from the first it stands.
+type phraseTerm struct {
+	*postings
+	offset uint64
 }
 
 // openPhrase opens a quoted or excluded piece; one of a single word is that word.
@@ -43,10 +50,10 @@ func openPhrase(ctx context.Context, v *view, r *ranking, tokens []text.Token) (
 				p.close()
 				return nil, err
 			}
-			in.terms = append(in.terms, terms)
-			in.offsets = append(in.offsets, uint64(t.Pos-tokens[0].Pos))
+			in.terms = append(in.terms, phraseTerm{terms, uint64(t.Pos - tokens[0].Pos)})
 			counts[i] = max(counts[i], terms.count)
 		}
+		slices.SortStableFunc(in.terms, func(a, b phraseTerm) int { return cmp.Compare(a.count, b.count) })
 	}
 	for _, count := range counts {
 		p.idf += r.idf(count)
@@ -106,10 +113,11 @@ func (f *fieldPhrase) seek(target uint64) (uint64, error) {
 // count is how often the terms stand side by side in the document they all have.
 func (f *fieldPhrase) count() int {
 	times := 0
-	for _, v := range f.terms[0].current.Vectors {
-		fits := true
+	rarest := f.terms[0]
+	for _, v := range rarest.current.Vectors {
+		fits := v.Pos > rarest.offset // positions begin at 1
 		for i := 1; i < len(f.terms) && fits; i++ {
-			fits = f.terms[i].at(v.Pos + f.offsets[i])
+			fits = f.terms[i].at(v.Pos - rarest.offset + f.terms[i].offset)
 		}
 		if fits {
 			times++

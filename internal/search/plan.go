@@ -84,7 +84,7 @@ func (p *plan) openFilters(ctx context.Context, v *view, r *Request) error {
 	filter := func(field, value string) error {
 		m, err := openPostings(ctx, v, field, value, presence)
 		if err == nil {
-			p.required = append(p.required, m)
+			p.required = append([]matcher{m}, p.required...) // before the words: it lets them skip
 		}
 		return err
 	}

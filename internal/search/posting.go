@@ -23,6 +23,8 @@ type matcher interface {
 
 // postings walks through the documents that have one term in one field.
 type postings struct {
+	ctx     context.Context // of the search: asked now and then, because a walk may be long and find nothing
+	steps   int
 	reader  bleveindex.TermFieldReader
 	count   int64 // documents, before the walk
 	current *bleveindex.TermFieldDoc
@@ -45,20 +47,30 @@ func openPostings(ctx context.Context, v *view, field, term string, d detail) (*
 	if err != nil {
 		return nil, fmt.Errorf("read postings: %w", err)
 	}
-	return &postings{reader: r, count: int64(r.Count()), current: &bleveindex.TermFieldDoc{}}, nil
+	return &postings{ctx: ctx, reader: r, count: int64(r.Count()), current: &bleveindex.TermFieldDoc{}}, nil
 }
+
+// nearby is how far a document may be for stepping there to be cheaper than skipping.
+const nearby = 16
 
 func (p *postings) seek(target uint64) (uint64, error) {
 	if p.started && p.doc >= target {
 		return p.doc, nil
 	}
-	p.started = true
-	// The next one is often the one; to skip costs more than to step.
-	found, err := p.reader.Next(p.current.Reset())
-	if err == nil && found != nil && found.ID.Value() < target {
+	if p.steps++; p.steps%4096 == 0 && p.ctx.Err() != nil {
+		return noMore, p.ctx.Err()
+	}
+	var found *bleveindex.TermFieldDoc
+	var err error
+	near := target <= p.doc+nearby
+	if near {
+		found, err = p.reader.Next(p.current.Reset())
+	}
+	if !near || err == nil && found != nil && found.ID.Value() < target {
 		p.target = bleveindex.NewIndexInternalID(p.target, target)
 		found, err = p.reader.Advance(p.target, p.current.Reset())
 	}
+	p.started = true
 	switch {
 	case err != nil:
 		return noMore, fmt.Errorf("walk postings: %w", err)

@@ -1,0 +1,56 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/document"
+	"keepsake/internal/search"
+)
+
+// Writers and readers of several workspaces, more than may be open at once, each find what they have just written.
+func TestEveryoneFindsTheirOwnWriteAtOnce(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.MaxOpen, o.Wait = 2, 30*time.Second })
+	var all sync.WaitGroup
+	for client := range 8 {
+		all.Go(func() {
+			workspaceID := fmt.Sprintf("wsp_%d", client%4)
+			for i := range 15 {
+				word := fmt.Sprintf("w%dx%d", client, i)
+				f := document.Fields{Text: "something with " + word}
+				if _, _, err := b.documents.Put(t.Context(), workspaceID, fmt.Sprint("d", client), f, document.Condition{}); err != nil {
+					t.Errorf("put: %v", err)
+					return
+				}
+				answer, err := b.search.Search(t.Context(), workspaceID, search.Request{Query: word, Highlight: true})
+				if err != nil || answer.Total != 1 || len(answer.Results) != 1 {
+					t.Errorf("client %d, write %d: found %+v, %v", client, i, answer, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestASearchEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	s := indexed(t, newLibrary(3_000))
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	var phrase string
+	for range 500 {
+		phrase += wordOf(0) + " "
+	}
+	if _, err := s.Search(ctx, workspace, search.Request{Query: `"` + phrase + `"`}); err == nil {
+		t.Errorf("a search of a request that is over was answered after %v", time.Since(began))
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v to notice", took)
+	}
+}
