@@ -173,14 +173,16 @@ func (x *Indexer) Stats() Stats {
 	return s
 }
 
-// Lag is how many changes are known but not yet in an index, over all workspaces. An index that was not looked at since
-// the start counts as empty.
+// Lag is how many changes are known to be missing in an index, over all workspaces. An index that is closed counts for
+// nothing: what it lacks is seen when its turn comes.
 func (x *Indexer) Lag() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var lag int64
 	for _, f := range x.folders {
-		lag += max(0, f.target.Load()-max(0, f.position.Load()))
+		if position := f.position.Load(); position != unknown {
+			lag += max(0, f.target.Load()-position)
+		}
 	}
 	return lag
 }
