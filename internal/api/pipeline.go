@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
@@ -52,12 +53,28 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		x.refuse()
 		return
 	}
-	if !x.principal.Scopes.Allows(op.Scope) {
-		x.fail(problem.ScopeMissing(op.Scope.String()))
+	if p := x.mayNot(op); p != nil {
+		x.fail(p)
 		return
 	}
 	x.allot(op.Class)
 	x.run(op)
+}
+
+// mayNot says why the caller may not do op, nil where it may.
+//
+// A key that is bound to a subject or agent administers nothing, whatever its scopes: whoever can make users and give
+// them passwords is bound no longer.
+func (x *exchange) mayNot(op *endpoint.Operation) *problem.Problem {
+	p := &x.principal
+	switch {
+	case !p.Scopes.Allows(op.Scope),
+		op.Operator && !p.Operator,
+		op.Scope&auth.Admin != 0 && p.Bound():
+		return problem.ScopeMissing(op.Scope.String())
+	default:
+		return nil
+	}
 }
 
 // charge takes the request's price from whoever pays: the caller's budgets, or the address's where there is no caller.

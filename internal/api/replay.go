@@ -62,7 +62,9 @@ func (x *exchange) bodyOnce(op *endpoint.Operation, request idempotency.Request,
 	if err != nil {
 		return nil, err
 	}
-	return x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{Run: work(in), Refused: x.refused})
+	return x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{
+		Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
+	})
 }
 
 // streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.

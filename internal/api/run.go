@@ -37,6 +37,9 @@ func (x *exchange) run(op *endpoint.Operation) {
 
 // invoke runs the operation and encodes its answer into buf.
 func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte) (endpoint.Response, error) {
+	if err := op.Prepare(x.call, in); err != nil {
+		return endpoint.Response{}, err
+	}
 	out, err := op.Run(x.call, in)
 	if err != nil {
 		return endpoint.Response{}, err

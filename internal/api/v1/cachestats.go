@@ -6,7 +6,6 @@ import (
 
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
-	"keepsake/internal/problem"
 )
 
 // CacheStats is where the numbers about caches come from.
@@ -39,11 +38,8 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Read the statistics of the caches",
 		Description: "Only for credentials of the operator workspace.",
-		Credentials: endpoint.Key, Scope: auth.Admin, Status: 200, Vital: true,
+		Credentials: endpoint.Key, Scope: auth.Admin, Operator: true, Status: 200, Vital: true,
 	}, func(ctx context.Context, _ *struct{}) (*cacheStatsAnswer, error) {
-		if !auth.From(ctx).Operator {
-			return nil, problem.ScopeMissing(auth.Admin.String())
-		}
 		out := &cacheStatsAnswer{}
 		for _, c := range s.Caches {
 			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
