@@ -116,6 +116,7 @@ type Operation struct {
 	Tag         string      // resource it belongs to
 	Credentials Credentials // deny by default: NoCredential must be said
 	Scope       auth.Scopes // needed besides a valid credential; auth.None for any
+	Operator    bool        // concerns the whole instance: the credential must be one of the operator workspace
 	Class       Class
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
@@ -127,5 +128,6 @@ type Operation struct {
 	input  *input
 	output *output
 	newIn  func() any
+	ready  func(ctx context.Context, in any) error // nil for most
 	run    func(ctx context.Context, in any) (any, error)
 }

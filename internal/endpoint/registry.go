@@ -25,6 +25,13 @@ func NewRegistry() *Registry { return &Registry{documents: map[int]string{}} }
 // Add declares an operation with the function that does it. In and Out are structs as the package comment describes;
 // what cannot be compiled (an unknown tag value, two operations with one id) panics, since it is a mistake in the code.
 func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in *In) (*Out, error)) {
+	AddPrepared(r, op, nil, fn)
+}
+
+// AddPrepared is Add for an operation with work that must not happen inside a unit of work, where others wait for it:
+// hashing a password. prepare runs once before fn, outside the unit in which an Idempotency-Key has fn run, and leaves
+// what it made in an unexported field of in.
+func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx context.Context, in *In) error, fn func(ctx context.Context, in *In) (*Out, error)) {
 	op.mustBeWhole()
 	for _, other := range r.operations {
 		if other.ID == op.ID || other.Method == op.Method && other.Path == op.Path && other.Since == op.Since {
@@ -39,6 +46,9 @@ func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in
 		in := new(In)
 		*in = *prototype
 		return in
+	}
+	if prepare != nil {
+		op.ready = func(ctx context.Context, in any) error { return prepare(ctx, in.(*In)) }
 	}
 	op.run = func(ctx context.Context, in any) (any, error) {
 		out, err := fn(ctx, in.(*In))
@@ -61,6 +71,8 @@ func (op *Operation) mustBeWhole() {
 		wrong = "the path must begin with a slash: " + op.Path
 	case op.Credentials == NoCredential && op.Scope != auth.None:
 		wrong = "a scope needs a credential"
+	case op.Operator && op.Scope&auth.Admin == 0:
+		wrong = "what concerns the whole instance needs the scope admin"
 	case op.Idempotent && op.Method != http.MethodPost:
 		wrong = "Idempotency-Key is for POST"
 	}
@@ -162,6 +174,14 @@ func (op *Operation) Bind(r *http.Request, keepBody bool) (Bound, error) {
 		return Bound{}, err
 	}
 	return Bound{Body: body, in: in}, nil
+}
+
+// Prepare does what an operation does before its function and outside any unit of work, which is nothing for most.
+func (op *Operation) Prepare(ctx context.Context, b Bound) error {
+	if op.ready == nil {
+		return nil
+	}
+	return op.ready(ctx, b.in)
 }
 
 // Run calls the operation's function. The answer is the *Out, for Encode.

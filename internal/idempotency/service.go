@@ -44,6 +44,8 @@ type Outcome struct {
 
 // Work is what a request does when it is not a repetition.
 type Work struct {
+	// Prepare, where there is any, runs once before the unit of work, for what others should not have to wait for.
+	Prepare func(ctx context.Context) error
 	// Run has the effect, through stores, with the context it is given. It may be called more than once; only the last
 	// call counts.
 	Run func(ctx context.Context) (Outcome, error)
@@ -100,14 +102,23 @@ func (s *Service) Do(ctx context.Context, r Request, body []byte, w Work) (*Answ
 	if kept, err := s.kept(ctx, claim); kept != nil || err != nil {
 		return same(kept, sum, err)
 	}
-	err := s.units.Run(ctx, func(ctx context.Context) error {
+	return nil, s.keepRefusal(ctx, claim, sum, w, s.work(ctx, claim, sum, w))
+}
+
+// work has the effect and keeps its answer.
+func (s *Service) work(ctx context.Context, claim, sum [32]byte, w Work) error {
+	if w.Prepare != nil {
+		if err := w.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return s.units.Run(ctx, func(ctx context.Context) error {
 		out, err := w.Run(ctx)
 		if err != nil || !keepable(out.Status) {
 			return err
 		}
 		return s.keep(ctx, claim, sum, out)
 	})
-	return nil, s.keepRefusal(ctx, claim, sum, w, err)
 }
 
 // DoStream is Do for a body that is read as it comes: run has committed its effect piece by piece when it returns, and
