@@ -181,7 +181,8 @@ func (q *analysisQueue) get() *bleveindex.AnalysisQueue {
 }
 
 func (q *analysisQueue) close() {
-	if q.get() != nil {
+	q.once.Do(func() {}) // none was opened, and none will be
+	if q.queue != nil {
 		q.queue.Close()
 	}
 }
