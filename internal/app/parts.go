@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/account"
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
 	"keepsake/internal/id"
@@ -39,6 +40,7 @@ type parts struct {
 
 // services are what operations call.
 type services struct {
+	audit     *audit.Log
 	apiKeys   *apikey.Service
 	documents *document.Service
 	search    *search.Service
@@ -55,6 +57,10 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	if p.versions, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}
+	p.audit = audit.NewLog(audit.Options{
+		Store: d.store, Units: d.store, Chain: auditChain, Secret: d.secrets.Get(seal.Log),
+		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
 	p.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
 	p.usage = usage.NewRecorder(d.store, deps.Now, deps.Log)
 	p.accounts = account.NewDirectory(d.store, tiers, p.usage, deps.Now)
@@ -80,6 +86,12 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	p.report(cfg, deps.Now)
 	return p, nil
 }
+
+// auditChain is the one chain of the audit log that an instance on one process has.
+const auditChain = "main"
+
+// CheckpointsPath is where the checkpoints of the audit log in a data folder are.
+func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
 
 // maxDocuments is what the workspace's tier allows, 0 for no limit.
 func (p *parts) maxDocuments(workspaceID string) int64 {

@@ -12,6 +12,7 @@ const (
 	Pepper = "pepper" // hashes of API keys
 	Cursor = "cursor" // MAC of list cursors
 	Replay = "replay" // keyed hashes of idempotency keys and bodies
+	Log    = "log"    // signs checkpoints of the audit log and hashes the persons in it
 	Check  = "check"  // tells a wrong master key at start
 )
 

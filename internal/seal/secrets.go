@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead/subtle"
@@ -13,7 +14,10 @@ import (
 const secretSize = 32
 
 // names are the secrets of an instance; Check first, because it tells a wrong key from a damaged secret.
-var names = [...]string{Check, Pepper, Cursor, Replay}
+var names = [...]string{Check, Pepper, Cursor, Replay, Log}
+
+// addable are those that data of an earlier release may lack: nothing is worthless for a new one.
+var addable = []string{Log}
 
 // ErrWrongMasterKey says that the key is not the one the secrets were wrapped with. It names the setting.
 var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data was sealed with; give the key that was in use when this data folder was made")
@@ -49,12 +53,13 @@ func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	if len(wrapped) > 0 {
-		return box.unwrap(wrapped)
+		return box.unwrap(ctx, st, wrapped)
 	}
 	if !fresh {
 		return nil, errors.New("the secrets of this data are missing: restore the keys.db that belongs to it")
 	}
-	return box.make(ctx, st)
+	s := &Secrets{byName: make(map[string][]byte, len(names))}
+	return s, box.make(ctx, st, s, names[:])
 }
 
 // box wraps and unwraps the secrets of one instance under one master key.
@@ -76,35 +81,40 @@ func (b *box) about(name string) []byte {
 	return []byte("keepsake secret\x00" + b.instance + "\x00" + name)
 }
 
-func (b *box) make(ctx context.Context, st Store) (*Secrets, error) {
-	s := &Secrets{byName: make(map[string][]byte, len(names))}
+// make adds new secrets of these names to s, and keeps them.
+func (b *box) make(ctx context.Context, st Store, s *Secrets, names []string) error {
 	var wrapped []Wrapped
 	for _, name := range names {
 		secret := make([]byte, secretSize)
 		if _, err := rand.Read(secret); err != nil {
-			return nil, fmt.Errorf("make secret %s: %w", name, err)
+			return fmt.Errorf("make secret %s: %w", name, err)
 		}
 		sealed, err := b.aead.Encrypt(secret, b.about(name))
 		if err != nil {
-			return nil, fmt.Errorf("wrap secret %s: %w", name, err)
+			return fmt.Errorf("wrap secret %s: %w", name, err)
 		}
 		s.byName[name] = secret
 		wrapped = append(wrapped, Wrapped{Name: name, Sealed: sealed, CreatedAt: time.Now()})
 	}
 	if err := st.AddSecrets(ctx, wrapped); err != nil {
-		return nil, fmt.Errorf("keep secrets: %w", err)
+		return fmt.Errorf("keep secrets: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
-func (b *box) unwrap(wrapped []Wrapped) (*Secrets, error) {
+func (b *box) unwrap(ctx context.Context, st Store, wrapped []Wrapped) (*Secrets, error) {
 	sealed := make(map[string][]byte, len(wrapped))
 	for _, w := range wrapped {
 		sealed[w.Name] = w.Sealed
 	}
 	s := &Secrets{byName: make(map[string][]byte, len(names))}
+	var absent []string
 	for _, name := range names {
 		text, ok := sealed[name]
+		if !ok && slices.Contains(addable, name) {
+			absent = append(absent, name)
+			continue
+		}
 		if !ok {
 			return nil, fmt.Errorf("secret %s is missing: restore the keys.db that belongs to this data", name)
 		}
@@ -117,5 +127,8 @@ func (b *box) unwrap(wrapped []Wrapped) (*Secrets, error) {
 		}
 		s.byName[name] = secret
 	}
-	return s, nil
+	if len(absent) == 0 {
+		return s, nil
+	}
+	return s, b.make(ctx, st, s, absent)
 }

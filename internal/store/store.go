@@ -5,6 +5,7 @@ import (
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
 	"keepsake/internal/document"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/seal"
@@ -23,6 +24,7 @@ type Store struct {
 var (
 	_ account.Store     = (*Store)(nil)
 	_ apikey.Store      = (*Store)(nil)
+	_ audit.Store       = (*Store)(nil)
 	_ document.Store    = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
 	_ seal.Store        = (*Store)(nil)

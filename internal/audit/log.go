@@ -1,0 +1,133 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"keepsake/internal/id"
+	"keepsake/internal/unit"
+)
+
+// Options is what a Log needs.
+type Options struct {
+	Store Store
+	Units unit.Runner
+	// Chain names the chain that this process writes. Processes that share a database write one each, so that none waits
+	// for another's commit.
+	Chain string
+	// Secret is what checkpoints are signed and persons are hashed with.
+	Secret []byte
+	// Checkpoints is the path of the file of checkpoints.
+	Checkpoints string
+	Random      io.Reader // of ids: crypto/rand.Reader but in tests
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Log is the log of one process. All of it is safe for concurrent use.
+type Log struct {
+	Options
+	signer     ed25519.PrivateKey
+	pseudonyms []byte
+}
+
+var _ Recorder = (*Log)(nil)
+
+// NewLog makes a Log.
+func NewLog(o Options) *Log {
+	return &Log{
+		Options:    o,
+		signer:     ed25519.NewKeyFromSeed(derive(o.Secret, "checkpoints", ed25519.SeedSize)),
+		pseudonyms: derive(o.Secret, "pseudonyms", sha256.Size),
+	}
+}
+
+// derive makes the key for one purpose of the log's secret.
+func derive(secret []byte, purpose string, size int) []byte {
+	key, err := hkdf.Expand(sha256.New, secret, "keepsake audit "+purpose, size)
+	if err != nil {
+		panic("audit: " + err.Error()) // only for a size out of range
+	}
+	return key
+}
+
+// Pseudonym stands for a name of a person, which the log must not hold: the same for the same name, and of no use to
+// whoever lacks the instance's secret. kind says what the name is: email:7R2k….
+func (l *Log) Pseudonym(kind, name string) string {
+	h := hmac.New(sha256.New, l.pseudonyms)
+	part(h, kind)
+	part(h, name)
+	return kind + ":" + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Record implements Recorder.
+func (l *Log) Record(ctx context.Context, e Entry) error {
+	r, err := l.row(ctx, e)
+	if err != nil {
+		return err
+	}
+	return l.Units.Run(ctx, func(ctx context.Context) error {
+		waiting := unit.Local(ctx, l, func() *[]*Row { return new([]*Row) })
+		*waiting = append(*waiting, r)
+		unit.BeforeCommit(ctx, "audit "+l.Chain, func(ctx context.Context) error { return l.link(ctx, *waiting) })
+		return nil
+	})
+}
+
+// link gives rows their places. It is among the last things of a unit, so that a chain is held only for a moment.
+func (l *Log) link(ctx context.Context, rows []*Row) error {
+	head, err := l.Store.AuditHead(ctx, l.Chain)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		r.Sequence, r.Previous = head.Sequence+1, head.Hash
+		r.Hash = r.sum()
+		head.Sequence, head.Hash = r.Sequence, r.Hash
+	}
+	return l.Store.AppendAuditRows(ctx, rows)
+}
+
+// row is e with what the context knows of it, not yet in its place.
+func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
+	at := e.At
+	if at.IsZero() {
+		at = l.Now()
+	}
+	at = at.UTC().Truncate(time.Microsecond)
+	source, _ := ctx.Value(SourceKey).(Source)
+	r := &Row{
+		ID: id.At(id.Audit, at, l.Random), Chain: l.Chain, At: at,
+		WorkspaceID: e.WorkspaceID, Actor: e.Actor, Action: e.Action, Target: e.Target, Outcome: e.Outcome, Count: e.Count,
+		Details: "{}", Address: e.Address, RequestID: e.RequestID,
+	}
+	if r.Outcome == "" {
+		r.Outcome = Done
+	}
+	if r.Count == 0 {
+		r.Count = 1
+	}
+	if !r.Address.IsValid() {
+		r.Address = source.Address
+	}
+	if r.RequestID == "" {
+		r.RequestID = source.RequestID
+	}
+	if len(e.Details) > 0 {
+		text, err := json.Marshal(e.Details) // names in order
+		if err != nil {
+			return nil, fmt.Errorf("encode the details of %s: %w", e.Action, err)
+		}
+		r.Details = string(text)
+	}
+	return r, nil
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"keepsake/internal/audit"
+)
+
+// AuditHead implements audit.Store.
+func (s *Store) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
+	const query = `SELECT sequence, hash FROM audit_chain WHERE name = $1`
+	head := audit.Head{Chain: chain}
+	if err := s.main.Hold(ctx, query, chain); err != nil {
+		return head, fmt.Errorf("hold audit chain %s: %w", chain, err)
+	}
+	var hash []byte
+	err := s.main.In(ctx).QueryRow(ctx, query, chain).Scan(&head.Sequence, &hash)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return head, fmt.Errorf("read audit chain %s: %w", chain, err)
+	}
+	copy(head.Hash[:], hash)
+	return head, nil
+}
+
+// AuditHeads implements audit.Store.
+func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `SELECT name, sequence, hash FROM audit_chain ORDER BY name`)
+	if err != nil {
+		return nil, fmt.Errorf("list audit chains: %w", err)
+	}
+	defer rows.Close()
+	var list []audit.Head
+	for rows.Next() {
+		var head audit.Head
+		var hash []byte
+		if err := rows.Scan(&head.Chain, &head.Sequence, &hash); err != nil {
+			return nil, fmt.Errorf("read audit chain: %w", err)
+		}
+		copy(head.Hash[:], hash)
+		list = append(list, head)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list audit chains: %w", err)
+	}
+	return list, nil
+}
+
+const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, target, outcome, count, details, address,
+	request_id, previous_hash, hash`
+
+// AppendAuditRows implements audit.Store.
+func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		for _, r := range rows {
+			address := ""
+			if r.Address.IsValid() {
+				address = r.Address.String()
+			}
+			if _, err := s.main.In(ctx).Exec(ctx, `
+				INSERT INTO audit_log (`+auditColumns+`)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+				r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target, string(r.Outcome),
+				r.Count, r.Details, address, r.RequestID, r.Previous[:], r.Hash[:]); err != nil {
+				return fmt.Errorf("add audit row: %w", err)
+			}
+		}
+		last := rows[len(rows)-1]
+		if _, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`,
+			last.Chain, last.Sequence, last.Hash[:]); err != nil {
+			return fmt.Errorf("move the head of audit chain %s: %w", last.Chain, err)
+		}
+		return nil
+	})
+}
+
+// ListAuditRows implements audit.Store.
+func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
+	var c conditions
+	for _, equal := range []struct{ column, value string }{
+		{"workspace_id", f.WorkspaceID}, {"actor", f.Actor}, {"action", string(f.Action)}, {"target", f.Target},
+	} {
+		if equal.value != "" {
+			c.where(equal.column+" = ?", equal.value)
+		}
+	}
+	if !f.From.IsZero() {
+		c.where("at >= ?", micros(f.From))
+	}
+	if !f.Through.IsZero() {
+		c.where("at <= ?", micros(f.Through))
+	}
+	if f.Before != "" {
+		c.where("id < ?", f.Before)
+	}
+	where := ""
+	if len(c.all) > 0 {
+		where = " WHERE " + c.String()
+	}
+	limit := c.arg(f.Limit)
+	return s.auditRows(ctx, `SELECT `+auditColumns+` FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
+}
+
+// AuditRowsAfter implements audit.Store.
+func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
+	return s.auditRows(ctx, `
+		SELECT `+auditColumns+` FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
+		chain, sequence, limit)
+}
+
+func (s *Store) auditRows(ctx context.Context, query string, args ...any) ([]*audit.Row, error) {
+	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list audit rows: %w", err)
+	}
+	defer rows.Close()
+	var list []*audit.Row
+	for rows.Next() {
+		r, err := scanAuditRow(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read audit row: %w", err)
+		}
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list audit rows: %w", err)
+	}
+	return list, nil
+}
+
+func scanAuditRow(row Row) (*audit.Row, error) {
+	var r audit.Row
+	var at int64
+	var address string
+	var previous, hash []byte
+	if err := row.Scan(&r.Chain, &r.Sequence, &r.ID, &at, &r.WorkspaceID, &r.Actor, &r.Action, &r.Target, &r.Outcome,
+		&r.Count, &r.Details, &address, &r.RequestID, &previous, &hash); err != nil {
+		return nil, err
+	}
+	r.At = timeOf(at)
+	// An address that somebody has made unreadable is as good as none: the hash tells.
+	r.Address, _ = netip.ParseAddr(address)
+	copy(r.Previous[:], previous)
+	copy(r.Hash[:], hash)
+	return &r, nil
+}
