@@ -122,14 +122,16 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	req.Header.Set("X-API-Key", args[1])
 	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Header.Set("Expect", "100-continue") // the body is asked for once the server works on the request
+	patient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if res, err := http.DefaultClient.Do(req); err == nil {
+		if res, err := patient.Do(req); err == nil {
 			res.Body.Close()
 		}
 	}()
-	_, err = io.WriteString(w, `{"title":"first"}`+"\n") // returns when the connection is there
+	_, err = io.WriteString(w, `{"title":"first"}`+"\n")
 	ts.Check(err)
 	ts.Defer(func() {
 		w.Close()

@@ -249,9 +249,11 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodPost, a.PrimaryURL()+"/api/v1/documents/import", body)
 	req.Header.Set("X-API-Key", first.APIKey)
 	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Header.Set("Expect", "100-continue") // the body is asked for once the server works on the request
+	patient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 	answered := make(chan string, 1)
 	go func() {
-		res, err := http.DefaultClient.Do(req)
+		res, err := patient.Do(req)
 		if err != nil {
 			answered <- err.Error()
 			return
@@ -261,7 +263,6 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 		answered <- res.Status + " " + string(text)
 	}()
 	io.WriteString(w, `{"id":"a","title":"before"}`+"\n")
-	time.Sleep(50 * time.Millisecond) // it has reached the server
 	stop()
 	time.Sleep(50 * time.Millisecond)
 	if status, body := get(t, http.DefaultClient, a.BackendURL()+"/readyz", ""); status != http.StatusServiceUnavailable {
