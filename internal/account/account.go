@@ -17,17 +17,6 @@ type Workspace struct {
 	Revision  int64
 }
 
-// Role gives a user's tokens their scopes (decisions.md, B).
-type Role string
-
-// The roles.
-const (
-	RoleViewer    Role = "viewer"
-	RoleMember    Role = "member"
-	RoleDeveloper Role = "developer"
-	RoleAdmin     Role = "admin"
-)
-
 // User belongs to one workspace and signs in with email and password.
 type User struct {
 	ID           string // usr_…

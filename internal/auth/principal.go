@@ -13,6 +13,7 @@ type Kind uint8
 const (
 	Anonymous Kind = iota
 	APIKey
+	User  // a person, by the bearer token of a session
 	Local // whoever may open the data folder's socket: the operator of the machine
 )
 
@@ -25,6 +26,8 @@ type Principal struct {
 	Scopes      Scopes
 	SubjectID   string // a key bound to one subject or agent; empty when it is not
 	AgentID     string
+	UserID      string // usr_…, for User
+	SessionID   string // ses_…, for User
 }
 
 // KeyID is the id of the caller's API key, key_…; empty for other kinds.
@@ -38,11 +41,13 @@ func (p *Principal) KeyID() string {
 // Bound reports whether the caller's key is bound to one subject or agent.
 func (p *Principal) Bound() bool { return p.SubjectID != "" || p.AgentID != "" }
 
-// Actor names the principal in records such as createdBy: a key's id, or "local" for the folder's socket.
+// Actor names the principal in records such as createdBy: a key's or a user's id, or "local" for the folder's socket.
 func (p *Principal) Actor() string {
 	switch p.Kind {
 	case APIKey:
 		return p.KeyID()
+	case User:
+		return p.UserID
 	case Local:
 		return "local"
 	default:

@@ -85,13 +85,16 @@ import (
 	"keepsake/internal/auth"
 )
 
-// Credentials are the kinds of credential an operation takes.
+// Credentials are the kinds of credential an operation takes. Where both are sent and both taken, the key decides; a
+// kind that is not taken counts as none.
 type Credentials uint8
 
-// The kinds. Bearer tokens join them with people.
+// The kinds.
 const (
+	Key    Credentials = 1 << iota // an API key in X-API-Key
+	Bearer                         // an access token in Authorization
+
 	NoCredential Credentials = 0
-	Key          Credentials = 1 << iota
 )
 
 // Class bounds the time and the size of a request by what kind of work it is (docs/architecture.md).

@@ -21,6 +21,7 @@ const (
 	Request   = "req"
 	Webhook   = "whk"
 	Audit     = "aud"
+	Session   = "ses"
 )
 
 // UUID is an id without its prefix: 16 bytes, no pointer.

@@ -1,0 +1,36 @@
+package account
+
+import "keepsake/internal/auth"
+
+// Role gives a user's tokens their scopes (decisions.md, B).
+type Role string
+
+// The roles.
+const (
+	RoleViewer    Role = "viewer"
+	RoleMember    Role = "member"
+	RoleDeveloper Role = "developer"
+	RoleAdmin     Role = "admin"
+)
+
+const (
+	viewerScopes    = auth.Read | auth.AnalyticsRead
+	memberScopes    = viewerScopes | auth.Write | auth.MemoryRead | auth.MemoryWrite
+	developerScopes = memberScopes | auth.DeveloperManage
+)
+
+// Scopes is what the role may do; nothing for a word that is no role.
+func (r Role) Scopes() auth.Scopes {
+	switch r {
+	case RoleViewer:
+		return viewerScopes
+	case RoleMember:
+		return memberScopes
+	case RoleDeveloper:
+		return developerScopes
+	case RoleAdmin:
+		return auth.All
+	default:
+		return auth.None
+	}
+}
