@@ -17,6 +17,9 @@ func (x *exchange) account() {
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
 		At: x.at, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
 	}
+	if x.body != nil {
+		event.BytesIn = x.body.read
+	}
 	if x.paid {
 		event.At, event.Charged = x.receipt.At(), 1
 	}

@@ -55,8 +55,8 @@ func (x *exchange) send(status int, media []string, body []byte) {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	x.status = status
-	if x.streaming != nil {
-		_ = x.streaming.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
+	if x.body != nil {
+		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
 	}
 	x.w.WriteHeader(status)
 	if len(body) > 0 && x.r.Method != http.MethodHead {

@@ -42,11 +42,10 @@ func (c *call) start() context.Context {
 	return c.timed
 }
 
-// stop ends the context.
+// stop ends the context. Whoever looks at it for the first time after that sees the connection's.
 func (c *call) stop() {
-	if c.cancel != nil {
-		c.cancel()
-	}
+	c.once.Do(func() { c.timed, c.cancel = c.parent, func() {} })
+	c.cancel()
 }
 
 // Deadline is the end of the class's time.

@@ -49,8 +49,8 @@ func (x *exchange) allot(class endpoint.Class) {
 		x.timeout = 0
 		conn := http.NewResponseController(x.w)
 		_ = conn.SetWriteDeadline(time.Time{})
-		x.r.Body = &progress{ReadCloser: x.r.Body, conn: conn}
-		x.streaming = conn
+		x.body = &progress{ReadCloser: x.r.Body, conn: conn}
+		x.r.Body = x.body
 	}
 }
 

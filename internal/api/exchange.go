@@ -31,7 +31,7 @@ type exchange struct {
 	paid    bool          // the caller's own budgets, not an address's, were charged
 	counted bool          // this request holds a slot of those in flight
 
-	streaming *http.ResponseController // of a stream, whose deadlines we keep
+	body *progress // of a stream, whose deadlines we keep
 
 	status int // of the answer, 0 while none was sent
 	size   int // bytes of its body
