@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// The secrets an instance has. Each is 32 random bytes of its own, wrapped by the master key; none is derived from it,
-// so that the master key can be rotated without killing API keys or cursors.
+// The secrets every instance has from its first start on. Each is 32 random bytes of its own, wrapped by the master key;
+// none is derived from it, so that the master key can be rotated without killing API keys or cursors. Further ones are
+// added while it runs (Secrets.Add, Secrets.Ensure).
 const (
 	Pepper = "pepper" // hashes of API keys
 	Cursor = "cursor" // MAC of list cursors
@@ -27,8 +28,13 @@ type Wrapped struct {
 type Store interface {
 	// InstanceID is the random id of the instance the secrets belong to. It never changes.
 	InstanceID(ctx context.Context) (string, error)
-	// Secrets reads all wrapped secrets.
+	// Secrets reads all wrapped secrets, by name.
 	Secrets(ctx context.Context) ([]Wrapped, error)
 	// AddSecrets adds secrets whose names are new; one that exists is a conflict and nothing is added.
 	AddSecrets(ctx context.Context, w []Wrapped) error
+	// RemoveSecret removes one secret; one that is not there is problem.Missing.
+	RemoveSecret(ctx context.Context, name string) error
+	// ResealSecrets replaces how secrets are sealed, all or none. The names must be those of all secrets there are:
+	// anything else is a conflict, because it would leave some under another key.
+	ResealSecrets(ctx context.Context, w []Wrapped) error
 }

@@ -1,50 +1,121 @@
 package seal
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
-
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
+	"strings"
+	"sync"
 )
 
 const secretSize = 32
 
-// names are the secrets of an instance; Check first, because it tells a wrong key from a damaged secret.
+// names are the secrets an instance cannot be without; Check first, because it tells a wrong key from a damaged secret.
 var names = [...]string{Check, Pepper, Cursor, Replay, Log}
 
 // addable are those that data of an earlier release may lack: nothing is worthless for a new one.
 var addable = []string{Log}
 
-// ErrWrongMasterKey says that the key is not the one the secrets were wrapped with. It names the setting.
-var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data was sealed with; give the key that was in use when this data folder was made")
+// ErrWrongMasterKey says that the key is not the one the secrets are wrapped with. It names the setting.
+var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data is sealed with; give the key that was made with this data folder, or that its last `keepsake keys rotate-master` put in its place")
 
-// Secrets are the instance's unwrapped secrets. They live in memory only.
+// Secrets are the instance's unwrapped secrets. They live in memory only. All of it is safe for concurrent use.
 type Secrets struct {
+	store Store
+
+	changing sync.Mutex // orders those who write to the store, so that no secret is added under a key that is just being replaced
+	box      *box       // of the master key; guarded by changing
+
+	mu     sync.RWMutex
 	byName map[string][]byte
 }
 
-// Get gives the secret of a name among this package's constants. It panics for any other: a secret that is silently
-// empty would hash and sign with nothing. The caller must not change it.
+// Get gives a secret that must be there: one of this package's constants, or one that was ensured. It panics for any
+// other: a secret that is silently empty would hash and sign with nothing. The caller must not change it.
 func (s *Secrets) Get(name string) []byte {
-	secret, ok := s.byName[name]
+	secret, ok := s.Find(name)
 	if !ok {
 		panic("seal: no secret named " + name)
 	}
 	return secret
 }
 
+// Find gives the secret of a name, if there is one. The caller must not change it.
+func (s *Secrets) Find(name string) ([]byte, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	secret, ok := s.byName[name]
+	return secret, ok
+}
+
+// Names lists the secrets whose names begin with prefix, by name: signing/….
+func (s *Secrets) Names(prefix string) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.byName)), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+}
+
+// Add wraps a secret and keeps it, on stable storage when it returns; a name that exists is a conflict. It is a unit of
+// work of the keys' database: do not call it inside another database's.
+func (s *Secrets) Add(ctx context.Context, name string, secret []byte) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.add(ctx, name, bytes.Clone(secret))
+}
+
+// Ensure gives the secret of a name and makes it, 32 random bytes, where there is none yet. What it is the key to must
+// not exist without it: where data made with a lost secret could be there, refuse instead.
+func (s *Secrets) Ensure(ctx context.Context, name string) ([]byte, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if secret, ok := s.Find(name); ok {
+		return secret, nil
+	}
+	secret, err := random()
+	if err != nil {
+		return nil, err
+	}
+	return secret, s.add(ctx, name, secret)
+}
+
+func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
+	wrapped, err := s.box.wrap(name, secret)
+	if err != nil {
+		return err
+	}
+	if err := s.store.AddSecrets(ctx, []Wrapped{wrapped}); err != nil {
+		return fmt.Errorf("keep secret %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName[name] = secret
+	return nil
+}
+
+// Remove forgets a secret that was added, for good. It panics for one the instance cannot be without.
+func (s *Secrets) Remove(ctx context.Context, name string) error {
+	if slices.Contains(names[:], name) {
+		panic("seal: an instance without its secret " + name)
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if err := s.store.RemoveSecret(ctx, name); err != nil {
+		return fmt.Errorf("remove secret %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byName, name)
+	return nil
+}
+
 // Open unwraps the secrets in st. Where there are none it makes them, but only if the place is fresh: data without its
 // secrets has lost them, and new ones would make every API key in it worthless without a word.
 func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets, error) {
-	instance, err := st.InstanceID(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read instance id: %w", err)
-	}
-	box, err := newBox(master, instance)
+	box, err := openBox(ctx, st, master)
 	if err != nil {
 		return nil, err
 	}
@@ -52,83 +123,135 @@ func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
-	if len(wrapped) > 0 {
-		return box.unwrap(ctx, st, wrapped)
+	s := &Secrets{store: st, box: box}
+	switch {
+	case len(wrapped) > 0:
+		if s.byName, err = box.unwrapAll(wrapped); err == nil {
+			err = s.addNew(ctx)
+		}
+	case fresh:
+		s.byName, err = box.make(ctx, st)
+	default:
+		err = errors.New("the secrets of this data are missing: restore the keys.db that belongs to it")
 	}
-	if !fresh {
-		return nil, errors.New("the secrets of this data are missing: restore the keys.db that belongs to it")
-	}
-	s := &Secrets{byName: make(map[string][]byte, len(names))}
-	return s, box.make(ctx, st, s, names[:])
-}
-
-// box wraps and unwraps the secrets of one instance under one master key.
-type box struct {
-	aead     *subtle.AESGCM
-	instance string
-}
-
-func newBox(master MasterKey, instance string) (*box, error) {
-	aead, err := subtle.NewAESGCM(master[:])
 	if err != nil {
-		return nil, fmt.Errorf("masterKey: %w", err)
+		return nil, err
 	}
-	return &box{aead: aead, instance: instance}, nil
+	return s, nil
 }
 
-// about is the associated data of a secret: it cannot be put in another's place, nor into another instance.
-func (b *box) about(name string) []byte {
-	return []byte("keepsake secret\x00" + b.instance + "\x00" + name)
-}
-
-// make adds new secrets of these names to s, and keeps them.
-func (b *box) make(ctx context.Context, st Store, s *Secrets, names []string) error {
-	var wrapped []Wrapped
-	for _, name := range names {
-		secret := make([]byte, secretSize)
-		if _, err := rand.Read(secret); err != nil {
-			return fmt.Errorf("make secret %s: %w", name, err)
+// addNew makes the secrets that came with this release.
+func (s *Secrets) addNew(ctx context.Context) error {
+	for _, name := range addable {
+		if _, err := s.Ensure(ctx, name); err != nil {
+			return err
 		}
-		sealed, err := b.aead.Encrypt(secret, b.about(name))
-		if err != nil {
-			return fmt.Errorf("wrap secret %s: %w", name, err)
-		}
-		s.byName[name] = secret
-		wrapped = append(wrapped, Wrapped{Name: name, Sealed: sealed, CreatedAt: time.Now()})
-	}
-	if err := st.AddSecrets(ctx, wrapped); err != nil {
-		return fmt.Errorf("keep secrets: %w", err)
 	}
 	return nil
 }
 
-func (b *box) unwrap(ctx context.Context, st Store, wrapped []Wrapped) (*Secrets, error) {
-	sealed := make(map[string][]byte, len(wrapped))
-	for _, w := range wrapped {
-		sealed[w.Name] = w.Sealed
+// Opens reports whether master is the key the secrets in st are wrapped with.
+func Opens(ctx context.Context, st Store, master MasterKey) (bool, error) {
+	box, err := openBox(ctx, st, master)
+	if err != nil {
+		return false, err
 	}
-	s := &Secrets{byName: make(map[string][]byte, len(names))}
-	var absent []string
-	for _, name := range names {
-		text, ok := sealed[name]
-		if !ok && slices.Contains(addable, name) {
-			absent = append(absent, name)
-			continue
+	wrapped, err := st.Secrets(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read secrets: %w", err)
+	}
+	for _, w := range wrapped {
+		if w.Name == Check {
+			_, err := box.unwrap(w)
+			return err == nil, nil
 		}
-		if !ok {
+	}
+	return false, nil
+}
+
+// make makes the secrets of a new instance.
+func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
+	byName := make(map[string][]byte, len(names))
+	var all []Wrapped
+	for _, name := range names {
+		secret, err := random()
+		if err != nil {
+			return nil, err
+		}
+		wrapped, err := b.wrap(name, secret)
+		if err != nil {
+			return nil, err
+		}
+		byName[name] = secret
+		all = append(all, wrapped)
+	}
+	if err := st.AddSecrets(ctx, all); err != nil {
+		return nil, fmt.Errorf("keep secrets: %w", err)
+	}
+	return byName, nil
+}
+
+func random() ([]byte, error) {
+	secret := make([]byte, secretSize)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("make a secret: %w", err)
+	}
+	return secret, nil
+}
+
+// unwrapAll opens every secret there is, or says which one it is that does not open.
+func (b *box) unwrapAll(all []Wrapped) (map[string][]byte, error) {
+	byName := make(map[string][]byte, len(all))
+	sealed := make(map[string]Wrapped, len(all))
+	for _, w := range all {
+		sealed[w.Name] = w
+	}
+	for _, name := range names {
+		if _, ok := sealed[name]; !ok && !slices.Contains(addable, name) {
 			return nil, fmt.Errorf("secret %s is missing: restore the keys.db that belongs to this data", name)
 		}
-		secret, err := b.aead.Decrypt(text, b.about(name))
-		if err != nil && name == Check {
-			return nil, ErrWrongMasterKey
-		}
-		if err != nil || len(secret) != secretSize {
-			return nil, fmt.Errorf("secret %s is damaged: restore the keys.db that belongs to this data", name)
-		}
-		s.byName[name] = secret
 	}
-	if len(absent) == 0 {
-		return s, nil
+	if _, err := b.unwrap(sealed[Check]); err != nil {
+		return nil, ErrWrongMasterKey
 	}
-	return s, b.make(ctx, st, s, absent)
+	for _, w := range all {
+		secret, err := b.unwrap(w)
+		if err != nil {
+			return nil, fmt.Errorf("secret %s is damaged: restore the keys.db that belongs to this data", w.Name)
+		}
+		byName[w.Name] = secret
+	}
+	return byName, nil
+}
+
+// Rewrap seals every secret with another master key, in one transaction: at any moment all of them open with the one key
+// or all with the other. The caller sees to it that both keys are kept until it returns.
+func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	box, err := newBox(next, s.box.instance)
+	if err != nil {
+		return err
+	}
+	stored, err := s.store.Secrets(ctx)
+	if err != nil {
+		return fmt.Errorf("read secrets: %w", err)
+	}
+	// What is in the store, not what is in memory: a secret that no longer opens must not be lost quietly.
+	secrets, err := s.box.unwrapAll(stored)
+	if err != nil {
+		return err
+	}
+	for i, w := range stored {
+		resealed, err := box.wrap(w.Name, secrets[w.Name])
+		if err != nil {
+			return err
+		}
+		stored[i].Sealed = resealed.Sealed
+	}
+	if err := s.store.ResealSecrets(ctx, stored); err != nil {
+		return fmt.Errorf("keep the secrets under the new master key: %w", err)
+	}
+	s.box = box
+	return nil
 }

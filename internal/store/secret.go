@@ -57,3 +57,47 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 		return nil
 	})
 }
+
+// RemoveSecret implements seal.Store.
+func (s *Store) RemoveSecret(ctx context.Context, name string) error {
+	return s.keys.Run(ctx, func(ctx context.Context) error {
+		n, err := s.keys.In(ctx).Exec(ctx, `DELETE FROM wrapped_secret WHERE name = $1`, name)
+		if err != nil {
+			return fmt.Errorf("remove secret %s: %w", name, err)
+		}
+		if n == 0 {
+			return problem.Missing()
+		}
+		return nil
+	})
+}
+
+// ResealSecrets implements seal.Store.
+func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error {
+	return s.keys.Run(ctx, func(ctx context.Context) error {
+		stored, err := s.Secrets(ctx)
+		if err != nil {
+			return err
+		}
+		given := make(map[string]bool, len(secrets))
+		for _, w := range secrets {
+			given[w.Name] = true
+		}
+		for _, w := range stored {
+			if !given[w.Name] {
+				return errResealed
+			}
+		}
+		if len(stored) != len(secrets) || len(given) != len(secrets) {
+			return errResealed
+		}
+		for _, w := range secrets {
+			if _, err := s.keys.In(ctx).Exec(ctx, `UPDATE wrapped_secret SET sealed = $1 WHERE name = $2`, w.Sealed, w.Name); err != nil {
+				return fmt.Errorf("reseal secret %s: %w", w.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+var errResealed = problem.Conflicts("These are not all the secrets there are.")
