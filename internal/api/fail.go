@@ -20,7 +20,8 @@ func (x *exchange) fail(err error) {
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
 		x.refund()
-		if err != error(p) || p.Unwrap() != nil { // there is more to know than the caller is told
+		moreToKnow := err != error(p) || p.Unwrap() != nil
+		if moreToKnow && x.parent.Err() == nil { // a client that went away is no failure of ours
 			x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
 		}
 	}
@@ -103,11 +104,11 @@ func (x *exchange) refund() {
 func (x *exchange) end() {
 	fault := recover()
 	if fault == nil {
-		x.account()
+		x.settle()
 		x.release()
 		return
 	}
-	defer x.account()
+	defer x.settle()
 	if fault != http.ErrAbortHandler { //nolint:errorlint // the value net/http compares with
 		x.api.o.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),
 			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))

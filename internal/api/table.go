@@ -36,8 +36,8 @@ type page struct {
 
 var noRoute route
 
-// ServeHTTP is called by the mux of a table with an exchange as the writer: it notes what was matched, and leaves the
-// answering to the exchange.
+// ServeHTTP is called by the mux of a table with a match as the writer: it notes the route, and leaves the answering to
+// the exchange.
 func (rt *route) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.(*match).route = rt
 }

@@ -7,8 +7,8 @@ import (
 	"keepsake/internal/usage"
 )
 
-// account closes a request: its slot is free, its use recorded, its line written.
-func (x *exchange) account() {
+// settle closes a request: its slot is free, its use recorded, its line written.
+func (x *exchange) settle() {
 	if x.counted {
 		x.api.inFlight.Add(-1)
 	}
