@@ -2,8 +2,10 @@ package apikey
 
 import (
 	"net/netip"
+	"strconv"
 	"time"
 
+	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
@@ -144,4 +146,32 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived boo
 		}
 	}
 	return revived, nil
+}
+
+// details is what the audit log is told of c.
+func (c *Change) details() map[string]string {
+	d := map[string]string{}
+	note := func(field string, set bool, value string) {
+		if set {
+			d[field] = value
+		}
+	}
+	note("name", c.Name != nil, audit.Changed)
+	note("rateLimit", c.RateLimit != nil, audit.Changed)
+	note("quota", c.Quota != nil, audit.Changed)
+	note("allowedIps", c.AllowedIPs != nil, audit.Changed)
+	note("metadata", c.Metadata != nil, audit.Changed)
+	if c.Scopes != nil {
+		d["scopes"] = c.Scopes.String()
+	}
+	if c.Expiry != nil {
+		d["expiresAt"] = ""
+		if c.Expiry.At != nil {
+			d["expiresAt"] = c.Expiry.At.Format(time.RFC3339)
+		}
+	}
+	if c.Disabled != nil {
+		d["disabled"] = strconv.FormatBool(*c.Disabled)
+	}
+	return d
 }

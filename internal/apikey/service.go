@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"keepsake/internal/account"
+	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
@@ -23,6 +24,7 @@ type Options struct {
 	Accounts  *account.Directory
 	Hasher    *Hasher
 	Uses      Uses
+	Audit     audit.Recorder
 	Random    io.Reader // of ids and key texts: crypto/rand.Reader but in tests
 	Now       func() time.Time
 }
@@ -86,7 +88,10 @@ func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, m
 			return err
 		}
 		s.putAfterCommit(ctx, k)
-		return nil
+		return s.Audit.Record(ctx, audit.Entry{
+			Action: audit.KeyCreated, WorkspaceID: workspaceID, Actor: by, Target: k.ID,
+			Details: map[string]string{"scopes": k.Scopes.String()},
+		})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create API key: %w", err)
@@ -147,7 +152,8 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 	if err := c.check(p, tier, now); err != nil {
 		return nil, err
 	}
-	return s.update(ctx, p, keyID, ifRevision, now, func(ctx context.Context, k *APIKey) error {
+	entry := audit.Entry{Action: audit.KeyChanged, Details: c.details()}
+	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
 		revived, err := c.apply(k, p, now)
 		if err != nil || !revived {
 			return err
@@ -178,7 +184,7 @@ func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, i
 	if err := checkText("reason", reason, maxReason); err != nil {
 		return nil, err
 	}
-	return s.update(ctx, p, keyID, ifRevision, now, func(_ context.Context, k *APIKey) error {
+	return s.update(ctx, p, keyID, ifRevision, now, audit.Entry{Action: audit.KeyRevoked}, func(_ context.Context, k *APIKey) error {
 		if k.RevokedAt != nil {
 			return errUnchanged
 		}
@@ -190,8 +196,9 @@ func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, i
 // errUnchanged ends an update that has nothing to write.
 var errUnchanged = errors.New("nothing to change")
 
-// update reads a key, changes it and writes it in one unit of work, then brings the directory up to date.
-func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
+// update reads a key, changes it and writes it in one unit of work, then brings the directory up to date. entry is what
+// the audit log is told of it, but for whose key it is and who did it.
+func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
 	var updated *APIKey
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		k, err := s.visible(ctx, p, keyID)
@@ -216,7 +223,8 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 			return err
 		}
 		s.putAfterCommit(ctx, k)
-		return nil
+		entry.WorkspaceID, entry.Actor, entry.Target = k.WorkspaceID, p.Actor(), k.ID
+		return s.Audit.Record(ctx, entry)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change API key: %w", err)

@@ -13,8 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
+	"keepsake/internal/audit/audittest"
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
@@ -29,6 +34,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // bundle is the service over real stores, with a free tenant beside the operator, and a clock a test moves.
 type bundle struct {
 	*apikey.Service
+	log      audittest.Recorder
 	store    *store.Store
 	recorder *usage.Recorder
 	at       atomic.Int64 // Unix microseconds
@@ -66,7 +72,7 @@ func setup(t testing.TB) *bundle {
 	}
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Service = apikey.NewService(apikey.Options{
-		Store: b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Random: rand.Reader, Now: b.now,
+		Store: b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
 	})
 	return b
@@ -309,7 +315,8 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	people := account.NewService(account.Options{Store: s, Units: s, Directory: accounts, Random: rand.Reader, Now: time.Now})
 	hasher := apikey.NewHasher([]byte("pepper"))
 	keys := apikey.NewService(apikey.Options{
-		Store: s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Random: rand.Reader, Now: time.Now,
+		Store: s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
+		Random: rand.Reader, Now: time.Now,
 		Directory: apikey.NewDirectory(s, hasher, accounts, recorder, time.Now),
 	})
 	var text string
@@ -330,5 +337,31 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	}
 	if _, err := keys.Self(t.Context(), &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID}); code(t, err) != problem.CodeMissingCredentials {
 		t.Errorf("whoever is no key asks who it is: %v", err)
+	}
+}
+
+func TestWhatIsDoneToAKeyIsLogged(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.make(t, apikey.Draft{Scopes: auth.Read})
+	p, name, disabled := b.manager(auth.All), "Jane's key", true
+	if _, err := b.Change(t.Context(), p, k.ID, nil, apikey.Change{Name: &name, Disabled: &disabled}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second changes nothing
+		if _, err := b.Revoke(t.Context(), p, k.ID, nil, "lost by Jane"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entry := func(action audit.Action, details map[string]string) audit.Entry {
+		return audit.Entry{Action: action, WorkspaceID: b.tenant, Actor: "local", Target: k.ID, Details: details}
+	}
+	want := []audit.Entry{
+		entry(audit.KeyCreated, map[string]string{"scopes": "read"}),
+		entry(audit.KeyChanged, map[string]string{"name": audit.Changed, "disabled": "true"}),
+		entry(audit.KeyRevoked, nil),
+	}
+	if diff := cmp.Diff(want, b.log.Entries(), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
 	}
 }

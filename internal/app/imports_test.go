@@ -33,7 +33,7 @@ var edges = map[string][]string{
 		"internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",
 	},
 	"internal/apikey": {
-		"internal/account", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
+		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
 		"internal/unit", "internal/usage",
 	},
 	"internal/document": {"internal/account", "internal/auth", "internal/id", "internal/problem", "internal/unit"},

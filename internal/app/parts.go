@@ -76,7 +76,7 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	})
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Random: rand.Reader, Now: deps.Now,
+		Audit: p.audit, Random: rand.Reader, Now: deps.Now,
 	})
 	p.documents = document.NewService(document.Options{
 		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
