@@ -14,7 +14,7 @@ import (
 // Writers and readers of several workspaces, more than may be open at once, each find what they have just written.
 func TestEveryoneFindsTheirOwnWriteAtOnce(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.MaxOpen, o.Wait = 2, 30*time.Second })
+	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
 	var all sync.WaitGroup
 	for client := range 8 {
 		all.Go(func() {
