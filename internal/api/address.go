@@ -70,7 +70,7 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 // addressAccount is the budget of the client's address.
 func (x *exchange) addressAccount() limit.Account {
 	if x.address.Use == nil {
-		x.address = x.api.o.Addresses.Account(x.clientAddr())
+		x.address = x.api.o.Addresses.Account(x.client)
 	}
 	return x.address
 }

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
+	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/id"
@@ -18,6 +20,7 @@ type call struct {
 	uuid     id.UUID   // of the request, unless the caller gave an id
 	callerID []string  // X-Request-Id of the caller, when it is one
 	number   int       // of the version that serves it
+	client   netip.Addr
 
 	principal auth.Principal
 	known     bool // there is a principal
@@ -67,6 +70,8 @@ func (c *call) Value(key any) any {
 		return &c.principal
 	case endpoint.RequestKey:
 		return endpoint.Request(c)
+	case audit.SourceKey:
+		return audit.Source{Address: c.client, RequestID: c.RequestID()}
 	default:
 		return c.parent.Value(key)
 	}
@@ -82,6 +87,9 @@ func (c *call) RequestID() string {
 
 // APIVersion is the version that serves the request.
 func (c *call) APIVersion() int { return c.number }
+
+// Client is where the request came from (see clientAddr).
+func (c *call) Client() netip.Addr { return c.client }
 
 // At is when the request came in.
 func (c *call) At() time.Time { return c.at }

@@ -48,8 +48,8 @@ func (x *exchange) log() {
 }
 
 func (x *exchange) clientText() string {
-	if addr := x.clientAddr(); addr.IsValid() {
-		return addr.String()
+	if x.client.IsValid() {
+		return x.client.String()
 	}
 	return "local"
 }

@@ -2,14 +2,16 @@ package endpoint
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
 // Request is what an operation may know of its request besides its input and its caller.
 type Request interface {
-	RequestID() string // as in the X-Request-Id header of the answer
-	APIVersion() int   // the version that serves it, also where the path names none
-	At() time.Time     // when it came in
+	RequestID() string  // as in the X-Request-Id header of the answer
+	APIVersion() int    // the version that serves it, also where the path names none
+	At() time.Time      // when it came in
+	Client() netip.Addr // where it came from; zero on the data folder's socket
 }
 
 type requestKey struct{}
