@@ -26,7 +26,7 @@ type Owners interface {
 // without asking the store. It is safe for concurrent use; reading takes no lock.
 type Directory struct {
 	store  Store
-	tiers  map[string]*limit.Tier
+	tiers  *limit.Table
 	owners Owners
 	now    func() time.Time
 
@@ -46,10 +46,7 @@ func (t *table) clone() *table {
 
 // NewDirectory makes an empty directory that knows these tiers.
 func NewDirectory(store Store, tiers []limit.Tier, owners Owners, now func() time.Time) *Directory {
-	d := &Directory{store: store, tiers: make(map[string]*limit.Tier, len(tiers)), owners: owners, now: now}
-	for _, t := range tiers {
-		d.tiers[t.Name] = &t
-	}
+	d := &Directory{store: store, tiers: limit.NewTable(tiers), owners: owners, now: now}
 	d.entries.Store(&table{byID: map[string]*Entry{}})
 	return d
 }
@@ -90,9 +87,12 @@ func (d *Directory) Put(w *Workspace) error {
 	return nil
 }
 
+// Tiers are the tiers in force.
+func (d *Directory) Tiers() *limit.Table { return d.tiers }
+
 // Knows refuses a tier that is not configured.
 func (d *Directory) Knows(tier string) error {
-	if d.tiers[tier] == nil {
+	if d.tiers.Lookup(tier) == nil {
 		return fmt.Errorf("the setting tiers has no tier %q", tier)
 	}
 	return nil
@@ -102,8 +102,7 @@ func (d *Directory) put(t *table, w *Workspace) (*Entry, error) {
 	if err := d.Knows(w.Tier); err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
-	tier := d.tiers[w.Tier]
-	latest := &facts{name: w.Name, tier: tier, suspended: w.Suspended, revision: w.Revision}
+	latest := &facts{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, revision: w.Revision}
 	if e := t.byID[w.ID]; e != nil {
 		if e.facts.Load().revision < w.Revision {
 			e.facts.Store(latest)
@@ -150,7 +149,7 @@ type Entry struct {
 // facts is what may change of a workspace, replaced as a whole.
 type facts struct {
 	name      string
-	tier      *limit.Tier
+	tier      *limit.InForce
 	suspended bool
 	revision  int64
 }
@@ -173,8 +172,8 @@ func (e *Entry) Usage() usage.Owner { return e.owner }
 // Suspended reports whether the workspace's credentials are refused for now.
 func (e *Entry) Suspended() bool { return e.facts.Load().suspended }
 
-// Tier is what the workspace may use. It is shared: read it only.
-func (e *Entry) Tier() *limit.Tier { return e.facts.Load().tier }
+// Tier is what the workspace may use at this moment. It is shared: read it only.
+func (e *Entry) Tier() *limit.Tier { return e.facts.Load().tier.Tier() }
 
 // Account is the workspace's counters with its tier's numbers, to be charged.
 func (e *Entry) Account() limit.Account {

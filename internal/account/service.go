@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"keepsake/internal/audit"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
@@ -20,7 +21,10 @@ type Options struct {
 	Store     Store
 	Units     unit.Runner
 	Directory *Directory
-	Random    io.Reader // of ids, salts and passwords: crypto/rand.Reader but in tests
+	Log       audit.Recorder        // of what administrators do
+	Sessions  Sessions              // learns what becomes of users
+	Anonymous func(limit.Allowance) // told what callers without a credential may use, when that changes; may be nil
+	Random    io.Reader             // of ids, salts and passwords: crypto/rand.Reader but in tests
 	Now       func() time.Time
 }
 
@@ -58,8 +62,11 @@ type First struct {
 // A password or an email that will not do is problem.Invalid; an instance that has its operator workspace already is
 // problem.Conflict, and nothing is changed.
 func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx context.Context, workspaceID string) error) (*First, error) {
-	email, err := foldEmail(admin.Email)
-	if err != nil {
+	email := FirstEmail
+	if admin.Email != "" {
+		email = FoldEmail(admin.Email)
+	}
+	if err := checkEmail(email); err != nil {
 		return nil, err
 	}
 	first := &First{WorkspaceID: s.newID(id.Workspace), UserID: s.newID(id.User), Email: email}
@@ -83,7 +90,7 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 	if err := s.Directory.Knows(workspace.Tier); err != nil {
 		return nil, err
 	}
-	err = s.Units.Run(ctx, func(ctx context.Context) error {
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.CreateWorkspace(ctx, workspace); err != nil {
 			return fmt.Errorf("create workspace: %w", err)
 		}
@@ -101,17 +108,18 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 
 func (s *Service) newID(prefix string) string { return id.At(prefix, s.Now(), s.Random) }
 
-// foldEmail writes an email the one way it is stored and compared: trimmed, lower case, NFC.
-func foldEmail(email string) (string, error) {
-	if email == "" {
-		return FirstEmail, nil
-	}
-	email = norm.NFC.String(strings.ToLower(strings.TrimSpace(email)))
+// FoldEmail writes an email the one way it is stored and compared: trimmed, lower case, NFC.
+func FoldEmail(email string) string {
+	return norm.NFC.String(strings.ToLower(strings.TrimSpace(email)))
+}
+
+// checkEmail refuses a folded email that cannot be one.
+func checkEmail(email string) error {
 	at := strings.LastIndexByte(email, '@')
 	if at < 1 || at == len(email)-1 || len(email) > 254 || strings.ContainsFunc(email, notInEmail) {
-		return "", problem.Validation("email", problem.Format, "This is not an email address.")
+		return problem.Validation("email", problem.Format, "This is not an email address.")
 	}
-	return email, nil
+	return nil
 }
 
 func notInEmail(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }

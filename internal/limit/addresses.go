@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -14,7 +15,7 @@ const DefaultAddresses = 65_536
 // a bounded number of them; beyond that the one that was silent longest is forgotten, and starts anew if it comes back.
 // A cache that weighs frequency would rather forget newcomers, whose every request would then find a fresh budget.
 type Addresses struct {
-	allowance Allowance
+	allowance atomic.Pointer[Allowance]
 	capacity  int // of each shard
 	seed      maphash.Seed
 	shards    []addressShard
@@ -50,11 +51,11 @@ func NewAddresses(allowance Allowance, capacity int) *Addresses {
 		count *= 2
 	}
 	a := &Addresses{
-		allowance: allowance,
-		capacity:  max(1, capacity/count),
-		seed:      maphash.MakeSeed(),
-		shards:    make([]addressShard, count),
+		capacity: max(1, capacity/count),
+		seed:     maphash.MakeSeed(),
+		shards:   make([]addressShard, count),
 	}
+	a.Allow(allowance)
 	for i := range a.shards {
 		s := &a.shards[i]
 		s.byKey = map[addressKey]*address{}
@@ -63,12 +64,15 @@ func NewAddresses(allowance Allowance, capacity int) *Addresses {
 	return a
 }
 
+// Allow gives every address another allowance from the next request on; what it used stays used.
+func (a *Addresses) Allow(allowance Allowance) { a.allowance.Store(&allowance) }
+
 // Account is the budget of an address; IPv6 addresses of one /64 share one. The zero Addr, of a caller without an
 // address, has one too.
 func (a *Addresses) Account(addr netip.Addr) Account {
 	key := keyOf(addr)
 	s := &a.shards[maphash.Comparable(a.seed, key)%uint64(len(a.shards))]
-	return Account{Use: s.use(key, a.capacity), Allowance: a.allowance, Anonymous: true}
+	return Account{Use: s.use(key, a.capacity), Allowance: *a.allowance.Load(), Anonymous: true}
 }
 
 func keyOf(addr netip.Addr) addressKey {

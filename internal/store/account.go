@@ -37,8 +37,32 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 
 // Workspaces implements account.Store.
 func (s *Store) Workspaces(ctx context.Context) ([]account.Workspace, error) {
+	return s.workspaces(ctx, `ORDER BY id`)
+}
+
+// ListWorkspaces implements account.Store.
+func (s *Store) ListWorkspaces(ctx context.Context, before string, limit int) ([]account.Workspace, error) {
+	if before == "" {
+		return s.workspaces(ctx, `ORDER BY id DESC LIMIT $1`, limit)
+	}
+	return s.workspaces(ctx, `WHERE id < $1 ORDER BY id DESC LIMIT $2`, before, limit)
+}
+
+// Workspace implements account.Store.
+func (s *Store) Workspace(ctx context.Context, id string) (*account.Workspace, error) {
+	list, err := s.workspaces(ctx, `WHERE id = $1`, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, problem.Missing()
+	}
+	return &list[0], nil
+}
+
+func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]account.Workspace, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT id, name, tier, operator, suspended, created_at, revision FROM workspace ORDER BY id`)
+		SELECT id, name, tier, operator, suspended, created_at, revision FROM workspace `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -59,20 +83,30 @@ func (s *Store) Workspaces(ctx context.Context) ([]account.Workspace, error) {
 	return list, nil
 }
 
-// CreateUser implements account.Store.
-func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
+// UpdateWorkspace implements account.Store.
+func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO account_user (id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			u.ID, u.WorkspaceID, u.Email, u.Name, string(u.Role), u.PasswordHash, u.Disabled, micros(u.CreatedAt),
-			maybeMicros(u.LastLoginAt), u.Revision)
+			UPDATE workspace SET name = $1, tier = $2, suspended = $3, revision = $4 WHERE id = $5 AND revision = $6`,
+			w.Name, w.Tier, w.Suspended, w.Revision, w.ID, w.Revision-1)
 		if err != nil {
-			return fmt.Errorf("add user: %w", err)
+			return fmt.Errorf("change workspace %s: %w", w.ID, err)
 		}
 		if n == 0 {
-			return problem.Conflicts("There is a user with this email already.")
+			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM workspace WHERE id = $1)`, w.ID)
 		}
 		return nil
 	})
+}
+
+// notAsItWas says why a row of a known revision was not there to be changed.
+func (s *Store) notAsItWas(ctx context.Context, exists, id string) error {
+	var there bool
+	if err := s.main.In(ctx).QueryRow(ctx, exists, id).Scan(&there); err != nil {
+		return fmt.Errorf("read whether %s exists: %w", id, err)
+	}
+	if !there {
+		return problem.Missing()
+	}
+	return problem.RevisionMismatch()
 }

@@ -1,0 +1,97 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+// LoadTiers puts the tiers that were changed while the service ran in force, at start. One that is no longer configured
+// is left out: names are the configuration's.
+func (s *Service) LoadTiers(ctx context.Context) error {
+	changed, err := s.Store.ChangedTiers(ctx)
+	if err != nil {
+		return fmt.Errorf("read tiers: %w", err)
+	}
+	for _, t := range changed {
+		s.putTier(t.Tier)
+	}
+	return nil
+}
+
+// Tiers lists the tiers in force.
+func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
+	revisions, err := s.tierRevisions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := s.Directory.Tiers().All()
+	list := make([]Tier, len(all))
+	for i, t := range all {
+		list[i] = Tier{t, max(1, revisions[t.Name])}
+	}
+	return list, nil
+}
+
+// ChangeTier gives a tier other numbers, from its commit on for every request; what was used of the old ones stays used.
+// The configured numbers no longer count for it. A name no tier has is problem.Missing; ifRevision, when given, must be
+// the tier's revision, else problem.Mismatch.
+func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision *int64, t limit.Tier) (*Tier, error) {
+	if s.Directory.Tiers().Lookup(t.Name) == nil {
+		return nil, problem.Missing()
+	}
+	changed := &Tier{Tier: t}
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		revisions, err := s.tierRevisions(ctx)
+		if err != nil {
+			return err
+		}
+		stored := max(1, revisions[t.Name])
+		if ifRevision != nil && *ifRevision != stored {
+			return problem.RevisionMismatch()
+		}
+		changed.Revision = stored + 1
+		if err := s.Store.KeepTier(ctx, changed); err != nil {
+			return err
+		}
+		unit.AfterCommit(ctx, func() { s.putTier(t) })
+		return s.record(ctx, p, audit.TierChanged, p.WorkspaceID, t.Name, tierDetails(t))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change tier %s: %w", t.Name, err)
+	}
+	return changed, nil
+}
+
+func (s *Service) putTier(t limit.Tier) {
+	if s.Directory.Tiers().Set(t) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
+		s.Anonymous(t.Allowance())
+	}
+}
+
+// tierRevisions are those of the tiers that were changed.
+func (s *Service) tierRevisions(ctx context.Context) (map[string]int64, error) {
+	changed, err := s.Store.ChangedTiers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read tiers: %w", err)
+	}
+	revisions := make(map[string]int64, len(changed))
+	for _, t := range changed {
+		revisions[t.Name] = t.Revision
+	}
+	return revisions, nil
+}
+
+func tierDetails(t limit.Tier) map[string]string {
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	return map[string]string{
+		"requestsPerMinute": n(t.RequestsPerMinute), "daily": n(t.Daily), "monthly": n(t.Monthly),
+		"keys": n(t.Keys), "users": n(t.Users), "documents": n(t.Documents), "memories": n(t.Memories),
+	}
+}

@@ -1,0 +1,286 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+)
+
+// Administrators reach the users of their own workspace; those of the operator workspace reach every workspace's. Others
+// answer problem.Missing, as do ids that never were.
+
+// Hashed is a password as a user is given it.
+type Hashed struct {
+	hash      string
+	generated string // the text, where nobody chose one
+}
+
+// HashPassword hashes a password, or one it makes where there is none. It takes long and must happen outside any unit of
+// work.
+func (s *Service) HashPassword(password string) (Hashed, error) {
+	var h Hashed
+	if password == "" {
+		h.generated = generatePassword(s.Random)
+		password = h.generated
+	} else if err := checkPassword(password); err != nil {
+		return h, err
+	}
+	h.hash = hashPassword(password, s.Random)
+	return h, nil
+}
+
+// NewUser is what a user is made from.
+type NewUser struct {
+	Email       string
+	WorkspaceID string // empty: the caller's
+	Role        Role   // empty: RoleMember
+	Name        string // may be empty
+	Password    Hashed
+}
+
+// CreatedUser is a new user with its password, if that was generated: this is the one time it can be read.
+type CreatedUser struct {
+	*User
+	Password string
+}
+
+// CreateUser makes a user. An email that any workspace's user has is problem.Conflict, a workspace that has as many users
+// as its tier allows is problem.LimitReached, and a workspace out of reach is problem.Missing.
+func (s *Service) CreateUser(ctx context.Context, p *auth.Principal, n NewUser) (*CreatedUser, error) {
+	email := FoldEmail(n.Email)
+	if err := checkEmail(email); err != nil {
+		return nil, err
+	}
+	if err := checkName(n.Name); err != nil {
+		return nil, err
+	}
+	workspace, err := s.workspaceOf(p, n.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if n.Role == "" {
+		n.Role = RoleMember
+	}
+	u := &User{
+		ID: s.newID(id.User), WorkspaceID: workspace.ID(), Email: email, Name: n.Name, Role: n.Role,
+		PasswordHash: n.Password.hash, CreatedAt: s.now(), Revision: 1,
+	}
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
+		if err := s.checkRoom(ctx, workspace); err != nil {
+			return err
+		}
+		if err := s.Store.CreateUser(ctx, u); err != nil {
+			return err
+		}
+		return s.record(ctx, p, audit.UserCreated, u.WorkspaceID, u.ID, map[string]string{"role": string(u.Role)})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create user: %w", err)
+	}
+	return &CreatedUser{u, n.Password.generated}, nil
+}
+
+// workspaceOf finds the workspace a caller names, its own where it names none.
+func (s *Service) workspaceOf(p *auth.Principal, workspaceID string) (*Entry, error) {
+	if workspaceID == "" {
+		workspaceID = p.WorkspaceID
+	}
+	entry, ok := s.Directory.Entry(workspaceID)
+	if !ok || (workspaceID != p.WorkspaceID && !p.Operator) {
+		return nil, problem.Missing()
+	}
+	return entry, nil
+}
+
+// checkRoom refuses one user more than the tier allows.
+func (s *Service) checkRoom(ctx context.Context, workspace *Entry) error {
+	max := workspace.Tier().Users
+	if max == 0 {
+		return nil
+	}
+	n, _, err := s.Store.CountUsers(ctx, workspace.ID())
+	if err != nil {
+		return err
+	}
+	if n >= max {
+		return problem.LimitReached("users", fmt.Sprintf("The workspace's tier allows %d users.", max))
+	}
+	return nil
+}
+
+// User reads one user.
+func (s *Service) User(ctx context.Context, p *auth.Principal, userID string) (*User, error) {
+	if _, ok := id.Parse(id.User, userID); !ok {
+		return nil, problem.Missing()
+	}
+	u, err := s.Store.User(ctx, reachOf(p), userID)
+	if err != nil {
+		return nil, fmt.Errorf("read user %s: %w", userID, err)
+	}
+	return u, nil
+}
+
+// ListUsers reads users, newest first: of one workspace, or of all that p reaches where none is named.
+func (s *Service) ListUsers(ctx context.Context, p *auth.Principal, workspaceID string, f UserFilter) ([]User, error) {
+	within := reachOf(p)
+	if workspaceID != "" {
+		workspace, err := s.workspaceOf(p, workspaceID)
+		if err != nil {
+			return nil, err
+		}
+		within = Reach(workspace.ID())
+	}
+	list, err := s.Store.ListUsers(ctx, within, f)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	return list, nil
+}
+
+func reachOf(p *auth.Principal) Reach {
+	if p.Operator {
+		return Everywhere
+	}
+	return Reach(p.WorkspaceID)
+}
+
+// UserChange is what of a user an administrator may change; a nil member stays as it is.
+type UserChange struct {
+	Name     *string
+	Role     *Role
+	Disabled *bool
+	Password *Hashed
+}
+
+// ChangeUser changes a user, in force with its commit: a disabled user and one whose password was set are signed out
+// everywhere. ifRevision, when given, must be the stored revision, else problem.Mismatch. A workspace's last admin stays
+// one: problem.Conflict.
+func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID string, ifRevision *int64, c UserChange) (*User, error) {
+	if c.Name != nil {
+		if err := checkName(*c.Name); err != nil {
+			return nil, err
+		}
+	}
+	var u *User
+	err := s.Units.Run(ctx, func(ctx context.Context) (err error) {
+		if u, err = s.User(ctx, p, userID); err != nil {
+			return err
+		}
+		before := *u
+		details := c.apply(u)
+		if err := s.checkLastAdmin(ctx, &before, u.administers()); err != nil {
+			return err
+		}
+		if ifRevision != nil && *ifRevision != before.Revision {
+			return problem.RevisionMismatch()
+		}
+		if len(details) == 0 {
+			return nil
+		}
+		u.Revision++
+		if err := s.Store.UpdateUser(ctx, u); err != nil {
+			return err
+		}
+		if err := s.tellSessions(ctx, &before, u); err != nil {
+			return err
+		}
+		return s.record(ctx, p, audit.UserChanged, u.WorkspaceID, u.ID, details)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change user: %w", err)
+	}
+	return u, nil
+}
+
+// apply changes u and says what became different, as the log tells it.
+func (c *UserChange) apply(u *User) map[string]string {
+	details := map[string]string{}
+	if c.Name != nil && *c.Name != u.Name {
+		u.Name, details["name"] = *c.Name, audit.Changed
+	}
+	if c.Role != nil && *c.Role != u.Role {
+		u.Role, details["role"] = *c.Role, string(*c.Role)
+	}
+	if c.Disabled != nil && *c.Disabled != u.Disabled {
+		u.Disabled, details["disabled"] = *c.Disabled, strconv.FormatBool(*c.Disabled)
+	}
+	if c.Password != nil {
+		u.PasswordHash, details["password"] = c.Password.hash, audit.Changed
+	}
+	return details
+}
+
+// tellSessions makes a change of a user hold for the tokens it has.
+func (s *Service) tellSessions(ctx context.Context, before, u *User) error {
+	if u.Disabled || u.PasswordHash != before.PasswordHash {
+		return s.Sessions.EndUser(ctx, u.ID)
+	}
+	s.Sessions.UserChanged(ctx, u.ID)
+	return nil
+}
+
+// DeleteUser ends a user's sessions and forgets the user; the API keys the user made live on. ifRevision and the last
+// admin are as with ChangeUser.
+func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID string, ifRevision *int64) error {
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		u, err := s.User(ctx, p, userID)
+		if err != nil {
+			return err
+		}
+		if err := s.checkLastAdmin(ctx, u, false); err != nil {
+			return err
+		}
+		if ifRevision != nil && *ifRevision != u.Revision {
+			return problem.RevisionMismatch()
+		}
+		if err := s.Sessions.EndUser(ctx, u.ID); err != nil {
+			return err
+		}
+		if err := s.Store.DeleteUser(ctx, u); err != nil {
+			return err
+		}
+		return s.record(ctx, p, audit.UserDeleted, u.WorkspaceID, u.ID, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("delete user: %w", err)
+	}
+	return nil
+}
+
+// administers reports whether the user can administer its workspace at this moment.
+func (u *User) administers() bool { return u.Role == RoleAdmin && !u.Disabled }
+
+// checkLastAdmin refuses a change that leaves a workspace without an admin. still: the user is one afterwards.
+func (s *Service) checkLastAdmin(ctx context.Context, before *User, still bool) error {
+	if !before.administers() || still {
+		return nil
+	}
+	_, admins, err := s.Store.CountUsers(ctx, before.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if admins <= 1 {
+		return problem.Conflicts("This is the last admin of its workspace.")
+	}
+	return nil
+}
+
+// maxName is how many characters the name of a workspace or a user may have.
+const maxName = 120
+
+func checkName(name string) error {
+	if len(name) > maxName && utf8.RuneCountInString(name) > maxName {
+		return problem.Validation("name", problem.TooLong, fmt.Sprintf("A name has at most %d characters.", maxName))
+	}
+	if strings.IndexByte(name, 0) >= 0 || !utf8.ValidString(name) {
+		return problem.Validation("name", problem.Format, "A name must be valid UTF-8 without the character U+0000.")
+	}
+	return nil
+}

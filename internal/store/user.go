@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"keepsake/internal/account"
+	"keepsake/internal/problem"
+)
+
+// CreateUser implements account.Store.
+func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO account_user (id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			u.ID, u.WorkspaceID, u.Email, u.Name, string(u.Role), u.PasswordHash, u.Disabled, micros(u.CreatedAt),
+			maybeMicros(u.LastLoginAt), u.Revision)
+		if err != nil {
+			return fmt.Errorf("add user: %w", err)
+		}
+		if n == 0 {
+			return problem.Conflicts("There is a user with this email already.")
+		}
+		return nil
+	})
+}
+
+// User implements account.Store.
+func (s *Store) User(ctx context.Context, within account.Reach, id string) (*account.User, error) {
+	var c conditions
+	c.where(`id = ?`, id)
+	c.within(within)
+	list, err := s.users(ctx, &c, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, problem.Missing()
+	}
+	return &list[0], nil
+}
+
+// ListUsers implements account.Store.
+func (s *Store) ListUsers(ctx context.Context, within account.Reach, f account.UserFilter) ([]account.User, error) {
+	var c conditions
+	c.where(`id <> ''`) // there is always a condition
+	c.within(within)
+	if f.Role != "" {
+		c.where(`role = ?`, string(f.Role))
+	}
+	if f.Before != "" {
+		c.where(`id < ?`, f.Before)
+	}
+	return s.users(ctx, &c, ` ORDER BY id DESC LIMIT `+c.arg(f.Limit))
+}
+
+// within keeps a statement to the users that somebody reaches.
+func (c *conditions) within(reach account.Reach) {
+	if reach != account.Everywhere {
+		c.where(`workspace_id = ?`, string(reach))
+	}
+}
+
+func (s *Store) users(ctx context.Context, c *conditions, order string) ([]account.User, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision
+		FROM account_user WHERE `+c.String()+order, c.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	defer rows.Close()
+	var list []account.User
+	for rows.Next() {
+		var u account.User
+		var created int64
+		var login *int64
+		if err := rows.Scan(&u.ID, &u.WorkspaceID, &u.Email, &u.Name, (*string)(&u.Role), &u.PasswordHash, &u.Disabled,
+			&created, &login, &u.Revision); err != nil {
+			return nil, fmt.Errorf("read user: %w", err)
+		}
+		u.CreatedAt, u.LastLoginAt = timeOf(created), maybeTime(login)
+		list = append(list, u)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	return list, nil
+}
+
+// UpdateUser implements account.Store.
+func (s *Store) UpdateUser(ctx context.Context, u *account.User) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			UPDATE account_user SET name = $1, role = $2, password_hash = $3, disabled = $4, revision = $5
+			WHERE id = $6 AND revision = $7`,
+			u.Name, string(u.Role), u.PasswordHash, u.Disabled, u.Revision, u.ID, u.Revision-1)
+		if err != nil {
+			return fmt.Errorf("change user %s: %w", u.ID, err)
+		}
+		if n == 0 {
+			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
+		}
+		return nil
+	})
+}
+
+// DeleteUser implements account.Store.
+func (s *Store) DeleteUser(ctx context.Context, u *account.User) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `DELETE FROM account_user WHERE id = $1 AND revision = $2`, u.ID, u.Revision)
+		if err != nil {
+			return fmt.Errorf("delete user %s: %w", u.ID, err)
+		}
+		if n == 0 {
+			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
+		}
+		return nil
+	})
+}
+
+// CountUsers implements account.Store.
+func (s *Store) CountUsers(ctx context.Context, workspaceID string) (users, admins int64, err error) {
+	// Locks the workspace's row where writers run side by side; outside a unit there is nothing to hold it for.
+	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
+		return 0, 0, fmt.Errorf("hold workspace: %w", err)
+	}
+	err = s.main.In(ctx).QueryRow(ctx, `
+		SELECT count(*), count(CASE WHEN role = 'admin' AND NOT disabled THEN 1 END) FROM account_user WHERE workspace_id = $1`,
+		workspaceID).Scan(&users, &admins)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count users: %w", err)
+	}
+	return users, admins, nil
+}
