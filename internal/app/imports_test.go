@@ -22,7 +22,7 @@ var edges = map[string][]string{
 	"internal/wire":    {"internal/problem"},
 	"internal/page":    {"internal/problem", "internal/wire"},
 
-	"internal/auth":        {"internal/id"},
+	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
 	"internal/seal":        {"internal/problem"},
@@ -30,7 +30,7 @@ var edges = map[string][]string{
 	"internal/lifecycle":   {"internal/problem"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/account": {
-		"internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",
+		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",
 	},
 	"internal/apikey": {
 		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
