@@ -99,7 +99,7 @@ func (a *answer) commonHeaders() {
 		a.broken("header X-Request-Id is %q, want req_ and 26 characters", got)
 	}
 	a.head("X-Content-Type-Options", "nosniff")
-	if a.call.header.Get("X-API-Key") != "" && a.status < 300 && a.status != http.StatusNoContent && strings.HasPrefix(path, "/api/v") {
+	if a.authenticated(path) {
 		a.head("Cache-Control", "no-store")
 	}
 	for _, name := range []string{"X-Api-Version", "Content-Type", "X-Request-Id", "Location", "Etag"} {
@@ -107,6 +107,12 @@ func (a *answer) commonHeaders() {
 			a.broken("header %s is there %d times", name, len(a.header.Values(name)))
 		}
 	}
+}
+
+// authenticated says that the answer was made for somebody: a key was sent to where one counts, and was not refused.
+func (a *answer) authenticated(path string) bool {
+	open := a.call.method == http.MethodOptions || strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v1/")
+	return a.call.header.Get("X-API-Key") != "" && a.status != http.StatusUnauthorized && !open
 }
 
 // errorBody checks §2.3 and the codes of decisions.md, M.

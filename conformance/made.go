@@ -82,23 +82,28 @@ func (c *check) document(id string, members fields) *answer {
 
 func (c *check) removeDocument(id string) { c.remove(docsPath + "/" + url.PathEscape(id)) }
 
-// remove deletes a path at the end of the check. It waits where a limit asks to, and says nothing of what is gone
-// already. When the run's context has ended, the end of the run does it.
+// remove deletes a path at the end of the check, and tries again at the end of the run if that did not work.
 func (c *check) remove(path string) {
-	var done bool
-	try := func(ctx context.Context) error {
-		if done {
-			return nil
+	m := &made{path: path}
+	c.suite.made = append(c.suite.made, m)
+	c.finally(func() { c.suite.unmake(c.ctx, m) })
+}
+
+// removeNow does at once what remove put off.
+func (c *check) removeNow(path string) {
+	for _, m := range c.suite.made {
+		if m.path == path {
+			c.suite.unmake(c.ctx, m)
 		}
-		r := c.suite.run(ctx, "", promise{name: "clean up", try: func(c *check) { c.delete(path).send() }})
-		done = r.Outcome == Passed
-		if !done {
-			return fmt.Errorf("delete %s: %v", path, r.Found)
-		}
-		return nil
 	}
-	c.suite.made = append(c.suite.made, try)
-	c.finally(func() { _ = try(c.ctx) }) // tried again at the end of the run
+}
+
+// unmake deletes what was made. It waits where a limit asks to, and says nothing of what is gone already.
+func (s *suite) unmake(ctx context.Context, m *made) {
+	if !m.gone {
+		r := s.run(ctx, "", promise{name: "clean up", try: func(c *check) { c.delete(m.path).send() }})
+		m.gone = r.Outcome == Passed
+	}
 }
 
 // search searches and ends the check unless that works.

@@ -44,6 +44,22 @@ func statusChecks() []promise {
 				}
 			}
 		}},
+		{"HEADWorksWhereverGETDoes", func(c *check) {
+			id := c.suite.name()
+			c.document(id, fields{"text": "conformance"})
+			for _, path := range []string{
+				"/api/v1/health", "/api/v1/search?q=conformance", docsPath + "?limit=1", docsPath + "/" + id, keysPath + "?limit=1", keysPath + "/" + c.suite.keyID,
+				"/api/v1/developer/whoami", "/api/versions", "/openapi.json", docsPath + "/" + id + "-not-there", "/api/v1/search",
+			} {
+				get, head := c.get(path).send(), c.call(http.MethodHead, path).send()
+				for _, name := range []string{"Content-Type", "ETag", "Cache-Control"} {
+					head.head(name, get.header.Get(name))
+				}
+				if head.status != get.status {
+					head.broken("HEAD answers %d where GET answers %d", head.status, get.status)
+				}
+			}
+		}},
 		{"OPTIONSIs204WithAllow", func(c *check) {
 			for path, allow := range map[string]string{
 				"/api/v1/health": "GET, HEAD, OPTIONS", keysPath: "GET, HEAD, OPTIONS, POST", docsPath + "/x": "DELETE, GET, HEAD, OPTIONS, PUT",

@@ -20,7 +20,13 @@ type suite struct {
 	door   *door
 	limit  int64  // requests a minute of the key's workspace, as the headers tell
 	keyID  string // of the target's key
-	made   []func(ctx context.Context) error
+	made   []*made
+}
+
+// made is something this run has made at a path.
+type made struct {
+	path string
+	gone bool
 }
 
 // cleanUpTime bounds the removal of what the run made, also when its context has ended.
@@ -55,8 +61,8 @@ func (s *suite) meet(ctx context.Context) error {
 func (s *suite) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
-	for _, remove := range slices.Backward(s.made) {
-		_ = remove(ctx) // the target may be gone; what stays behind is named "conformance"
+	for _, m := range slices.Backward(s.made) {
+		s.unmake(ctx, m) // the target may be gone; what stays behind is named "conformance"
 	}
 	s.door.close()
 }

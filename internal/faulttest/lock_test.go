@@ -1,0 +1,45 @@
+package faulttest
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the stranger's own way into the file
+)
+
+// TestAStrangersLockIsABoundedWait holds the write lock of main.db from another process' point of view, as a backup tool
+// or a curious operator with a shell does.
+func TestAStrangersLockIsABoundedWait(t *testing.T) {
+	dir, _, s := served(t)
+	stranger, err := sql.Open("sqlite", filepath.Join(dir, "main.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	ctx := context.Background()
+	conn, err := stranger.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s.refusesToWrite("locked")
+	if took := time.Since(began); took > 9*time.Second {
+		t.Errorf("a write waited %s for a lock, want at most the 5 s of the busy timeout and a little", took)
+	}
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	s.writesAgain()
+	s.must(http.StatusNotFound, http.MethodGet, "/api/v1/documents/locked", nil)
+	s.lives()
+}
