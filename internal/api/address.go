@@ -8,15 +8,15 @@ import (
 	"keepsake/internal/limit"
 )
 
-// clientAddr is who sent the request: the peer, or where the peer is a trusted proxy the rightmost hop of
-// X-Forwarded-For that is not one. What a client writes further left counts for nothing. It is the zero Addr on the data
-// folder's socket.
-func (x *exchange) clientAddr() netip.Addr {
-	peer, err := netip.ParseAddrPort(x.r.RemoteAddr)
+// Client is who sent the request: the peer, or where the peer is a trusted proxy the rightmost hop of X-Forwarded-For
+// that is not one. What a client writes further left counts for nothing. It is the zero Addr on the data folder's socket.
+// It is read where it is needed, because most requests need it nowhere.
+func (c *call) Client() netip.Addr {
+	peer, err := netip.ParseAddrPort(c.request.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
-	return forwarded(peer.Addr().Unmap().WithZone(""), x.r.Header, x.api.o.TrustedProxies)
+	return forwarded(peer.Addr().Unmap().WithZone(""), c.request.Header, c.proxies)
 }
 
 func forwarded(peer netip.Addr, h http.Header, trusted []netip.Prefix) netip.Addr {
@@ -70,7 +70,7 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 // addressAccount is the budget of the client's address.
 func (x *exchange) addressAccount() limit.Account {
 	if x.address.Use == nil {
-		x.address = x.api.o.Addresses.Account(x.client)
+		x.address = x.api.o.Addresses.Account(x.Client())
 	}
 	return x.address
 }

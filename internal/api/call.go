@@ -20,7 +20,8 @@ type call struct {
 	uuid     id.UUID   // of the request, unless the caller gave an id
 	callerID []string  // X-Request-Id of the caller, when it is one
 	number   int       // of the version that serves it
-	client   netip.Addr
+	request  *http.Request
+	proxies  []netip.Prefix // whose X-Forwarded-For counts
 
 	principal auth.Principal
 	known     bool // there is a principal
@@ -71,7 +72,7 @@ func (c *call) Value(key any) any {
 	case endpoint.RequestKey:
 		return endpoint.Request(c)
 	case audit.SourceKey:
-		return audit.Source{Address: c.client, RequestID: c.RequestID()}
+		return audit.Source{Address: c.Client(), RequestID: c.RequestID()}
 	default:
 		return c.parent.Value(key)
 	}
@@ -87,9 +88,6 @@ func (c *call) RequestID() string {
 
 // APIVersion is the version that serves the request.
 func (c *call) APIVersion() int { return c.number }
-
-// Client is where the request came from (see clientAddr).
-func (c *call) Client() netip.Addr { return c.client }
 
 // At is when the request came in.
 func (c *call) At() time.Time { return c.at }

@@ -62,7 +62,7 @@ func (x *exchange) identify() error {
 // admit says whether a valid credential may be used at all, here and now.
 func (x *exchange) admit() error {
 	switch c := &x.caller; {
-	case !c.live.Anywhere() && !c.live.AllowedFrom(x.client):
+	case !c.live.Anywhere() && !c.live.AllowedFrom(x.Client()):
 		return errAddressNotAllowed
 	case c.live.Workspace.Suspended():
 		return errSuspended

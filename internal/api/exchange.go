@@ -41,8 +41,7 @@ type exchange struct {
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	x.api, x.w, x.r, x.route = a, w, r, &noRoute
-	x.call = &call{parent: r.Context(), at: a.o.Now(), timeout: smallTime}
-	x.client = x.clientAddr()
+	x.call = &call{request: r, proxies: a.o.TrustedProxies, parent: r.Context(), at: a.o.Now(), timeout: smallTime}
 	x.takeRequestID(r)
 	return x
 }

@@ -48,8 +48,8 @@ func (x *exchange) log() {
 }
 
 func (x *exchange) clientText() string {
-	if x.client.IsValid() {
-		return x.client.String()
+	if client := x.Client(); client.IsValid() {
+		return client.String()
 	}
 	return "local"
 }
