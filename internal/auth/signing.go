@@ -1,0 +1,168 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Vault keeps signing keys sealed, on stable storage. *seal.Secrets is one.
+type Vault interface {
+	Names(prefix string) []string
+	Find(name string) ([]byte, bool)
+	Add(ctx context.Context, name string, secret []byte) error
+	Remove(ctx context.Context, name string) error
+}
+
+// SigningKeys are the keys that sign access tokens: the newest signs, those before it stay known for as long as a token
+// that they signed may live. All of it is safe for concurrent use.
+type SigningKeys struct {
+	vault Vault
+	now   func() time.Time
+
+	rotating sync.Mutex
+	keys     atomic.Pointer[[]signingKey] // oldest first, never empty, never changed once published
+}
+
+type signingKey struct {
+	id      string // RFC 7638 thumbprint of the public key
+	private ed25519.PrivateKey
+	since   time.Time
+}
+
+// vaultPrefix begins the name of every signing key in the vault; the rest is its id.
+const vaultPrefix = "signing/"
+
+// overlap is how long a key verifies after its successor has begun to sign: the life of a token, and a minute for those
+// who ask a clock other than ours.
+const overlap = AccessLifetime + time.Minute
+
+// OpenSigningKeys reads the keys in the vault, and makes the first where there is none.
+func OpenSigningKeys(ctx context.Context, vault Vault, now func() time.Time) (*SigningKeys, error) {
+	s := &SigningKeys{vault: vault, now: now}
+	var keys []signingKey
+	for _, name := range vault.Names(vaultPrefix) {
+		kept, _ := vault.Find(name)
+		key, err := signingKeyOf(kept)
+		if err != nil || vaultPrefix+key.id != name {
+			return nil, fmt.Errorf("%s is not a signing key: restore the keys.db that belongs to this data", name)
+		}
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b signingKey) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) })
+	s.keys.Store(&keys)
+	if len(keys) == 0 {
+		if _, err := s.Rotate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Rotate makes a new key, which signs from now on, and gives its id. Keys whose last token has expired are removed.
+func (s *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
+	s.rotating.Lock()
+	defer s.rotating.Unlock()
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := rand.Read(seed); err != nil {
+		return "", fmt.Errorf("make a signing key: %w", err)
+	}
+	known := *s.keys.Load()
+	since := s.now().UTC().Truncate(time.Millisecond)
+	if len(known) > 0 { // also where the clock was set back, the new key is the newest
+		if last := known[len(known)-1].since; !since.After(last) {
+			since = last.Add(time.Millisecond)
+		}
+	}
+	key := newSigningKey(seed, since)
+	if err := s.vault.Add(ctx, vaultPrefix+key.id, key.kept()); err != nil {
+		return "", fmt.Errorf("keep signing key %s: %w", key.id, err)
+	}
+	alive := verifying(append(slices.Clone(known), key), s.now())
+	s.keys.Store(&alive)
+	for _, old := range known {
+		if slices.ContainsFunc(alive, func(k signingKey) bool { return k.id == old.id }) {
+			continue
+		}
+		if err := s.vault.Remove(ctx, vaultPrefix+old.id); err != nil {
+			return key.id, fmt.Errorf("remove signing key %s: %w", old.id, err)
+		}
+	}
+	return key.id, nil
+}
+
+// verifying is the part of keys, oldest first, that may have signed a token which is valid at now.
+func verifying(keys []signingKey, now time.Time) []signingKey {
+	for i := range len(keys) - 1 {
+		if now.Before(keys[i+1].since.Add(overlap)) {
+			return keys[i:]
+		}
+	}
+	return keys[len(keys)-1:]
+}
+
+// signer is the key that signs.
+func (s *SigningKeys) signer() *signingKey {
+	keys := *s.keys.Load()
+	return &keys[len(keys)-1]
+}
+
+// find gives the public key that verifies what the key of this id has signed.
+func (s *SigningKeys) find(id string) (ed25519.PublicKey, bool) {
+	for _, k := range verifying(*s.keys.Load(), s.now()) {
+		if k.id == id {
+			return k.public(), true
+		}
+	}
+	return nil, false
+}
+
+// PublicKey is a key as a JWK set shows it.
+type PublicKey struct {
+	ID string
+	X  string // the 32 bytes of Ed25519 in base64url
+}
+
+// Public lists the keys with which tokens that are valid now can be checked, the newest first.
+func (s *SigningKeys) Public() []PublicKey {
+	keys := slices.Clone(verifying(*s.keys.Load(), s.now()))
+	slices.Reverse(keys)
+	list := make([]PublicKey, len(keys))
+	for i, k := range keys {
+		list[i] = PublicKey{ID: k.id, X: encode(k.public())}
+	}
+	return list
+}
+
+func (k *signingKey) public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+
+func newSigningKey(seed []byte, since time.Time) signingKey {
+	k := signingKey{private: ed25519.NewKeyFromSeed(seed), since: since}
+	// RFC 7638: the required members in lexical order, RFC 8037 names them for this type of key.
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + encode(k.public()) + `"}`))
+	k.id = encode(sum[:])
+	return k
+}
+
+// kept is how a key lies in the vault: the moment it began, in Unix milliseconds, and its seed.
+func (k *signingKey) kept() []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(k.since.UnixMilli())), k.private.Seed()...)
+}
+
+func signingKeyOf(kept []byte) (signingKey, error) {
+	if len(kept) != 8+ed25519.SeedSize {
+		return signingKey{}, fmt.Errorf("a signing key of %d bytes", len(kept))
+	}
+	return newSigningKey(kept[8:], time.UnixMilli(int64(binary.BigEndian.Uint64(kept))).UTC()), nil
+}
+
+func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
