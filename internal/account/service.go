@@ -21,8 +21,8 @@ type Options struct {
 	Store     Store
 	Units     unit.Runner
 	Directory *Directory
-	Log       audit.Recorder        // of what administrators do
-	Sessions  Sessions              // learns what becomes of users
+	Audit     audit.Recorder        // of what administrators do
+	Sessions  Sessions              // learns what becomes of users; nil where nobody can sign in
 	Anonymous func(limit.Allowance) // told what callers without a credential may use, when that changes; may be nil
 	Random    io.Reader             // of ids, salts and passwords: crypto/rand.Reader but in tests
 	Now       func() time.Time
@@ -34,7 +34,19 @@ type Service struct {
 }
 
 // NewService makes a Service.
-func NewService(o Options) *Service { return &Service{o} }
+func NewService(o Options) *Service {
+	if o.Sessions == nil {
+		o.Sessions = noSessions{}
+	}
+	return &Service{o}
+}
+
+// noSessions are those of a service that nobody can sign in to.
+type noSessions struct{}
+
+func (noSessions) EndUser(context.Context, string) error { return nil }
+
+func (noSessions) UserChanged(context.Context, string) {}
 
 // What a first start makes when nobody says otherwise.
 const (

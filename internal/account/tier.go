@@ -61,7 +61,7 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 			return err
 		}
 		unit.AfterCommit(ctx, func() { s.putTier(t) })
-		return s.record(ctx, p, audit.TierChanged, p.WorkspaceID, t.Name, tierDetails(t))
+		return s.record(ctx, p, audit.TierChanged, "", t.Name, tierDetails(t))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change tier %s: %w", t.Name, err)

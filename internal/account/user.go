@@ -24,7 +24,7 @@ type Hashed struct {
 
 // HashPassword hashes a password, or one it makes where there is none. It takes long and must happen outside any unit of
 // work.
-func (s *Service) HashPassword(password string) (Hashed, error) {
+func (s *Service) HashPassword(ctx context.Context, password string) (Hashed, error) {
 	var h Hashed
 	if password == "" {
 		h.generated = generatePassword(s.Random)

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -148,10 +147,7 @@ func (s *Service) putAfterCommit(ctx context.Context, w *Workspace) {
 
 // record logs what p did to target in a workspace.
 func (s *Service) record(ctx context.Context, p *auth.Principal, action audit.Action, workspaceID, target string, details map[string]string) error {
-	if s.Log == nil {
-		return errors.New("account: nothing keeps the log of what administrators do")
-	}
-	return s.Log.Record(ctx, audit.Entry{
+	return s.Audit.Record(ctx, audit.Entry{
 		Action: action, WorkspaceID: workspaceID, Actor: p.Actor(), Target: target, Details: details,
 	})
 }

@@ -34,13 +34,13 @@ type parts struct {
 	indexer   *search.Indexer
 	replays   *idempotency.Service
 	versions  *lifecycle.Registry
-	people    *account.Service
 	services
 }
 
 // services are what operations call.
 type services struct {
 	audit     *audit.Log
+	people    *account.Service
 	apiKeys   *apikey.Service
 	documents *document.Service
 	search    *search.Service
@@ -72,7 +72,8 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
 	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))
 	p.people = account.NewService(account.Options{
-		Store: d.store, Units: d.store, Directory: p.accounts, Random: rand.Reader, Now: deps.Now,
+		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Anonymous: p.addresses.Allow,
+		Random: rand.Reader, Now: deps.Now,
 	})
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
@@ -106,6 +107,9 @@ func (p *parts) load(ctx context.Context) error {
 	used, err := p.usage.Restore(ctx)
 	if err != nil {
 		return fmt.Errorf("read quotas: %w", err)
+	}
+	if err := p.people.LoadTiers(ctx); err != nil {
+		return err
 	}
 	if err := p.accounts.Load(ctx, used); err != nil {
 		return err

@@ -1,0 +1,124 @@
+package v1
+
+import (
+	"context"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/limit"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+)
+
+// AddAdminTiers declares the tiers, whose numbers may change while the service runs. They concern the whole instance.
+func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: "/admin/tiers" + path, Since: 1, Tag: "admin", Summary: summary,
+			Description: "Only for credentials of the operator workspace.",
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true, Errors: errors,
+		}
+	}
+
+	endpoint.Add(r, op("listTiers", "GET", "", "List the tiers"), func(ctx context.Context, in *listTiers) (*tierList, error) {
+		return in.list(ctx, people, cursors)
+	})
+
+	change := op("changeTier", "PUT", "/{name}", "Change a tier's numbers", problem.CodeNotFound, problem.CodeRevisionMismatch)
+	change.Description += " They hold for every request after this answer; what was used of the old ones stays used. From now on they " +
+		"count in place of the configured ones. Tiers get neither added nor renamed here: that is configuration."
+	endpoint.Add(r, change, func(ctx context.Context, in *changeTier) (*oneTier, error) {
+		b := &in.Body
+		t, err := people.ChangeTier(ctx, auth.From(ctx), in.IfMatch.Revision(), limit.Tier{
+			Name: in.Name, RequestsPerMinute: b.RequestsPerMinute, Daily: b.Daily, Monthly: b.Monthly,
+			Keys: b.Keys, Users: b.Users, Documents: b.Documents, Memories: b.Memories,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &oneTier{ETag: endpoint.ETag(t.Revision), Body: viewOfTier(*t)}, nil
+	})
+}
+
+// tierNumbers are what a tier allows. The largest number keeps charges far from overflow.
+type tierNumbers struct {
+	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
+	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC day."`
+	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC month."`
+	Keys              int64 `json:"keys" minimum:"0" maximum:"137438953472" doc:"API keys that are neither revoked nor expired; 0 for no limit."`
+	Users             int64 `json:"users" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
+	Documents         int64 `json:"documents" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
+	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
+}
+
+type changeTier struct {
+	Name    string           `path:"name"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    tierNumbers
+}
+
+type listTiers struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor"`
+}
+
+type oneTier struct {
+	ETag string `header:"ETag"`
+	Body tierView
+}
+
+type tierList struct {
+	Body struct {
+		Items      []tierView `json:"items"`
+		NextCursor *string    `json:"nextCursor"`
+	}
+}
+
+type tierView struct {
+	Name string `json:"name" example:"pro"`
+	tierNumbers
+	Revision int64 `json:"revision" doc:"1 while its numbers are the configured ones."`
+}
+
+// tierPosition is what a cursor of the list holds: how many tiers came before. Their number and order are fixed while
+// the service runs.
+type tierPosition struct {
+	After int `json:"after"`
+}
+
+func (in *listTiers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*tierList, error) {
+	scope := page.Scope(auth.From(ctx).WorkspaceID, "listTiers")
+	var at tierPosition
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &at); err != nil {
+			return nil, err
+		}
+	}
+	tiers, err := people.Tiers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first := min(at.After, len(tiers))
+	end := min(first+in.Limit, len(tiers))
+	out := &tierList{}
+	if end < len(tiers) {
+		next := cursors.Seal(scope, tierPosition{end})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]tierView, 0, end-first)
+	for _, t := range tiers[first:end] {
+		out.Body.Items = append(out.Body.Items, viewOfTier(t))
+	}
+	return out, nil
+}
+
+func viewOfTier(t account.Tier) tierView {
+	return tierView{
+		Name: t.Name, Revision: t.Revision,
+		tierNumbers: tierNumbers{
+			RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
+			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
+		},
+	}
+}

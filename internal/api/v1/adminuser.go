@@ -1,0 +1,213 @@
+package v1
+
+import (
+	"context"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddAdminUsers declares the management of users.
+func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: "/admin/users" + path, Since: 1, Tag: "admin", Summary: summary,
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 200, Vital: true, Errors: errors,
+		}
+	}
+
+	create := op("createUser", "POST", "", "Create a user",
+		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached)
+	create.Description = "Where no password is sent one is made, which is in this answer only. Only the operator workspace's " +
+		"credentials make users in other workspaces."
+	create.Status, create.Idempotent = 201, true
+	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createUser) (err error) {
+		in.password, err = people.HashPassword(ctx, textOrEmpty(in.Body.Password))
+		return err
+	}, func(ctx context.Context, in *createUser) (*createdUser, error) {
+		u, err := people.CreateUser(ctx, auth.From(ctx), account.NewUser{
+			Email: in.Body.Email, WorkspaceID: textOrEmpty(in.Body.WorkspaceID), Role: account.Role(in.Body.Role),
+			Name: textOrEmpty(in.Body.Name), Password: in.password,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &createdUser{
+			ETag: endpoint.ETag(u.Revision), Location: "/api/v1/admin/users/" + u.ID,
+			Body: createdUserView{userView: viewOfUser(u.User), Password: textOrNull(u.Password)},
+		}, nil
+	})
+
+	list := op("listUsers", "GET", "", "List users, newest first", problem.CodeNotFound)
+	list.Description = "Those of the caller's workspace; for credentials of the operator workspace those of all, or of the one they name."
+	endpoint.Add(r, list, func(ctx context.Context, in *listUsers) (*userList, error) {
+		return in.list(ctx, people, cursors)
+	})
+
+	endpoint.Add(r, op("getUser", "GET", "/{id}", "Read a user", problem.CodeNotFound),
+		func(ctx context.Context, in *namedUser) (*oneUser, error) {
+			return answerUser(people.User(ctx, auth.From(ctx), in.ID))
+		})
+
+	change := op("changeUser", "PATCH", "/{id}", "Change a user",
+		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
+	change.Description = "What is left out stays. A role holds at once for tokens that are out; a disabled user and one whose password is " +
+		"set are signed out everywhere. A workspace's last admin stays one."
+	endpoint.AddPrepared(r, change, func(ctx context.Context, in *changeUser) error {
+		return in.prepare(ctx, people)
+	}, func(ctx context.Context, in *changeUser) (*oneUser, error) {
+		return answerUser(people.ChangeUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), in.change()))
+	})
+
+	remove := op("deleteUser", "DELETE", "/{id}", "Delete a user",
+		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
+	remove.Description = "The user's sessions end and the email is free again; API keys the user made live on."
+	remove.Status = 204
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteUser) (*struct{}, error) {
+		if err := people.DeleteUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision()); err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
+	})
+}
+
+type createUser struct {
+	Body struct {
+		Email       string  `json:"email" maxLength:"254" doc:"Kept trimmed and in lower case; one user of the instance has it." example:"ada@example.org"`
+		WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The caller's when absent."`
+		Role        string  `json:"role" default:"member" enum:"viewer,member,developer,admin"`
+		Name        *string `json:"name" maxLength:"120"`
+		Password    *string `json:"password" minLength:"12" maxLength:"128" doc:"Made and shown once when absent."`
+	}
+
+	password account.Hashed
+}
+
+type changeUser struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Name     wire.Optional[string] `json:"name" maxLength:"120" doc:"null: none."`
+		Role     wire.Optional[string] `json:"role" nullable:"false" enum:"viewer,member,developer,admin"`
+		Disabled wire.Optional[bool]   `json:"disabled" nullable:"false" doc:"A disabled user is signed out and cannot sign in."`
+		Password wire.Optional[string] `json:"password" nullable:"false" minLength:"12" maxLength:"128"`
+	}
+
+	password *account.Hashed
+}
+
+func (in *changeUser) prepare(ctx context.Context, people *account.Service) error {
+	if !in.Body.Password.Set {
+		return nil
+	}
+	hashed, err := people.HashPassword(ctx, in.Body.Password.Value)
+	in.password = &hashed
+	return err
+}
+
+func (in *changeUser) change() account.UserChange {
+	c := account.UserChange{
+		Role: (*account.Role)(in.Body.Role.Pointer()), Disabled: in.Body.Disabled.Pointer(), Password: in.password,
+	}
+	if in.Body.Name.Set {
+		c.Name = &in.Body.Name.Value // empty for null
+	}
+	return c
+}
+
+type namedUser struct {
+	ID string `path:"id"`
+}
+
+type deleteUser struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+}
+
+type listUsers struct {
+	Workspace string `query:"workspace" maxLength:"64" doc:"Id of the workspace whose users are meant."`
+	Role      string `query:"role" enum:"viewer,member,developer,admin"`
+	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor    string `query:"cursor"`
+}
+
+type oneUser struct {
+	ETag string `header:"ETag"`
+	Body userView
+}
+
+type createdUser struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     createdUserView
+}
+
+type userList struct {
+	Body struct {
+		Items      []userView `json:"items"`
+		NextCursor *string    `json:"nextCursor"`
+	}
+}
+
+type userView struct {
+	ID          string     `json:"id" example:"usr_01kakakakafkhvayayayayayay"`
+	Email       string     `json:"email" example:"ada@example.org"`
+	Name        *string    `json:"name"`
+	Role        string     `json:"role" enum:"viewer,member,developer,admin"`
+	WorkspaceID string     `json:"workspaceId"`
+	Disabled    bool       `json:"disabled"`
+	CreatedAt   wire.Time  `json:"createdAt"`
+	LastLoginAt *wire.Time `json:"lastLoginAt"`
+	Revision    int64      `json:"revision"`
+}
+
+type createdUserView struct {
+	userView
+	Password *string `json:"password" once:"true" doc:"The password, shown this once, if it was made here; else null."`
+}
+
+func (in *listUsers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*userList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listUsers", in.Workspace, in.Role)
+	var after idPosition
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
+			return nil, err
+		}
+	}
+	found, err := people.ListUsers(ctx, p, in.Workspace, account.UserFilter{
+		Role: account.Role(in.Role), Before: after.ID, Limit: in.Limit + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &userList{}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]userView, len(found))
+	for i := range found {
+		out.Body.Items[i] = viewOfUser(&found[i])
+	}
+	return out, nil
+}
+
+func answerUser(u *account.User, err error) (*oneUser, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &oneUser{ETag: endpoint.ETag(u.Revision), Body: viewOfUser(u)}, nil
+}
+
+func viewOfUser(u *account.User) userView {
+	return userView{
+		ID: u.ID, Email: u.Email, Name: textOrNull(u.Name), Role: string(u.Role), WorkspaceID: u.WorkspaceID,
+		Disabled: u.Disabled, CreatedAt: wire.At(u.CreatedAt), LastLoginAt: wire.AtOrNull(u.LastLoginAt), Revision: u.Revision,
+	}
+}

@@ -1,0 +1,153 @@
+package v1
+
+import (
+	"context"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddAdminWorkspaces declares the management of workspaces. They concern the whole instance.
+func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: "/admin/workspaces" + path, Since: 1, Tag: "admin", Summary: summary,
+			Description: "Only for credentials of the operator workspace.",
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true, Errors: errors,
+		}
+	}
+
+	create := op("createWorkspace", "POST", "", "Create a workspace")
+	create.Status, create.Idempotent = 201, true
+	endpoint.Add(r, create, func(ctx context.Context, in *createWorkspace) (*oneWorkspace, error) {
+		w, err := people.CreateWorkspace(ctx, auth.From(ctx), account.NewWorkspace{Name: in.Body.Name, Tier: in.Body.Tier})
+		if err != nil {
+			return nil, err
+		}
+		out := answerWorkspace(w)
+		out.Location = "/api/v1/admin/workspaces/" + w.ID
+		return out, nil
+	})
+
+	endpoint.Add(r, op("listWorkspaces", "GET", "", "List workspaces, newest first"),
+		func(ctx context.Context, in *listWorkspaces) (*workspaceList, error) {
+			return in.list(ctx, people, cursors)
+		})
+
+	endpoint.Add(r, op("getWorkspace", "GET", "/{id}", "Read a workspace", problem.CodeNotFound),
+		func(ctx context.Context, in *namedWorkspace) (*oneWorkspace, error) {
+			w, err := people.Workspace(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return answerWorkspace(w), nil
+		})
+
+	change := op("changeWorkspace", "PATCH", "/{id}", "Change a workspace",
+		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
+	change.Description += " What is left out stays. The credentials of a suspended workspace are refused with 403 workspace_suspended " +
+		"from the moment of this answer on. Another tier never resets use."
+	endpoint.Add(r, change, func(ctx context.Context, in *changeWorkspace) (*oneWorkspace, error) {
+		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), account.WorkspaceChange{
+			Name: in.Body.Name.Pointer(), Tier: in.Body.Tier.Pointer(), Suspended: in.Body.Suspended.Pointer(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return answerWorkspace(w), nil
+	})
+}
+
+type createWorkspace struct {
+	Body struct {
+		Name string `json:"name" maxLength:"120" doc:"What people call it." example:"Ärztehaus Mitte"`
+		Tier string `json:"tier" default:"free" maxLength:"64" doc:"Name of one of the tiers." example:"pro"`
+	}
+}
+
+type changeWorkspace struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Name      wire.Optional[string] `json:"name" nullable:"false" maxLength:"120"`
+		Tier      wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64"`
+		Suspended wire.Optional[bool]   `json:"suspended" nullable:"false"`
+	}
+}
+
+type namedWorkspace struct {
+	ID string `path:"id"`
+}
+
+type listWorkspaces struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor"`
+}
+
+type oneWorkspace struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     workspaceRecord
+}
+
+type workspaceList struct {
+	Body struct {
+		Items      []workspaceRecord `json:"items"`
+		NextCursor *string           `json:"nextCursor"`
+	}
+}
+
+type workspaceRecord struct {
+	ID        string    `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
+	Name      string    `json:"name"`
+	Tier      string    `json:"tier" example:"pro"`
+	Operator  bool      `json:"operator" doc:"It was made at first start; its admins administer the whole instance."`
+	Suspended bool      `json:"suspended"`
+	CreatedAt wire.Time `json:"createdAt"`
+	Revision  int64     `json:"revision"`
+}
+
+// idPosition is what a cursor holds of a list that follows ids.
+type idPosition struct {
+	ID string `json:"id"`
+}
+
+func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*workspaceList, error) {
+	scope := page.Scope(auth.From(ctx).WorkspaceID, "listWorkspaces")
+	var after idPosition
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
+			return nil, err
+		}
+	}
+	found, err := people.ListWorkspaces(ctx, after.ID, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	out := &workspaceList{}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]workspaceRecord, len(found))
+	for i := range found {
+		out.Body.Items[i] = viewOfWorkspaceRecord(&found[i])
+	}
+	return out, nil
+}
+
+func answerWorkspace(w *account.Workspace) *oneWorkspace {
+	return &oneWorkspace{ETag: endpoint.ETag(w.Revision), Body: viewOfWorkspaceRecord(w)}
+}
+
+func viewOfWorkspaceRecord(w *account.Workspace) workspaceRecord {
+	return workspaceRecord{
+		ID: w.ID, Name: w.Name, Tier: w.Tier, Operator: w.Operator, Suspended: w.Suspended,
+		CreatedAt: wire.At(w.CreatedAt), Revision: w.Revision,
+	}
+}
