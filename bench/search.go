@@ -123,8 +123,13 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write documents: %w", err)
 	}
+	searches := search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), time.Now)
+	// The first search waits until everything is indexed; no turn shall.
+	if _, err := searches.Search(ctx, apitest.Operator, search.Request{Query: "harbour"}); err != nil {
+		return nil, fmt.Errorf("wait for the index: %w", err)
+	}
 	return &shelf{
-		service: search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), time.Now),
+		service: searches,
 		close: func() error {
 			<-done // stopped by its context, which is no failure
 			return errors.Join(indexer.Close(), engine.Close())
