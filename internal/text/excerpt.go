@@ -16,18 +16,19 @@ type Wanted struct {
 // Span is a stretch of a text, in code points.
 type Span struct{ Start, End int }
 
-// find gives what of w the token is, and how much it tells.
-func (w *Wanted) find(t Token) (name string, weight float64, ok bool) {
+// find gives what of w the token is, and how much it tells. With asWord it is the token's word that is wanted, not what
+// the token may be a pair with.
+func (w *Wanted) find(t Token) (name string, weight float64, asWord, ok bool) {
 	if weight, ok := w.Terms[t.Term]; ok && t.Term != "" {
-		return t.Term, weight, true
+		return t.Term, weight, false, true
 	}
 	if weight, ok := w.Words[t.Word]; ok {
-		return t.Word, weight, true
+		return t.Word, weight, true, true
 	}
 	if w.Prefix != "" && strings.HasPrefix(t.Word, w.Prefix) {
-		return w.Prefix, 1, true
+		return w.Prefix, 1, true, true
 	}
-	return "", 0, false
+	return "", 0, false, false
 }
 
 // hit is a wanted word in a text.
@@ -44,7 +45,10 @@ const enoughHits = 4_096
 func (a *Analyzer) hits(s string, w *Wanted) []hit {
 	var hits []hit
 	a.Scan(s, func(t Token) bool {
-		if name, weight, ok := w.find(t); ok {
+		if name, weight, asWord, ok := w.find(t); ok {
+			if asWord && Unspaced(t.Word) {
+				t.End = t.Start + clusterSize(s[t.Start:t.End])
+			}
 			hits = append(hits, hit{start: t.Start, end: t.End, name: name, weight: weight})
 		}
 		return len(hits) < enoughHits
@@ -156,7 +160,7 @@ func backward(s string, i, points int) int {
 	return i
 }
 
-// clip writes s[from:to] as one line and carries the hits in it over.
+// clip writes s[from:to] as one line and carries over the hits that are wholly in it.
 func clip(s string, from, to int, hits []hit) (string, []Span) {
 	var (
 		b      strings.Builder
@@ -190,7 +194,7 @@ func clip(s string, from, to int, hits []hit) (string, []Span) {
 			gap = false
 		}
 		for len(hits) > 0 && hits[0].start <= i {
-			if hits[0].end > i && (open < 0 || hits[0].end > end) {
+			if hits[0].end > i && hits[0].end <= to && (open < 0 || hits[0].end > end) {
 				if open < 0 {
 					open = points
 				}

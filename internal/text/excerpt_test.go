@@ -48,6 +48,8 @@ func TestExcerptShowsTheBestPassage(t *testing.T) {
 		{"WhiteSpaceIsMadeSingle", "a\n\n\tred   fox\r\n", wanted("fox"), 240, "a red [fox]"},
 		{"CodePointsNotBytes", "žluťoučký kůň pěl ódy", wanted("ódy"), 240, "žluťoučký kůň pěl [ódy]"},
 		{"PairsJoin", "これは黒猫です", &Wanted{Terms: map[string]float64{"黒猫": 1, "猫で": 1}}, 240, "これは[黒猫で]す"},
+		{"ASingleCharacterIsMarkedAlone", "これは黒猫です", &Wanted{Words: map[string]float64{"猫": 1}}, 240, "これは黒[猫]です"},
+		{"AWordThatIsCutOffIsNotMarked", "黒猫が好きred", wanted("red", "黒猫"), 7, "[黒猫]が好きre…"},
 		{"PrefixMarksLongerWords", "search and searching", &Wanted{Prefix: "searchi"}, 240, "search and [searching]"},
 		{"EmptyText", "", wanted("fox"), 240, ""},
 	} {
@@ -93,11 +95,11 @@ func TestExcerptHoldsItsPromisesOnAnyText(t *testing.T) {
 			marked := string([]rune(snippet)[span.Start:span.End])
 			found := false
 			a.Scan(marked, func(tok Token) bool {
-				_, _, ok := w.find(tok)
+				_, _, _, ok := w.find(tok)
 				found = found || ok
 				return true
 			})
-			if !found && !strings.Contains(marked, "黒") && !strings.Contains(marked, "fox") {
+			if !found {
 				t.Fatalf("%q is marked", marked)
 			}
 		}
