@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,10 @@ func (d *diagnosis) folder(cfg config.Config) {
 		d.find(well, "data", "%s", cfg.Data)
 	}
 	d.space(cfg.Data)
+	if !exists(filepath.Join(cfg.Data, "main.db")) {
+		d.find(broken, "data", "%s %v", cfg.Data, app.ErrNotInitialised)
+		return
+	}
 	d.masterKey(cfg)
 	if path := app.FirstStartPath(cfg.Data); exists(path) {
 		d.find(warning, "first start", "%s still holds the first key and password; read them and delete it", path)

@@ -78,16 +78,19 @@ func New(ctx context.Context, cfg config.Config, deps Deps) (*App, error) {
 	return a, nil
 }
 
-// open does what New promises; the order matters. The folder's lock comes first, so that nothing below meets another
-// process; ports come before the first start, so that a taken one does not leave secrets nobody was shown.
+// open does what New promises; the order matters. Ports and certificates come first, because a mistake there should
+// make nothing; then the folder's lock, so that nothing below meets another process.
 func (a *App) open(ctx context.Context) (err error) {
+	if err := a.bind(ctx); err != nil {
+		return err
+	}
 	if a.data, err = openData(ctx, &a.cfg, &a.deps); err != nil {
 		return err
 	}
 	if !a.data.initialised && a.deps.Local {
 		return notInitialised(a.cfg.Data)
 	}
-	if err := a.bind(); err != nil {
+	if a.socket, err = bindSocket(a.cfg.Data); err != nil {
 		return err
 	}
 	if err := a.data.unseal(ctx, &a.cfg); err != nil {

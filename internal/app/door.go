@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 
+	"keepsake/client"
 	"keepsake/internal/api"
 	"keepsake/internal/config"
 )
@@ -19,18 +21,20 @@ type door struct {
 	server   *http.Server
 }
 
-// bind opens the listeners. Nobody is answered before Run; who connects earlier waits.
-func (a *App) bind() (err error) {
-	if a.socket, err = bindSocket(a.cfg.Data); err != nil {
-		return err
-	}
+// bind opens the two network listeners. Nobody is answered before Run; who connects earlier waits.
+func (a *App) bind(ctx context.Context) (err error) {
 	if a.deps.Local {
 		return nil
 	}
-	if a.primary, err = bindTCP("primary", "listen", a.cfg.Listen, a.cfg.Limits.Connections); err != nil {
-		return err
+	a.primary, err = bindTCP("primary", "listen", a.cfg.Listen, a.cfg.Limits.Connections)
+	if err == nil {
+		a.backend, err = bindTCP("backend", "backendListen", a.cfg.BackendListen, a.cfg.Limits.Connections)
 	}
-	if a.backend, err = bindTCP("backend", "backendListen", a.cfg.BackendListen, a.cfg.Limits.Connections); err != nil {
+	if err != nil {
+		if client.SocketAnswers(ctx, SocketPath(a.cfg.Data)) {
+			// The same command a second time: that the port is taken too would send its caller the wrong way.
+			return fmt.Errorf("data folder %s %w", a.cfg.Data, ErrInUse)
+		}
 		return err
 	}
 	return a.primary.useTLS(a.cfg.TLS)

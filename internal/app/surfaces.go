@@ -24,6 +24,8 @@ func operations(s services) *endpoint.Registry {
 	v1.AddAdminUsers(r, s.people, s.cursors)
 	v1.AddAdminTiers(r, s.people, s.cursors)
 	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
+	v1.AddAPIKeyRotation(r, s.apiKeys)
+	v1.AddVerify(r, s.apiKeys)
 	v1.AddDocuments(r, s.documents, s.cursors)
 	v1.AddSearch(r, s.search)
 	return r
