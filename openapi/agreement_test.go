@@ -33,6 +33,8 @@ func declarations() *endpoint.Registry {
 	v1.AddAdminUsers(r, nil, nil)
 	v1.AddAdminTiers(r, nil, nil)
 	v1.AddAPIKeys(r, nil, nil)
+	v1.AddAPIKeyRotation(r, nil)
+	v1.AddVerify(r, nil)
 	v1.AddDocuments(r, nil, nil)
 	v1.AddSearch(r, nil)
 	return r

@@ -33,7 +33,7 @@ type APIKey struct {
 	RevokeReason string
 	Revision     int64
 
-	Secrets []Secret // newest first; two while rotating
+	Secrets []Secret // newest first; the second one is of a rotation, and may be over
 }
 
 // Secret is one text under which a key is known.
@@ -43,17 +43,6 @@ type Secret struct {
 	CreatedAt  time.Time
 	ValidUntil *time.Time // end of the grace after a rotation; nil: as long as the key
 	LastUsedAt *time.Time // filled in by Service; a store neither keeps nor reads it here
-}
-
-// LastUsedAt is when any of the key's secrets was last used; nil for never.
-func (k *APIKey) LastUsedAt() *time.Time {
-	var last *time.Time
-	for _, s := range k.Secrets {
-		if s.LastUsedAt != nil && (last == nil || s.LastUsedAt.After(*last)) {
-			last = s.LastUsedAt
-		}
-	}
-	return last
 }
 
 // Filter narrows a list of keys. Lists are newest first: by CreatedAt, then ID, both falling.
@@ -82,8 +71,8 @@ type Store interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*APIKey, error)
 	// ListAPIKeys reads at most f.Limit keys.
 	ListAPIKeys(ctx context.Context, workspaceID string, f Filter) ([]APIKey, error)
-	// UpdateAPIKey replaces everything of k but identity, creation and secrets, if the stored revision is still
-	// k.Revision-1; otherwise RevisionMismatch.
+	// UpdateAPIKey replaces everything of k but identity and creation, its secrets included, if the stored revision is
+	// still k.Revision-1; otherwise RevisionMismatch. A secret that k has no more is gone for good.
 	UpdateAPIKey(ctx context.Context, k *APIKey) error
 	// CountAPIKeys counts the workspace's keys that are neither revoked nor expired at now. Called inside a unit of work,
 	// the count stands until that commits.

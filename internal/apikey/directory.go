@@ -16,12 +16,14 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Recorder makes the handles under which usage counts a key, and notes when its secrets are used. *usage.Recorder is one.
+// Recorder makes the handles under which usage counts a key, and notes when its secrets are used and what it pays beside
+// its own requests. *usage.Recorder is one.
 type Recorder interface {
 	Owner(workspaceID, keyID string) usage.Owner
 	Secret(keyID, hint string) usage.Secret
 	Touch(s usage.Secret, at time.Time)
 	LastUsed(s usage.Secret) time.Time
+	Charge(o usage.Owner, at time.Time, cost int64)
 }
 
 // What a credential can be told. They are shared, so that refusing costs as little as recognising; nobody changes them.
@@ -47,17 +49,17 @@ type Directory struct {
 
 	mu      sync.Mutex // orders writers; what follows is theirs
 	byID    map[id.UUID]uint32
-	length  uint32   // slots handed out so far
-	free    []uint32 // slots to use again
-	removed []removal
+	length  uint32    // slots handed out so far
+	free    []uint32  // slots to use again
+	removed []removal // oldest first
 	evicted atomic.Int64
 }
 
 // shardCount spreads the hashes so that a writer copies a 256th of the index and two cores rarely count hits in one place.
 const shardCount = 256
 
-// index finds a secret's slot: slot number << 1 | which of its secrets. It is never changed once published.
-type index = map[[32]byte]uint32
+// index finds where a secret lies. It is never changed once published.
+type index = map[[32]byte]ref
 
 type shard struct {
 	index atomic.Pointer[index]
@@ -68,9 +70,8 @@ type shard struct {
 
 // removal is a revoked key that still has its slot.
 type removal struct {
-	key    id.UUID
-	hashes [][32]byte
-	at     time.Time
+	key id.UUID
+	at  time.Time
 }
 
 // quarantine is how long a revoked key keeps its slot: longer than any request that recognised it still runs, so that
@@ -100,16 +101,16 @@ func (d *Directory) Load(ctx context.Context, used account.Used) error {
 	}
 	now := d.now()
 	err := d.store.EachAPIKey(ctx, func(k *APIKey) error {
-		ref, err := d.place(k)
+		slot, moves, err := d.place(k)
 		if err != nil {
 			return err
 		}
-		for n, s := range k.Secrets {
-			indexes[s.Hash[0]][s.Hash] = ref<<1 | uint32(n)
+		for _, m := range moves.list() {
+			m.apply(indexes[m.hash[0]])
 		}
 		if used != nil {
 			day, month := used(k.ID)
-			d.slot(ref).use.Restore(now, day, month)
+			d.slot(slot).use.Restore(now, day, month)
 		}
 		return nil
 	})
@@ -153,13 +154,15 @@ func (d *Directory) Recognise(ctx context.Context, text string, now time.Time) (
 }
 
 // live judges what a slot says.
-func (d *Directory) live(ref uint32, now time.Time) (Live, error) {
+func (d *Directory) live(r ref, now time.Time) (Live, error) {
 	var f facts
-	i := ref >> 1
+	i := r.slot()
 	s := (*d.shelves.Load())[i/shelfLen].read(i%shelfLen, &f)
-	secret := f.secrets[ref&1]
+	secret := f.secrets[r.place()]
 	ms := now.UnixMilli()
 	switch {
+	case secret.turn != r.turn(): // it was taken away since it was looked up
+		return Live{}, errInvalid
 	case secret.validUntil != 0 && ms >= secret.validUntil:
 		return Live{}, errInvalid
 	case f.flags&flagRevoked != 0:

@@ -23,12 +23,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // shelfStore holds keys for a directory: the two reads it makes, and how often.
 type shelfStore struct {
-	Store // the other methods are not called
-	mu    sync.Mutex
-	keys  map[[32]byte]*APIKey
-	reads atomic.Int64
-	wait  chan struct{} // when set, a read waits for it
-	err   error
+	Store        // the other methods are not called
+	accountStore // neither are these
+	mu           sync.Mutex
+	keys         map[[32]byte]*APIKey
+	reads        atomic.Int64
+	wait         chan struct{} // when set, a read waits for it
+	err          error
 }
 
 func (s *shelfStore) EachAPIKey(_ context.Context, fn func(k *APIKey) error) error {
@@ -68,9 +69,7 @@ func (s *shelfStore) Workspaces(context.Context) ([]account.Workspace, error) {
 	}, nil
 }
 
-func (s *shelfStore) CreateWorkspace(context.Context, *account.Workspace) error { panic("not called") }
-
-func (s *shelfStore) CreateUser(context.Context, *account.User) error { panic("not called") }
+type accountStore = account.Store
 
 // handles is a Recorder that remembers the last touch.
 type handles struct {
@@ -78,10 +77,11 @@ type handles struct {
 	touched atomic.Uint32
 }
 
-func (h *handles) Owner(string, string) usage.Owner   { return usage.Owner(h.next.Add(1)) }
-func (h *handles) Secret(string, string) usage.Secret { return usage.Secret(h.next.Add(1)) }
-func (h *handles) Touch(s usage.Secret, _ time.Time)  { h.touched.Store(uint32(s)) }
-func (h *handles) LastUsed(usage.Secret) time.Time    { return time.Time{} }
+func (h *handles) Owner(string, string) usage.Owner     { return usage.Owner(h.next.Add(1)) }
+func (h *handles) Secret(string, string) usage.Secret   { return usage.Secret(h.next.Add(1)) }
+func (h *handles) Touch(s usage.Secret, _ time.Time)    { h.touched.Store(uint32(s)) }
+func (h *handles) Charge(usage.Owner, time.Time, int64) {}
+func (h *handles) LastUsed(usage.Secret) time.Time      { return time.Time{} }
 
 // bundle is a directory over keys that a test made.
 type bundle struct {

@@ -12,13 +12,17 @@ import (
 // Record is a key as people read it: what is stored, and what follows from it at this moment.
 type Record struct {
 	*APIKey
-	State     State
-	PerMinute int64 // its minute limit: its own, else the tier's
-	Inherited bool  // PerMinute is the tier's
+	Secrets    []Secret   // those that are not over, newest first
+	LastUsedAt *time.Time // when it was last used, by any secret it has ever had; nil for never
+	State      State
+	PerMinute  int64 // its minute limit: its own, else the tier's
+	Inherited  bool  // PerMinute is the tier's
 }
 
 func recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
-	r := &Record{APIKey: k, State: k.At(now), PerMinute: tier.RequestsPerMinute, Inherited: true}
+	r := &Record{
+		APIKey: k, Secrets: k.secretsAt(now), State: k.At(now), PerMinute: tier.RequestsPerMinute, Inherited: true,
+	}
 	if k.RequestsPerMinute != nil {
 		r.PerMinute, r.Inherited = *k.RequestsPerMinute, false
 	}
@@ -38,47 +42,67 @@ func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey
 	if err != nil {
 		return nil, err
 	}
-	if err := s.fillLastUses(ctx, keys); err != nil {
-		return nil, err
-	}
 	records := make([]*Record, len(keys))
 	for i := range keys {
 		records[i] = recordOf(&keys[i], tier, now)
 	}
-	return records, nil
+	return records, s.fillLastUses(ctx, records)
 }
 
-// fillLastUses tells the keys when their secrets were last used: what is in the store, or in memory since its last flush.
-func (s *Service) fillLastUses(ctx context.Context, keys []APIKey) error {
-	if len(keys) == 0 {
+// fillLastUses tells the records when their secrets were last used: what is in the store, or in memory since its last
+// flush.
+func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
+	if len(records) == 0 {
 		return nil
 	}
-	ids := make([]string, len(keys))
-	for i := range keys {
-		ids[i] = keys[i].ID
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
 	}
 	stored, err := s.Uses.LastUses(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read when API keys were used: %w", err)
 	}
-	type secret struct{ keyID, hint string }
-	last := make(map[secret]time.Time, len(stored))
+	uses := make(map[string]map[string]time.Time, len(records)) // by key, by hint
 	for _, u := range stored {
-		last[secret{u.KeyID, u.Hint}] = u.At
-	}
-	for i := range keys {
-		k := &keys[i]
-		key, _ := id.Parse(id.APIKey, k.ID)
-		for n := range k.Secrets {
-			at := last[secret{k.ID, k.Secrets[n].Hint}]
-			if recent := s.Directory.lastUsed(key, n); recent.After(at) {
-				at = recent
-			}
-			if !at.IsZero() {
-				at = at.UTC().Truncate(time.Millisecond)
-				k.Secrets[n].LastUsedAt = &at
-			}
+		if uses[u.KeyID] == nil {
+			uses[u.KeyID] = map[string]time.Time{}
 		}
+		uses[u.KeyID][u.Hint] = u.At
+	}
+	for _, r := range records {
+		s.fillLastUse(r, uses[r.ID])
 	}
 	return nil
+}
+
+func (s *Service) fillLastUse(r *Record, byHint map[string]time.Time) {
+	var last time.Time
+	for _, at := range byHint {
+		last = later(last, at)
+	}
+	key, _ := id.Parse(id.APIKey, r.ID)
+	for n := range r.Secrets {
+		secret := &r.Secrets[n]
+		at := later(byHint[secret.Hint], s.Directory.lastUsed(key, secret.Hash))
+		secret.LastUsedAt = momentOrNil(at)
+		last = later(last, at)
+	}
+	r.LastUsedAt = momentOrNil(last)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// momentOrNil is t to the millisecond, nil for never.
+func momentOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
 }

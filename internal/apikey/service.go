@@ -241,10 +241,15 @@ func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) 
 	if err != nil {
 		return nil, fmt.Errorf("read API key %s: %w", keyID, err)
 	}
-	if !alike(p.SubjectID, k.SubjectID) || !alike(p.AgentID, k.AgentID) {
+	if !reaches(p, k) {
 		return nil, problem.Missing()
 	}
 	return k, nil
+}
+
+// reaches reports whether a principal that may be bound reaches a key of its workspace.
+func reaches(p *auth.Principal, k *APIKey) bool {
+	return alike(p.SubjectID, k.SubjectID) && alike(p.AgentID, k.AgentID)
 }
 
 // alike reports whether a principal bound to bound may reach a key bound to of; whoever is not bound reaches all.

@@ -25,7 +25,7 @@ type slot struct {
 	owner    atomic.Uint32 // usage.Owner
 	idHigh   atomic.Uint64
 	idLow    atomic.Uint64
-	standing atomic.Uint64 // workspace index << 32 | scopes << 8 | flags
+	standing atomic.Uint64 // workspace index << 32 | turns << 16 | scopes << 8 | flags
 	revision atomic.Int64
 
 	expiresAt atomic.Int64 // Unix milliseconds, 0 never
@@ -64,7 +64,28 @@ type facts struct {
 type secretFacts struct {
 	validUntil int64
 	usage      usage.Secret
+	turn       uint8 // counts the secrets that have lain in this place, modulo turns
 }
+
+// ref is where the index says that a secret lies: the slot, which of its places, and whose turn it was there. A reader
+// who took it from the index before a rotation gave the place to another secret sees by the turn that it is out of date.
+type ref uint32
+
+const (
+	turnBits = 6
+	turns    = 1 << turnBits
+)
+
+func refTo(slot uint32, place int, turn uint8) ref {
+	return ref(slot<<(turnBits+1) | uint32(turn)<<1 | uint32(place))
+}
+
+func (r ref) slot() uint32 { return uint32(r >> (turnBits + 1)) }
+func (r ref) place() int   { return int(r & 1) }
+func (r ref) turn() uint8  { return uint8(r>>1) % turns }
+
+// maxSlots is how many a ref can name: 33 million keys, whose slots alone fill 4 GiB.
+const maxSlots = 1 << (32 - turnBits - 1)
 
 // bounds is what only few keys have: a subject, an agent, allowed addresses.
 type bounds struct {
@@ -76,13 +97,24 @@ type bounds struct {
 // shelfLen is how many slots are allocated at once.
 const shelfLen = 512
 
-// shelf is a run of slots, and beside them the pointers they may not hold, allocated once a key of the shelf needs one.
+// shelf is a run of slots. Beside them are the pointers they may not hold, allocated once a key of the shelf needs one,
+// and what no request reads: the hashes of the secrets in their places, zero for a place that is free.
 type shelf struct {
 	slots  *[shelfLen]slot
 	bounds atomic.Pointer[[shelfLen]atomic.Pointer[bounds]]
+	hashes *[shelfLen]placedHashes // guarded by the directory's lock
 }
 
-const slotBytes = int64(unsafe.Sizeof(slot{}))
+type placedHashes [maxSecrets][32]byte
+
+func newShelf() *shelf {
+	return &shelf{slots: new([shelfLen]slot), hashes: new([shelfLen]placedHashes)}
+}
+
+const (
+	slotBytes   = int64(unsafe.Sizeof(slot{}))
+	hashesBytes = int64(unsafe.Sizeof(placedHashes{}))
+)
 
 // read copies what slot i says into f.
 func (h *shelf) read(i uint32, f *facts) *slot {
@@ -109,7 +141,7 @@ func (h *shelf) copyOut(s *slot, i uint32, f *facts) {
 	f.expiresAt = s.expiresAt.Load()
 	f.perMinute, f.daily, f.monthly = s.perMinute.Load(), s.daily.Load(), s.monthly.Load()
 	for n := range f.secrets {
-		f.secrets[n] = secretFacts{s.validUntil[n].Load(), usage.Secret(s.secrets[n].Load())}
+		f.secrets[n] = secretFacts{s.validUntil[n].Load(), usage.Secret(s.secrets[n].Load()), turnIn(standing, n)}
 	}
 	f.bounds = nil
 	if f.flags&flagBounds != 0 {
@@ -146,5 +178,25 @@ func (h *shelf) write(i uint32, f *facts) {
 	if all := h.bounds.Load(); all != nil {
 		all[i].Store(f.bounds)
 	}
-	s.standing.Store(uint64(f.workspace)<<32 | uint64(f.scopes)<<8 | uint64(flags))
+	standing := uint64(f.workspace)<<32 | uint64(f.scopes)<<8 | uint64(flags)
+	for n := range f.secrets {
+		standing |= uint64(f.secrets[n].turn) << turnAt(n)
+	}
+	s.standing.Store(standing)
+}
+
+// turnAt is the bit of standing at which the turn of a place begins.
+func turnAt(place int) int { return 16 + place*turnBits }
+
+func turnIn(standing uint64, place int) uint8 { return uint8(standing>>turnAt(place)) % turns }
+
+// clear makes the slot as new for another key, but that its places remember whose turn it was. Nobody writes it.
+func (s *slot) clear() {
+	var past uint64
+	standing := s.standing.Load()
+	for place := range maxSecrets {
+		past |= uint64(turnIn(standing, place)) << turnAt(place)
+	}
+	*s = slot{}
+	s.standing.Store(past)
 }

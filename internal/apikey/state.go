@@ -1,6 +1,9 @@
 package apikey
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is derived from a key's timestamps at each look, never stored (decisions.md, D).
 type State string
@@ -33,9 +36,16 @@ func (k *APIKey) At(now time.Time) State {
 func (k *APIKey) liveSecrets(now time.Time) int {
 	n := 0
 	for _, s := range k.Secrets {
-		if s.ValidUntil == nil || now.Before(*s.ValidUntil) {
+		if s.liveAt(now) {
 			n++
 		}
 	}
 	return n
 }
+
+// secretsAt copies the secrets that are not over.
+func (k *APIKey) secretsAt(now time.Time) []Secret {
+	return slices.DeleteFunc(slices.Clone(k.Secrets), func(s Secret) bool { return !s.liveAt(now) })
+}
+
+func (s *Secret) liveAt(now time.Time) bool { return s.ValidUntil == nil || now.Before(*s.ValidUntil) }

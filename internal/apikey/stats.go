@@ -27,7 +27,7 @@ func (d *Directory) Stats() Stats {
 	d.mu.Lock()
 	s.Entries = int64(len(d.byID))
 	d.mu.Unlock()
-	s.Bytes = int64(len(*d.shelves.Load()))*shelfLen*slotBytes + secrets*perSecret + s.Entries*perKey
+	s.Bytes = int64(len(*d.shelves.Load()))*shelfLen*(slotBytes+hashesBytes) + secrets*perSecret + s.Entries*perKey
 	s.Misses = u.hits.Load() + u.misses.Load()
 	s.Evictions = d.evicted.Load()
 	return s

@@ -125,7 +125,7 @@ func (d *Directory) lookUp(ctx context.Context, hash [32]byte) (*APIKey, *proble
 // refusal says why a revoked key's secret is refused: that it was revoked only to who holds a secret that still counted.
 func (k *APIKey) refusal(hash [32]byte, now time.Time) *problem.Problem {
 	for _, s := range k.Secrets {
-		if s.Hash == hash && (s.ValidUntil == nil || now.Before(*s.ValidUntil)) {
+		if s.Hash == hash && s.liveAt(now) {
 			return errRevoked
 		}
 	}

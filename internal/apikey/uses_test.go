@@ -26,7 +26,7 @@ func TestTheLastUseIsKnownBeforeAndAfterItsFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := read.Secrets[0].LastUsedAt
-		if at == nil || used.Sub(*at) >= time.Second || at.After(used) || read.LastUsedAt() == nil || !read.LastUsedAt().Equal(*at) {
+		if at == nil || used.Sub(*at) >= time.Second || at.After(used) || read.LastUsedAt == nil || !read.LastUsedAt.Equal(*at) {
 			t.Errorf("%s the last use is %v, want %v to the second", when, at, used)
 		}
 		if err := b.recorder.Flush(t.Context()); err != nil {
@@ -39,8 +39,8 @@ func TestTheLastUseIsKnownBeforeAndAfterItsFlush(t *testing.T) {
 	}
 	b.Directory = again
 	read, err := b.APIKey(t.Context(), b.manager(auth.All), k.ID)
-	if err != nil || read.LastUsedAt() == nil {
-		t.Errorf("after a restart the last use is %v, %v", read.LastUsedAt(), err)
+	if err != nil || read.LastUsedAt == nil {
+		t.Errorf("after a restart the last use is %v, %v", read.LastUsedAt, err)
 	}
 }
 

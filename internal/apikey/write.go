@@ -1,8 +1,10 @@
 package apikey
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"keepsake/internal/id"
@@ -23,31 +25,87 @@ func (d *Directory) Put(k *APIKey) {
 
 func (d *Directory) put(k *APIKey) error {
 	d.sweep()
-	i, err := d.place(k)
+	_, moves, err := d.place(k)
 	if err != nil {
 		return err
 	}
-	for n, s := range k.Secrets {
-		if _, known := (*d.shards[s.Hash[0]].index.Load())[s.Hash]; !known {
-			d.reindex(s.Hash, func(in index) { in[s.Hash] = i<<1 | uint32(n) })
-		}
+	for _, m := range moves.list() {
+		d.reindex(m)
 	}
 	return nil
 }
 
-// place writes k into its slot, a new one if it has none, and says which. A key keeps the secrets it was made with, in
-// their order. The caller holds the lock and indexes them.
-func (d *Directory) place(k *APIKey) (uint32, error) {
+// move is a change of the index: a secret that came to lie somewhere, or is gone.
+type move struct {
+	hash [32]byte
+	to   ref
+	gone bool
+}
+
+func (m move) apply(in index) {
+	if m.gone {
+		delete(in, m.hash)
+		return
+	}
+	in[m.hash] = m.to
+}
+
+// moves are those of one key: at most as many go as come.
+type moves struct {
+	all [2 * maxSecrets]move
+	n   int
+}
+
+func (m *moves) add(one move) { m.all[m.n], m.n = one, m.n+1 }
+
+func (m *moves) list() []move { return m.all[:m.n] }
+
+// place writes k into its slot, a new one if it has none, and says what that changes in the index, which is for the
+// caller, who holds the lock. A key that is known as it is, or newer, changes nothing.
+func (d *Directory) place(k *APIKey) (i uint32, m moves, err error) {
+	f, err := d.factsOf(k)
+	if err != nil {
+		return 0, m, err
+	}
+	i, known := d.byID[f.key]
+	if !known {
+		if i, err = d.allot(); err != nil {
+			return 0, m, err
+		}
+		d.slot(i).use.Init(k.ID)
+		d.byID[f.key] = i
+	}
+	var old facts
+	shelf := d.shelf(i)
+	shelf.read(i%shelfLen, &old)
+	switch {
+	case !known:
+		f.owner = d.recorder.Owner(k.WorkspaceID, k.ID)
+	case old.revision >= k.Revision:
+		return i, m, nil
+	default:
+		f.owner = old.owner
+	}
+	m = d.seat(k, i, &old, &f)
+	shelf.write(i%shelfLen, &f)
+	if k.RevokedAt != nil && old.flags&flagRevoked == 0 {
+		d.removed = append(d.removed, removal{f.key, d.now()})
+	}
+	return i, m, nil
+}
+
+// factsOf is what a slot says of k, but for what the directory adds.
+func (d *Directory) factsOf(k *APIKey) (facts, error) {
 	key, ok := id.Parse(id.APIKey, k.ID)
 	if !ok {
-		return 0, fmt.Errorf("API key %q: its id is none", k.ID)
+		return facts{}, fmt.Errorf("API key %q: its id is none", k.ID)
 	}
 	workspace, ok := d.accounts.Entry(k.WorkspaceID)
 	if !ok {
-		return 0, fmt.Errorf("API key %q: its workspace %q is not there", k.ID, k.WorkspaceID)
+		return facts{}, fmt.Errorf("API key %q: its workspace %q is not there", k.ID, k.WorkspaceID)
 	}
 	if len(k.Secrets) == 0 || len(k.Secrets) > maxSecrets {
-		return 0, fmt.Errorf("API key %q has %d secrets", k.ID, len(k.Secrets))
+		return facts{}, fmt.Errorf("API key %q has %d secrets", k.ID, len(k.Secrets))
 	}
 	f := facts{
 		key: key, workspace: workspace.Index(), scopes: k.Scopes, revision: k.Revision,
@@ -63,54 +121,61 @@ func (d *Directory) place(k *APIKey) (uint32, error) {
 	if k.SubjectID != "" || k.AgentID != "" || len(k.AllowedIPs) > 0 {
 		f.bounds = &bounds{subjectID: k.SubjectID, agentID: k.AgentID, allowedIPs: k.AllowedIPs}
 	}
+	return f, nil
+}
 
-	i, known := d.byID[key]
-	var old facts
-	if known {
-		d.shelf(i).read(i%shelfLen, &old)
-		if old.revision >= k.Revision {
-			return i, nil
-		}
-		f.owner = old.owner
-	} else {
-		i = d.allot()
-		d.slot(i).use.Init(k.ID)
-		d.byID[key] = i
-		f.owner = d.recorder.Owner(k.WorkspaceID, k.ID)
-	}
-	for n, s := range k.Secrets {
-		f.secrets[n] = secretFacts{milliseconds(s.ValidUntil), old.secrets[n].usage}
-		if !known {
-			f.secrets[n].usage = d.recorder.Secret(k.ID, s.Hint)
+// seat gives every secret of k a place. One that has a place keeps it, so that whoever is just being recognised by it
+// finds it there; others get the free ones, and with each that comes the turn passes on.
+func (d *Directory) seat(k *APIKey, slot uint32, old, f *facts) (m moves) {
+	hashes := &d.shelf(slot).hashes[slot%shelfLen]
+	var seated [maxSecrets]*Secret
+	var standing []*Secret
+	for n := range k.Secrets {
+		s := &k.Secrets[n]
+		if place := slices.Index(hashes[:], s.Hash); place >= 0 {
+			seated[place] = s
+		} else {
+			standing = append(standing, s)
 		}
 	}
-	d.shelf(i).write(i%shelfLen, &f)
-	if k.RevokedAt != nil && old.flags&flagRevoked == 0 {
-		hashes := make([][32]byte, len(k.Secrets))
-		for n, s := range k.Secrets {
-			hashes[n] = s.Hash
+	for place, s := range seated {
+		hash, now := &hashes[place], &f.secrets[place]
+		now.turn, now.usage = old.secrets[place].turn, old.secrets[place].usage
+		if s == nil && *hash != ([32]byte{}) {
+			m.add(move{hash: *hash, gone: true})
+			*hash, now.usage, now.turn = [32]byte{}, 0, (now.turn+1)%turns
 		}
-		d.removed = append(d.removed, removal{key, hashes, d.now()})
+		if s == nil && len(standing) > 0 {
+			s, standing = standing[0], standing[1:]
+			*hash, now.usage, now.turn = s.Hash, d.recorder.Secret(k.ID, s.Hint), (now.turn+1)%turns
+			m.add(move{hash: s.Hash, to: refTo(slot, place, now.turn)})
+		}
+		if s != nil {
+			now.validUntil = milliseconds(s.ValidUntil)
+		}
 	}
-	return i, nil
+	return m
 }
 
 // allot gives a slot that nobody uses.
-func (d *Directory) allot() uint32 {
+func (d *Directory) allot() (uint32, error) {
 	if n := len(d.free); n > 0 {
 		i := d.free[n-1]
 		d.free = d.free[:n-1]
-		*d.slot(i) = slot{}
-		return i
+		d.slot(i).clear()
+		return i, nil
+	}
+	if d.length == maxSlots {
+		return 0, errors.New("the directory of API keys is full")
 	}
 	i := d.length
 	d.length++
 	if shelves := *d.shelves.Load(); int(i/shelfLen) == len(shelves) {
 		// Readers see only the length they loaded, so appending behind it does not disturb them.
-		shelves = append(shelves, &shelf{slots: new([shelfLen]slot)})
+		shelves = append(shelves, newShelf())
 		d.shelves.Store(&shelves)
 	}
-	return i
+	return i, nil
 }
 
 // sweep forgets keys whose quarantine is over. From then on they are found in the store, and still refused.
@@ -119,20 +184,23 @@ func (d *Directory) sweep() {
 	for len(d.removed) > 0 && now.Sub(d.removed[0].at) > quarantine {
 		r := d.removed[0]
 		d.removed = d.removed[1:]
-		for _, hash := range r.hashes {
-			d.reindex(hash, func(in index) { delete(in, hash) })
+		i := d.byID[r.key]
+		hashes := &d.shelf(i).hashes[i%shelfLen]
+		for _, hash := range hashes {
+			d.reindex(move{hash: hash, gone: true})
 		}
-		d.free = append(d.free, d.byID[r.key])
+		*hashes = placedHashes{}
+		d.free = append(d.free, i)
 		delete(d.byID, r.key)
 		d.evicted.Add(1)
 	}
 }
 
-// reindex publishes a changed copy of the index of hash's shard.
-func (d *Directory) reindex(hash [32]byte, change func(index)) {
-	shard := &d.shards[hash[0]]
+// reindex publishes a changed copy of the index of a secret's shard.
+func (d *Directory) reindex(m move) {
+	shard := &d.shards[m.hash[0]]
 	next := maps.Clone(*shard.index.Load())
-	change(next)
+	m.apply(next)
 	shard.index.Store(&next)
 }
 
@@ -152,14 +220,18 @@ func (d *Directory) use(keyID string) *limit.Use {
 }
 
 // lastUsed is the last use of one of a key's secrets since the program started; the zero time when there was none.
-func (d *Directory) lastUsed(key id.UUID, which int) time.Time {
+func (d *Directory) lastUsed(key id.UUID, hash [32]byte) time.Time {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	i, ok := d.byID[key]
-	d.mu.Unlock()
-	if !ok || which >= maxSecrets {
+	if !ok {
 		return time.Time{}
 	}
-	return d.recorder.LastUsed(usage.Secret(d.slot(i).secrets[which].Load()))
+	place := slices.Index(d.shelf(i).hashes[i%shelfLen][:], hash)
+	if place < 0 {
+		return time.Time{}
+	}
+	return d.recorder.LastUsed(usage.Secret(d.slot(i).secrets[place].Load()))
 }
 
 // milliseconds is a moment as slots keep it, 0 for none.

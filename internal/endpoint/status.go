@@ -26,6 +26,7 @@ var statuses = map[string]int{
 	problem.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
 	problem.CodeConflict:           http.StatusConflict,
 	problem.CodeLimitReached:       http.StatusConflict,
+	problem.CodeRotationInProgress: http.StatusConflict,
 	problem.CodeIdempotencyRunning: http.StatusConflict,
 	problem.CodeVersionSunset:      http.StatusGone,
 	problem.CodeRevisionMismatch:   http.StatusPreconditionFailed,

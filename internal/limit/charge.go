@@ -72,12 +72,15 @@ func Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt
 }
 
 // Peek gives the verdict a charge of one unit would get, and charges nothing.
-func Peek(now time.Time, workspace, key Account) Verdict {
+func Peek(now time.Time, workspace, key Account) Verdict { return PeekFor(now, 1, workspace, key) }
+
+// PeekFor gives the verdict a charge of cost would get, and charges nothing.
+func PeekFor(now time.Time, cost int64, workspace, key Account) Verdict {
 	var b budgets
 	b.look(secondOf(now), &workspace, &key)
 	v := b.verdict(&workspace, &key)
-	if b.lacks(1) {
-		b.deny(&v, now, 1, &workspace)
+	if b.lacks(cost) {
+		b.deny(&v, now, cost, &workspace)
 	}
 	return v
 }

@@ -49,6 +49,7 @@ const (
 	CodeMethodNotAllowed   = "method_not_allowed"
 	CodeConflict           = "conflict"
 	CodeLimitReached       = "limit_reached"
+	CodeRotationInProgress = "rotation_in_progress"
 	CodeIdempotencyRunning = "idempotency_in_progress"
 	CodeVersionSunset      = "version_sunset"
 	CodeRevisionMismatch   = "revision_mismatch"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,14 +41,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) e
 			k.RevokeReason, k.Revision); err != nil {
 			return fmt.Errorf("add key %s: %w", k.ID, err)
 		}
-		for _, secret := range k.Secrets {
-			if _, err := q.Exec(ctx, `
-				INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)`,
-				k.ID, secret.Hash[:], secret.Hint, micros(secret.CreatedAt), maybeMicros(secret.ValidUntil)); err != nil {
-				return fmt.Errorf("add secret of key %s: %w", k.ID, err)
-			}
-		}
-		return nil
+		return s.putAPIKeySecrets(ctx, k)
 	})
 }
 
@@ -87,7 +81,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 			return fmt.Errorf("change key %s: %w", k.ID, err)
 		}
 		if n == 1 {
-			return nil
+			return s.replaceAPIKeySecrets(ctx, k)
 		}
 		var there bool
 		err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM api_key WHERE workspace_id = $1 AND id = $2)`, k.WorkspaceID, k.ID).Scan(&there)
@@ -99,6 +93,33 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 		}
 		return problem.RevisionMismatch()
 	})
+}
+
+// replaceAPIKeySecrets makes the secrets of a key those it has now.
+func (s *Store) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
+	args := []any{k.ID}
+	var kept []string
+	for i, secret := range k.Secrets {
+		args, kept = append(args, secret.Hash[:]), append(kept, "$"+strconv.Itoa(i+2))
+	}
+	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM api_key_secret WHERE key_id = $1 AND hash NOT IN (`+strings.Join(kept, ", ")+`)`, args...)
+	if err != nil {
+		return fmt.Errorf("remove secrets of key %s: %w", k.ID, err)
+	}
+	return s.putAPIKeySecrets(ctx, k)
+}
+
+// putAPIKeySecrets adds the secrets of a key; of those that are there only how long they live may be new.
+func (s *Store) putAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
+	for _, secret := range k.Secrets {
+		if _, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (key_id, hash) DO UPDATE SET valid_until = excluded.valid_until`,
+			k.ID, secret.Hash[:], secret.Hint, micros(secret.CreatedAt), maybeMicros(secret.ValidUntil)); err != nil {
+			return fmt.Errorf("put secret of key %s: %w", k.ID, err)
+		}
+	}
+	return nil
 }
 
 // APIKey implements apikey.Store.

@@ -61,6 +61,12 @@ func (r *Recorder) Record(e Event) {
 	)
 }
 
+// Charge counts what an owner pays beside its own requests: the cost of a key that was verified for somebody else's
+// service. at is the moment of the charge (limit.Receipt.At). It lies in a cell without a route.
+func (r *Recorder) Charge(o Owner, at time.Time, cost int64) {
+	r.stripes.add(cell{minute: uint32(at.Unix() / 60), owner: o}, sum{charged: cost})
+}
+
 // Touch notes that a secret was used at a moment. An older moment than the one known changes nothing.
 func (r *Recorder) Touch(s Secret, at time.Time) { r.uses.touch(s, at) }
 

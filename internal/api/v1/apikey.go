@@ -15,12 +15,7 @@ import (
 
 // AddAPIKeys declares the management of API keys.
 func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer) {
-	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
-		return endpoint.Operation{
-			ID: id, Method: method, Path: "/developer" + path, Since: 1, Tag: "api keys", Summary: summary,
-			Credentials: endpoint.Key, Scope: auth.DeveloperManage, Status: 200, Errors: errors,
-		}
-	}
+	op := apiKeyOperation
 
 	create := op("createAPIKey", "POST", "/api-keys", "Create an API key", problem.CodeNotFound, problem.CodeLimitReached)
 	create.Description = "The key itself is in this answer only. Its scopes are a subset of the caller's, and a caller that is " +
@@ -114,6 +109,14 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		}
 		return &whoamiAnswer{Body: viewOfSelf(self)}, nil
 	})
+}
+
+// apiKeyOperation is what the operations on API keys have in common.
+func apiKeyOperation(id, method, path, summary string, errors ...string) endpoint.Operation {
+	return endpoint.Operation{
+		ID: id, Method: method, Path: "/developer" + path, Since: 1, Tag: "api keys", Summary: summary,
+		Credentials: endpoint.Key, Scope: auth.DeveloperManage, Status: 200, Errors: errors,
+	}
 }
 
 type createAPIKey struct {

@@ -87,7 +87,7 @@ func viewOfAPIKey(k *apikey.Record) apiKeyView {
 		SubjectID: textOrNull(k.SubjectID), AgentID: textOrNull(k.AgentID),
 		AllowedIPs: make([]string, len(k.AllowedIPs)), Metadata: k.Metadata,
 		CreatedAt: wire.At(k.CreatedAt), CreatedBy: k.CreatedBy, UpdatedAt: wire.At(k.UpdatedAt),
-		LastUsedAt: wire.AtOrNull(k.LastUsedAt()), Secrets: make([]secretView, len(k.Secrets)),
+		LastUsedAt: wire.AtOrNull(k.LastUsedAt), Secrets: make([]secretView, len(k.Secrets)),
 		RevokedAt: wire.AtOrNull(k.RevokedAt), RevokeReason: textOrNull(k.RevokeReason), Revision: k.Revision,
 	}
 	if k.Daily != nil || k.Monthly != nil {
