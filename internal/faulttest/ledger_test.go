@@ -22,6 +22,7 @@ type ledger struct {
 	acked     map[string]string // document id → its text, empty when its deletion was acknowledged
 	undecided map[string]bool
 	keys      map[string]keyEntry // by idempotency key
+	refused   []string            // answers nobody had a reason to expect
 }
 
 // keyEntry is one creation of an API key.
@@ -215,9 +216,13 @@ func (l *ledger) begin(id string) {
 func (l *ledger) end(id, text string, status int, err error, good int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && status == good {
+	switch {
+	case err != nil: // the server is gone
+	case status == good:
 		l.acked[id] = text
 		delete(l.undecided, id)
+	case len(l.refused) < 5:
+		l.refused = append(l.refused, fmt.Sprintf("%s: %d", id, status))
 	}
 	return err == nil
 }
@@ -237,6 +242,9 @@ func (l *ledger) add(other *ledger) {
 // check compares the server with the ledger: of one round, or of all when round is negative.
 func (l *ledger) check(t *testing.T, s *server, round int) {
 	t.Helper()
+	for _, refusal := range l.refused {
+		t.Errorf("refused: %s", refusal)
+	}
 	stored := s.documents(round)
 	for id, text := range l.acked {
 		if got, ok := stored[id]; !l.undecided[id] && (ok != (text != "") || got != text) {

@@ -147,13 +147,14 @@ func start(t testing.TB, dir, key string, options ...option) *server {
 
 // ready waits until the server answers a request with a key.
 func (s *server) ready() error {
+	given := s.key
 	for time.Since(s.started) < readyPatience {
 		select {
 		case <-s.done:
 			return fmt.Errorf("the server ended: %s", s.cmd.ProcessState)
 		default:
 		}
-		if s.key == "" {
+		if given == "" { // read again each time: a first start replaces what one that was killed has left
 			s.key = firstKey(s.dir)
 		}
 		if s.key != "" {

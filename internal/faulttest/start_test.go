@@ -240,7 +240,24 @@ func TestOfManyFirstStartsOneWins(t *testing.T) {
 	}
 }
 
-// TestInitRefusesAFolderThatIsInUse races init with init, and runs it on a folder that has been initialised.
+// TestAKilledFirstStartIsDoneAgain kills a first start at any moment. The next start finishes or repeats it, and the key
+// that lies in the folder then is one that works.
+func TestAKilledFirstStartIsDoneAgain(t *testing.T) {
+	for round := range 25 {
+		dir := filepath.Join(t.TempDir(), "data")
+		s := launch(t, dir)
+		time.Sleep(time.Duration(4*round) * time.Millisecond)
+		s.kill()
+		s = start(t, dir, "")
+		keys := s.must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
+		if items, _ := keys["items"].([]any); len(items) != 1 {
+			t.Errorf("%d keys after a first start that was killed after %d ms, want one", len(items), 4*round)
+		}
+		s.kill()
+	}
+}
+
+// TestInitRefusesAFolderThatIsInitialised races init with init, and runs it on a folder that has been initialised.
 func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	codes := make(chan int, 4)
