@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"keepsake/internal/id"
@@ -38,6 +39,15 @@ type Log struct {
 	Options
 	signer     ed25519.PrivateKey
 	pseudonyms []byte
+
+	mu       sync.Mutex // of the file of checkpoints
+	noted    int64      // the sequence number of the last checkpoint
+	disputed bool       // the log and its checkpoints contradict each other
+
+	countMu sync.Mutex
+	counts  map[counted]tally
+
+	verifying sync.Mutex
 }
 
 var _ Recorder = (*Log)(nil)
@@ -48,6 +58,7 @@ func NewLog(o Options) *Log {
 		Options:    o,
 		signer:     ed25519.NewKeyFromSeed(derive(o.Secret, "checkpoints", ed25519.SeedSize)),
 		pseudonyms: derive(o.Secret, "pseudonyms", sha256.Size),
+		counts:     map[counted]tally{},
 	}
 }
 

@@ -4,13 +4,32 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
+	"encoding/hex"
+	"errors"
+	"io"
 	"net/netip"
 	"time"
+
+	"keepsake/internal/id"
 )
 
 // Hash is the SHA-256 of a row and, through the row before, of everything before it.
 type Hash [sha256.Size]byte
+
+// String is h in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return errors.New("a hash has 64 hexadecimal digits")
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
 
 // Row is an entry in its place in a chain. The first row of a chain has Sequence 1 and a Previous of zeros.
 type Row struct {
@@ -42,21 +61,32 @@ type Head struct {
 
 // Filter chooses rows of a list; empty members choose all.
 type Filter struct {
-	WorkspaceID   string // what concerns the instance is in no workspace
-	Actor         string
-	Action        Action
-	Target        string
-	From, Through time.Time // inclusive; zero: no bound
-	Before        string    // only rows older than the one of this id
-	Limit         int
+	WorkspaceID string // what concerns the instance is in no workspace
+	Actor       string
+	Action      Action
+	Target      string
+	From, To    time.Time // from the first on, before the second; zero: no bound
+	Before      string    // only rows older than the one of this id
+	Limit       int
+}
+
+// FirstID is the least id that a row of t or later can have. Ids lie in the order of their times, so a store finds a
+// stretch of time without looking at what lies around it.
+func FirstID(t time.Time) string { return id.At(id.Audit, t.Truncate(time.Microsecond), zeros{}) }
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // Store keeps rows. Nothing of it changes or removes one.
 type Store interface {
 	// AuditHead reads where a chain ends. Inside a unit of work nobody else moves it until the unit is over.
 	AuditHead(ctx context.Context, chain string) (Head, error)
-	// AuditHeads reads the ends of all chains, by name.
-	AuditHeads(ctx context.Context) ([]Head, error)
+	// AuditChains names all chains that have rows or a head. It looks at every row.
+	AuditChains(ctx context.Context) ([]string, error)
 	// AppendAuditRows adds rows behind the head of their chain, and moves it. Joins the unit of work of ctx.
 	AppendAuditRows(ctx context.Context, rows []*Row) error
 	// ListAuditRows reads rows newest first.
@@ -84,15 +114,16 @@ func (r *Row) sum() (sum Hash) {
 	return sum
 }
 
-func part(h hash.Hash, text string) {
-	number(h, int64(len(text)))
-	h.Write([]byte(text))
+// part and number write to hashes and buffers, which never fail.
+func part(w io.Writer, text string) {
+	number(w, int64(len(text)))
+	io.WriteString(w, text)
 }
 
-func number(h hash.Hash, n int64) {
+func number(w io.Writer, n int64) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
+	w.Write(b[:])
 }
 
 // addressText is an address as text, empty for none.

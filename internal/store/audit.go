@@ -26,22 +26,20 @@ func (s *Store) AuditHead(ctx context.Context, chain string) (audit.Head, error)
 	return head, nil
 }
 
-// AuditHeads implements audit.Store.
-func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `SELECT name, sequence, hash FROM audit_chain ORDER BY name`)
+// AuditChains implements audit.Store.
+func (s *Store) AuditChains(ctx context.Context) ([]string, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `SELECT name FROM audit_chain UNION SELECT chain FROM audit_log ORDER BY 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list audit chains: %w", err)
 	}
 	defer rows.Close()
-	var list []audit.Head
+	var list []string
 	for rows.Next() {
-		var head audit.Head
-		var hash []byte
-		if err := rows.Scan(&head.Chain, &head.Sequence, &hash); err != nil {
+		var name string
+		if err := rows.Scan(&name); err != nil {
 			return nil, fmt.Errorf("read audit chain: %w", err)
 		}
-		copy(head.Hash[:], hash)
-		list = append(list, head)
+		list = append(list, name)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list audit chains: %w", err)
@@ -90,10 +88,10 @@ func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 		}
 	}
 	if !f.From.IsZero() {
-		c.where("at >= ?", micros(f.From))
+		c.where("at >= ? AND id >= ?", micros(f.From), audit.FirstID(f.From))
 	}
-	if !f.Through.IsZero() {
-		c.where("at <= ?", micros(f.Through))
+	if !f.To.IsZero() {
+		c.where("at < ? AND id < ?", micros(f.To), audit.FirstID(f.To))
 	}
 	if f.Before != "" {
 		c.where("id < ?", f.Before)

@@ -1,0 +1,213 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Checkpoint says which row a chain ended with at a time. It is signed, so that whoever can write the database and the
+// file, but has not the instance's secret, cannot make one that fits a log of his own.
+type Checkpoint struct {
+	Chain     string    `json:"chain"`
+	Sequence  int64     `json:"sequence"`
+	Hash      Hash      `json:"hash"`
+	At        time.Time `json:"at"`
+	Signature []byte    `json:"signature"`
+}
+
+// message is what the signature is of.
+func (c *Checkpoint) message() []byte {
+	var b bytes.Buffer
+	part(&b, "keepsake audit checkpoint 1")
+	part(&b, c.Chain)
+	number(&b, c.Sequence)
+	b.Write(c.Hash[:])
+	number(&b, c.At.UnixMicro())
+	return b.Bytes()
+}
+
+func (l *Log) signed(head Head, at time.Time) *Checkpoint {
+	c := &Checkpoint{Chain: head.Chain, Sequence: head.Sequence, Hash: head.Hash, At: at.UTC().Truncate(time.Microsecond)}
+	c.Signature = ed25519.Sign(l.signer, c.message())
+	return c
+}
+
+// genuine reports whether this instance has signed c.
+func (l *Log) genuine(c *Checkpoint) bool {
+	return ed25519.Verify(l.signer.Public().(ed25519.PublicKey), c.message(), c.Signature)
+}
+
+// Checkpoint adds a checkpoint of this process's chain to the file, if the chain has grown since the last one. It is
+// written to the program's log as well: where logs are collected elsewhere, that is the copy nobody here can cut off.
+func (l *Log) Checkpoint(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	head, err := l.Store.AuditHead(ctx, l.Chain)
+	if err != nil {
+		return err
+	}
+	if head.Sequence == l.noted || head.Sequence == 0 {
+		return nil
+	}
+	c := l.signed(head, l.Now())
+	if err := appendCheckpoint(l.Checkpoints, c, !l.disputed); err != nil {
+		return fmt.Errorf("write a checkpoint of the audit log: %w", err)
+	}
+	l.noted = head.Sequence
+	l.Log.LogAttrs(ctx, slog.LevelInfo, "audit checkpoint", slog.String("chain", c.Chain), slog.Int64("sequence", c.Sequence),
+		slog.String("hash", c.Hash.String()))
+	return nil
+}
+
+// compare looks whether the log still holds what this process's last checkpoint says. If not, the log goes on all the
+// same, since stopping it would serve whoever cut it off, but no checkpoint is ever forgotten from then on.
+func (l *Log) compare(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, err := readCheckpoints(l.Checkpoints)
+	if errors.Is(err, errUnreadable) {
+		l.disputed = true
+		l.Log.Error("the checkpoints of the audit log are damaged", "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var last *Checkpoint
+	for _, c := range all {
+		if c.Chain == l.Chain {
+			last = c
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	l.noted = last.Sequence
+	rows, err := l.Store.AuditRowsAfter(ctx, l.Chain, last.Sequence-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Sequence != last.Sequence || rows[0].Hash != last.Hash {
+		l.disputed = true
+		l.Log.Error("the audit log does not hold what its last checkpoint says: run keepsake audit verify", "chain", l.Chain, "sequence", last.Sequence)
+	}
+	return nil
+}
+
+const (
+	// A file of checkpoints larger than mostBytes is cut down to its newest keptCheckpoints: each vouches for all rows
+	// before its own, so that the old ones only tell more exactly where a break is.
+	mostBytes       = 1 << 20
+	keptCheckpoints = 1000
+)
+
+// errUnreadable says that a file of checkpoints holds something else.
+var errUnreadable = errors.New("a line is no checkpoint")
+
+// readCheckpoints reads a file of checkpoints, nothing where there is none. A last line without an end was being written
+// when the program or the machine stopped, and does not count.
+func readCheckpoints(path string) ([]*Checkpoint, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoints: %w", err)
+	}
+	return parseCheckpoints(path, data)
+}
+
+func parseCheckpoints(path string, data []byte) ([]*Checkpoint, error) {
+	var list []*Checkpoint
+	for number := 1; ; number++ {
+		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		if !whole {
+			return list, nil
+		}
+		c := new(Checkpoint)
+		if err := json.Unmarshal(line, c); err != nil {
+			return nil, fmt.Errorf("read checkpoints: %s:%d: %w", path, number, errUnreadable)
+		}
+		list, data = append(list, c), rest
+	}
+}
+
+// appendCheckpoint adds c to the file, which is on stable storage when it returns. shorten: a file that has become large
+// is made short.
+func appendCheckpoint(path string, c *Checkpoint, shorten bool) error {
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	end := bytes.LastIndexByte(old, '\n') + 1 // what is behind it was never whole
+	line = append(line, '\n')
+	if shorten && end > mostBytes {
+		return replace(path, append(newest(old[:end]), line...))
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(line, int64(end)); err != nil {
+		return err
+	}
+	if err := f.Truncate(int64(end + len(line))); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if len(old) > 0 {
+		return nil
+	}
+	return syncDir(path)
+}
+
+// newest is the last lines of a file.
+func newest(data []byte) []byte {
+	start := len(data)
+	for n := 0; n <= keptCheckpoints && start >= 0; n++ {
+		start = bytes.LastIndexByte(data[:start], '\n')
+	}
+	return bytes.Clone(data[start+1:])
+}
+
+// replace exchanges the file for one that holds data.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(path)
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,88 @@
+package audit
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// maxCounted is how many different events are counted at a time. Whoever can make events without signing in can make
+// them differ; more than these are counted together, so that nobody fills the disk.
+const maxCounted = 256
+
+// counted is what makes events the same.
+type counted struct {
+	action    Action
+	workspace string
+	actor     string
+	target    string
+	outcome   Outcome
+	address   netip.Addr
+}
+
+type tally struct {
+	n     int64
+	first time.Time
+}
+
+// Count is Record for what may happen very often, such as sign-ins that fail: it touches memory only. Events that are
+// the same but for their time become one row with their number, within a minute. A process that is killed forgets those
+// of its last minute. Details and RequestID are not kept.
+func (l *Log) Count(ctx context.Context, e Entry) {
+	source, _ := ctx.Value(SourceKey).(Source)
+	if !e.Address.IsValid() {
+		e.Address = source.Address
+	}
+	if e.At.IsZero() {
+		e.At = l.Now()
+	}
+	k := counted{e.Action, e.WorkspaceID, e.Actor, e.Target, e.Outcome, e.Address}
+	l.countMu.Lock()
+	defer l.countMu.Unlock()
+	if _, known := l.counts[k]; !known && len(l.counts) >= maxCounted {
+		k = counted{action: e.Action, outcome: e.Outcome}
+	}
+	l.add(k, tally{max(e.Count, 1), e.At})
+}
+
+// add adds to a count. The caller holds the lock.
+func (l *Log) add(k counted, t tally) {
+	if old, known := l.counts[k]; known {
+		t.n += old.n
+		if old.first.Before(t.first) {
+			t.first = old.first
+		}
+	}
+	l.counts[k] = t
+}
+
+// flush writes what was counted. What cannot be written waits for the next time.
+func (l *Log) flush(ctx context.Context) error {
+	l.countMu.Lock()
+	counts := l.counts
+	l.counts = map[counted]tally{}
+	l.countMu.Unlock()
+	if len(counts) == 0 {
+		return nil
+	}
+	err := l.Units.Run(ctx, func(ctx context.Context) error {
+		for k, t := range counts {
+			err := l.Record(ctx, Entry{
+				Action: k.action, WorkspaceID: k.workspace, Actor: k.actor, Target: k.target, Outcome: k.outcome, Count: t.n,
+				At: t.first, Address: k.address,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		l.countMu.Lock()
+		defer l.countMu.Unlock()
+		for k, t := range counts {
+			l.add(k, t)
+		}
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"context"
+	"iter"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+// List reads rows that p may see, newest first: the operator's those of all workspaces and of the instance, everybody
+// else those of the own workspace. Another workspace than the own is problem.Missing.
+func (l *Log) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Row, error) {
+	if err := f.confine(p); err != nil {
+		return nil, err
+	}
+	return l.Store.ListAuditRows(ctx, f)
+}
+
+// exportPage is how many rows an export reads at a time.
+const exportPage = 500
+
+// Export is List without an end: f.Limit does not count.
+func (l *Log) Export(ctx context.Context, p *auth.Principal, f Filter) (iter.Seq2[*Row, error], error) {
+	if err := f.confine(p); err != nil {
+		return nil, err
+	}
+	f.Limit = exportPage
+	return func(yield func(*Row, error) bool) {
+		for {
+			rows, err := l.Store.ListAuditRows(ctx, f)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range rows {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if len(rows) < exportPage {
+				return
+			}
+			f.Before = rows[len(rows)-1].ID
+		}
+	}, nil
+}
+
+// confine keeps whoever is not of the operator workspace to the own one.
+func (f *Filter) confine(p *auth.Principal) error {
+	switch {
+	case p.Operator:
+	case f.WorkspaceID == "":
+		f.WorkspaceID = p.WorkspaceID
+	case f.WorkspaceID != p.WorkspaceID:
+		return problem.Missing()
+	}
+	return nil
+}
