@@ -1,9 +1,11 @@
 package account
 
 import (
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -36,6 +38,8 @@ func checkPassword(password string) error {
 		return problem.Validation("password", problem.TooShort, fmt.Sprintf("A password has at least %d characters.", minPassword))
 	case n > maxPassword:
 		return problem.Validation("password", problem.TooLong, fmt.Sprintf("A password has at most %d characters.", maxPassword))
+	case isCommon(password):
+		return problem.Validation("password", problem.NotAllowed, "This password is one of those that are tried first.")
 	}
 	return nil
 }
@@ -48,9 +52,49 @@ func hashPassword(password string, random io.Reader) string {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
 	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	return phc(salt, key)
+}
+
+func phc(salt, key []byte) string {
 	encoding := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
 		encoding.EncodeToString(salt), encoding.EncodeToString(key))
+}
+
+// The largest cost that is paid for a stored hash: what lies in a database must not decide over our memory.
+const (
+	mostTime    = 8
+	mostMemory  = 64 * 1024 // KiB
+	mostThreads = 4
+)
+
+// matches reports whether a password is the one that was hashed. A hash that is not understood matches none.
+func matches(stored, password string) bool {
+	var version, memory, time int
+	var threads uint8
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
+		return false
+	}
+	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
+		return false
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
+		return false
+	}
+	if memory < 8 || memory > mostMemory || time < 1 || time > mostTime || threads < 1 || threads > mostThreads {
+		return false
+	}
+	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
+	if err != nil {
+		return false
+	}
+	key, err := base64.RawStdEncoding.DecodeString(parts[5])
+	if err != nil || len(key) < 16 || len(key) > 64 {
+		return false
+	}
+	got := argon2.IDKey([]byte(password), salt, uint32(time), uint32(memory), threads, uint32(len(key)))
+	return subtle.ConstantTimeCompare(got, key) == 1
 }
 
 // generatePassword makes one of 20 characters of base32: 100 bits, and nothing that reads like something else.

@@ -18,8 +18,8 @@ const AccessLifetime = 15 * time.Minute
 // tokenType is the typ of an access token (RFC 9068). It keeps any other token we might ever sign from being one.
 const tokenType = "at+jwt"
 
-// maxToken is the largest text that is looked at, in bytes. Ours have about 600.
-const maxToken = 4096
+// MaxToken is the largest text that is looked at, in bytes. Ours have about 600.
+const MaxToken = 4096
 
 // What a bearer token can be told. They are shared; nobody changes them.
 var (
@@ -81,7 +81,7 @@ func (t *Tokens) Issue(userID, sessionID string, scopes Scopes) (string, error) 
 // Check verifies a token by its signature and its claims. It knows nothing of the session: that is asked after. The
 // error is ErrInvalidToken, or ErrTokenExpired for one that was right in its time.
 func (t *Tokens) Check(text string) (Access, error) {
-	if len(text) > maxToken || strings.Count(text, ".") != 2 {
+	if len(text) > MaxToken || strings.Count(text, ".") != 2 {
 		return Access{}, ErrInvalidToken
 	}
 	var c claims

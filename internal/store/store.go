@@ -22,14 +22,15 @@ type Store struct {
 }
 
 var (
-	_ account.Store     = (*Store)(nil)
-	_ apikey.Store      = (*Store)(nil)
-	_ audit.Store       = (*Store)(nil)
-	_ document.Store    = (*Store)(nil)
-	_ idempotency.Store = (*Store)(nil)
-	_ seal.Store        = (*Store)(nil)
-	_ usage.Store       = (*Store)(nil)
-	_ unit.Runner       = (*Store)(nil)
+	_ account.Store        = (*Store)(nil)
+	_ account.SessionStore = (*Store)(nil)
+	_ apikey.Store         = (*Store)(nil)
+	_ audit.Store          = (*Store)(nil)
+	_ document.Store       = (*Store)(nil)
+	_ idempotency.Store    = (*Store)(nil)
+	_ seal.Store           = (*Store)(nil)
+	_ usage.Store          = (*Store)(nil)
+	_ unit.Runner          = (*Store)(nil)
 )
 
 // New makes a Store of an open engine. The engine stays the caller's to close.

@@ -1,0 +1,298 @@
+package account
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"runtime"
+	"strings"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+// LoginOptions is what a LoginService needs.
+type LoginOptions struct {
+	Store     Store
+	Sessions  SessionStore
+	Units     unit.Runner
+	Directory *Directory
+	Tokens    *auth.Tokens
+	Bearers   *Bearers
+	Audit     AuditLog
+	Secret    []byte    // of refresh tokens
+	Random    io.Reader // of ids, salts and tokens: crypto/rand.Reader but in tests
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// AuditLog takes what happens with sessions. *audit.Log is one.
+type AuditLog interface {
+	audit.Recorder
+	Pseudonym(kind, name string) string
+}
+
+// LoginService holds the rules of passwords and sessions. All of it is safe for concurrent use.
+type LoginService struct {
+	LoginOptions
+	gate     *gate
+	throttle *throttle
+	refused  *refusals
+	nobody   string // a hash that no password has, checked where there is no user
+}
+
+var _ Sessions = (*LoginService)(nil)
+
+// NewLoginService makes a LoginService.
+func NewLoginService(o LoginOptions) *LoginService {
+	noise := make([]byte, argonSalt+argonKey)
+	if _, err := io.ReadFull(o.Random, noise); err != nil {
+		panic(fmt.Sprintf("account: read randomness: %v", err))
+	}
+	return &LoginService{
+		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Now), refused: newRefusals(o.Now),
+		nobody: phc(noise[:argonSalt], noise[argonSalt:]),
+	}
+}
+
+// What a caller is told who cannot sign in. An unknown email, a wrong password and a disabled user are one.
+var errInvalidCredentials = problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "The email or the password is wrong.")
+
+// Authenticate finds the user of an email and a password that came from an address. It takes as long and answers the
+// same whether there is no such user or the password is wrong, however long that is.
+//
+// Problems: invalid_credentials; problem.RateLimited with LoginPolicy for who failed too often; problem.Unavailable where
+// more passwords wait to be checked than there is room for.
+func (s *LoginService) Authenticate(ctx context.Context, email, password string, from netip.Addr) (*User, error) {
+	email = FoldEmail(email)
+	g := newGuesser(email, from)
+	if err := s.throttle.look(g); err != nil {
+		return nil, err
+	}
+	done, err := s.throttle.queue(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.gate.enter(ctx, from); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	if err := s.throttle.begin(g); err != nil {
+		return nil, err
+	}
+	u, err := s.check(ctx, email, password)
+	s.throttle.end(g, errors.Is(err, errInvalidCredentials))
+	if errors.Is(err, errInvalidCredentials) {
+		s.refused.add(s.Audit.Pseudonym("email", email), u, from)
+		return nil, err
+	}
+	return u, err
+}
+
+// check hashes the password, and says whose it is. A user beside errInvalidCredentials is the one it is not.
+func (s *LoginService) check(ctx context.Context, email, password string) (*User, error) {
+	u, err := s.Sessions.UserByEmail(ctx, email)
+	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+		u, err = nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read user by email: %w", err)
+	}
+	stored := s.nobody
+	if u != nil {
+		stored = u.PasswordHash
+	}
+	// What is longer than any password takes the time of one, whatever it holds.
+	right := matches(stored, password[:min(len(password), 4*maxPassword)]) && len(password) <= 4*maxPassword
+	if !right || u == nil || u.Disabled {
+		return u, errInvalidCredentials
+	}
+	return u, nil
+}
+
+// Grant is what a login or a refresh gives to a client.
+type Grant struct {
+	AccessToken  string
+	RefreshToken string
+	User         *User
+	Workspace    *Entry
+}
+
+// Start begins a session of a user who was authenticated just now. A user who was disabled, or given another password,
+// meanwhile is invalid_credentials.
+func (s *LoginService) Start(ctx context.Context, u *User) (*Grant, error) {
+	now := s.now()
+	session := &Session{
+		ID: id.At(id.Session, now, s.Random), UserID: u.ID, WorkspaceID: u.WorkspaceID,
+		CreatedAt: now, ExpiresAt: now.Add(RefreshLifetime),
+	}
+	refresh := s.firstToken()
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		switch err := s.Sessions.NoteLogin(ctx, u, now); {
+		case isMissing(err):
+			return errInvalidCredentials
+		case err != nil:
+			return err
+		}
+		first := &RefreshToken{Hash: s.hash(refresh), SessionID: session.ID, CreatedAt: now, ExpiresAt: session.ExpiresAt}
+		if err := s.Sessions.StartSession(ctx, session, first); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, audit.Entry{
+			Action: audit.SessionStarted, WorkspaceID: u.WorkspaceID, Actor: u.ID, Target: session.ID,
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start session: %w", err)
+	}
+	user := *u
+	user.LastLoginAt = &now
+	return s.grant(&user, session.ID, refresh)
+}
+
+func (s *LoginService) grant(u *User, sessionID, refresh string) (*Grant, error) {
+	workspace, ok := s.Directory.Entry(u.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("user %s is of workspace %s, which is not known", u.ID, u.WorkspaceID)
+	}
+	access, err := s.Tokens.Issue(u.ID, sessionID, u.Role.Scopes())
+	if err != nil {
+		return nil, err
+	}
+	return &Grant{AccessToken: access, RefreshToken: refresh, User: u, Workspace: workspace}, nil
+}
+
+// Logout ends the caller's session.
+func (s *LoginService) Logout(ctx context.Context, p *auth.Principal) error {
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		if err := s.Sessions.EndSession(ctx, p.SessionID, s.now()); err != nil {
+			return err
+		}
+		unit.AfterCommit(ctx, func() { s.Bearers.dropSession(p.SessionID) })
+		return s.Audit.Record(ctx, audit.Entry{
+			Action: audit.SessionEnded, WorkspaceID: p.WorkspaceID, Actor: p.Actor(), Target: p.SessionID,
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("end session: %w", err)
+	}
+	return nil
+}
+
+// ChangePassword gives the caller another password and ends all sessions of the user but the caller's. The current one
+// is checked as at a login, with the same problems; a new one that will not do is problem.Invalid.
+func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, current, wanted string, from netip.Addr) error {
+	if err := checkPassword(wanted); err != nil {
+		return renamed(err, "newPassword")
+	}
+	u, err := s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID)
+	if err != nil {
+		return fmt.Errorf("read user %s: %w", p.UserID, err)
+	}
+	if u, err = s.Authenticate(ctx, u.Email, current, from); err != nil {
+		return err
+	}
+	if u.ID != p.UserID { // the email went to somebody else in between
+		return errInvalidCredentials
+	}
+	if err := s.gate.enter(ctx, from); err != nil {
+		return err
+	}
+	changed := *u
+	changed.PasswordHash = hashPassword(wanted, s.Random)
+	changed.Revision++
+	s.gate.leave()
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
+		if err := s.Store.UpdateUser(ctx, &changed); err != nil {
+			return err
+		}
+		if err := s.endUser(ctx, u.ID, p.SessionID); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, audit.Entry{
+			Action: audit.PasswordChanged, WorkspaceID: u.WorkspaceID, Actor: p.Actor(), Target: u.ID,
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("change password: %w", err)
+	}
+	return nil
+}
+
+// renamed is a problem with the password under the name that its field has in the request.
+func renamed(err error, field string) error {
+	p, ok := problem.As(err)
+	if !ok {
+		return err
+	}
+	other := *p
+	other.Details.Field = field
+	return &other
+}
+
+// EndUser implements Sessions.
+func (s *LoginService) EndUser(ctx context.Context, userID string) error {
+	return s.endUser(ctx, userID, "")
+}
+
+func (s *LoginService) endUser(ctx context.Context, userID, except string) error {
+	if err := s.Sessions.EndSessions(ctx, userID, except, s.now()); err != nil {
+		return fmt.Errorf("end the sessions of %s: %w", userID, err)
+	}
+	unit.AfterCommit(ctx, func() { s.Bearers.dropUser(userID, except) })
+	return nil
+}
+
+// UserChanged implements Sessions.
+func (s *LoginService) UserChanged(ctx context.Context, userID string) {
+	unit.AfterCommit(ctx, func() { s.Bearers.dropUser(userID, "") })
+}
+
+// keepEnded is how long a session that has ended is kept, so that a refresh token of it is still told from an invented
+// one.
+const keepEnded = 24 * time.Hour
+
+// Run forgets old sessions each hour, and logs the logins that were refused, until ctx ends.
+func (s *LoginService) Run(ctx context.Context) {
+	prune, log := time.NewTicker(time.Hour), time.NewTicker(refusalsEvery)
+	defer prune.Stop()
+	defer log.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.logRefused(context.WithoutCancel(ctx))
+			return
+		case <-log.C:
+			s.logRefused(ctx)
+		case <-prune.C:
+			if err := s.Sessions.PruneSessions(ctx, s.now(), s.now().Add(-keepEnded)); err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old sessions were not deleted", "error", err.Error())
+			}
+		}
+	}
+}
+
+func (s *LoginService) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
+
+func isMissing(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.NotFound
+}
+
+// encode writes random bytes as text.
+func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// textual reports whether a text is a token of ours by its form.
+func textual(text string) bool {
+	rest, ok := strings.CutPrefix(text, refreshPrefix)
+	return ok && len(rest) == base64.RawURLEncoding.EncodedLen(refreshSize)
+}

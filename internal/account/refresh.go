@@ -1,0 +1,176 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+const (
+	// RefreshLifetime is how long a refresh token is valid.
+	RefreshLifetime = 30 * 24 * time.Hour
+
+	// refreshGrace is how long a token that was used gives the same child again: to a client whose answer was lost, and to
+	// the tabs of a browser that refresh at once.
+	refreshGrace = 10 * time.Second
+
+	refreshPrefix = "kprt_"
+	refreshSize   = 32
+)
+
+// What a refresh token can be told.
+var (
+	errInvalidRefresh = problem.New(problem.Unauthenticated, problem.CodeInvalidToken, "This refresh token is not valid.")
+	errRefreshExpired = problem.New(problem.Unauthenticated, problem.CodeTokenExpired, "This refresh token has expired.")
+	errRefreshReused  = problem.New(problem.Unauthenticated, problem.CodeTokenReused,
+		"This refresh token was used before. Its session has ended.")
+)
+
+// A refresh token is random; each one that follows is derived from the text of the one before. So a token that is used
+// twice within the grace gives the same child though no text is kept, and nobody but us can tell the child.
+
+func (s *LoginService) firstToken() string {
+	random := make([]byte, refreshSize)
+	if _, err := io.ReadFull(s.Random, random); err != nil {
+		panic(fmt.Sprintf("account: read randomness: %v", err))
+	}
+	return refreshPrefix + encode(random)
+}
+
+func (s *LoginService) childOf(text string) string {
+	return refreshPrefix + encode(s.keyed("child", text))
+}
+
+// hash is what is kept of a token.
+func (s *LoginService) hash(text string) [32]byte { return [32]byte(s.keyed("hash", text)) }
+
+func (s *LoginService) keyed(purpose, text string) []byte {
+	h := hmac.New(sha256.New, s.Secret)
+	io.WriteString(h, "refresh token "+purpose+"\x00"+text)
+	return h.Sum(nil)
+}
+
+// Refreshing tells whose session would go on with a refresh token; empty for one that would be refused.
+func (s *LoginService) Refreshing(ctx context.Context, text string) (userID, workspaceID string, err error) {
+	if !textual(text) {
+		return "", "", nil
+	}
+	t, session, err := s.Sessions.RefreshToken(ctx, s.hash(text))
+	switch {
+	case isMissing(err):
+		return "", "", nil
+	case err != nil:
+		return "", "", fmt.Errorf("read refresh token: %w", err)
+	}
+	if s.judge(t, session, s.now()) != nil {
+		return "", "", nil
+	}
+	return session.UserID, session.WorkspaceID, nil
+}
+
+// Refresh uses a refresh token: the session goes on with its child. Used twice, it ends the session, unless it is the
+// parent of the token that is due and its use was within refreshGrace: then it gives that same token again.
+//
+// Problems: invalid_token, token_expired, token_reused.
+func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error) {
+	if !textual(text) {
+		return nil, errInvalidRefresh
+	}
+	now, child := s.now(), s.childOf(text)
+	var (
+		session *Session
+		u       *User
+		refused *problem.Problem
+	)
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
+		hash := s.hash(text)
+		t, its, err := s.Sessions.RefreshToken(ctx, hash)
+		if err != nil {
+			return missingAs(errInvalidRefresh, err)
+		}
+		session = its
+		if refused = s.judge(t, session, now); refused == nil && t.UsedAt != nil {
+			refused, err = s.repeat(ctx, child)
+		}
+		switch {
+		case err != nil:
+			return err
+		case refused == errRefreshReused:
+			return s.endFamily(ctx, session, now) // commits, for all that the caller is refused
+		case refused != nil:
+			return refused
+		}
+		if u, err = s.Store.User(ctx, Reach(session.WorkspaceID), session.UserID); err != nil {
+			return missingAs(errInvalidRefresh, err)
+		}
+		if t.UsedAt != nil {
+			return nil
+		}
+		return s.Sessions.UseRefreshToken(ctx, hash, now, &RefreshToken{
+			Hash: s.hash(child), SessionID: session.ID, CreatedAt: now, ExpiresAt: now.Add(RefreshLifetime),
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("refresh: %w", err)
+	case refused != nil:
+		return nil, refused
+	}
+	return s.grant(u, session.ID, child)
+}
+
+// judge says why a token is refused; nil for one that may be used, or was used so recently that it may be repeated.
+func (s *LoginService) judge(t *RefreshToken, session *Session, now time.Time) *problem.Problem {
+	switch {
+	case t.UsedAt != nil && now.Sub(*t.UsedAt) > refreshGrace:
+		return errRefreshReused
+	case session.EndedAt != nil:
+		return errInvalidRefresh
+	case !now.Before(t.ExpiresAt):
+		return errRefreshExpired
+	default:
+		return nil
+	}
+}
+
+// repeat says whether the parent of a token may give it again: not when it was used itself.
+func (s *LoginService) repeat(ctx context.Context, child string) (*problem.Problem, error) {
+	t, _, err := s.Sessions.RefreshToken(ctx, s.hash(child))
+	if err != nil {
+		return nil, fmt.Errorf("read the token that followed: %w", err)
+	}
+	if t.UsedAt != nil {
+		return errRefreshReused, nil
+	}
+	return nil, nil
+}
+
+// endFamily ends the session of a token that was used twice. Who ended already is not told of again.
+func (s *LoginService) endFamily(ctx context.Context, session *Session, now time.Time) error {
+	if session.EndedAt != nil {
+		return nil
+	}
+	if err := s.Sessions.EndSession(ctx, session.ID, now); err != nil {
+		return err
+	}
+	unit.AfterCommit(ctx, func() { s.Bearers.dropSession(session.ID) })
+	return s.Audit.Record(ctx, audit.Entry{
+		Action: audit.RefreshTokenReused, WorkspaceID: session.WorkspaceID, Actor: session.UserID, Target: session.ID,
+		Outcome: audit.Refused,
+	})
+}
+
+// missingAs is err, or p where what was looked for is not there.
+func missingAs(p *problem.Problem, err error) error {
+	if isMissing(err) {
+		return p
+	}
+	return err
+}

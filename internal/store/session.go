@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/problem"
+)
+
+// UserByEmail implements account.SessionStore.
+func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, error) {
+	var c conditions
+	c.where(`email = ?`, email)
+	list, err := s.users(ctx, &c, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, problem.Missing()
+	}
+	return &list[0], nil
+}
+
+// NoteLogin implements account.SessionStore.
+func (s *Store) NoteLogin(ctx context.Context, u *account.User, at time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			UPDATE account_user SET last_login_at = $1 WHERE id = $2 AND password_hash = $3 AND NOT disabled`,
+			micros(at), u.ID, u.PasswordHash)
+		if err != nil {
+			return fmt.Errorf("note login of %s: %w", u.ID, err)
+		}
+		if n == 0 {
+			return problem.Missing()
+		}
+		return nil
+	})
+}
+
+// StartSession implements account.SessionStore.
+func (s *Store) StartSession(ctx context.Context, session *account.Session, first *account.RefreshToken) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO session (id, user_id, workspace_id, created_at, expires_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			session.ID, session.UserID, session.WorkspaceID, micros(session.CreatedAt), micros(session.ExpiresAt),
+			maybeMicros(session.EndedAt))
+		if err != nil {
+			return fmt.Errorf("add session: %w", err)
+		}
+		return s.addRefreshToken(ctx, first)
+	})
+}
+
+func (s *Store) addRefreshToken(ctx context.Context, t *account.RefreshToken) error {
+	_, err := s.main.In(ctx).Exec(ctx, `
+		INSERT INTO refresh_token (hash, session_id, created_at, expires_at, used_at) VALUES ($1, $2, $3, $4, $5)`,
+		t.Hash[:], t.SessionID, micros(t.CreatedAt), micros(t.ExpiresAt), maybeMicros(t.UsedAt))
+	if err != nil {
+		return fmt.Errorf("add refresh token: %w", err)
+	}
+	return nil
+}
+
+// Standing implements account.SessionStore.
+func (s *Store) Standing(ctx context.Context, sessionID string) (*account.Standing, error) {
+	var st account.Standing
+	err := s.main.In(ctx).QueryRow(ctx, `
+		SELECT u.id, u.workspace_id, u.role FROM session s JOIN account_user u ON u.id = s.user_id
+		WHERE s.id = $1 AND s.ended_at IS NULL AND NOT u.disabled`, sessionID).
+		Scan(&st.UserID, &st.WorkspaceID, (*string)(&st.Role))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, problem.Missing()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	return &st, nil
+}
+
+// RefreshToken implements account.SessionStore.
+func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.RefreshToken, *account.Session, error) {
+	// The session's row is what two refreshes of one family meet at.
+	err := s.main.Hold(ctx, `
+		SELECT id FROM session WHERE id = (SELECT session_id FROM refresh_token WHERE hash = $1)`, hash[:])
+	if err != nil {
+		return nil, nil, fmt.Errorf("hold session: %w", err)
+	}
+	t, session := account.RefreshToken{Hash: hash}, account.Session{}
+	var created, expires, began, ends int64
+	var used, ended *int64
+	err = s.main.In(ctx).QueryRow(ctx, `
+		SELECT t.created_at, t.expires_at, t.used_at, s.id, s.user_id, s.workspace_id, s.created_at, s.expires_at, s.ended_at
+		FROM refresh_token t JOIN session s ON s.id = t.session_id WHERE t.hash = $1`, hash[:]).
+		Scan(&created, &expires, &used, &session.ID, &session.UserID, &session.WorkspaceID, &began, &ends, &ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, problem.Missing()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read refresh token: %w", err)
+	}
+	t.SessionID, t.CreatedAt, t.ExpiresAt, t.UsedAt = session.ID, timeOf(created), timeOf(expires), maybeTime(used)
+	session.CreatedAt, session.ExpiresAt, session.EndedAt = timeOf(began), timeOf(ends), maybeTime(ended)
+	return &t, &session, nil
+}
+
+// UseRefreshToken implements account.SessionStore.
+func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time, child *account.RefreshToken) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		if _, err := q.Exec(ctx, `UPDATE refresh_token SET used_at = $1 WHERE hash = $2`, micros(at), hash[:]); err != nil {
+			return fmt.Errorf("use refresh token: %w", err)
+		}
+		if _, err := q.Exec(ctx, `UPDATE session SET expires_at = $1 WHERE id = $2`, micros(child.ExpiresAt), child.SessionID); err != nil {
+			return fmt.Errorf("prolong session %s: %w", child.SessionID, err)
+		}
+		return s.addRefreshToken(ctx, child)
+	})
+}
+
+// EndSession implements account.SessionStore.
+func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, micros(at), sessionID)
+		if err != nil {
+			return fmt.Errorf("end session %s: %w", sessionID, err)
+		}
+		return nil
+	})
+}
+
+// EndSessions implements account.SessionStore.
+func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.main.In(ctx).Exec(ctx, `
+			UPDATE session SET ended_at = $1 WHERE user_id = $2 AND id <> $3 AND ended_at IS NULL`, micros(at), userID, except)
+		if err != nil {
+			return fmt.Errorf("end the sessions of %s: %w", userID, err)
+		}
+		return nil
+	})
+}
+
+// PruneSessions implements account.SessionStore.
+func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		// A token whose session goes stands before it, so it goes first.
+		_, err := q.Exec(ctx, `
+			DELETE FROM refresh_token WHERE expires_at <= $1
+				OR session_id IN (SELECT id FROM session WHERE ended_at <= $2 OR expires_at <= $2)`, micros(now), micros(before))
+		if err != nil {
+			return fmt.Errorf("prune refresh tokens: %w", err)
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM session WHERE ended_at <= $1 OR expires_at <= $1`, micros(before)); err != nil {
+			return fmt.Errorf("prune sessions: %w", err)
+		}
+		return nil
+	})
+}
