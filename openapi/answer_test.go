@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -178,6 +179,20 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	reader.call(403, "DELETE", document, id, "", "")
 	reader.call(200, "GET", "/api/v1/health", "", "", "")
 	reader.call(429, "GET", "/api/v1/health", "", "", "")
+	turned := c.call(201, "POST", keys, "", "", `{"name":"turned","scopes":["read"]}`)
+	turnedID, older := turned["id"].(string), *c
+	older.key = turned["key"].(string)
+	rotated := c.call(200, "POST", key+"/rotate", turnedID, "", `{"graceSeconds":60}`, "Idempotency-Key", "the-first-rotation")
+	c.call(200, "POST", key+"/rotate", turnedID, "", `{"graceSeconds":60}`, "Idempotency-Key", "the-first-rotation")
+	older.call(200, "GET", "/api/v1/health", "", "", "")
+	c.call(409, "POST", key+"/rotate", turnedID, "", "")
+	c.call(400, "POST", key+"/rotate", turnedID, "", `{"graceSeconds":-1}`)
+	c.call(200, "POST", key+"/complete-rotation", turnedID, "", "")
+	older.call(401, "GET", "/api/v1/health", "", "", "")
+	c.call(200, "POST", "/api/v1/developer/verify", "", "", fmt.Sprintf(`{"key":%q,"requiredScopes":["read"],"cost":2}`, rotated["key"]))
+	c.call(200, "POST", "/api/v1/developer/verify", "", "", fmt.Sprintf(`{"key":%q,"consume":false,"ip":"192.0.2.1"}`, turned["key"]))
+	c.call(400, "POST", "/api/v1/developer/verify", "", "", `{"key":"kpsk_","cost":0}`)
+
 	c.call(200, "POST", key+"/revoke", keyID, "", `{"reason":"over"}`)
 	reader.call(401, "GET", "/api/v1/health", "", "", "")
 	c.call(204, "DELETE", key, keyID, "", "")
