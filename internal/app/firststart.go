@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"keepsake/internal/account"
+	"keepsake/internal/audit"
 	"keepsake/internal/config"
 	"keepsake/internal/problem"
 )
@@ -60,6 +61,10 @@ func (a *App) firstStart(ctx context.Context, admin Admin) (*First, error) {
 			key, err = a.parts.apiKeys.First(ctx, workspaceID)
 			return err
 		})
+		if err != nil {
+			return err
+		}
+		err = a.parts.audit.Record(ctx, audit.Entry{Action: audit.InstanceInitialised, Actor: "local", Target: made.WorkspaceID})
 		if err != nil {
 			return err
 		}

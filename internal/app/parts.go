@@ -127,6 +127,7 @@ func (p *parts) close() error {
 // run does the work beside requests until ctx ends. A part that gives up before takes the program down with it.
 func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logger, fail func(error)) {
 	running.Go(func() { p.usage.Run(ctx) })
+	running.Go(func() { p.audit.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
 	running.Go(func() {
 		if err := p.indexer.Run(ctx); err != nil && ctx.Err() == nil {
