@@ -19,7 +19,6 @@ type API struct {
 	reserved int64 // the share of them that is kept for health and administration
 
 	exchanges sync.Pool // of *exchange
-	buffers   sync.Pool // of *[]byte, where answers are encoded; one goes back once its answer was written
 	texts     texts     // of numbers that many answers show
 	vary      bool      // answers depend on the Origin
 }
@@ -35,7 +34,6 @@ func New(o Options) (*API, error) {
 		a.most = DefaultInFlight
 	}
 	a.reserved = min(max(a.most/16, 1), 32)
-	a.buffers.New = func() any { b := make([]byte, 0, 4<<10); return &b }
 	a.exchanges.New = func() any { return new(exchange) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {

@@ -33,11 +33,15 @@ type exchange struct {
 
 	body *progress // of a stream, whose deadlines we keep
 
-	status int // of the answer, 0 while none was sent
-	size   int // bytes of its body
+	buf    []byte // where the answer is encoded; it stays with the exchange
+	status int    // of the answer, 0 while none was sent
+	size   int    // bytes of its body
 }
 
-// begin takes an exchange that is out of use: all its members are zero.
+// maxBuffer keeps one large answer from holding memory for ever.
+const maxBuffer = 64 << 10
+
+// begin takes an exchange that is out of use: all its members but the buffer are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	x.api, x.w, x.r, x.route = a, w, r, &noRoute
@@ -48,7 +52,10 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 
 // release gives an exchange back. One that met a panic is not: nobody knows who still holds it.
 func (x *exchange) release() {
-	a := x.api
-	*x = exchange{}
+	a, buf := x.api, x.buf
+	if cap(buf) > maxBuffer {
+		buf = nil
+	}
+	*x = exchange{buf: buf}
 	a.exchanges.Put(x)
 }

@@ -18,7 +18,7 @@ const idempotencyKey = idempotency.HeaderName
 var replayed = []string{"true"}
 
 // runOnce is run for a request with an Idempotency-Key: a repetition gets the first answer and has no effect.
-func (x *exchange) runOnce(op *endpoint.Operation, key []string, buf *[]byte) {
+func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	err := checkIdempotencyKey(key)
 	if err != nil {
 		x.fail(err)
@@ -34,7 +34,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string, buf *[]byte) {
 			if err != nil {
 				return idempotency.Outcome{}, err
 			}
-			resp, err = op.Encode(out, (*buf)[:0])
+			resp, err = op.Encode(out, nil)
 			return outcome(resp), err
 		}
 	}
@@ -48,7 +48,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string, buf *[]byte) {
 	case err != nil:
 		x.fail(err)
 	case kept != nil:
-		x.replay(kept, buf)
+		x.replay(kept)
 	default:
 		x.respond(resp)
 	}
@@ -129,10 +129,10 @@ func checkIdempotencyKey(sent []string) error {
 }
 
 // replay sends a kept answer again.
-func (x *exchange) replay(kept *idempotency.Answer, buf *[]byte) {
+func (x *exchange) replay(kept *idempotency.Answer) {
 	body := kept.Body
 	if body == nil && kept.Location != "" {
-		again, err := x.read(kept.Location, buf)
+		again, err := x.read(kept.Location)
 		if err != nil {
 			x.fail(fmt.Errorf("rebuild a kept answer: %w", err))
 			return
@@ -155,7 +155,7 @@ func (x *exchange) replay(kept *idempotency.Answer, buf *[]byte) {
 }
 
 // read performs the GET of a path of ours for the same caller, inside this request.
-func (x *exchange) read(location string, buf *[]byte) (endpoint.Response, error) {
+func (x *exchange) read(location string) (endpoint.Response, error) {
 	target, err := url.Parse(location)
 	if err != nil {
 		return endpoint.Response{}, fmt.Errorf("read its location: %w", err)
@@ -169,5 +169,5 @@ func (x *exchange) read(location string, buf *[]byte) (endpoint.Response, error)
 	if err != nil {
 		return endpoint.Response{}, err
 	}
-	return x.invoke(rt.op, in, buf)
+	return x.invoke(rt.op, in)
 }

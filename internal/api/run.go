@@ -7,19 +7,10 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// maxPooled keeps one large answer from holding memory for ever.
-const maxPooled = 256 << 10
-
 // run binds the input, calls the operation and answers.
 func (x *exchange) run(op *endpoint.Operation) {
-	buf := x.api.buffers.Get().(*[]byte)
-	defer func() {
-		if cap(*buf) <= maxPooled {
-			x.api.buffers.Put(buf)
-		}
-	}()
 	if key := x.r.Header[idempotencyKey]; op.Idempotent && key != nil {
-		x.runOnce(op, key, buf)
+		x.runOnce(op, key)
 		return
 	}
 	in, err := op.Bind(x.r, false)
@@ -27,7 +18,7 @@ func (x *exchange) run(op *endpoint.Operation) {
 		x.fail(err)
 		return
 	}
-	resp, err := x.invoke(op, in, buf)
+	resp, err := x.invoke(op, in)
 	if err != nil {
 		x.fail(err)
 		return
@@ -35,8 +26,8 @@ func (x *exchange) run(op *endpoint.Operation) {
 	x.respond(resp)
 }
 
-// invoke runs the operation and encodes its answer into buf.
-func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte) (endpoint.Response, error) {
+// invoke runs the operation and encodes its answer into the exchange's buffer.
+func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound) (endpoint.Response, error) {
 	if err := op.Prepare(x.call, in); err != nil {
 		return endpoint.Response{}, err
 	}
@@ -44,9 +35,9 @@ func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, buf *[]byte
 	if err != nil {
 		return endpoint.Response{}, err
 	}
-	resp, err := op.Encode(out, (*buf)[:0])
-	if cap(resp.Body) > cap(*buf) {
-		*buf = resp.Body[:0]
+	resp, err := op.Encode(out, x.buf[:0])
+	if cap(resp.Body) > cap(x.buf) {
+		x.buf = resp.Body
 	}
 	return resp, err
 }
