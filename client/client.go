@@ -120,7 +120,10 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // it would say method and address again, and the query, which is nobody's business
+		}
+		return fmt.Errorf("%s %s%s: %w", r.method, c.base, r.path, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {

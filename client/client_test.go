@@ -191,6 +191,20 @@ func TestAChangeSendsWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestAServerThatDoesNotAnswerIsNamedAndTheQueryIsNot(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, err := New(server.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.ListDocuments(t.Context(), DocumentQuery{Collection: "canary"})
+	if want := "GET " + server.URL + "/api/v1/documents: dial tcp"; err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v, want %s…", err, want)
+	}
+}
+
 func TestIDsAreEscapedInPaths(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{{200, "", `{}`}}}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// WorkspaceRecord is a workspace as the operator of the instance sees it.
+type WorkspaceRecord struct {
+	Workspace
+	Suspended bool      `json:"suspended"` // its credentials are refused for now
+	CreatedAt time.Time `json:"createdAt"`
+	Revision  int64     `json:"revision"`
+}
+
+// NewWorkspace is what a workspace is made from. An empty tier is free.
+type NewWorkspace struct {
+	Name string `json:"name"`
+	Tier string `json:"tier,omitempty"`
+}
+
+// WorkspaceChange changes what it names and leaves the rest.
+type WorkspaceChange struct {
+	Name      Change[string] `json:"name,omitzero"`
+	Tier      Change[string] `json:"tier,omitzero"`
+	Suspended Change[bool]   `json:"suspended,omitzero"`
+}
+
+// WorkspaceQuery pages the list of workspaces.
+type WorkspaceQuery struct {
+	Limit  int // 0: the server's default
+	Cursor string
+}
+
+const workspaces = "/api/v1/admin/workspaces"
+
+func workspacePath(id string) string { return workspaces + "/" + url.PathEscape(id) }
+
+// CreateWorkspace makes a workspace. All calls about workspaces need a credential of the operator workspace.
+func (c *Client) CreateWorkspace(ctx context.Context, w NewWorkspace) (*WorkspaceRecord, error) {
+	return result[WorkspaceRecord](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: workspaces, idempotency: newIdempotencyKey()}, w, out)
+	})
+}
+
+// WorkspaceRecord reads one workspace.
+func (c *Client) WorkspaceRecord(ctx context.Context, id string) (*WorkspaceRecord, error) {
+	return result[WorkspaceRecord](func(out any) error { return c.get(ctx, workspacePath(id), nil, out) })
+}
+
+// ListWorkspaces reads one page of workspaces, newest first.
+func (c *Client) ListWorkspaces(ctx context.Context, q WorkspaceQuery) (*Page[WorkspaceRecord], error) {
+	values := url.Values{}
+	setInt(values, "limit", q.Limit)
+	set(values, "cursor", q.Cursor)
+	return result[Page[WorkspaceRecord]](func(out any) error { return c.get(ctx, workspaces, values, out) })
+}
+
+// EachWorkspace reads all workspaces, page by page.
+func (c *Client) EachWorkspace(ctx context.Context, q WorkspaceQuery) iter.Seq2[WorkspaceRecord, error] {
+	return each(q.Cursor, func(cursor string) (*Page[WorkspaceRecord], error) {
+		q.Cursor = cursor
+		return c.ListWorkspaces(ctx, q)
+	})
+}
+
+// ChangeWorkspace changes a workspace; with ifRevision only if it still has that revision.
+func (c *Client) ChangeWorkspace(ctx context.Context, id string, change WorkspaceChange, ifRevision *int64) (*WorkspaceRecord, error) {
+	r := request{method: http.MethodPatch, path: workspacePath(id), ifMatch: ifRevision}
+	return result[WorkspaceRecord](func(out any) error { return c.send(ctx, r, change, out) })
+}
