@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,8 @@ import (
 	"keepsake/internal/app/apptest"
 )
 
+var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
+
 // caller asks the running program and holds each of its answers to the document.
 type caller struct {
 	t    *testing.T
@@ -27,7 +30,7 @@ type caller struct {
 	seen map[string][]int // operation id: statuses that were answered
 }
 
-// call sends a request for the operation at template, whose {id} is id, and gives the decoded body. Header is pairs.
+// call sends a request for the operation at template, whose one parameter ({id}) is id, and gives the decoded body. Header is pairs.
 func (c *caller) call(want int, method, template, id, query, body string, header ...string) map[string]any {
 	c.t.Helper()
 	item := c.doc.Paths.Value(template)
@@ -35,7 +38,7 @@ func (c *caller) call(want int, method, template, id, query, body string, header
 		c.t.Fatalf("%s %s is not in the document", method, template)
 	}
 	op := item.GetOperation(method)
-	target := c.base + strings.ReplaceAll(template, "{id}", id) + query
+	target := c.base + pathParameter.ReplaceAllLiteralString(template, id) + query
 	request, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
@@ -196,6 +199,8 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	c.call(200, "POST", key+"/revoke", keyID, "", `{"reason":"over"}`)
 	reader.call(401, "GET", "/api/v1/health", "", "", "")
 	c.call(204, "DELETE", key, keyID, "", "")
+
+	c.callAdministration()
 
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
+)
+
+func tiersCommand(st *stage) *cobra.Command {
+	return group("tiers", "List the tiers and change their numbers", tiersListCommand(st), tiersChangeCommand(st))
+}
+
+func tiersListCommand(st *stage) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List the tiers", Args: cobra.NoArgs}
+	t := targetFlags(st, cmd)
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			tiers, err := allTiers(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			return st.printTiers(tiers, asJSON, struct {
+				Items []client.Tier `json:"items"`
+			}{tiers})
+		})
+	}
+	return cmd
+}
+
+func allTiers(ctx context.Context, c *client.Client) ([]client.Tier, error) {
+	tiers := []client.Tier{}
+	for t, err := range c.EachTier(ctx, client.TierQuery{}) {
+		if err != nil {
+			return nil, fmt.Errorf("list tiers: %w", err)
+		}
+		tiers = append(tiers, t)
+	}
+	return tiers, nil
+}
+
+// printTiers prints a table of tiers, or what they are as JSON.
+func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error {
+	if asJSON {
+		return st.printJSON(object)
+	}
+	count := func(n int64) any {
+		if n == 0 {
+			return "no limit"
+		}
+		return n
+	}
+	rows := make([]table.Row, 0, len(tiers))
+	for _, t := range tiers {
+		rows = append(rows, table.Row{
+			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories),
+		})
+	}
+	st.printTable(table.Row{"name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories"}, rows)
+	return nil
+}
+
+func tiersChangeCommand(st *stage) *cobra.Command {
+	var (
+		n      client.TierNumbers
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "change NAME", Short: "Change numbers of a tier", Args: cobra.ExactArgs(1),
+		Long: "Changes the numbers that are named and leaves the rest. They hold from the next request on, and from then on they\n" +
+			"stand in place of the configured ones. What was used stays used.",
+	}
+	t := targetFlags(st, cmd)
+	flags := cmd.Flags()
+	numbers := []struct {
+		flag, help string
+		of         func(*client.TierNumbers) *int64
+	}{
+		{"requests-per-minute", "requests in a minute", func(n *client.TierNumbers) *int64 { return &n.RequestsPerMinute }},
+		{"daily", "requests in a UTC day", func(n *client.TierNumbers) *int64 { return &n.Daily }},
+		{"monthly", "requests in a UTC month", func(n *client.TierNumbers) *int64 { return &n.Monthly }},
+		{"keys", "API keys, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Keys }},
+		{"users", "users, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Users }},
+		{"documents", "documents, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Documents }},
+		{"memories", "memories, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Memories }},
+	}
+	var names []string
+	for _, number := range numbers {
+		flags.Int64Var(number.of(&n), number.flag, 0, number.help)
+		names = append(names, number.flag)
+	}
+	cmd.MarkFlagsOneRequired(names...)
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			stored, err := tierNamed(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			wanted := stored.TierNumbers
+			for _, number := range numbers {
+				if flags.Changed(number.flag) {
+					*number.of(&wanted) = *number.of(&n)
+				}
+			}
+			changed, err := c.ChangeTier(cmd.Context(), args[0], wanted, &stored.Revision)
+			if err != nil {
+				return fmt.Errorf("change tier %s: %w", args[0], err)
+			}
+			return st.printTiers([]client.Tier{*changed}, asJSON, changed)
+		})
+	}
+	return cmd
+}
+
+func tierNamed(ctx context.Context, c *client.Client, name string) (*client.Tier, error) {
+	tiers, err := allTiers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tiers {
+		if t.Name == name {
+			return &t, nil
+		}
+	}
+	return nil, fmt.Errorf("change tier %s: there is no tier of this name", name)
+}
