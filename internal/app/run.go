@@ -38,7 +38,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err == nil {
 		time.Sleep(a.cfg.Shutdown.Delay)
 	}
-	err = errors.Join(err, a.shutDown())
+	a.shutDown()
 	stopBackground()
 	parts.Wait()
 	if flushed := a.parts.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
@@ -51,7 +51,7 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // shutDown lets running requests finish; what has not by then is cut off.
-func (a *App) shutDown() error {
+func (a *App) shutDown() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
 	defer cancel()
 	var doors sync.WaitGroup
@@ -64,7 +64,6 @@ func (a *App) shutDown() error {
 		})
 	}
 	doors.Wait()
-	return nil
 }
 
 func (a *App) doors() []*door {
