@@ -25,7 +25,7 @@ var edges = map[string][]string{
 	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
-	"internal/seal":        {"internal/problem"},
+	"internal/seal":        {"internal/audit", "internal/problem"},
 	"internal/audit":       {"internal/auth", "internal/id", "internal/page", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/problem"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},

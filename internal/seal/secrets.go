@@ -27,8 +27,10 @@ var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data is s
 type Secrets struct {
 	store Store
 
-	changing sync.Mutex // orders those who write to the store, so that no secret is added under a key that is just being replaced
-	box      *box       // of the master key; guarded by changing
+	// changing orders those who write to the store, so that no secret is added under a key that is just being replaced.
+	changing sync.Mutex
+	box      *box // of the master key
+	doubt    *box // of the one that may have replaced it: whether it did, nobody could say
 
 	mu     sync.RWMutex
 	byName map[string][]byte
@@ -83,6 +85,9 @@ func (s *Secrets) Ensure(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
+	if _, err := s.settle(ctx); err != nil {
+		return err
+	}
 	wrapped, err := s.box.wrap(name, secret)
 	if err != nil {
 		return err
@@ -225,33 +230,56 @@ func (b *box) unwrapAll(all []Wrapped) (map[string][]byte, error) {
 }
 
 // Rewrap seals every secret with another master key, in one transaction: at any moment all of them open with the one key
-// or all with the other. The caller sees to it that both keys are kept until it returns.
-func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) error {
+// or all with the other. It says how many there are. The caller keeps both keys until it returns nil; after an error
+// either may be the one.
+func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) (int, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	box, err := newBox(next, s.box.instance)
+	stored, err := s.settle(ctx)
 	if err != nil {
-		return err
-	}
-	stored, err := s.store.Secrets(ctx)
-	if err != nil {
-		return fmt.Errorf("read secrets: %w", err)
+		return 0, err
 	}
 	// What is in the store, not what is in memory: a secret that no longer opens must not be lost quietly.
 	secrets, err := s.box.unwrapAll(stored)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	box, err := newBox(next, s.box.instance)
+	if err != nil {
+		return 0, err
 	}
 	for i, w := range stored {
 		resealed, err := box.wrap(w.Name, secrets[w.Name])
 		if err != nil {
-			return err
+			return 0, err
 		}
 		stored[i].Sealed = resealed.Sealed
 	}
 	if err := s.store.ResealSecrets(ctx, stored); err != nil {
-		return fmt.Errorf("keep the secrets under the new master key: %w", err)
+		s.doubt = box // a commit that failed may have happened
+		return 0, fmt.Errorf("keep the secrets under the new master key: %w", err)
 	}
 	s.box = box
-	return nil
+	return len(stored), nil
+}
+
+// settle reads the secrets, and finds out which key they are under where a change of it left that open.
+func (s *Secrets) settle(ctx context.Context) ([]Wrapped, error) {
+	stored, err := s.store.Secrets(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	if s.doubt == nil {
+		return stored, nil
+	}
+	for _, w := range stored {
+		if w.Name != Check {
+			continue
+		}
+		if _, err := s.doubt.unwrap(w); err == nil {
+			s.box = s.doubt
+		}
+	}
+	s.doubt = nil
+	return stored, nil
 }

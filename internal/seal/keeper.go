@@ -1,0 +1,109 @@
+package seal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/problem"
+)
+
+// Keeper changes the master key of an instance while it runs. It is safe for concurrent use.
+type Keeper struct {
+	Secrets *Secrets
+	File    KeyFile // empty where a setting gives the key, which this process cannot change
+	Audit   audit.Recorder
+	Now     func() time.Time
+
+	rotating sync.Mutex
+}
+
+// Rotated is a change of the master key.
+type Rotated struct {
+	At      time.Time
+	File    string // where the new key lies; empty where a setting has to give it from the next start on
+	OldFile string // where the old one was kept; empty where it was not in a file of ours
+	Secrets int    // how many are sealed with the new key
+}
+
+// Rotate seals all secrets with a new master key: with the one whose text is given, or with a random one where text is
+// empty. API keys, tokens and cursors stay as they are. actor is who asks.
+//
+// It is a problem.Invalid for a text that is no key, and a problem.Conflict for the key in use and, where a setting gives
+// the key, for none: nobody would know the random one after a restart.
+func (k *Keeper) Rotate(ctx context.Context, actor, text string) (*Rotated, error) {
+	k.rotating.Lock()
+	defer k.rotating.Unlock()
+	next, err := k.choose(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	// Told before it happens, because the secrets and the log lie in two databases: what cannot be logged does not happen.
+	if err := k.tell(ctx, actor, audit.Done, "begun"); err != nil {
+		return nil, err
+	}
+	r, err := k.rotate(ctx, next)
+	if err != nil {
+		return nil, errors.Join(err, k.tell(ctx, actor, audit.Failed, "completed"))
+	}
+	return r, k.tell(ctx, actor, audit.Done, "completed")
+}
+
+// choose reads or makes the new key.
+func (k *Keeper) choose(ctx context.Context, text string) (next MasterKey, err error) {
+	switch {
+	case text != "":
+		if next, err = ParseMasterKey(text); err != nil {
+			return next, problem.Validation("masterKey", problem.Format, "A master key is 32 bytes in base64.")
+		}
+	case k.File == "":
+		return next, problem.Conflicts("The master key of this instance is given by the setting masterKey: give the new one, too.")
+	default:
+		if _, err = rand.Read(next[:]); err != nil {
+			return next, fmt.Errorf("make a master key: %w", err)
+		}
+	}
+	inUse, err := Opens(ctx, k.Secrets.store, next)
+	if err == nil && inUse {
+		err = problem.Conflicts("This master key is the one in use.")
+	}
+	return next, err
+}
+
+func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
+	r := &Rotated{At: k.Now().UTC().Truncate(time.Millisecond), File: string(k.File)}
+	var err error
+	if k.File == "" {
+		r.Secrets, err = k.Secrets.Rewrap(ctx, next)
+		return r, err
+	}
+	// A change that failed after the secrets were sealed has left the key in use under the other name.
+	if _, _, err := k.File.Recover(ctx, k.Secrets.store, r.At); err != nil {
+		return nil, fmt.Errorf("find the master key in use: %w", err)
+	}
+	if err := k.File.offer(next); err != nil {
+		return nil, fmt.Errorf("keep the new master key: %w", err)
+	}
+	if r.Secrets, err = k.Secrets.Rewrap(ctx, next); err != nil {
+		return nil, err // both files stay: which key is in force may not be known before the store answers again
+	}
+	if r.OldFile, err = k.File.replace(r.At); err != nil {
+		return nil, fmt.Errorf("the new master key is in force and lies in %s, until the next start puts it in its place: %w", k.File.next(), err)
+	}
+	return r, nil
+}
+
+// Recovered tells the log of a change that a start had to complete.
+func (k *Keeper) Recovered(ctx context.Context) error {
+	return k.tell(ctx, "", audit.Done, "completed at start")
+}
+
+func (k *Keeper) tell(ctx context.Context, actor string, outcome audit.Outcome, step string) error {
+	return k.Audit.Record(ctx, audit.Entry{
+		Action: audit.MasterKeyRotated, Actor: actor, Outcome: outcome, Details: map[string]string{"step": step},
+	})
+}
