@@ -23,6 +23,7 @@ type Options struct {
 	Directory *Directory
 	Audit     audit.Recorder        // of what administrators do
 	Sessions  Sessions              // learns what becomes of users; nil where nobody can sign in
+	Hashing   Hashing               // where passwords are hashed; nil where that needs no bounds
 	Anonymous func(limit.Allowance) // told what callers without a credential may use, when that changes; may be nil
 	Random    io.Reader             // of ids, salts and passwords: crypto/rand.Reader but in tests
 	Now       func() time.Time
