@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"keepsake/internal/endpoint"
 	"keepsake/internal/id"
 )
 
@@ -13,10 +14,11 @@ import (
 
 // Header values that never change, made once. They are shared by all answers and never written to.
 var (
-	mediaJSON = []string{"application/json"}
-	mediaHTML = []string{"text/html; charset=utf-8"}
-	nosniff   = []string{"nosniff"}
-	noStore   = []string{"no-store"}
+	mediaJSON  = []string{"application/json"}
+	mediaLines = []string{endpoint.MediaLines}
+	mediaHTML  = []string{"text/html; charset=utf-8"}
+	nosniff    = []string{"nosniff"}
+	noStore    = []string{"no-store"}
 )
 
 // ownNames are the headers whose values are new with every answer, in the order ownHeaders appends them.
@@ -33,6 +35,17 @@ const lengthFrom = 2048
 
 // send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it.
 func (x *exchange) send(status int, media []string, body []byte) {
+	if media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
+		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	x.head(status, media)
+	if len(body) > 0 && x.r.Method != http.MethodHead {
+		x.size, _ = x.w.Write(body) // a client that went away is not told so
+	}
+}
+
+// head writes status and headers.
+func (x *exchange) head(status int, media []string) {
 	h := x.w.Header()
 	h["X-API-Version"] = x.table.number
 	h["X-Content-Type-Options"] = nosniff
@@ -51,17 +64,11 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	if x.api.vary {
 		x.allowOrigin(h)
 	}
-	if media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	}
 	x.status = status
 	if x.body != nil {
 		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
 	}
 	x.w.WriteHeader(status)
-	if len(body) > 0 && x.r.Method != http.MethodHead {
-		x.size, _ = x.w.Write(body) // a client that went away is not told so
-	}
 }
 
 // limitHeaders sets the numbers that stay the same for a while: limits change by hand, windows end once a minute.

@@ -58,6 +58,10 @@ func (x *exchange) respond(resp endpoint.Response) {
 			return
 		}
 	}
+	if resp.Lines != nil {
+		x.sendLines(resp.Lines)
+		return
+	}
 	media := mediaJSON
 	if resp.Body == nil {
 		media = nil

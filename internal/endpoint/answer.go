@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"reflect"
 	"slices"
@@ -18,6 +19,8 @@ type Response struct {
 	// Kept is Body as a repeated request may see it: secrets that are shown once are null. It is Body itself where
 	// there are none.
 	Kept []byte
+	// Lines, where it is not nil, is the answer in place of Body: encoded as it is sent, each line good until the next.
+	Lines iter.Seq2[[]byte, error]
 }
 
 // Field is one response header, its name in canonical form.
@@ -33,6 +36,8 @@ type output struct {
 	body        *shape
 	bodyIndex   []int
 	once        [][]int // of the body's fields that are shown once
+	lines       *shape  // of each line, where it can answer in lines
+	linesIndex  []int
 }
 
 type outHeader struct {
@@ -61,8 +66,18 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 					o.once = append(o.once, m.index)
 				}
 			}
+		case f.Name == "Lines":
+			item, ok := isLines(f.Type)
+			if !ok {
+				panic(fmt.Sprintf("endpoint: %s: Lines is no iter.Seq2 of pointers and errors", op.ID))
+			}
+			if op.Class != Stream {
+				panic(fmt.Sprintf("endpoint: %s: an answer in lines takes its time, which is the class Stream", op.ID))
+			}
+			o.linesIndex = f.Index
+			o.lines = shapes.of(item)
 		default:
-			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header nor Body", op.ID, f.Name))
+			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body nor Lines", op.ID, f.Name))
 		}
 	}
 	for _, s := range shapes.objects {
@@ -110,6 +125,12 @@ func (o *output) encode(out any, buf []byte) (Response, error) {
 	}
 	if o.body == nil {
 		return response, nil
+	}
+	if o.lines != nil {
+		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
+			response.Lines = o.encodeLines(lines)
+			return response, nil
+		}
 	}
 	body := v.FieldByIndex(o.bodyIndex)
 	start := len(buf)

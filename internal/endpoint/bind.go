@@ -114,6 +114,9 @@ func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
 			}
 		case inHeader:
 			values := r.Header[p.header]
+			if p.header == "Accept" && len(values) > 1 { // a list, which may come in pieces
+				values = []string{strings.Join(values, ",")}
+			}
 			if len(values) > 1 {
 				return (&fault{issue: problem.Duplicate, says: "is given twice."}).in(p.name)
 			}

@@ -43,6 +43,9 @@ func Document(r *Registry, n int) ([]byte, error) {
 				Headers:    sharedHeaders(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, for servers."},
+					"bearer": {
+						Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "An access token of POST /api/auth/login, for people.",
+					},
 				},
 			},
 		},
@@ -97,7 +100,10 @@ func (d *document) declare(op *Operation) *huma.Operation {
 		Responses:   map[string]*huma.Response{},
 	}
 	if op.Credentials&Key != 0 {
-		h.Security = []map[string][]string{{"apiKey": {}}}
+		h.Security = append(h.Security, map[string][]string{"apiKey": {}})
+	}
+	if op.Credentials&Bearer != 0 {
+		h.Security = append(h.Security, map[string][]string{"bearer": {}})
 	}
 	if op.Scope != 0 {
 		h.Extensions = map[string]any{"x-required-scope": op.Scope.String()}
@@ -145,6 +151,9 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 		content = map[string]*huma.MediaType{
 			"application/json": {Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")},
 		}
+		if op.output.lines != nil {
+			content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.lines.typ, capitalised(op.ID)+"Line")}
+		}
 	}
 	for _, status := range op.output.statuses {
 		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Headers: headers, Content: content}
@@ -160,9 +169,12 @@ func (op *Operation) codes(d *input) []string {
 		}
 	}
 	add(op.Since > 0, problem.CodeVersionSunset, problem.CodeVersionNotFound)
-	add(op.Credentials != NoCredential,
-		problem.CodeMissingCredentials, problem.CodeInvalidAPIKey, problem.CodeAPIKeyExpired, problem.CodeAPIKeyRevoked,
-		problem.CodeAPIKeyDisabled, problem.CodeIPNotAllowed, problem.CodeSuspended)
+	add(op.Credentials != NoCredential, problem.CodeMissingCredentials, problem.CodeSuspended)
+	add(op.Credentials&Key != 0,
+		problem.CodeInvalidAPIKey, problem.CodeAPIKeyExpired, problem.CodeAPIKeyRevoked, problem.CodeAPIKeyDisabled,
+		problem.CodeIPNotAllowed)
+	add(op.Credentials&Bearer != 0, problem.CodeInvalidToken, problem.CodeTokenExpired)
+	add(op.SignIn, problem.CodeInvalidCredentials, problem.CodeSuspended)
 	add(op.Scope != 0, problem.CodeInsufficientScope)
 	add(!op.Uncharged || op.Credentials != NoCredential, problem.CodeRateLimited)
 	add(op.Idempotent, problem.CodeIdempotencyRunning)
@@ -207,7 +219,7 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	named := map[string]bool{}
 	for i := range in.params {
 		p := &in.params[i]
-		if p.unsupported {
+		if p.unsupported || p.header == "Accept" { // what it may be is said by the answer's content
 			continue
 		}
 		named[p.name] = true

@@ -51,6 +51,7 @@
 //		ETag   string   `header:"ETag"`                     // sent where not empty
 //		Loc    string   `header:"Location"`
 //		Body   noteView                                     // no Body: 204
+//		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept)
 //	}
 //
 //	type noteView struct {
@@ -126,6 +127,7 @@ type Operation struct {
 	Errors      []string // codes besides those every operation can have
 	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured
 	Uncharged   bool     // costs no budget
+	SignIn      bool     // finds out who calls by itself (Request.SignedIn), and takes no credential
 	Vital       bool     // served from a reserve when the instance refuses work for lack of room: health, administration
 
 	input  *input
