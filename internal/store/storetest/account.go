@@ -1,12 +1,15 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/account"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/store"
 )
 
 func testAccount(t *testing.T, setup setup) {
@@ -49,4 +52,171 @@ func testAccount(t *testing.T, setup setup) {
 		wantProblem(t, err, problem.Conflict, problem.CodeConflict)
 		noError(t, s.CreateUser(t.Context(), user("usr_b", "wsp_b", "b@example.com")))
 	})
+}
+
+func testPeople(t *testing.T, setup setup) {
+	t.Run("WorkspacesAreReadAndListedNewestFirst", func(t *testing.T) {
+		s := setup(t)
+		for _, id := range []string{"wsp_b", "wsp_a", "wsp_c"} {
+			newWorkspace(t, s, id)
+		}
+		got, err := s.Workspace(t.Context(), "wsp_b")
+		noError(t, err)
+		if diff := cmp.Diff(workspace("wsp_b"), got); diff != "" {
+			t.Error(diff)
+		}
+		_, err = s.Workspace(t.Context(), "wsp_d")
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+		for _, page := range []struct {
+			before string
+			limit  int
+			want   []string
+		}{
+			{"", 2, []string{"wsp_c", "wsp_b"}},
+			{"wsp_b", 2, []string{"wsp_a"}},
+			{"wsp_a", 2, nil},
+		} {
+			list, err := s.ListWorkspaces(t.Context(), page.before, page.limit)
+			noError(t, err)
+			if diff := cmp.Diff(page.want, workspaceIDs(list)); diff != "" {
+				t.Errorf("before %q: %s", page.before, diff)
+			}
+		}
+	})
+
+	t.Run("AChangedWorkspaceIsOfTheRevisionBefore", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		w := workspace("wsp_a")
+		w.Name, w.Tier, w.Suspended, w.Revision = "other", "pro", true, 2
+		noError(t, s.UpdateWorkspace(t.Context(), w))
+		got, err := s.Workspace(t.Context(), "wsp_a")
+		noError(t, err)
+		if diff := cmp.Diff(w, got); diff != "" {
+			t.Error(diff)
+		}
+		wantProblem(t, s.UpdateWorkspace(t.Context(), w), problem.Mismatch, problem.CodeRevisionMismatch)
+		w.ID = "wsp_b"
+		wantProblem(t, s.UpdateWorkspace(t.Context(), w), problem.NotFound, problem.CodeNotFound)
+	})
+
+	t.Run("UsersAreReachedWithinTheirWorkspaceAndEverywhere", func(t *testing.T) {
+		s := people(t, setup)
+		want := member("usr_b", "wsp_a", "b@example.com")
+		for _, within := range []account.Reach{"wsp_a", account.Everywhere} {
+			got, err := s.User(t.Context(), within, "usr_b")
+			noError(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("within %q: %s", within, diff)
+			}
+		}
+		for _, within := range []account.Reach{"wsp_b", ""} {
+			_, err := s.User(t.Context(), within, "usr_b")
+			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+		}
+		for _, list := range []struct {
+			within account.Reach
+			filter account.UserFilter
+			want   []string
+		}{
+			{account.Everywhere, account.UserFilter{Limit: 3}, []string{"usr_d", "usr_c", "usr_b"}},
+			{account.Everywhere, account.UserFilter{Limit: 3, Before: "usr_b"}, []string{"usr_a"}},
+			{account.Everywhere, account.UserFilter{Limit: 9, Role: account.RoleAdmin}, []string{"usr_d", "usr_a"}},
+			{"wsp_a", account.UserFilter{Limit: 9}, []string{"usr_c", "usr_b", "usr_a"}},
+			{"wsp_a", account.UserFilter{Limit: 9, Role: account.RoleAdmin, Before: "usr_d"}, []string{"usr_a"}},
+			{"", account.UserFilter{Limit: 9}, nil},
+		} {
+			got, err := s.ListUsers(t.Context(), list.within, list.filter)
+			noError(t, err)
+			var ids []string
+			for _, u := range got {
+				ids = append(ids, u.ID)
+			}
+			if diff := cmp.Diff(list.want, ids); diff != "" {
+				t.Errorf("within %q, %+v: %s", list.within, list.filter, diff)
+			}
+		}
+	})
+
+	t.Run("AChangedUserIsOfTheRevisionBeforeAndKeepsItsLogin", func(t *testing.T) {
+		s := people(t, setup)
+		u := user("usr_b", "wsp_a", "b@example.com")
+		u.Name, u.Role, u.PasswordHash, u.Disabled, u.Revision = "Bob", account.RoleDeveloper, "other", true, 2
+		noError(t, s.UpdateUser(t.Context(), u))
+		got, err := s.User(t.Context(), account.Everywhere, "usr_b")
+		noError(t, err)
+		if diff := cmp.Diff(u, got); diff != "" {
+			t.Error(diff)
+		}
+		wantProblem(t, s.UpdateUser(t.Context(), u), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.DeleteUser(t.Context(), user("usr_b", "", "")), problem.Mismatch, problem.CodeRevisionMismatch)
+		noError(t, s.DeleteUser(t.Context(), u))
+		wantProblem(t, s.DeleteUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
+		u.Revision++
+		wantProblem(t, s.UpdateUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
+		noError(t, s.CreateUser(t.Context(), user("usr_e", "wsp_b", "b@example.com"))) // its email is free again
+	})
+
+	t.Run("UsersAndAdminsWhoAreNotDisabledAreCounted", func(t *testing.T) {
+		s := people(t, setup)
+		disabled := user("usr_e", "wsp_a", "e@example.com")
+		disabled.Role, disabled.Disabled = account.RoleAdmin, true
+		noError(t, s.CreateUser(t.Context(), disabled))
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			for id, want := range map[string][2]int64{"wsp_a": {4, 1}, "wsp_b": {1, 1}, "wsp_c": {0, 0}} {
+				users, admins, err := s.CountUsers(ctx, id)
+				if err != nil {
+					return err
+				}
+				if got := [2]int64{users, admins}; got != want {
+					t.Errorf("%s has users and admins %v, want %v", id, got, want)
+				}
+			}
+			return nil
+		}))
+	})
+
+	t.Run("ChangedTiersAreKeptByName", func(t *testing.T) {
+		s := setup(t)
+		pro := account.Tier{Tier: limit.Tier{Name: "pro", RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4, Users: 5, Documents: 6, Memories: 7}, Revision: 2}
+		free := account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1, Daily: 1, Monthly: 1}, Revision: 2}
+		noError(t, s.KeepTier(t.Context(), &pro))
+		noError(t, s.KeepTier(t.Context(), &free))
+		wantProblem(t, s.KeepTier(t.Context(), &pro), problem.Mismatch, problem.CodeRevisionMismatch)
+		pro.RequestsPerMinute, pro.Memories, pro.Revision = 8, 9, 3
+		noError(t, s.KeepTier(t.Context(), &pro))
+		got, err := s.ChangedTiers(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff([]account.Tier{free, pro}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// people makes a store with the users a to c in wsp_a and d in wsp_b, of whom a and d are admins.
+func people(t *testing.T, setup setup) *store.Store {
+	s := setup(t)
+	newWorkspace(t, s, "wsp_a")
+	newWorkspace(t, s, "wsp_b")
+	for _, u := range []*account.User{
+		user("usr_a", "wsp_a", "a@example.com"), member("usr_b", "wsp_a", "b@example.com"),
+		member("usr_c", "wsp_a", "c@example.com"), user("usr_d", "wsp_b", "d@example.com"),
+	} {
+		noError(t, s.CreateUser(t.Context(), u))
+	}
+	return s
+}
+
+func member(id, workspaceID, email string) *account.User {
+	u := user(id, workspaceID, email)
+	u.Role = account.RoleMember
+	return u
+}
+
+func workspaceIDs(list []account.Workspace) []string {
+	var ids []string
+	for _, w := range list {
+		ids = append(ids, w.ID)
+	}
+	return ids
 }

@@ -20,6 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	}
 	t.Run("Unit", func(t *testing.T) { testUnit(t, setup) })
 	t.Run("Account", func(t *testing.T) { testAccount(t, setup) })
+	t.Run("People", func(t *testing.T) { testPeople(t, setup) })
 	t.Run("APIKey", func(t *testing.T) { testAPIKey(t, setup) })
 	t.Run("Document", func(t *testing.T) { testDocument(t, setup) })
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
