@@ -140,6 +140,25 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, 
 	return result[APIKey](func(out any) error { return c.send(ctx, r, body, out) })
 }
 
+// Rotation is how a key gets a new secret. The zero Rotation lets the old one work for a day.
+type Rotation struct {
+	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // for how long the old secret still works, up to 30 days; nil: a day
+	Force        bool   `json:"force,omitempty"`        // also while a rotation is under way, whose older secret ends at once
+}
+
+// RotateAPIKey gives a key a new secret; with ifRevision only if it still has that revision. The new key is shown this
+// once.
+func (c *Client) RotateAPIKey(ctx context.Context, id string, rotation Rotation, ifRevision *int64) (*CreatedAPIKey, error) {
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/rotate", ifMatch: ifRevision, idempotency: newIdempotencyKey()}
+	return result[CreatedAPIKey](func(out any) error { return c.send(ctx, r, rotation, out) })
+}
+
+// CompleteAPIKeyRotation ends the older secret of a key now. Where there is none any more, nothing changes.
+func (c *Client) CompleteAPIKeyRotation(ctx context.Context, id string) (*APIKey, error) {
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/complete-rotation", idempotency: newIdempotencyKey()}
+	return result[APIKey](func(out any) error { return c.send(ctx, r, nil, out) })
+}
+
 // DeleteAPIKey revokes a key for good; with ifRevision only if it still has that revision.
 func (c *Client) DeleteAPIKey(ctx context.Context, id string, ifRevision *int64) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: apiKeyPath(id), ifMatch: ifRevision}, nil)

@@ -149,6 +149,10 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 	default:
 		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)
 	}
+	replaced, _ := app.MasterKeyFile(cfg.Data).ReplacedKeys()
+	for _, old := range replaced {
+		d.find(warning, "master key", "%s opens backups made before it was replaced; keep it elsewhere, and destroy it with the last of them", old)
+	}
 }
 
 // service asks the running program, or the one that is started for the question.

@@ -13,8 +13,9 @@ import (
 )
 
 func keysCommand(st *stage) *cobra.Command {
-	return group("keys", "Make, list and revoke API keys",
-		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRevokeCommand(st))
+	return group("keys", "Make, list, rotate and revoke API keys, and change the master key",
+		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRotateCommand(st), keysCompleteCommand(st),
+		keysRevokeCommand(st), keysRotateMasterCommand(st))
 }
 
 func keysCreateCommand(st *stage) *cobra.Command {

@@ -19,6 +19,7 @@ import (
 // target is what a command works on: a server somewhere, or a data folder on this machine.
 type target struct {
 	st       *stage
+	here     bool // only a data folder on this machine
 	url, key string
 	settings *settings
 }
@@ -34,13 +35,18 @@ func targetFlags(st *stage, cmd *cobra.Command) *target {
 	return t
 }
 
+// localFlags is targetFlags for what only the operator of the machine may do: --data and --config.
+func localFlags(st *stage, cmd *cobra.Command) *target {
+	return &target{st: st, here: true, settings: settingFlags(st, cmd, "data")}
+}
+
 // localURL is where a server listens that was given no address.
 const localURL = "http://localhost:8080"
 
 // remote reports the address of a server and the key for it, or "" when a data folder is meant: --data says so, and it
 // is what is meant when nothing is said.
 func (t *target) remote() (address, key string, err error) {
-	if t.settings.cmd.Flags().Changed("data") {
+	if t.here || t.settings.cmd.Flags().Changed("data") {
 		return "", "", nil
 	}
 	address = t.url

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"keepsake/internal/config"
 	"keepsake/internal/seal"
@@ -22,7 +23,9 @@ type data struct {
 	engine      *sqlite.Engine
 	store       *store.Store
 	secrets     *seal.Secrets
+	rekeyed     bool // unseal completed a change of the master key that was cut off
 	initialised bool // a first start was completed before this one
+	now         func() time.Time
 }
 
 func openData(ctx context.Context, cfg *config.Config, deps *Deps) (*data, error) {
@@ -33,7 +36,7 @@ func openData(ctx context.Context, cfg *config.Config, deps *Deps) (*data, error
 	if err != nil {
 		return nil, err
 	}
-	d := &data{engine: engine, store: store.New(engine)}
+	d := &data{engine: engine, store: store.New(engine), now: deps.Now}
 	if d.initialised, err = d.store.Initialised(ctx); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
@@ -48,7 +51,7 @@ func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("read secrets: %w", err)
 	}
-	master, err := masterKey(cfg, !d.initialised && len(wrapped) == 0)
+	master, err := d.masterKey(ctx, cfg, !d.initialised && len(wrapped) == 0)
 	if err != nil {
 		return err
 	}
@@ -57,16 +60,15 @@ func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
 }
 
 // masterKey is the one of the settings, else the one in the folder, else, on a fresh place, a new one in the folder.
-func masterKey(cfg *config.Config, fresh bool) (seal.MasterKey, error) {
+func (d *data) masterKey(ctx context.Context, cfg *config.Config, fresh bool) (key seal.MasterKey, err error) {
 	if cfg.MasterKey != "" {
-		key, err := seal.ParseMasterKey(cfg.MasterKey)
-		if err != nil {
+		if key, err = seal.ParseMasterKey(cfg.MasterKey); err != nil {
 			return key, &config.Error{Setting: "masterKey", Reason: "must be 32 bytes in base64"}
 		}
 		return key, nil
 	}
 	path := MasterKeyPath(cfg.Data)
-	key, err := seal.LoadMasterKey(path)
+	key, d.rekeyed, err = MasterKeyFile(cfg.Data).Recover(ctx, d.store, d.now())
 	switch {
 	case err == nil || !errors.Is(err, fs.ErrNotExist):
 		return key, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"keepsake/internal/seal"
 )
 
 // Errors of New and Init that commands tell apart.
@@ -31,6 +33,9 @@ func FirstStartPath(data string) string { return filepath.Join(data, "first-star
 
 // SocketPath is where the operator of the machine reaches the server that holds a data folder.
 func SocketPath(data string) string { return filepath.Join(data, "keepsake.sock") }
+
+// MasterKeyFile is the master key of a data folder when no setting names another place.
+func MasterKeyFile(data string) seal.KeyFile { return seal.KeyFile(MasterKeyPath(data)) }
 
 // MasterKeyPath is where the master key lies when no setting names another place.
 func MasterKeyPath(data string) string { return filepath.Join(data, "master.key") }
