@@ -32,6 +32,7 @@ func declarations() *endpoint.Registry {
 	v1.AddAdminWorkspaces(r, nil, nil)
 	v1.AddAdminUsers(r, nil, nil)
 	v1.AddAdminTiers(r, nil, nil)
+	v1.AddAuditLog(r, nil, nil)
 	v1.AddAPIKeys(r, nil, nil)
 	v1.AddAPIKeyRotation(r, nil)
 	v1.AddVerify(r, nil)

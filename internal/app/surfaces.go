@@ -23,6 +23,7 @@ func operations(s services) *endpoint.Registry {
 	v1.AddAdminWorkspaces(r, s.people, s.cursors)
 	v1.AddAdminUsers(r, s.people, s.cursors)
 	v1.AddAdminTiers(r, s.people, s.cursors)
+	v1.AddAuditLog(r, s.audit, s.cursors)
 	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
 	v1.AddAPIKeyRotation(r, s.apiKeys)
 	v1.AddVerify(r, s.apiKeys)

@@ -36,7 +36,7 @@ func (c *Checkpoint) message() []byte {
 }
 
 func (l *Log) signed(head Head, at time.Time) *Checkpoint {
-	c := &Checkpoint{Chain: head.Chain, Sequence: head.Sequence, Hash: head.Hash, At: at.UTC().Truncate(time.Microsecond)}
+	c := &Checkpoint{Chain: head.Chain, Sequence: head.Sequence, Hash: head.Hash, At: at.UTC().Truncate(time.Millisecond)}
 	c.Signature = ed25519.Sign(l.signer, c.message())
 	return c
 }

@@ -114,10 +114,9 @@ func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
 	if at.IsZero() {
 		at = l.Now()
 	}
-	at = at.UTC().Truncate(time.Microsecond)
 	source, _ := ctx.Value(SourceKey).(Source)
 	r := &Row{
-		ID: id.At(id.Audit, at, l.Random), Chain: l.Chain, At: at,
+		ID: id.At(id.Audit, at, l.Random), Chain: l.Chain, At: at.UTC().Truncate(time.Millisecond),
 		WorkspaceID: e.WorkspaceID, Actor: e.Actor, Action: e.Action, Target: e.Target, Outcome: e.Outcome, Count: e.Count,
 		Details: "{}", Address: e.Address, RequestID: e.RequestID,
 	}

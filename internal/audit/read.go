@@ -46,8 +46,15 @@ func (l *Log) Export(ctx context.Context, p *auth.Principal, f Filter) (iter.Seq
 	}, nil
 }
 
-// confine keeps whoever is not of the operator workspace to the own one.
+// confine keeps whoever is not of the operator workspace to the own one, and a key that is bound to a subject or agent
+// to its own deeds.
 func (f *Filter) confine(p *auth.Principal) error {
+	if p.Bound() {
+		if f.Actor != "" && f.Actor != p.Actor() {
+			return problem.Missing()
+		}
+		f.Actor = p.Actor()
+	}
 	switch {
 	case p.Operator:
 	case f.WorkspaceID == "":

@@ -36,7 +36,7 @@ type Row struct {
 	ID       string
 	Chain    string
 	Sequence int64
-	At       time.Time // whole microseconds
+	At       time.Time // whole milliseconds, as it is shown: whoever has an export can make the hash again
 
 	WorkspaceID string
 	Actor       string
@@ -65,14 +65,14 @@ type Filter struct {
 	Actor       string
 	Action      Action
 	Target      string
-	From, To    time.Time // from the first on, before the second; zero: no bound
+	From, To    time.Time // from the first on, before the second, in whole milliseconds; zero: no bound
 	Before      string    // only rows older than the one of this id
 	Limit       int
 }
 
 // FirstID is the least id that a row of t or later can have. Ids lie in the order of their times, so a store finds a
 // stretch of time without looking at what lies around it.
-func FirstID(t time.Time) string { return id.At(id.Audit, t.Truncate(time.Microsecond), zeros{}) }
+func FirstID(t time.Time) string { return id.At(id.Audit, t, zeros{}) }
 
 type zeros struct{}
 

@@ -1,0 +1,66 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+// Profile is a user as the user sees it.
+type Profile struct {
+	*User
+	Workspace *Entry
+}
+
+// Profile reads the caller's.
+func (s *LoginService) Profile(ctx context.Context, p *auth.Principal) (*Profile, error) {
+	u, err := s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("read user %s: %w", p.UserID, err)
+	}
+	return s.profileOf(u)
+}
+
+func (s *LoginService) profileOf(u *User) (*Profile, error) {
+	workspace, ok := s.Directory.Entry(u.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("user %s is of workspace %s, which is not known", u.ID, u.WorkspaceID)
+	}
+	return &Profile{User: u, Workspace: workspace}, nil
+}
+
+// Rename changes the caller's name; empty takes it away. ifRevision, when given, must be the stored revision, else
+// problem.Mismatch.
+func (s *LoginService) Rename(ctx context.Context, p *auth.Principal, ifRevision *int64, name string) (*Profile, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	var u *User
+	err := s.Units.Run(ctx, func(ctx context.Context) (err error) {
+		if u, err = s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID); err != nil {
+			return err
+		}
+		if ifRevision != nil && *ifRevision != u.Revision {
+			return problem.RevisionMismatch()
+		}
+		if u.Name == name {
+			return nil
+		}
+		u.Name = name
+		u.Revision++
+		if err := s.Store.UpdateUser(ctx, u); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, audit.Entry{
+			Action: audit.UserChanged, WorkspaceID: u.WorkspaceID, Actor: p.Actor(), Target: u.ID,
+			Details: map[string]string{"name": audit.Changed},
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change profile: %w", err)
+	}
+	return s.profileOf(u)
+}

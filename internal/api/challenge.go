@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/http"
+
+	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
+)
+
+// challenges say how to authenticate, as every 401 must. API keys have no registered scheme.
+var (
+	keyChallenge    = `ApiKey realm="keepsake", header="X-API-Key"`
+	bearerChallenge = `Bearer realm="keepsake"`
+	tokenChallenge  = `Bearer realm="keepsake", error="invalid_token"`
+)
+
+// challenge says how to authenticate for the operation of the request, after a problem with what was sent.
+func (x *exchange) challenge(h http.Header, p *problem.Problem) {
+	bearer := bearerChallenge
+	if p.Code == problem.CodeInvalidToken || p.Code == problem.CodeTokenExpired {
+		bearer = tokenChallenge
+	}
+	takes := takesOf(x.route.op)
+	var list []string
+	if takes&endpoint.Key != 0 {
+		list = append(list, keyChallenge)
+	}
+	if takes&endpoint.Bearer != 0 {
+		list = append(list, bearer)
+	}
+	h["WWW-Authenticate"] = list
+}
+
+// takesOf is the kinds of credential that open an operation; where one signs in, that is the token to be had.
+func takesOf(op *endpoint.Operation) endpoint.Credentials {
+	if op == nil || op.Credentials == endpoint.NoCredential {
+		return endpoint.Bearer
+	}
+	return op.Credentials
+}

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+// SignedIn implements endpoint.Request.
+func (c *call) SignedIn(userID, workspaceID string) error {
+	if c.signIn == nil {
+		return errors.New("sign " + userID + " in: the operation does not say that it does")
+	}
+	return c.signIn(userID, workspaceID)
+}
+
+// signedIn moves the price of the request from the address it came from to the workspace of who it turned out to come
+// from.
+func (x *exchange) signedIn(userID, workspaceID string) error {
+	workspace, ok := x.api.o.Workspaces(workspaceID)
+	if !ok {
+		return errors.New("sign " + userID + " in: workspace " + workspaceID + " is not known")
+	}
+	if workspace.Suspended() {
+		return errSuspended
+	}
+	verdict, receipt := limit.Charge(x.at, 1, workspace.Account(), limit.Account{})
+	x.receipt.Refund()
+	x.verdict, x.receipt = verdict, receipt
+	x.caller.live.Workspace, x.caller.live.Usage = workspace, workspace.Usage()
+	x.is(auth.Principal{
+		Kind: auth.User, UserID: userID, WorkspaceID: workspaceID, Operator: workspace.Operator(),
+	}, workspace)
+	if x.paid = verdict.Allowed; !x.paid {
+		return spent(&verdict)
+	}
+	return nil
+}
+
+// spent is a denied charge as the problem of an operation.
+func spent(v *limit.Verdict) *problem.Problem {
+	return &problem.Problem{
+		Kind: problem.RateLimited, Code: problem.CodeRateLimited, Details: problem.Details{Policy: string(v.Policy)},
+		Message:    "The limit is used up; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
+		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
+	}
+}
+
+// chargeAddress takes the price of a request from the address it came from. What people sign in with is not refused for
+// the quotas of those who have no account: only the minute counts there.
+func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
+	account := x.addressAccount()
+	if !strings.HasPrefix(x.r.URL.Path, "/api/auth/") {
+		return limit.Charge(x.at, 1, account, limit.Account{})
+	}
+	minute := account
+	minute.Daily, minute.Monthly = 0, 0
+	verdict, receipt := limit.Charge(x.at, 1, minute, limit.Account{})
+	all := limit.Peek(x.at, account, limit.Account{})
+	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
+	return verdict, receipt
+}

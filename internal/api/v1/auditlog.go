@@ -1,0 +1,227 @@
+package v1
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddAuditLog declares the log of administrative actions.
+func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
+	op := func(id, path, summary string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: "GET", Path: "/admin/audit-log" + path, Since: 1, Tag: "admin", Summary: summary,
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Class: endpoint.Stream, Status: 200, Vital: true,
+		}
+	}
+
+	list := op("listAuditLog", "", "Read the log of administrative actions, newest first")
+	list.Description = "Admins of the operator workspace see all workspaces and what concerns the instance, others their own workspace. " +
+		"With Accept: " + endpoint.MediaLines + " everything that the filter leaves is sent, one entry a line; limit does not count then."
+	list.Errors = []string{problem.CodeNotFound}
+	endpoint.Add(r, list, func(ctx context.Context, in *listAuditLog) (*auditLogAnswer, error) {
+		if in.Accept.Lines() {
+			return in.export(ctx, log, cursors)
+		}
+		return in.list(ctx, log, cursors)
+	})
+
+	verify := op("verifyAuditLog", "/verify", "Look whether the log is as it was written")
+	verify.Operator = true
+	verify.Description = "Only for credentials of the operator workspace. Reads the whole log and its checkpoints, and names the first " +
+		"entry that was changed, taken out or cut off. keepsake audit verify does the same without the server."
+	verify.Errors = []string{problem.CodeConflict}
+	endpoint.Add(r, verify, func(ctx context.Context, _ *struct{}) (*auditVerified, error) {
+		v, err := log.Verify(ctx, log.Checkpoints)
+		if err != nil {
+			return nil, err
+		}
+		return viewOfVerified(v), nil
+	})
+}
+
+type listAuditLog struct {
+	Accept    endpoint.Accept `header:"Accept"`
+	Limit     int             `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor    string          `query:"cursor"`
+	Workspace string          `query:"workspace" maxLength:"64" doc:"Only what concerns this workspace."`
+	Actor     string          `query:"actor" maxLength:"64" doc:"Only what this key or user did, or local." example:"key_01kakakakafkhvayayayayayay"`
+	Action    string          `query:"action" maxLength:"64" doc:"Only this action." example:"api_key.revoked"`
+	Target    string          `query:"target" maxLength:"64" doc:"Only what was done to this."`
+	From      *wire.Time      `query:"from" doc:"Only from this time on."`
+	To        *wire.Time      `query:"to" doc:"Only before this time."`
+}
+
+type auditLogAnswer struct {
+	Body struct {
+		Items      []auditEntryView `json:"items"`
+		NextCursor *string          `json:"nextCursor"`
+	}
+	Lines iter.Seq2[*auditEntryView, error]
+}
+
+type auditEntryView struct {
+	ID          string          `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
+	At          wire.Time       `json:"at"`
+	WorkspaceID *string         `json:"workspaceId" doc:"Null for what concerns the instance."`
+	Actor       *string         `json:"actor" doc:"The key or user that did it, or local; null for nobody who was known."`
+	Action      string          `json:"action" example:"api_key.revoked"`
+	Target      *string         `json:"target" doc:"What it was done to."`
+	Outcome     string          `json:"outcome" enum:"done,refused,failed"`
+	Count       int64           `json:"count" doc:"How often, since at; above 1 only for what happens very often."`
+	Details     wire.Metadata   `json:"details" doc:"What was set; changed stands for what the log does not hold."`
+	Address     *string         `json:"address" doc:"Where it came from."`
+	RequestID   *string         `json:"requestId"`
+	Link        *auditChainView `json:"link" doc:"Its place in the log; null for other admins than the operator's."`
+}
+
+type auditChainView struct {
+	Chain    string `json:"chain"`
+	Sequence int64  `json:"sequence"`
+	Previous string `json:"previous" doc:"Hash of the entry before it."`
+	Hash     string `json:"hash"`
+}
+
+// filter is what the parameters say.
+func (in *listAuditLog) filter() audit.Filter {
+	f := audit.Filter{
+		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Limit: in.Limit + 1,
+	}
+	if in.From != nil {
+		f.From = in.From.Time
+	}
+	if in.To != nil {
+		f.To = in.To.Time
+	}
+	return f
+}
+
+// start is the filter behind the cursor, and the scope of cursors.
+func (in *listAuditLog) start(p *auth.Principal, cursors *page.Sealer) (audit.Filter, string, error) {
+	f := in.filter()
+	scope := page.Scope(p.WorkspaceID, "listAuditLog", p.SubjectID, p.AgentID, in.Workspace, in.Actor, in.Action, in.Target,
+		f.From.String(), f.To.String())
+	if in.Cursor == "" {
+		return f, scope, nil
+	}
+	var after idPosition
+	if err := cursors.Open(scope, in.Cursor, &after); err != nil {
+		return f, scope, err
+	}
+	f.Before = after.ID
+	return f, scope, nil
+}
+
+func (in *listAuditLog) list(ctx context.Context, log *audit.Log, cursors *page.Sealer) (*auditLogAnswer, error) {
+	p := auth.From(ctx)
+	f, scope, err := in.start(p, cursors)
+	if err != nil {
+		return nil, err
+	}
+	found, err := log.List(ctx, p, f)
+	if err != nil {
+		return nil, err
+	}
+	out := &auditLogAnswer{}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]auditEntryView, len(found))
+	for i, row := range found {
+		view, err := viewOfAuditRow(row, p)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Items[i] = *view
+	}
+	return out, nil
+}
+
+func (in *listAuditLog) export(ctx context.Context, log *audit.Log, cursors *page.Sealer) (*auditLogAnswer, error) {
+	p := auth.From(ctx)
+	f, _, err := in.start(p, cursors)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := log.Export(ctx, p, f)
+	if err != nil {
+		return nil, err
+	}
+	return &auditLogAnswer{Lines: func(yield func(*auditEntryView, error) bool) {
+		for row, err := range rows {
+			var view *auditEntryView
+			if err == nil {
+				view, err = viewOfAuditRow(row, p)
+			}
+			if !yield(view, err) {
+				return
+			}
+		}
+	}}, nil
+}
+
+func viewOfAuditRow(r *audit.Row, p *auth.Principal) (*auditEntryView, error) {
+	v := &auditEntryView{
+		ID: r.ID, At: wire.At(r.At), WorkspaceID: textOrNull(r.WorkspaceID), Actor: textOrNull(r.Actor), Action: string(r.Action),
+		Target: textOrNull(r.Target), Outcome: string(r.Outcome), Count: r.Count, RequestID: textOrNull(r.RequestID),
+	}
+	if err := json.Unmarshal([]byte(r.Details), &v.Details); err != nil {
+		return nil, fmt.Errorf("audit row %s: decode its details: %w", r.ID, err)
+	}
+	if r.Address.IsValid() {
+		v.Address = textOrNull(r.Address.String())
+	}
+	if p.Operator {
+		v.Link = &auditChainView{Chain: r.Chain, Sequence: r.Sequence, Previous: r.Previous.String(), Hash: r.Hash.String()}
+	}
+	return v, nil
+}
+
+type auditVerified struct {
+	Body struct {
+		OK                 bool            `json:"ok"`
+		Rows               int64           `json:"rows" doc:"How many were looked at."`
+		Chains             []auditHeadView `json:"chains"`
+		Checkpoints        int             `json:"checkpoints" doc:"How many were compared."`
+		NewestCheckpointAt *wire.Time      `json:"newestCheckpointAt"`
+		Break              *auditBreakView `json:"break" doc:"The first bad or missing entry; null when all is well."`
+	}
+}
+
+type auditHeadView struct {
+	Chain string `json:"chain"`
+	Rows  int64  `json:"rows"`
+	Hash  string `json:"hash" doc:"Of the last entry; worth noting elsewhere."`
+}
+
+type auditBreakView struct {
+	Chain    string  `json:"chain"`
+	Sequence int64   `json:"sequence" doc:"Its number in the chain, from 1."`
+	ID       *string `json:"id"`
+	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable"`
+	Message  string  `json:"message"`
+}
+
+func viewOfVerified(v *audit.Verified) *auditVerified {
+	out := &auditVerified{}
+	b := &out.Body
+	b.OK, b.Rows, b.Checkpoints, b.NewestCheckpointAt = v.Break == nil, v.Rows, v.Checkpoints, wire.AtOrNull(v.Newest)
+	b.Chains = make([]auditHeadView, len(v.Heads))
+	for i, h := range v.Heads {
+		b.Chains[i] = auditHeadView{h.Chain, h.Sequence, h.Hash.String()}
+	}
+	if bad := v.Break; bad != nil {
+		b.Break = &auditBreakView{bad.Chain, bad.Sequence, textOrNull(bad.ID), string(bad.Reason), bad.Reason.Message()}
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package v1
+
+import (
+	"context"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+)
+
+// AddSigningKeys declares the keys that sign access tokens: for whoever checks tokens, and their rotation.
+func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, log audit.Recorder) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",
+		Summary:     "Read the keys that access tokens are signed with",
+		Description: "A JWK set (RFC 7517). A key stays in it for as long as a token that it signed may be valid.",
+		Status:      200, Uncharged: true,
+	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
+		out := &jwksAnswer{CacheControl: "public, max-age=300"}
+		for _, k := range keys.Public() {
+			out.Body.Keys = append(out.Body.Keys, jwkView{KeyType: "OKP", Curve: "Ed25519", X: k.X, ID: k.ID, Use: "sig", Algorithm: "EdDSA"})
+		}
+		return out, nil
+	})
+
+	endpoint.AddPrepared(r, endpoint.Operation{
+		ID: "rotateSigningKey", Method: "POST", Path: "/admin/signing-keys/rotate", Since: 1, Tag: "admin",
+		Summary:     "Sign access tokens with a new key",
+		Description: "Tokens that are out stay valid until they expire.",
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Idempotent: true, Vital: true,
+	}, func(ctx context.Context, in *rotateSigningKey) (err error) {
+		in.id, err = keys.Rotate(ctx)
+		return err
+	}, func(ctx context.Context, in *rotateSigningKey) (*rotatedSigningKey, error) {
+		err := log.Record(ctx, audit.Entry{Action: audit.SigningKeyRotated, Actor: auth.From(ctx).Actor(), Target: in.id})
+		if err != nil {
+			return nil, err
+		}
+		out := &rotatedSigningKey{}
+		out.Body.ID = in.id
+		return out, nil
+	})
+}
+
+type rotateSigningKey struct {
+	id string
+}
+
+type rotatedSigningKey struct {
+	Body struct {
+		ID string `json:"id" doc:"The new key's id, kid in the tokens and in the JWK set."`
+	}
+}
+
+type jwksAnswer struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         struct {
+		Keys []jwkView `json:"keys" doc:"The newest first."`
+	}
+}
+
+type jwkView struct {
+	KeyType   string `json:"kty" enum:"OKP"`
+	Curve     string `json:"crv" enum:"Ed25519"`
+	X         string `json:"x" doc:"The public key, in base64url."`
+	ID        string `json:"kid"`
+	Use       string `json:"use" enum:"sig"`
+	Algorithm string `json:"alg" enum:"EdDSA"`
+}
