@@ -3,15 +3,9 @@ package account
 import "strings"
 
 // isCommon reports whether a password is among those that guessing begins with, in any case of its letters. Only such
-// as are long enough to be set at all are listed; a text of one character or of one short word over and over counts too.
+// as are long enough to be set at all are listed.
 func isCommon(password string) bool {
-	folded := strings.ToLower(password)
-	for length := 1; length <= 4; length++ {
-		if len(folded)%length == 0 && strings.Repeat(folded[:length], len(folded)/length) == folded {
-			return true
-		}
-	}
-	_, is := commonPasswords[folded]
+	_, is := commonPasswords[strings.ToLower(password)]
 	return is
 }
 

@@ -123,8 +123,7 @@ func (s *LoginService) check(ctx context.Context, email, password string) (*User
 type Grant struct {
 	AccessToken  string
 	RefreshToken string
-	User         *User
-	Workspace    *Entry
+	*Profile
 }
 
 // Start begins a session of a user who was authenticated just now. A user who was disabled, or given another password,
@@ -160,15 +159,15 @@ func (s *LoginService) Start(ctx context.Context, u *User) (*Grant, error) {
 }
 
 func (s *LoginService) grant(u *User, sessionID, refresh string) (*Grant, error) {
-	workspace, ok := s.Directory.Entry(u.WorkspaceID)
-	if !ok {
-		return nil, fmt.Errorf("user %s is of workspace %s, which is not known", u.ID, u.WorkspaceID)
+	profile, err := s.profileOf(u)
+	if err != nil {
+		return nil, err
 	}
 	access, err := s.Tokens.Issue(u.ID, sessionID, u.Role.Scopes())
 	if err != nil {
 		return nil, err
 	}
-	return &Grant{AccessToken: access, RefreshToken: refresh, User: u, Workspace: workspace}, nil
+	return &Grant{AccessToken: access, RefreshToken: refresh, Profile: profile}, nil
 }
 
 // Logout ends the caller's session.

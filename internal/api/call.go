@@ -24,7 +24,8 @@ type call struct {
 	proxies  []netip.Prefix // whose X-Forwarded-For counts
 
 	principal auth.Principal
-	known     bool // there is a principal
+	known     bool                                   // there is a principal
+	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
 
 	own [len(ownNames)]string // the header values that are this answer's alone
 

@@ -7,7 +7,7 @@ import (
 
 // What pages of the configured origins may send and read.
 var (
-	corsRequest = []string{"Accept-Version, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-API-Key, X-Request-Id"}
+	corsRequest = []string{"Accept-Version, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-API-Key, X-Request-Id"}
 	corsExpose  = []string{"Deprecation, ETag, Idempotent-Replayed, Link, Location, Retry-After, Sunset, X-API-Key-Expires, X-API-Key-Rotate-By, " +
 		"X-API-Replacement-Version, X-API-Version, X-RateLimit-Daily-Remaining, X-RateLimit-Key-Limit, X-RateLimit-Key-Remaining, " +
 		"X-RateLimit-Limit, X-RateLimit-Monthly-Remaining, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id"}

@@ -2,23 +2,30 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
+	"keepsake/internal/account"
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
 
 // caller is who sent the request, once its credential was found valid.
 type caller struct {
-	live      apikey.Live // the key; for a local caller what corresponds to it
+	live      apikey.Live // the key; for other callers what corresponds to it
 	workspace limit.Account
 }
 
 var (
-	errMissingCredentials = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+	errMissingKey = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
 		"Send an API key in the header X-API-Key.")
+	errMissingToken = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an access token: Authorization: Bearer ….")
+	errMissingCredentials = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key, or an access token: Authorization: Bearer ….")
 	errAmbiguousKey = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey,
 		"More than one X-API-Key was sent.")
 	errAddressNotAllowed = problem.New(problem.Forbidden, problem.CodeIPNotAllowed,
@@ -27,36 +34,93 @@ var (
 		"The workspace of this credential is suspended.")
 )
 
-// identify finds out who calls. It is nil where that is known, also from before.
-func (x *exchange) identify() error {
-	if x.known {
-		return nil
-	}
-	c := &x.caller
-	switch sent := x.r.Header["X-Api-Key"]; {
-	case x.api.o.Keys == nil:
-		return errMissingCredentials
-	case len(sent) > 1:
-		return errAmbiguousKey
-	case len(sent) == 1 && sent[0] != "":
-		var err error
-		if c.live, err = x.api.o.Keys.Recognise(x.call, sent[0], x.at); err != nil {
-			return err
-		}
-		c.live.Touch(x.at)
-		x.principal = c.live.Principal
-	case x.api.o.Operator != nil && isLocal(x.parent):
-		entry, ok := x.api.o.Operator()
-		if !ok {
-			return errMissingCredentials
-		}
-		c.live.Workspace, c.live.Usage = entry, entry.Usage()
-		x.principal = auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}
+// missing says what to send where nothing was sent that is taken.
+func missing(takes endpoint.Credentials) *problem.Problem {
+	switch takes {
+	case endpoint.Key:
+		return errMissingKey
+	case endpoint.Bearer:
+		return errMissingToken
 	default:
 		return errMissingCredentials
 	}
-	x.known, c.workspace = true, c.live.Workspace.Account()
+}
+
+// identify finds out who calls by the kinds of credential that are taken here. It is nil where that is known, also from
+// before. A key decides where both are sent, and a kind that is not taken counts as none.
+func (x *exchange) identify(takes endpoint.Credentials) error {
+	if x.known {
+		return nil
+	}
+	if takes&endpoint.Key != 0 && x.api.o.Keys != nil {
+		switch sent := x.r.Header["X-Api-Key"]; {
+		case len(sent) > 1:
+			return errAmbiguousKey
+		case len(sent) == 1 && sent[0] != "":
+			return x.identifyKey(sent[0])
+		}
+	}
+	if takes&endpoint.Bearer != 0 && x.api.o.Bearers != nil {
+		switch sent := x.r.Header["Authorization"]; {
+		case len(sent) > 1:
+			return auth.ErrInvalidToken
+		case len(sent) == 1:
+			if token, ok := bearerToken(sent[0]); ok {
+				return x.identifyBearer(token)
+			}
+		}
+	}
+	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
+		return x.identifyLocal(takes)
+	}
+	return missing(takes)
+}
+
+func (x *exchange) identifyKey(text string) (err error) {
+	c := &x.caller
+	if c.live, err = x.api.o.Keys.Recognise(x.call, text, x.at); err != nil {
+		return err
+	}
+	c.live.Touch(x.at)
+	x.is(c.live.Principal, c.live.Workspace)
 	return nil
+}
+
+func (x *exchange) identifyBearer(token string) error {
+	b, err := x.api.o.Bearers.Recognise(x.call, token, x.Client(), x.at)
+	if err != nil {
+		return err
+	}
+	x.caller.live.Workspace, x.caller.live.Usage = b.Workspace, b.Workspace.Usage()
+	x.is(b.Principal, b.Workspace)
+	return nil
+}
+
+// identifyLocal takes whoever may open the data folder's socket for the operator.
+func (x *exchange) identifyLocal(takes endpoint.Credentials) error {
+	entry, ok := x.api.o.Operator()
+	if !ok {
+		return missing(takes)
+	}
+	x.caller.live.Workspace, x.caller.live.Usage = entry, entry.Usage()
+	x.is(auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}, entry)
+	return nil
+}
+
+// is makes p the caller.
+func (x *exchange) is(p auth.Principal, workspace *account.Entry) {
+	x.principal, x.known, x.caller.workspace = p, true, workspace.Account()
+}
+
+// bearerToken is the token of an Authorization header; false for another scheme, or for none. The scheme is read in any
+// case, as RFC 9110 wants it.
+func bearerToken(header string) (string, bool) {
+	const scheme = "bearer "
+	if len(header) <= len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
+		return "", false
+	}
+	token := strings.Trim(header[len(scheme):], " ")
+	return token, token != ""
 }
 
 // admit says whether a valid credential may be used at all, here and now.
@@ -73,7 +137,7 @@ func (x *exchange) admit() error {
 
 // recognise identifies the caller where that is only for the headers: whoever cannot be recognised is nobody.
 func (x *exchange) recognise() {
-	if x.identify() != nil {
+	if x.identify(endpoint.Key|endpoint.Bearer) != nil {
 		x.forget()
 	}
 }

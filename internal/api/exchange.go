@@ -56,6 +56,7 @@ func (x *exchange) release() {
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
+	x.signIn = nil // the call may outlive the exchange
 	*x = exchange{buf: buf}
 	a.exchanges.Put(x)
 }

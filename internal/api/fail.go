@@ -44,8 +44,14 @@ func (x *exchange) problemOf(err error) *problem.Problem {
 // bodyOf is the JSON of a problem.
 func (x *exchange) bodyOf(p *problem.Problem) []byte {
 	var v any = errorBody{Error: p.Code, Message: p.Message, Details: p.Details, RequestID: x.RequestID()}
-	if p.Kind == problem.Gone && x.gone != nil {
+	switch {
+	case p.Kind == problem.Gone && x.gone != nil:
 		v = x.goneBody(p)
+	case p.Kind == problem.RateLimited:
+		v = limitBody{
+			Error: p.Code, Message: p.Message, ResetTimeMs: int64((p.RetryAfter + time.Millisecond - 1) / time.Millisecond),
+			Details: p.Details, RequestID: x.RequestID(),
+		}
 	}
 	return encode(v)
 }
@@ -63,7 +69,7 @@ func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
 	h := x.w.Header()
 	switch p.Kind {
 	case problem.Unauthenticated:
-		h["WWW-Authenticate"] = wwwAuthenticate
+		x.challenge(h, p)
 	case problem.Unavailable, problem.RateLimited:
 		seconds := max(1, int64((p.RetryAfter+time.Second-1)/time.Second))
 		h["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
@@ -71,20 +77,10 @@ func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
 	x.send(statuses[p.Kind], mediaJSON, body)
 }
 
-// wwwAuthenticate says how to authenticate, as every 401 must. API keys have no registered scheme.
-var wwwAuthenticate = []string{`ApiKey realm="keepsake", header="X-API-Key"`}
-
 // refuse is the answer to a request whose budget is spent: §2.4, with the same number of seconds in three places.
 func (x *exchange) refuse() {
-	seconds := strconv.FormatInt(x.verdict.RetryAfterSeconds(), 10)
-	x.w.Header()["Retry-After"] = []string{seconds}
-	x.send(http.StatusTooManyRequests, mediaJSON, encode(limitBody{
-		Error:       problem.CodeRateLimited,
-		Message:     "The limit is used up; try again in " + seconds + " seconds.",
-		ResetTimeMs: x.verdict.ResetTimeMs(),
-		Details:     problem.Details{Policy: string(x.verdict.Policy)},
-		RequestID:   x.RequestID(),
-	}))
+	p := spent(&x.verdict)
+	x.sendProblem(p, x.bodyOf(p))
 }
 
 // refund gives back what an answer of 5xx was charged, and lets its headers show that.

@@ -26,6 +26,11 @@ type Keys interface {
 	Recognise(ctx context.Context, text string, now time.Time) (apikey.Live, error)
 }
 
+// Bearers recognises an access token that came from an address. It answers as Keys does.
+type Bearers interface {
+	Recognise(ctx context.Context, text string, from netip.Addr, now time.Time) (account.Bearer, error)
+}
+
 // Options is what a surface is made from. Where nothing else is said a member is required.
 type Options struct {
 	Surface    usage.Surface
@@ -35,7 +40,10 @@ type Options struct {
 	// Document gives the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 
-	Keys Keys // nil recognises nobody, for a surface of open operations
+	Keys    Keys    // nil recognises no key, for a surface of open operations
+	Bearers Bearers // nil recognises no token
+	// Workspaces finds those of users who sign in; required when an operation is SignIn.
+	Workspaces func(id string) (*account.Entry, bool)
 	// Operator is the workspace of callers on the data folder's socket (see LocalContext); false while there is none.
 	Operator  func() (*account.Entry, bool)
 	Addresses *limit.Addresses // budgets of callers without a credential
@@ -76,6 +84,12 @@ func (o *Options) check() error {
 		}
 		if op.Credentials&endpoint.Key != 0 && o.Keys == nil {
 			return errors.New("api: " + op.ID + " takes an API key and nothing recognises one")
+		}
+		if op.Credentials&endpoint.Bearer != 0 && o.Bearers == nil {
+			return errors.New("api: " + op.ID + " takes an access token and nothing recognises one")
+		}
+		if op.SignIn && o.Workspaces == nil {
+			return errors.New("api: " + op.ID + " signs users in and nothing knows their workspaces")
 		}
 	}
 	return nil

@@ -37,12 +37,14 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		x.fail(errBusy)
 		return
 	}
-	if op.Credentials == endpoint.NoCredential {
+	if op.SignIn {
+		x.signIn = x.signedIn
+	} else if op.Credentials == endpoint.NoCredential {
 		x.recognise()
 		if x.known && x.admit() != nil {
 			x.forget() // it opens nothing here, and its numbers are not this request's
 		}
-	} else if err := x.identify(); err != nil {
+	} else if err := x.identify(op.Credentials); err != nil {
 		x.turnAwayFor(err)
 		return
 	} else if err := x.admit(); err != nil {
@@ -80,23 +82,20 @@ func (x *exchange) mayNot(op *endpoint.Operation) *problem.Problem {
 // charge takes the request's price from whoever pays: the caller's budgets, or the address's where there is no caller.
 // It reports whether the request may pass.
 func (x *exchange) charge(op *endpoint.Operation) bool {
-	var workspace, key limit.Account
-	switch {
+	x.judged = true
+	switch workspace, key := x.caller.workspace, x.caller.live.Key; {
+	case x.known && op.Uncharged:
+		x.verdict = limit.Peek(x.at, workspace, key)
+		return true
 	case x.known:
-		workspace, key = x.caller.workspace, x.caller.live.Key
+		x.verdict, x.receipt = limit.Charge(x.at, 1, workspace, key)
+		x.paid = x.verdict.Allowed
 	case op.Uncharged || !x.chargeable():
 		x.peekAddress()
 		return true
 	default:
-		workspace = x.addressAccount()
+		x.verdict, x.receipt = x.chargeAddress()
 	}
-	x.judged = true
-	if op.Uncharged {
-		x.verdict = limit.Peek(x.at, workspace, key)
-		return true
-	}
-	x.verdict, x.receipt = limit.Charge(x.at, 1, workspace, key)
-	x.paid = x.verdict.Allowed && x.known
 	return x.verdict.Allowed
 }
 
@@ -144,7 +143,7 @@ func (x *exchange) turnAwayFor(err error) {
 // own numbers in the headers.
 func (x *exchange) turnAway(p *problem.Problem) {
 	if x.chargeable() {
-		verdict, _ := limit.Charge(x.at, 1, x.addressAccount(), limit.Account{})
+		verdict, _ := x.chargeAddress()
 		x.verdict, x.judged = verdict, true
 		if !verdict.Allowed {
 			switch p.Kind {

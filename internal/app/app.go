@@ -96,7 +96,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.data.unseal(ctx, &a.cfg); err != nil {
 		return err
 	}
-	if a.parts, err = assemble(a.data, &a.cfg, &a.deps); err != nil {
+	if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil {
 		return err
 	}
 	if !a.data.initialised {

@@ -33,11 +33,30 @@ func everyOperation() (p *apitest.Place, h http.Handler, list []*endpoint.Operat
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 
+// credential is a header with what it holds.
+type credential struct {
+	kind        endpoint.Credentials
+	name, value string
+}
+
+func keyOf(text string) credential { return credential{endpoint.Key, "X-Api-Key", text} }
+func tokenOf(text string) credential {
+	return credential{endpoint.Bearer, "Authorization", "Bearer " + text}
+}
+
+// fitting is a credential of a kind the operation takes, with every scope.
+func fitting(p *apitest.Place, op *endpoint.Operation) credential {
+	if op.Credentials == endpoint.Bearer {
+		return tokenOf(p.Token(apitest.Operator, auth.All))
+	}
+	return keyOf(p.Key(apitest.Operator, auth.All, nil))
+}
+
 // visit sends a request for an operation, without query or body.
-func visit(h http.Handler, op *endpoint.Operation, query, key string) *http.Response {
+func visit(h http.Handler, op *endpoint.Operation, query string, sent ...credential) *http.Response {
 	r := httptest.NewRequest(op.Method, pathParameter.ReplaceAllString(op.Route(max(op.Since, 1)), "x")+query, nil)
-	if key != "" {
-		r.Header.Set("X-Api-Key", key)
+	for _, c := range sent {
+		r.Header.Set(c.name, c.value)
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -61,27 +80,33 @@ func TestEveryOperationIsClosedToStrangersAndOpenToItsScopeAlone(t *testing.T) {
 	for s := auth.Read; s <= auth.Admin; s <<= 1 {
 		sets = append(sets, s, auth.All&^auth.Admin&^s)
 	}
-	keys := map[auth.Scopes]string{}
+	with := map[auth.Scopes][]credential{}
 	for _, s := range sets {
-		keys[s] = p.Key(apitest.Operator, s, nil)
+		with[s] = []credential{keyOf(p.Key(apitest.Operator, s, nil)), tokenOf(p.Token(apitest.Operator, s))}
+	}
+	strangers := [][]credential{
+		nil,
+		{keyOf("kpsk_not-a-key")},
+		{tokenOf("not-a-token")},
+		{keyOf("kpsk_not-a-key"), tokenOf("not-a-token")},
+		{{name: "Authorization", value: "Basic YTpi"}},
 	}
 	for _, op := range list {
 		t.Run(op.ID, func(t *testing.T) {
 			open := op.Credentials == endpoint.NoCredential
-			for _, key := range []string{"", "kpsk_not-a-key"} {
-				if resp := visit(h, op, "", key); (resp.StatusCode == http.StatusUnauthorized) == open {
-					t.Errorf("without a credential: got %d, open is %v", resp.StatusCode, open)
+			for _, sent := range strangers {
+				if resp := visit(h, op, "", sent...); (resp.StatusCode == http.StatusUnauthorized) == open {
+					t.Errorf("with %v: got %d, open is %v", sent, resp.StatusCode, open)
 				}
 			}
 			for _, s := range sets {
-				resp := visit(h, op, "", keys[s])
-				refused := resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized
-				if refused == s.Allows(op.Scope) {
-					t.Errorf("with the scopes [%s]: got %d, the operation needs [%s]", s, resp.StatusCode, op.Scope)
-				}
-				if refused {
-					if code := errorCode(t, resp); code != "insufficient_scope" {
-						t.Errorf("with the scopes [%s]: got %s, want insufficient_scope", s, code)
+				for _, c := range with[s] {
+					if open || op.Credentials&c.kind != 0 {
+						opensByScope(t, h, op, s, c)
+						continue
+					}
+					if resp := visit(h, op, "", c); errorCode(t, resp) != "missing_credentials" {
+						t.Errorf("a kind of credential that is not taken: got %d, want it to count as none", resp.StatusCode)
 					}
 				}
 			}
@@ -92,11 +117,41 @@ func TestEveryOperationIsClosedToStrangersAndOpenToItsScopeAlone(t *testing.T) {
 	}
 }
 
+func opensByScope(t *testing.T, h http.Handler, op *endpoint.Operation, s auth.Scopes, c credential) {
+	t.Helper()
+	resp := visit(h, op, "", c)
+	refused := resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized
+	if refused == s.Allows(op.Scope) {
+		t.Errorf("%s with the scopes [%s]: got %d, the operation needs [%s]", c.name, s, resp.StatusCode, op.Scope)
+	}
+	if refused {
+		if code := errorCode(t, resp); code != "insufficient_scope" {
+			t.Errorf("%s with the scopes [%s]: got %s, want insufficient_scope", c.name, s, code)
+		}
+	}
+}
+
+func TestWhereBothAreTakenTheKeyDecides(t *testing.T) {
+	p, h, list := everyOperation()
+	for _, op := range list {
+		if op.Credentials != endpoint.Key|endpoint.Bearer {
+			continue
+		}
+		good, bad := tokenOf(p.Token(apitest.Operator, auth.All)), keyOf("kpsk_not-a-key")
+		if code := errorCode(t, visit(h, op, "?no-such-parameter=1", good, bad)); code != "invalid_api_key" {
+			t.Errorf("%s with a bad key and a good token: got %s, want invalid_api_key", op.ID, code)
+		}
+		good, bad = keyOf(p.Key(apitest.Operator, auth.All, nil)), tokenOf("not-a-token")
+		if code := errorCode(t, visit(h, op, "?no-such-parameter=1", good, bad)); code != "validation_error" {
+			t.Errorf("%s with a good key and a bad token: got %s, want it to be let in", op.ID, code)
+		}
+	}
+}
+
 func TestEveryOperationRefusesAParameterItDoesNotKnow(t *testing.T) {
 	p, h, list := everyOperation()
-	key := p.Key(apitest.Operator, auth.All, nil)
 	for _, op := range list {
-		resp := visit(h, op, "?no-such-parameter=1", key)
+		resp := visit(h, op, "?no-such-parameter=1", fitting(p, op))
 		if code := errorCode(t, resp); resp.StatusCode != http.StatusBadRequest || code != "validation_error" {
 			t.Errorf("%s: got %d %s, want 400 validation_error", op.ID, resp.StatusCode, code)
 		}
@@ -111,12 +166,11 @@ func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
 	if err := p.Versions.Replace([]lifecycle.Version{one, {Number: 2, Since: one.AnnouncedAt}}); err != nil {
 		t.Fatal(err)
 	}
-	key := p.Key(apitest.Operator, auth.All, nil)
 	for _, op := range list {
 		if op.Since == 0 {
 			continue
 		}
-		resp := visit(h, op, "", key)
+		resp := visit(h, op, "", fitting(p, op))
 		if code := errorCode(t, resp); resp.StatusCode != http.StatusGone || code != "version_sunset" {
 			t.Errorf("%s: got %d %s, want 410 version_sunset", op.ID, resp.StatusCode, code)
 		}

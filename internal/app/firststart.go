@@ -44,7 +44,7 @@ func (a *App) init(ctx context.Context, admin Admin) (err error) {
 	if err := a.data.unseal(ctx, &a.cfg); err != nil {
 		return err
 	}
-	if a.parts, err = assemble(a.data, &a.cfg, &a.deps); err != nil {
+	if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil {
 		return err
 	}
 	a.first, err = a.firstStart(ctx, admin)

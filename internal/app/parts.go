@@ -12,6 +12,7 @@ import (
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/apikey"
 	"keepsake/internal/audit"
+	"keepsake/internal/auth"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
 	"keepsake/internal/id"
@@ -29,6 +30,7 @@ type parts struct {
 	data      *data
 	accounts  *account.Directory
 	keys      *apikey.Directory
+	bearers   *account.Bearers
 	addresses *limit.Addresses
 	usage     *usage.Recorder
 	indexer   *search.Indexer
@@ -40,7 +42,10 @@ type parts struct {
 // services are what operations call.
 type services struct {
 	audit     *audit.Log
+	keeper    *seal.Keeper
 	people    *account.Service
+	logins    *account.LoginService
+	signing   *auth.SigningKeys
 	apiKeys   *apikey.Service
 	documents *document.Service
 	search    *search.Service
@@ -51,7 +56,7 @@ type services struct {
 	versionList *v1.Versions
 }
 
-func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
+func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	tiers := cfg.TierList()
 	p = &parts{data: d}
 	if p.versions, err = lifecycle.New(lifecycle.First()); err != nil {
@@ -61,6 +66,10 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 		Store: d.store, Units: d.store, Chain: auditChain, Secret: d.secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
+	p.keeper = &seal.Keeper{Secrets: d.secrets, Audit: p.audit, Now: deps.Now}
+	if cfg.MasterKey == "" {
+		p.keeper.File = MasterKeyFile(cfg.Data)
+	}
 	p.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
 	p.usage = usage.NewRecorder(d.store, deps.Now, deps.Log)
 	p.accounts = account.NewDirectory(d.store, tiers, p.usage, deps.Now)
@@ -71,9 +80,12 @@ func assemble(d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	})
 	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
 	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))
+	if err := p.assembleLogin(ctx, cfg, deps); err != nil {
+		return nil, err
+	}
 	p.people = account.NewService(account.Options{
-		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Anonymous: p.addresses.Allow,
-		Random: rand.Reader, Now: deps.Now,
+		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Sessions: p.logins, Hashing: p.logins,
+		Anonymous: p.addresses.Allow, Random: rand.Reader, Now: deps.Now,
 	})
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
@@ -104,6 +116,11 @@ func (p *parts) maxDocuments(workspaceID string) int64 {
 
 // load fills what is kept in memory from the store.
 func (p *parts) load(ctx context.Context) error {
+	if p.data.rekeyed {
+		if err := p.keeper.Recovered(ctx); err != nil {
+			return err
+		}
+	}
 	used, err := p.usage.Restore(ctx)
 	if err != nil {
 		return fmt.Errorf("read quotas: %w", err)
@@ -129,6 +146,7 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.usage.Run(ctx) })
 	running.Go(func() { p.audit.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
+	running.Go(func() { p.logins.Run(ctx) })
 	running.Go(func() {
 		if err := p.indexer.Run(ctx); err != nil && ctx.Err() == nil {
 			fail(fmt.Errorf("keep the index up to date: %w", err))

@@ -6,6 +6,7 @@ import (
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/backend"
+	"keepsake/internal/api/local"
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
@@ -23,6 +24,9 @@ func operations(s services) *endpoint.Registry {
 	v1.AddAdminWorkspaces(r, s.people, s.cursors)
 	v1.AddAdminUsers(r, s.people, s.cursors)
 	v1.AddAdminTiers(r, s.people, s.cursors)
+	v1.AddLogin(r, s.logins)
+	v1.AddProfile(r, s.logins)
+	v1.AddSigningKeys(r, s.signing, s.audit)
 	v1.AddAuditLog(r, s.audit, s.cursors)
 	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
 	v1.AddAPIKeyRotation(r, s.apiKeys)
@@ -40,12 +44,25 @@ func OpenAPI(version int) ([]byte, error) {
 	return endpoint.Document(operations(services{}), version)
 }
 
+// answerSocket puts the API behind the data folder's socket, with what is for the operator of the machine alone.
+func (a *App) answerSocket(options api.Options) error {
+	options.Operations = operations(a.parts.services)
+	local.AddMasterKey(options.Operations, a.parts.keeper)
+	h, err := api.New(options)
+	if err != nil {
+		return err
+	}
+	a.socket.answer(h, a.deps.Log)
+	a.socket.server.ConnContext = api.LocalContext
+	return nil
+}
+
 // surfaces puts the API behind the doors.
 func (a *App) surfaces() error {
 	options := api.Options{
 		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
 		Document: OpenAPI,
-		Keys:     a.parts.keys, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
+		Keys:     a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
 		Usage: a.parts.usage, Replays: a.parts.replays,
 		PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight,
@@ -55,8 +72,9 @@ func (a *App) surfaces() error {
 	if err != nil {
 		return err
 	}
-	a.socket.answer(primary, a.deps.Log)
-	a.socket.server.ConnContext = api.LocalContext
+	if err := a.answerSocket(options); err != nil {
+		return err
+	}
 	if a.deps.Local {
 		return nil
 	}

@@ -73,6 +73,8 @@ func (op *Operation) mustBeWhole() {
 		wrong = "a scope needs a credential"
 	case op.Operator && op.Scope&auth.Admin == 0:
 		wrong = "what concerns the whole instance needs the scope admin"
+	case op.SignIn && op.Credentials != NoCredential:
+		wrong = "who signs in has no credential yet"
 	case op.Idempotent && op.Method != http.MethodPost:
 		wrong = "Idempotency-Key is for POST"
 	}

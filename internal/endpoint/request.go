@@ -12,6 +12,9 @@ type Request interface {
 	APIVersion() int    // the version that serves it, also where the path names none
 	At() time.Time      // when it came in
 	Client() netip.Addr // where it came from; zero on the data folder's socket
+	// SignedIn makes the user who proved to be its caller pay for a SignIn operation, in place of the address it came
+	// from. A workspace that is suspended or has spent its budget is a *problem.Problem, and then nobody is signed in.
+	SignedIn(userID, workspaceID string) error
 }
 
 type requestKey struct{}

@@ -17,6 +17,9 @@ const (
 	Check  = "check"  // tells a wrong master key at start
 )
 
+// Refresh is ensured when it is first needed: hashes and successors of refresh tokens.
+const Refresh = "refresh"
+
 // Wrapped is a secret as it lies in the store: sealed by the master key, bound to its name and the instance.
 type Wrapped struct {
 	Name      string

@@ -47,8 +47,9 @@ type Place struct {
 	Versions  *lifecycle.Registry
 	Store     *Store
 
-	hasher *apikey.Hasher
-	random *rand.ChaCha8
+	bearers bearers
+	hasher  *apikey.Hasher
+	random  *rand.ChaCha8
 }
 
 // The workspaces of every place.
@@ -67,7 +68,7 @@ func Tiers() []limit.Tier {
 
 // New makes a place. The first tier is the anonymous one.
 func New(now func() time.Time, tiers []limit.Tier) *Place {
-	p := &Place{Now: now, Store: newStore(), random: rand.NewChaCha8([32]byte{'t', 'e', 's', 't'})}
+	p := &Place{Now: now, Store: newStore(), bearers: bearers{}, random: rand.NewChaCha8([32]byte{'t', 'e', 's', 't'})}
 	p.Addresses = limit.NewAddresses(tiers[0].Allowance(), limit.DefaultAddresses)
 	p.Usage = usage.NewRecorder(p.Store, now, slog.New(slog.DiscardHandler))
 	p.Accounts = account.NewDirectory(p.Store, tiers, p.Usage, now)
@@ -137,7 +138,8 @@ func (p *Place) Fill(keys int) string {
 // Options are those of a primary surface with these operations.
 func (p *Place) Options(r *endpoint.Registry) api.Options {
 	return api.Options{
-		Surface: usage.Primary, Operations: r, Versions: p.Versions, Keys: p.Keys, Operator: p.Accounts.Operator,
+		Surface: usage.Primary, Operations: r, Versions: p.Versions, Keys: p.Keys, Bearers: p.bearers,
+		Workspaces: p.Accounts.Entry, Operator: p.Accounts.Operator,
 		Addresses: p.Addresses, Usage: p.Usage, Replays: p.Replays,
 		Log: slog.New(slog.DiscardHandler), Now: p.Now,
 	}

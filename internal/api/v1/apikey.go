@@ -101,7 +101,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 	})
 
 	whoami := op("whoami", "GET", "/whoami", "Read who the calling key is and what it may do")
-	whoami.Scope = auth.None
+	whoami.Credentials, whoami.Scope = endpoint.Key, auth.None
 	endpoint.Add(r, whoami, func(ctx context.Context, _ *struct{}) (*whoamiAnswer, error) {
 		self, err := keys.Self(ctx, auth.From(ctx))
 		if err != nil {
@@ -115,7 +115,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 func apiKeyOperation(id, method, path, summary string, errors ...string) endpoint.Operation {
 	return endpoint.Operation{
 		ID: id, Method: method, Path: "/developer" + path, Since: 1, Tag: "api keys", Summary: summary,
-		Credentials: endpoint.Key, Scope: auth.DeveloperManage, Status: 200, Errors: errors,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.DeveloperManage, Status: 200, Errors: errors,
 	}
 }
 

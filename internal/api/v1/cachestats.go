@@ -38,7 +38,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Read the statistics of the caches",
 		Description: "Only for credentials of the operator workspace.",
-		Credentials: endpoint.Key, Scope: auth.Admin, Operator: true, Status: 200, Vital: true,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true,
 	}, func(ctx context.Context, _ *struct{}) (*cacheStatsAnswer, error) {
 		out := &cacheStatsAnswer{}
 		for _, c := range s.Caches {

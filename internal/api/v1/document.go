@@ -17,7 +17,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	op := func(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
 		return endpoint.Operation{
 			ID: id, Method: method, Path: path, Since: 1, Tag: "documents", Summary: summary,
-			Credentials: endpoint.Key, Scope: scope, Status: 200,
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: scope, Status: 200,
 		}
 	}
 

@@ -24,7 +24,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 	})
 	endpoint.Add(r, endpoint.Operation{
 		ID: "searchPost", Method: "POST", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents, parameters in the body",
-		Description: searchSyntax, Credentials: endpoint.Key, Scope: auth.Read, Status: 200,
+		Description: searchSyntax, Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Status: 200,
 	}, func(ctx context.Context, in *searchBody) (*searchAnswer, error) {
 		b := &in.Body
 		return runSearch(ctx, s, b.Fuzzy, search.Request{

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/config"
+	"keepsake/internal/seal"
+)
+
+// defaultIssuer is the iss of access tokens where the instance does not know its address.
+const defaultIssuer = "keepsake"
+
+// assembleLogin makes what people sign in with.
+func (p *parts) assembleLogin(ctx context.Context, cfg *config.Config, deps *Deps) (err error) {
+	d := p.data
+	// Sessions hang on this secret alone: where it was lost, people sign in again.
+	secret, err := d.secrets.Ensure(ctx, seal.Refresh)
+	if err != nil {
+		return err
+	}
+	if p.signing, err = auth.OpenSigningKeys(ctx, d.secrets, deps.Now); err != nil {
+		return err
+	}
+	issuer := cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), defaultIssuer)
+	tokens := auth.NewTokens(p.signing, issuer, deps.Now)
+	p.bearers = account.NewBearers(d.store, p.accounts, tokens)
+	p.logins = account.NewLoginService(account.LoginOptions{
+		Store: d.store, Sessions: d.store, Units: d.store, Directory: p.accounts, Tokens: tokens, Bearers: p.bearers,
+		Audit: p.audit, Secret: secret, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
+	return nil
+}
