@@ -27,7 +27,7 @@ var edges = map[string][]string{
 	"internal/usage":       {"internal/limit"},
 	"internal/seal":        {"internal/audit", "internal/problem"},
 	"internal/audit":       {"internal/auth", "internal/id", "internal/page", "internal/problem", "internal/unit"},
-	"internal/lifecycle":   {"internal/problem"},
+	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/account": {
 		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",

@@ -21,7 +21,7 @@ func date(text string) time.Time {
 func TestAVersionPassesThroughItsStates(t *testing.T) {
 	v := lifecycle.Version{
 		Number: 1, Since: date("2026-07-01"),
-		AnnouncedAt: date("2027-01-10"), SunsetAt: date("2027-07-10"), RetiredAt: date("2028-07-10"),
+		AnnouncedAt: date("2027-01-10"), SunsetAt: date("2027-07-10"),
 	}
 	for _, c := range []struct {
 		at   time.Time
@@ -43,9 +43,9 @@ func TestAVersionPassesThroughItsStates(t *testing.T) {
 			t.Errorf("at %s: live is %v, want %v", c.at, !live, live)
 		}
 	}
-	v.RetiredAt = time.Time{}
-	if got := v.At(date("2999-01-01")); got != lifecycle.Sunset {
-		t.Errorf("without a date of retirement: got %s, want sunset for ever", got)
+	v.RetiredAt = date("2027-08-01")
+	if got := v.At(date("2027-08-01")); got != lifecycle.Retired {
+		t.Errorf("retired before its twelve months are over: got %s", got)
 	}
 	one := lifecycle.First()
 	if got := one.At(date("2999-01-01")); got != lifecycle.Active {

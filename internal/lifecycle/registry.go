@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -13,16 +14,21 @@ import (
 // a Snapshot, which never changes; a release or a new date replaces it whole.
 type Registry struct {
 	snapshot atomic.Pointer[Snapshot]
+
+	mu      sync.Mutex
+	prepare []func(number int) error
 }
 
 // Snapshot is the versions as they were at one moment.
 type Snapshot struct {
-	versions []Version // by number, rising
+	versions   []Version // by number, rising
+	rehearsals []Rehearsal
+	index      map[rehearsed]time.Time // nil where nobody rehearses
 }
 
 // First is version 1 as the interface specification has it: current since July 2026 (§9.4).
 func First() Version {
-	return Version{Number: 1, Since: time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)}
+	return Version{Number: 1, Since: time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC), Revision: 1}
 }
 
 // New makes a registry of released versions; see Replace for what is refused.
@@ -37,11 +43,42 @@ func New(versions ...Version) (*Registry, error) {
 // Snapshot gives the versions as they are now. It costs one atomic read.
 func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
 
-// Replace puts other versions in place. Refused are an empty list, a number below 1 or given twice, an end without an
-// announcement or the reverse, dates out of order, and a newest version that is to end without a successor.
-func (r *Registry) Replace(versions []Version) error {
+// Prepare asks for ready to be called with the number of a version before that is released: what must be made for it
+// (its routes) is made outside any request, and a version that cannot be served is never put in place.
+func (r *Registry) Prepare(ready func(number int) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prepare = append(r.prepare, ready)
+}
+
+// makeReady calls what Prepare was given.
+func (r *Registry) makeReady(number int) error {
+	r.mu.Lock()
+	prepare := slices.Clone(r.prepare)
+	r.mu.Unlock()
+	for _, ready := range prepare {
+		if err := ready(number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replace puts other versions and rehearsals in place, in force for every request that begins after it. Refused are an
+// empty list, a number below 1 or given twice, an end without an announcement or the reverse, dates out of order, and a
+// newest version that is to end without a successor.
+func (r *Registry) Replace(versions []Version, rehearsals ...Rehearsal) error {
 	list := slices.Clone(versions)
 	slices.SortFunc(list, func(a, b Version) int { return cmp.Compare(a.Number, b.Number) })
+	if err := check(list); err != nil {
+		return err
+	}
+	r.snapshot.Store(&Snapshot{versions: list, rehearsals: slices.Clone(rehearsals), index: indexOf(rehearsals)})
+	return nil
+}
+
+// check says what is wrong with a list of versions by number.
+func check(list []Version) error {
 	if len(list) == 0 {
 		return errors.New("no version of the API is declared")
 	}
@@ -63,7 +100,6 @@ func (r *Registry) Replace(versions []Version) error {
 	if newest := &list[len(list)-1]; !newest.AnnouncedAt.IsZero() {
 		return fmt.Errorf("version %d: it is the newest and cannot end without a successor", newest.Number)
 	}
-	r.snapshot.Store(&Snapshot{versions: list})
 	return nil
 }
 

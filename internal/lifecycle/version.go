@@ -17,14 +17,22 @@ const (
 	Retired    State = "retired"    // gone: as if it had never been
 )
 
+// What is promised about the dates of a version (decisions.md, I), in calendar months.
+const (
+	notice     = 6  // from the announcement of a sunset to the sunset
+	retirement = 12 // from the sunset until the paths are gone
+)
+
 // Version is one major version of the API that has been released. Its state is never stored: it follows from the dates.
 type Version struct {
 	Number      int
 	Since       time.Time // when it was released
 	AnnouncedAt time.Time // when its end was announced; zero while it is active
 	SunsetAt    time.Time // from when on it is 410; zero while it is active
-	RetiredAt   time.Time // from when on its paths are gone; zero: never
+	RetiredAt   time.Time // from when on its paths are gone, where somebody said so; zero: see Retires
 	GuideURL    string    // of the migration guide, when it is published elsewhere
+	Backdated   bool      // its notice was counted from its announcement alone
+	Revision    int64     // 1 when it was released
 }
 
 // At gives the state at a moment.
@@ -34,7 +42,7 @@ func (v *Version) At(now time.Time) State {
 		return Active
 	case now.Before(v.SunsetAt):
 		return Deprecated
-	case v.RetiredAt.IsZero() || now.Before(v.RetiredAt):
+	case now.Before(v.Retires()):
 		return Sunset
 	default:
 		return Retired
@@ -44,6 +52,14 @@ func (v *Version) At(now time.Time) State {
 // Live reports whether requests are served at a moment.
 func (v *Version) Live(now time.Time) bool {
 	return v.SunsetAt.IsZero() || now.Before(v.SunsetAt)
+}
+
+// Retires is when the paths of a version with a sunset go: twelve months after that, or when somebody said before.
+func (v *Version) Retires() time.Time {
+	if !v.RetiredAt.IsZero() {
+		return v.RetiredAt
+	}
+	return AddMonths(v.SunsetAt, retirement)
 }
 
 // Guide is where the way to the next version is described: a path of this instance unless GuideURL says otherwise.

@@ -8,6 +8,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/document"
 	"keepsake/internal/idempotency"
+	"keepsake/internal/lifecycle"
 	"keepsake/internal/seal"
 	"keepsake/internal/unit"
 	"keepsake/internal/usage"
@@ -22,15 +23,17 @@ type Store struct {
 }
 
 var (
-	_ account.Store        = (*Store)(nil)
-	_ account.SessionStore = (*Store)(nil)
-	_ apikey.Store         = (*Store)(nil)
-	_ audit.Store          = (*Store)(nil)
-	_ document.Store       = (*Store)(nil)
-	_ idempotency.Store    = (*Store)(nil)
-	_ seal.Store           = (*Store)(nil)
-	_ usage.Store          = (*Store)(nil)
-	_ unit.Runner          = (*Store)(nil)
+	_ account.Store         = (*Store)(nil)
+	_ account.SessionStore  = (*Store)(nil)
+	_ apikey.Store          = (*Store)(nil)
+	_ audit.Store           = (*Store)(nil)
+	_ document.Store        = (*Store)(nil)
+	_ idempotency.Store     = (*Store)(nil)
+	_ lifecycle.Store       = (*Store)(nil)
+	_ lifecycle.CallerStore = (*Store)(nil)
+	_ seal.Store            = (*Store)(nil)
+	_ usage.Store           = (*Store)(nil)
+	_ unit.Runner           = (*Store)(nil)
 )
 
 // New makes a Store of an open engine. The engine stays the caller's to close.

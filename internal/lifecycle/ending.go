@@ -1,0 +1,148 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+// EndChange is what may be different about the end of a version that is announced; a nil member stays as it is.
+type EndChange struct {
+	SunsetAt *time.Time // later than it was
+	GuideURL *string    // empty: the page this instance has
+}
+
+// ChangeEnd changes the end of a deprecated version; ifRevision, when given, must be its revision, else problem.Mismatch.
+// The date only moves later: clients plan with it.
+func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, ifRevision *int64, c EndChange) (*Version, error) {
+	if c.GuideURL != nil {
+		guide, err := checkGuide(*c.GuideURL)
+		if err != nil {
+			return nil, err
+		}
+		c.GuideURL = &guide
+	}
+	return s.changeVersion(ctx, p, audit.VersionChanged, number, func(v *Version, now time.Time) (map[string]string, error) {
+		if ifRevision != nil && *ifRevision != v.Revision {
+			return nil, problem.RevisionMismatch()
+		}
+		switch v.At(now) {
+		case Active:
+			if v.SunsetAt.IsZero() {
+				return nil, problem.Conflicts("This version is active and has no sunset date.")
+			}
+		case Deprecated:
+		default:
+			return nil, problem.Conflicts("This version has had its sunset.")
+		}
+		return c.apply(v)
+	})
+}
+
+// apply changes v and says what became different, as the log tells it.
+func (c *EndChange) apply(v *Version) (map[string]string, error) {
+	details := map[string]string{}
+	if c.SunsetAt != nil {
+		at := whole(*c.SunsetAt)
+		if err := checkSunset(at, v.SunsetAt); err != nil {
+			return nil, err
+		}
+		if !at.Equal(v.SunsetAt) {
+			v.SunsetAt, details["sunsetAt"] = at, dateText(at)
+		}
+	}
+	if c.GuideURL != nil && *c.GuideURL != v.GuideURL {
+		v.GuideURL, details["guideUrl"] = *c.GuideURL, audit.Changed
+	}
+	return details, nil
+}
+
+// Retire takes the paths of a sunset version away before their twelve months are over. One that is retired stays so.
+func (s *Service) Retire(ctx context.Context, p *auth.Principal, number int) (*Version, error) {
+	return s.changeVersion(ctx, p, audit.VersionRetired, number, func(v *Version, now time.Time) (map[string]string, error) {
+		switch v.At(now) {
+		case Retired:
+			return nil, nil
+		case Sunset:
+			v.RetiredAt = now
+			return map[string]string{"retiredAt": dateText(now)}, nil
+		default:
+			return nil, problem.Conflicts("This version is still served; it can be retired after its sunset.")
+		}
+	})
+}
+
+// changeVersion changes one version by fn, which says what became different: nothing leaves it as it is.
+func (s *Service) changeVersion(ctx context.Context, p *auth.Principal, action audit.Action, number int, fn func(v *Version, now time.Time) (map[string]string, error)) (*Version, error) {
+	var changed Version
+	err := s.change(ctx, func(ctx context.Context, st *state) error {
+		v := st.version(number)
+		if v == nil {
+			return problem.Missing()
+		}
+		details, err := fn(v, s.now())
+		changed = *v
+		if err != nil || len(details) == 0 {
+			return err
+		}
+		v.Revision++
+		changed = *v
+		if err := s.Store.KeepVersion(ctx, v); err != nil {
+			return err
+		}
+		return s.record(ctx, p, action, number, "", details)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change version %d: %w", number, err)
+	}
+	return &changed, nil
+}
+
+// Rehearse answers requests of one API key to a deprecated version as after its sunset, until a moment, which must lie
+// ahead. Said again for the same key, the new moment counts.
+func (s *Service) Rehearse(ctx context.Context, p *auth.Principal, number int, key string, until time.Time) (*Rehearsal, error) {
+	r := &Rehearsal{Version: number, KeyID: key, Until: whole(until)}
+	err := s.change(ctx, func(ctx context.Context, st *state) (err error) {
+		v, now := st.version(number), s.now()
+		switch {
+		case v == nil:
+			return problem.Missing()
+		case v.At(now) != Deprecated:
+			return problem.Conflicts("Only the sunset of a deprecated version can be rehearsed.")
+		case !r.Until.After(now):
+			return problem.Validation("until", problem.TooSmall, "until must be in the future.")
+		}
+		if r.WorkspaceID, err = s.workspaceOf(ctx, key); err != nil {
+			return err
+		}
+		if err := s.Store.KeepRehearsal(ctx, r, now); err != nil {
+			return err
+		}
+		if st.rehearsals, err = s.Store.Rehearsals(ctx); err != nil {
+			return err
+		}
+		return s.record(ctx, p, audit.VersionRehearsed, number, r.WorkspaceID, map[string]string{
+			"keyId": key, "until": dateText(r.Until),
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rehearse the sunset of version %d: %w", number, err)
+	}
+	return r, nil
+}
+
+func (s *Service) workspaceOf(ctx context.Context, key string) (string, error) {
+	unknown := problem.Validation("keyId", problem.InvalidVal, "There is no such API key.")
+	if !keyID(key) {
+		return "", unknown
+	}
+	workspaceID, err := s.Store.WorkspaceOfAPIKey(ctx, key)
+	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+		return "", unknown
+	}
+	return workspaceID, err
+}

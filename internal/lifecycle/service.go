@@ -1,0 +1,266 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+// Store keeps versions and rehearsals.
+type Store interface {
+	// Versions lists the versions that were released or changed, by number. Version 1 is not among them before its end
+	// is announced.
+	Versions(ctx context.Context) ([]Version, error)
+	// KeepVersion adds v or replaces it, if its stored revision is v.Revision-1; otherwise RevisionMismatch.
+	KeepVersion(ctx context.Context, v *Version) error
+	// Rehearsals lists all, also those that are over.
+	Rehearsals(ctx context.Context) ([]Rehearsal, error)
+	// KeepRehearsal adds r, in place of the one its key has for the version, and forgets those that were over at now.
+	KeepRehearsal(ctx context.Context, r *Rehearsal, now time.Time) error
+	// WorkspaceOfAPIKey is the workspace an API key is in; Missing when there is no such key.
+	WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, error)
+}
+
+// Options is what a Service is made from. All members that are not said to be optional are required.
+type Options struct {
+	Store    Store
+	Units    unit.Runner
+	Registry *Registry
+	Callers  *Callers
+	Audit    audit.Recorder
+
+	Newest          int  // the latest version that the running build declares
+	AllowUndeclared bool // later ones may be released, too
+	AllowBackdating bool // notice counts from an announcement in the past
+
+	Now func() time.Time
+}
+
+// Service releases versions and ends them. What it changes is in force for every request that begins after it, on every
+// surface, and survives a restart.
+type Service struct{ Options }
+
+// NewService makes a service.
+func NewService(o Options) *Service { return &Service{o} }
+
+// Load puts what was released and changed before in force, at start.
+func (s *Service) Load(ctx context.Context) error {
+	state, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Registry.Replace(state.versions, state.rehearsals...)
+}
+
+// Undeclared lists the versions in force that the running build does not declare: it serves them as their predecessors.
+func (s *Service) Undeclared() []int {
+	var list []int
+	for _, v := range s.Registry.Snapshot().All() {
+		if v.Number > s.Newest {
+			list = append(list, v.Number)
+		}
+	}
+	return list
+}
+
+// state is everything a change decides on, as the unit of work sees it.
+type state struct {
+	versions   []Version // by number
+	rehearsals []Rehearsal
+}
+
+func (s *Service) read(ctx context.Context) (*state, error) {
+	versions, err := s.Store.Versions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	if len(versions) == 0 || versions[0].Number != First().Number {
+		versions = slices.Insert(versions, 0, First())
+	}
+	rehearsals, err := s.Store.Rehearsals(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read rehearsals: %w", err)
+	}
+	return &state{versions, rehearsals}, nil
+}
+
+// version finds one by number, nil where it never was.
+func (st *state) version(number int) *Version {
+	for i := range st.versions {
+		if st.versions[i].Number == number {
+			return &st.versions[i]
+		}
+	}
+	return nil
+}
+
+func (st *state) current() *Version { return &st.versions[len(st.versions)-1] }
+
+// change runs fn on the stored state, as one unit of work, and puts what it leaves in force with the commit.
+func (s *Service) change(ctx context.Context, fn func(ctx context.Context, st *state) error) error {
+	return s.Units.Run(ctx, func(ctx context.Context) error {
+		st, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if err := fn(ctx, st); err != nil {
+			return err
+		}
+		if err := check(st.versions); err != nil {
+			return err
+		}
+		unit.AfterCommit(ctx, func() { _ = s.Registry.Replace(st.versions, st.rehearsals...) }) // it was checked
+		return nil
+	})
+}
+
+// Release is what a version is released with. Dates and guide are those of its predecessor, which ends.
+type Release struct {
+	Number      int
+	AnnouncedAt *time.Time // nil: now
+	SunsetAt    *time.Time // nil: as early as it may be
+	GuideURL    string     // empty: the page this instance has
+}
+
+// Prepare makes ready what serving a version takes. It is called before Release, outside its unit of work; whether the
+// version may be released is for Release to say.
+func (s *Service) Prepare(number int) error {
+	if s.mayRelease(s.Registry.Snapshot().Current().Number, number) != nil {
+		return nil
+	}
+	if err := s.Registry.makeReady(number); err != nil {
+		return fmt.Errorf("prepare version %d: %w", number, err)
+	}
+	return nil
+}
+
+func (s *Service) mayRelease(current, number int) error {
+	switch {
+	case number <= current:
+		return problem.Conflicts("Version " + strconv.Itoa(number) + " was released before.")
+	case number > current+1:
+		return problem.Conflicts("The next version is " + strconv.Itoa(current+1) + ".")
+	case number > s.Newest && !s.AllowUndeclared:
+		return problem.Conflicts("This build declares no version " + strconv.Itoa(number) + " of the API.")
+	default:
+		return nil
+	}
+}
+
+// Release makes the next version the current one: it serves every operation of its predecessor but those the code
+// changes. The predecessor is deprecated from the announcement on.
+func (s *Service) Release(ctx context.Context, p *auth.Principal, r Release) (*Version, error) {
+	guide, err := checkGuide(r.GuideURL)
+	if err != nil {
+		return nil, err
+	}
+	released := &Version{Number: r.Number, Since: s.now(), Revision: 1}
+	err = s.change(ctx, func(ctx context.Context, st *state) error {
+		previous := st.current()
+		if err := s.mayRelease(previous.Number, r.Number); err != nil {
+			return err
+		}
+		if err := s.announce(previous, &r, released.Since); err != nil {
+			return err
+		}
+		previous.GuideURL = guide
+		previous.Revision++
+		st.versions = append(st.versions, *released)
+		for i := previous.Number; i <= r.Number; i++ {
+			if err := s.Store.KeepVersion(ctx, st.version(i)); err != nil {
+				return err
+			}
+		}
+		ends := st.version(r.Number - 1)
+		return s.record(ctx, p, audit.VersionReleased, r.Number, "", map[string]string{
+			"announcedAt": dateText(ends.AnnouncedAt), "sunsetAt": dateText(ends.SunsetAt),
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("release version %d: %w", r.Number, err)
+	}
+	return released, nil
+}
+
+// announce gives v the dates of its end.
+func (s *Service) announce(v *Version, r *Release, now time.Time) error {
+	v.AnnouncedAt = now
+	if r.AnnouncedAt != nil {
+		v.AnnouncedAt = whole(*r.AnnouncedAt)
+	}
+	earliest := Earliest(v.AnnouncedAt, now)
+	if r.SunsetAt == nil {
+		v.SunsetAt = earliest
+		return nil
+	}
+	v.SunsetAt = whole(*r.SunsetAt)
+	if v.SunsetAt.Before(earliest) && s.AllowBackdating {
+		v.Backdated = true
+		earliest = AddMonths(v.AnnouncedAt, notice)
+	}
+	return checkSunset(v.SunsetAt, earliest)
+}
+
+// Earliest is the first moment a version may be sunset whose end is announced: six calendar months after the later of
+// the announcement and now.
+func Earliest(announcedAt, now time.Time) time.Time {
+	if announcedAt.Before(now) {
+		announcedAt = now
+	}
+	return AddMonths(announcedAt, notice)
+}
+
+// farthest keeps a retirement inside the years that dates are written with.
+var farthest = time.Date(9000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+func checkSunset(at, earliest time.Time) error {
+	switch {
+	case at.Before(earliest):
+		return problem.Validation("sunsetAt", problem.TooSmall, "sunsetAt must not be before "+dateText(earliest)+".")
+	case at.After(farthest):
+		return problem.Validation("sunsetAt", problem.TooLargeVal, "sunsetAt is too far ahead.")
+	default:
+		return nil
+	}
+}
+
+// checkGuide takes an absolute address that a browser can open, and gives it as it is sent in headers.
+func checkGuide(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return "", problem.Validation("guideUrl", problem.Format, "guideUrl must be an address such as https://example.org/guide.")
+	}
+	return u.String(), nil
+}
+
+// record logs what p did to a version.
+func (s *Service) record(ctx context.Context, p *auth.Principal, action audit.Action, number int, workspaceID string, details map[string]string) error {
+	return s.Audit.Record(ctx, audit.Entry{
+		Action: action, WorkspaceID: workspaceID, Actor: p.Actor(), Target: "v" + strconv.Itoa(number), Details: details,
+	})
+}
+
+func (s *Service) now() time.Time { return whole(s.Now()) }
+
+// whole is a moment as it is kept and shown.
+func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func dateText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// keyID checks the form of an API key's id.
+func keyID(text string) bool {
+	_, ok := id.Parse(id.APIKey, text)
+	return ok
+}

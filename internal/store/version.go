@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/problem"
+)
+
+// Versions implements lifecycle.Store.
+func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision FROM api_version ORDER BY number`)
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	defer rows.Close()
+	var list []lifecycle.Version
+	for rows.Next() {
+		var v lifecycle.Version
+		var since int64
+		var announced, sunset, retired *int64
+		if err := rows.Scan(&v.Number, &since, &announced, &sunset, &retired, &v.GuideURL, &v.Backdated, &v.Revision); err != nil {
+			return nil, fmt.Errorf("read version: %w", err)
+		}
+		v.Since, v.AnnouncedAt, v.SunsetAt, v.RetiredAt = timeOf(since), timeOrZero(announced), timeOrZero(sunset), timeOrZero(retired)
+		list = append(list, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	return list, nil
+}
+
+// KeepVersion implements lifecycle.Store.
+func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO api_version (number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (number) DO UPDATE SET since = excluded.since, announced_at = excluded.announced_at,
+				sunset_at = excluded.sunset_at, retired_at = excluded.retired_at, guide_url = excluded.guide_url,
+				backdated = excluded.backdated, revision = excluded.revision
+			WHERE api_version.revision = excluded.revision - 1`,
+			v.Number, micros(v.Since), microsOrNull(v.AnnouncedAt), microsOrNull(v.SunsetAt), microsOrNull(v.RetiredAt),
+			v.GuideURL, v.Backdated, v.Revision)
+		if err != nil {
+			return fmt.Errorf("keep version %d: %w", v.Number, err)
+		}
+		if n == 0 {
+			return problem.RevisionMismatch()
+		}
+		return nil
+	})
+}
+
+// Rehearsals implements lifecycle.Store.
+func (s *Store) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT version, key_id, workspace_id, until FROM sunset_rehearsal ORDER BY version, key_id`)
+	if err != nil {
+		return nil, fmt.Errorf("list rehearsals: %w", err)
+	}
+	defer rows.Close()
+	var list []lifecycle.Rehearsal
+	for rows.Next() {
+		var r lifecycle.Rehearsal
+		var until int64
+		if err := rows.Scan(&r.Version, &r.KeyID, &r.WorkspaceID, &until); err != nil {
+			return nil, fmt.Errorf("read rehearsal: %w", err)
+		}
+		r.Until = timeOf(until)
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list rehearsals: %w", err)
+	}
+	return list, nil
+}
+
+// KeepRehearsal implements lifecycle.Store.
+func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		if _, err := q.Exec(ctx, `DELETE FROM sunset_rehearsal WHERE until <= $1`, micros(now)); err != nil {
+			return fmt.Errorf("forget rehearsals: %w", err)
+		}
+		if _, err := q.Exec(ctx, `
+			INSERT INTO sunset_rehearsal (version, key_id, workspace_id, until) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (version, key_id) DO UPDATE SET workspace_id = excluded.workspace_id, until = excluded.until`,
+			r.Version, r.KeyID, r.WorkspaceID, micros(r.Until)); err != nil {
+			return fmt.Errorf("keep rehearsal of %s: %w", r.KeyID, err)
+		}
+		return nil
+	})
+}
+
+// WorkspaceOfAPIKey implements lifecycle.Store.
+func (s *Store) WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, error) {
+	var workspaceID string
+	err := s.main.In(ctx).QueryRow(ctx, `SELECT workspace_id FROM api_key WHERE id = $1`, keyID).Scan(&workspaceID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", problem.Missing()
+	}
+	if err != nil {
+		return "", fmt.Errorf("find key %s: %w", keyID, err)
+	}
+	return workspaceID, nil
+}
+
+// microsOrNull is micros for a column that is NULL where the time is zero.
+func microsOrNull(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return maybeMicros(&t)
+}
+
+// timeOrZero reads what microsOrNull wrote.
+func timeOrZero(us *int64) time.Time {
+	if us == nil {
+		return time.Time{}
+	}
+	return timeOf(*us)
+}
