@@ -26,6 +26,7 @@ import (
 type Client struct {
 	base    string
 	key     string
+	token   string
 	http    *http.Client
 	retries int
 	maxWait time.Duration
@@ -45,6 +46,10 @@ func MaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } 
 
 // HTTPClient calls through h, which may bring its own transport.
 func HTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// AccessToken presents a token of Login beside the API key, or alone where that is empty. Where both are sent and both
+// are taken, the key decides.
+func AccessToken(token string) Option { return func(c *Client) { c.token = token } }
 
 // UserAgent names the calling program.
 func UserAgent(name string) Option { return func(c *Client) { c.agent = name } }
@@ -108,6 +113,9 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	req.Header.Set("Accept", "application/json")
 	if c.key != "" {
 		req.Header.Set("X-API-Key", c.key)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	if r.contentType != "" {
 		req.Header.Set("Content-Type", r.contentType)

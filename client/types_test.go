@@ -18,8 +18,18 @@ var calls = map[string]struct{ sends, reads any }{
 	"listVersions": {reads: struct {
 		Items []client.Version `json:"items"`
 	}{}},
-	"health":                 {reads: client.Health{}},
-	"cacheStats":             {reads: client.CacheStats{}},
+	"health":         {reads: client.Health{}},
+	"cacheStats":     {reads: client.CacheStats{}},
+	"login":          {sends: struct{ Email, Password string }{}, reads: client.Tokens{}},
+	"refreshToken":   {sends: struct{ RefreshToken string }{}, reads: client.Tokens{}},
+	"logout":         {},
+	"changePassword": {sends: struct{ CurrentPassword, NewPassword string }{}},
+	"getProfile":     {reads: client.Profile{}},
+	"changeProfile":  {sends: client.ProfileChange{}, reads: client.Profile{}},
+	"getSigningKeys": {reads: struct {
+		Keys []client.SigningKey `json:"keys"`
+	}{}},
+	"rotateSigningKey":       {reads: client.RotatedSigningKey{}},
 	"listWorkspaces":         {reads: client.Page[client.WorkspaceRecord]{}},
 	"createWorkspace":        {sends: client.NewWorkspace{}, reads: client.WorkspaceRecord{}},
 	"getWorkspace":           {reads: client.WorkspaceRecord{}},

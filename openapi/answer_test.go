@@ -201,6 +201,7 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	c.call(204, "DELETE", key, keyID, "", "")
 
 	c.callAdministration()
+	c.callLogin()
 	c.callAuditLog()
 
 	for path, item := range doc.Paths.Map() {

@@ -13,9 +13,9 @@ import (
 )
 
 func keysCommand(st *stage) *cobra.Command {
-	return group("keys", "Make, list, rotate and revoke API keys, and change the master key",
+	return group("keys", "Make, list, rotate and revoke API keys, and change the master and the signing key",
 		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRotateCommand(st), keysCompleteCommand(st),
-		keysRevokeCommand(st), keysRotateMasterCommand(st))
+		keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
 }
 
 func keysCreateCommand(st *stage) *cobra.Command {

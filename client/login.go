@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Profile is who is signed in.
+type Profile struct {
+	ID        string   `json:"id"`
+	Email     string   `json:"email"`
+	Name      *string  `json:"name"`
+	Role      string   `json:"role"`
+	Scopes    []string `json:"scopes"`
+	Workspace struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Tier string `json:"tier"`
+	} `json:"workspace"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	LastLoginAt *time.Time `json:"lastLoginAt"`
+	Revision    int64      `json:"revision"`
+}
+
+// Tokens are what a login gives. The access token goes into AccessToken; when it has expired, Refresh gives a new pair.
+type Tokens struct {
+	AccessToken      string  `json:"accessToken"`
+	TokenType        string  `json:"tokenType"`
+	ExpiresIn        int64   `json:"expiresIn"` // seconds
+	RefreshToken     string  `json:"refreshToken"`
+	RefreshExpiresIn int64   `json:"refreshExpiresIn"` // seconds
+	User             Profile `json:"user"`
+}
+
+// Login signs in with email and password.
+func (c *Client) Login(ctx context.Context, email, password string) (*Tokens, error) {
+	in := struct {
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	}{email, password}
+	r := request{method: http.MethodPost, path: "/api/auth/login", once: true}
+	return result[Tokens](func(out any) error { return c.send(ctx, r, in, out) })
+}
+
+// Refresh gives a new pair of tokens for a refresh token, which works once. A repetition within ten seconds gives the same
+// pair's refresh token again, so that a lost answer ends no session.
+func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
+	in := struct {
+		RefreshToken string `json:"refreshToken"`
+	}{refreshToken}
+	r := request{method: http.MethodPost, path: "/api/auth/refresh"}
+	return result[Tokens](func(out any) error { return c.send(ctx, r, in, out) })
+}
+
+// Logout ends the session of the client's access token.
+func (c *Client) Logout(ctx context.Context) error {
+	return c.call(ctx, request{method: http.MethodPost, path: "/api/auth/logout"}, nil)
+}
+
+// ChangePassword gives the user of the client's access token another password, and ends the user's other sessions.
+func (c *Client) ChangePassword(ctx context.Context, current, wanted string) error {
+	in := struct {
+		CurrentPassword string `json:"currentPassword"`
+		NewPassword     string `json:"newPassword"`
+	}{current, wanted}
+	return c.send(ctx, request{method: http.MethodPost, path: "/api/auth/password", once: true}, in, nil)
+}
+
+// Profile reads who the client's access token is of.
+func (c *Client) Profile(ctx context.Context) (*Profile, error) {
+	return result[Profile](func(out any) error { return c.get(ctx, "/api/v1/profile", nil, out) })
+}
+
+// ProfileChange is what a user may change of itself.
+type ProfileChange struct {
+	Name Change[string] `json:"name,omitzero"`
+}
+
+// ChangeProfile changes the user of the client's access token.
+func (c *Client) ChangeProfile(ctx context.Context, change ProfileChange, ifRevision *int64) (*Profile, error) {
+	r := request{method: http.MethodPatch, path: "/api/v1/profile", ifMatch: ifRevision}
+	return result[Profile](func(out any) error { return c.send(ctx, r, change, out) })
+}
+
+// SigningKey is a key that access tokens are signed with, as a JWK.
+type SigningKey struct {
+	ID        string `json:"kid"`
+	KeyType   string `json:"kty"`
+	Curve     string `json:"crv"`
+	X         string `json:"x"`
+	Use       string `json:"use"`
+	Algorithm string `json:"alg"`
+}
+
+// SigningKeys lists the keys that valid access tokens may be signed with, the newest first.
+func (c *Client) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+	var set struct {
+		Keys []SigningKey `json:"keys"`
+	}
+	err := c.get(ctx, "/.well-known/jwks.json", nil, &set)
+	return set.Keys, err
+}
+
+// RotatedSigningKey names the key that signs access tokens now.
+type RotatedSigningKey struct {
+	ID string `json:"id"`
+}
+
+// RotateSigningKey makes a new key to sign access tokens with. Those that are out stay valid until they expire.
+func (c *Client) RotateSigningKey(ctx context.Context) (*RotatedSigningKey, error) {
+	r := request{method: http.MethodPost, path: "/api/v1/admin/signing-keys/rotate", idempotency: newIdempotencyKey()}
+	return result[RotatedSigningKey](func(out any) error { return c.call(ctx, r, out) })
+}
