@@ -299,13 +299,22 @@ func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn fun
 	return visit(&k, fn)
 }
 
-// visit calls fn for a key that is complete, its newest secret first; for none before the first.
+// visit calls fn for a key that is complete, its newest secret first; for none before the first. The newest is the one
+// whose life has no end of its own: two may be of one moment.
 func visit(k *apikey.APIKey, fn func(k *apikey.APIKey) error) error {
 	if k.ID == "" {
 		return nil
 	}
 	if len(k.Secrets) > 1 {
-		slices.SortFunc(k.Secrets, func(a, b apikey.Secret) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		slices.SortFunc(k.Secrets, func(a, b apikey.Secret) int {
+			if (a.ValidUntil == nil) != (b.ValidUntil == nil) {
+				if a.ValidUntil == nil {
+					return -1
+				}
+				return 1
+			}
+			return b.CreatedAt.Compare(a.CreatedAt)
+		})
 	}
 	return fn(k)
 }

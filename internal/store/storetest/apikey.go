@@ -86,6 +86,46 @@ func testAPIKey(t *testing.T, setup setup) {
 		wantProblem(t, s.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
 	})
 
+	t.Run("AChangeReplacesTheSecrets", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		k := newKey("key_a", "wsp_a", 1)
+		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		bystander := newKey("key_b", "wsp_a", 7)
+		noError(t, s.CreateAPIKey(t.Context(), bystander, 0))
+		change := func(secrets ...apikey.Secret) {
+			t.Helper()
+			k.Secrets = secrets
+			k.Revision++
+			noError(t, s.UpdateAPIKey(t.Context(), k))
+			got, err := s.APIKey(t.Context(), "wsp_a", "key_a")
+			noError(t, err)
+			wantKey(t, got, k)
+		}
+		first := k.Secrets[0]
+		first.ValidUntil = pointer(after(time.Hour))
+		// Of the same moment as the first: the one without an end is the newest.
+		second := apikey.Secret{Hash: hash(2), Hint: "kpsk_2222", CreatedAt: first.CreatedAt}
+		change(second, first)
+		third := apikey.Secret{Hash: hash(3), Hint: "kpsk_3333", CreatedAt: after(time.Minute)}
+		second.ValidUntil = pointer(after(2 * time.Hour))
+		change(third, second)
+		_, err := s.APIKeyBySecret(t.Context(), first.Hash)
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+		change(third)
+
+		// A change that is refused takes no secret away.
+		k.Secrets = []apikey.Secret{{Hash: hash(4), Hint: "kpsk_4444", CreatedAt: after(time.Hour)}}
+		wantProblem(t, s.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
+		for _, kept := range []*apikey.APIKey{{ID: "key_a", Secrets: []apikey.Secret{third}}, bystander} {
+			got, err := s.APIKeyBySecret(t.Context(), kept.Secrets[0].Hash)
+			noError(t, err)
+			if got.ID != kept.ID || len(got.Secrets) != 1 {
+				t.Errorf("the secret of %s finds %s with %d secrets", kept.ID, got.ID, len(got.Secrets))
+			}
+		}
+	})
+
 	t.Run("TheMaximumCountsLiveKeysAndHoldsUnderParallelCreation", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")

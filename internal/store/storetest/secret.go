@@ -23,6 +23,36 @@ func testSecret(t *testing.T, setup setup) {
 		}
 	})
 
+	t.Run("SecretsAreResealedAllOrNoneAndRemovedOneByOne", func(t *testing.T) {
+		s := setup(t)
+		wrapped := func(name string, sealed byte) seal.Wrapped {
+			return seal.Wrapped{Name: name, Sealed: []byte{sealed}, CreatedAt: epoch}
+		}
+		noError(t, s.AddSecrets(t.Context(), []seal.Wrapped{wrapped("a", 1), wrapped("b", 2)}))
+		for _, wrong := range [][]seal.Wrapped{
+			{wrapped("a", 9)},
+			{wrapped("a", 9), wrapped("a", 8)},
+			{wrapped("a", 9), wrapped("c", 9)},
+			{wrapped("a", 9), wrapped("b", 9), wrapped("c", 9)},
+		} {
+			wantProblem(t, s.ResealSecrets(t.Context(), wrong), problem.Conflict, problem.CodeConflict)
+		}
+		want := []seal.Wrapped{wrapped("a", 3), wrapped("b", 4)}
+		noError(t, s.ResealSecrets(t.Context(), []seal.Wrapped{want[1], want[0]}))
+		got, err := s.Secrets(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		noError(t, s.RemoveSecret(t.Context(), "a"))
+		wantProblem(t, s.RemoveSecret(t.Context(), "a"), problem.NotFound, problem.CodeNotFound)
+		got, err = s.Secrets(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff(want[1:], got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
 	t.Run("TheInstanceHasOneID", func(t *testing.T) {
 		s := setup(t)
 		id, err := s.InstanceID(t.Context())

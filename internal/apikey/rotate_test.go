@@ -1,0 +1,344 @@
+package apikey_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+func (b *bundle) rotate(t testing.TB, keyID string, r apikey.Rotation) *apikey.Created {
+	t.Helper()
+	k, err := b.Rotate(t.Context(), b.manager(auth.All), keyID, nil, r)
+	if err != nil {
+		t.Fatalf("rotate %s: %v", keyID, err)
+	}
+	return k
+}
+
+func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	three := int64(3)
+	made := b.make(t, apikey.Draft{RequestsPerMinute: &three})
+	old, err := b.Directory.Recognise(t.Context(), made.Text, b.now())
+	if err != nil || old.RotateBy != 0 {
+		t.Fatalf("before its rotation the key is %+v, %v", old, err)
+	}
+	limit.Charge(b.now(), 1, old.Workspace.Account(), old.Key)
+	old.Touch(b.now())
+	if err := b.recorder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	b.pass(time.Second)
+	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Hour})
+	if turned.ID != made.ID || turned.Text == made.Text || turned.State != apikey.Rotating || turned.Revision != 2 {
+		t.Errorf("the rotated key is %+v", turned.Record)
+	}
+	if s := turned.Secrets; len(s) != 2 || s[0].Hint != turned.Text[:9] || s[0].ValidUntil != nil || s[0].LastUsedAt != nil ||
+		!s[1].ValidUntil.Equal(b.now().Add(time.Hour)) || s[1].LastUsedAt == nil || !s[1].LastUsedAt.Equal(noon) {
+		t.Errorf("its secrets are %+v", s)
+	}
+	for text, rotateBy := range map[string]int64{made.Text: b.now().Add(time.Hour).Unix(), turned.Text: 0} {
+		live, err := b.Directory.Recognise(t.Context(), text, b.now())
+		if err != nil || live.RotateBy != rotateBy || live.Principal.KeyID() != made.ID {
+			t.Fatalf("a secret of a key being rotated is %+v, %v; want it to rotate by %d", live, err, rotateBy)
+		}
+		limit.Charge(b.now(), 1, live.Workspace.Account(), live.Key)
+	}
+	live, _ := b.Directory.Recognise(t.Context(), turned.Text, b.now())
+	if v := limit.Peek(b.now(), live.Workspace.Account(), live.Key); v.Allowed || v.KeyRemaining != 0 {
+		t.Errorf("after one use before and two after the rotation of three there are %d left", v.KeyRemaining)
+	}
+
+	// A second one waits for the first, unless it is forced; then the eldest is dead and the one used until now lives on.
+	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Rotation{}); code(t, err) != problem.CodeRotationInProgress {
+		t.Errorf("rotating while rotating: %v", err)
+	}
+	forced := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Minute, Force: true})
+	for text, want := range map[string]string{made.Text: problem.CodeInvalidAPIKey, turned.Text: "", forced.Text: ""} {
+		if got := b.codeWith(t, text); got != want {
+			t.Errorf("after a forced rotation a secret answers %q, want %q", got, want)
+		}
+	}
+	b.pass(time.Minute)
+	if got := b.codeWith(t, turned.Text); got != problem.CodeInvalidAPIKey {
+		t.Errorf("a secret whose grace is over answers %q", got)
+	}
+	read, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID)
+	if err != nil || read.State != apikey.Active || len(read.Secrets) != 1 || read.Secrets[0].Hint != forced.Text[:9] {
+		t.Errorf("when the grace is over the key is %+v, %v", read, err)
+	}
+	if read.LastUsedAt == nil {
+		t.Error("with its secret a key forgot that it was used")
+	}
+}
+
+func TestARotationIsCompletedOnceAndForAll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	made := b.make(t, apikey.Draft{})
+	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: apikey.MaxGrace})
+	for revision := range 2 {
+		k, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, nil)
+		if err != nil || k.State != apikey.Active || len(k.Secrets) != 1 || k.Revision != 3 {
+			t.Errorf("completed %d times: %+v, %v", revision+1, k, err)
+		}
+	}
+	if old, next := b.codeWith(t, made.Text), b.codeWith(t, turned.Text); old != problem.CodeInvalidAPIKey || next != "" {
+		t.Errorf("after the completion the secrets answer %q and %q", old, next)
+	}
+	stale := int64(2)
+	if _, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, &stale); code(t, err) != problem.CodeRevisionMismatch {
+		t.Errorf("completing another revision: %v", err)
+	}
+	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, &stale, apikey.Rotation{}); code(t, err) != problem.CodeRevisionMismatch {
+		t.Errorf("rotating another revision: %v", err)
+	}
+	if got := b.codeWith(t, turned.Text); got != "" {
+		t.Errorf("after refused rotations the secret answers %q", got)
+	}
+}
+
+// What a key may do never grows by rotation, and what is dead stays dead.
+func TestWhoMayNotRotate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mighty := b.make(t, apikey.Draft{Scopes: auth.Admin})
+	bound := b.make(t, apikey.Draft{SubjectID: "person-7"})
+	lesser, foreign := b.manager(auth.DeveloperManage|auth.Read), b.manager(auth.All)
+	foreign.WorkspaceID = operatorOf(b)
+	stranger := b.manager(auth.All)
+	stranger.SubjectID = "person-8"
+	for name, c := range map[string]struct {
+		p    *auth.Principal
+		id   string
+		want string
+	}{
+		"scopes it lacks":   {lesser, mighty.ID, problem.CodeInsufficientScope},
+		"another workspace": {foreign, mighty.ID, problem.CodeNotFound},
+		"another subject":   {stranger, bound.ID, problem.CodeNotFound},
+		"no id":             {lesser, "key_x", problem.CodeNotFound},
+	} {
+		if _, err := b.Rotate(t.Context(), c.p, c.id, nil, apikey.Rotation{}); code(t, err) != c.want {
+			t.Errorf("rotate, %s: %v, want %s", name, err, c.want)
+		}
+		if _, err := b.CompleteRotation(t.Context(), c.p, c.id, nil); code(t, err) != c.want {
+			t.Errorf("complete, %s: %v, want %s", name, err, c.want)
+		}
+	}
+
+	expiring := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
+	off := true
+	if _, err := b.Change(t.Context(), b.manager(auth.All), bound.ID, nil, apikey.Change{Disabled: &off}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), mighty.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(time.Minute)
+	for _, k := range []*apikey.Created{expiring, bound, mighty} {
+		if _, err := b.Rotate(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Rotation{Force: true}); code(t, err) != problem.CodeConflict {
+			t.Errorf("rotating a key that is not live: %v", err)
+		}
+	}
+	if k, err := b.APIKey(t.Context(), b.manager(auth.All), expiring.ID); err != nil || !k.ExpiresAt.Equal(*expiring.ExpiresAt) {
+		t.Errorf("a refused rotation moved the expiry: %+v, %v", k, err)
+	}
+}
+
+// A key is rotated, completed, disabled, revoked and left alone in any order, while the clock goes on; after every step
+// each secret it ever had is asked. The model says in a few words which of them live.
+func TestRotationKeepsToItsStates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	rapid.Check(t, func(t *rapid.T) {
+		type secret struct {
+			text  string
+			until time.Time // zero: as long as the key
+		}
+		manager := b.manager(auth.All)
+		manager.WorkspaceID = operatorOf(b) // without a limit of keys
+		made, err := b.Create(context.Background(), manager, apikey.Draft{Name: "turning", Scopes: auth.Read})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{made.Text}
+		live := []secret{{text: made.Text}} // newest first
+		var disabled, revoked bool
+		lapse := func() {
+			live = slices.DeleteFunc(live, func(s secret) bool { return !s.until.IsZero() && !b.now().Before(s.until) })
+		}
+		rotate := func(t *rapid.T, force bool) {
+			grace := time.Duration(rapid.SampledFrom([]int64{0, 1, 60, 3600}).Draw(t, "grace")) * time.Second
+			k, err := b.Rotate(context.Background(), manager, made.ID, nil, apikey.Rotation{Grace: grace, Force: force})
+			want := ""
+			switch {
+			case revoked || disabled:
+				want = problem.CodeConflict
+			case len(live) > 1 && !force:
+				want = problem.CodeRotationInProgress
+			}
+			if got := codeIn(err); got != want {
+				t.Fatalf("rotate: %q, want %q", got, want)
+			}
+			if want != "" {
+				return
+			}
+			used := live[0]
+			live = []secret{{text: k.Text}}
+			if grace > 0 {
+				used.until = b.now().Truncate(time.Millisecond).Add(grace)
+				live = append(live, used)
+			}
+			texts = append(texts, k.Text)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"rotate": func(t *rapid.T) { rotate(t, false) },
+			"force":  func(t *rapid.T) { rotate(t, true) },
+			"complete": func(t *rapid.T) {
+				_, err := b.CompleteRotation(context.Background(), manager, made.ID, nil)
+				if got := codeIn(err); (got == problem.CodeConflict) != revoked || got != "" && !revoked {
+					t.Fatalf("complete: %v, revoked is %v", err, revoked)
+				}
+				if !revoked {
+					live = live[:1]
+				}
+			},
+			"disable": func(t *rapid.T) {
+				to := !disabled
+				_, err := b.Change(context.Background(), manager, made.ID, nil, apikey.Change{Disabled: &to})
+				if (err != nil) != revoked {
+					t.Fatalf("disabled %v: %v, revoked is %v", to, err, revoked)
+				}
+				if !revoked {
+					disabled = to
+				}
+			},
+			"wait": func(t *rapid.T) {
+				b.pass(time.Duration(rapid.IntRange(1, 4000).Draw(t, "milliseconds")) * time.Millisecond)
+				lapse()
+			},
+			"revoke": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
+					return
+				}
+				if _, err := b.Revoke(context.Background(), manager, made.ID, nil, ""); err != nil {
+					t.Fatal(err)
+				}
+				revoked = true
+			},
+			"": func(t *rapid.T) {
+				for i, text := range texts {
+					want := problem.CodeInvalidAPIKey
+					if slices.ContainsFunc(live, func(s secret) bool { return s.text == text }) {
+						switch {
+						case revoked:
+							want = problem.CodeAPIKeyRevoked
+						case disabled:
+							want = problem.CodeAPIKeyDisabled
+						default:
+							want = ""
+						}
+					}
+					_, err := b.Directory.Recognise(context.Background(), text, b.now())
+					if got := codeIn(err); got != want {
+						t.Fatalf("secret %d of %d answers %q, want %q", i, len(texts), got, want)
+					}
+				}
+				read, err := b.APIKey(context.Background(), manager, made.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				state := apikey.Active
+				switch {
+				case revoked:
+					state = apikey.Revoked
+				case disabled:
+					state = apikey.Disabled
+				case len(live) > 1:
+					state = apikey.Rotating
+				}
+				if read.State != state || len(read.Secrets) != len(live) {
+					t.Fatalf("the key is %s with %d secrets, want %s with %d", read.State, len(read.Secrets), state, len(live))
+				}
+			},
+		})
+		// What a restart reads is what the process knew.
+		again := apikey.NewDirectory(b.store, b.Hasher, b.Accounts, b.recorder, b.now)
+		if err := again.Load(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			_, before := b.Directory.Recognise(context.Background(), text, b.now())
+			if _, err := again.Recognise(context.Background(), text, b.now()); codeIn(err) != codeIn(before) {
+				t.Fatalf("after a restart a secret answers %q, before it %q", codeIn(err), codeIn(before))
+			}
+		}
+	})
+}
+
+func codeIn(err error) string {
+	if err == nil {
+		return ""
+	}
+	if p, ok := problem.As(err); ok {
+		return p.Code
+	}
+	return fmt.Sprint(err)
+}
+
+// However fast a key turns, a secret that died is never taken for the one that took its place.
+func TestADeadSecretIsNeverRecognisedWhileTheKeyTurns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	made := b.make(t, apikey.Draft{})
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	dead := make(chan string, 1)
+	for range 3 {
+		readers.Go(func() {
+			var text string
+			for ctx.Err() == nil {
+				select {
+				case text = <-dead:
+				default:
+				}
+				if text == "" {
+					continue
+				}
+				if _, err := b.Directory.Recognise(t.Context(), text, b.now()); err == nil {
+					t.Error("a secret was recognised after its rotation had ended it")
+					return
+				}
+			}
+		})
+	}
+	last := made.Text
+	for range 200 {
+		next := b.rotate(t, made.ID, apikey.Rotation{}).Text
+		select {
+		case dead <- last:
+		default:
+		}
+		if got := b.codeWith(t, next); got != "" {
+			t.Fatalf("the new secret answers %q", got)
+		}
+		last = next
+	}
+	stop()
+	readers.Wait()
+	if s := b.Directory.Stats(); s.Entries != 1 {
+		t.Errorf("after 200 rotations the directory is %+v", s)
+	}
+}

@@ -1,0 +1,184 @@
+package apikey_test
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+func (b *bundle) verify(t testing.TB, q apikey.Inquiry) *apikey.Verification {
+	t.Helper()
+	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), q)
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	return v
+}
+
+func TestEveryCodeOfAVerification(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	three, five := int64(3), int64(5)
+	off := true
+	change := func(k *apikey.Created, c apikey.Change) {
+		t.Helper()
+		if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, nil, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := b.make(t, apikey.Draft{Name: "good", Scopes: auth.Read | auth.MemoryRead, Metadata: map[string]any{"team": "a"}})
+	expired := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Second)})
+	disabled := b.make(t, apikey.Draft{})
+	change(disabled, apikey.Change{Disabled: &off})
+	revoked := b.make(t, apikey.Draft{})
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), revoked.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(time.Second)
+	placed := b.make(t, apikey.Draft{AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	slow := b.make(t, apikey.Draft{RequestsPerMinute: &three, Quota: apikey.Quota{Daily: &five}})
+	elsewhere := b.manager(auth.All)
+	elsewhere.WorkspaceID = operatorOf(b)
+	foreign, err := b.Create(t.Context(), elsewhere, apikey.Draft{Name: "foreign", Scopes: auth.Read})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, c := range map[string]struct {
+		q    apikey.Inquiry
+		want apikey.Code
+		of   string
+	}{
+		"live":                     {apikey.Inquiry{Text: good.Text, Scopes: auth.Read}, apikey.Valid, good.ID},
+		"no text":                  {apikey.Inquiry{}, apikey.Invalid, ""},
+		"nobody's":                 {apikey.Inquiry{Text: apikey.Generate(b.Random)}, apikey.Invalid, ""},
+		"another workspace's":      {apikey.Inquiry{Text: foreign.Text}, apikey.Invalid, ""},
+		"expired":                  {apikey.Inquiry{Text: expired.Text}, apikey.KeyExpired, expired.ID},
+		"disabled":                 {apikey.Inquiry{Text: disabled.Text}, apikey.KeyDisabled, disabled.ID},
+		"revoked":                  {apikey.Inquiry{Text: revoked.Text}, apikey.KeyRevoked, revoked.ID},
+		"without a scope":          {apikey.Inquiry{Text: good.Text, Scopes: auth.Read | auth.Write}, apikey.InsufficientScope, good.ID},
+		"from an allowed address":  {apikey.Inquiry{Text: placed.Text, From: netip.MustParseAddr("::ffff:192.0.2.9")}, apikey.Valid, placed.ID},
+		"from another address":     {apikey.Inquiry{Text: placed.Text, From: netip.MustParseAddr("192.0.3.9")}, apikey.IPNotAllowed, placed.ID},
+		"from an unknown address":  {apikey.Inquiry{Text: placed.Text}, apikey.IPNotAllowed, placed.ID},
+		"more than the minute has": {apikey.Inquiry{Text: slow.Text, Cost: 4}, apikey.RateLimited, slow.ID},
+		"more than the day has":    {apikey.Inquiry{Text: slow.Text, Cost: 6}, apikey.QuotaExceeded, slow.ID},
+	} {
+		c.q.Cost = max(c.q.Cost, 1)
+		for _, c.q.Consume = range []bool{false, true} {
+			if c.want == apikey.Valid {
+				c.q.Consume = false
+			}
+			v := b.verify(t, c.q)
+			id := ""
+			if v.Key != nil {
+				id = v.Key.ID
+			}
+			if v.Code != c.want || id != c.of {
+				t.Errorf("a key that is %s, consume %v: %s of %q, want %s of %q", name, c.q.Consume, v.Code, id, c.want, c.of)
+			}
+		}
+	}
+	// Nothing of all that cost anything.
+	v := b.verify(t, apikey.Inquiry{Text: slow.Text, Cost: 3})
+	if v.Code != apikey.Valid || v.Left.Minute.Remaining != 3 || v.Left.Daily.Remaining != 5 || v.Left.Monthly.Remaining != 100_000 || v.Key.LastUsedAt != nil {
+		t.Errorf("after refusals and mere questions the key has %+v", v.Left)
+	}
+	if v := b.verify(t, apikey.Inquiry{Text: good.Text, Cost: 1}); v.Key.Name != "good" || v.Key.Metadata["team"] != "a" || v.Left.Minute.Limit != 60 {
+		t.Errorf("a key is described as %+v, %+v", v.Key, v.Left)
+	}
+	bound := b.manager(auth.All)
+	bound.SubjectID = "person-7"
+	for _, text := range []string{good.Text, revoked.Text} {
+		if v, err := b.Verify(t.Context(), bound, apikey.Inquiry{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
+			t.Errorf("who is bound learns of a key that is not: %+v, %v", v, err)
+		}
+	}
+}
+
+func TestAVerifiedKeyPaysOnceWithItsWorkspace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ten := int64(10)
+	made := b.make(t, apikey.Draft{RequestsPerMinute: &ten})
+	other := b.make(t, apikey.Draft{})
+	v := b.verify(t, apikey.Inquiry{Text: made.Text, Cost: 4, Consume: true})
+	if v.Code != apikey.Valid || v.Left.Minute.Remaining != 6 || v.Left.Minute.Limit != 10 || v.Left.Daily.Remaining != 4996 {
+		t.Errorf("after paying 4: %s, %+v", v.Code, v.Left)
+	}
+	if v := b.verify(t, apikey.Inquiry{Text: other.Text, Cost: 1}); v.Left.Minute.Remaining != 56 {
+		t.Errorf("another key of the workspace has %d left in the minute, want 56", v.Left.Minute.Remaining)
+	}
+	if v := b.verify(t, apikey.Inquiry{Text: made.Text, Cost: 7, Consume: true}); v.Code != apikey.RateLimited || v.Left.Minute.Remaining != 6 {
+		t.Errorf("asked for more than is left: %s, %+v", v.Code, v.Left)
+	}
+
+	// What was paid outlives the process, as one with its requests.
+	if err := b.recorder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	used, err := b.recorder.Restore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []string{made.ID, b.tenant} {
+		if day, month := used(owner); day != 4 || month != 4 {
+			t.Errorf("%s was charged %d in the day and %d in the month, want 4 and 4", owner, day, month)
+		}
+	}
+	series, err := b.Usage(t.Context(), b.manager(auth.All), made.ID, time.Hour, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := series.Points[len(series.Points)-1]; p.Charged != 4 || p.Requests != 0 {
+		t.Errorf("the series says %+v, want 4 charged without a request", p)
+	}
+	if k, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID); err != nil || k.LastUsedAt == nil || !k.LastUsedAt.Equal(noon) {
+		t.Errorf("a use that was paid for is last used at %v, %v", k.LastUsedAt, err)
+	}
+}
+
+func TestOfManyVerificationsAtOnceAsManyAreValidAsTheBudgetHas(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ten := int64(10)
+	made := b.make(t, apikey.Draft{RequestsPerMinute: &ten})
+	var valid, limited atomic.Int64
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for range 5 {
+				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), apikey.Inquiry{Text: made.Text, Cost: 2, Consume: true})
+				switch {
+				case err != nil:
+					t.Error(err)
+				case v.Code == apikey.Valid:
+					valid.Add(1)
+				case v.Code == apikey.RateLimited:
+					limited.Add(1)
+				}
+			}
+		})
+	}
+	running.Wait()
+	if valid.Load() != 5 || limited.Load() != 35 {
+		t.Errorf("of 40 at a cost of 2 each %d were valid and %d limited, want 5 and 35", valid.Load(), limited.Load())
+	}
+}
+
+func TestAVerificationThatCannotReadIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	v, err := b.Verify(gone, b.manager(auth.All), apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1})
+	if _, isProblem := problem.As(err); v != nil || err == nil || isProblem && codeIn(err) == problem.CodeInvalidAPIKey {
+		t.Errorf("a look-up that was cut off answers %+v, %v", v, err)
+	}
+}
