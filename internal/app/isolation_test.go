@@ -1,0 +1,417 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"keepsake/client"
+	"keepsake/internal/app"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/config"
+)
+
+// The rule of this test (decisions.md, B and E): what belongs to another workspace and what never was give the same
+// answer at every step. It walks through the description of the API, so that it covers the operations of next year: an
+// operation with a place for an id, a cursor or a name that this test does not know fails it.
+
+// tenant is a workspace with an admin, a key with all scopes, documents and a second key.
+type tenant struct {
+	t         *testing.T
+	base      string
+	workspace string
+	admin     string // id of the user
+	key       string // text of the key with all scopes
+	token     string // access token of the admin
+	keyID     string // of the second key
+	other     string // its text
+	document  string
+}
+
+const tenantPassword = "correct horse battery staple"
+
+// newTenant makes one whose documents say word.
+func newTenant(t *testing.T, p *apptest.Running, name, word string) *tenant {
+	t.Helper()
+	operator := &tenant{t: t, base: p.URL, key: p.Key}
+	n := &tenant{t: t, base: p.URL}
+	n.workspace = operator.make("POST", "/api/v1/admin/workspaces", `{"name":"`+name+`","tier":"business"}`)["id"].(string)
+	n.admin = operator.make("POST", "/api/v1/admin/users", fmt.Sprintf(
+		`{"email":"%s@example.org","role":"admin","workspaceId":"%s","password":"%s"}`, name, n.workspace, tenantPassword))["id"].(string)
+	n.token = n.make("POST", "/api/auth/login", fmt.Sprintf(`{"email":"%s@example.org","password":"%s"}`, name, tenantPassword))["accessToken"].(string)
+	n.key = n.make("POST", "/api/v1/developer/api-keys",
+		`{"name":"all","scopes":["read","write","developer:manage","analytics:read","memory:read","memory:write","admin"]}`)["key"].(string)
+	second := n.make("POST", "/api/v1/developer/api-keys", `{"name":"second","scopes":["read"]}`)
+	n.keyID, n.other = second["id"].(string), second["key"].(string)
+	n.make("POST", "/api/v1/admin/users", `{"email":"second-`+name+`@example.org"}`)
+	for i := range 2 {
+		made := n.make("POST", "/api/v1/documents", fmt.Sprintf(`{"text":"%s number %d","collection":"%s-shelf","tags":["%s-mark"]}`, word, i, word, word))
+		n.document = made["id"].(string)
+	}
+	return n
+}
+
+// make sends a request that must succeed, and decodes its answer.
+func (n *tenant) make(method, path, body string) map[string]any {
+	n.t.Helper()
+	status, _, text := n.send(method, path, body, n.key == "")
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil || status >= 300 {
+		n.t.Fatalf("%s %s: %d %s", method, path, status, text)
+	}
+	return v
+}
+
+// send sends a request with the tenant's key, or with its token.
+func (n *tenant) send(method, path, body string, bearer bool) (int, http.Header, []byte) {
+	n.t.Helper()
+	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+path, strings.NewReader(body))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	switch {
+	case !bearer:
+		req.Header.Set("X-API-Key", n.key)
+	case n.token != "":
+		req.Header.Set("Authorization", "Bearer "+n.token)
+	}
+	switch {
+	case strings.HasSuffix(path, "/import"):
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	case body != "":
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, text
+}
+
+// cursor is where the second page of a list of the tenant's starts, "" for a list of one page.
+func (n *tenant) cursor(path string) string {
+	next, _ := n.make("GET", path, "")["nextCursor"].(string)
+	return next
+}
+
+// alternatives are what is put in one place: something of another workspace, and something that never was.
+type alternatives struct{ theirs, nobodys string }
+
+// places are the places of the API where something of another workspace could be named. A path parameter is named with
+// what comes before it, a cursor with its operation.
+func (n *tenant) places() map[string]alternatives {
+	const none = "00000000000000000000000000"
+	cursor := func(path string) alternatives {
+		return alternatives{n.cursor(path), "bm90IGEgY3Vyc29yIG9mIGFueWJvZHkh"}
+	}
+	return map[string]alternatives{
+		"api-keys/{id}":   {n.keyID, "key_" + none},
+		"users/{id}":      {n.admin, "usr_" + none},
+		"workspaces/{id}": {n.workspace, "wsp_" + none},
+		"documents/{id}":  {n.document, "doc_" + none},
+		"tiers/{name}":    {"business", "gold"},
+		"versions/{n}":    {"1", "99"},
+
+		"listAPIKeys cursor":    cursor("/api/v1/developer/api-keys?limit=1"),
+		"listUsers cursor":      cursor("/api/v1/admin/users?limit=1"),
+		"listAuditLog cursor":   cursor("/api/v1/admin/audit-log?limit=1"),
+		"listDocuments cursor":  cursor("/api/v1/documents?limit=1"),
+		"search cursor":         cursor("/api/v1/search?q=canary&limit=1"),
+		"searchPost cursor":     cursor("/api/v1/search?q=canary&limit=1"),
+		"listWorkspaces cursor": {"bm90IGEgY3Vyc29y", "b3RoZXI"}, // the operator's alone
+		"listTiers cursor":      {"bm90IGEgY3Vyc29y", "b3RoZXI"},
+
+		"workspace":   {n.workspace, "wsp_" + none},
+		"workspaceId": {n.workspace, "wsp_" + none},
+		"keyId":       {n.keyID, "key_" + none},
+		"key":         {n.other, "kpsk_0000000000000000000000000000001gcy1u"},
+		"createdBy":   {n.admin, "usr_" + none},
+		"actor":       {n.admin, "usr_" + none},
+		"target":      {n.keyID, "key_" + none},
+		"id":          {n.document, "doc_" + none},
+		"q":           {"canary", "nobody"},
+		"collection":  {"canary-shelf", "nobody"},
+		"tag":         {"canary-mark", "nobody"},
+		"tags":        {"canary-mark", "nobody"},
+	}
+}
+
+// harmless are parameters and members that name nothing that exists. An email is one: it is taken on the whole instance,
+// and whoever makes users finds that out.
+var harmless = map[string]bool{
+	"email": true,
+	"limit": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
+	"action": true, "from": true, "to": true, "name": true, "scopes": true, "expiresAt": true, "rateLimit": true, "quota": true,
+	"subjectId": true, "agentId": true, "allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,
+	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,
+	"requiredScopes": true, "cost": true, "consume": true, "ip": true, "filter": true, "facets": true, "daily": true,
+	"monthly": true, "keys": true, "users": true, "documents": true, "memories": true, "requestsPerMinute": true,
+	"currentPassword": true, "newPassword": true, "refreshToken": true,
+	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
+}
+
+// bodies are requests that are right but for what is put in their place.
+var bodies = map[string]string{
+	"changeAPIKey":    `{"name":"y"}`,
+	"changeUser":      `{"name":"y"}`,
+	"changeWorkspace": `{"name":"y"}`,
+	"createAPIKey":    `{"name":"x","scopes":["read"]}`,
+	"createUser":      `{"email":"new@example.org"}`,
+	"createWorkspace": `{"name":"x"}`,
+	"changeTier":      `{"requestsPerMinute":1,"daily":1,"monthly":1,"keys":0,"users":0,"documents":0,"memories":0}`,
+	"createDocument":  `{"text":"x"}`,
+	"putDocument":     `{"text":"x"}`,
+	"searchPost":      `{"q":"canary"}`,
+	"verifyAPIKey":    `{"key":"x"}`,
+	"rehearseSunset":  `{"keyId":"x","until":"2027-01-01T00:00:00Z"}`,
+	"releaseVersion":  `{"version":2}`,
+	"changeVersion":   `{"sunsetAt":"2028-01-01T00:00:00Z"}`,
+}
+
+// described is the part of the description that says where something can be named.
+type described struct {
+	Paths map[string]map[string]struct {
+		OperationID string `json:"operationId"`
+		Parameters  []struct {
+			Name, In string
+			Required bool
+		}
+		RequestBody struct {
+			Content map[string]struct{ Schema member }
+		} `json:"requestBody"`
+	}
+	Components struct{ Schemas map[string]member }
+}
+
+type member struct {
+	Ref        string `json:"$ref"`
+	Type       any
+	Properties map[string]member
+	AnyOf      []member
+	OneOf      []member
+}
+
+// members are the names in an object's schema, and whether each is a list.
+func (d *described) members(m member) map[string]bool {
+	for m.Ref != "" {
+		m = d.Components.Schemas[m.Ref[strings.LastIndexByte(m.Ref, '/')+1:]]
+	}
+	names := map[string]bool{}
+	for name, of := range m.Properties {
+		text, _ := json.Marshal(of.Type)
+		names[name] = strings.Contains(string(text), "array")
+	}
+	for _, other := range slices.Concat(m.AnyOf, m.OneOf) {
+		maps.Copy(names, d.members(other))
+	}
+	delete(names, "$schema")
+	return names
+}
+
+var parameterInPath = regexp.MustCompile(`[^/]+/\{[^}]+\}`)
+
+func TestNothingReachesAcrossWorkspaces(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t, apptest.With(func(c *config.Config) {
+		generous := c.Tiers["anonymous"]
+		generous.RequestsPerMinute, generous.Daily = 100_000, 100_000 // half of the requests bring a credential that is not taken
+		c.Tiers["anonymous"] = generous
+	}))
+	alpha, beta := newTenant(t, p, "alpha", "canary"), newTenant(t, p, "beta", "sparrow")
+	before := alpha.everything()
+	places := alpha.places()
+	for place, a := range places {
+		if a.theirs == "" {
+			t.Errorf("there is nothing of the other workspace for %s", place)
+		}
+	}
+
+	text, err := app.OpenAPI(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var api described
+	if err := json.Unmarshal(text, &api); err != nil {
+		t.Fatal(err)
+	}
+	probes := 0
+	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(api.Paths[path])) {
+			op := api.Paths[path][method]
+			body := bodies[op.OperationID]
+			query := url.Values{}
+			for _, q := range op.Parameters {
+				if q.In == "query" && q.Required {
+					query.Set(q.Name, "canary")
+				}
+			}
+			probe := func(place string, request func(value string) (path, body string)) {
+				t.Helper()
+				a, known := places[op.OperationID+" "+place]
+				if !known {
+					a, known = places[place]
+				}
+				if !known {
+					t.Errorf("%s: this test does not know what of another workspace could be named in %s", op.OperationID, place)
+					return
+				}
+				for _, bearer := range []bool{false, true} {
+					theirs, nobodys := beta.answer(method, request, a.theirs, bearer), beta.answer(method, request, a.nobodys, bearer)
+					if theirs != nobodys {
+						t.Errorf("%s, %s, bearer %v: what is another workspace's is told from what never was:\n%s\n%s",
+							op.OperationID, place, bearer, theirs, nobodys)
+					}
+					if strings.HasPrefix(theirs, "400") && place != "cursor" {
+						t.Errorf("%s, %s: the request was not right:\n%s", op.OperationID, place, theirs)
+					}
+					probes++
+				}
+			}
+			if place := parameterInPath.FindString(path); place != "" {
+				template := parameterInPath.FindStringIndex(path)
+				probe(place, func(value string) (string, string) {
+					noun, _, _ := strings.Cut(place, "/")
+					return path[:template[0]] + noun + "/" + value + path[template[1]:], body
+				})
+				continue // whatever else it names is of a thing that is not there
+			}
+			for _, q := range op.Parameters {
+				if q.In == "query" && !harmless[q.Name] {
+					probe(q.Name, func(value string) (string, string) {
+						other := maps.Clone(query)
+						other.Set(q.Name, value)
+						return path + "?" + other.Encode(), body
+					})
+				}
+			}
+			if strings.HasPrefix(path, "/api/auth/") {
+				continue // no credential reaches a workspace there
+			}
+			for media, content := range op.RequestBody.Content {
+				if media != "application/json" {
+					continue
+				}
+				for name, list := range api.members(content.Schema) {
+					if !harmless[name] {
+						probe(name, func(value string) (string, string) {
+							return path, with(t, op.OperationID, name, value, list)
+						})
+					}
+				}
+			}
+		}
+	}
+	if probes < 50 {
+		t.Errorf("only %d places were probed", probes)
+	}
+	if after := alpha.everything(); after != before {
+		t.Errorf("the other workspace was changed:\n%s\n%s", before, after)
+	}
+}
+
+// with puts a value in an operation's body.
+func with(t *testing.T, operation, name, value string, list bool) string {
+	t.Helper()
+	fields := map[string]any{}
+	if body := bodies[operation]; body != "" {
+		if err := json.Unmarshal([]byte(body), &fields); err != nil {
+			t.Fatalf("the body of %s: %v", operation, err)
+		}
+	}
+	fields[name] = value
+	if list {
+		fields[name] = []string{value}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Whatever differs between two answers to the same question.
+var (
+	moments = regexp.MustCompile(`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
+	numbers = regexp.MustCompile(`"(requestId|tookMs|remaining)":("[^"]*"|[0-9.]+)`)
+	made    = regexp.MustCompile(`\b(usr|doc|key|wsp)_[0-9a-z]{26}\b|kpsk_[0-9A-Za-z]+|"(hint|password)":"[^"]*"`)
+)
+
+// answer is what a request gets, without what differs between any two answers and without the value it repeats.
+func (n *tenant) answer(method string, request func(value string) (path, body string), value string, bearer bool) string {
+	path, body := request(value)
+	method = strings.ToUpper(method)
+	status, header, text := n.send(method, path, body, bearer)
+	text = bytes.ReplaceAll(text, []byte(value), []byte("VALUE"))
+	for _, varies := range []*regexp.Regexp{moments, numbers, made} {
+		text = varies.ReplaceAll(text, []byte("…"))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\n", status)
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		switch {
+		case name == "Date" || name == "X-Request-Id" || name == "Content-Length" || name == "Location" || strings.HasPrefix(name, "X-Ratelimit-"):
+		default:
+			fmt.Fprintf(&b, "%s: %s\n", name, header.Values(name))
+		}
+	}
+	b.Write(text)
+	return b.String()
+}
+
+var uses = regexp.MustCompile(`"(lastUsedAt|lastLoginAt)":[^,}]*`)
+
+// everything is what the tenant sees of itself, but for when it looked.
+func (n *tenant) everything() string {
+	var b strings.Builder
+	for _, path := range []string{
+		"/api/v1/developer/api-keys", "/api/v1/admin/users", "/api/v1/documents", "/api/v1/documents/" + n.document,
+	} {
+		_, _, text := n.send("GET", path, "", false)
+		b.Write(uses.ReplaceAll(text, nil))
+	}
+	status, _, _ := (&tenant{t: n.t, base: n.base, key: n.other}).send("GET", "/api/v1/health", "", false)
+	fmt.Fprint(&b, status)
+	return b.String()
+}
+
+func TestAnIdempotencyKeyOfAnotherWorkspaceRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	alpha, beta := newTenant(t, p, "alpha", "canary"), newTenant(t, p, "beta", "sparrow")
+	ids := map[string]bool{}
+	for _, n := range []*tenant{alpha, beta} {
+		for _, bearer := range []bool{false, true} {
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", p.URL+"/api/v1/documents", strings.NewReader(`{"text":"the same"}`))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Idempotency-Key", "the same key")
+			if bearer {
+				req.Header.Set("Authorization", "Bearer "+n.token)
+			} else {
+				req.Header.Set("X-API-Key", n.key)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			var d client.Document
+			if err := json.NewDecoder(res.Body).Decode(&d); err != nil || res.StatusCode != http.StatusCreated || ids[d.ID] {
+				t.Errorf("bearer %v: got %d %+v, a repetition: %v", bearer, res.StatusCode, d, ids[d.ID])
+			}
+			ids[d.ID] = true
+		}
+	}
+}
