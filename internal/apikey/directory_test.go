@@ -486,3 +486,39 @@ func TestASlotIsTwoCacheLines(t *testing.T) {
 		t.Errorf("a slot is %d bytes, want 128: one more line to fetch for each request", slotBytes)
 	}
 }
+
+// A reader may hold a place that it took from the index a moment ago, while rotations give the place to other secrets.
+func TestAPlaceThatChangedHandsIsRefused(t *testing.T) {
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	first := k.Secrets[0]
+	held := (*b.shards[first.Hash[0]].index.Load())[first.Hash]
+	until := b.now.Add(time.Hour)
+	for revision := int64(2); revision < 2+turns-1; revision++ {
+		next := Secret{Hash: b.hasher.Hash(Generate(rand.Reader)), CreatedAt: b.now}
+		used := k.Secrets[0]
+		used.ValidUntil = &until
+		turned := *k
+		turned.Revision, turned.Secrets = revision, []Secret{next, used}
+		b.Put(&turned)
+		k = &turned
+		live, err := b.live(held, b.now)
+		switch {
+		case revision == 2 && (err != nil || live.RotateBy != until.Unix()):
+			t.Errorf("during its grace the first secret is %+v, %v", live, err)
+		case revision > 2 && codeOf(t, err) != problem.CodeInvalidAPIKey:
+			t.Fatalf("in revision %d the first secret's place is taken for it: %v", revision, err)
+		}
+	}
+	if s := b.Stats(); s.Entries != 1 {
+		t.Errorf("the statistics are %+v", s)
+	}
+	secrets := 0
+	for i := range b.shards {
+		secrets += len(*b.shards[i].index.Load())
+	}
+	if secrets != 2 {
+		t.Errorf("the index holds %d secrets of a key that has two", secrets)
+	}
+}
