@@ -27,6 +27,7 @@ import (
 func declarations() *endpoint.Registry {
 	r := endpoint.NewRegistry()
 	v1.AddVersions(r, nil)
+	v1.AddAdminVersions(r, nil, nil)
 	v1.AddHealth(r, nil)
 	v1.AddCacheStats(r, nil)
 	v1.AddAdminWorkspaces(r, nil, nil)

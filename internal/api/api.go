@@ -37,11 +37,18 @@ func New(o Options) (*API, error) {
 	a.exchanges.New = func() any { return new(exchange) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
-		if _, err := a.table(v.Number); err != nil {
+		if err := a.ready(v.Number); err != nil {
 			return nil, err
 		}
 	}
+	o.Versions.Prepare(a.ready)
 	return a, nil
+}
+
+// ready makes what serving a version takes, so that no request has to wait for it.
+func (a *API) ready(version int) error {
+	_, err := a.table(version)
+	return err
 }
 
 // ServeHTTP answers one request. Whatever happens, the answer leaves through exchange.send.

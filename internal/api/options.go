@@ -37,6 +37,7 @@ type Options struct {
 	Operations *endpoint.Registry
 	Versions   *lifecycle.Registry
 	Changes    []lifecycle.Change // what the migration guides tell
+	Callers    *lifecycle.Callers // notes who uses which version; nil where nobody asks
 	// Document gives the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 

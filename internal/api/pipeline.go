@@ -14,7 +14,11 @@ import (
 // serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
 // depends on anything that a later check knows.
 func (x *exchange) serve() {
-	if p := x.negotiate(); p != nil {
+	p := x.negotiate()
+	if p == nil && x.snapshot.Rehearsing() {
+		p = x.rehearse()
+	}
+	if p != nil {
 		x.turnAway(p)
 		return
 	}

@@ -24,9 +24,36 @@ func (x *exchange) settle() {
 		event.At, event.Charged = x.receipt.At(), 1
 	}
 	x.api.o.Usage.Record(event)
+	if x.known && x.api.o.Callers != nil {
+		x.note()
+	}
 	if x.api.o.LogRequests {
 		x.log()
 	}
+}
+
+// note takes down who used which version. One that is sunset is used no more, but who still asks for it is what its
+// operator wants to know most.
+func (x *exchange) note() {
+	version, rt := x.number, x.route
+	if x.gone != nil {
+		version, rt = x.gone.Number, x.routeOf(x.gone.Number)
+	}
+	var agent string
+	if sent := x.r.Header["User-Agent"]; len(sent) > 0 {
+		agent = sent[0]
+	}
+	x.api.o.Callers.Note(version, &x.principal, rt.name, agent, x.at)
+}
+
+// routeOf is what the request would have reached in another version than the one that answers.
+func (x *exchange) routeOf(version int) *route {
+	if t, err := x.api.table(version); err == nil {
+		if rt := t.find(x.r); rt != nil {
+			return rt
+		}
+	}
+	return &noRoute
 }
 
 // log writes the request's line: the route's template, never the path, and nothing a caller may write freely.

@@ -23,6 +23,7 @@ type table struct {
 // route is a method and a path that are served: by an operation, or as a page.
 type route struct {
 	template string              // /api/v1/documents/{id}; empty for no route
+	name     string              // GET /api/v1/documents/{id}; empty for no route
 	op       *endpoint.Operation // nil for a page
 	page     func(x *exchange) (page, error)
 	usage    usage.Route
@@ -98,11 +99,11 @@ func (a *API) build(version int) (*table, error) {
 
 // add serves a route. A pattern that clashes with another panics: operations are declared in code.
 func (a *API) add(t *table, method, template string, rt *route) {
-	rt.template = template
+	rt.template, rt.name = template, method+" "+template
 	rt.usage = a.o.Usage.Route(method, template)
-	t.mux.Handle(method+" "+template, rt)
+	t.mux.Handle(rt.name, rt)
 	if !strings.Contains(template, "{") {
-		t.fixed[method+" "+template] = rt
+		t.fixed[rt.name] = rt
 	}
 }
 

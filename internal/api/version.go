@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"keepsake/internal/auth"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 	"keepsake/internal/usage"
@@ -45,12 +46,28 @@ func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem
 		if v.At(x.at) == lifecycle.Retired {
 			return unknown
 		}
-		if !x.inPath || x.r.URL.Path != "/api/v"+strconv.Itoa(v.Number)+"/openapi.json" {
+		if !x.describes(v) {
 			return x.sunset(v)
 		}
 	}
 	x.serveWith(v)
 	return nil
+}
+
+// rehearse answers a key that tries a migration as if the version it asks for had had its sunset already.
+func (x *exchange) rehearse() *problem.Problem {
+	x.recognise()
+	v := x.version
+	if x.principal.Kind != auth.APIKey || !x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) || x.describes(v) {
+		return nil
+	}
+	x.serveWith(x.snapshot.Current())
+	return x.sunset(v)
+}
+
+// describes reports whether the request is for the description of a version, which stays when the version ends.
+func (x *exchange) describes(v *lifecycle.Version) bool {
+	return x.inPath && x.r.URL.Path == "/api/v"+strconv.Itoa(v.Number)+"/openapi.json"
 }
 
 // serveWith makes v the version of the answer.

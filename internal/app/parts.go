@@ -36,6 +36,7 @@ type parts struct {
 	indexer   *search.Indexer
 	replays   *idempotency.Service
 	versions  *lifecycle.Registry
+	callers   *lifecycle.Callers
 	services
 }
 
@@ -49,6 +50,7 @@ type services struct {
 	apiKeys   *apikey.Service
 	documents *document.Service
 	search    *search.Service
+	releases  *lifecycle.Service
 	cursors   *page.Sealer
 
 	health      *v1.Health
@@ -96,6 +98,12 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
+	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
+	p.releases = lifecycle.NewService(lifecycle.Options{
+		Store: d.store, Units: d.store, Registry: p.versions, Callers: p.callers, Audit: p.audit,
+		Newest: operations(services{}).Newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
+		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
+	})
 	p.report(cfg, deps.Now)
 	return p, nil
 }
@@ -121,6 +129,9 @@ func (p *parts) load(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.releases.Load(ctx); err != nil {
+		return err
+	}
 	used, err := p.usage.Restore(ctx)
 	if err != nil {
 		return fmt.Errorf("read quotas: %w", err)
@@ -145,6 +156,7 @@ func (p *parts) close() error {
 func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logger, fail func(error)) {
 	running.Go(func() { p.usage.Run(ctx) })
 	running.Go(func() { p.audit.Run(ctx) })
+	running.Go(func() { p.callers.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
 	running.Go(func() { p.logins.Run(ctx) })
 	running.Go(func() {

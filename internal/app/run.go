@@ -44,6 +44,9 @@ func (a *App) Run(ctx context.Context) error {
 	if flushed := a.parts.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("flush usage: %w", flushed))
 	}
+	if flushed := a.parts.callers.Close(context.WithoutCancel(ctx)); flushed != nil {
+		err = errors.Join(err, fmt.Errorf("flush callers of versions: %w", flushed))
+	}
 	if closed := a.parts.audit.Close(context.WithoutCancel(ctx)); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}

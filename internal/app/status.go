@@ -18,7 +18,7 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 		Storage: p.data.store.Ready,
 		Parts:   []func(context.Context) error{p.usageFlushes, p.indexFollows},
 	}
-	p.versionList = &v1.Versions{Registry: p.versions, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
+	p.versionList = &v1.Versions{Registry: p.versions, Service: p.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
 	p.caches = &v1.CacheStats{
 		Caches: []v1.Cache{
 			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.Stats()) }},

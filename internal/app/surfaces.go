@@ -19,6 +19,7 @@ func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
 	r.SetDocumentVersion(1, "1.0.0") // rises with every change of openapi/v1.json
 	v1.AddVersions(r, s.versionList)
+	v1.AddAdminVersions(r, s.versionList, s.cursors)
 	v1.AddHealth(r, s.health)
 	v1.AddCacheStats(r, s.caches)
 	v1.AddAdminWorkspaces(r, s.people, s.cursors)
@@ -36,13 +37,20 @@ func operations(s services) *endpoint.Registry {
 	return r
 }
 
+// changes is what each version of the API does differently from the one before it, for the migration guides. It is empty
+// while there is one.
+var changes []lifecycle.Change
+
 // OpenAPI is the description of a version of the API, as JSON. The same build always gives the same bytes.
 func OpenAPI(version int) ([]byte, error) {
-	if version != lifecycle.First().Number {
+	if version < lifecycle.First().Number || version > operations(services{}).Newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
-	return endpoint.Document(operations(services{}), version)
+	return describe(version)
 }
+
+// describe is OpenAPI for any version, also one that was released without this build declaring it.
+func describe(version int) ([]byte, error) { return endpoint.Document(operations(services{}), version) }
 
 // answerSocket puts the API behind the data folder's socket, with what is for the operator of the machine alone.
 func (a *App) answerSocket(options api.Options) error {
@@ -61,8 +69,8 @@ func (a *App) answerSocket(options api.Options) error {
 func (a *App) surfaces() error {
 	options := api.Options{
 		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
-		Document: OpenAPI,
-		Keys:     a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
+		Changes: changes, Document: describe, Callers: a.parts.callers,
+		Keys: a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
 		Usage: a.parts.usage, Replays: a.parts.replays,
 		PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight,

@@ -26,6 +26,8 @@ type Config struct {
 	Index    Index    `setting:"index"`
 	Shutdown Shutdown `setting:"shutdown"`
 
+	Lifecycle Lifecycle `setting:"lifecycle"`
+
 	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others.
 	Tiers map[string]Tier `setting:"tiers"`
 }
@@ -63,6 +65,12 @@ type Index struct {
 type Shutdown struct {
 	Grace time.Duration `setting:"grace" help:"how long requests may take to finish"`
 	Delay time.Duration `setting:"delay" help:"how long readiness says no before listening stops, for load balancers to notice"`
+}
+
+// Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
+type Lifecycle struct {
+	AllowUndeclared bool `setting:"allowUndeclared" help:"release versions this build does not declare, for rehearsals: they inherit everything"`
+	AllowBackdating bool `setting:"allowBackdating" help:"count the notice of a sunset from an announcement in the past, published elsewhere"`
 }
 
 // Tier is the numbers of a limit.Tier. A count of 0 is no limit of that kind.

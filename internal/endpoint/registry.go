@@ -128,6 +128,18 @@ func (r *Registry) At(n int) []*Operation {
 	return list
 }
 
+// Newest is the latest API version the code declares: one that an operation begins with, or that lacks one.
+func (r *Registry) Newest() int {
+	newest := 1
+	for _, op := range r.operations {
+		newest = max(newest, op.Since)
+		if op.Until != 0 {
+			newest = max(newest, op.Until+1)
+		}
+	}
+	return newest
+}
+
 // Unversioned lists the operations whose path is absolute.
 func (r *Registry) Unversioned() []*Operation {
 	var list []*Operation

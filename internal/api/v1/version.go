@@ -10,9 +10,10 @@ import (
 	"keepsake/internal/wire"
 )
 
-// Versions is where the list of API versions comes from.
+// Versions is where API versions come from and are changed.
 type Versions struct {
 	Registry  *lifecycle.Registry
+	Service   *lifecycle.Service
 	PublicURL string // start of the links, without a slash at its end
 	Now       func() time.Time
 }

@@ -1,0 +1,261 @@
+package v1
+
+import (
+	"context"
+	"strconv"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddAdminVersions declares the administration of API versions. Any admin may read them; changes concern the whole
+// instance.
+func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: "/admin/versions" + path, Since: 1, Tag: "versions", Summary: summary,
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 200, Vital: true, Errors: errors,
+		}
+	}
+	change := func(id, method, path, summary, more string, errors ...string) endpoint.Operation {
+		o := op(id, method, path, summary, errors...)
+		o.Description = "Only for credentials of the operator workspace. " + more
+		o.Operator, o.Idempotent = true, method == "POST"
+		return o
+	}
+
+	endpoint.Add(r, op("listVersionRecords", "GET", "", "List the versions of the API with how they are administered"),
+		func(ctx context.Context, in *listVersionRecords) (*versionRecordList, error) {
+			return in.list(ctx, v, cursors)
+		})
+
+	endpoint.Add(r, op("getVersionRecord", "GET", "/{n}", "Read a version of the API", problem.CodeNotFound),
+		func(ctx context.Context, in *namedVersion) (*oneVersionRecord, error) {
+			known := v.Registry.Snapshot().Version(in.number())
+			if known == nil {
+				return nil, problem.Missing()
+			}
+			return v.answer(ctx, known), nil
+		})
+
+	endpoint.Add(r, op("listVersionCallers", "GET", "/{n}/usage", "List who still calls a version", problem.CodeNotFound),
+		func(ctx context.Context, in *listVersionCallers) (*versionCallerList, error) {
+			return in.list(ctx, v, cursors)
+		})
+
+	release := change("releaseVersion", "POST", "/release", "Release the next version of the API",
+		"It serves every operation of its predecessor but those the code changes. The predecessor is deprecated from announcedAt on, "+
+			"and sunset at sunsetAt: six calendar months after the later of announcedAt and now where nothing is said.", problem.CodeConflict)
+	release.Status = 201
+	endpoint.AddPrepared(r, release, func(_ context.Context, in *releaseVersion) error { return v.Service.Prepare(in.Body.Version) },
+		func(ctx context.Context, in *releaseVersion) (*oneVersionRecord, error) {
+			b := &in.Body
+			released, err := v.Service.Release(ctx, auth.From(ctx), lifecycle.Release{
+				Number: b.Version, AnnouncedAt: b.AnnouncedAt.Moment(), SunsetAt: b.SunsetAt.Moment(), GuideURL: b.GuideURL,
+			})
+			if err != nil {
+				return nil, err
+			}
+			out := v.answer(ctx, released)
+			out.Location = "/api/v1/admin/versions/" + strconv.Itoa(released.Number)
+			return out, nil
+		})
+
+	endpoint.Add(r, change("changeVersion", "PATCH", "/{n}", "Move a version's sunset later, or its migration guide",
+		"What is left out stays.", problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch),
+		func(ctx context.Context, in *changeVersion) (*oneVersionRecord, error) {
+			c := lifecycle.EndChange{GuideURL: in.Body.GuideURL.Pointer()}
+			if in.Body.GuideURL.Set && in.Body.GuideURL.Null {
+				c.GuideURL = new(string)
+			}
+			if at := in.Body.SunsetAt.Pointer(); at != nil {
+				c.SunsetAt = at.Moment()
+			}
+			changed, err := v.Service.ChangeEnd(ctx, auth.From(ctx), in.number(), in.IfMatch.Revision(), c)
+			if err != nil {
+				return nil, err
+			}
+			return v.answer(ctx, changed), nil
+		})
+
+	endpoint.Add(r, change("rehearseSunset", "POST", "/{n}/rehearse-sunset", "Let one API key see a deprecated version as after its sunset",
+		"Its requests are answered with 410 version_sunset until the moment that is named. Repeated for the same key, the new moment counts.",
+		problem.CodeNotFound, problem.CodeConflict),
+		func(ctx context.Context, in *rehearseSunset) (*oneRehearsal, error) {
+			rehearsal, err := v.Service.Rehearse(ctx, auth.From(ctx), in.number(), in.Body.KeyID, *in.Body.Until.Moment())
+			if err != nil {
+				return nil, err
+			}
+			out := &oneRehearsal{}
+			out.Body.Version, out.Body.rehearsalView = strconv.Itoa(rehearsal.Version), viewOfRehearsal(rehearsal)
+			return out, nil
+		})
+
+	endpoint.Add(r, change("retireVersion", "POST", "/{n}/retire", "Take the paths of a sunset version away",
+		"That happens by itself twelve months after the sunset. Before the sunset it is a conflict.", problem.CodeNotFound, problem.CodeConflict),
+		func(ctx context.Context, in *namedVersion) (*oneVersionRecord, error) {
+			retired, err := v.Service.Retire(ctx, auth.From(ctx), in.number())
+			if err != nil {
+				return nil, err
+			}
+			return v.answer(ctx, retired), nil
+		})
+}
+
+type namedVersion struct {
+	N string `path:"n" doc:"Number of a version." example:"1"`
+}
+
+// number is 0, which no version has, for a text that is none.
+func (n *namedVersion) number() int {
+	number, _ := lifecycle.ParseAccept(n.N)
+	return number
+}
+
+type releaseVersion struct {
+	Body struct {
+		Version     int        `json:"version" minimum:"2" maximum:"255" doc:"The number after the current version's."`
+		AnnouncedAt *wire.Time `json:"announcedAt" doc:"When the end of the predecessor was, or will be, announced; left out, now."`
+		SunsetAt    *wire.Time `json:"sunsetAt" doc:"From when on the predecessor is 410."`
+		GuideURL    string     `json:"guideUrl" required:"false" format:"uri" maxLength:"2000" doc:"Migration guide, where it is published elsewhere."`
+	}
+}
+
+type changeVersion struct {
+	namedVersion
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		SunsetAt wire.Optional[wire.Time] `json:"sunsetAt" nullable:"false" doc:"Later than it was."`
+		GuideURL wire.Optional[string]    `json:"guideUrl" format:"uri" maxLength:"2000" doc:"Null for the page of this instance."`
+	}
+}
+
+type rehearseSunset struct {
+	namedVersion
+	Body struct {
+		KeyID string    `json:"keyId" maxLength:"64" example:"key_01kakakakafkhvayayayayayay"`
+		Until wire.Time `json:"until" doc:"In the future."`
+	}
+}
+
+type listVersionRecords struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor"`
+}
+
+type listVersionCallers struct {
+	namedVersion
+	Limit  int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string     `query:"cursor"`
+	From   *wire.Time `query:"from" doc:"Only who called since then."`
+}
+
+type oneVersionRecord struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     versionRecord
+}
+
+type oneRehearsal struct {
+	Body struct {
+		Version string `json:"version" example:"1"`
+		rehearsalView
+	}
+}
+
+type versionRecordList struct {
+	Body struct {
+		Items      []versionRecord `json:"items"`
+		NextCursor *string         `json:"nextCursor"`
+	}
+}
+
+type versionCallerList struct {
+	Body struct {
+		Items      []versionCallerView `json:"items"`
+		NextCursor *string             `json:"nextCursor"`
+	}
+}
+
+// versionRecord is a version as admins see it: what everybody sees, and how it is administered.
+type versionRecord struct {
+	versionView
+	RetiresAt  *wire.Time      `json:"retiresAt" doc:"From when on its paths are gone."`
+	Rehearsals []rehearsalView `json:"rehearsals" doc:"API keys that see it as after its sunset; others' keys only for the operator."`
+	Revision   int64           `json:"revision"`
+}
+
+type rehearsalView struct {
+	KeyID       string    `json:"keyId"`
+	WorkspaceID string    `json:"workspaceId"`
+	Until       wire.Time `json:"until"`
+}
+
+type versionCallerView struct {
+	WorkspaceID string    `json:"workspaceId"`
+	KeyID       *string   `json:"keyId" doc:"Null for a person who signed in."`
+	UserID      *string   `json:"userId"`
+	Method      *string   `json:"method"`
+	Route       *string   `json:"route" doc:"Null for paths that are none." example:"/api/v1/documents/{id}"`
+	Client      *string   `json:"client" doc:"The first product that User-Agent named. Of a caller with very many, the later ones are: other." example:"curl/8.5.0"`
+	LastAt      wire.Time `json:"lastAt" doc:"To the second."`
+}
+
+func (v *Versions) answer(ctx context.Context, version *lifecycle.Version) *oneVersionRecord {
+	return &oneVersionRecord{ETag: endpoint.ETag(version.Revision), Body: v.record(auth.From(ctx), version)}
+}
+
+// record shows a version as it was just read or written, in the company of the others as they are now.
+func (v *Versions) record(p *auth.Principal, version *lifecycle.Version) versionRecord {
+	now, snapshot := v.Now(), v.Registry.Snapshot()
+	out := versionRecord{versionView: v.view(snapshot, version, now), Rehearsals: []rehearsalView{}, Revision: version.Revision}
+	if !version.SunsetAt.IsZero() {
+		at := wire.At(version.Retires())
+		out.RetiresAt = &at
+	}
+	for _, r := range snapshot.Rehearsals(version.Number, now) {
+		if p.Operator || r.WorkspaceID == p.WorkspaceID {
+			out.Rehearsals = append(out.Rehearsals, viewOfRehearsal(&r))
+		}
+	}
+	return out
+}
+
+func viewOfRehearsal(r *lifecycle.Rehearsal) rehearsalView {
+	return rehearsalView{KeyID: r.KeyID, WorkspaceID: r.WorkspaceID, Until: wire.At(r.Until)}
+}
+
+// versionPosition is what a cursor of the list holds: the last version before.
+type versionPosition struct {
+	After int `json:"after"`
+}
+
+func (in *listVersionRecords) list(ctx context.Context, v *Versions, cursors *page.Sealer) (*versionRecordList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listVersionRecords")
+	var at versionPosition
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &at); err != nil {
+			return nil, err
+		}
+	}
+	out := &versionRecordList{}
+	out.Body.Items = []versionRecord{}
+	all := v.Registry.Snapshot().All()
+	for i := range all {
+		switch {
+		case all[i].Number <= at.After:
+		case len(out.Body.Items) == in.Limit:
+			next := cursors.Seal(scope, versionPosition{all[i-1].Number})
+			out.Body.NextCursor = &next
+			return out, nil
+		default:
+			out.Body.Items = append(out.Body.Items, v.record(p, &all[i]))
+		}
+	}
+	return out, nil
+}
