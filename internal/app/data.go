@@ -11,7 +11,6 @@ import (
 
 	"keepsake/internal/config"
 	"keepsake/internal/seal"
-	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 )
 
@@ -21,7 +20,7 @@ var ErrInUse = sqlite.ErrInUse
 // data is the open data folder.
 type data struct {
 	engine      *sqlite.Engine
-	store       *store.Store
+	store       *journalled
 	secrets     *seal.Secrets
 	rekeyed     bool // unseal completed a change of the master key that was cut off
 	initialised bool // a first start was completed before this one
@@ -36,8 +35,11 @@ func openData(ctx context.Context, cfg *config.Config, deps *Deps) (*data, error
 	if err != nil {
 		return nil, err
 	}
-	d := &data{engine: engine, store: store.New(engine), now: deps.Now}
-	if d.initialised, err = d.store.Initialised(ctx); err != nil {
+	d := &data{engine: engine, now: deps.Now}
+	if d.store, err = openStore(ctx, engine, cfg.Data, deps.Now); err == nil {
+		d.initialised, err = d.store.Initialised(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
 	return d, nil

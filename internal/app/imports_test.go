@@ -37,6 +37,7 @@ var edges = map[string][]string{
 		"internal/unit", "internal/usage",
 	},
 	"internal/document": {"internal/account", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
+	"internal/backup":   {"internal/account", "internal/apikey", "internal/auth", "internal/problem"},
 	"internal/search":   {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
 	"internal/endpoint": {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"keepsake/internal/apikey"
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/backup"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
 	"keepsake/internal/id"
@@ -37,6 +39,7 @@ type parts struct {
 	replays   *idempotency.Service
 	versions  *lifecycle.Registry
 	callers   *lifecycle.Callers
+	snapshots *backup.Snapshots
 	services
 }
 
@@ -104,6 +107,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Newest: operations(services{}).Newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
 	})
+	p.snapshots = newSnapshots(p, cfg, deps)
 	p.report(cfg, deps.Now)
 	return p, nil
 }
@@ -146,10 +150,14 @@ func (p *parts) load(ctx context.Context) error {
 }
 
 func (p *parts) close() error {
-	if err := p.indexer.Close(); err != nil {
-		return fmt.Errorf("close the index: %w", err)
+	var errs []error
+	if p.snapshots != nil {
+		errs = append(errs, p.snapshots.Close())
 	}
-	return nil
+	if err := p.indexer.Close(); err != nil {
+		errs = append(errs, fmt.Errorf("close the index: %w", err))
+	}
+	return errors.Join(errs...)
 }
 
 // run does the work beside requests until ctx ends. A part that gives up before takes the program down with it.

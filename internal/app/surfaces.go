@@ -56,6 +56,7 @@ func describe(version int) ([]byte, error) { return endpoint.Document(operations
 func (a *App) answerSocket(options api.Options) error {
 	options.Operations = operations(a.parts.services)
 	local.AddMasterKey(options.Operations, a.parts.keeper)
+	local.AddSnapshots(options.Operations, a.parts.snapshots)
 	h, err := api.New(options)
 	if err != nil {
 		return err

@@ -1,0 +1,167 @@
+package backup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+// Entry is a line of the journal: what a credential was from a moment on. A later entry of the same credential stands in
+// place of all before it.
+type Entry struct {
+	Instance string     `json:"instance"`
+	At       time.Time  `json:"at"`
+	Key      *KeyState  `json:"apiKey,omitempty"`
+	User     *UserState `json:"user,omitempty"`
+}
+
+// KeyState is what decides whether an API key opens anything, and what. Of its secrets it holds keyed hashes.
+type KeyState struct {
+	ID          string         `json:"id"`
+	WorkspaceID string         `json:"workspaceId"`
+	Revision    int64          `json:"revision"`
+	Scopes      []string       `json:"scopes"`
+	AllowedIPs  []netip.Prefix `json:"allowedIps,omitempty"`
+	ExpiresAt   *time.Time     `json:"expiresAt,omitempty"`
+	DisabledAt  *time.Time     `json:"disabledAt,omitempty"`
+	RevokedAt   *time.Time     `json:"revokedAt,omitempty"`
+	Secrets     []SecretState  `json:"secrets"`
+}
+
+// SecretState is one secret of a key.
+type SecretState struct {
+	Hash       []byte     `json:"hash"`
+	Hint       string     `json:"hint"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	ValidUntil *time.Time `json:"validUntil,omitempty"`
+}
+
+// UserState is what decides whether a user can sign in, and as what.
+type UserState struct {
+	ID           string `json:"id"`
+	Revision     int64  `json:"revision"`
+	Deleted      bool   `json:"deleted,omitempty"`
+	Role         string `json:"role,omitempty"`
+	Disabled     bool   `json:"disabled,omitempty"`
+	PasswordHash string `json:"passwordHash,omitempty"`
+}
+
+// Journal is a file beside the databases, and in no backup, that tells what became of credentials: without it, what was
+// revoked after a backup would be valid again with the backup. It is only ever added to. All of it is safe for
+// concurrent use.
+type Journal struct {
+	path     string
+	instance string
+	now      func() time.Time
+
+	mu  sync.Mutex
+	end int64 // of the last line that is whole; -1: not known yet
+}
+
+// NewJournal gives the journal at a path, which may be there or not.
+func NewJournal(path, instance string, now func() time.Time) *Journal {
+	return &Journal{path: path, instance: instance, now: now, end: -1}
+}
+
+// Instance is whose journal it is.
+func (j *Journal) Instance() string { return j.instance }
+
+// Append adds an entry, which is on stable storage when it returns. It is called in the unit of work that makes the entry
+// true, before its commit: a journal that tells of a change that failed refuses what somebody wanted refused, and one that
+// lacks a change that happened does the opposite. An error is problem.Unavailable and fails the unit.
+func (j *Journal) Append(e Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Instance, e.At = j.instance, j.now().UTC()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode an entry of the journal: %w", err)
+	}
+	if err := j.append(append(line, '\n')); err != nil {
+		return problem.NotAvailable("The journal of credentials cannot be written at the moment; nothing was changed.", 2*time.Second).
+			Because(fmt.Errorf("write the journal: %w", err))
+	}
+	return nil
+}
+
+func (j *Journal) append(line []byte) (err error) {
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if j.end < 0 {
+		data, err := os.ReadFile(j.path)
+		if err != nil {
+			return err
+		}
+		j.end = int64(bytes.LastIndexByte(data, '\n') + 1) // what is behind it was never whole
+	}
+	end := j.end
+	j.end = -1 // until it is known to be otherwise
+	if err := f.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(line, end); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if end == 0 {
+		if err := syncDir(filepath.Dir(j.path)); err != nil {
+			return err
+		}
+	}
+	j.end = end + int64(len(line))
+	return nil
+}
+
+// ReadJournal reads the entries of a journal in their order. One of another instance is an error; a last line without its
+// end was being written when the program or the machine stopped, and does not count.
+func ReadJournal(path, instance string) ([]Entry, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	var list []Entry
+	for number := 1; ; number++ {
+		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		if !whole {
+			return list, nil
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil || (e.Key == nil) == (e.User == nil) {
+			return nil, fmt.Errorf("journal %s is damaged in line %d", path, number)
+		}
+		if e.Instance != instance {
+			return nil, fmt.Errorf("journal %s is of another instance", path)
+		}
+		list, data = append(list, e), rest
+	}
+}
+
+// CopyJournal gives a restored folder the journal that was replayed into it, so that it can be replayed again.
+func CopyJournal(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy journal: %w", err)
+	}
+	_, err = f.Write(data[:bytes.LastIndexByte(data, '\n')+1])
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("copy journal: %w", err)
+	}
+	return nil
+}

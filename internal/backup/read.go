@@ -1,0 +1,185 @@
+package backup
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"filippo.io/age"
+)
+
+// Source is an archive that is to be read.
+type Source struct {
+	Path       string
+	Kind       Kind
+	Identities []age.Identity  // who reads, for one that is encrypted
+	Progress   func(bytes int) // hears of what was read of it; may be nil
+}
+
+// Extract writes the files of an archive into an existing folder, new and of mode 0600, on stable storage when it returns.
+// What is wrong with the archive is ErrNotBackup, ErrDamaged or ErrEncrypted, said of its path; files may be left then.
+func Extract(s Source, dir string) (*Header, error) {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read backup: %w", err)
+	}
+	defer f.Close()
+	header, err := s.extract(&meter{f, s.Progress}, dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", s.Path, err)
+	}
+	return header, syncDir(dir)
+}
+
+func (s *Source) extract(r io.Reader, dir string) (*Header, error) {
+	plain, err := s.decrypt(bufio.NewReader(r))
+	if err != nil {
+		return nil, err
+	}
+	unpacked, err := gzip.NewReader(plain)
+	if err != nil {
+		return nil, ErrNotBackup
+	}
+	archive := tar.NewReader(unpacked)
+	header, err := s.header(archive)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]string{}
+	for {
+		member, err := archive.Next()
+		if err != nil { // the end, too: sums.json has not come
+			return nil, fmt.Errorf("%w: it is cut off", ErrDamaged)
+		}
+		if member.Name == sumsName {
+			break
+		}
+		if !slices.Contains(known[s.Kind], member.Name) || sums[member.Name] != "" {
+			return nil, fmt.Errorf("%w: it holds %q", ErrDamaged, member.Name)
+		}
+		if sums[member.Name], err = extractFile(archive, filepath.Join(dir, member.Name)); err != nil {
+			return nil, err
+		}
+	}
+	return header, s.check(archive, unpacked, sums)
+}
+
+// check compares what came with what the archive says came, up to its last byte.
+func (s *Source) check(archive *tar.Reader, unpacked io.Reader, sums map[string]string) error {
+	var said map[string]string
+	if err := json.NewDecoder(archive).Decode(&said); err != nil {
+		return fmt.Errorf("%w: it is cut off", ErrDamaged)
+	}
+	if _, err := archive.Next(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: something follows its end", ErrDamaged)
+	}
+	if _, err := io.Copy(io.Discard, unpacked); err != nil { // the checksum of gzip, and age's last block
+		return fmt.Errorf("%w: it is cut off", ErrDamaged)
+	}
+	for _, name := range needed[s.Kind] {
+		if sums[name] == "" {
+			return fmt.Errorf("%w: it lacks %s", ErrDamaged, name)
+		}
+	}
+	for name, sum := range sums {
+		if said[name] != sum {
+			return fmt.Errorf("%w: %s is not what was written", ErrDamaged, name)
+		}
+	}
+	return nil
+}
+
+// ageMagic begins a file that is encrypted.
+const ageMagic = "age-encryption.org/"
+
+func (s *Source) decrypt(r *bufio.Reader) (io.Reader, error) {
+	start, err := r.Peek(len(ageMagic))
+	if err != nil || !bytes.Equal(start, []byte(ageMagic)) {
+		return r, nil // a file that is too short is found out further on
+	}
+	if len(s.Identities) == 0 {
+		return nil, errors.New("is encrypted: name --identity or --passphrase-file")
+	}
+	plain, err := age.Decrypt(r, s.Identities...)
+	var none *age.NoIdentityMatchError
+	if errors.As(err, &none) {
+		return nil, ErrEncrypted
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return plain, nil
+}
+
+func (s *Source) header(archive *tar.Reader) (*Header, error) {
+	member, err := archive.Next()
+	if err != nil || member.Name != headerName {
+		return nil, ErrNotBackup
+	}
+	var h Header
+	if err := json.NewDecoder(archive).Decode(&h); err != nil {
+		return nil, fmt.Errorf("%w: its header cannot be read", ErrDamaged)
+	}
+	if h.Format > format {
+		return nil, fmt.Errorf("was written by a newer keepsake (%s): restore it with that", h.Build)
+	}
+	if h.Kind != s.Kind {
+		return nil, fmt.Errorf("%w: it holds the %s of an instance, not its %s", ErrNotBackup, h.Kind, s.Kind)
+	}
+	return &h, nil
+}
+
+// extractFile writes one file and gives its checksum.
+func extractFile(r io.Reader, path string) (sum string, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	out := &tally{to: f, sum: sha256.New()}
+	in := &reading{r: r}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, f.Sync(), f.Close()); in.err != nil {
+		return "", fmt.Errorf("%w: it is cut off", ErrDamaged)
+	} else if err != nil {
+		return "", fmt.Errorf("cannot be unpacked: %w", err)
+	}
+	return hex.EncodeToString(out.sum.Sum(nil)), nil
+}
+
+// reading tells a source that fails from a disk that does.
+type reading struct {
+	r   io.Reader
+	err error
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// meter tells of what is read through it.
+type meter struct {
+	io.Reader
+	progress func(bytes int)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if m.progress != nil {
+		m.progress(n)
+	}
+	return n, err
+}

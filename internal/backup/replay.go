@@ -1,0 +1,140 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+)
+
+// KeyEntry is what the journal is told of a key that was changed.
+func KeyEntry(k *apikey.APIKey) Entry {
+	state := &KeyState{
+		ID: k.ID, WorkspaceID: k.WorkspaceID, Revision: k.Revision, Scopes: k.Scopes.Names(), AllowedIPs: k.AllowedIPs,
+		ExpiresAt: k.ExpiresAt, DisabledAt: k.DisabledAt, RevokedAt: k.RevokedAt,
+	}
+	for _, s := range k.Secrets {
+		state.Secrets = append(state.Secrets, SecretState{Hash: s.Hash[:], Hint: s.Hint, CreatedAt: s.CreatedAt, ValidUntil: s.ValidUntil})
+	}
+	return Entry{Key: state}
+}
+
+// UserEntry is what the journal is told of a user that was changed or, with deleted, is gone.
+func UserEntry(u *account.User, deleted bool) Entry {
+	if deleted {
+		return Entry{User: &UserState{ID: u.ID, Revision: u.Revision, Deleted: true}}
+	}
+	return Entry{User: &UserState{
+		ID: u.ID, Revision: u.Revision, Role: string(u.Role), Disabled: u.Disabled, PasswordHash: u.PasswordHash,
+	}}
+}
+
+// Store is what a journal is replayed into.
+type Store interface {
+	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
+	UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error
+	User(ctx context.Context, within account.Reach, id string) (*account.User, error)
+	UpdateUser(ctx context.Context, u *account.User) error
+	DeleteUser(ctx context.Context, u *account.User) error
+}
+
+// Replayed is what a replay did.
+type Replayed struct {
+	Keys  int `json:"apiKeys"` // brought up to date
+	Users int `json:"users"`
+	// Newer are credentials of the journal that the backup does not know: they were made after it.
+	Newer int `json:"newer"`
+}
+
+// Replay makes the credentials in a store what the journal says they became after the backup. What the store has in the
+// same state, or a later one, stays.
+func Replay(ctx context.Context, st Store, journal []Entry) (*Replayed, error) {
+	done := &Replayed{}
+	for _, e := range latest(journal) {
+		var err error
+		if e.Key != nil {
+			err = e.Key.replay(ctx, st, done)
+		} else {
+			err = e.User.replay(ctx, st, done)
+		}
+		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+			done.Newer++
+		} else if err != nil {
+			return nil, fmt.Errorf("replay the journal: %w", err)
+		}
+	}
+	return done, nil
+}
+
+// latest are the last entries of each credential, in the order in which credentials first appear.
+func latest(journal []Entry) []Entry {
+	place := map[string]int{}
+	var list []Entry
+	for _, e := range journal {
+		id := e.id()
+		if i, ok := place[id]; ok {
+			list[i] = e
+			continue
+		}
+		place[id] = len(list)
+		list = append(list, e)
+	}
+	return list
+}
+
+func (e *Entry) id() string {
+	if e.Key != nil {
+		return e.Key.ID
+	}
+	return e.User.ID
+}
+
+func (s *KeyState) replay(ctx context.Context, st Store, done *Replayed) error {
+	k, err := st.APIKey(ctx, s.WorkspaceID, s.ID)
+	if err != nil || k.Revision >= s.Revision {
+		return err
+	}
+	k.Scopes = auth.None
+	for _, name := range s.Scopes {
+		one, _ := auth.ParseScope(name) // one that is unknown here opens nothing here
+		k.Scopes |= one
+	}
+	k.AllowedIPs, k.ExpiresAt, k.DisabledAt, k.RevokedAt = s.AllowedIPs, s.ExpiresAt, s.DisabledAt, s.RevokedAt
+	k.Secrets = nil
+	for _, secret := range s.Secrets {
+		one := apikey.Secret{Hint: secret.Hint, CreatedAt: secret.CreatedAt, ValidUntil: secret.ValidUntil}
+		copy(one.Hash[:], secret.Hash)
+		k.Secrets = append(k.Secrets, one)
+	}
+	k.Revision++
+	if err := st.UpdateAPIKey(ctx, k); err != nil {
+		return err
+	}
+	done.Keys++
+	return nil
+}
+
+func (s *UserState) replay(ctx context.Context, st Store, done *Replayed) error {
+	u, err := st.User(ctx, account.Everywhere, s.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Deleted:
+		err = st.DeleteUser(ctx, u)
+	case u.Revision >= s.Revision:
+		return nil
+	default:
+		u.Role, u.Disabled, u.PasswordHash = account.Role(s.Role), s.Disabled, s.PasswordHash
+		u.Revision++
+		err = st.UpdateUser(ctx, u)
+	}
+	if err != nil {
+		return err
+	}
+	done.Users++
+	return nil
+}
