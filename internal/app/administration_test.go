@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"keepsake/client"
+	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
 )
@@ -209,6 +210,23 @@ func TestATierHoldsFromTheNextRequestOnAndNeverResetsUse(t *testing.T) {
 	nobody := &tenant{t: t, base: p.URL}
 	if got := nobody.want(true, 401, "missing_credentials", "GET", read, "").Get("X-RateLimit-Limit"); got != "7" {
 		t.Errorf("callers without a credential are told of %s a minute", got)
+	}
+}
+
+func TestATierThatLocksTheOperatorOutIsSetRightThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	c, local, ctx := operatorOf(t, p), client.OverSocket(app.SocketPath(p.Config.Data)), t.Context()
+	if _, err := c.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 1, Daily: 1, Monthly: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Health(ctx)
+	wantError(t, err, 429, "rate_limit_exceeded")
+	if _, err := local.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 100, Daily: 100, Monthly: 100}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Health(ctx); err != nil {
+		t.Errorf("after the tier was set right: %v", err)
 	}
 }
 
