@@ -1,0 +1,356 @@
+package account_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+	"keepsake/internal/usage"
+)
+
+// office is a LoginService over a real store, with a workspace and a user who administers it.
+type office struct {
+	*account.LoginService
+	store   *store.Store
+	people  *account.Service
+	bearers *account.Bearers
+	log     *entries
+	clock   atomic.Int64
+	user    string
+	admin   *auth.Principal
+}
+
+const (
+	email    = "ada@example.org"
+	password = "correct horse battery staple"
+)
+
+var here = netip.MustParseAddr("192.0.2.1")
+
+// entries is an audit log that only remembers.
+type entries struct {
+	mu   sync.Mutex
+	list []audit.Entry
+}
+
+func (e *entries) Record(_ context.Context, entry audit.Entry) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, entry)
+	return nil
+}
+
+func (e *entries) Pseudonym(kind, _ string) string { return kind + ":hashed" }
+
+func (e *entries) count(action audit.Action) (n int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, entry := range e.list {
+		if entry.Action == action {
+			n += max(1, entry.Count)
+		}
+	}
+	return n
+}
+
+// safe keeps signing keys in a map.
+type safe map[string][]byte
+
+func (s safe) Names(string) []string { return nil }
+func (s safe) Find(name string) ([]byte, bool) { v, ok := s[name]; return v, ok }
+
+func (s safe) Add(_ context.Context, name string, secret []byte) error { s[name] = secret; return nil }
+
+func (s safe) Remove(_ context.Context, name string) error { delete(s, name); return nil }
+
+func (o *office) now() time.Time { return time.UnixMilli(o.clock.Load()).UTC() }
+
+func (o *office) wait(d time.Duration) { o.clock.Add(d.Milliseconds()) }
+
+func (o *office) recognise(t *testing.T, token string) (account.Bearer, error) {
+	t.Helper()
+	return o.bearers.Recognise(t.Context(), token, here, o.now())
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := &office{store: store.New(engine), log: &entries{}}
+	o.clock.Store(time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
+	log := slog.New(slog.DiscardHandler)
+	directory := account.NewDirectory(o.store, limit.Tiers(), usage.NewRecorder(o.store, o.now, log), o.now)
+	keys, err := auth.OpenSigningKeys(t.Context(), safe{}, o.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := auth.NewTokens(keys, "keepsake", o.now)
+	o.bearers = account.NewBearers(o.store, directory, tokens)
+	o.LoginService = account.NewLoginService(account.LoginOptions{
+		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
+		Audit: o.log, Secret: []byte("secret of the tests"), Random: rand.Reader, Now: o.now, Log: log,
+	})
+	o.people = account.NewService(account.Options{
+		Store: o.store, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
+		Random: rand.Reader, Now: o.now,
+	})
+	first, err := o.people.FirstStart(t.Context(), account.Admin{Email: email, Password: password},
+		func(context.Context, string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.user = first.UserID
+	o.admin = &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Operator: true, Scopes: auth.All}
+	return o
+}
+
+func (o *office) login(t *testing.T) *account.Grant {
+	t.Helper()
+	u, err := o.Authenticate(t.Context(), email, password, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Start(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (o *office) principal(t *testing.T, g *account.Grant) *auth.Principal {
+	t.Helper()
+	b, err := o.recognise(t, g.AccessToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &b.Principal
+}
+
+func wantCode(t *testing.T, err error, code string) {
+	t.Helper()
+	if p, ok := problem.As(err); !ok || p.Code != code {
+		t.Errorf("got %v, want %s", err, code)
+	}
+}
+
+func (o *office) wantAlive(t *testing.T, g *account.Grant, alive bool) {
+	t.Helper()
+	if _, err := o.recognise(t, g.AccessToken); (err == nil) != alive {
+		t.Errorf("the access token: %v, want it valid: %v", err, alive)
+	}
+}
+
+func TestALoginGivesTokensOfTheUser(t *testing.T) {
+	o := newOffice(t)
+	u, err := o.Authenticate(t.Context(), "  ADA@example.org\t", password, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Start(t.Context(), u)
+	if err != nil || g.LastLoginAt == nil || !g.LastLoginAt.Equal(o.now()) {
+		t.Fatalf("got %+v, %v", g, err)
+	}
+	p := o.principal(t, g)
+	if p.Kind != auth.User || p.UserID != o.user || p.Actor() != o.user || !p.Operator || p.Scopes != auth.All || p.WorkspaceID != o.admin.WorkspaceID {
+		t.Errorf("the token's owner is %+v", p)
+	}
+	if kept, err := o.Profile(t.Context(), p); err != nil || kept.LastLoginAt == nil || kept.Revision != 1 {
+		t.Errorf("the profile is %+v, %v", kept, err)
+	}
+	if o.log.count(audit.SessionStarted) != 1 {
+		t.Error("the login is not in the log")
+	}
+}
+
+func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
+	o := newOffice(t)
+	hashed, err := o.people.HashPassword(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, err := o.people.CreateUser(t.Context(), o.admin, account.NewUser{Email: "bob@example.org", Password: hashed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	disabled := true
+	if _, err := o.people.ChangeUser(t.Context(), o.admin, bob.ID, nil, account.UserChange{Disabled: &disabled}); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for i, try := range [][2]string{
+		{email, "not the password"},
+		{"nobody@example.org", password},
+		{"bob@example.org", password},
+		{"no address", password},
+		{email, ""},
+		{email, password + string(make([]byte, 1<<20))},
+		{email, "\xff\xfe"},
+	} {
+		_, err := o.Authenticate(t.Context(), try[0], try[1], netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}))
+		wantCode(t, err, "invalid_credentials")
+		texts = append(texts, err.Error())
+	}
+	for _, text := range texts {
+		if text != texts[0] {
+			t.Errorf("%q and %q differ", text, texts[0])
+		}
+	}
+}
+
+func TestAUserWhoChangesWhileSigningInIsNotSignedIn(t *testing.T) {
+	o := newOffice(t)
+	u, err := o.Authenticate(t.Context(), email, password, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := o.people.HashPassword(t.Context(), "another password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.people.ChangeUser(t.Context(), o.admin, o.user, nil, account.UserChange{Password: &other}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Start(t.Context(), u)
+	wantCode(t, err, "invalid_credentials")
+}
+
+func TestRefusedLoginsAreCounted(t *testing.T) {
+	o := newOffice(t)
+	for range 3 {
+		_, err := o.Authenticate(t.Context(), email, "not the password", here)
+		wantCode(t, err, "invalid_credentials")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	o.Run(ctx) // writes what was counted when it stops
+	if n := o.log.count(audit.SessionRefused); n != 3 {
+		t.Errorf("%d refused logins in the log, want 3", n)
+	}
+	if last := o.log.list[len(o.log.list)-1]; last.Target != "email:hashed" || last.WorkspaceID != o.admin.WorkspaceID || last.Address != here {
+		t.Errorf("the entry is %+v", last)
+	}
+}
+
+func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
+	o := newOffice(t)
+	g, other := o.login(t), o.login(t)
+	if err := o.Logout(t.Context(), o.principal(t, g)); err != nil {
+		t.Fatal(err)
+	}
+	o.wantAlive(t, g, false)
+	o.wantAlive(t, other, true)
+	_, err := o.Refresh(t.Context(), g.RefreshToken)
+	wantCode(t, err, "invalid_token")
+}
+
+func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+	o := newOffice(t)
+	g, other := o.login(t), o.login(t)
+	o.wantAlive(t, other, true)
+	p := o.principal(t, g)
+	err := o.ChangePassword(t.Context(), p, password, "short", here)
+	wantCode(t, err, "validation_error")
+	if p, _ := problem.As(err); p.Details.Field != "newPassword" {
+		t.Errorf("the field is %s", p.Details.Field)
+	}
+	wantCode(t, o.ChangePassword(t.Context(), p, "not the password", "another password", here), "invalid_credentials")
+	o.wantAlive(t, other, true)
+	if err := o.ChangePassword(t.Context(), p, password, "another password", here); err != nil {
+		t.Fatal(err)
+	}
+	o.wantAlive(t, g, true)
+	o.wantAlive(t, other, false)
+	_, err = o.Refresh(t.Context(), other.RefreshToken)
+	wantCode(t, err, "invalid_token")
+	_, err = o.Authenticate(t.Context(), email, password, here)
+	wantCode(t, err, "invalid_credentials")
+	if _, err := o.Authenticate(t.Context(), email, "another password", here); err != nil {
+		t.Errorf("with the new one: %v", err)
+	}
+}
+
+func TestARoleHoldsAtOnceAndGivesNoMoreThanTheToken(t *testing.T) {
+	o := newOffice(t)
+	made := account.NewUser{Email: "bob@example.org", Role: account.RoleMember}
+	var err error
+	if made.Password, err = o.people.HashPassword(t.Context(), password); err != nil {
+		t.Fatal(err)
+	}
+	bob, err := o.people.CreateUser(t.Context(), o.admin, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := o.Authenticate(t.Context(), bob.Email, password, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Start(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		role account.Role
+		may  auth.Scopes
+	}{
+		{account.RoleMember, account.RoleMember.Scopes()},
+		{account.RoleViewer, account.RoleViewer.Scopes()},
+		{account.RoleAdmin, account.RoleMember.Scopes()}, // what the token says
+		{account.RoleViewer, account.RoleViewer.Scopes()},
+	} {
+		if _, err := o.people.ChangeUser(t.Context(), o.admin, bob.ID, nil, account.UserChange{Role: &step.role}); err != nil {
+			t.Fatal(err)
+		}
+		if p := o.principal(t, g); p.Scopes != step.may {
+			t.Errorf("as %s the token may %q, want %q", step.role, p.Scopes, step.may)
+		}
+	}
+	g, err = o.Refresh(t.Context(), g.RefreshToken)
+	if err != nil || o.principal(t, g).Scopes != account.RoleViewer.Scopes() {
+		t.Errorf("refreshed: %v", err)
+	}
+	if err := o.people.DeleteUser(t.Context(), o.admin, bob.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.wantAlive(t, g, false)
+	_, err = o.Refresh(t.Context(), g.RefreshToken)
+	wantCode(t, err, "invalid_token")
+}
+
+func TestInventedTokensAreCheckedSoOftenOnly(t *testing.T) {
+	o := newOffice(t)
+	g := o.login(t)
+	o.wantAlive(t, g, true)
+	fresh := o.login(t)
+	for i := range 400 {
+		if _, err := o.recognise(t, g.AccessToken[:len(g.AccessToken)-10]+time.Duration(i).String()); !errors.Is(err, auth.ErrInvalidToken) {
+			t.Fatalf("an invented token: %v", err)
+		}
+	}
+	o.wantAlive(t, g, true) // known already
+	o.wantAlive(t, fresh, false)
+	if _, err := o.bearers.Recognise(t.Context(), fresh.AccessToken, netip.MustParseAddr("192.0.2.2"), o.now()); err != nil {
+		t.Errorf("from another address: %v", err)
+	}
+	o.wait(time.Minute)
+	o.wantAlive(t, o.login(t), true)
+}

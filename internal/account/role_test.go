@@ -1,0 +1,22 @@
+package account_test
+
+import (
+	"testing"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+)
+
+func TestRolesHaveTheScopesOfTheTable(t *testing.T) {
+	for role, want := range map[account.Role]string{
+		account.RoleViewer:    "read analytics:read",
+		account.RoleMember:    "read write analytics:read memory:read memory:write",
+		account.RoleDeveloper: "read write developer:manage analytics:read memory:read memory:write",
+		account.RoleAdmin:     auth.All.String(),
+		"root":                "",
+	} {
+		if got := role.Scopes().String(); got != want {
+			t.Errorf("%s may %q, want %q", role, got, want)
+		}
+	}
+}

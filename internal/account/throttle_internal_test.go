@@ -1,0 +1,217 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+// watch is a clock that sleeping moves.
+type watch struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watch) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *watch) move(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+func newWatch() (*watch, *throttle) {
+	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
+	return w, newThrottle(w.time)
+}
+
+func address(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
+func (t *throttle) fails(g guesser) error {
+	err := t.begin(g)
+	if err == nil {
+		t.end(g, true)
+	}
+	return err
+}
+
+// wait reads how long a refusal says to wait; 0 for none.
+func wait(tb testing.TB, err error) time.Duration {
+	tb.Helper()
+	if err == nil {
+		return 0
+	}
+	p, ok := problem.As(err)
+	if !ok || p.Kind != problem.RateLimited || p.Details.Policy != LoginPolicy {
+		tb.Fatalf("got %v, want a refusal by the policy login", err)
+	}
+	return p.RetryAfter
+}
+
+func TestAnAddressHasTenTriesAtAnEmail(t *testing.T) {
+	w, throttle := newWatch()
+	g := newGuesser("a@example.org", address(1))
+	for i := range maxFromPair {
+		if err := throttle.fails(g); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+		w.move(time.Minute)
+	}
+	if got := wait(t, throttle.look(g)); got != 5*time.Minute {
+		t.Errorf("the eleventh try waits %s, want until the first is 15 minutes old: 5m", got)
+	}
+	if err := throttle.look(newGuesser("b@example.org", address(1))); err != nil {
+		t.Errorf("another email from there: %v", err)
+	}
+	if err := throttle.look(newGuesser("a@example.org", address(2))); err != nil {
+		t.Errorf("the email from elsewhere: %v", err)
+	}
+	w.move(5 * time.Minute)
+	if err := throttle.fails(g); err != nil {
+		t.Errorf("when the first is 15 minutes old: %v", err)
+	}
+	if got := wait(t, throttle.look(g)); got != time.Minute {
+		t.Errorf("then the next waits %s, want 1m", got)
+	}
+}
+
+func TestAnAddressHasThirtyTries(t *testing.T) {
+	_, throttle := newWatch()
+	for i := range maxFromAddress {
+		if err := throttle.fails(newGuesser(fmt.Sprint(i), address(1))); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+	}
+	if wait(t, throttle.look(newGuesser("another", address(1)))) == 0 {
+		t.Error("a 31st try was allowed")
+	}
+	six := func(text string) guesser { return newGuesser("a", netip.MustParseAddr(text)) }
+	for range maxFromPair {
+		_ = throttle.fails(six("2001:db8::1"))
+	}
+	if wait(t, throttle.look(six("2001:db8::ffff:1"))) == 0 {
+		t.Error("an address of the same /64 counts anew")
+	}
+	if err := throttle.look(six("2001:db8:0:1::1")); err != nil {
+		t.Errorf("another /64: %v", err)
+	}
+}
+
+func TestManyAtOnceGetNoMoreTries(t *testing.T) {
+	_, throttle := newWatch()
+	g := newGuesser("a@example.org", address(1))
+	var tried atomic.Int64
+	var running sync.WaitGroup
+	for range 100 {
+		running.Go(func() {
+			if throttle.begin(g) == nil {
+				tried.Add(1)
+				time.Sleep(time.Millisecond)
+				throttle.end(g, true)
+			}
+		})
+	}
+	running.Wait()
+	if tried.Load() != maxFromPair {
+		t.Errorf("%d tries of 100 at once, want %d", tried.Load(), maxFromPair)
+	}
+}
+
+func TestARightPasswordCostsNoTry(t *testing.T) {
+	_, throttle := newWatch()
+	g := newGuesser("a@example.org", address(1))
+	for i := range 100 {
+		if err := throttle.begin(g); err != nil {
+			t.Fatalf("login %d: %v", i, err)
+		}
+		throttle.end(g, false)
+	}
+}
+
+func TestAnEmailThatManyGuessAtIsCheckedOnceASecond(t *testing.T) {
+	w, throttle := newWatch()
+	ctx := context.Background()
+	for i := range freeOfEmail + 1 {
+		done, err := throttle.queue(ctx, newGuesser("a@example.org", address(i)))
+		if err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+		_ = throttle.fails(newGuesser("a@example.org", address(i)))
+		done()
+	}
+	var slept []time.Duration
+	throttle.sleep = func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil }
+	var dones []func()
+	for i := range 6 { // now, and in 1, 2, 3, 4 and 5 seconds
+		l, d, err := throttle.lineUp(newGuesser("a@example.org", address(100+i)))
+		if err != nil || l == nil || d != time.Duration(i)*time.Second {
+			t.Fatalf("place %d: waits %s, %v", i, d, err)
+		}
+		dones = append(dones, func() { throttle.leave(newGuesser("a@example.org", address(100+i)), l) })
+	}
+	if _, err := throttle.queue(ctx, newGuesser("a@example.org", address(200))); wait(t, err) == 0 {
+		t.Error("somebody waits longer than 5 seconds")
+	}
+	if _, err := throttle.queue(ctx, newGuesser("b@example.org", address(200))); err != nil {
+		t.Errorf("another email: %v", err)
+	}
+	for _, done := range dones {
+		done()
+	}
+	w.move(10 * time.Second)
+	done, err := throttle.queue(ctx, newGuesser("a@example.org", address(1)))
+	if err != nil || slept[len(slept)-1] != 0 {
+		t.Errorf("when the line is over: %v, waited %v", err, slept)
+	}
+	if _, err := throttle.queue(ctx, newGuesser("a@example.org", address(1))); wait(t, err) == 0 {
+		t.Error("one address waits twice")
+	}
+	done()
+
+	// It is one at a time, too: who has its second but not its turn gives up in the end.
+	w.move(time.Minute)
+	done, err = throttle.queue(ctx, newGuesser("a@example.org", address(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.move(time.Minute)
+	gone, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if _, err := throttle.queue(gone, newGuesser("a@example.org", address(2))); wait(t, err) == 0 {
+		t.Error("two at a time")
+	}
+	done()
+	w.move(throttleWindow)
+	if l, _, _ := throttle.lineUp(newGuesser("a@example.org", address(1))); l != nil {
+		t.Error("there is still a line when the failures are over")
+	}
+}
+
+func TestTheThrottleRemembersABoundedNumber(t *testing.T) {
+	_, throttle := newWatch()
+	guessed := newGuesser("victim@example.org", address(1))
+	for i := range 2 * throttleEntries {
+		if i%(throttleEntries/20) == 0 {
+			_ = throttle.fails(guessed)
+		}
+		_ = throttle.fails(newGuesser(fmt.Sprint(i), address(2+i)))
+	}
+	if n := len(throttle.pairs.byKey) + len(throttle.addresses.byKey) + len(throttle.emails.byKey); n > 3*throttleEntries {
+		t.Errorf("%d entries are remembered, want at most %d", n, 3*throttleEntries)
+	}
+	if wait(t, throttle.look(guessed)) == 0 {
+		t.Error("who goes on guessing was forgotten")
+	}
+}
