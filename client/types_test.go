@@ -29,7 +29,17 @@ var calls = map[string]struct{ sends, reads any }{
 	"getSigningKeys": {reads: struct {
 		Keys []client.SigningKey `json:"keys"`
 	}{}},
-	"rotateSigningKey":       {reads: client.RotatedSigningKey{}},
+	"rotateSigningKey":   {reads: client.RotatedSigningKey{}},
+	"listVersionRecords": {reads: client.Page[client.VersionRecord]{}},
+	"getVersionRecord":   {reads: client.VersionRecord{}},
+	"listVersionCallers": {reads: client.Page[client.VersionCaller]{}},
+	"releaseVersion":     {sends: client.NewRelease{}, reads: client.VersionRecord{}},
+	"changeVersion":      {sends: client.VersionChange{}, reads: client.VersionRecord{}},
+	"retireVersion":      {reads: client.VersionRecord{}},
+	"rehearseSunset": {sends: struct {
+		KeyID string    `json:"keyId"`
+		Until time.Time `json:"until"`
+	}{}, reads: client.StartedRehearsal{}},
 	"listWorkspaces":         {reads: client.Page[client.WorkspaceRecord]{}},
 	"createWorkspace":        {sends: client.NewWorkspace{}, reads: client.WorkspaceRecord{}},
 	"getWorkspace":           {reads: client.WorkspaceRecord{}},

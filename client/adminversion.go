@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// VersionRecord is a version of the API as admins see it.
+type VersionRecord struct {
+	Version
+	RetiresAt  *time.Time  `json:"retiresAt"` // from when on its paths are gone
+	Rehearsals []Rehearsal `json:"rehearsals"`
+	Revision   int64       `json:"revision"`
+}
+
+// Rehearsal lets an API key see a version as after its sunset.
+type Rehearsal struct {
+	KeyID       string    `json:"keyId"`
+	WorkspaceID string    `json:"workspaceId"`
+	Until       time.Time `json:"until"`
+}
+
+// StartedRehearsal is one that was just asked for.
+type StartedRehearsal struct {
+	Version string `json:"version"`
+	Rehearsal
+}
+
+// NewRelease is what the next version is released with. Dates and guide are those of its predecessor, which ends.
+type NewRelease struct {
+	Version     int        `json:"version"`
+	AnnouncedAt *time.Time `json:"announcedAt,omitempty"` // nil: now
+	SunsetAt    *time.Time `json:"sunsetAt,omitempty"`    // nil: six calendar months after that
+	GuideURL    string     `json:"guideUrl,omitempty"`    // empty: a page of the instance
+}
+
+// VersionChange changes what it names and leaves the rest.
+type VersionChange struct {
+	SunsetAt Change[time.Time] `json:"sunsetAt,omitzero"` // later than it was
+	GuideURL Change[string]    `json:"guideUrl,omitzero"`
+}
+
+// VersionCaller is who used a version, by which route and with which program, and when last.
+type VersionCaller struct {
+	WorkspaceID string    `json:"workspaceId"`
+	KeyID       *string   `json:"keyId"` // nil for a person, who has
+	UserID      *string   `json:"userId"`
+	Method      *string   `json:"method"`
+	Route       *string   `json:"route"` // nil for paths that are none
+	Client      *string   `json:"client"`
+	LastAt      time.Time `json:"lastAt"`
+}
+
+// VersionQuery pages the list of versions.
+type VersionQuery struct {
+	Limit  int // 0: the server's default
+	Cursor string
+}
+
+// VersionCallerQuery narrows and pages the list of a version's callers.
+type VersionCallerQuery struct {
+	From   *time.Time // only who called since then
+	Limit  int        // 0: the server's default
+	Cursor string
+}
+
+const versions = "/api/v1/admin/versions"
+
+func versionPath(number int) string { return versions + "/" + strconv.Itoa(number) }
+
+// ListVersionRecords reads one page of versions, the oldest first. Versions lists them for everybody.
+func (c *Client) ListVersionRecords(ctx context.Context, q VersionQuery) (*Page[VersionRecord], error) {
+	values := url.Values{}
+	setInt(values, "limit", q.Limit)
+	set(values, "cursor", q.Cursor)
+	return result[Page[VersionRecord]](func(out any) error { return c.get(ctx, versions, values, out) })
+}
+
+// EachVersionRecord reads all versions, page by page.
+func (c *Client) EachVersionRecord(ctx context.Context, q VersionQuery) iter.Seq2[VersionRecord, error] {
+	return each(q.Cursor, func(cursor string) (*Page[VersionRecord], error) {
+		q.Cursor = cursor
+		return c.ListVersionRecords(ctx, q)
+	})
+}
+
+// VersionRecord reads one version.
+func (c *Client) VersionRecord(ctx context.Context, number int) (*VersionRecord, error) {
+	return result[VersionRecord](func(out any) error { return c.get(ctx, versionPath(number), nil, out) })
+}
+
+// ReleaseVersion makes the next version the current one. All changes of versions need a credential of the operator
+// workspace.
+func (c *Client) ReleaseVersion(ctx context.Context, n NewRelease) (*VersionRecord, error) {
+	r := request{method: http.MethodPost, path: versions + "/release", idempotency: newIdempotencyKey()}
+	return result[VersionRecord](func(out any) error { return c.send(ctx, r, n, out) })
+}
+
+// ChangeVersion moves a version's sunset later, or its guide; with ifRevision only if it still has that revision.
+func (c *Client) ChangeVersion(ctx context.Context, number int, change VersionChange, ifRevision *int64) (*VersionRecord, error) {
+	r := request{method: http.MethodPatch, path: versionPath(number), ifMatch: ifRevision}
+	return result[VersionRecord](func(out any) error { return c.send(ctx, r, change, out) })
+}
+
+// RehearseSunset lets an API key see a deprecated version as after its sunset, until a moment.
+func (c *Client) RehearseSunset(ctx context.Context, number int, keyID string, until time.Time) (*StartedRehearsal, error) {
+	r := request{method: http.MethodPost, path: versionPath(number) + "/rehearse-sunset", idempotency: newIdempotencyKey()}
+	in := struct {
+		KeyID string    `json:"keyId"`
+		Until time.Time `json:"until"`
+	}{keyID, until}
+	return result[StartedRehearsal](func(out any) error { return c.send(ctx, r, in, out) })
+}
+
+// RetireVersion takes the paths of a sunset version away.
+func (c *Client) RetireVersion(ctx context.Context, number int) (*VersionRecord, error) {
+	r := request{method: http.MethodPost, path: versionPath(number) + "/retire", idempotency: newIdempotencyKey()}
+	return result[VersionRecord](func(out any) error { return c.send(ctx, r, nil, out) })
+}
+
+// ListVersionCallers reads one page of who used a version.
+func (c *Client) ListVersionCallers(ctx context.Context, number int, q VersionCallerQuery) (*Page[VersionCaller], error) {
+	values := url.Values{}
+	if q.From != nil {
+		values.Set("from", q.From.Format(time.RFC3339Nano))
+	}
+	setInt(values, "limit", q.Limit)
+	set(values, "cursor", q.Cursor)
+	return result[Page[VersionCaller]](func(out any) error { return c.get(ctx, versionPath(number)+"/usage", values, out) })
+}
+
+// EachVersionCaller reads all who used a version, page by page.
+func (c *Client) EachVersionCaller(ctx context.Context, number int, q VersionCallerQuery) iter.Seq2[VersionCaller, error] {
+	return each(q.Cursor, func(cursor string) (*Page[VersionCaller], error) {
+		q.Cursor = cursor
+		return c.ListVersionCallers(ctx, number, q)
+	})
+}
