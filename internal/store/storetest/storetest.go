@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("APIKey", func(t *testing.T) { testAPIKey(t, setup) })
 	t.Run("Document", func(t *testing.T) { testDocument(t, setup) })
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
+	t.Run("Session", func(t *testing.T) { testSession(t, setup) })
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
 	t.Run("Usage", func(t *testing.T) { testUsage(t, setup) })
 }
