@@ -1,0 +1,124 @@
+package faulttest
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	keepsake "keepsake/client"
+)
+
+// TestRotationsAreCutOffAnywhere kills the program again and again while its master key and an API key turn under load,
+// at moments spread over the whole of a rotation. Whatever the moment: the folder starts at once, with all that was
+// sealed, no acknowledged secret is lost and none that was ended comes back.
+func TestRotationsAreCutOffAnywhere(t *testing.T) {
+	t.Parallel()
+	const rounds = 20
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	made := s.must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": "turning", "scopes": []string{"read"}})
+	turning := turningKey{id: made["id"].(string), text: made["key"].(string)}
+
+	masters := 0
+	for round := range rounds {
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			operator := keepsake.OverSocket(filepath.Join(dir, "keepsake.sock"), keepsake.Retries(0))
+			for ctx.Err() == nil {
+				if _, err := operator.RotateMasterKey(ctx, ""); err == nil {
+					masters++
+				}
+			}
+		})
+		running.Go(func() { turning.turn(ctx, s) })
+		time.Sleep(time.Duration(5+rand.IntN(60)) * time.Millisecond)
+		s.kill()
+		stop()
+		running.Wait()
+
+		s = start(t, dir, s.key)
+		if s.took > readyWithin {
+			t.Errorf("round %d: the start took %s", round, s.took)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "master.key.next*")); len(left) != 0 {
+			t.Errorf("round %d: a start left %v", round, left)
+		}
+		turning.check(t, s)
+	}
+	t.Logf("in %d rounds the master key was changed %d times, the API key %d times (%d whose answer was cut off)",
+		rounds, masters, len(turning.dead), turning.undecided)
+	if masters == 0 || len(turning.dead) == 0 {
+		t.Error("nothing was rotated")
+	}
+	s.stop()
+}
+
+// turningKey is an API key that is rotated without a grace.
+type turningKey struct {
+	id        string
+	text      string   // of the last rotation that was acknowledged
+	dead      []string // of those before
+	undecided int
+}
+
+func (k *turningKey) turn(ctx context.Context, s *server) {
+	for ctx.Err() == nil {
+		if text, ok := k.rotate(ctx, s); ok {
+			k.dead = append(k.dead, k.text)
+			k.text = text
+		}
+	}
+}
+
+// rotate gives the new text, if an answer came.
+func (k *turningKey) rotate(ctx context.Context, s *server) (string, bool) {
+	status, body, err := s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+k.id+"/rotate", map[string]any{"graceSeconds": 0})
+	if err != nil || status != http.StatusOK {
+		return "", false
+	}
+	var answer struct {
+		Key string `json:"key"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return "", false
+	}
+	return answer.Key, true
+}
+
+// check asks for the secrets after a restart. A rotation without an answer may have happened: then nobody has its
+// secret, and it takes another one to get at the key again.
+func (k *turningKey) check(t *testing.T, s *server) {
+	t.Helper()
+	status := func(text string) int {
+		t.Helper()
+		asking := *s
+		asking.key = text
+		status, _, err := asking.do(t.Context(), http.MethodGet, "/api/v1/health", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	if got := status(k.text); got != http.StatusOK {
+		k.undecided++
+		text, ok := k.rotate(t.Context(), s)
+		if got != http.StatusUnauthorized || !ok {
+			t.Fatalf("the last acknowledged secret answers %d, and a rotation does not help", got)
+		}
+		k.dead, k.text = append(k.dead, k.text), text
+		if got := status(k.text); got != http.StatusOK {
+			t.Fatalf("a secret that was just made answers %d", got)
+		}
+	}
+	for _, text := range k.dead[max(0, len(k.dead)-5):] {
+		if got := status(text); got != http.StatusUnauthorized {
+			t.Errorf("a secret that a rotation had ended answers %d", got)
+		}
+	}
+}
