@@ -1,0 +1,355 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/config"
+)
+
+// calendar is a clock that is moved to dates.
+type calendar struct{ at atomic.Pointer[time.Time] }
+
+func (c *calendar) Now() time.Time { return *c.at.Load() }
+
+// turn moves to a moment: 2027-08-31T12:00:00Z.
+func (c *calendar) turn(text string) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	c.at.Store(&at)
+}
+
+// versioned is a program whose versions are released and ended.
+type versioned struct {
+	*apptest.Running
+	t   *testing.T
+	key string
+}
+
+// said is an answer.
+type said struct {
+	status int
+	header http.Header
+	text   string
+	object map[string]any
+}
+
+func startVersioned(t *testing.T, c *calendar, dir, key string, change func(*config.Config)) *versioned {
+	t.Helper()
+	p := apptest.Start(t, apptest.Clock(c.Now), apptest.With(func(cfg *config.Config) {
+		if dir != "" {
+			cfg.Data = dir
+		}
+		cfg.Lifecycle.AllowUndeclared = true
+		if change != nil {
+			change(cfg)
+		}
+	}))
+	if key == "" {
+		key = p.Key
+	}
+	return &versioned{p, t, key}
+}
+
+// ask sends a request and wants a status and, for an error, its code. Headers are pairs.
+func (v *versioned) ask(status int, code, method, path, body string, header ...string) said {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.URL+path, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", v.key)
+	r.Header.Set("User-Agent", "cycle/1.0 (test)")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	a := said{status: resp.StatusCode, header: resp.Header, text: string(text)}
+	_ = json.Unmarshal(text, &a.object) // a page is none
+	if a.status != status || code != "" && a.object["error"] != code {
+		v.t.Fatalf("%s %s: got %d %s, want %d %s", method, path, a.status, a.text, status, code)
+	}
+	return a
+}
+
+// field wants a 400 about a field.
+func (a said) field(t *testing.T, field, issue string) {
+	t.Helper()
+	details, _ := a.object["details"].(map[string]any)
+	if details["field"] != field || details["issue"] != issue {
+		t.Errorf("got %s, want the field %s to be %s", a.text, field, issue)
+	}
+}
+
+// states wants what /api/versions tells, from version 1 on.
+func (v *versioned) states(want ...string) {
+	v.t.Helper()
+	a := v.ask(200, "", "GET", "/api/versions", "")
+	var got []string
+	for _, item := range a.object["items"].([]any) {
+		got = append(got, item.(map[string]any)["state"].(string))
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		v.t.Errorf("the states are %v, want %v", got, want)
+	}
+}
+
+const (
+	first  = "/api/v1/admin/versions"
+	second = "/api/v2/admin/versions"
+)
+
+// A version lives through its year: it is current, announced to end, deprecated, moved later, sunset, retired. The dates
+// are those on which months differ in length.
+func TestAVersionLivesThroughItsYear(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), ""
+	c := &calendar{}
+
+	c.turn("2026-08-31T12:00:00Z")
+	t.Run("Release", func(t *testing.T) {
+		v := startVersioned(t, c, dir, "", nil)
+		key = v.key
+		v.states("active")
+		v.ask(404, "version_not_found", "GET", "/api/v2/health", "")
+		v.ask(404, "not_found", "GET", "/docs/api/migration/v1-to-v2", "")
+		v.ask(409, "conflict", "PATCH", first+"/1", `{"sunsetAt":"2030-01-01T00:00:00Z"}`)
+		v.ask(409, "conflict", "POST", first+"/1/retire", "")
+		v.ask(409, "conflict", "POST", first+"/release", `{"version":3}`)
+		// Six months after 31 August is the last of February.
+		v.ask(400, "validation_error", "POST", first+"/release", `{"version":2,"sunsetAt":"2027-02-28T11:59:59Z"}`).field(t, "sunsetAt", "too_small")
+		v.ask(400, "validation_error", "POST", first+"/release", `{"version":2,"announcedAt":"2025-01-01T00:00:00Z","sunsetAt":"2026-12-31T00:00:00Z"}`).
+			field(t, "sunsetAt", "too_small")
+		v.ask(400, "validation_error", "POST", first+"/release", `{"version":2,"announcedAt":"2026-08-31T12:00:01Z","sunsetAt":"2027-02-28T12:00:00Z"}`).
+			field(t, "sunsetAt", "too_small")
+		v.ask(400, "validation_error", "POST", first+"/release", `{"version":2,"guideUrl":"javascript:alert(1)"}`).field(t, "guideUrl", "format")
+		v.states("active")
+
+		a := v.ask(201, "", "POST", first+"/release", `{"version":2}`, "Idempotency-Key", "release-of-two")
+		if a.header.Get("Location") != first+"/2" || a.header.Get("ETag") != `"1"` || a.object["state"] != "active" || a.object["version"] != "2" {
+			t.Errorf("the release answers %v %s", a.header, a.text)
+		}
+		if again := v.ask(201, "", "POST", first+"/release", `{"version":2}`, "Idempotency-Key", "release-of-two"); again.header.Get("Idempotent-Replayed") != "true" {
+			t.Error("a repeated release was not recognised")
+		}
+		v.ask(409, "conflict", "POST", first+"/release", `{"version":2}`)
+		v.states("deprecated", "active") // at once, and on routes that are there
+		v.ask(200, "", "GET", "/api/v2/health", "")
+		if guide := v.ask(200, "", "GET", "/docs/api/migration/v1-to-v2", ""); !strings.Contains(guide.text, "/api/v2/") {
+			t.Errorf("the guide is %s", guide.text)
+		}
+		if a := v.ask(200, "", "GET", "/api/v2/openapi.json", ""); !strings.Contains(a.text, `"x-api-version":2`) && !strings.Contains(a.text, `"x-api-version": 2`) {
+			t.Errorf("the description of version 2 is %.200s", a.text)
+		}
+	})
+
+	t.Run("Deprecated", func(t *testing.T) { // and after a restart
+		v := startVersioned(t, c, dir, key, nil)
+		for name, want := range map[string]string{
+			"Deprecation": "true", "Sunset": "Sun, 28 Feb 2027 12:00:00 GMT", "X-API-Replacement-Version": "2", "X-API-Version": "1",
+			"Link": `</docs/api/migration/v1-to-v2>; rel="deprecation"`,
+		} {
+			if got := v.ask(200, "", "GET", "/api/v1/health", "").header.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		if a := v.ask(404, "not_found", "GET", "/api/v1/nothing", ""); a.header.Get("Deprecation") != "true" {
+			t.Error("an error of a deprecated version does not say so")
+		}
+		if a := v.ask(200, "", "GET", "/api/v2/health", ""); a.header.Get("Deprecation") != "" {
+			t.Error("the current version says that it is deprecated")
+		}
+
+		// The last day of February is moved to the last of March, and not back.
+		v.ask(400, "validation_error", "PATCH", first+"/1", `{"sunsetAt":"2027-02-28T11:59:59Z"}`).field(t, "sunsetAt", "too_small")
+		v.ask(412, "revision_mismatch", "PATCH", first+"/1", `{"sunsetAt":"2027-03-31T12:00:00Z"}`, "If-Match", `"1"`)
+		a := v.ask(200, "", "PATCH", first+"/1", `{"sunsetAt":"2027-03-31T12:00:00Z","guideUrl":"https://example.org/moving"}`, "If-Match", `"2"`)
+		if a.object["sunsetAt"] != "2027-03-31T12:00:00.000Z" || a.object["retiresAt"] != "2028-03-31T12:00:00.000Z" ||
+			a.object["migrationGuideUrl"] != "https://example.org/moving" || a.header.Get("ETag") != `"3"` {
+			t.Errorf("the moved version is %s", a.text)
+		}
+		v.ask(400, "validation_error", "PATCH", first+"/1", `{"sunsetAt":"2027-03-30T12:00:00Z"}`).field(t, "sunsetAt", "too_small")
+		v.ask(409, "conflict", "POST", first+"/1/retire", "")
+		c.turn("2027-03-31T11:59:59Z")
+		v.ask(200, "", "GET", "/api/v1/health", "")
+	})
+
+	c.turn("2027-03-31T12:00:00Z")
+	t.Run("Sunset", func(t *testing.T) {
+		v := startVersioned(t, c, dir, key, nil)
+		v.states("sunset", "active")
+		a := v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
+		for member, want := range map[string]any{
+			"migrationGuideUrl": "https://example.org/moving", "replacementVersion": "2", "sunsetAt": "2027-03-31T12:00:00.000Z",
+		} {
+			if a.object[member] != want {
+				t.Errorf("%s is %v, want %v", member, a.object[member], want)
+			}
+		}
+		if a.header.Get("X-API-Version") != "2" {
+			t.Errorf("the answer is of version %s, want the current one", a.header.Get("X-API-Version"))
+		}
+		v.ask(410, "version_sunset", "GET", "/api/versions", "", "Accept-Version", "1")
+		v.ask(200, "", "GET", "/api/v1/openapi.json", "")
+		v.ask(409, "conflict", "PATCH", second+"/1", `{"sunsetAt":"2027-12-31T00:00:00Z"}`)
+
+		// Who still calls it is seen also now, by what would have served it.
+		list := v.ask(200, "", "GET", second+"/1/usage?from=2027-03-31T12:00:00Z", "").object["items"].([]any)
+		found := false
+		for _, item := range list {
+			caller := item.(map[string]any)
+			found = found || caller["route"] == "/api/v1/health" && caller["method"] == "GET" && caller["client"] == "cycle/1.0" &&
+				caller["lastAt"] == "2027-03-31T12:00:00.000Z" && caller["keyId"] != nil
+		}
+		if !found {
+			t.Errorf("the callers of version 1 are %v", list)
+		}
+	})
+
+	c.turn("2028-03-31T11:59:59Z")
+	t.Run("Retired", func(t *testing.T) { // by itself
+		v := startVersioned(t, c, dir, key, nil)
+		v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
+		c.turn("2028-03-31T12:00:00Z")
+		v.ask(404, "version_not_found", "GET", "/api/v1/health", "")
+		v.ask(404, "version_not_found", "GET", "/api/v1/openapi.json", "")
+		v.ask(400, "validation_error", "GET", "/api/versions", "", "Accept-Version", "1").field(t, "Accept-Version", "unsupported")
+		v.states("retired", "active")
+	})
+
+	c.turn("2031-08-31T12:00:00Z")
+	t.Run("TheNextOne", func(t *testing.T) { // whose sunset falls on a leap day, and which is retired by hand
+		v := startVersioned(t, c, dir, key, nil)
+		v.ask(201, "", "POST", second+"/release", `{"version":3,"announcedAt":"2031-08-31T12:00:00Z"}`)
+		if a := v.ask(200, "", "GET", "/api/v2/health", ""); a.header.Get("Sunset") != "Sun, 29 Feb 2032 12:00:00 GMT" {
+			t.Errorf("the sunset is %s, want the leap day", a.header.Get("Sunset"))
+		}
+		v.states("retired", "deprecated", "active")
+		c.turn("2032-02-29T12:00:00Z")
+		v.ask(410, "version_sunset", "GET", "/api/v2/health", "")
+		if a := v.ask(200, "", "GET", "/api/v3/admin/versions/2", ""); a.object["retiresAt"] != "2033-02-28T12:00:00.000Z" {
+			t.Errorf("it retires at %v, want the last of February", a.object["retiresAt"])
+		}
+		a := v.ask(200, "", "POST", "/api/v3/admin/versions/2/retire", "")
+		if a.object["state"] != "retired" || a.object["retiresAt"] != "2032-02-29T12:00:00.000Z" {
+			t.Errorf("the retired version is %s", a.text)
+		}
+		v.ask(404, "version_not_found", "GET", "/api/v2/health", "")
+		if again := v.ask(200, "", "POST", "/api/v3/admin/versions/2/retire", ""); again.header.Get("ETag") != a.header.Get("ETag") {
+			t.Error("retiring a retired version changed it")
+		}
+		v.states("retired", "retired", "active")
+	})
+
+	t.Run("Logged", func(t *testing.T) {
+		v := startVersioned(t, c, dir, key, nil)
+		got := map[string]int{}
+		for _, item := range v.ask(200, "", "GET", "/api/v3/admin/audit-log?limit=200", "").object["items"].([]any) {
+			got[item.(map[string]any)["action"].(string)]++
+		}
+		for action, want := range map[string]int{"version.released": 2, "version.changed": 1, "version.retired": 1} {
+			if got[action] != want {
+				t.Errorf("%s was logged %d times, want %d", action, got[action], want)
+			}
+		}
+	})
+}
+
+func TestAnAnnouncementInTheFutureDeprecatesThen(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", nil)
+	v.ask(201, "", "POST", first+"/release", `{"version":2,"announcedAt":"2026-12-31T00:00:00Z"}`)
+	v.states("active", "active")
+	c.turn("2026-12-31T00:00:00Z")
+	v.states("deprecated", "active")
+	if a := v.ask(200, "", "GET", "/api/v1/health", ""); a.header.Get("Sunset") != "Wed, 30 Jun 2027 00:00:00 GMT" {
+		t.Errorf("the sunset is %q, want six months after the announcement", a.header.Get("Sunset"))
+	}
+}
+
+func TestANewVersionNeedsABuildThatDeclaresIt(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", func(cfg *config.Config) { cfg.Lifecycle.AllowUndeclared = false })
+	v.ask(409, "conflict", "POST", first+"/release", `{"version":2}`)
+	v.states("active")
+}
+
+func TestBackdatingEndsAVersionAtOnce(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", func(cfg *config.Config) { cfg.Lifecycle.AllowBackdating = true })
+	v.ask(400, "validation_error", "POST", first+"/release", `{"version":2,"announcedAt":"2026-05-31T00:00:00Z","sunsetAt":"2026-11-21T00:00:00Z"}`).
+		field(t, "sunsetAt", "too_small")
+	v.ask(201, "", "POST", first+"/release", `{"version":2,"announcedAt":"2026-05-01T00:00:00Z","sunsetAt":"2026-11-21T00:00:00Z"}`)
+	v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
+	v.ask(200, "", "GET", "/api/v2/health", "")
+}
+
+func TestASunsetIsRehearsedByOneKey(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", nil)
+	made := v.ask(201, "", "POST", "/api/v1/developer/api-keys", `{"name":"migrating","scopes":["read"]}`)
+	keyID, migrating := made.object["id"].(string), []string{"X-API-Key", made.object["key"].(string)}
+	rehearse := func(until string) string { return `{"keyId":"` + keyID + `","until":"` + until + `"}` }
+
+	v.ask(409, "conflict", "POST", first+"/1/rehearse-sunset", rehearse("2026-12-01T00:00:00Z")) // it is active
+	v.ask(201, "", "POST", first+"/release", `{"version":2}`)
+	v.ask(404, "not_found", "POST", first+"/9/rehearse-sunset", rehearse("2026-12-01T00:00:00Z"))
+	v.ask(400, "validation_error", "POST", first+"/1/rehearse-sunset", rehearse("2026-11-21T12:00:00Z")).field(t, "until", "too_small")
+	v.ask(400, "validation_error", "POST", first+"/1/rehearse-sunset", `{"keyId":"key_nobody","until":"2026-12-01T00:00:00Z"}`).field(t, "keyId", "invalid")
+	a := v.ask(200, "", "POST", first+"/1/rehearse-sunset", rehearse("2026-12-01T00:00:00Z"))
+	if a.object["version"] != "1" || a.object["keyId"] != keyID || a.object["until"] != "2026-12-01T00:00:00.000Z" {
+		t.Errorf("the rehearsal is %s", a.text)
+	}
+	if a := v.ask(200, "", "GET", first+"/1", ""); len(a.object["rehearsals"].([]any)) != 1 {
+		t.Errorf("the version does not tell of the rehearsal: %s", a.text)
+	}
+
+	for _, path := range []string{"/api/v1/health", "/api/v1/search?q=x", "/api/v1/nothing", "/api/v1/admin/versions"} {
+		a := v.ask(410, "version_sunset", "GET", path, "", migrating...)
+		if a.object["replacementVersion"] != "2" || a.object["sunsetAt"] != "2027-05-21T12:00:00.000Z" ||
+			a.header.Get("X-API-Version") != "2" || a.header.Get("Deprecation") != "" {
+			t.Errorf("%s: the rehearsed answer is %v %s", path, a.header, a.text)
+		}
+	}
+	v.ask(410, "version_sunset", "GET", "/api/versions", "", append(migrating, "Accept-Version", "1")...)
+	v.ask(200, "", "GET", "/api/v1/openapi.json", "", migrating...)
+	v.ask(200, "", "GET", "/api/v2/health", "", migrating...)
+	v.ask(200, "", "GET", "/api/versions", "", migrating...)
+	v.ask(200, "", "GET", "/api/v1/health", "") // everybody else
+	v.ask(401, "invalid_api_key", "GET", "/api/v1/health", "", "X-API-Key", "kpsk_wrong")
+
+	// A new moment ends it early.
+	v.ask(200, "", "POST", first+"/1/rehearse-sunset", rehearse("2026-11-21T12:00:01Z"))
+	c.turn("2026-11-21T12:00:01Z")
+	v.ask(200, "", "GET", "/api/v1/health", "", migrating...)
+	if a := v.ask(200, "", "GET", first, ""); strings.Contains(a.text, keyID) {
+		t.Errorf("a rehearsal that is over is still listed: %s", a.text)
+	}
+}
