@@ -1,0 +1,78 @@
+package v1_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	keepsake "keepsake/client"
+	"keepsake/internal/app"
+)
+
+// Readers go on with whichever secret was the newest when they began, while the key turns and the master key changes
+// beside them. A secret lives on through the next rotation, so nobody is refused who keeps up.
+func TestNobodyIsRefusedWhileKeysTurn(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	made := c.make(t, nil)
+	path := keysPath + "/" + made.text("id")
+	type secret struct {
+		text  string
+		turns int64 // rotations that were begun before it was there
+	}
+	var newest atomic.Pointer[secret]
+	var begun atomic.Int64
+	newest.Store(&secret{text: made.text("key")})
+
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	var asked, refused atomic.Int64
+	for range 4 {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				s := newest.Load()
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.URL+"/api/v1/health", nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("X-API-Key", s.text)
+				response, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				response.Body.Close()
+				asked.Add(1)
+				if response.StatusCode == http.StatusUnauthorized && begun.Load()-s.turns >= 2 {
+					continue // it did not keep up
+				}
+				if response.StatusCode != http.StatusOK {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	running.Go(func() {
+		operator := keepsake.OverSocket(app.SocketPath(c.Config.Data))
+		for ctx.Err() == nil {
+			if _, err := operator.RotateMasterKey(t.Context(), ""); err != nil {
+				t.Errorf("rotate the master key: %v", err)
+				return
+			}
+		}
+	})
+	for range 30 {
+		turns := begun.Add(1)
+		turned := c.do(t, "POST", path+"/rotate", object{"force": true, "graceSeconds": 60}).is(200)
+		newest.Store(&secret{turned.text("key"), turns})
+	}
+	stop()
+	running.Wait()
+	t.Logf("%d requests while the key turned 30 times", asked.Load())
+	if refused.Load() != 0 {
+		t.Errorf("%d of %d requests with a live secret were refused", refused.Load(), asked.Load())
+	}
+}
