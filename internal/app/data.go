@@ -64,10 +64,7 @@ func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
 // masterKey is the one of the settings, else the one in the folder, else, on a fresh place, a new one in the folder.
 func (d *data) masterKey(ctx context.Context, cfg *config.Config, fresh bool) (key seal.MasterKey, err error) {
 	if cfg.MasterKey != "" {
-		if key, err = seal.ParseMasterKey(cfg.MasterKey); err != nil {
-			return key, &config.Error{Setting: "masterKey", Reason: "must be 32 bytes in base64"}
-		}
-		return key, nil
+		return parseMasterKey(cfg)
 	}
 	path := MasterKeyPath(cfg.Data)
 	key, d.rekeyed, err = MasterKeyFile(cfg.Data).Recover(ctx, d.store, d.now())
@@ -81,6 +78,15 @@ func (d *data) masterKey(ctx context.Context, cfg *config.Config, fresh bool) (k
 			Setting: "masterKey", Reason: fmt.Sprintf("%s is missing; put it back, or name the key in masterKeyFile", path),
 		}
 	}
+}
+
+// parseMasterKey reads the key of the settings.
+func parseMasterKey(cfg *config.Config) (seal.MasterKey, error) {
+	key, err := seal.ParseMasterKey(cfg.MasterKey)
+	if err != nil {
+		return key, &config.Error{Setting: "masterKey", Reason: "must be 32 bytes in base64"}
+	}
+	return key, nil
 }
 
 func (d *data) close() error {

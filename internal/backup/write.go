@@ -24,7 +24,8 @@ type Archive struct {
 	Header     Header
 	Dir        string          // of the files
 	Recipients []age.Recipient // who can read it; none: everybody who has the file
-	Progress   func(bytes int) // hears of what was read of the files; may be nil
+	// Progress hears of what was read of the files, and ends the writing with an error; may be nil.
+	Progress func(bytes int) error
 }
 
 // Written is a file that Write made.
@@ -161,15 +162,15 @@ type tally struct {
 	to       io.Writer
 	sum      hash.Hash
 	bytes    int64
-	progress func(bytes int)
+	progress func(bytes int) error
 }
 
 func (t *tally) Write(p []byte) (int, error) {
 	n, err := t.to.Write(p)
 	t.sum.Write(p[:n])
 	t.bytes += int64(n)
-	if t.progress != nil {
-		t.progress(n)
+	if t.progress != nil && err == nil {
+		err = t.progress(n)
 	}
 	return n, err
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/spf13/cobra"
+
+	"keepsake/internal/app"
+)
+
+func restoreCommand(st *stage) *cobra.Command {
+	var (
+		r              app.Restoring
+		identities     []string
+		passphraseFile string
+		asJSON         bool
+	)
+	cmd := &cobra.Command{
+		Use: "restore", Short: "Make a data folder of a backup", Args: cobra.NoArgs,
+		Long: "Makes a data folder of the two files of `keepsake backup`, into an empty place only; the exit code is 3 otherwise.\n" +
+			"Everything is checked before anything is in its place. The master key of the time of the backup is needed: from\n" +
+			"--master-key-file, which is copied into the folder, or from the setting masterKey, which must then give it at each start, too.\n\n" +
+			"Sign-ins are over after it. With --journal, keys and users are what they last were by journal.ndjson of the folder\n" +
+			"that was lost; without it, what was revoked after the backup is valid again.",
+	}
+	s := settingFlags(st, cmd, "data")
+	flags := cmd.Flags()
+	flags.StringVar(&r.Data, "in", "", "`FILE` of the data")
+	flags.StringVar(&r.Keys, "keys-in", "", "`FILE` of the wrapped secrets, of the same backup or a later one")
+	flags.StringVar(&r.Journal, "journal", "", "`FILE` that tells what became of keys and users after the backup: journal.ndjson")
+	flags.StringVar(&r.MasterKeyFile, "master-key-file", "", "`FILE` of the master key")
+	flags.StringArrayVar(&identities, "identity", nil, "`FILE` of age identities that open the files; may be repeated")
+	flags.StringVar(&passphraseFile, "passphrase-file", "", "`FILE` of the passphrase that opens them")
+	flags.BoolVar(&r.OlderKeys, "older-keys", false, "take a keys file that is older than the data")
+	cmd.MarkFlagsMutuallyExclusive("identity", "passphrase-file")
+	for _, name := range []string{"in", "keys-in", "data"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // a flag of this command
+		}
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		if r.Identities, err = readers(identities, passphraseFile); err != nil {
+			return err
+		}
+		bar := st.bar(!asJSON && st.errTTY)("restoring", fileSize(r.Data)+fileSize(r.Keys))
+		defer bar.Finish()
+		r.Progress = func(n int) { _ = bar.Add(n) } // a bar that cannot be drawn stops nothing
+		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
+		done, err := app.Restore(cmd.Context(), cfg, app.Deps{Log: log}, r)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return st.printJSON(done)
+		}
+		_ = bar.Finish()
+		st.printRestored(done, cfg.Data)
+		return nil
+	}
+	return cmd
+}
+
+// readers are who opens a backup that is encrypted.
+func readers(files []string, passphraseFile string) ([]age.Identity, error) {
+	if passphraseFile != "" {
+		text, err := passphrase(passphraseFile)
+		if err != nil {
+			return nil, err
+		}
+		i, err := age.NewScryptIdentity(text)
+		return []age.Identity{i}, err
+	}
+	var list []age.Identity
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read identities: %w", err)
+		}
+		more, err := age.ParseIdentities(strings.NewReader(string(text)))
+		if err != nil {
+			return nil, usageError("--identity must be a file of age identities (AGE-SECRET-KEY-1…), one a line") // its own error could show a part of one
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+// fileSize is 0 for a file that is not there: reading it says so.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (st *stage) printRestored(done *app.Restored, data string) {
+	fmt.Fprintf(st.out, "%s holds the backup of %s.\n", data, done.MadeAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(st.out, "%d sign-ins were ended.\n", done.SessionsEnded)
+	if j := done.Journal; j != nil {
+		fmt.Fprintf(st.out, "By the journal %d API keys and %d users became what they last were; %d were made after the backup and are gone.\n", j.Keys, j.Users, j.Newer)
+	} else {
+		fmt.Fprintln(st.out, "No journal was given: API keys and users are what they were then, also those revoked since.")
+	}
+	if done.MasterKeyFile == "" {
+		fmt.Fprintln(st.out, "The setting masterKey must give the master key at each start.")
+	}
+}

@@ -1,0 +1,227 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/backup"
+	"keepsake/internal/config"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+)
+
+// ErrNotEmpty is the error of Restore where there is something already; nothing was changed.
+var ErrNotEmpty = errors.New("is not empty: a backup is restored into an empty place only")
+
+// Restoring is what Restore works with besides the settings, of which it needs the data folder and perhaps the master key.
+type Restoring struct {
+	Data, Keys string // paths of the two files
+	Identities []age.Identity
+	OlderKeys  bool   // takes a keys file that is older than the data
+	Journal    string // path of the journal that is replayed; empty: none
+	// MasterKeyFile is where the master key lies; it is copied into the folder. Empty: the setting gives it, now and later.
+	MasterKeyFile string
+	Progress      func(bytes int) // hears of what was read of the two files; may be nil
+}
+
+// Restored is what Restore did.
+type Restored struct {
+	Instance      string           `json:"instance"`
+	MadeAt        time.Time        `json:"madeAt"` // when the backup was made
+	KeysMadeAt    time.Time        `json:"keysMadeAt"`
+	SessionsEnded int64            `json:"sessionsEnded"`
+	Journal       *backup.Replayed `json:"journal"` // null: none was given
+	MasterKeyFile string           `json:"masterKeyFile,omitempty"`
+}
+
+// Restore makes a data folder of a backup, or leaves the place as it was. The databases are looked through and opened with
+// the master key before anything is put in its place; main.db comes last, so that a folder in which that was cut off is
+// refused at its start and can be emptied.
+func Restore(ctx context.Context, cfg config.Config, deps Deps, r Restoring) (*Restored, error) {
+	if err := deps.complete(&cfg); err != nil {
+		return nil, err
+	}
+	master, err := r.masterKey(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := emptyFolder(cfg.Data); err != nil {
+		return nil, err
+	}
+	staging, err := os.MkdirTemp(cfg.Data, stagingPrefix+"*") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	defer os.RemoveAll(staging)
+	done, err := r.into(ctx, staging, master, &deps)
+	if err != nil {
+		return nil, err
+	}
+	if err := moveInto(staging, cfg.Data); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if r.MasterKeyFile != "" {
+		done.MasterKeyFile = MasterKeyPath(cfg.Data)
+	}
+	return done, nil
+}
+
+const stagingPrefix = ".restoring-"
+
+func (r *Restoring) masterKey(cfg *config.Config) (seal.MasterKey, error) {
+	switch {
+	case r.MasterKeyFile != "":
+		return seal.LoadMasterKey(r.MasterKeyFile)
+	case cfg.MasterKey != "":
+		return parseMasterKey(cfg)
+	default:
+		return seal.MasterKey{}, &config.Error{
+			Setting: "masterKey", Reason: "no backup holds it; name its file with --master-key-file, or give the setting",
+		}
+	}
+}
+
+// emptyFolder makes a folder, or takes one in which there is nothing but what an earlier Restore left when it was killed.
+func emptyFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w", err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("read data folder: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), stagingPrefix) {
+			return fmt.Errorf("%s %w", path, ErrNotEmpty)
+		}
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+	}
+	return nil
+}
+
+// into makes a whole data folder of dir.
+func (r *Restoring) into(ctx context.Context, dir string, master seal.MasterKey, deps *Deps) (done *Restored, err error) {
+	data, err := backup.Extract(backup.Source{Path: r.Data, Kind: backup.Data, Identities: r.Identities, Progress: r.Progress}, dir)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := backup.Extract(backup.Source{Path: r.Keys, Kind: backup.Keys, Identities: r.Identities, Progress: r.Progress}, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := backup.Together(data, keys, r.OlderKeys); err != nil {
+		return nil, err
+	}
+	done = &Restored{Instance: data.Instance, MadeAt: data.MadeAt, KeysMadeAt: keys.MadeAt}
+	if r.MasterKeyFile != "" {
+		if err := copyFile(r.MasterKeyFile, MasterKeyPath(dir)); err != nil {
+			return nil, fmt.Errorf("copy the master key: %w", err)
+		}
+	}
+	var journal []backup.Entry
+	if r.Journal != "" {
+		if journal, err = backup.ReadJournal(r.Journal, data.Instance); err != nil {
+			return nil, err
+		}
+		if err := backup.CopyJournal(r.Journal, JournalPath(dir)); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: deps.Log})
+	if err != nil {
+		return nil, err
+	}
+	err = r.complete(ctx, engine, dir, master, journal, deps, done)
+	return done, errors.Join(err, engine.Close())
+}
+
+// complete checks the databases and brings them from when the backup was made to now.
+func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir string, master seal.MasterKey, journal []backup.Entry, deps *Deps, done *Restored) error {
+	if err := engine.Check(ctx); err != nil {
+		return err
+	}
+	st := store.New(engine)
+	instance, err := st.InstanceID(ctx)
+	if err != nil {
+		return err
+	}
+	if instance != done.Instance {
+		return fmt.Errorf("%s %w: its databases are of another instance than it says", r.Data, backup.ErrDamaged)
+	}
+	secrets, err := seal.Open(ctx, st, master, false)
+	if err != nil {
+		return err
+	}
+	log := audit.NewLog(audit.Options{
+		Store: st, Units: st, Chain: auditChain, Secret: secrets.Get(seal.Log),
+		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
+	err = st.Run(ctx, func(ctx context.Context) (err error) {
+		if r.Journal != "" {
+			if done.Journal, err = backup.Replay(ctx, st, journal); err != nil {
+				return err
+			}
+		}
+		if done.SessionsEnded, err = st.EndAllSessions(ctx, deps.Now()); err != nil {
+			return err
+		}
+		return log.Record(ctx, audit.Entry{
+			Action: audit.InstanceRestored, Actor: "local",
+			Details: map[string]string{"madeAt": done.MadeAt.UTC().Format(time.RFC3339)},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return log.Close(ctx)
+}
+
+// moveInto puts the files of a folder in their places, main.db last: the one that makes a folder an instance.
+func moveInto(staging, dir string) error {
+	entries, err := os.ReadDir(staging)
+	if err != nil {
+		return err
+	}
+	const last = "main.db"
+	for _, e := range entries {
+		if name := e.Name(); name != last && name != "keepsake.lock" {
+			if err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(staging, last), filepath.Join(dir, last)); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// copyFile copies a small file to one that must not be there, mode 0600, on stable storage when it returns.
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if exists(to) {
+		return fmt.Errorf("%s: %w", to, fs.ErrExist)
+	}
+	return writeFile(to, data)
+}
