@@ -28,7 +28,8 @@ type Config struct {
 
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
-	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others.
+	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others. A tier whose
+	// numbers were changed while the service ran keeps those, whatever is said here.
 	Tiers map[string]Tier `setting:"tiers"`
 }
 
