@@ -353,3 +353,88 @@ func TestASunsetIsRehearsedByOneKey(t *testing.T) {
 		t.Errorf("a rehearsal that is over is still listed: %s", a.text)
 	}
 }
+
+// An admin sees who of its own workspace calls a version, and changes nothing; the operator's admins see everybody.
+func TestWhoCallsAVersionIsSeenByItsOwnWorkspace(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", nil)
+	n := newTenant(t, v.Running, "clinic", "canary")
+	v.ask(200, "", "GET", "/api/v1/search?q=secret", "", "User-Agent", "Mozilla/5.0 (of somebody)")
+	v.ask(200, "", "GET", "/api/v1/search?q=secret", "", "User-Agent", "")
+	v.ask(404, "not_found", "GET", "/api/v1/nothing", "")
+
+	type row = map[string]any
+	callers := func(object map[string]any) map[string][]row {
+		byWorkspace := map[string][]row{}
+		for _, item := range object["items"].([]any) {
+			caller := item.(row)
+			workspace := caller["workspaceId"].(string)
+			byWorkspace[workspace] = append(byWorkspace[workspace], caller)
+		}
+		return byWorkspace
+	}
+	all := callers(v.ask(200, "", "GET", first+"/1/usage?limit=200", "").object)
+	own := callers(n.make("GET", first+"/1/usage?limit=200", ""))
+	if len(all[v.Workspace]) == 0 || len(all[n.workspace]) == 0 {
+		t.Errorf("the operator sees the callers of %d workspaces, want both", len(all))
+	}
+	if len(own) != 1 || len(own[n.workspace]) < len(all[n.workspace]) {
+		t.Errorf("the clinic's admin sees %v, want its own callers alone", own)
+	}
+	byUser := false
+	for _, caller := range own[n.workspace] {
+		byUser = byUser || caller["userId"] == n.admin && caller["keyId"] == nil
+	}
+	if !byUser {
+		t.Errorf("the admin, who used a token, is not among %v", own)
+	}
+	clients := map[any]bool{}
+	for _, caller := range all[v.Workspace] {
+		if caller["route"] == "/api/v1/search" {
+			clients[caller["client"]] = true
+		}
+		if caller["route"] == nil && caller["method"] != nil {
+			t.Errorf("a path that is none shows as %v", caller)
+		}
+	}
+	if len(clients) != 2 || !clients["Mozilla/5.0"] || !clients[nil] {
+		t.Errorf("the clients of the search are %v", clients)
+	}
+
+	// Page by page it is the same list, and a page of one workspace opens nothing in another.
+	var paged int
+	for cursor := ""; ; {
+		a := v.ask(200, "", "GET", first+"/1/usage?limit=3"+cursor, "")
+		paged += len(a.object["items"].([]any))
+		next, more := a.object["nextCursor"].(string)
+		if !more {
+			break
+		}
+		cursor = "&cursor=" + next
+	}
+	if now := len(all[v.Workspace]) + len(all[n.workspace]); paged < now {
+		t.Errorf("the pages hold %d callers, the whole list %d", paged, now)
+	}
+	theirs := v.ask(200, "", "GET", first+"/1/usage?limit=1", "").object["nextCursor"].(string)
+	n.want(false, 400, "validation_error", "GET", first+"/1/usage?limit=1&cursor="+theirs, "")
+
+	n.want(false, 200, "", "GET", first, "")
+	n.want(true, 200, "", "GET", first+"/1", "")
+	for _, path := range []string{"/release", "/1/rehearse-sunset", "/1/retire"} {
+		n.want(false, 403, "insufficient_scope", "POST", first+path, "")
+	}
+	n.want(true, 403, "insufficient_scope", "PATCH", first+"/1", "{}")
+
+	// A rehearsal is seen by the workspace whose key it is.
+	v.ask(201, "", "POST", first+"/release", `{"version":2}`)
+	v.ask(200, "", "POST", first+"/1/rehearse-sunset", `{"keyId":"`+n.keyID+`","until":"2026-12-01T00:00:00Z"}`)
+	other := newTenant(t, v.Running, "school", "blackboard")
+	for who, want := range map[*tenant]bool{n: true, other: false} {
+		status, _, text := who.send("GET", first+"/1", "", false)
+		if status != 200 || strings.Contains(string(text), n.keyID) != want {
+			t.Errorf("%s: got %d %s, whose rehearsal it is: %v", who.workspace, status, text, want)
+		}
+	}
+}
