@@ -18,7 +18,7 @@ CREATE TABLE audit_log (
     previous_hash BLOB    NOT NULL,
     hash          BLOB    NOT NULL,
     PRIMARY KEY (chain, sequence)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX audit_log_workspace ON audit_log (workspace_id, id);
 CREATE INDEX audit_log_target ON audit_log (target, id) WHERE target <> '';
