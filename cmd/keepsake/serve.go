@@ -35,7 +35,11 @@ func serveCommand(st *stage) *cobra.Command {
 // serve runs the program until ctx ends.
 func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err error) {
 	limitMemory(st.getenv("GOMEMLIMIT"))
-	a, err := app.New(ctx, cfg, app.Deps{Out: st.err, Version: thisBuild().Version, Demo: demo})
+	listeners, err := st.inherited()
+	if err != nil {
+		return err
+	}
+	a, err := app.New(ctx, cfg, app.Deps{Out: st.err, Version: thisBuild().Version, Demo: demo, Listeners: listeners})
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ type Deps struct {
 	// Local opens an instance that exists without the two network listeners: only the folder's socket is served. Commands
 	// that work directly on a data folder use it.
 	Local bool
+	// Listeners are open already, by name (primary, backend), and stay open elsewhere when this program closes them: the
+	// settings of their addresses do not count.
+	Listeners map[string]net.Listener
 	// Demo loads the sample documents at a first start.
 	Demo bool
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"keepsake/client"
 	"keepsake/internal/api"
@@ -19,6 +20,8 @@ type door struct {
 	scheme   string
 	listener net.Listener
 	server   *http.Server
+	// inherited: the socket outlives this process, and connections wait in it for the next one.
+	inherited bool
 }
 
 // bind opens the two network listeners. Nobody is answered before Run; who connects earlier waits.
@@ -26,9 +29,9 @@ func (a *App) bind(ctx context.Context) (err error) {
 	if a.deps.Local {
 		return nil
 	}
-	a.primary, err = bindTCP("primary", "listen", a.cfg.Listen, a.cfg.Limits.Connections)
+	a.primary, err = a.bindTCP("primary", "listen", a.cfg.Listen)
 	if err == nil {
-		a.backend, err = bindTCP("backend", "backendListen", a.cfg.BackendListen, a.cfg.Limits.Connections)
+		a.backend, err = a.bindTCP("backend", "backendListen", a.cfg.BackendListen)
 	}
 	if err != nil {
 		if client.SocketAnswers(ctx, SocketPath(a.cfg.Data)) {
@@ -48,12 +51,17 @@ func bindSocket(data string) (*door, error) {
 	return &door{name: "socket", scheme: "http", listener: l}, nil
 }
 
-func bindTCP(name, setting, address string, connections int) (*door, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, &config.Error{Setting: setting, Reason: err.Error()}
+func (a *App) bindTCP(name, setting, address string) (*door, error) {
+	l, inherited := a.deps.Listeners[name]
+	if !inherited {
+		var err error
+		if l, err = net.Listen("tcp", address); err != nil {
+			return nil, &config.Error{Setting: setting, Reason: err.Error()}
+		}
 	}
-	return &door{name: name, scheme: "http", listener: api.LimitConnections(l, connections)}, nil
+	return &door{
+		name: name, scheme: "http", listener: api.LimitConnections(l, a.cfg.Limits.Connections), inherited: inherited,
+	}, nil
 }
 
 func (d *door) useTLS(t config.TLS) error {
@@ -71,9 +79,14 @@ func (d *door) useTLS(t config.TLS) error {
 	return nil
 }
 
-// answer puts a surface behind the door.
-func (d *door) answer(h http.Handler, log *slog.Logger) {
-	d.server = api.NewServer(h, log)
+// answer puts a surface behind the door. Once stopping, every answer asks its client to come back on a new connection.
+func (d *door) answer(h http.Handler, stopping *atomic.Bool, log *slog.Logger) {
+	d.server = api.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stopping.Load() {
+			w.Header()["Connection"] = []string{"close"}
+		}
+		h.ServeHTTP(w, r)
+	}), log)
 }
 
 func (d *door) close() error {

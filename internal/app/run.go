@@ -36,7 +36,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.stopping.Store(true)
 	a.deps.Log.Info("stopping")
 	if err == nil {
-		time.Sleep(a.cfg.Shutdown.Delay)
+		time.Sleep(a.goodbye())
 	}
 	a.shutDown()
 	stopBackground()
@@ -51,6 +51,19 @@ func (a *App) Run(ctx context.Context) error {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}
 	return err
+}
+
+// handOver is how long clients have to leave their connections where the next process has the same socket. A connection
+// that is in use is closed with its next answer; one that is closed while it lies idle may just be taking in a request,
+// which would fail. So they are let go of one by one before the rest is closed.
+const handOver = 500 * time.Millisecond
+
+// goodbye is how long requests are still taken after a stop was asked for.
+func (a *App) goodbye() time.Duration {
+	if a.primary != nil && a.primary.inherited {
+		return max(a.cfg.Shutdown.Delay, handOver)
+	}
+	return a.cfg.Shutdown.Delay
 }
 
 // shutDown lets running requests finish; what has not by then is cut off.

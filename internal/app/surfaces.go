@@ -61,7 +61,7 @@ func (a *App) answerSocket(options api.Options) error {
 	if err != nil {
 		return err
 	}
-	a.socket.answer(h, a.deps.Log)
+	a.socket.answer(h, &a.stopping, a.deps.Log)
 	a.socket.server.ConnContext = api.LocalContext
 	return nil
 }
@@ -87,13 +87,13 @@ func (a *App) surfaces() error {
 	if a.deps.Local {
 		return nil
 	}
-	a.primary.answer(primary, a.deps.Log)
+	a.primary.answer(primary, &a.stopping, a.deps.Log)
 
 	options.Surface = usage.Backend
 	probes, err := backend.New(options, backend.Probes{Checks: a.parts.checks(), Stopping: a.stopping.Load})
 	if err != nil {
 		return err
 	}
-	a.backend.answer(probes, a.deps.Log)
+	a.backend.answer(probes, &a.stopping, a.deps.Log)
 	return nil
 }

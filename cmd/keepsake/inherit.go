@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The listening sockets a service manager may have opened for this process. It keeps them open while one process ends and
+// the next one starts, so that whoever connects in between waits instead of being refused. The protocol is systemd's
+// (sd_listen_fds): LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
+const firstInherited = 3
+
+// inherited gives them by the name of their listener, primary or backend: the names the manager gives them, else their
+// order. It is empty where there are none.
+func (st *stage) inherited() (map[string]net.Listener, error) {
+	if st.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil, nil // they are for the process that started this one
+	}
+	n, err := strconv.Atoi(st.getenv("LISTEN_FDS"))
+	if err != nil || n < 1 || n > 2 {
+		return nil, fmt.Errorf("LISTEN_FDS must say 1 or 2 sockets, for the API and for the probes")
+	}
+	names := [...]string{"primary", "backend"}
+	for i, name := range strings.Split(st.getenv("LISTEN_FDNAMES"), ":") {
+		if i < n && (name == "primary" || name == "backend") {
+			names[i] = name
+		}
+	}
+	listeners := map[string]net.Listener{}
+	for i, name := range names[:n] {
+		l, err := inheritedTCP(uintptr(firstInherited+i), name)
+		if err != nil {
+			return nil, err
+		}
+		if listeners[name] != nil {
+			return nil, fmt.Errorf("LISTEN_FDNAMES names two sockets %s", name)
+		}
+		listeners[name] = l
+	}
+	return listeners, nil
+}
+
+func inheritedTCP(fd uintptr, name string) (net.Listener, error) {
+	f := os.NewFile(fd, "LISTEN_FDS "+name)
+	defer f.Close() // FileListener has made itself another descriptor, which no child of ours gets
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("use the inherited socket %s: %w", name, err)
+	}
+	if _, ok := l.(*net.TCPListener); !ok {
+		l.Close()
+		return nil, fmt.Errorf("the inherited socket %s is no TCP socket that listens", name)
+	}
+	return l, nil
+}
