@@ -1,0 +1,190 @@
+package faulttest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// pairs is how many pairs of a known and an unknown email are compared: KEEPSAKE_TEST_PAIRS=500 measures.
+func pairs() int {
+	if n, err := strconv.Atoi(os.Getenv("KEEPSAKE_TEST_PAIRS")); err == nil {
+		return n
+	}
+	return 30
+}
+
+// TestNobodyLearnsWhoHasAnAccount holds T7: a known email with a wrong password and an unknown one get the same status,
+// body and names of headers, in times whose medians do not differ by more than they scatter; long passwords alike.
+func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir(), "")
+	n := pairs()
+	const each = 8 // failures of one email, before its checks form a line
+	for i := range n/each + 1 {
+		s.newUser(fmt.Sprintf("known%d@example.org", i), goodPassword, "member")
+	}
+	shape := func(r *reply) string {
+		delete(r.body, "requestId")
+		names := slices.Sorted(maps.Keys(r.header))
+		return fmt.Sprint(r.status, r.body, names, r.header.Get("X-RateLimit-Remaining"), r.header.Get("WWW-Authenticate"))
+	}
+	times := map[bool][]time.Duration{}
+	var first string
+	for i := range n {
+		password := "not the password"
+		if i%10 == 9 {
+			password = strings.Repeat("long ", 2000)
+		}
+		for _, known := range []bool{i%2 == 0, i%2 != 0} {
+			email := fmt.Sprintf("unknown%d@example.org", i)
+			if known {
+				email = fmt.Sprintf("known%d@example.org", i/each)
+			}
+			who := 2 * i
+			if known {
+				who++
+			}
+			r := s.at(who).login(email, password)
+			if got := shape(r); first == "" {
+				first = got
+			} else if got != first {
+				t.Fatalf("known %v: got %s, want %s", known, got, first)
+			}
+			times[known] = append(times[known], r.took)
+		}
+	}
+	median := func(list []time.Duration) time.Duration {
+		slices.Sort(list)
+		return list[len(list)/2]
+	}
+	spread := func(list []time.Duration) time.Duration { return list[len(list)*3/4] - list[len(list)/4] }
+	known, unknown := median(times[true]), median(times[false])
+	scatter := max(spread(times[true]), spread(times[false]), time.Millisecond)
+	t.Logf("medians over %d pairs: known %s, unknown %s; quartiles %s apart", n, known, unknown, scatter)
+	if (known - unknown).Abs() > scatter {
+		t.Errorf("the medians differ by %s", (known - unknown).Abs())
+	}
+	s.lives()
+}
+
+// TestGuessingIsSlowAndLocksNobodyOut holds T8.
+func TestGuessingIsSlowAndLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir(), "")
+	s.newUser("müller@example.org", goodPassword, "member")
+	// One account, however it is written, from one address and a hundred at a time. Its budget as an address without a
+	// credential is spent besides.
+	spelled := []string{"müller@example.org", " Müller@Example.ORG\t", "MÜLLER@EXAMPLE.ORG", "mu\u0308ller@example.org"}
+	s.must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
+		"requestsPerMinute": 1000, "daily": 100000, "monthly": 1000000, "keys": 0, "users": 0, "documents": 0, "memories": 0,
+	})
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	got := map[string]int{}
+	for i := range 100 {
+		running.Go(func() {
+			r := s.at(1).login(spelled[i%len(spelled)], "not the password")
+			mu.Lock()
+			defer mu.Unlock()
+			got[strconv.Itoa(r.status)+" "+r.code()]++
+			if r.status == http.StatusTooManyRequests {
+				details, _ := r.body["details"].(map[string]any)
+				seconds, _ := strconv.Atoi(r.header.Get("Retry-After"))
+				reset, _ := r.body["resetTimeMs"].(float64)
+				if details["policy"] != "login" || r.body["remaining"] != float64(0) || seconds < 1 ||
+					(int(reset)+999)/1000 != seconds || !strings.Contains(r.body["message"].(string), strconv.Itoa(seconds)+" seconds") {
+					t.Errorf("the refusal is %s, Retry-After %d", r.text, seconds)
+				}
+			}
+		})
+	}
+	running.Wait()
+	if got["401 invalid_credentials"] != 10 || got["429 rate_limit_exceeded"] != 90 {
+		t.Errorf("a hundred guesses were answered %v, want ten 401 and ninety 429", got)
+	}
+	if r := s.at(1).login("müller@example.org", goodPassword); r.status != http.StatusTooManyRequests {
+		t.Errorf("the right password from the guesser's address: %d", r.status)
+	}
+	if r := s.at(1).login("nobody@example.org", "not the password"); r.status != http.StatusUnauthorized {
+		t.Errorf("another email from there: %d %s", r.status, r.text)
+	}
+	// From many addresses, guesses form a line, and whoever knows the password comes through it.
+	for i := range 3 {
+		if r := s.at(10+i).login("müller@example.org", "not the password"); r.status != http.StatusUnauthorized {
+			t.Errorf("a guess from elsewhere: %d %s", r.status, r.text)
+		}
+	}
+	for i := range 2 {
+		running.Go(func() { s.at(20+i).login("müller@example.org", "not the password") })
+	}
+	running.Wait()
+	if r := s.at(30).login(spelled[1], goodPassword); r.status != http.StatusOK || r.took > 6*time.Second {
+		t.Errorf("the owner: %d after %s: %s", r.status, r.took, r.text)
+	}
+	s.lives()
+}
+
+// TestAFloodOfLoginsLeavesRoomForTheRest holds T10.
+func TestAFloodOfLoginsLeavesRoomForTheRest(t *testing.T) {
+	s := start(t, t.TempDir(), "")
+	s.newUser("ada@example.org", goodPassword, "member")
+	s.at(0).signIn("ada@example.org", goodPassword) // what one login takes is no growth
+	before := s.memory("VmRSS")
+	ctx, stop := context.WithCancel(context.Background())
+	var slowest time.Duration
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			began := time.Now()
+			if status, text, err := s.do(context.Background(), http.MethodGet, "/api/v1/health", nil); err != nil || status != http.StatusOK {
+				t.Errorf("health: %d %s %v", status, text, err)
+			}
+			slowest = max(slowest, time.Since(began))
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	got := map[int]int{}
+	for i := range 500 {
+		running.Go(func() {
+			r := s.at(1+i).login("ada@example.org", goodPassword)
+			mu.Lock()
+			defer mu.Unlock()
+			got[r.status]++
+			if r.status == http.StatusServiceUnavailable && r.header.Get("Retry-After") == "" {
+				t.Errorf("a 503 without Retry-After: %s", r.text)
+			}
+		})
+	}
+	running.Wait()
+	stop()
+	watching.Wait()
+	grown := s.memory("VmHWM") - before
+	t.Logf("500 logins at once: %v; health took %s at most; memory grew by %d MiB", got, slowest, grown>>20)
+	if got[http.StatusOK]+got[http.StatusServiceUnavailable]+got[http.StatusTooManyRequests] != 500 || got[http.StatusOK] < 10 {
+		t.Errorf("500 logins were answered %v", got)
+	}
+	if slowest > time.Second { // under 100 ms on a machine that does nothing else
+		t.Errorf("health took %s beside 500 logins", slowest)
+	}
+	if most := int64(gateSize())*19<<20 + 64<<20; grown > most {
+		t.Errorf("memory grew by %d MiB, want at most %d", grown>>20, most>>20)
+	}
+	if r := s.at(900).login("ada@example.org", strings.Repeat("x", 1_000_000)); r.status != http.StatusUnauthorized {
+		t.Errorf("a password of a megabyte: %d %s", r.status, r.text)
+	}
+	if r := s.at(901).login("ada@example.org", strings.Repeat("x", 2<<20)); r.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a password of two: %d %s", r.status, r.text)
+	}
+	s.lives()
+}
