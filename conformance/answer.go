@@ -49,12 +49,18 @@ func (a *answer) describe() string {
 	return fmt.Sprintf("%s: %d %s", redact(text), a.status, body)
 }
 
-// keyTexts finds API keys in a text.
-var keyTexts = regexp.MustCompile(`kpsk_[0-9A-Za-z]{36}`)
+// What must not be pasted into reports: API keys, signed tokens, and the members that hold other secrets.
+var (
+	keyTexts    = regexp.MustCompile(`kpsk_[0-9A-Za-z]{36}`)
+	tokenTexts  = regexp.MustCompile(`eyJ[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*\.[0-9A-Za-z_-]*`)
+	secretTexts = regexp.MustCompile(`("(?:password|currentPassword|newPassword|refreshToken)":")[^"]*`)
+)
 
 // redact takes the credentials out of a text that people will paste into reports.
 func redact(text string) string {
-	return keyTexts.ReplaceAllStringFunc(text, func(key string) string { return key[:9] + "…" })
+	text = keyTexts.ReplaceAllStringFunc(text, func(key string) string { return key[:9] + "…" })
+	text = tokenTexts.ReplaceAllString(text, "eyJ…")
+	return secretTexts.ReplaceAllString(text, "${1}…")
 }
 
 // broken records what is wrong with this answer.

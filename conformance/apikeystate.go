@@ -101,7 +101,5 @@ func apiKeyStateChecks() []promise {
 				a.broken("lastUsedAt is not the time of the key's use")
 			}
 		}},
-		waits("AnOldSecretLivesForTheGraceOfARotation", "rotation of API keys"),
-		waits("ARotationMayBeCompletedEarly", "rotation of API keys"),
 	}
 }

@@ -21,7 +21,8 @@ type call struct {
 	header    http.Header
 	body      []byte
 	chunked   bool
-	impatient bool // a 429 is the answer, not a reason to wait
+	impatient bool   // a 429 is the answer, not a reason to wait
+	version   string // whose number the answer carries, where that is not plain from the path
 }
 
 func newCall(c *check, method string, base *url.URL, path string) *call {
@@ -34,8 +35,16 @@ func (q *call) as(key string) *call { return q.with("X-API-Key", key) }
 // anonymous sends no credential.
 func (q *call) anonymous() *call { q.header.Del("X-API-Key"); return q }
 
+// bearer sends an access token in place of a key.
+func (q *call) bearer(token string) *call {
+	return q.anonymous().with("Authorization", "Bearer "+token)
+}
+
 // with sets a header.
 func (q *call) with(name, value string) *call { q.header.Set(name, value); return q }
+
+// serving says which version's number the answer carries where that is not plain from the path.
+func (q *call) serving(version string) *call { q.version = version; return q }
 
 // now takes a 429 as the answer instead of waiting for the limit to end.
 func (q *call) now() *call { q.impatient = true; return q }
@@ -84,7 +93,7 @@ func (q *call) wait(a *answer) bool {
 		return false
 	}
 	switch {
-	case a.status == http.StatusTooManyRequests && a.text("details.policy") == "anonymous" && q.check.suite.door.move():
+	case a.status == http.StatusTooManyRequests && oneOf("anonymous|login", a.text("details.policy")) && q.check.suite.door.move():
 		return true
 	case a.status == http.StatusTooManyRequests, a.status == http.StatusServiceUnavailable:
 		q.check.wait(time.Duration(seconds) * time.Second)

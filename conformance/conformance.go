@@ -2,9 +2,10 @@
 // how the service is made. Each file holds one chapter of docs/spec/interface-spec.md, with what docs/spec/decisions.md
 // settles beside it.
 //
-// A run makes API keys and documents of its own, under names that begin with "conformance", and removes them again:
-// documents are deleted, keys are revoked. It spends a few hundred requests of the workspace and waits when a limit asks
-// it to, so that it also ends well on a small tier, only later.
+// A run makes API keys, users and documents of its own, under names that begin with "conformance", and removes them
+// again: documents and users are deleted, keys are revoked. Where its key is the operator's it also makes a workspace
+// "conformance", which it leaves suspended and the next run takes again. It spends some thousand requests of the
+// workspace and waits when a limit asks it to, so that it also ends well on a small tier, only later.
 package conformance
 
 import (
@@ -24,6 +25,11 @@ type Target struct {
 	Key        string       // an API key that has all scopes
 	HTTP       *http.Client // how to reach it; nil for a client of the suite's own
 	Only       string       // run only checks whose "section/name" contains this; empty for all
+
+	// Disposable says that the deployment is there for this run alone. Then the suite also changes what concerns all who
+	// use it: the numbers of a tier, and its versions, which are released, sunset and retired. These checks need the
+	// settings lifecycle.allowUndeclared and lifecycle.allowBackdating.
+	Disposable bool
 }
 
 // Outcome of a check.
@@ -111,9 +117,18 @@ func sections() []section {
 		{"4 endpoints: import", importChecks()},
 		{"4 endpoints: API key management", apiKeyManagementChecks()},
 		{"4 endpoints: cache statistics", cacheStatsChecks()},
-		{"4 endpoints: people", peopleChecks()},
+		{"4 endpoints: API key rotation", rotationChecks()},
+		{"4 endpoints: API key verification", verifyChecks()},
+		{"4 endpoints: login", loginChecks()},
+		{"4 endpoints: refresh", refreshChecks()},
+		{"4 endpoints: profile", profileChecks()},
+		{"4 endpoints: users", adminUserChecks()},
+		{"4 endpoints: workspaces", adminWorkspaceChecks()},
+		{"4 endpoints: tiers", adminTierChecks()},
+		{"4 endpoints: audit log", auditChecks()},
 		{"4 endpoints: analytics and memory", laterChecks()},
 		{"5 authentication", authenticationChecks()},
+		{"5.2 bearer tokens", tokenChecks()},
 		{"5.3 scopes", scopeChecks()},
 		{"6 events", eventChecks()},
 		{"7 errors", statusChecks()},
@@ -123,6 +138,8 @@ func sections() []section {
 		{"A conventions: requests", requestChecks()},
 		{"A conventions: idempotency", idempotencyChecks()},
 		{"A conventions: lists", listChecks()},
+		{"B workspaces", isolationChecks()},
+		{"I releases", releaseChecks()}, // the last, because nothing leads back
 	}
 }
 

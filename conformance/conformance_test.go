@@ -19,10 +19,12 @@ import (
 
 // TestTheAssembledProgramKeepsTheSpecification runs every check against the program with its default tiers.
 func TestTheAssembledProgramKeepsTheSpecification(t *testing.T) {
-	r := apptest.Start(t)
-	target := conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key}
+	r := apptest.Start(t, apptest.With(func(c *config.Config) {
+		c.Lifecycle.AllowUndeclared, c.Lifecycle.AllowBackdating = true, true
+	}))
+	target := conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key, Disposable: true}
 	run(t, target)
-	left(t, target)
+	left(t, target, r.Workspace)
 }
 
 // TestASmallTiersLimitsAreKept runs the checks that spend what a whole workspace has.
@@ -62,12 +64,16 @@ func run(t *testing.T, target conformance.Target) *conformance.Report {
 	return report
 }
 
-// left makes sure that a run leaves nothing of its own behind but revoked keys.
-func left(t *testing.T, target conformance.Target) {
+// left makes sure that a run leaves nothing of its own behind but revoked keys, and a suspended workspace. The run was of
+// a disposable target: version 1 is gone.
+func left(t *testing.T, target conformance.Target, workspace string) {
 	t.Helper()
-	for path, states := range map[string][]string{"/api/v1/documents": {""}, "/api/v1/developer/api-keys": {"&state=active", "&state=disabled"}} {
+	const version = "/api/v2"
+	for path, states := range map[string][]string{
+		"/documents": {""}, "/admin/users": {""}, "/developer/api-keys": {"&state=active", "&state=rotating", "&state=disabled"},
+	} {
 		for _, state := range states {
-			req, err := http.NewRequest(http.MethodGet, target.URL+path+"?limit=200"+state, nil)
+			req, err := http.NewRequest(http.MethodGet, target.URL+version+path+"?limit=200"+state, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,14 +83,14 @@ func left(t *testing.T, target conformance.Target) {
 				t.Fatal(err)
 			}
 			var list struct {
-				Items []struct{ ID, Name string }
+				Items []struct{ ID, Name, Email, WorkspaceID string }
 			}
 			if err := json.NewDecoder(res.Body).Decode(&list); err != nil || res.StatusCode != http.StatusOK {
 				t.Errorf("%s: %d %v", path, res.StatusCode, err)
 			}
 			res.Body.Close()
 			for _, item := range list.Items {
-				if path == "/api/v1/documents" || strings.HasPrefix(item.Name, "conformance") {
+				if path == "/documents" || strings.HasPrefix(item.Name, "conformance") || item.WorkspaceID == workspace && strings.HasPrefix(item.Email, "conformance") {
 					t.Errorf("%s: %s %q is left behind", path, item.ID, item.Name)
 				}
 			}

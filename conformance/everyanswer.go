@@ -89,8 +89,8 @@ func (a *answer) rateHeaders() {
 // commonHeaders checks version, request id and the headers of decisions.md, A.
 func (a *answer) commonHeaders() {
 	path, _, _ := strings.Cut(a.call.path, "?")
-	if strings.HasPrefix(path, "/api/") && !slices.Equal(a.header.Values("X-API-Version"), []string{"1"}) {
-		a.broken("header X-API-Version is %q, want 1, once", a.header.Values("X-API-Version"))
+	if want := a.call.check.suite.versionOf(a.call); strings.HasPrefix(path, "/api/") && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
+		a.broken("header X-API-Version is %q, want %s, once", a.header.Values("X-API-Version"), want)
 	}
 	given, got := a.call.header.Get("X-Request-Id"), a.header.Get("X-Request-Id")
 	if requestIDs.MatchString(given) {
@@ -109,10 +109,18 @@ func (a *answer) commonHeaders() {
 	}
 }
 
-// authenticated says that the answer was made for somebody: a key was sent to where one counts, and was not refused.
+// authenticated says that the answer was made for somebody: a credential was sent to where one counts, and was not
+// refused; or it gives one.
 func (a *answer) authenticated(path string) bool {
-	open := a.call.method == http.MethodOptions || strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v1/")
-	return a.call.header.Get("X-API-Key") != "" && a.status != http.StatusUnauthorized && !open
+	switch {
+	case a.call.method == http.MethodOptions || a.status == http.StatusUnauthorized:
+		return false
+	case strings.HasPrefix(path, "/api/auth/"):
+		return true
+	case strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v"):
+		return false
+	}
+	return a.call.header.Get("X-API-Key") != "" || a.call.header.Get("Authorization") != ""
 }
 
 // errorBody checks §2.3 and the codes of decisions.md, M.

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -103,6 +104,86 @@ func idempotencyChecks() []promise {
 			first, second := post(), post()
 			c.removeDocument(first.text("id"))
 			second.has(fields{"id": first.text("id"), "revision": 1}).head("Idempotent-Replayed", "true")
+		}},
+		{"EveryPOSTThatChangesSomethingTakesIt", func(c *check) {
+			for _, op := range c.operations() {
+				free := []string{"/api/v1/search", "/api/v1/developer/verify"}
+				if op.method != http.MethodPost || !strings.HasPrefix(op.path, "/api/v1/") || slices.Contains(free, op.path) {
+					continue
+				}
+				parameters := strings.ReplaceAll(show(op.operation["parameters"]), "-", "") // by name, or by a reference
+				if !strings.Contains(parameters, "IdempotencyKey") {
+					c.broken("POST %s does not take an Idempotency-Key", op.path)
+				}
+			}
+		}},
+		{"WhateverIsRepeatedHappensOnceAndShowsNoSecretAgain", func(c *check) {
+			keyOf := func() string { return c.newKey(nil, "read").path() }
+			for _, post := range []struct {
+				path        string
+				body, other fields
+			}{
+				{usersPath, fields{"email": c.suite.name() + "@example.org"}, fields{"email": c.suite.name() + "@example.org"}},
+				{keyOf() + "/rotate", fields{"graceSeconds": 60}, fields{"graceSeconds": 61}},
+				{keyOf() + "/revoke", fields{"reason": "a"}, fields{"reason": "b"}},
+				{keyOf() + "/complete-rotation", nil, fields{}},
+				{docsPath, fields{"text": "a"}, fields{"text": "b"}},
+			} {
+				once := c.suite.name()
+				send := func(body fields) *answer {
+					q := c.post(post.path).with("Idempotency-Key", once)
+					if body != nil {
+						q.json(body)
+					}
+					return q.send()
+				}
+				first := send(post.body).head("Idempotent-Replayed", "")
+				if first.status/100 != 2 {
+					first.broken("want a 2xx")
+				}
+				if id := first.text("id"); strings.HasPrefix(id, "usr_") || strings.HasPrefix(id, "doc_") {
+					c.remove(post.path + "/" + id)
+				}
+				second := send(post.body).is(first.status).head("Idempotent-Replayed", "true").head("ETag", first.header.Get("ETag"))
+				for _, secret := range []string{"key", "password"} {
+					if text := first.text(secret); text != "" && (strings.Contains(string(second.body), text) || second.text(secret) != "") {
+						second.broken("a replay shows the %s again", secret)
+					}
+				}
+				second.has(fields{"id": first.text("id"), "revision": first.integer("revision")})
+				if other := send(post.other); other.text("details.issue") != "reused" && post.body != nil {
+					other.fails(400, "validation_error", "Idempotency-Key", "reused")
+				}
+			}
+		}},
+		{"AUsersRepeatIsKnownUnderAnotherToken", func(c *check) {
+			p := c.signedIn("developer")
+			other := c.signedIn("developer")
+			once := c.suite.name()
+			send := func(token string) *answer {
+				return c.post(docsPath).bearer(token).with("Idempotency-Key", once).json(fields{"text": "conformance"}).send().is(http.StatusCreated)
+			}
+			first := send(p.token)
+			c.removeDocument(first.text("id"))
+			p.signIn(c)
+			send(p.token).head("Idempotent-Replayed", "true").has(fields{"id": first.text("id")})
+			another := send(other.token).head("Idempotent-Replayed", "")
+			c.removeDocument(another.text("id"))
+			if another.text("id") == first.text("id") {
+				another.broken("another user got the answer of the first")
+			}
+		}},
+		{"AKeptAnswerIsForWhoMayStillAsk", func(c *check) {
+			p := c.signedIn("developer")
+			once := c.suite.name()
+			send := func() *answer {
+				return c.post(docsPath).bearer(p.token).with("Idempotency-Key", once).json(fields{"text": "conformance"}).send()
+			}
+			c.removeDocument(send().is(http.StatusCreated).text("id"))
+			c.patch(p.path()).json(fields{"role": "viewer"}).send().is(http.StatusOK)
+			send().fails(403, "insufficient_scope")
+			c.patch(p.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
+			send().fails(401, "invalid_token")
 		}},
 		{"ARevocationMayBeRepeated", func(c *check) {
 			k, once := c.newKey(nil, "read"), c.suite.name()

@@ -138,8 +138,6 @@ func apiKeyManagementChecks() []promise {
 				a.fails(403, "ip_not_allowed")
 			}
 		}},
-		waits("RotateGivesANewSecret", "rotation of API keys"),
-		waits("VerifyJudgesAKey", "verification of API keys (/developer/verify)"),
 		{"BoundKeysSeeOnlyKeysBoundAlike", func(c *check) {
 			bound := c.newKey(fields{"subjectId": "person-1"}, "developer:manage", "memory:read")
 			other := c.newKey(fields{"subjectId": "person-2"}, "memory:read")

@@ -21,6 +21,11 @@ type suite struct {
 	limit  int64  // requests a minute of the key's workspace, as the headers tell
 	keyID  string // of the target's key
 	made   []*made
+	tenant *tenant // a second workspace, once a check needed one
+
+	// Versions as the run knows them: those that answer, oldest first, and the release it made.
+	live    []string
+	release *release
 }
 
 // made is something this run has made at a path.
@@ -35,7 +40,7 @@ const cleanUpTime = 2 * time.Minute
 func newSuite(t Target, base *url.URL) *suite {
 	mark := make([]byte, 5)
 	_, _ = rand.Read(mark) // never fails (documentation of crypto/rand)
-	return &suite{target: t, base: base, mark: hex.EncodeToString(mark), door: newDoor(t, base)}
+	return &suite{target: t, base: base, mark: hex.EncodeToString(mark), door: newDoor(t, base), live: []string{"1"}}
 }
 
 // meet asks the target who the key is. It looks at nothing else: a target that breaks every promise is still checked.
@@ -64,6 +69,7 @@ func (s *suite) cleanUp() {
 	for _, m := range slices.Backward(s.made) {
 		s.unmake(ctx, m) // the target may be gone; what stays behind is named "conformance"
 	}
+	s.run(ctx, "", promise{name: "clean up", try: s.leaveTenant})
 	s.door.close()
 }
 

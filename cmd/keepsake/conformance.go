@@ -15,12 +15,14 @@ func conformanceCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
-		Long: "Checks any running deployment, promise by promise. It makes keys and documents of its own, whose names begin with\n" +
-			"\"conformance\", and removes them again. It needs a key with all scopes. The exit code is 1 when a promise is broken.",
+		Long: "Checks any running deployment, promise by promise. It makes keys, users and documents of its own, whose names begin\n" +
+			"with \"conformance\", and removes them again; a workspace \"conformance\" stays behind, suspended. It needs a key with\n" +
+			"all scopes. The exit code is 1 when a promise is broken.",
 	}
 	cmd.Flags().StringVar(&to.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
 	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`ADDRESS` of the backend listener; left out, its checks are skipped")
 	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
+	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier, and release, sunset and retire versions: for a deployment\nthat is there for this run alone, with lifecycle.allowUndeclared and allowBackdating")
 	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {

@@ -129,7 +129,7 @@ func FoldEmail(email string) string {
 // checkEmail refuses a folded email that cannot be one.
 func checkEmail(email string) error {
 	at := strings.LastIndexByte(email, '@')
-	if at < 1 || at == len(email)-1 || len(email) > 254 || strings.ContainsFunc(email, notInEmail) {
+	if at < 1 || at == len(email)-1 || strings.IndexByte(email, '@') != at || len(email) > 254 || strings.ContainsFunc(email, notInEmail) {
 		return problem.Validation("email", problem.Format, "This is not an email address.")
 	}
 	return nil

@@ -1,0 +1,420 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// workspaceShape is the record of decisions.md, L, member by member.
+var workspaceShape = map[string]string{
+	"id": "string", "name": "string", "tier": "string", "suspended": "boolean", "createdAt": "time", "revision": "integer",
+}
+
+// adminUserChecks is /admin/users (decisions.md, B and L).
+func adminUserChecks() []promise {
+	return []promise{
+		{"AUserIsMadeWithAPasswordThatIsShownOnce", func(c *check) {
+			p := c.newUser(fields{"name": "conformance Ada"})
+			p.made.shape(userShape).head("ETag", `"1"`).head("Location", p.path())
+			p.made.has(fields{"role": "member", "disabled": false, "lastLoginAt": nil, "name": "conformance Ada", "revision": 1})
+			if len(p.password) < 12 {
+				p.made.broken("a generated password has %d characters", len(p.password))
+			}
+			read := c.get(p.path()).send().is(http.StatusOK).shape(userShape).lacks("password", "passwordHash")
+			if strings.Contains(string(read.body), p.password) {
+				c.broken("the password is shown again")
+			}
+			p.signIn(c)
+			c.get(p.path()).send().shape(map[string]string{"lastLoginAt": "time"})
+		}},
+		{"AGivenPasswordIsNotShown", func(c *check) {
+			p := c.newUser(fields{"password": "conformance given password"})
+			if p.made.text("password") != "" {
+				p.made.broken("a password that was given is shown")
+			}
+			p.signIn(c)
+		}},
+		{"BadUsersAreRefused", func(c *check) {
+			for _, bad := range []struct {
+				change       fields
+				field, issue string
+			}{
+				{fields{"email": gone{}}, "email", "required"},
+				{fields{"email": "nobody"}, "email", "format"},
+				{fields{"email": ""}, "email", "required|format|too_short"},
+				{fields{"email": strings.Repeat("e", 300) + "@example.org"}, "email", "too_long"},
+				{fields{"email": "a@b@c"}, "email", "format"},
+				{fields{"email": "a b@example.org"}, "email", "format"},
+				{fields{"role": "root"}, "role", "not_allowed|unsupported|invalid|unknown"},
+				{fields{"role": "Admin"}, "role", "not_allowed|unsupported|invalid|unknown"},
+				{fields{"password": "elevenchars"}, "password", "too_short"},
+				{fields{"password": strings.Repeat("p", 129)}, "password", "too_long"},
+				{fields{"password": "password1234"}, "password", "not_allowed"},
+				{fields{"name": 1}, "name", "type"},
+				{fields{"name": strings.Repeat("n", 10_000)}, "name", "too_long"},
+				{fields{"id": nobody}, "id", "unknown"},
+				{fields{"scopes": []string{"admin"}}, "scopes", "unknown"},
+				{fields{"disabled": false}, "disabled", "unknown"},
+				{fields{"createdAt": "2020-01-01T00:00:00Z"}, "createdAt", "unknown"},
+				{fields{"tier": "unlimited"}, "tier", "unknown"},
+				{fields{"passwordHash": "x"}, "passwordHash", "unknown"},
+			} {
+				body := fields{"email": c.suite.name() + "@example.org"}
+				for name, v := range bad.change {
+					if _, leftOut := v.(gone); leftOut {
+						delete(body, name)
+					} else {
+						body[name] = v
+					}
+				}
+				a := c.post(usersPath).json(body).send().fails(400, "validation_error", bad.field, bad.issue)
+				if id := a.text("id"); id != "" {
+					c.remove(usersPath + "/" + id)
+				}
+			}
+		}},
+		{"AnEmailIsOneUsers", func(c *check) {
+			p := c.newUser(nil)
+			c.post(usersPath).json(fields{"email": p.email}).send().fails(409, "conflict")
+			c.post(usersPath).json(fields{"email": " " + strings.ToUpper(p.email)}).send().fails(409, "conflict")
+			c.post(usersPath).bearer(c.tenant().admin.token).json(fields{"email": p.email}).send().fails(409, "conflict")
+			c.delete(p.path()).send().is(http.StatusNoContent)
+			c.get(p.path()).send().fails(404, "not_found")
+			c.delete(p.path()).send().fails(404, "not_found")
+			c.newUser(fields{"email": p.email})
+		}},
+		{"AUserIsChanged", func(c *check) {
+			p := c.newUser(nil)
+			a := c.patch(p.path()).with("If-Match", `"1"`).json(fields{"name": "conformance Eve", "role": "viewer"}).send().is(http.StatusOK).shape(userShape)
+			a.has(fields{"name": "conformance Eve", "role": "viewer", "revision": 2, "email": p.email}).head("ETag", `"2"`)
+			c.patch(p.path()).with("If-Match", `"1"`).json(fields{"name": "x"}).send().fails(412, "revision_mismatch")
+			c.patch(p.path()).json(fields{"name": nil}).send().is(http.StatusOK).has(fields{"name": nil, "role": "viewer"})
+			for _, member := range []string{"email", "id", "workspaceId", "scopes", "createdAt", "lastLoginAt", "revision", "passwordHash"} {
+				c.patch(p.path()).json(fields{"name": "half", member: "x"}).send().fails(400, "validation_error", member, "unknown")
+			}
+			c.patch(p.path()).json(fields{"name": "half", "role": "root"}).send().fails(400, "validation_error", "role")
+			c.patch(p.path()).json(fields{"name": "half", "disabled": "yes"}).send().fails(400, "validation_error", "disabled", "type")
+			c.get(p.path()).send().has(fields{"name": nil})
+		}},
+		{"UsersAreListedPageByPage", func(c *check) {
+			older, newer := c.newUser(nil), c.newUser(nil)
+			first := c.get(usersPath + "?limit=1").send().is(http.StatusOK).shape(map[string]string{"items": "array", "nextCursor": "string"})
+			second := c.get(usersPath + "?limit=1&cursor=" + first.text("nextCursor")).send().is(http.StatusOK)
+			if first.text("items[0].id") != newer.id || second.text("items[0].id") != older.id {
+				second.broken("two pages of one user each are not the newer and then the older")
+			}
+			c.get(usersPath+"?limit=0").send().fails(400, "validation_error", "limit", "too_small")
+			c.get(usersPath+"?limit=1&cursor="+flip(first.text("nextCursor"), 4)).send().fails(400, "validation_error", "cursor", "invalid")
+			c.get(keysPath+"?cursor="+first.text("nextCursor")).send().fails(400, "validation_error", "cursor", "invalid")
+			for _, a := range []*answer{first, second} {
+				a.lacks("items[0].password", "items[0].passwordHash")
+			}
+		}},
+		{"TheLastAdminOfAWorkspaceStays", func(c *check) {
+			t := c.tenant()
+			for _, body := range []fields{{"role": "viewer"}, {"disabled": true}} {
+				c.patch(t.admin.path()).json(body).send().fails(409, "conflict")
+				c.patch(t.admin.path()).bearer(t.admin.token).json(body).send().fails(409, "conflict")
+			}
+			c.delete(t.admin.path()).send().fails(409, "conflict")
+			second := c.newUser(fields{"role": "admin", "workspaceId": t.id})
+			c.patch(second.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
+			c.delete(t.admin.path()).send().fails(409, "conflict") // one who is disabled does not count
+			c.get(t.admin.path()).send().is(http.StatusOK).has(fields{"role": "admin", "disabled": false})
+		}},
+		{"ATiersCountOfUsersIsKept", func(c *check) {
+			t := c.tenant()
+			c.patch(t.path()).json(fields{"tier": "free"}).send().is(http.StatusOK)
+			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
+			for range 12 {
+				a := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "workspaceId": t.id}).send()
+				if a.status == http.StatusCreated {
+					c.remove(usersPath + "/" + a.text("id"))
+					continue
+				}
+				a.fails(409, "limit_reached").has(fields{"details.limit": "users"})
+				return
+			}
+			c.skip("the tier free has more than 12 users")
+		}},
+		{"ManyAtOnceAreNotMoreThanTheTierAllows", func(c *check) {
+			t := c.tenant()
+			c.patch(t.path()).json(fields{"tier": "free"}).send().is(http.StatusOK)
+			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
+			const times = 8
+			answers := make(chan *answer, times)
+			for range times {
+				go func() {
+					a, err := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "workspaceId": t.id, "password": "conformance given password"}).once(c.ctx)
+					if err != nil {
+						a = nil
+					}
+					answers <- a
+				}()
+			}
+			made := 0
+			for range times {
+				switch a := <-answers; {
+				case a == nil:
+					c.stop("one of %d parallel requests had no answer", times)
+				case a.status == http.StatusCreated:
+					made++
+					c.remove(usersPath + "/" + a.text("id"))
+				default:
+					a.fails(409, "limit_reached")
+				}
+			}
+			if listed := len(c.get(usersPath + "?limit=200&workspace=" + t.id).send().is(http.StatusOK).list("items")); listed != made+1 || listed > 12 {
+				c.broken("%d users are listed after %d were made beside one", listed, made)
+			}
+		}},
+	}
+}
+
+// adminWorkspaceChecks is /admin/workspaces (decisions.md, B and L).
+func adminWorkspaceChecks() []promise {
+	return []promise{
+		{"AWorkspaceIsTheWholeRecord", func(c *check) {
+			t := c.tenant()
+			a := c.get(t.path()).send().is(http.StatusOK).shape(workspaceShape).has(fields{"id": t.id, "name": tenantName, "suspended": false})
+			a.head("ETag", fmt.Sprintf(`"%d"`, a.integer("revision")))
+			ids := c.get(workspacesPath+"?limit=200").send().is(http.StatusOK).texts("items", "id")
+			if !slices.Contains(ids, t.id) {
+				c.broken("a workspace is not in the list")
+			}
+		}},
+		{"BadWorkspacesAreRefused", func(c *check) {
+			t := c.tenant()
+			c.post(workspacesPath).json(fields{}).send().fails(400, "validation_error", "name", "required")
+			c.post(workspacesPath).json(fields{"name": " "}).send().fails(400, "validation_error", "name", "required")
+			for member, v := range map[string]any{"id": t.id, "suspended": true, "operator": true, "revision": 7, "createdAt": "2020-01-01T00:00:00Z"} {
+				c.post(workspacesPath).json(fields{"name": "conformance refused", member: v}).send().fails(400, "validation_error", member, "unknown")
+			}
+			c.post(workspacesPath).json(fields{"name": "conformance refused", "tier": "platinum"}).send().fails(400, "validation_error", "tier")
+			c.post(workspacesPath).json(fields{"name": "conformance refused", "tier": "anonymous"}).send().fails(400, "validation_error", "tier")
+			c.patch(t.path()).json(fields{"operator": true}).send().fails(400, "validation_error", "operator", "unknown")
+			c.patch(t.path()).with("If-Match", `"999999"`).json(fields{"name": "x"}).send().fails(412, "revision_mismatch")
+			c.get(workspacesPath+"/wsp_01kakakakafkhvayayayayayay").send().fails(404, "not_found")
+			c.patch(workspacesPath+"/wsp_01kakakakafkhvayayayayayay").json(fields{"name": "x"}).send().fails(404, "not_found")
+		}},
+		{"ASuspendedWorkspaceIs403AtOnce", func(c *check) {
+			t := c.tenant()
+			c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
+			c.get(profilePath).bearer(t.admin.token).send().is(http.StatusOK)
+			c.patch(t.path()).json(fields{"suspended": true}).send().is(http.StatusOK).has(fields{"suspended": true})
+			c.finally(func() { c.patch(t.path()).json(fields{"suspended": false}).send() })
+			c.get("/api/v1/health").as(t.key).send().fails(403, "workspace_suspended")
+			c.get(profilePath).bearer(t.admin.token).send().fails(403, "workspace_suspended")
+			c.post(docsPath).as(t.key).raw("text/plain", "x").send().fails(403, "workspace_suspended")
+			c.patch(t.path()).json(fields{"suspended": false}).send().is(http.StatusOK)
+			c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
+			c.get(profilePath).bearer(t.admin.token).send().is(http.StatusOK)
+		}},
+		{"AnotherTierHoldsAtOnceAndKeepsTheUse", func(c *check) {
+			t := c.tenant()
+			before := c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
+			tiers := c.get("/api/v1/admin/tiers").send().is(http.StatusOK)
+			i := slices.Index(tiers.texts("items", "name"), "pro")
+			if i < 0 {
+				c.stop("there is no tier pro")
+			}
+			minute, daily := tiers.integer(fmt.Sprintf("items[%d].requestsPerMinute", i)), tiers.integer(fmt.Sprintf("items[%d].daily", i))
+			c.patch(t.path()).json(fields{"tier": "pro"}).send().is(http.StatusOK).has(fields{"tier": "pro"})
+			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
+			a := c.get("/api/v1/health").as(t.key).send().is(http.StatusOK).head("X-RateLimit-Limit", fmt.Sprint(minute)).head("X-RateLimit-Key-Limit", fmt.Sprint(minute))
+			if a.number("X-RateLimit-Daily-Remaining") >= daily-1 {
+				a.broken("a new tier has %d of %d left after requests were made: use was reset", a.number("X-RateLimit-Daily-Remaining"), daily)
+			}
+			c.patch(t.path()).json(fields{"tier": "unlimited"}).send().is(http.StatusOK)
+			after := c.get("/api/v1/health").as(t.key).send()
+			if spent := before.number("X-RateLimit-Daily-Remaining") - after.number("X-RateLimit-Daily-Remaining"); spent != 2 {
+				after.broken("three requests over two changes of tier spent %d, want 2 between the first and the last", spent)
+			}
+		}},
+		{"OnlyTheOperatorManagesTheInstance", func(c *check) {
+			t := c.tenant()
+			for _, q := range []func() *call{
+				func() *call { return c.get(workspacesPath) }, func() *call { return c.get(t.path()) },
+				func() *call { return c.post(workspacesPath).json(fields{"name": "conformance x"}) },
+				func() *call { return c.patch(t.path()).json(fields{"tier": "unlimited"}) },
+				func() *call { return c.patch(t.path()).json(fields{"suspended": false}) },
+				func() *call { return c.get("/api/v1/admin/tiers") },
+				func() *call { return c.put("/api/v1/admin/tiers/free").json(fields{}) },
+				func() *call { return c.get("/api/v1/admin/cache-stats") },
+				func() *call { return c.post("/api/v1/admin/versions/release").json(fields{"version": 99}) },
+				func() *call { return c.patch("/api/v1/admin/versions/1").json(fields{}) },
+				func() *call { return c.post("/api/v1/admin/versions/1/retire").json(fields{}) },
+				func() *call { return c.post("/api/v1/admin/versions/1/rehearse-sunset").json(fields{}) },
+			} {
+				q().as(t.key).send().fails(403, "insufficient_scope")
+				q().bearer(t.admin.token).send().fails(403, "insufficient_scope")
+			}
+		}},
+	}
+}
+
+// adminTierChecks is /admin/tiers (decisions.md, L).
+func adminTierChecks() []promise {
+	const path = "/api/v1/admin/tiers"
+	operator := func(c *check) *answer {
+		a := c.get(path + "?limit=200").send()
+		if a.status == http.StatusForbidden {
+			c.skip("the key is not of the operator workspace")
+		}
+		return a.is(http.StatusOK)
+	}
+	numbers := []string{"requestsPerMinute", "daily", "monthly", "keys", "users", "documents", "memories"}
+	return []promise{
+		{"TheFiveTiersAreThere", func(c *check) {
+			a := operator(c)
+			names := a.texts("items", "name")
+			for _, name := range []string{"anonymous", "free", "pro", "business", "unlimited"} {
+				if !slices.Contains(names, name) {
+					c.broken("there is no tier %s", name)
+				}
+			}
+			for i := range names {
+				for _, n := range numbers {
+					a.shape(map[string]string{fmt.Sprintf("items[%d].%s", i, n): "integer"})
+				}
+			}
+		}},
+		{"BadTiersAreRefused", func(c *check) {
+			operator(c)
+			good := func() fields {
+				return fields{"requestsPerMinute": 600, "daily": 1000, "monthly": 10000, "keys": 5, "users": 5, "documents": 10, "memories": 10}
+			}
+			c.put(path+"/platinum").json(good()).send().fails(404, "not_found")
+			for _, n := range numbers {
+				body := good()
+				delete(body, n)
+				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "required")
+				body = good()
+				body[n] = -1
+				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "too_small")
+				body[n] = "7"
+				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "type")
+			}
+			body := good()
+			body["name"] = "pro"
+			c.put(path+"/free").json(body).send().fails(400, "validation_error", "name", "unknown")
+		}},
+		{"ATiersNumbersAreInForceWithinASecond", func(c *check) {
+			a := operator(c)
+			if !c.suite.target.Disposable {
+				c.skip("would change the numbers of a tier; runs against a deployment that is there for this alone")
+			}
+			t := c.tenant()
+			c.patch(t.path()).json(fields{"tier": "business"}).send().is(http.StatusOK)
+			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
+			spent := c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
+			i := slices.Index(a.texts("items", "name"), "business")
+			body := fields{}
+			for _, n := range numbers {
+				body[n] = a.integer(fmt.Sprintf("items[%d].%s", i, n))
+			}
+			body["requestsPerMinute"], body["daily"] = 777, 5000
+			c.put(path + "/business").json(body).send().is(http.StatusOK).has(fields{"name": "business", "requestsPerMinute": 777})
+			if !c.eventually(time.Second, func() bool {
+				return c.get("/api/v1/health").as(t.key).send().number("X-RateLimit-Limit") == 777
+			}) {
+				c.broken("a tier's new number is not in force a second later")
+			}
+			now := c.get("/api/v1/health").as(t.key).send()
+			used := a.integer(fmt.Sprintf("items[%d].daily", i)) - spent.number("X-RateLimit-Daily-Remaining")
+			if left := now.number("X-RateLimit-Daily-Remaining"); left >= 5000-used {
+				now.broken("%d of 5000 are left after %d requests and more: use was reset", left, used)
+			}
+		}},
+	}
+}
+
+// auditChecks is /admin/audit-log (decisions.md, L).
+func auditChecks() []promise {
+	const path = "/api/v1/admin/audit-log"
+	return []promise{
+		{"WhatAnAdministratorDoesIsLogged", func(c *check) {
+			p := c.newUser(nil)
+			c.patch(p.path()).json(fields{"role": "viewer", "name": "conformance canary name"}).send().is(http.StatusOK)
+			c.delete(p.path()).send().is(http.StatusNoContent)
+			a := c.get(path + "?limit=50&target=" + p.id).send().is(http.StatusOK).shape(map[string]string{"items": "array", "nextCursor": "string|null"})
+			actions := a.texts("items", "action")
+			for _, want := range []string{"user.created", "user.changed", "user.deleted"} {
+				if !slices.Contains(actions, want) {
+					a.broken("%s is not among %v", want, actions)
+				}
+			}
+			for i := range a.list("items") {
+				a.has(fields{fmt.Sprintf("items[%d].target", i): p.id, fmt.Sprintf("items[%d].actor", i): c.suite.keyID})
+			}
+			for _, text := range []string{p.email, p.password, "canary name"} {
+				if strings.Contains(string(a.body), text) {
+					c.broken("the log repeats what somebody typed")
+				}
+			}
+		}},
+		{"TheLogIsFiltered", func(c *check) {
+			k := c.newKey(nil, "read")
+			c.delete(k.path()).send().is(http.StatusNoContent)
+			if n := len(c.get(path + "?action=api_key.revoked&target=" + k.id).send().is(http.StatusOK).list("items")); n != 1 {
+				c.broken("one revocation of a key is logged %d times", n)
+			}
+			if n := len(c.get(path + "?actor=" + nobody).send().is(http.StatusOK).list("items")); n != 0 {
+				c.broken("a user who never was has done %d things", n)
+			}
+			later := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
+			if n := len(c.get(path + "?from=" + later).send().is(http.StatusOK).list("items")); n != 0 {
+				c.broken("%d things were done in the future", n)
+			}
+			c.get(path+"?from=yesterday").send().fails(400, "validation_error", "from", "format")
+			c.get(path+"?colour=red").send().fails(400, "validation_error", "colour", "unknown")
+		}},
+		{"TheLogIsExportedInLines", func(c *check) {
+			k := c.newKey(nil, "read")
+			a := c.get(path+"?target="+k.id).with("Accept", "application/x-ndjson").send().is(http.StatusOK)
+			if media := a.header.Get("Content-Type"); !strings.HasPrefix(media, "application/x-ndjson") {
+				a.broken("Content-Type is %q, want application/x-ndjson", media)
+			}
+			if lines := strings.Count(string(a.body), "\n"); lines != 1 || !strings.Contains(string(a.body), k.id) {
+				a.broken("the export of one row has %d lines", lines)
+			}
+		}},
+		{"TheLogVerifies", func(c *check) {
+			document := c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
+			methods, _ := document.at("paths")
+			all, _ := methods.(map[string]any)
+			item, _ := all[path+"/verify"].(map[string]any)
+			method := http.MethodGet
+			if item["get"] == nil {
+				method = http.MethodPost
+			}
+			a := c.call(method, path+"/verify").send()
+			if a.status == http.StatusForbidden {
+				c.skip("the key is not of the operator workspace")
+			}
+			a.is(http.StatusOK)
+			if !strings.Contains(string(a.body), "true") {
+				a.broken("the log of this deployment does not verify")
+			}
+		}},
+		{"AnAdministratorReadsItsOwnWorkspaceAlone", func(c *check) {
+			t := c.tenant()
+			mine, theirs := c.newKey(nil, "read"), c.newKeyAs(t.key, nil, "read")
+			c.finally(func() { c.delete(theirs.path()).as(t.key).send() })
+			for _, as := range []func(*call) *call{
+				func(q *call) *call { return q.as(t.key) }, func(q *call) *call { return q.bearer(t.admin.token) },
+			} {
+				if n := len(as(c.get(path + "?target=" + theirs.id)).send().is(http.StatusOK).list("items")); n != 1 {
+					c.broken("a workspace's administrator sees %d rows of its own key, want 1", n)
+				}
+				if n := len(as(c.get(path + "?target=" + mine.id)).send().is(http.StatusOK).list("items")); n != 0 {
+					c.broken("a workspace's administrator sees %d rows of another's key", n)
+				}
+			}
+			c.get(path).as(c.newKey(nil, allScopes[:6]...).text).send().fails(403, "insufficient_scope")
+		}},
+	}
+}

@@ -1,0 +1,191 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// isolationChecks are decisions.md, B: what belongs to another workspace and what never was are one, for every operation
+// that takes an id, a cursor or a name of something.
+func isolationChecks() []promise {
+	return []promise{
+		{"AnotherWorkspacesIDsAreLikeOnesThatNeverWere", func(c *check) {
+			t := c.tenant()
+			doc := c.suite.name()
+			c.document(doc, fields{"text": "conformance"})
+			mine := map[string]string{docsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id}
+			never := map[string]string{docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: nobody}
+			tried := 0
+			for _, op := range c.operationsWithID() {
+				base, rest, _ := strings.Cut(op.path, "/{id}")
+				if mine[base] == "" || op.method == http.MethodPut {
+					continue // PUT makes a document of one's own under any id
+				}
+				for name, as := range map[string]func(*call) *call{
+					"key": func(q *call) *call { return q.as(t.key) }, "token": func(q *call) *call { return q.bearer(t.admin.token) },
+				} {
+					send := func(id string, headers ...string) *answer {
+						q := as(c.call(op.method, base+"/"+id+rest))
+						if body, ok := harmless[op.method+" "+op.path]; ok {
+							q.json(body)
+						}
+						for i := 0; i+1 < len(headers); i += 2 {
+							q.with(headers[i], headers[i+1])
+						}
+						return q.send()
+					}
+					for _, headers := range [][]string{nil, {"If-Match", `"1"`}, {"If-None-Match", `"1"`}, {"Idempotency-Key", c.suite.name()}} {
+						theirs, nothing := send(mine[base], headers...), send(never[base], headers...)
+						if slices.Contains(headers, "Idempotency-Key") && theirs.header.Get("Idempotent-Replayed") != nothing.header.Get("Idempotent-Replayed") {
+							theirs.broken("another workspace's id and one that never was are told apart by Idempotent-Replayed")
+						}
+						if theirs.fails(404, "not_found"); theirs.withoutMoments() != nothing.withoutMoments() {
+							theirs.broken("%s: another workspace's id has another answer than one that never was: %s", name, nothing.withoutMoments())
+						}
+						if got, want := headerNames(theirs), headerNames(nothing); !slices.Equal(got, want) {
+							theirs.broken("the headers are %v, and %v for one that never was", got, want)
+						}
+					}
+				}
+				tried++
+			}
+			if tried < 12 {
+				c.broken("only %d operations with an id were found in the API's own description", tried)
+			}
+			c.get(docsPath + "/" + doc).send().is(http.StatusOK).has(fields{"revision": 1})
+		}},
+		{"EveryOperationWithAnIDIsTried", func(c *check) {
+			known := []string{docsPath, keysPath, usersPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
+			for _, op := range c.operationsWithID() {
+				base, _, _ := strings.Cut(op.path, "/{")
+				if !slices.Contains(known, base) {
+					c.broken("%s %s takes an id and this suite does not know of whom", op.method, op.path)
+				}
+				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:3], base) {
+					c.broken("%s %s takes a body and this suite has none for it", op.method, op.path)
+				}
+			}
+		}},
+		{"AnIDThatAnotherWorkspaceHasIsFree", func(c *check) {
+			t := c.tenant()
+			id := c.suite.name()
+			c.document(id, fields{"text": "mine"})
+			path := docsPath + "/" + id
+			c.put(path).as(t.key).json(fields{"text": "theirs"}).send().is(http.StatusCreated).has(fields{"text": "theirs", "revision": 1})
+			c.get(path).send().has(fields{"text": "mine", "revision": 1})
+			c.delete(path).as(t.key).send().is(http.StatusNoContent)
+			c.get(path).send().is(http.StatusOK)
+		}},
+		{"AnotherWorkspacesCursorIs400", func(c *check) {
+			t := c.tenant()
+			for range 2 {
+				c.document(c.suite.name(), fields{"collection": c.suite.mark, "text": "conformance " + c.suite.mark})
+				c.newKey(nil, "read")
+				c.newUser(nil)
+			}
+			for _, path := range []string{docsPath + "?limit=1", keysPath + "?limit=1", usersPath + "?limit=1", "/api/v1/search?limit=1&q=conformance", "/api/v1/admin/audit-log?limit=1"} {
+				cursor := c.get(path).send().is(http.StatusOK).text("nextCursor")
+				if cursor == "" {
+					c.broken("%s has no next page", path)
+					continue
+				}
+				c.get(path+"&cursor="+cursor).as(t.key).send().fails(400, "validation_error", "cursor", "invalid")
+			}
+		}},
+		{"AnotherWorkspacesNamesInABodyAreLikeOnesThatNeverWere", func(c *check) {
+			t := c.tenant()
+			own := c.newUser(nil).made.text("workspaceId")
+			email := func() string { return c.suite.name() + "@example.org" }
+			theirs := c.post(usersPath).as(t.key).json(fields{"email": email(), "workspaceId": own}).send().fails(404, "not_found")
+			never := c.post(usersPath).as(t.key).json(fields{"email": email(), "workspaceId": "wsp_01kakakakafkhvayayayayayay"}).send()
+			if theirs.withoutMoments() != never.withoutMoments() {
+				theirs.broken("a workspace out of reach has another answer than one that never was: %s", never.withoutMoments())
+			}
+			listed := c.get(usersPath + "?workspace=" + own).as(t.key).send()
+			if other := c.get(usersPath + "?workspace=wsp_01kakakakafkhvayayayayayay").as(t.key).send(); listed.status == http.StatusOK || listed.withoutMoments() != other.withoutMoments() {
+				listed.broken("?workspace= of another workspace: %s", other.withoutMoments())
+			}
+			c.newKey(nil, "read")
+			if n := len(c.get(keysPath + "?createdBy=" + c.suite.keyID).as(t.key).send().is(http.StatusOK).list("items")); n != 0 {
+				c.broken("%d keys of another workspace are listed by their maker", n)
+			}
+		}},
+		{"AnotherWorkspacesDocumentsAreNeverFound", func(c *check) {
+			t := c.tenant()
+			word := c.suite.word()
+			c.document(c.suite.name(), fields{"collection": word, "title": word, "text": word + " conformance", "tags": []string{word}})
+			for _, query := range []string{"q=" + word, "q=" + word + "&prefix=true", "q=conformance&collection=" + word, "q=conformance&tag=" + word} {
+				c.get("/api/v1/search?" + query).as(t.key).send().is(http.StatusOK).has(fields{"total": 0, "results": []any{}})
+				c.get("/api/v1/search?" + query).send().is(http.StatusOK).has(fields{"total": 1})
+			}
+			c.get(docsPath + "?collection=" + word).as(t.key).send().is(http.StatusOK).has(fields{"items": []any{}})
+		}},
+		{"OthersCallersAreNotListed", func(c *check) {
+			t := c.tenant()
+			c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
+			for _, as := range []func(*call) *call{
+				func(q *call) *call { return q.as(t.key) }, func(q *call) *call { return q.bearer(t.admin.token) },
+			} {
+				a := as(c.get("/api/v1/admin/versions/1/usage?limit=200")).send()
+				if strings.Contains(string(a.body), c.suite.keyID) {
+					c.broken("a workspace's administrator sees who calls in another workspace")
+				}
+			}
+		}},
+		{"AnotherCredentialsIdempotencyKeyIsAnother", func(c *check) {
+			t := c.tenant()
+			once := c.suite.name()
+			body := fields{"name": "conformance " + c.suite.mark, "scopes": []string{"read"}}
+			mine := c.post(keysPath).with("Idempotency-Key", once).json(body).send().is(http.StatusCreated)
+			c.removeKey(mine.text("id"))
+			for name, q := range map[string]*call{"key": c.post(keysPath).as(t.key), "token": c.post(keysPath).bearer(t.admin.token)} {
+				a := q.with("Idempotency-Key", once).json(body).send().is(http.StatusCreated).head("Idempotent-Replayed", "")
+				if a.text("id") == mine.text("id") {
+					a.broken("another workspace's %s got the answer of the first", name)
+				}
+			}
+		}},
+	}
+}
+
+// harmless are bodies for the operations that need one: good ones, so that only the id can be wrong.
+var harmless = map[string]any{
+	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
+	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
+}
+
+// described is an operation in the API's own description.
+type described struct {
+	method, path string
+	hasBody      bool
+	operation    map[string]any
+}
+
+// operations are what the API's own description lists, in no order.
+func (c *check) operations() []described {
+	a := c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
+	paths, _ := a.at("paths")
+	all, _ := paths.(map[string]any)
+	if len(all) == 0 {
+		c.stop("the API's description has no paths")
+	}
+	var list []described
+	for path, item := range all {
+		methods, _ := item.(map[string]any)
+		for method, operation := range methods {
+			o, isOperation := operation.(map[string]any)
+			if isOperation && o["responses"] != nil {
+				list = append(list, described{strings.ToUpper(method), path, o["requestBody"] != nil, o})
+			}
+		}
+	}
+	return list
+}
+
+// operationsWithID are those whose path names something.
+func (c *check) operationsWithID() []described {
+	return slices.DeleteFunc(c.operations(), func(op described) bool {
+		return !strings.Contains(op.path, "{") || !strings.HasPrefix(op.path, "/api/v1/")
+	})
+}

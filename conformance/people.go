@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	usersPath      = "/api/v1/admin/users"
+	workspacesPath = "/api/v1/admin/workspaces"
+	profilePath    = "/api/v1/profile"
+	loginPath      = "/api/auth/login"
+	refreshPath    = "/api/auth/refresh"
+	logoutPath     = "/api/auth/logout"
+	passwordPath   = "/api/auth/password"
+)
+
+// nobody is a user's id that never was, aligned like a real one.
+const nobody = "usr_01kakakakafkhvayayayayayay"
+
+// userShape is the record of decisions.md, L, member by member.
+var userShape = map[string]string{
+	"id": "string", "email": "string", "name": "string|null", "role": "string", "workspaceId": "string", "disabled": "boolean",
+	"createdAt": "time", "lastLoginAt": "time|null", "revision": "integer",
+}
+
+// person is a user that the suite made. The password is one nobody would type.
+type person struct {
+	id, email, password string
+	token, refresh      string // of the latest login
+	made                *answer
+}
+
+// path is where the user's record is.
+func (p person) path() string { return usersPath + "/" + p.id }
+
+// newUser makes a user that is deleted when the check ends. Members given replace the suite's.
+func (c *check) newUser(members fields) person {
+	body := fields{"email": c.suite.name() + "@example.org", "role": "member"}
+	for name, v := range members {
+		body[name] = v
+	}
+	a := c.post(usersPath).json(body).send().is(http.StatusCreated)
+	p := person{id: a.text("id"), email: a.text("email"), password: a.text("password"), made: a}
+	if given, ok := body["password"].(string); ok {
+		p.password = given
+	}
+	if p.id == "" || p.password == "" {
+		c.stop("want id and password of a new user\n  %s", a.describe())
+	}
+	c.remove(p.path())
+	return p
+}
+
+// signedIn makes a user of a role and signs it in.
+func (c *check) signedIn(role string) person {
+	p := c.newUser(fields{"role": role})
+	p.signIn(c)
+	return p
+}
+
+// signIn logs in and keeps both tokens.
+func (p *person) signIn(c *check) *answer {
+	a := c.login(p.email, p.password).send().is(http.StatusOK)
+	p.token, p.refresh = a.text("accessToken"), a.text("refreshToken")
+	if p.token == "" || p.refresh == "" {
+		c.stop("want accessToken and refreshToken of a login\n  %s", a.describe())
+	}
+	return a
+}
+
+func (c *check) login(email, password string) *call {
+	return c.post(loginPath).anonymous().json(fields{"email": email, "password": password})
+}
+
+func (c *check) refresh(token string) *call {
+	return c.post(refreshPath).anonymous().json(fields{"refreshToken": token})
+}
+
+// tenant is a workspace beside the one of the target's key, with an administrator and a key of its own.
+type tenant struct {
+	id    string
+	admin person
+	key   string // with all scopes
+	at    time.Time
+}
+
+// path is where the workspace's record is.
+func (t *tenant) path() string { return workspacesPath + "/" + t.id }
+
+// tenantName is what the suite's workspace is called. Workspaces are never deleted, so that each run takes the one that
+// an earlier run has left suspended.
+const tenantName = "conformance"
+
+// tenant gives the run's second workspace. Where the target's key is not the operator's there is none, and the check
+// ends by name.
+func (c *check) tenant() *tenant {
+	if t := c.suite.tenant; t != nil {
+		if time.Since(t.at) > 10*time.Minute { // an access token lives for 15
+			t.admin.signIn(c)
+			t.at = time.Now()
+		}
+		return t
+	}
+	t := &tenant{at: time.Now(), id: c.claimTenant()}
+	c.suite.tenant = t
+	admin := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "role": "admin", "workspaceId": t.id}).send().is(http.StatusCreated)
+	t.admin = person{id: admin.text("id"), email: admin.text("email"), password: admin.text("password"), made: admin}
+	for _, id := range c.get(usersPath+"?limit=200&workspace="+t.id).send().is(http.StatusOK).texts("items", "id") {
+		if id != t.admin.id {
+			c.delete(usersPath + "/" + id).send()
+		}
+	}
+	t.admin.signIn(c)
+	key := c.post(keysPath).bearer(t.admin.token).json(fields{"name": "conformance " + c.suite.mark, "scopes": allScopes}).send().is(http.StatusCreated)
+	t.key = key.text("key")
+	return t
+}
+
+// claimTenant takes over a workspace of an earlier run, or makes one.
+func (c *check) claimTenant() string {
+	a := c.get(workspacesPath + "?limit=200").send()
+	if a.status == http.StatusForbidden {
+		c.skip("the key is not of the operator workspace")
+	}
+	a.is(http.StatusOK)
+	for i, name := range a.texts("items", "name") {
+		record, _ := a.list("items")[i].(map[string]any)
+		id, _ := record["id"].(string)
+		if name != tenantName || record["suspended"] != true {
+			continue
+		}
+		// Of two runs at once one gets it: the other has an old revision then.
+		tag := c.get(workspacesPath + "/" + id).send().is(http.StatusOK).header.Get("ETag")
+		if c.patch(workspacesPath+"/"+id).with("If-Match", tag).json(fields{"suspended": false, "tier": "unlimited"}).send().status == http.StatusOK {
+			return id
+		}
+	}
+	return c.post(workspacesPath).json(fields{"name": tenantName, "tier": "unlimited"}).send().is(http.StatusCreated).text("id")
+}
+
+// leaveTenant suspends the run's second workspace and ends what gives access to it.
+func (s *suite) leaveTenant(c *check) {
+	if s.tenant == nil {
+		return
+	}
+	for _, id := range c.get(keysPath+"?limit=200&state=active").as(s.tenant.key).send().texts("items", "id") {
+		c.delete(keysPath + "/" + id).as(s.tenant.key).send()
+	}
+	c.patch(s.tenant.path()).json(fields{"suspended": true, "tier": "free"}).send().is(http.StatusOK)
+}
+
+// roles are those of decisions.md, B, with the scopes each gives, in the order of §5.3.
+var roles = map[string][]string{
+	"viewer":    {"read", "analytics:read"},
+	"member":    {"read", "write", "analytics:read", "memory:read", "memory:write"},
+	"developer": {"read", "write", "developer:manage", "analytics:read", "memory:read", "memory:write"},
+	"admin":     allScopes,
+}
+
+// sameScopes says whether a list holds exactly these scopes, in any order.
+func sameScopes(got []any, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	all := " " + strings.Join(want, " ") + " "
+	for _, scope := range got {
+		name, ok := scope.(string)
+		if !ok || !strings.Contains(all, " "+name+" ") {
+			return false
+		}
+	}
+	return true
+}

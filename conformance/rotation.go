@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// rotationChecks is the rotation of API keys (decisions.md, D).
+func rotationChecks() []promise {
+	const health = "/api/v1/health"
+	rotate := func(c *check, k key, body any) *answer { return c.post(k.path() + "/rotate").json(body).send() }
+	return []promise{
+		{"RotateGivesANewSecret", func(c *check) {
+			k := c.newKey(fields{"metadata": fields{"a": "b"}}, "read")
+			before := time.Now()
+			a := rotate(c, k, fields{}).is(http.StatusOK).shape(recordShape).head("ETag", `"2"`)
+			a.has(fields{"id": k.id, "state": "rotating", "name": k.made.text("name"), "scopes": []string{"read"}, "metadata": fields{"a": "b"}, "createdAt": k.made.text("createdAt")})
+			text := a.text("key")
+			if len(text) != 41 || text == k.text || text[35:] != checksum(text[:35]) {
+				a.broken("key is no new API key")
+			}
+			if n := len(a.list("secrets")); n != 2 {
+				c.stop("a rotating key has %d secrets, want 2\n  %s", n, a.describe())
+			}
+			hints := a.texts("secrets", "hint")
+			if a.text("hint") != text[:9] || !slices.Contains(hints, text[:9]) || !slices.Contains(hints, k.text[:9]) {
+				a.broken("hint is %q and the secrets' %v, want the new one first and both", a.text("hint"), hints)
+			}
+			until := a.moment("secrets[" + indexOf(hints, k.text[:9]) + "].validUntil")
+			if off := until.Sub(before.Add(24 * time.Hour)).Abs(); off > 5*time.Second {
+				a.broken("the old secret's grace is %s off a day", off)
+			}
+			c.get(health).as(text).send().is(http.StatusOK).head("X-API-Key-Rotate-By", "")
+			old := c.get(health).as(k.text).send().is(http.StatusOK)
+			by, err := http.ParseTime(old.header.Get("X-API-Key-Rotate-By"))
+			if err != nil || by.Sub(until).Abs() > time.Second {
+				old.broken("X-API-Key-Rotate-By is %q, want the end of the grace", old.header.Get("X-API-Key-Rotate-By"))
+			}
+			c.get(k.path()).send().is(http.StatusOK).has(fields{"state": "rotating"}).lacks("key")
+		}},
+		{"AnOldSecretLivesForTheGraceOfARotation", func(c *check) {
+			k := c.newKey(nil, "read")
+			a := rotate(c, k, fields{"graceSeconds": 2}).is(http.StatusOK)
+			c.get(health).as(k.text).send().is(http.StatusOK)
+			c.wait(2200 * time.Millisecond)
+			c.get(health).as(k.text).send().fails(401, "invalid_api_key")
+			c.get(health).as(a.text("key")).send().is(http.StatusOK)
+			c.get(k.path()).send().has(fields{"state": "active"})
+			rotate(c, k, fields{}).is(http.StatusOK)
+		}},
+		{"NoGraceEndsItAtOnce", func(c *check) {
+			k := c.newKey(nil, "read")
+			a := rotate(c, k, fields{"graceSeconds": 0}).is(http.StatusOK).has(fields{"state": "active"})
+			c.get(health).as(k.text).send().fails(401, "invalid_api_key")
+			c.get(health).as(a.text("key")).send().is(http.StatusOK)
+		}},
+		{"ARotationMayBeCompletedEarly", func(c *check) {
+			k := c.newKey(nil, "read")
+			a := rotate(c, k, fields{}).is(http.StatusOK)
+			c.get(health).as(k.text).send().is(http.StatusOK)
+			c.post(k.path() + "/complete-rotation").send().is(http.StatusOK).has(fields{"id": k.id, "state": "active"}).lacks("key")
+			c.get(health).as(k.text).send().fails(401, "invalid_api_key")
+			c.get(health).as(a.text("key")).send().is(http.StatusOK)
+		}},
+		{"RotatingWhileRotatingIs409UnlessForced", func(c *check) {
+			k := c.newKey(nil, "read")
+			second := rotate(c, k, fields{}).is(http.StatusOK).text("key")
+			rotate(c, k, fields{}).fails(409, "rotation_in_progress")
+			rotate(c, k, fields{"force": false}).fails(409, "rotation_in_progress")
+			third := rotate(c, k, fields{"force": true}).is(http.StatusOK).has(fields{"state": "rotating"}).text("key")
+			c.get(health).as(k.text).send().fails(401, "invalid_api_key")
+			c.get(health).as(second).send().is(http.StatusOK)
+			c.get(health).as(third).send().is(http.StatusOK)
+		}},
+		{"BothSecretsShareOneBudget", func(c *check) {
+			k := c.newKey(fields{"quota": fields{"daily": 10}}, "read")
+			text := rotate(c, k, fields{}).is(http.StatusOK).text("key")
+			c.get(health).as(k.text).send().head("X-RateLimit-Daily-Remaining", "9")
+			c.get(health).as(text).send().head("X-RateLimit-Daily-Remaining", "8")
+			c.get(health).as(k.text).send().head("X-RateLimit-Daily-Remaining", "7")
+		}},
+		{"TheLastUseIsKeptPerSecret", func(c *check) {
+			k := c.newKey(nil, "read")
+			text := rotate(c, k, fields{}).is(http.StatusOK).text("key")
+			c.get(health).as(text).send().is(http.StatusOK)
+			var a *answer
+			if !c.eventually(5*time.Second, func() bool {
+				a = c.get(k.path()).send().is(http.StatusOK)
+				return a.text("lastUsedAt") != ""
+			}) {
+				c.stop("lastUsedAt is still null 5 s after a key was used")
+			}
+			hints := a.texts("secrets", "hint")
+			if used := a.text("secrets[" + indexOf(hints, text[:9]) + "].lastUsedAt"); used == "" {
+				a.broken("the new secret was used and has no lastUsedAt")
+			}
+			if used := a.text("secrets[" + indexOf(hints, k.text[:9]) + "].lastUsedAt"); used != "" {
+				a.broken("the old secret was never used and has a lastUsedAt")
+			}
+		}},
+		{"ARotationNeitherRaisesNorExtends", func(c *check) {
+			expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			k := c.newKey(fields{"expiresAt": expires, "allowedIps": []string{"0.0.0.0/0", "::/0"}, "rateLimit": fields{"requestsPerMinute": 9}}, "read")
+			for _, member := range []string{"scopes", "expiresAt", "name", "rateLimit", "quota", "key"} {
+				c.post(k.path()+"/rotate").json(fields{member: "x"}).send().fails(400, "validation_error", member, "unknown")
+			}
+			a := rotate(c, k, fields{}).is(http.StatusOK)
+			a.has(fields{"expiresAt": k.made.text("expiresAt"), "rateLimit.requestsPerMinute": 9, "allowedIps": []string{"0.0.0.0/0", "::/0"}})
+		}},
+		{"NobodyRotatesAMightierKey", func(c *check) {
+			narrow, mighty := c.newKey(nil, "developer:manage"), c.newKey(nil, "admin")
+			c.post(mighty.path()+"/rotate").as(narrow.text).json(fields{}).send().fails(403, "insufficient_scope")
+			c.get(health).as(mighty.text).send().is(http.StatusOK)
+			c.get(mighty.path()).send().has(fields{"state": "active", "revision": 1})
+			p := c.signedIn("developer")
+			c.post(mighty.path()+"/rotate").bearer(p.token).json(fields{}).send().fails(403, "insufficient_scope")
+		}},
+		{"AKeyThatIsOutOfUseIsNotRotated", func(c *check) {
+			revoked, disabled := c.newKey(nil, "read"), c.newKey(nil, "read")
+			expired := c.newKey(fields{"expiresAt": time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)}, "read")
+			c.delete(revoked.path()).send().is(http.StatusNoContent)
+			c.patch(disabled.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
+			c.wait(time.Until(expired.made.moment("expiresAt")) + 100*time.Millisecond)
+			for _, k := range []key{revoked, disabled, expired} {
+				rotate(c, k, fields{}).fails(409, "conflict")
+			}
+			c.get(expired.path()).send().has(fields{"state": "expired"})
+		}},
+		{"ARevocationEndsBothSecrets", func(c *check) {
+			k := c.newKey(nil, "read")
+			text := rotate(c, k, fields{}).is(http.StatusOK).text("key")
+			c.delete(k.path()).send().is(http.StatusNoContent)
+			c.get(health).as(k.text).send().fails(401, "api_key_revoked")
+			c.get(health).as(text).send().fails(401, "api_key_revoked")
+		}},
+		{"TheGraceIsFromNothingToThirtyDays", func(c *check) {
+			k := c.newKey(nil, "read")
+			for grace, issue := range map[any]string{-1: "too_small", 2592001: "too_large", "1": "type", 1.5: "type"} {
+				rotate(c, k, fields{"graceSeconds": grace}).fails(400, "validation_error", "graceSeconds", issue)
+			}
+			c.get(k.path()).send().has(fields{"state": "active", "revision": 1})
+			rotate(c, k, fields{"graceSeconds": 2592000}).is(http.StatusOK)
+		}},
+		{"AKeyRotatesItself", func(c *check) {
+			k := c.newKey(nil, "developer:manage")
+			a := c.post(k.path() + "/rotate").as(k.text).send().is(http.StatusOK)
+			c.post(k.path() + "/complete-rotation").as(a.text("key")).send().is(http.StatusOK)
+			c.get(health).as(k.text).send().fails(401, "invalid_api_key")
+		}},
+	}
+}
+
+// indexOf is where a text is in a list, as a path writes it; behind the end where it is not.
+func indexOf(list []string, text string) string {
+	i := slices.Index(list, text)
+	if i < 0 {
+		i = len(list)
+	}
+	return string(rune('0' + i))
+}
