@@ -79,7 +79,10 @@ func (d *Directory) Load(ctx context.Context, used Used) error {
 func (d *Directory) Put(w *Workspace) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := d.entries.Load().clone()
+	next := d.entries.Load()
+	if next.byID[w.ID] == nil { // a change is the entry's own; only a new one makes a new table
+		next = next.clone()
+	}
 	if _, err := d.put(next, w); err != nil {
 		return err
 	}

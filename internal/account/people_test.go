@@ -305,6 +305,32 @@ func TestUsersAreLimitedByTheTier(t *testing.T) {
 	b.user("u5@example.org", account.RoleMember)
 }
 
+func TestOfManyUsersAtOnceNoMoreAreMadeThanTheTierAllows(t *testing.T) {
+	t.Parallel()
+	b := people(t)
+	errs := make([]error, 20)
+	var making sync.WaitGroup
+	for i := range errs {
+		making.Go(func() {
+			n := account.NewUser{Email: fmt.Sprintf("u%d@example.org", i/2), Password: b.password} // each twice
+			_, errs[i] = b.CreateUser(context.Background(), b.admin, n)
+		})
+	}
+	making.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if p, ok := problem.As(err); !ok || p.Kind != problem.Conflict {
+			t.Errorf("one got %v", err)
+		}
+	}
+	users, err := b.ListUsers(t.Context(), b.admin, "", account.UserFilter{Limit: 50})
+	if err != nil || made != 4 || len(users) != 5 {
+		t.Errorf("%d were made, %d are there (%v); free allows 5, of which one was there", made, len(users), err)
+	}
+}
+
 func TestAnEmailIsFoldedAndTakenOnce(t *testing.T) {
 	t.Parallel()
 	b := people(t)

@@ -44,7 +44,6 @@ func (s *Store) User(ctx context.Context, within account.Reach, id string) (*acc
 // ListUsers implements account.Store.
 func (s *Store) ListUsers(ctx context.Context, within account.Reach, f account.UserFilter) ([]account.User, error) {
 	var c conditions
-	c.where(`id <> ''`) // there is always a condition
 	c.within(within)
 	if f.Role != "" {
 		c.where(`role = ?`, string(f.Role))
@@ -63,9 +62,13 @@ func (c *conditions) within(reach account.Reach) {
 }
 
 func (s *Store) users(ctx context.Context, c *conditions, order string) ([]account.User, error) {
+	where := ""
+	if len(c.all) > 0 {
+		where = " WHERE " + c.String()
+	}
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision
-		FROM account_user WHERE `+c.String()+order, c.args...)
+		FROM account_user`+where+order, c.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
