@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, post, search
+//	go run ./bench health     one of: part, health, bearer, post, search
 package main
 
 import (
@@ -45,6 +45,7 @@ func main() {
 	}{
 		{"part", measurePart},
 		{"health", measureHealth},
+		{"bearer", measureBearer},
 		{"post", measurePost},
 		{"search", measureSearch},
 	} {
