@@ -32,6 +32,7 @@ type Client struct {
 	maxWait time.Duration
 	agent   string
 	sleep   func(context.Context, time.Duration) error
+	follow  *follow // nil: a sunset is an answer
 }
 
 // Option changes how a Client works.
@@ -53,6 +54,11 @@ func AccessToken(token string) Option { return func(c *Client) { c.token = token
 
 // UserAgent names the calling program.
 func UserAgent(name string) Option { return func(c *Client) { c.agent = name } }
+
+// FollowVersions asks again under the replacement where the version of the API that this client was made for has ended.
+// What a later version does differently the client does not know: it is for tools that look after a server, not for
+// programs that should have migrated.
+func FollowVersions() Option { return func(c *Client) { c.follow = &follow{} } }
 
 // New makes a client for the server at baseURL (https://search.example.org, without /api) that presents an API key. An
 // empty key is allowed: calls that need none work.
@@ -91,7 +97,10 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 	for attempt := 0; ; attempt++ {
 		err := c.try(ctx, r, out)
 		var e *Error
-		if !errors.As(err, &e) || attempt >= c.retries || !e.worthRepeating(r.once) || e.RetryAfter > c.maxWait {
+		if errors.As(err, &e) && c.follow.learn(e) {
+			continue
+		}
+		if e == nil || attempt >= c.retries || !e.worthRepeating(r.once) || e.RetryAfter > c.maxWait {
 			return err
 		}
 		if err := c.sleep(ctx, max(e.RetryAfter, time.Second)); err != nil {
@@ -101,7 +110,7 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 }
 
 func (c *Client) try(ctx context.Context, r request, out any) error {
-	target := c.base + r.path
+	target := c.base + c.follow.path(r.path)
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}

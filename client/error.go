@@ -16,6 +16,10 @@ type Error struct {
 	Details   Details `json:"details"`
 	RequestID string  `json:"requestId"` // names the request in the server's log
 
+	// Of a version of the API that is served no more: where to go, and of a sunset one what differs there.
+	ReplacementVersion string `json:"replacementVersion"`
+	MigrationGuideURL  string `json:"migrationGuideUrl"`
+
 	// RetryAfter is how long the server asks to wait, 0 where it does not say.
 	RetryAfter time.Duration `json:"-"`
 }
@@ -50,6 +54,9 @@ func errorOf(res *http.Response) *Error {
 		*e = Error{Message: "the server answered " + res.Status}
 	}
 	e.Status = res.StatusCode
+	if e.Code == "version_not_found" {
+		e.ReplacementVersion = res.Header.Get("X-API-Version") // the current one
+	}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}

@@ -70,9 +70,9 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	if err != nil {
 		return nil, nil, err
 	}
-	agent := client.UserAgent("keepsake/" + thisBuild().Version)
+	agent, follow := client.UserAgent("keepsake/"+thisBuild().Version), client.FollowVersions()
 	if address != "" {
-		c, err := client.New(address, key, agent)
+		c, err := client.New(address, key, agent, follow)
 		return c, func() error { return nil }, err
 	}
 	cfg, err := t.settings.load()
@@ -82,7 +82,7 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	socket := app.SocketPath(cfg.Data)
 	for range 50 { // a server that is just starting holds the folder before it answers: up to 5 s
 		if client.SocketAnswers(ctx, socket) {
-			return client.OverSocket(socket, agent), func() error { return nil }, nil
+			return client.OverSocket(socket, agent, follow), func() error { return nil }, nil
 		}
 		done, err = t.startLocal(ctx, cfg)
 		if !errors.Is(err, app.ErrInUse) {
@@ -95,7 +95,7 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	if err != nil {
 		return nil, nil, err
 	}
-	return client.OverSocket(socket, agent), done, nil
+	return client.OverSocket(socket, agent, follow), done, nil
 }
 
 // startLocal starts the program on a data folder without network listeners.
