@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"keepsake/internal/account"
+	"keepsake/internal/api"
+	"keepsake/internal/api/apitest"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+// entrance is a surface where the body of a login is the id of the workspace that is signed in to.
+func entrance(t *testing.T, tiers []limit.Tier) *bundle {
+	t.Helper()
+	b := &bundle{t: t, clock: &apitest.Clock{}}
+	b.Place = apitest.New(b.clock.Now, tiers)
+	r := endpoint.NewRegistry()
+	type in struct {
+		Body struct {
+			Workspace string `json:"workspace"`
+		}
+	}
+	login := endpoint.Operation{ID: "login", Method: "POST", Path: "/api/auth/login", Tag: "t", Summary: "t", Status: 204, SignIn: true}
+	endpoint.Add(r, login, func(ctx context.Context, in *in) (*struct{}, error) {
+		if in.Body.Workspace == "nobody" {
+			return nil, problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "No.")
+		}
+		if err := endpoint.RequestOf(ctx).SignedIn("usr_test", in.Body.Workspace); err != nil {
+			return nil, err
+		}
+		if auth.From(ctx).UserID != "usr_test" {
+			t.Error("who signed in is not the caller")
+		}
+		return &struct{}{}, nil
+	})
+	for path, takes := range map[string]endpoint.Credentials{"key": endpoint.Key, "bearer": endpoint.Bearer, "both": endpoint.Key | endpoint.Bearer} {
+		op := endpoint.Operation{ID: path, Method: "GET", Path: "/" + path, Since: 1, Tag: "t", Summary: "t", Status: 204, Credentials: takes}
+		endpoint.Add(r, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+			if err := endpoint.RequestOf(ctx).SignedIn("usr_test", apitest.Guest); err == nil {
+				t.Error("an operation that does not say so signed somebody in")
+			}
+			return &struct{}{}, nil
+		})
+	}
+	b.handler = apitest.Surface(b.Options(r))
+	return b
+}
+
+func (b *bundle) login(workspace string) answer {
+	b.t.Helper()
+	return b.do("POST", "/api/auth/login", `{"workspace":"`+workspace+`"}`)
+}
+
+func TestASuccessfulLoginIsChargedToTheWorkspace(t *testing.T) {
+	tiers := apitest.Tiers()
+	tiers[0].RequestsPerMinute, tiers[0].Daily, tiers[0].Monthly = 3, 4, 1000
+	b := entrance(t, tiers)
+	for range 5 { // more than the address has
+		a := b.login(apitest.Guest).want(t, 204, "")
+		if number(t, a, "X-RateLimit-Limit") != 600 || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("the headers are not the workspace's: %v", a.Header)
+		}
+	}
+	if a := b.login(apitest.Guest); number(t, a, "X-RateLimit-Remaining") != 594 {
+		t.Errorf("the workspace has %s left, want 594", a.Header.Get("X-RateLimit-Remaining"))
+	}
+	for left := 2; left >= 0; left-- {
+		a := b.login("nobody").want(t, 401, "invalid_credentials")
+		if number(t, a, "X-RateLimit-Remaining") != int64(left) {
+			t.Errorf("the address has %s left, want %d", a.Header.Get("X-RateLimit-Remaining"), left)
+		}
+	}
+	b.login("nobody").want(t, 429, "rate_limit_exceeded")
+	b.login(apitest.Guest).want(t, 429, "rate_limit_exceeded")
+
+	// The day is spent after one more, but that refuses no login, and is told all the same.
+	for range 3 {
+		b.clock.Move(limitMinute)
+		a := b.login("nobody").want(t, 401, "invalid_credentials")
+		if number(t, a, "X-RateLimit-Daily-Remaining") != 0 {
+			t.Errorf("%s of the day are left", a.Header.Get("X-RateLimit-Daily-Remaining"))
+		}
+	}
+	b.do("GET", "/api/v1/key", "").want(t, 429, "rate_limit_exceeded")
+	b.do("POST", "/api/auth/login", "{}").want(t, 400, "validation_error")
+	b.do("GET", "/api/auth/login", "").want(t, 405, "method_not_allowed")
+}
+
+const limitMinute = 60_000_000_000
+
+func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
+	b := entrance(t, apitest.Tiers())
+	b.Put(account.Workspace{ID: apitest.Guest, Name: "guest", Tier: limit.TierPro, Suspended: true, Revision: 2})
+	b.login(apitest.Guest).want(t, 403, "workspace_suspended")
+	for range 3 {
+		b.login(apitest.Tiny).want(t, 204, "")
+	}
+	a := b.login(apitest.Tiny).want(t, 429, "rate_limit_exceeded")
+	if a.details("policy") != "tier_minute" || a.object["remaining"] != float64(0) || a.object["resetTimeMs"].(float64) <= 0 {
+		t.Errorf("the refusal is %s", a.text)
+	}
+	if !strings.Contains(a.object["message"].(string), " "+a.Header.Get("Retry-After")+" seconds") {
+		t.Errorf("message and Retry-After %s differ: %s", a.Header.Get("Retry-After"), a.text)
+	}
+	b.login("wsp_nobodys").want(t, 500, "internal_error")
+}
+
+func TestEvery401SaysHowToAuthenticate(t *testing.T) {
+	b := entrance(t, apitest.Tiers())
+	const key, bearer, wrong = `ApiKey realm="keepsake", header="X-API-Key"`, `Bearer realm="keepsake"`, `Bearer realm="keepsake", error="invalid_token"`
+	for _, c := range []struct {
+		path   string
+		sent   []string
+		code   string
+		expect []string
+	}{
+		{"key", nil, "missing_credentials", []string{key}},
+		{"key", []string{"Authorization", "Bearer x"}, "missing_credentials", []string{key}},
+		{"bearer", nil, "missing_credentials", []string{bearer}},
+		{"bearer", []string{"X-API-Key", "kpsk_x"}, "missing_credentials", []string{bearer}},
+		{"bearer", []string{"Authorization", "Basic eA=="}, "missing_credentials", []string{bearer}},
+		{"bearer", []string{"Authorization", "Bearer"}, "missing_credentials", []string{bearer}},
+		{"bearer", []string{"Authorization", "Bearer  "}, "missing_credentials", []string{bearer}},
+		{"bearer", []string{"Authorization", "bEARER x"}, "invalid_token", []string{wrong}},
+		{"both", nil, "missing_credentials", []string{key, bearer}},
+		{"both", []string{"Authorization", "Bearer x"}, "invalid_token", []string{key, wrong}},
+		{"both", []string{"X-API-Key", "kpsk_x"}, "invalid_api_key", []string{key, bearer}},
+	} {
+		a := b.do("GET", "/api/v1/"+c.path, "", c.sent...).want(t, 401, c.code)
+		if got := a.Header["Www-Authenticate"]; !slices.Equal(got, c.expect) {
+			t.Errorf("%s with %v: %q, want %q", c.path, c.sent, got, c.expect)
+		}
+	}
+	r := request("GET", "/api/v1/bearer", "")
+	r.Header["Authorization"] = []string{"Bearer " + b.Token(apitest.Guest, auth.Read), "Bearer x"}
+	b.send(r).want(t, 401, "invalid_token")
+	r.Header["Authorization"] = r.Header["Authorization"][:1]
+	if a := b.send(r).want(t, 204, ""); number(t, a, "X-RateLimit-Limit") != 600 || a.Header.Get("X-RateLimit-Key-Limit") != "" {
+		t.Errorf("a token's answer has the headers %v", a.Header)
+	}
+	if a := b.login("nobody").want(t, 401, "invalid_credentials"); !slices.Equal(a.Header["Www-Authenticate"], []string{bearer}) {
+		t.Errorf("a login that failed: %q", a.Header["Www-Authenticate"])
+	}
+	if a := b.do("GET", "/api/v1/nothing", "", "Authorization", "Bearer "+b.Token(apitest.Guest, auth.Read)).want(t, 404, ""); number(t, a, "X-RateLimit-Limit") != 600 {
+		t.Error("a token is not recognised for the headers of a 404")
+	}
+}
+
+func TestASurfaceThatCannotSignInIsNotMade(t *testing.T) {
+	b := entrance(t, apitest.Tiers())
+	for _, spoil := range []func(o *api.Options){
+		func(o *api.Options) { o.Bearers = nil },
+		func(o *api.Options) { o.Workspaces = nil },
+	} {
+		r := endpoint.NewRegistry()
+		op := endpoint.Operation{ID: "a", Method: "GET", Path: "/a", Since: 1, Tag: "t", Summary: "t", Status: 204, Credentials: endpoint.Bearer}
+		none := func(context.Context, *struct{}) (*struct{}, error) { return nil, errors.New("never") }
+		endpoint.Add(r, op, none)
+		op.ID, op.Path, op.Credentials, op.SignIn, op.Method = "b", "/b", endpoint.NoCredential, true, http.MethodPost
+		endpoint.Add(r, op, none)
+		o := b.Options(r)
+		spoil(&o)
+		if _, err := api.New(o); err == nil {
+			t.Error("a surface was made that cannot do what its operations say")
+		}
+	}
+}
