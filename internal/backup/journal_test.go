@@ -1,0 +1,169 @@
+package backup_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/backup"
+	"keepsake/internal/problem"
+)
+
+func now() time.Time { return madeAt }
+
+func entryOf(id string) backup.Entry {
+	return backup.UserEntry(&account.User{ID: id, Revision: 1}, true)
+}
+
+func idsOf(entries []backup.Entry) string {
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.User.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.ndjson")
+	if err := backup.NewJournal(path, "I", now).Append(entryOf("a")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"instance":"I","us`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if list, err := backup.ReadJournal(path, "I"); err != nil || idsOf(list) != "a" {
+		t.Fatalf("read %v, %v", list, err)
+	}
+	next := backup.NewJournal(path, "I", now) // of the next process
+	for _, id := range []string{"b", "c"} {
+		if err := next.Append(entryOf(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := backup.ReadJournal(path, "I"); err != nil || idsOf(list) != "a b c" {
+		t.Errorf("read %v, %v", list, err)
+	}
+	copied := filepath.Join(t.TempDir(), "journal.ndjson")
+	if err := backup.CopyJournal(path, copied); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := backup.ReadJournal(copied, "I"); err != nil || idsOf(list) != "a b c" {
+		t.Errorf("the copy reads %v, %v", list, err)
+	}
+}
+
+func TestEveryoneWritesWholeLinesToAJournal(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.ndjson")
+	j := backup.NewJournal(path, "I", now)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if err := j.Append(entryOf("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := backup.ReadJournal(path, "I"); err != nil || len(list) != 50 {
+		t.Errorf("read %d, %v", len(list), err)
+	}
+}
+
+func TestAJournalThatIsDamagedOrOfAnotherInstanceIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"of another instance": `{"instance":"OTHER","at":"2026-11-21T20:00:00Z","user":{"id":"a","revision":1}}`,
+		"no JSON":             `garbage`,
+		"of nothing":          `{"instance":"I","at":"2026-11-21T20:00:00Z"}`,
+	} {
+		path := filepath.Join(t.TempDir(), "journal.ndjson")
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := backup.ReadJournal(path, "I"); err == nil {
+			t.Errorf("%s: read %v", name, list)
+		}
+	}
+	if _, err := backup.ReadJournal(filepath.Join(t.TempDir(), "none"), "I"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a journal that is not there: %v", err)
+	}
+}
+
+func TestAJournalThatCannotBeWrittenFailsTheChange(t *testing.T) {
+	t.Parallel()
+	j := backup.NewJournal(filepath.Join(t.TempDir(), "no", "such", "folder"), "I", now)
+	if p, ok := problem.As(j.Append(entryOf("a"))); !ok || p.Kind != problem.Unavailable {
+		t.Errorf("got %v", p)
+	}
+}
+
+func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
+	t.Parallel()
+	was := madeAt.Add(-time.Hour)
+	key := apikey.APIKey{
+		ID: "key_1", WorkspaceID: "wsp_1", Revision: 3, Scopes: auth.Read | auth.Write,
+		Secrets: []apikey.Secret{{Hash: [32]byte{1}, Hint: "kpsk_aaaa", CreatedAt: was}},
+	}
+	user := account.User{ID: "usr_1", Revision: 2, Role: account.RoleAdmin, PasswordHash: "old"}
+	deleted := account.User{ID: "usr_2", Revision: 1}
+
+	narrowed := key
+	narrowed.Revision, narrowed.Scopes = 4, auth.Read
+	rotated := narrowed
+	rotated.Revision = 5
+	rotated.Secrets = []apikey.Secret{
+		{Hash: [32]byte{2}, Hint: "kpsk_bbbb", CreatedAt: madeAt},
+		{Hash: [32]byte{1}, Hint: "kpsk_aaaa", CreatedAt: was, ValidUntil: &madeAt},
+	}
+	demoted := user
+	demoted.Revision, demoted.Role, demoted.PasswordHash = 3, account.RoleViewer, "new"
+	newer := apikey.APIKey{ID: "key_9", WorkspaceID: "wsp_1", Revision: 7}
+	journal := []backup.Entry{
+		backup.KeyEntry(&narrowed), backup.UserEntry(&demoted, false), backup.KeyEntry(&newer), backup.UserEntry(&deleted, true),
+		backup.KeyEntry(&rotated),
+	}
+	st := &credentials{keys: map[string]apikey.APIKey{"key_1": key}, users: map[string]account.User{"usr_1": user, "usr_2": deleted}}
+	done, err := backup.Replay(t.Context(), st, journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *done != (backup.Replayed{Keys: 1, Users: 2, Newer: 1}) {
+		t.Errorf("replayed %+v", *done)
+	}
+	got := st.keys["key_1"]
+	if got.Scopes != auth.Read || len(got.Secrets) != 2 || got.Secrets[0].Hash != [32]byte{2} || got.Secrets[1].ValidUntil == nil {
+		t.Errorf("the key became %+v", got)
+	}
+	if u := st.users["usr_1"]; u.Role != account.RoleViewer || u.PasswordHash != "new" {
+		t.Errorf("the user became %+v", u)
+	}
+	if _, there := st.users["usr_2"]; there {
+		t.Error("the deleted user is back")
+	}
+
+	// Again, into what is newer than the journal by now: nothing changes.
+	got.Revision, got.Scopes = 9, auth.Write
+	u := st.users["usr_1"]
+	u.Revision, u.Role = 9, account.RoleMember
+	st.keys["key_1"], st.users["usr_1"] = got, u
+	if done, err = backup.Replay(t.Context(), st, journal); err != nil || done.Keys+done.Users != 0 {
+		t.Errorf("into what is newer: %+v, %v", done, err)
+	}
+	if st.keys["key_1"].Scopes != auth.Write || st.users["usr_1"].Role != account.RoleMember {
+		t.Error("what was newer became older")
+	}
+}
