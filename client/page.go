@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Page is a part of a list. NextCursor is nil at the end.
@@ -47,6 +48,12 @@ func result[T any](call func(out any) error) (*T, error) {
 func set(v url.Values, name, value string) {
 	if value != "" {
 		v.Set(name, value)
+	}
+}
+
+func setTime(v url.Values, name string, t time.Time) {
+	if !t.IsZero() {
+		v.Set(name, t.Format(time.RFC3339Nano))
 	}
 }
 

@@ -51,6 +51,8 @@ var calls = map[string]struct{ sends, reads any }{
 	"deleteUser":             {},
 	"listTiers":              {reads: client.Page[client.Tier]{}},
 	"changeTier":             {sends: client.TierNumbers{}, reads: client.Tier{}},
+	"listAuditLog":           {reads: client.Page[client.AuditEntry]{}},
+	"verifyAuditLog":         {reads: client.AuditVerified{}},
 	"listAPIKeys":            {reads: client.Page[client.APIKey]{}},
 	"createAPIKey":           {sends: client.NewAPIKey{}, reads: client.CreatedAPIKey{}},
 	"getAPIKey":              {reads: client.APIKey{}},

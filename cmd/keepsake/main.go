@@ -104,7 +104,7 @@ func rootCommand(st *stage) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st),
-		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st),
+		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), auditCommand(st),
 		backupCommand(st), restoreCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),
 		settingsTopic(),

@@ -112,12 +112,6 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	return p, nil
 }
 
-// auditChain is the one chain of the audit log that an instance on one process has.
-const auditChain = "main"
-
-// CheckpointsPath is where the checkpoints of the audit log in a data folder are.
-func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
-
 // maxDocuments is what the workspace's tier allows, 0 for no limit.
 func (p *parts) maxDocuments(workspaceID string) int64 {
 	if w, ok := p.accounts.Entry(workspaceID); ok {

@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+)
+
+// AuditEntry is one entry of the log of administrative actions.
+type AuditEntry struct {
+	ID          string         `json:"id"`
+	At          time.Time      `json:"at"`
+	WorkspaceID *string        `json:"workspaceId"` // nil for what concerns the instance
+	Actor       *string        `json:"actor"`       // the key or user that did it, or local
+	Action      string         `json:"action"`      // api_key.revoked
+	Target      *string        `json:"target"`
+	Outcome     string         `json:"outcome"` // done, refused, failed
+	Count       int64          `json:"count"`   // how often, since At
+	Details     map[string]any `json:"details"`
+	Address     *string        `json:"address"`
+	RequestID   *string        `json:"requestId"`
+	Link        *AuditLink     `json:"link"` // for the operator's admins only
+}
+
+// AuditLink is an entry's place in the log, where each holds the hash of the one before.
+type AuditLink struct {
+	Chain    string `json:"chain"`
+	Sequence int64  `json:"sequence"`
+	Previous string `json:"previous"`
+	Hash     string `json:"hash"`
+}
+
+// AuditQuery narrows and pages the log; empty members choose all.
+type AuditQuery struct {
+	Workspace string
+	Actor     string
+	Action    string
+	Target    string
+	From      time.Time
+	To        time.Time // only before it
+	Limit     int       // 0: the server's default
+	Cursor    string
+}
+
+const auditLog = "/api/v1/admin/audit-log"
+
+// ListAuditLog reads one page of the log, newest first.
+func (c *Client) ListAuditLog(ctx context.Context, q AuditQuery) (*Page[AuditEntry], error) {
+	values := url.Values{}
+	set(values, "workspace", q.Workspace)
+	set(values, "actor", q.Actor)
+	set(values, "action", q.Action)
+	set(values, "target", q.Target)
+	setTime(values, "from", q.From)
+	setTime(values, "to", q.To)
+	setInt(values, "limit", q.Limit)
+	set(values, "cursor", q.Cursor)
+	return result[Page[AuditEntry]](func(out any) error { return c.get(ctx, auditLog, values, out) })
+}
+
+// EachAuditEntry reads everything that q selects, page by page.
+func (c *Client) EachAuditEntry(ctx context.Context, q AuditQuery) iter.Seq2[AuditEntry, error] {
+	return each(q.Cursor, func(cursor string) (*Page[AuditEntry], error) {
+		q.Cursor = cursor
+		return c.ListAuditLog(ctx, q)
+	})
+}
+
+// AuditVerified says whether the log is as it was written.
+type AuditVerified struct {
+	OK                 bool         `json:"ok"`
+	Rows               int64        `json:"rows"`
+	Chains             []AuditChain `json:"chains"`
+	Checkpoints        int          `json:"checkpoints"`
+	NewestCheckpointAt *time.Time   `json:"newestCheckpointAt"`
+	Break              *AuditBreak  `json:"break"` // nil when all is well
+}
+
+// AuditChain is the end of a chain of entries.
+type AuditChain struct {
+	Chain string `json:"chain"`
+	Rows  int64  `json:"rows"`
+	Hash  string `json:"hash"`
+}
+
+// AuditBreak is the first entry that is bad or missing.
+type AuditBreak struct {
+	Chain    string  `json:"chain"`
+	Sequence int64   `json:"sequence"`
+	ID       *string `json:"id"`
+	Reason   string  `json:"reason"`
+	Message  string  `json:"message"`
+}
+
+// VerifyAuditLog has the server verify its log.
+func (c *Client) VerifyAuditLog(ctx context.Context) (*AuditVerified, error) {
+	return result[AuditVerified](func(out any) error { return c.get(ctx, auditLog+"/verify", nil, out) })
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
+	"keepsake/internal/app"
+	"keepsake/internal/audit"
+)
+
+func auditCommand(st *stage) *cobra.Command {
+	return group("audit", "Read and verify the log of administrative actions",
+		auditVerifyCommand(st), auditListCommand(st), auditExportCommand(st))
+}
+
+func auditVerifyCommand(st *stage) *cobra.Command {
+	var (
+		checkpoints string
+		asJSON      bool
+	)
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Look whether the log is as it was written", Args: cobra.NoArgs,
+		Long: "Reads the whole log and its checkpoints and names the first entry that was changed, taken out or cut off; the exit code\n" +
+			"is 1 then. A data folder is read directly, also while a server holds it, and nothing in it is changed.",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&checkpoints, "checkpoints", "", "`FILE` of checkpoints that was copied elsewhere; left out, audit.checkpoints of the data folder")
+	cmd.MarkFlagsMutuallyExclusive("url", "checkpoints")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v, err := t.verifyAudit(cmd, checkpoints)
+		if err != nil {
+			return fmt.Errorf("verify the audit log: %w", err)
+		}
+		if asJSON {
+			err = st.printJSON(v)
+		} else {
+			st.printVerified(v)
+		}
+		if err == nil && !v.OK {
+			return errors.New("the audit log is not as it was written")
+		}
+		return err
+	}
+	return cmd
+}
+
+// verifyAudit asks a server somewhere else, and reads a data folder here by itself: whoever doubts the log may doubt the
+// server, too.
+func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.AuditVerified, error) {
+	address, _, err := t.remote()
+	if err != nil {
+		return nil, err
+	}
+	if address != "" {
+		var v *client.AuditVerified
+		err := t.with(cmd.Context(), func(c *client.Client) (err error) {
+			v, err = c.VerifyAuditLog(cmd.Context())
+			return err
+		})
+		return v, err
+	}
+	cfg, err := t.settings.load()
+	if err != nil {
+		return nil, err
+	}
+	found, err := app.VerifyAudit(cmd.Context(), cfg, checkpoints)
+	if err != nil {
+		return nil, err
+	}
+	return verifiedHere(found), nil
+}
+
+// verifiedHere is what was found as a server would say it.
+func verifiedHere(found *audit.Verified) *client.AuditVerified {
+	v := &client.AuditVerified{
+		OK: found.Break == nil, Rows: found.Rows, Chains: []client.AuditChain{},
+		Checkpoints: found.Checkpoints, NewestCheckpointAt: found.Newest,
+	}
+	for _, h := range found.Heads {
+		v.Chains = append(v.Chains, client.AuditChain{Chain: h.Chain, Rows: h.Sequence, Hash: h.Hash.String()})
+	}
+	if bad := found.Break; bad != nil {
+		v.Break = &client.AuditBreak{Chain: bad.Chain, Sequence: bad.Sequence, Reason: string(bad.Reason), Message: bad.Reason.Message()}
+		if bad.ID != "" {
+			v.Break.ID = &bad.ID
+		}
+	}
+	return v
+}
+
+func (st *stage) printVerified(v *client.AuditVerified) {
+	if bad := v.Break; bad != nil {
+		fmt.Fprintf(st.out, "chain %s, entry %d", bad.Chain, bad.Sequence)
+		if bad.ID != nil {
+			fmt.Fprintf(st.out, " (%s)", *bad.ID)
+		}
+		fmt.Fprintf(st.out, ": %s\n%s\n", bad.Reason, bad.Message)
+		return
+	}
+	fmt.Fprintf(st.out, "%d entries are as they were written.\n", v.Rows)
+	for _, c := range v.Chains {
+		fmt.Fprintf(st.out, "chain %s ends with entry %d, %s\n", c.Chain, c.Rows, c.Hash)
+	}
+	if v.NewestCheckpointAt == nil {
+		fmt.Fprintln(st.out, "There is no checkpoint: that the end was not cut off is not known.")
+		return
+	}
+	fmt.Fprintf(st.out, "%d checkpoints agree, the newest of %s\n", v.Checkpoints, when(v.NewestCheckpointAt))
+}
+
+// auditFlags are those that choose entries; read gives the query once they are parsed.
+func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
+	var q client.AuditQuery
+	var from, to string
+	flags := cmd.Flags()
+	flags.StringVar(&q.Workspace, "workspace", "", "only what concerns this workspace")
+	flags.StringVar(&q.Actor, "actor", "", "only what this key or user did, or local")
+	flags.StringVar(&q.Action, "action", "", "only this action: api_key.revoked")
+	flags.StringVar(&q.Target, "target", "", "only what was done to this id")
+	flags.StringVar(&from, "from", "", "only from this `TIME` on, as 2026-11-30T00:00:00Z")
+	flags.StringVar(&to, "to", "", "only before this `TIME`")
+	return func() (client.AuditQuery, error) {
+		for flag, text := range map[string]string{"from": from, "to": to} {
+			if text == "" {
+				continue
+			}
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return q, usageError("--" + flag + " must look like 2026-11-30T00:00:00Z")
+			}
+			if flag == "from" {
+				q.From = at
+			} else {
+				q.To = at
+			}
+		}
+		return q, nil
+	}
+}
+
+func auditListCommand(st *stage) *cobra.Command {
+	var (
+		most   int
+		asJSON bool
+	)
+	cmd := &cobra.Command{Use: "list", Short: "List the newest entries", Args: cobra.NoArgs}
+	t := targetFlags(st, cmd)
+	query := auditFlags(cmd)
+	cmd.Flags().IntVar(&most, "limit", 50, "how many")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q, err := query()
+		if err != nil {
+			return err
+		}
+		q.Limit = max(1, min(most, 200))
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			entries := []client.AuditEntry{}
+			for e, err := range c.EachAuditEntry(cmd.Context(), q) {
+				if err != nil {
+					return fmt.Errorf("list the audit log: %w", err)
+				}
+				if len(entries) >= most {
+					break
+				}
+				entries = append(entries, e)
+			}
+			if asJSON {
+				return st.printJSON(struct {
+					Items []client.AuditEntry `json:"items"`
+				}{entries})
+			}
+			st.printAudit(entries)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (st *stage) printAudit(entries []client.AuditEntry) {
+	orNone := func(s *string) string {
+		if s == nil {
+			return "-"
+		}
+		return *s
+	}
+	rows := make([]table.Row, 0, len(entries))
+	for _, e := range entries {
+		rows = append(rows, table.Row{when(&e.At), e.Action, e.Outcome, e.Count, orNone(e.Actor), orNone(e.Target), orNone(e.Address)})
+	}
+	st.printTable(table.Row{"at", "action", "outcome", "times", "actor", "target", "address"}, rows)
+}
+
+func auditExportCommand(st *stage) *cobra.Command {
+	cmd := &cobra.Command{Use: "export", Short: "Print all entries, one JSON object a line, newest first", Args: cobra.NoArgs}
+	t := targetFlags(st, cmd)
+	query := auditFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q, err := query()
+		if err != nil {
+			return err
+		}
+		q.Limit = 200
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			lines := json.NewEncoder(st.out)
+			for e, err := range c.EachAuditEntry(cmd.Context(), q) {
+				if err == nil {
+					err = lines.Encode(e)
+				}
+				if err != nil {
+					return fmt.Errorf("export the audit log: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/config"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+)
+
+// auditChain is the one chain of the audit log that an instance on one process has.
+const auditChain = "main"
+
+// CheckpointsPath is where the checkpoints of the audit log in a data folder are.
+func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
+
+// VerifyAudit verifies the audit log of a data folder without asking whatever serves it, and changes nothing there.
+// checkpoints is a file of checkpoints that was kept elsewhere, empty for the folder's own.
+func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v *audit.Verified, err error) {
+	view, err := sqlite.OpenView(ctx, cfg.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notInitialised(cfg.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	s := store.New(view)
+	var master seal.MasterKey
+	if cfg.MasterKey != "" {
+		master, err = parseMasterKey(&cfg)
+	} else {
+		master, err = seal.LoadMasterKey(MasterKeyPath(cfg.Data))
+	}
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := seal.Open(ctx, s, master, false)
+	if err != nil {
+		return nil, err
+	}
+	log := audit.NewLog(audit.Options{
+		Store: s, Units: s, Chain: auditChain, Secret: secrets.Get(seal.Log), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	return log.Verify(ctx, cmp.Or(checkpoints, CheckpointsPath(cfg.Data)))
+}
