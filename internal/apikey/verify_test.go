@@ -182,3 +182,20 @@ func TestAVerificationThatCannotReadIsNoVerdict(t *testing.T) {
 		t.Errorf("a look-up that was cut off answers %+v, %v", v, err)
 	}
 }
+
+func BenchmarkVerify(b *testing.B) {
+	x := setup(b)
+	operator := x.manager(auth.All)
+	operator.WorkspaceID = operatorOf(x) // its tier outlasts a benchmark
+	made, err := x.Create(b.Context(), operator, apikey.Draft{Name: "judged", Scopes: auth.Read})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		x.pass(time.Millisecond)
+		if v, err := x.Verify(b.Context(), operator, apikey.Inquiry{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
+			b.Fatalf("%+v, %v", v, err)
+		}
+	}
+}

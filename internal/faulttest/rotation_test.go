@@ -1,10 +1,12 @@
 package faulttest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -57,6 +59,31 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		t.Error("nothing was rotated")
 	}
 	s.stop()
+	turning.isNowhere(t, dir)
+}
+
+// isNowhere looks for the texts of the key's secrets in the files of the folder.
+func (k *turningKey) isNowhere(t *testing.T, dir string) {
+	t.Helper()
+	texts := append([]string{k.text}, k.dead...)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !f.Type().IsRegular() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if bytes.Contains(content, []byte(text)) {
+				t.Errorf("%s holds the text of a secret", f.Name())
+			}
+		}
+	}
 }
 
 // turningKey is an API key that is rotated without a grace.
