@@ -25,7 +25,7 @@ type person struct {
 
 // at gives the person at the nth address.
 func (s *server) at(n int) *person {
-	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, byte(1+n>>16), byte(n>>8), byte(1+n%254))}}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(n/250), byte(1+n%250))}}
 	return &person{t: s.t, s: s, http: &http.Client{
 		Timeout: 30 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
 	}}
