@@ -19,6 +19,11 @@ var (
 	mediaHTML  = []string{"text/html; charset=utf-8"}
 	nosniff    = []string{"nosniff"}
 	noStore    = []string{"no-store"}
+
+	// Pages hold text and nothing that runs, loads or is framed.
+	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+	// Where TLS is served here, browsers shall ask for nothing else.
+	transportSecurity = []string{"max-age=31536000"}
 )
 
 // ownNames are the headers whose values are new with every answer, in the order ownHeaders appends them.
@@ -54,6 +59,12 @@ func (x *exchange) head(status int, media []string) {
 	}
 	if x.known || status >= http.StatusBadRequest {
 		h["Cache-Control"] = noStore
+	}
+	if x.route.page != nil {
+		h["Content-Security-Policy"] = pagePolicy
+	}
+	if x.r.TLS != nil {
+		h["Strict-Transport-Security"] = transportSecurity
 	}
 	x.limitHeaders(h)
 	x.ownHeaders(h)
