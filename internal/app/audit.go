@@ -38,7 +38,7 @@ func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 	if cfg.MasterKey != "" {
 		master, err = parseMasterKey(&cfg)
 	} else {
-		master, err = seal.LoadMasterKey(MasterKeyPath(cfg.Data))
+		master, err = MasterKeyFile(cfg.Data).Find(ctx, s)
 	}
 	if err != nil {
 		return nil, err

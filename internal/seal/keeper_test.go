@@ -220,6 +220,13 @@ func TestTheNextStartManagesWheneverTheChangeWasCutOff(t *testing.T) {
 			t.Parallel()
 			v := newVault(t)
 			c.cut(t, v)
+			found, err := v.File.Find(t.Context(), v.store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opens, err := seal.Opens(t.Context(), v.store, found); !opens || err != nil {
+				t.Errorf("who only looks finds a key that does not open: %v", err)
+			}
 			if recovered := v.start(t); recovered != c.recovered {
 				t.Errorf("the start completed the change: %v, want %v", recovered, c.recovered)
 			}

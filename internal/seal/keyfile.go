@@ -61,6 +61,22 @@ func (f KeyFile) Recover(ctx context.Context, st Store, now time.Time) (key Mast
 	return next, err == nil, err
 }
 
+// Find is Recover for who only looks: it changes nothing, and while a change is under way it may give either key.
+func (f KeyFile) Find(ctx context.Context, st Store) (MasterKey, error) {
+	key, err := LoadMasterKey(string(f))
+	if err == nil {
+		if opens, err := Opens(ctx, st, key); opens || err != nil {
+			return key, err
+		}
+	}
+	if next, nextErr := LoadMasterKey(f.next()); nextErr == nil {
+		if opens, openErr := Opens(ctx, st, next); opens || openErr != nil {
+			return next, openErr
+		}
+	}
+	return key, err
+}
+
 // sweep removes what a process that was killed while it wrote a key has left. Nothing was ever sealed with such a one.
 func (f KeyFile) sweep() {
 	torn, _ := filepath.Glob(f.next() + ".*") // the pattern is well formed
