@@ -37,6 +37,7 @@ type LoginOptions struct {
 // AuditLog takes what happens with sessions. *audit.Log is one.
 type AuditLog interface {
 	audit.Recorder
+	Count(ctx context.Context, e audit.Entry)
 	Pseudonym(kind, name string) string
 }
 
@@ -45,7 +46,6 @@ type LoginService struct {
 	LoginOptions
 	gate     *gate
 	throttle *throttle
-	refused  *refusals
 	nobody   string // a hash that no password has, checked where there is no user
 }
 
@@ -58,7 +58,7 @@ func NewLoginService(o LoginOptions) *LoginService {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
 	return &LoginService{
-		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Now), refused: newRefusals(o.Now),
+		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Now),
 		nobody: phc(noise[:argonSalt], noise[argonSalt:]),
 	}
 }
@@ -92,7 +92,7 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 	u, err := s.check(ctx, email, password)
 	s.throttle.end(g, errors.Is(err, errInvalidCredentials))
 	if errors.Is(err, errInvalidCredentials) {
-		s.refused.add(s.Audit.Pseudonym("email", email), u, from)
+		s.tellRefused(ctx, email, u, from)
 		return nil, err
 	}
 	return u, err
@@ -256,22 +256,29 @@ func (s *LoginService) UserChanged(ctx context.Context, userID string) {
 	unit.AfterCommit(ctx, func() { s.Bearers.dropUser(userID, "") })
 }
 
+// tellRefused has the log count a login that was refused. u is the user the email is of, nil for nobody's.
+func (s *LoginService) tellRefused(ctx context.Context, email string, u *User, from netip.Addr) {
+	e := audit.Entry{
+		Action: audit.SessionRefused, Target: s.Audit.Pseudonym("email", email), Outcome: audit.Refused, Address: from,
+	}
+	if u != nil {
+		e.WorkspaceID = u.WorkspaceID
+	}
+	s.Audit.Count(ctx, e)
+}
+
 // keepEnded is how long a session that has ended is kept, so that a refresh token of it is still told from an invented
 // one.
 const keepEnded = 24 * time.Hour
 
-// Run forgets old sessions each hour, and logs the logins that were refused, until ctx ends.
+// Run forgets old sessions each hour until ctx ends.
 func (s *LoginService) Run(ctx context.Context) {
-	prune, log := time.NewTicker(time.Hour), time.NewTicker(refusalsEvery)
+	prune := time.NewTicker(time.Hour)
 	defer prune.Stop()
-	defer log.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			s.logRefused(context.WithoutCancel(ctx))
 			return
-		case <-log.C:
-			s.logRefused(ctx)
 		case <-prune.C:
 			if err := s.Sessions.PruneSessions(ctx, s.now(), s.now().Add(-keepEnded)); err != nil && ctx.Err() == nil {
 				s.Log.WarnContext(ctx, "old sessions were not deleted", "error", err.Error())
