@@ -1,0 +1,313 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/client"
+	"keepsake/conformance"
+	"keepsake/internal/app"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/backup"
+	"keepsake/internal/config"
+)
+
+// backUp makes a backup of a running program through its socket, as the command does.
+func backUp(t *testing.T, dataDir string) (data, keys string) {
+	t.Helper()
+	c := client.OverSocket(app.SocketPath(dataDir))
+	s, err := c.StartSnapshot(t.Context())
+	for err == nil && s.State == "running" {
+		time.Sleep(10 * time.Millisecond)
+		s, err = c.Snapshot(t.Context(), s.ID)
+	}
+	if err != nil || s.State != "ready" {
+		t.Fatalf("snapshot: %+v, %v", s, err)
+	}
+	dir := t.TempDir()
+	write := func(kind backup.Kind) string {
+		w, err := backup.Write(backup.Archive{
+			Path: filepath.Join(dir, string(kind)), Dir: s.Dir,
+			Header: backup.Header{Kind: kind, Instance: s.Instance, Snapshot: s.ID, MadeAt: s.MadeAt},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Path
+	}
+	data, keys = write(backup.Data), write(backup.Keys)
+	if err := c.DiscardSnapshot(t.Context(), s.ID); err != nil {
+		t.Fatal(err)
+	}
+	return data, keys
+}
+
+// restore makes a data folder of a backup of r's.
+func restore(t *testing.T, r *apptest.Running, data, keys, journal string) string {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "restored")
+	_, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}, app.Restoring{
+		Data: data, Keys: keys, Journal: journal, MasterKeyFile: app.MasterKeyPath(r.Config.Data),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Data
+}
+
+// call sends one request and gives status and body.
+func call(t *testing.T, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+func TestABackupUnderLoadHoldsWhatWasAcknowledgedBeforeItAndIsServedAgain(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	const writers = 4
+	var (
+		mu       sync.Mutex
+		acked    = map[string]bool{}
+		slowest  time.Duration
+		stop     = make(chan struct{})
+		all      sync.WaitGroup
+		snapshot = func() map[string]bool {
+			mu.Lock()
+			defer mu.Unlock()
+			before := map[string]bool{}
+			for id := range acked {
+				before[id] = true
+			}
+			return before
+		}
+	)
+	for w := range writers {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := fmt.Sprintf("w%d.%d", w, i)
+				began := time.Now()
+				status, body := call(t, http.MethodPut, r.URL+"/api/v1/documents/"+id, r.Key, `{"text":"load while it is backed up"}`)
+				mu.Lock()
+				slowest = max(slowest, time.Since(began))
+				acked[id] = true
+				mu.Unlock()
+				if status != http.StatusCreated {
+					t.Errorf("a write during the backup: %d %s", status, body)
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	before := snapshot()
+	data, keys := backUp(t, r.Config.Data)
+	after := snapshot()
+	close(stop)
+	all.Wait()
+	t.Logf("%d documents before the backup, %d after it; the slowest write took %s", len(before), len(after), slowest.Round(time.Millisecond))
+	if len(after) == len(before) {
+		t.Error("nothing was written during the backup")
+	}
+
+	folder := restore(t, r, data, keys, "")
+	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = folder }))
+	held := map[string]bool{}
+	again.Key = r.Key
+	c, err := client.New(again.URL, again.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, err := range c.EachDocument(t.Context(), client.DocumentQuery{Limit: 200}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		held[d.ID] = true
+	}
+	for id := range before {
+		if !held[id] {
+			t.Errorf("%s was acknowledged before the backup, which lacks it", id)
+		}
+	}
+	mu.Lock()
+	for id := range held {
+		if !acked[id] {
+			t.Errorf("the backup holds %s, which nobody wrote", id)
+		}
+	}
+	mu.Unlock()
+	found, err := c.Search(t.Context(), client.Query{Q: "backed"})
+	if err != nil || found.Total != int64(len(held)) {
+		t.Errorf("a search finds %v of %d documents: %v", found, len(held), err)
+	}
+	conforms(t, again)
+}
+
+// conforms runs the parts of the conformance suite that a restore could break. All of it takes most of a minute, waiting
+// for windows to end: `keepsake conformance` runs that against any deployment.
+func conforms(t *testing.T, r *apptest.Running) {
+	t.Helper()
+	report := &conformance.Report{}
+	for _, part := range []string{"4 endpoints: search", "4 endpoints: documents", "4 endpoints: API key", "4 endpoints: users"} {
+		target := conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key, Only: part}
+		err := conformance.Run(t.Context(), target, conformance.ReporterFunc(func(result conformance.Result) {
+			report.Report(result)
+			if result.Outcome == conformance.Failed {
+				t.Errorf("restored: %s/%s: %s", result.Section, result.Name, strings.Join(result.Found, "\n"))
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report.Passed == 0 {
+		t.Error("no check of the suite was run")
+	}
+	t.Logf("conformance of the restored: %d passed, %d failed, %d skipped", report.Passed, report.Failed, report.Skipped)
+}
+
+func TestARestoreEndsSignInsAndKeepsRevocations(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	first, _ := r.App.First()
+	login := func(url string) (int, string) {
+		body, _ := json.Marshal(map[string]string{"email": first.Email, "password": first.Password})
+		return call(t, http.MethodPost, url+"/api/auth/login", "", string(body))
+	}
+	var session struct{ AccessToken, RefreshToken string }
+	if status, body := login(r.URL); status != http.StatusOK || json.Unmarshal([]byte(body), &session) != nil {
+		t.Fatalf("login: %d %s", status, body)
+	}
+	var key struct{ ID, Key string }
+	status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys", r.Key, `{"name":"leaked","scopes":["read"]}`)
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &key) != nil {
+		t.Fatalf("create key: %d %s", status, body)
+	}
+	data, keys := backUp(t, r.Config.Data)
+	if status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys/"+key.ID+"/revoke", r.Key, ""); status != http.StatusOK {
+		t.Fatalf("revoke: %d %s", status, body)
+	}
+	folder := restore(t, r, data, keys, app.JournalPath(r.Config.Data))
+	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = folder }))
+	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/health", key.Key, ""); status != http.StatusUnauthorized || !strings.Contains(body, "api_key_revoked") {
+		t.Errorf("the revoked key: %d %s", status, body)
+	}
+	refresh, _ := json.Marshal(map[string]string{"refreshToken": session.RefreshToken})
+	if status, body := call(t, http.MethodPost, again.URL+"/api/auth/refresh", "", string(refresh)); status != http.StatusUnauthorized {
+		t.Errorf("a refresh of a session from before: %d %s", status, body)
+	}
+	req, err := http.NewRequest(http.MethodGet, again.URL+"/api/v1/profile", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+session.AccessToken)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an access token from before: %d", res.StatusCode)
+	}
+	if status, body := login(again.URL); status != http.StatusOK {
+		t.Errorf("a new login: %d %s", status, body)
+	}
+}
+
+func TestOperationsOfTheSocketAreNotOnTheNetwork(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	for _, path := range []string{"/local/snapshots", "/api/v1/local/snapshots"} {
+		if status, body := call(t, http.MethodPost, r.URL+path, r.Key, ""); status != http.StatusNotFound {
+			t.Errorf("POST %s with the first key: %d %s", path, status, body)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.Config.Data, "snapshot-*")); len(left) > 0 {
+		t.Errorf("snapshots were made: %v", left)
+	}
+}
+
+// Whatever is wrong with a backup, an empty place stays empty and can be used for the next try.
+func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	data, keys := backUp(t, r.Config.Data)
+	whole, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut")
+	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := apptest.Start(t)
+	otherData, _ := backUp(t, other.Config.Data)
+	cfg := config.Default()
+	cfg.Data = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(cfg.Data, ".restoring-killed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	good := app.Restoring{Data: data, Keys: keys, MasterKeyFile: app.MasterKeyPath(r.Config.Data)}
+	for name, change := range map[string]func(r *app.Restoring){
+		"a file that is cut off":      func(r *app.Restoring) { r.Data = cut },
+		"keys of another instance":    func(r *app.Restoring) { r.Data = otherData },
+		"another master key":          func(r *app.Restoring) { r.MasterKeyFile = app.MasterKeyPath(other.Config.Data) },
+		"a journal that is not there": func(r *app.Restoring) { r.Journal = cut + ".none" },
+		"a journal that is something": func(r *app.Restoring) { r.Journal = cut },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}, bad); err == nil {
+			t.Errorf("%s was restored", name)
+		}
+		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {
+			t.Errorf("%s left %v", name, left)
+		}
+	}
+	var log bytes.Buffer
+	if _, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.NewTextHandler(&log, nil))}, good); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("a restore that went well says %s", &log)
+	}
+	if _, err := app.Restore(t.Context(), cfg, app.Deps{}, good); !errors.Is(err, app.ErrNotEmpty) {
+		t.Errorf("a second one into the same place: %v", err)
+	}
+}
