@@ -19,6 +19,7 @@ const (
 	freeOfEmail     = 10 // failures of one email from anywhere, before its checks form a line
 	lineStep        = time.Second
 	lineWait        = 5 * time.Second
+	maxInLines      = 128    // checks that wait in all lines together: each holds one of the requests in flight
 	throttleEntries = 16_384 // of each kind that are remembered
 )
 
@@ -38,6 +39,7 @@ type throttle struct {
 	pairs     *recent[pair, failures]
 	addresses *recent[network, failures]
 	emails    *recent[digest, line]
+	inLines   int
 }
 
 type (
@@ -207,11 +209,12 @@ func (t *throttle) lineUp(g guesser) (*line, time.Duration, error) {
 		l.next = now
 	}
 	wait := l.next.Sub(now)
-	if _, already := l.waiting[g.network]; already || wait > lineWait {
+	if _, already := l.waiting[g.network]; already || wait > lineWait || t.inLines >= maxInLines {
 		return nil, 0, tooManyTries(max(wait, lineStep))
 	}
 	l.next = l.next.Add(lineStep)
 	l.waiting[g.network] = struct{}{}
+	t.inLines++
 	return l, wait, nil
 }
 
@@ -219,6 +222,7 @@ func (t *throttle) leave(g guesser, l *line) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(l.waiting, g.network)
+	t.inLines--
 }
 
 func tooManyTries(wait time.Duration) error {

@@ -180,6 +180,10 @@ func TestAnEmailThatManyGuessAtIsCheckedOnceASecond(t *testing.T) {
 	}
 	done()
 
+	if throttle.inLines != 0 {
+		t.Errorf("%d are said to wait when nobody does", throttle.inLines)
+	}
+
 	// It is one at a time, too: who has its second but not its turn gives up in the end.
 	w.move(time.Minute)
 	done, err = throttle.queue(ctx, newGuesser("a@example.org", address(1)))

@@ -69,6 +69,7 @@ func TestAPrincipalNamesItselfInRecords(t *testing.T) {
 		keyID, actor string
 	}{
 		{auth.Principal{Kind: auth.APIKey, Key: key}, text, text},
+		{auth.Principal{Kind: auth.User, UserID: "usr_1", SessionID: "ses_1"}, "", "usr_1"},
 		{auth.Principal{Kind: auth.Local}, "", "local"},
 		{auth.Principal{}, "", ""},
 	} {
