@@ -110,6 +110,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.parts.load(ctx); err != nil {
 		return err
 	}
+	for _, number := range a.parts.releases.Undeclared() {
+		a.deps.Log.Warn("a version was released that this build does not declare; it is served as its predecessor", "version", number)
+	}
 	if a.first != nil && a.deps.Demo {
 		if err := a.parts.loadDemo(ctx, a.first.WorkspaceID); err != nil {
 			return err
