@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -161,5 +162,50 @@ func TestWhatHappensOftenIsCounted(t *testing.T) {
 		if r.Target == "email:a" && !r.At.Equal(noon.Add(time.Millisecond)) {
 			t.Errorf("the count began at %v", r.At)
 		}
+	}
+}
+
+// full is a store whose disk takes no more rows.
+type full struct{ audit.Store }
+
+func (full) AppendAuditRows(context.Context, []*audit.Row) error { return errTest }
+
+// What cannot be logged does not happen.
+func TestAChangeThatCannotBeLoggedFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	log := audit.NewLog(audit.Options{
+		Store: full{b.store}, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: b.Checkpoints,
+		Random: rand.Reader, Now: b.now, Log: b.Log.Log,
+	})
+	change := func(ctx context.Context, n int) error {
+		_, err := b.engine.Main().In(ctx).Exec(ctx, "INSERT INTO probe (id, filler) VALUES ($1, zeroblob(1))", n)
+		return err
+	}
+	for n, l := range []audit.Recorder{b.Log, log} {
+		err := b.store.Run(t.Context(), func(ctx context.Context) error {
+			return errors.Join(change(ctx, n), l.Record(ctx, audit.Entry{Action: audit.TierChanged}))
+		})
+		if (n == 0) != (err == nil) || n == 1 && !errors.Is(err, errTest) {
+			t.Errorf("change %d: %v", n, err)
+		}
+	}
+	var rows int
+	if err := b.engine.Main().In(t.Context()).QueryRow(t.Context(), "SELECT count(*) FROM probe").Scan(&rows); err != nil || rows != 1 {
+		t.Errorf("%d changes are there, %v; want the one that was logged", rows, err)
+	}
+	// What was counted waits until it can be written.
+	log.Count(t.Context(), audit.Entry{Action: audit.SessionRefused, Count: 2})
+	for range 2 {
+		if err := log.Close(t.Context()); !errors.Is(err, errTest) {
+			t.Errorf("a count that cannot be written: %v", err)
+		}
+	}
+	log.Store = b.store
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if kept := b.rows(t); len(kept) != 2 || kept[1].Count != 2 {
+		t.Errorf("%d rows; want what was counted to be the second", len(kept))
 	}
 }
