@@ -15,7 +15,7 @@ import (
 // depends on anything that a later check knows.
 func (x *exchange) serve() {
 	p := x.negotiate()
-	if p == nil && x.snapshot.Rehearsing() {
+	if p == nil && x.snapshot.Rehearsing(x.version.Number, x.at) {
 		p = x.rehearse()
 	}
 	if p != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 	"keepsake/internal/usage"
@@ -56,13 +57,13 @@ func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem
 
 // rehearse answers a key that tries a migration as if the version it asks for had had its sunset already.
 func (x *exchange) rehearse() *problem.Problem {
-	x.recognise()
 	v := x.version
-	if x.principal.Kind != auth.APIKey || !x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) || x.describes(v) {
-		return nil
+	if x.identify(endpoint.Key) == nil && x.principal.Kind == auth.APIKey && x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) && !x.describes(v) {
+		x.serveWith(x.snapshot.Current())
+		return x.sunset(v)
 	}
-	x.serveWith(x.snapshot.Current())
-	return x.sunset(v)
+	x.forget() // whether a key is taken at all is for the operation to say
+	return nil
 }
 
 // describes reports whether the request is for the description of a version, which stays when the version ends.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,7 +153,15 @@ func TestAVersionLivesThroughItsYear(t *testing.T) {
 			t.Error("a repeated release was not recognised")
 		}
 		v.ask(409, "conflict", "POST", first+"/release", `{"version":2}`)
-		v.states("deprecated", "active") // at once, and on routes that are there
+		v.states("deprecated", "active") // at once, on routes that are there and on every surface
+		resp, err := http.Get(v.BackendURL + "/livez")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("X-API-Version"); got != "2" {
+			t.Errorf("the backend service answers in version %s, want 2", got)
+		}
 		v.ask(200, "", "GET", "/api/v2/health", "")
 		if guide := v.ask(200, "", "GET", "/docs/api/migration/v1-to-v2", ""); !strings.Contains(guide.text, "/api/v2/") {
 			t.Errorf("the guide is %s", guide.text)
@@ -288,6 +297,43 @@ func TestAnAnnouncementInTheFutureDeprecatesThen(t *testing.T) {
 	}
 }
 
+func TestOfManyReleasesOneHappens(t *testing.T) {
+	t.Parallel()
+	c := &calendar{}
+	c.turn("2026-11-21T12:00:00Z")
+	v := startVersioned(t, c, "", "", nil)
+	var running sync.WaitGroup
+	var released, refused atomic.Int32
+	for range 20 {
+		running.Go(func() {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", v.URL+first+"/release", strings.NewReader(`{"version":2}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("X-API-Key", v.key)
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+			switch resp.StatusCode {
+			case http.StatusCreated:
+				released.Add(1)
+			case http.StatusConflict:
+				refused.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	if released.Load() != 1 || refused.Load() != 19 {
+		t.Errorf("%d of 20 releases happened and %d were conflicts", released.Load(), refused.Load())
+	}
+	v.states("deprecated", "active")
+}
+
 func TestANewVersionNeedsABuildThatDeclaresIt(t *testing.T) {
 	t.Parallel()
 	c := &calendar{}
@@ -344,6 +390,7 @@ func TestASunsetIsRehearsedByOneKey(t *testing.T) {
 	v.ask(200, "", "GET", "/api/versions", "", migrating...)
 	v.ask(200, "", "GET", "/api/v1/health", "") // everybody else
 	v.ask(401, "invalid_api_key", "GET", "/api/v1/health", "", "X-API-Key", "kpsk_wrong")
+	v.ask(401, "missing_credentials", "GET", "/api/v1/profile", "") // which takes no key, as ever
 
 	// A new moment ends it early.
 	v.ask(200, "", "POST", first+"/1/rehearse-sunset", rehearse("2026-11-21T12:00:01Z"))

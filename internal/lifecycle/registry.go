@@ -23,7 +23,7 @@ type Registry struct {
 type Snapshot struct {
 	versions   []Version // by number, rising
 	rehearsals []Rehearsal
-	index      map[rehearsed]time.Time // nil where nobody rehearses
+	stage      stage
 }
 
 // First is version 1 as the interface specification has it: current since July 2026 (§9.4).
@@ -73,7 +73,7 @@ func (r *Registry) Replace(versions []Version, rehearsals ...Rehearsal) error {
 	if err := check(list); err != nil {
 		return err
 	}
-	r.snapshot.Store(&Snapshot{versions: list, rehearsals: slices.Clone(rehearsals), index: indexOf(rehearsals)})
+	r.snapshot.Store(&Snapshot{versions: list, rehearsals: slices.Clone(rehearsals), stage: stageOf(rehearsals)})
 	return nil
 }
 

@@ -21,26 +21,38 @@ type rehearsed struct {
 	key     id.UUID
 }
 
-func indexOf(rehearsals []Rehearsal) map[rehearsed]time.Time {
-	if len(rehearsals) == 0 {
-		return nil
-	}
-	index := make(map[rehearsed]time.Time, len(rehearsals))
-	for _, r := range rehearsals {
-		if key, ok := id.Parse(id.APIKey, r.KeyID); ok {
-			index[rehearsed{r.Version, key}] = r.Until
-		}
-	}
-	return index
+// stage is the rehearsals as the way of a request asks for them. The zero one has none.
+type stage struct {
+	until map[rehearsed]time.Time
+	last  map[int]time.Time // of a version's rehearsals the last moment
 }
 
-// Rehearsing reports whether any key rehearses a sunset, so that the way of a request asks for more only where one does.
-func (s *Snapshot) Rehearsing() bool { return s.index != nil }
+func stageOf(rehearsals []Rehearsal) stage {
+	if len(rehearsals) == 0 {
+		return stage{}
+	}
+	s := stage{map[rehearsed]time.Time{}, map[int]time.Time{}}
+	for _, r := range rehearsals {
+		key, ok := id.Parse(id.APIKey, r.KeyID)
+		if !ok {
+			continue
+		}
+		s.until[rehearsed{r.Version, key}] = r.Until
+		if r.Until.After(s.last[r.Version]) {
+			s.last[r.Version] = r.Until
+		}
+	}
+	return s
+}
+
+// Rehearsing reports whether any key rehearses the sunset of a version at a moment: else nobody needs to ask for the key.
+func (s *Snapshot) Rehearsing(version int, now time.Time) bool {
+	return s.stage.last != nil && now.Before(s.stage.last[version])
+}
 
 // Rehearses reports whether a key is to see a version as sunset at a moment.
 func (s *Snapshot) Rehearses(version int, key id.UUID, now time.Time) bool {
-	until, ok := s.index[rehearsed{version, key}]
-	return ok && now.Before(until)
+	return now.Before(s.stage.until[rehearsed{version, key}])
 }
 
 // Rehearsals lists those of a version that still run at a moment. The caller does not change them.
