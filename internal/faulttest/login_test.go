@@ -183,8 +183,8 @@ func TestAFloodOfLoginsLeavesRoomForTheRest(t *testing.T) {
 	if r := s.at(900).login("ada@example.org", strings.Repeat("x", 1_000_000)); r.status != http.StatusUnauthorized {
 		t.Errorf("a password of a megabyte: %d %s", r.status, r.text)
 	}
-	if r := s.at(901).login("ada@example.org", strings.Repeat("x", 2<<20)); r.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a password of two: %d %s", r.status, r.text)
+	if r := s.at(901).login("ada@example.org", strings.Repeat("x", 1<<20)); r.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body over a mebibyte: %d %s", r.status, r.text)
 	}
 	s.lives()
 }
