@@ -26,7 +26,11 @@ func openStore(ctx context.Context, engine store.Engine, dir string, now func() 
 	if err != nil {
 		return nil, err
 	}
-	return &journalled{s, backup.NewJournal(JournalPath(dir), instance, now)}, nil
+	journal, err := backup.OpenJournal(JournalPath(dir), instance, now)
+	if err != nil {
+		return nil, err
+	}
+	return &journalled{s, journal}, nil
 }
 
 // UpdateAPIKey implements apikey.Store.

@@ -66,9 +66,16 @@ type Journal struct {
 	end int64 // of the last line that is whole; -1: not known yet
 }
 
-// NewJournal gives the journal at a path, which may be there or not.
-func NewJournal(path, instance string, now func() time.Time) *Journal {
-	return &Journal{path: path, instance: instance, now: now, end: -1}
+// OpenJournal gives the journal at a path, and makes it where there is none: one that is missing later was lost.
+func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	if err := errors.Join(f.Close(), syncDir(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	return &Journal{path: path, instance: instance, now: now, end: -1}, nil
 }
 
 // Instance is whose journal it is.
@@ -93,7 +100,7 @@ func (j *Journal) Append(e Entry) error {
 }
 
 func (j *Journal) append(line []byte) (err error) {
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(j.path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -115,11 +122,6 @@ func (j *Journal) append(line []byte) (err error) {
 	}
 	if err := f.Sync(); err != nil {
 		return err
-	}
-	if end == 0 {
-		if err := syncDir(filepath.Dir(j.path)); err != nil {
-			return err
-		}
 	}
 	j.end = end + int64(len(line))
 	return nil

@@ -18,6 +18,15 @@ import (
 
 func now() time.Time { return madeAt }
 
+func journal(t *testing.T, path string) *backup.Journal {
+	t.Helper()
+	j, err := backup.OpenJournal(path, "I", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 func entryOf(id string) backup.Entry {
 	return backup.UserEntry(&account.User{ID: id, Revision: 1}, true)
 }
@@ -33,7 +42,7 @@ func idsOf(entries []backup.Entry) string {
 func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.ndjson")
-	if err := backup.NewJournal(path, "I", now).Append(entryOf("a")); err != nil {
+	if err := journal(t, path).Append(entryOf("a")); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -47,7 +56,7 @@ func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
 	if list, err := backup.ReadJournal(path, "I"); err != nil || idsOf(list) != "a" {
 		t.Fatalf("read %v, %v", list, err)
 	}
-	next := backup.NewJournal(path, "I", now) // of the next process
+	next := journal(t, path) // of the next process
 	for _, id := range []string{"b", "c"} {
 		if err := next.Append(entryOf(id)); err != nil {
 			t.Fatal(err)
@@ -68,7 +77,7 @@ func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
 func TestEveryoneWritesWholeLinesToAJournal(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.ndjson")
-	j := backup.NewJournal(path, "I", now)
+	j := journal(t, path)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -105,7 +114,11 @@ func TestAJournalThatIsDamagedOrOfAnotherInstanceIsRefused(t *testing.T) {
 
 func TestAJournalThatCannotBeWrittenFailsTheChange(t *testing.T) {
 	t.Parallel()
-	j := backup.NewJournal(filepath.Join(t.TempDir(), "no", "such", "folder"), "I", now)
+	path := filepath.Join(t.TempDir(), "journal.ndjson")
+	j := journal(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	if p, ok := problem.As(j.Append(entryOf("a"))); !ok || p.Kind != problem.Unavailable {
 		t.Errorf("got %v", p)
 	}
@@ -132,12 +145,12 @@ func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	demoted := user
 	demoted.Revision, demoted.Role, demoted.PasswordHash = 3, account.RoleViewer, "new"
 	newer := apikey.APIKey{ID: "key_9", WorkspaceID: "wsp_1", Revision: 7}
-	journal := []backup.Entry{
+	entries := []backup.Entry{
 		backup.KeyEntry(&narrowed), backup.UserEntry(&demoted, false), backup.KeyEntry(&newer), backup.UserEntry(&deleted, true),
 		backup.KeyEntry(&rotated),
 	}
 	st := &credentials{keys: map[string]apikey.APIKey{"key_1": key}, users: map[string]account.User{"usr_1": user, "usr_2": deleted}}
-	done, err := backup.Replay(t.Context(), st, journal)
+	done, err := backup.Replay(t.Context(), st, entries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +173,7 @@ func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	u := st.users["usr_1"]
 	u.Revision, u.Role = 9, account.RoleMember
 	st.keys["key_1"], st.users["usr_1"] = got, u
-	if done, err = backup.Replay(t.Context(), st, journal); err != nil || done.Keys+done.Users != 0 {
+	if done, err = backup.Replay(t.Context(), st, entries); err != nil || done.Keys+done.Users != 0 {
 		t.Errorf("into what is newer: %+v, %v", done, err)
 	}
 	if st.keys["key_1"].Scopes != auth.Write || st.users["usr_1"].Role != account.RoleMember {
