@@ -97,11 +97,14 @@ func verifiedHere(found *audit.Verified) *client.AuditVerified {
 
 func (st *stage) printVerified(v *client.AuditVerified) {
 	if bad := v.Break; bad != nil {
-		fmt.Fprintf(st.out, "chain %s, entry %d", bad.Chain, bad.Sequence)
-		if bad.ID != nil {
-			fmt.Fprintf(st.out, " (%s)", *bad.ID)
+		if bad.Sequence > 0 { // else no entry is to blame
+			fmt.Fprintf(st.out, "chain %s, entry %d", bad.Chain, bad.Sequence)
+			if bad.ID != nil {
+				fmt.Fprintf(st.out, " (%s)", *bad.ID)
+			}
+			fmt.Fprint(st.out, ": ")
 		}
-		fmt.Fprintf(st.out, ": %s\n%s\n", bad.Reason, bad.Message)
+		fmt.Fprintf(st.out, "%s\n%s\n", bad.Reason, bad.Message)
 		return
 	}
 	fmt.Fprintf(st.out, "%d entries are as they were written.\n", v.Rows)

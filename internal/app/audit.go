@@ -24,7 +24,18 @@ func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.check
 
 // VerifyAudit verifies the audit log of a data folder without asking whatever serves it, and changes nothing there.
 // checkpoints is a file of checkpoints that was kept elsewhere, empty for the folder's own.
-func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v *audit.Verified, err error) {
+func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (*audit.Verified, error) {
+	checkpoints = cmp.Or(checkpoints, CheckpointsPath(cfg.Data))
+	v, err := verifyAudit(ctx, cfg, checkpoints)
+	if err == nil && v.Break != nil {
+		// A server that has just started, on a folder that nobody held a moment ago, may have been in the way: what is
+		// broken is broken the second time, too.
+		return verifyAudit(ctx, cfg, checkpoints)
+	}
+	return v, err
+}
+
+func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v *audit.Verified, err error) {
 	view, err := sqlite.OpenView(ctx, cfg.Data)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notInitialised(cfg.Data)
@@ -50,5 +61,5 @@ func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 	log := audit.NewLog(audit.Options{
 		Store: s, Units: s, Chain: auditChain, Secret: secrets.Get(seal.Log), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	return log.Verify(ctx, cmp.Or(checkpoints, CheckpointsPath(cfg.Data)))
+	return log.Verify(ctx, checkpoints)
 }

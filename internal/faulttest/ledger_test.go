@@ -87,6 +87,9 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			t.Fatalf("round %d of %d, data in %s\n%s", round, rounds, dir, tail(s.log.String()))
 		}
 		s.kill()
+		if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+			t.Fatalf("round %d: the audit log after a kill: exit code %d, %s", round, code, out)
+		}
 	}
 	t.Logf("%d rounds: %d documents and %d keys acknowledged, %d writes undecided, slowest start %s",
 		rounds, len(all.acked), len(all.keys), len(all.undecided), slowest.Round(time.Millisecond))
