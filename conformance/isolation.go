@@ -154,38 +154,3 @@ var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
 }
-
-// described is an operation in the API's own description.
-type described struct {
-	method, path string
-	hasBody      bool
-	operation    map[string]any
-}
-
-// operations are what the API's own description lists, in no order.
-func (c *check) operations() []described {
-	a := c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
-	paths, _ := a.at("paths")
-	all, _ := paths.(map[string]any)
-	if len(all) == 0 {
-		c.stop("the API's description has no paths")
-	}
-	var list []described
-	for path, item := range all {
-		methods, _ := item.(map[string]any)
-		for method, operation := range methods {
-			o, isOperation := operation.(map[string]any)
-			if isOperation && o["responses"] != nil {
-				list = append(list, described{strings.ToUpper(method), path, o["requestBody"] != nil, o})
-			}
-		}
-	}
-	return list
-}
-
-// operationsWithID are those whose path names something.
-func (c *check) operationsWithID() []described {
-	return slices.DeleteFunc(c.operations(), func(op described) bool {
-		return !strings.Contains(op.path, "{") || !strings.HasPrefix(op.path, "/api/v1/")
-	})
-}

@@ -110,7 +110,7 @@ func loginChecks() []promise {
 		}},
 		{"EveryWayToWriteAnEmailIsCountedAsOne", func(c *check) {
 			email := c.suite.name() + "@example.org"
-			ways := []string{email, strings.ToUpper(email), " " + email, email + "\t", strings.Title(email)} //nolint:staticcheck // letters of ASCII alone
+			ways := []string{email, strings.ToUpper(email), " " + email, email + "\t", "C" + email[1:]}
 			c.freshAddress()
 			var last *answer
 			for i := range 11 {

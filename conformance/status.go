@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -197,6 +198,28 @@ func requestChecks() []promise {
 				if a := c.get(search + "?" + query).send(); a.status != http.StatusOK || query != "q=x;y=1" {
 					a.fails(400, "validation_error")
 				}
+			}
+		}},
+		{"NothingOfAnAnswerIsTakenThatIsNotForClients", func(c *check) {
+			answered := append(c.answered(), "workspaceId", "operator", "passwordHash", "owner", "role", "tier", "isAdmin", "__proto__")
+			tried := 0
+			for _, op := range c.operations() {
+				members, ok := op.members(c)
+				if !ok || !strings.HasPrefix(op.path, "/api/v1/") || op.path == profilePath || op.path == "/api/v1/search" {
+					continue // a search changes nothing; what people send of themselves is tried with the profile
+				}
+				path := strings.NewReplacer("{id}", "key_01kakakakafkhvayayayayayay", "{n}", "9", "{name}", "nothing").Replace(op.path)
+				for _, member := range answered {
+					if slices.Contains(members, member) {
+						continue
+					}
+					// Alone, so that nothing is made or changed were it taken; what is left out is refused after what is unknown.
+					c.call(op.method, path).json(fields{member: nil}).send().fails(400, "validation_error", member, "unknown")
+					tried++
+				}
+			}
+			if tried < 300 {
+				c.broken("only %d pairs of an operation and a member were found in the API's own description", tried)
 			}
 		}},
 		{"AGETWithABodyIsNotConfused", func(c *check) {

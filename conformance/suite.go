@@ -26,6 +26,8 @@ type suite struct {
 	// Versions as the run knows them: those that answer, oldest first, and the release it made.
 	live    []string
 	release *release
+
+	described *answer // the API's own description, once a check needed it
 }
 
 // made is something this run has made at a path.

@@ -90,6 +90,32 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 		[]byte(`{"text":"`+canary("a bad line")+"\n"+`{"id":"l","text":"`+stored("an imported text")+`"}`)); err != nil {
 		t.Fatal(err)
 	}
+	// People: what they sign in with and what they are given is in no file; their addresses are in the database alone.
+	somebody := s.at(1)
+	email, chosen := stored("an email")+"@example.org", canary("a password")+" long enough"
+	s.newUser(email, chosen, "developer")
+	generated := s.must(http.StatusCreated, http.MethodPost, "/api/v1/admin/users", map[string]any{"email": stored("another email") + "@example.org", "name": stored("a name")})
+	nowhere["a generated password"] = generated["password"].(string)
+	somebody.login(email, canary("a wrong password"))
+	somebody.login(canary("an unknown email")+"@example.org", "not the password")
+	in := somebody.signIn(email, chosen)
+	next := in.sessionOf(in.refreshWith(in.refresh))
+	in.refreshWith(canary("a refresh token that is none"))
+	next.with(http.MethodPatch, "/api/v1/profile", map[string]any{"name": stored("a name that was changed")})
+	rotated := next.with(http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": "rotated", "scopes": []string{"read"}})
+	second := next.with(http.MethodPost, "/api/v1/developer/api-keys/"+rotated.body["id"].(string)+"/rotate", nil)
+	next.with(http.MethodPost, "/api/v1/developer/verify", map[string]any{"key": canary("a key to verify")})
+	next.with(http.MethodPost, "/api/auth/password", map[string]any{"currentPassword": chosen, "newPassword": canary("a new password") + " long enough"})
+	for what, text := range map[string]any{
+		"an access token": in.access, "a refresh token": in.refresh, "the next access token": next.access, "the next refresh token": next.refresh,
+		"a key that is rotated": rotated.body["key"], "the key it became": second.body["key"],
+	} {
+		if text == nil || text == "" {
+			t.Errorf("%s was not given", what)
+			continue
+		}
+		nowhere[what] = text.(string)
+	}
 	s.stop()
 	// A key is recognised by part of its text too.
 	for _, what := range []string{"the first key", "a made key"} {

@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// described is an operation in the API's own description.
+type described struct {
+	method, path string
+	hasBody      bool
+	operation    map[string]any
+}
+
+// description is the API's own, read once a run.
+func (c *check) description() *answer {
+	if c.suite.described == nil {
+		c.suite.described = c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
+	}
+	return c.suite.described
+}
+
+// operations are what the API's own description lists, in no order.
+func (c *check) operations() []described {
+	paths, _ := c.description().at("paths")
+	all, _ := paths.(map[string]any)
+	if len(all) == 0 {
+		c.stop("the API's description has no paths")
+	}
+	var list []described
+	for path, item := range all {
+		methods, _ := item.(map[string]any)
+		for method, operation := range methods {
+			o, isOperation := operation.(map[string]any)
+			if isOperation && o["responses"] != nil {
+				list = append(list, described{strings.ToUpper(method), path, o["requestBody"] != nil, o})
+			}
+		}
+	}
+	return list
+}
+
+// operationsWithID are those whose path names something.
+func (c *check) operationsWithID() []described {
+	return slices.DeleteFunc(c.operations(), func(op described) bool {
+		return !strings.Contains(op.path, "{") || !strings.HasPrefix(op.path, "/api/v1/")
+	})
+}
+
+// members are the members of an operation's body; ok is false where it takes none, or not one JSON object.
+func (op *described) members(c *check) (list []string, ok bool) {
+	schema := c.at(op.operation, "requestBody.content.application/json.schema")
+	return c.properties(schema), schema != nil
+}
+
+// answered are the members of all bodies of success that the API describes.
+func (c *check) answered() []string {
+	var list []string
+	for _, op := range c.operations() {
+		responses, _ := op.operation["responses"].(map[string]any)
+		for status, response := range responses {
+			if strings.HasPrefix(status, "2") {
+				list = append(list, c.properties(c.at(response, "content.application/json.schema"))...)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// properties are the names of a schema's members.
+func (c *check) properties(schema any) []string {
+	var list []string
+	all, _ := c.at(schema, "properties").(map[string]any)
+	for name := range all {
+		list = append(list, name)
+	}
+	return list
+}
+
+// at follows a path through the API's description, whose steps are joined by dots, and whatever it refers to.
+func (c *check) at(v any, path string) any {
+	resolve := func(v any) any {
+		m, _ := v.(map[string]any)
+		if name, ok := m["$ref"].(string); ok {
+			target, _ := c.description().at(strings.ReplaceAll(strings.TrimPrefix(name, "#/"), "/", "."))
+			return target
+		}
+		return v
+	}
+	v = resolve(v)
+	for rest := path; rest != ""; {
+		m, _ := v.(map[string]any)
+		if m == nil {
+			return nil
+		}
+		step, more, _ := strings.Cut(rest, ".")
+		v, rest = resolve(m[step]), more
+	}
+	return v
+}

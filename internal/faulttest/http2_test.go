@@ -1,0 +1,155 @@
+package faulttest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The frames of HTTP/2 that the attacks need (RFC 9113, 6).
+const (
+	frameHeaders      = 1
+	frameReset        = 3
+	frameSettings     = 4
+	framePing         = 6
+	frameContinuation = 9
+
+	endStream, endHeaders = 1, 4
+)
+
+// frame is one frame as it goes on the wire.
+func frame(kind, flags byte, stream uint32, payload []byte) []byte {
+	n := len(payload)
+	out := []byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags, byte(stream >> 24), byte(stream >> 16), byte(stream >> 8), byte(stream)}
+	return append(out, payload...)
+}
+
+// getHeaders is a GET of the health endpoint in HPACK, each field by its number in the static table.
+func getHeaders() []byte {
+	text := func(index byte, value string) []byte { return append([]byte{index, byte(len(value))}, value...) }
+	out := []byte{0x82, 0x87} // :method GET, :scheme https
+	out = append(out, text(0x04, "/api/v1/health")...)
+	return append(out, text(0x01, "x")...)
+}
+
+// TestFloodsOfFramesAreBounded holds T25: rapid resets, endless CONTINUATION, floods of PING, and more streams than are
+// allowed end in a closed connection; these and a flood of SETTINGS cost little memory, and another client is served.
+func TestFloodsOfFramesAreBounded(t *testing.T) {
+	cert, key := certificate(t)
+	s := launch(t, t.TempDir(), flags("--tls-cert", cert, "--tls-key", key))
+	s.url = strings.Replace(s.url, "http://", "https://", 1)
+	other := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	health := func() (time.Duration, error) {
+		req, err := http.NewRequest(http.MethodGet, s.url+"/api/v1/health", nil)
+		if err != nil {
+			return 0, err
+		}
+		req.Header.Set("X-API-Key", firstKey(s.dir))
+		began := time.Now()
+		res, err := other.Do(req)
+		if err != nil {
+			return 0, err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if hsts := res.Header.Get("Strict-Transport-Security"); hsts == "" {
+			t.Error("an answer over TLS without Strict-Transport-Security")
+		}
+		return time.Since(began), nil
+	}
+	for _, err := health(); err != nil; _, err = health() {
+		if time.Since(s.started) > readyPatience {
+			t.Fatalf("the server does not answer over TLS: %v\n%s", err, s.log)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	before := s.resident(t)
+	get := getHeaders()
+	for name, flood := range map[string]func(n uint32) []byte{
+		"rapid reset": func(n uint32) []byte {
+			return append(frame(frameHeaders, endStream|endHeaders, 2*n+1, get), frame(frameReset, 0, 2*n+1, []byte{0, 0, 0, 8})...)
+		},
+		"streams without end": func(n uint32) []byte { return frame(frameHeaders, endHeaders, 2*n+1, get) },
+		"settings":            func(uint32) []byte { return frame(frameSettings, 0, 0, []byte{0, 3, 0, 0, 0, 1}) },
+		"pings":               func(uint32) []byte { return frame(framePing, 0, 0, make([]byte, 8)) },
+		"continuation": func(n uint32) []byte {
+			if n == 0 {
+				return frame(frameHeaders, endStream, 1, get)
+			}
+			return frame(frameContinuation, 0, 1, append([]byte{0x00, 0x03, 'x', '-', 'a', 0x7f, 0x80, 0x05}, make([]byte, 767)...))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if conn.ConnectionState().NegotiatedProtocol != "h2" {
+				t.Fatal("HTTP/2 is not offered")
+			}
+			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			if _, err := conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(frameSettings, 0, 0, nil)...)); err != nil {
+				t.Fatal(err)
+			}
+			began, sent := time.Now(), uint32(0)
+			for ; err == nil && time.Since(began) < 4*time.Second; sent++ {
+				_, err = conn.Write(flood(sent)) // what comes back is not read: the worst of clients
+				if sent%50_000 == 0 {
+					if took, err := health(); err != nil || took > 2*time.Second {
+						t.Errorf("a request beside the flood: %s %v", took, err)
+					}
+				}
+			}
+			t.Logf("%d frames in %s, then %v", sent, time.Since(began).Round(time.Millisecond), err)
+			// Of SETTINGS one answer at most is due, so that they cost no more than their bytes.
+			if err == nil && name != "settings" {
+				t.Errorf("the connection is still open after %d frames", sent)
+			}
+			s.lives()
+		})
+	}
+	if _, err := health(); err != nil {
+		t.Errorf("after the floods: %v", err)
+	}
+	if grown := s.resident(t) - before; grown > 64<<20 {
+		t.Errorf("the floods cost %d MiB", grown>>20)
+	}
+}
+
+// certificate writes a certificate for 127.0.0.1, signed by itself, and its key.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	write(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text})))
+	return cert, key
+}
