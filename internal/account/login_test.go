@@ -87,7 +87,7 @@ func (o *office) recognise(t *testing.T, token string) (account.Bearer, error) {
 	return o.bearers.Recognise(t.Context(), token, here, o.now())
 }
 
-func newOffice(t *testing.T) *office {
+func newOffice(t testing.TB) *office {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -126,7 +126,7 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-func (o *office) login(t *testing.T) *account.Grant {
+func (o *office) login(t testing.TB) *account.Grant {
 	t.Helper()
 	u, err := o.Authenticate(t.Context(), email, password, here)
 	if err != nil {
