@@ -76,17 +76,17 @@ type Callers struct {
 
 // callerKey is comparable, so that a lookup allocates nothing.
 type callerKey struct {
-	version   int
-	workspace string
-	key       id.UUID // of an API key, or
-	user      string
-	route     string
-	client    string
+	version int
+	key     id.UUID // of an API key, or
+	user    string
+	route   string
+	client  string
 }
 
 type sighting struct {
-	last  atomic.Int64 // Unix milliseconds
-	saved int64        // what of it is stored; guarded by Callers.flushing
+	workspace string       // of the key or the user, who never change it
+	last      atomic.Int64 // Unix milliseconds
+	saved     int64        // what of it is stored; guarded by Callers.flushing
 }
 
 // NewCallers makes one. Run flushes it; Close flushes what is left.
@@ -102,10 +102,10 @@ func (c *Callers) Note(version int, p *auth.Principal, route, agent string, at t
 	if p.Kind != auth.APIKey && p.Kind != auth.User {
 		return
 	}
-	k := callerKey{version, p.WorkspaceID, p.Key, p.UserID, route, product(agent)}
+	k := callerKey{version, p.Key, p.UserID, route, product(agent)}
 	s := (*c.seen.Load())[k]
 	if s == nil {
-		if s = c.meet(k); s == nil {
+		if s = c.meet(k, p.WorkspaceID); s == nil {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (c *Callers) Note(version int, p *auth.Principal, route, agent string, at t
 }
 
 // meet gives the sighting of a combination that is new; nil where there is no room for it.
-func (c *Callers) meet(k callerKey) *sighting {
+func (c *Callers) meet(k callerKey, workspaceID string) *sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := (*c.seen.Load())[k]; s != nil {
@@ -124,8 +124,8 @@ func (c *Callers) meet(k callerKey) *sighting {
 	}
 	s := c.new[k]
 	if s == nil && len(c.new)+len(*c.seen.Load()) < mostCallers {
-		s = &sighting{}
-		k.client, k.workspace, k.user = strings.Clone(k.client), strings.Clone(k.workspace), strings.Clone(k.user)
+		s = &sighting{workspace: strings.Clone(workspaceID)} // nothing of the request is held
+		k.client, k.user = strings.Clone(k.client), strings.Clone(k.user)
 		c.new[k] = s
 	}
 	return s
@@ -139,7 +139,9 @@ func product(agent string) string {
 		return ""
 	}
 	for i := range len(name) {
-		if b := name[i]; (b < '0' || b > '9') && (b < 'A' || b > 'Z') && (b < 'a' || b > 'z') && !strings.ContainsRune("/.-_+", rune(b)) {
+		switch b := name[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '-' <= b && b <= '9', b == '_', b == '+': // '-' to '9' are - . / and digits
+		default:
 			return ""
 		}
 	}
@@ -184,7 +186,7 @@ func (c *Callers) Flush(ctx context.Context) error {
 	var stored []*sighting
 	for k, s := range all {
 		if ms := s.last.Load(); ms > s.saved {
-			list, stored = append(list, k.caller(ms)), append(stored, s)
+			list, stored = append(list, k.caller(s.workspace, ms)), append(stored, s)
 		}
 	}
 	if len(list) == 0 {
@@ -228,13 +230,13 @@ func (c *Callers) forget() {
 	c.seen.Store(&map[callerKey]*sighting{})
 }
 
-func (k *callerKey) caller(ms int64) Caller {
+func (k *callerKey) caller(workspaceID string, ms int64) Caller {
 	caller := k.user
 	if caller == "" {
 		caller = id.Format(id.APIKey, k.key)
 	}
 	return Caller{
-		Version: k.version, WorkspaceID: k.workspace, CallerID: caller, Route: k.route, Client: k.client,
+		Version: k.version, WorkspaceID: workspaceID, CallerID: caller, Route: k.route, Client: k.client,
 		LastAt: time.UnixMilli(ms).UTC(),
 	}
 }
