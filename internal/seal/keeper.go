@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -81,8 +82,9 @@ func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
 		r.Secrets, err = k.Secrets.Rewrap(ctx, next)
 		return r, err
 	}
-	// A change that failed after the secrets were sealed has left the key in use under the other name.
-	if _, _, err := k.File.Recover(ctx, k.Secrets.store, r.At); err != nil {
+	// A change that failed after the secrets were sealed has left the key in use under the other name. A key that was lost
+	// is not needed: the secrets are open in memory, and a new key is how the instance can be started again.
+	if _, _, err := k.File.Recover(ctx, k.Secrets.store, r.At); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("find the master key in use: %w", err)
 	}
 	if err := k.File.offer(next); err != nil {
