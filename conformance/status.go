@@ -205,7 +205,8 @@ func requestChecks() []promise {
 			tried := 0
 			for _, op := range c.operations() {
 				members, ok := op.members(c)
-				if !ok || !strings.HasPrefix(op.path, "/api/v1/") || op.path == profilePath || op.path == "/api/v1/search" {
+				if !ok || !strings.HasPrefix(op.path, "/api/v1/") || op.path == profilePath || op.path == "/api/v1/search" ||
+					!c.suite.operator && operatorOnly(op.method, op.path) {
 					continue // a search changes nothing; what people send of themselves is tried with the profile
 				}
 				path := strings.NewReplacer("{id}", "key_01kakakakafkhvayayayayayay", "{n}", "9", "{name}", "nothing").Replace(op.path)
@@ -218,7 +219,7 @@ func requestChecks() []promise {
 					tried++
 				}
 			}
-			if tried < 300 {
+			if tried < 200 {
 				c.broken("only %d pairs of an operation and a member were found in the API's own description", tried)
 			}
 		}},

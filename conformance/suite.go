@@ -14,14 +14,15 @@ import (
 
 // suite is one run against one target.
 type suite struct {
-	target Target
-	base   *url.URL
-	mark   string // random, in every name this run makes, so that runs never meet
-	door   *door
-	limit  int64  // requests a minute of the key's workspace, as the headers tell
-	keyID  string // of the target's key
-	made   []*made
-	tenant *tenant // a second workspace, once a check needed one
+	target   Target
+	base     *url.URL
+	mark     string // random, in every name this run makes, so that runs never meet
+	door     *door
+	limit    int64  // requests a minute of the key's workspace, as the headers tell
+	keyID    string // of the target's key
+	operator bool   // the key is of the operator workspace
+	made     []*made
+	tenant   *tenant // a second workspace, once a check needed one
 
 	// Versions as the run knows them: those that answer, oldest first, and the release it made.
 	live    []string
@@ -54,6 +55,9 @@ func (s *suite) meet(ctx context.Context) error {
 	}
 	if a.status != http.StatusOK {
 		return fmt.Errorf("the key is not accepted: %s", a.describe())
+	}
+	if operator, err := c.get("/api/v1/admin/tiers").once(ctx); err == nil {
+		s.operator = operator.status == http.StatusOK
 	}
 	s.limit, s.keyID = a.number("X-RateLimit-Limit"), a.text("id")
 	for _, scope := range allScopes {

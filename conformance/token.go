@@ -98,6 +98,8 @@ func tokenChecks() []promise {
 				a := q.bearer(p.token).send()
 				if e.keyOnly {
 					a.fails(401, "missing_credentials")
+				} else if c.outOfReach(q) {
+					a.fails(403, "insufficient_scope")
 				} else if a.status == http.StatusUnauthorized || a.text("details.requiredScope") != "" {
 					a.broken("an administrator's token is not enough")
 				}
@@ -112,8 +114,9 @@ func tokenChecks() []promise {
 					if e.keyOnly {
 						continue
 					}
-					a := e.call().bearer(p.token).send()
-					if strings.Contains(" "+strings.Join(scopes, " ")+" ", " "+e.scope+" ") {
+					q := e.call()
+					a := q.bearer(p.token).send()
+					if !c.outOfReach(q) && strings.Contains(" "+strings.Join(scopes, " ")+" ", " "+e.scope+" ") {
 						if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
 							a.broken("the role %s is not enough", role)
 						}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -31,10 +32,30 @@ func (st *stage) printTable(head table.Row, rows []table.Row) {
 	w.Style().Options = table.OptionsNoBordersAndSeparators
 	w.Style().Format.Header = 0
 	w.AppendHeader(head)
-	w.AppendRows(rows)
+	for _, row := range rows {
+		w.AppendRow(harmless(row))
+	}
 	for line := range strings.Lines(w.Render()) {
 		fmt.Fprintln(st.out, strings.TrimSpace(line))
 	}
+}
+
+// harmless gives a row without what a terminal would obey instead of showing it: a name may hold what moves the cursor or
+// turns the direction of the text, and whoever chose it is not who reads it.
+func harmless(row table.Row) table.Row {
+	shown := make(table.Row, len(row))
+	for i, cell := range row {
+		if text, ok := cell.(string); ok {
+			cell = strings.Map(func(r rune) rune {
+				if unicode.IsGraphic(r) {
+					return r
+				}
+				return unicode.ReplacementChar
+			}, text)
+		}
+		shown[i] = cell
+	}
+	return shown
 }
 
 // when prints a time that may be missing.
