@@ -1,0 +1,220 @@
+package faulttest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// some documents, enough for a copy of them to take a moment.
+const someDocuments = 5_000
+
+func (s *server) importSome() {
+	s.t.Helper()
+	var lines bytes.Buffer
+	for i := range someDocuments {
+		fmt.Fprintf(&lines, `{"id":"d%d","text":"kept %d %s"}`+"\n", i, i, strings.Repeat("and kept ", 50))
+	}
+	status, text, err := s.raw(context.Background(), s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", lines.Bytes())
+	if err != nil || status != http.StatusOK {
+		s.t.Fatalf("import: %d %s %v", status, text, err)
+	}
+}
+
+// backupPlace is where a test keeps backups.
+type backupPlace struct{ data, keys, master string }
+
+func newBackupPlace(t *testing.T, dir string) *backupPlace {
+	t.Helper()
+	p := &backupPlace{data: t.TempDir(), keys: filepath.Join(t.TempDir(), "keys"), master: filepath.Join(t.TempDir(), "master.key")}
+	key, err := os.ReadFile(filepath.Join(dir, "master.key"))
+	if err == nil {
+		err = os.WriteFile(p.master, key, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *backupPlace) backup(dir, name string) []string {
+	return []string{"backup", "--data", dir, "--out", filepath.Join(p.data, name), "--keys-out", p.keys}
+}
+
+func (p *backupPlace) restore(dir, name string, more ...string) []string {
+	return append([]string{"restore", "--data", dir, "--in", filepath.Join(p.data, name), "--keys-in", p.keys, "--master-key-file", p.master}, more...)
+}
+
+// runKilled runs a command that is killed after a while, if it has not ended by then. It reports whether it ended well.
+func runKilled(t *testing.T, after time.Duration, args ...string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), after)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = clean(os.Environ())
+	return cmd.Run() == nil
+}
+
+// TestABackupThatIsKilledLeavesNothingHalfWritten kills the command, and then the server, at any moment of a backup.
+func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	s.importSome()
+	p := newBackupPlace(t, dir)
+	if code, out := run(t, p.backup(dir, "first")...); code != 0 {
+		t.Fatalf("backup: %d %s", code, out)
+	}
+	whole := 0
+	for round := range 8 {
+		name := fmt.Sprintf("round%d", round)
+		ended := runKilled(t, time.Duration(rand.IntN(250))*time.Millisecond, p.backup(dir, name)...)
+		s.kill()
+		if _, err := os.Stat(filepath.Join(p.data, name)); err == nil {
+			whole++
+		} else if ended {
+			t.Errorf("round %d: the command ended well, and made nothing", round)
+		}
+		s = start(t, dir, s.key)
+		if left, _ := filepath.Glob(filepath.Join(dir, "snapshot-*")); len(left) > 0 {
+			t.Errorf("round %d: left after the next start: %v", round, left)
+		}
+	}
+	if code, out := run(t, p.backup(dir, "last")...); code != 0 {
+		t.Fatalf("the backup after all that: %d %s", code, out)
+	}
+	s.stop()
+	files, err := os.ReadDir(p.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), ".") {
+			continue // of a command that was killed: never under the name that was asked for
+		}
+		if code, out := run(t, p.restore(filepath.Join(t.TempDir(), "r"), f.Name())...); code != 0 {
+			t.Errorf("%s cannot be restored: %d %s", f.Name(), code, out)
+		}
+	}
+	t.Logf("8 backups were killed, %d of them had made their file by then", whole)
+}
+
+// TestARestoreThatIsKilledIsWholeOrNone kills the command at any moment of a restore: what then starts has everything,
+// and what has not everything does not start.
+func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	s.importSome()
+	p := newBackupPlace(t, dir)
+	if code, out := run(t, p.backup(dir, "one")...); code != 0 {
+		t.Fatalf("backup: %d %s", code, out)
+	}
+	s.stop()
+	began := time.Now()
+	if code, out := run(t, p.restore(filepath.Join(t.TempDir(), "timed"), "one")...); code != 0 {
+		t.Fatalf("restore: %d %s", code, out)
+	}
+	takes := time.Since(began)
+	outcomes := map[string]int{}
+	for round := range 10 {
+		into := filepath.Join(t.TempDir(), "r")
+		runKilled(t, time.Duration(float64(takes)*(0.3+0.8*rand.Float64())), p.restore(into, "one")...)
+		switch entries, _ := os.ReadDir(into); {
+		case exists(filepath.Join(into, "main.db")):
+			outcomes["whole"]++
+		case exists(filepath.Join(into, "keys.db")):
+			outcomes["cut off between files"]++
+			if line := launch(t, into).refuses(); !strings.Contains(line, "main.db is missing") {
+				t.Errorf("round %d: the start of half a restore says %s", round, line)
+			}
+			continue
+		default:
+			outcomes["none"]++
+			if code, out := run(t, p.restore(into, "one")...); code != 0 {
+				t.Fatalf("round %d: again, into what was left (%v): %d %s", round, entries, code, out)
+			}
+		}
+		again := start(t, into, s.key)
+		found := again.must(http.StatusOK, http.MethodGet, "/api/v1/documents/d"+fmt.Sprint(someDocuments-1), nil)
+		if found["id"] == nil {
+			t.Errorf("round %d: the last document is not there", round)
+		}
+		again.kill()
+	}
+	t.Logf("10 restores, each killed within %s: %v", takes.Round(time.Millisecond), outcomes)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestAnAcknowledgedRevocationSurvivesKillAndRestore: the journal has every revocation that was answered before the kill.
+func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	p := newBackupPlace(t, dir)
+	const rounds = 5
+	ctx := context.Background()
+	texts := map[string]string{}
+	var ids []string
+	for i := range 40 * rounds {
+		status, text, id, err := s.newKey(ctx, fmt.Sprintf("k%d", i))
+		if err != nil || status != http.StatusCreated {
+			t.Fatalf("create key: %d %v", status, err)
+		}
+		texts[id], ids = text, append(ids, id)
+	}
+	if code, out := run(t, p.backup(dir, "one")...); code != 0 {
+		t.Fatalf("backup: %d %s", code, out)
+	}
+	var revoked []string
+	for range rounds {
+		timer := time.AfterFunc(time.Duration(5+rand.IntN(100))*time.Millisecond, s.kill)
+		for len(ids) > 0 {
+			id := ids[0]
+			status, _, err := s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", nil)
+			if err != nil {
+				break
+			}
+			ids = ids[1:]
+			if status == http.StatusOK {
+				revoked = append(revoked, id)
+			}
+		}
+		timer.Stop()
+		s.kill()
+		s = start(t, dir, s.key)
+	}
+	s.kill()
+	into := filepath.Join(t.TempDir(), "r")
+	if code, out := run(t, p.restore(into, "one", "--journal", filepath.Join(dir, "journal.ndjson"))...); code != 0 {
+		t.Fatalf("restore: %d %s", code, out)
+	}
+	again := start(t, into, s.key, env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000"))
+	for _, id := range revoked {
+		if status, text, err := again.raw(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status != http.StatusUnauthorized {
+			t.Errorf("%s was revoked before a kill, and after the restore it gets %d %s %v", id, status, text, err)
+		}
+	}
+	live := 0
+	for _, id := range ids {
+		if status, _, _ := again.raw(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status == http.StatusOK {
+			live++
+		}
+	}
+	t.Logf("%d keys were revoked in %d rounds, all of them are after the restore; of the %d others %d work", len(revoked), rounds, len(ids), live)
+	if len(revoked) == 0 {
+		t.Error("nothing was revoked, so nothing was shown")
+	}
+}
