@@ -142,7 +142,7 @@ func (st *stage) printKeys(keys []client.APIKey) {
 	rows := make([]table.Row, 0, len(keys))
 	for _, k := range keys {
 		rows = append(rows, table.Row{
-			k.ID, k.Name, k.State, k.Hint + "…", strings.Join(k.Scopes, ","), k.RateLimit.RequestsPerMinute,
+			k.ID, plain(k.Name), k.State, k.Hint + "…", strings.Join(k.Scopes, ","), k.RateLimit.RequestsPerMinute,
 			when(k.ExpiresAt), when(k.LastUsedAt),
 		})
 	}
@@ -188,7 +188,7 @@ func keysRevokeCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(k)
 			}
-			fmt.Fprintf(st.out, "%s (%s) is %s.\n", k.ID, k.Name, k.State)
+			fmt.Fprintf(st.out, "%s (%s) is %s.\n", k.ID, plain(k.Name), k.State)
 			return nil
 		})
 	}

@@ -38,7 +38,7 @@ func keysRotateCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(k)
 			}
-			fmt.Fprintf(st.out, "%s\n\nThis is the new secret of %s (%s). It is shown this once; keep it safe.\n", k.Key, k.ID, k.Name)
+			fmt.Fprintf(st.out, "%s\n\nThis is the new secret of %s (%s). It is shown this once; keep it safe.\n", k.Key, k.ID, plain(k.Name))
 			if len(k.Secrets) > 1 {
 				fmt.Fprintf(st.out, "The old one works until %s.\n", when(k.Secrets[1].ValidUntil))
 			} else {
@@ -78,7 +78,7 @@ func keysCompleteCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(k)
 			}
-			fmt.Fprintf(st.out, "%s (%s) has one secret: %s….\n", k.ID, k.Name, k.Hint)
+			fmt.Fprintf(st.out, "%s (%s) has one secret: %s….\n", k.ID, plain(k.Name), k.Hint)
 			return nil
 		})
 	}

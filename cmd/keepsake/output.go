@@ -40,18 +40,23 @@ func (st *stage) printTable(head table.Row, rows []table.Row) {
 	}
 }
 
-// harmless gives a row without what a terminal would obey instead of showing it: a name may hold what moves the cursor or
+// plain gives a text without what a terminal would obey instead of showing it: a name may hold what moves the cursor or
 // turns the direction of the text, and whoever chose it is not who reads it.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// harmless gives a row of plain texts.
 func harmless(row table.Row) table.Row {
 	shown := make(table.Row, len(row))
 	for i, cell := range row {
 		if text, ok := cell.(string); ok {
-			cell = strings.Map(func(r rune) rune {
-				if unicode.IsGraphic(r) {
-					return r
-				}
-				return unicode.ReplacementChar
-			}, text)
+			cell = plain(text)
 		}
 		shown[i] = cell
 	}

@@ -54,7 +54,7 @@ func usersCreateCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(made)
 			}
-			fmt.Fprintf(st.out, "%s (%s) is in %s with the role %s.\n", made.ID, made.Email, made.WorkspaceID, made.Role)
+			fmt.Fprintf(st.out, "%s (%s) is in %s with the role %s.\n", made.ID, plain(made.Email), made.WorkspaceID, made.Role)
 			if made.Password != nil {
 				fmt.Fprintf(st.out, "password  %s\n\nIt is shown this once.\n", *made.Password)
 			}
