@@ -108,7 +108,8 @@ func (st *stage) printRestored(done *app.Restored, data string) {
 	fmt.Fprintf(st.out, "%s holds the backup of %s.\n", data, done.MadeAt.UTC().Format(time.RFC3339))
 	fmt.Fprintf(st.out, "%d sign-ins were ended.\n", done.SessionsEnded)
 	if j := done.Journal; j != nil {
-		fmt.Fprintf(st.out, "By the journal %d API keys and %d users became what they last were; %d were made after the backup and are gone.\n", j.Keys, j.Users, j.Newer)
+		fmt.Fprintf(st.out, "By the journal %d API keys, %d users and %d workspaces became what they last were; %d were made after the backup and are gone.\n",
+			j.Keys, j.Users, j.Workspaces, j.Newer)
 	} else {
 		fmt.Fprintln(st.out, "No journal was given: API keys and users are what they were then, also those revoked since.")
 	}

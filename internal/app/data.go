@@ -31,6 +31,9 @@ func openData(ctx context.Context, cfg *config.Config, deps *Deps) (*data, error
 	if deps.Local && !exists(filepath.Join(cfg.Data, "main.db")) {
 		return nil, notInitialised(cfg.Data) // opening would make one
 	}
+	if err := halfRestored(cfg.Data); err != nil {
+		return nil, err
+	}
 	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.Data, Log: deps.Log})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,11 @@ type journalled struct {
 	journal *backup.Journal
 }
 
+var (
+	_ apikey.Store  = (*journalled)(nil)
+	_ account.Store = (*journalled)(nil)
+)
+
 func openStore(ctx context.Context, engine store.Engine, dir string, now func() time.Time) (*journalled, error) {
 	s := store.New(engine)
 	instance, err := s.InstanceID(ctx)
@@ -46,6 +51,11 @@ func (s *journalled) UpdateUser(ctx context.Context, u *account.User) error {
 // DeleteUser implements account.Store.
 func (s *journalled) DeleteUser(ctx context.Context, u *account.User) error {
 	return s.both(ctx, backup.UserEntry(u, true), func(ctx context.Context) error { return s.Store.DeleteUser(ctx, u) })
+}
+
+// UpdateWorkspace implements account.Store.
+func (s *journalled) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
+	return s.both(ctx, backup.WorkspaceEntry(w), func(ctx context.Context) error { return s.Store.UpdateWorkspace(ctx, w) })
 }
 
 // both makes a change and, in the same unit of work, tells the journal of it. The writer waits for the journal's fsync:

@@ -114,6 +114,24 @@ func emptyFolder(path string) error {
 	return nil
 }
 
+// halfRestored refuses a place that somebody wants a backup in, and that has none yet: a new instance there would be taken
+// for the old one that lost everything.
+func halfRestored(path string) error {
+	if exists(filepath.Join(path, "main.db")) {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil // making the folder, or reading it, says what is wrong
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stagingPrefix) {
+			return fmt.Errorf("a restore into %s is under way or was cut off: let it end, or empty the folder and restore again", path)
+		}
+	}
+	return nil
+}
+
 // into makes a whole data folder of dir.
 func (r *Restoring) into(ctx context.Context, dir string, master seal.MasterKey, deps *Deps) (done *Restored, err error) {
 	data, err := backup.Extract(backup.Source{Path: r.Data, Kind: backup.Data, Identities: r.Identities, Progress: r.Progress}, dir)

@@ -21,6 +21,22 @@ type Entry struct {
 	At       time.Time  `json:"at"`
 	Key      *KeyState  `json:"apiKey,omitempty"`
 	User     *UserState `json:"user,omitempty"`
+	// Workspace decides for all credentials in it.
+	Workspace *WorkspaceState `json:"workspace,omitempty"`
+}
+
+// id is what the entry is about.
+func (e *Entry) id() string {
+	switch {
+	case e.Key != nil:
+		return e.Key.ID
+	case e.User != nil:
+		return e.User.ID
+	case e.Workspace != nil:
+		return e.Workspace.ID
+	default:
+		return ""
+	}
 }
 
 // KeyState is what decides whether an API key opens anything, and what. Of its secrets it holds keyed hashes.
@@ -52,6 +68,13 @@ type UserState struct {
 	Role         string `json:"role,omitempty"`
 	Disabled     bool   `json:"disabled,omitempty"`
 	PasswordHash string `json:"passwordHash,omitempty"`
+}
+
+// WorkspaceState is whether a workspace's credentials are taken.
+type WorkspaceState struct {
+	ID        string `json:"id"`
+	Revision  int64  `json:"revision"`
+	Suspended bool   `json:"suspended"`
 }
 
 // Journal is a file beside the databases, and in no backup, that tells what became of credentials: without it, what was
@@ -141,7 +164,7 @@ func ReadJournal(path, instance string) ([]Entry, error) {
 			return list, nil
 		}
 		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil || (e.Key == nil) == (e.User == nil) {
+		if err := json.Unmarshal(line, &e); err != nil || e.id() == "" {
 			return nil, fmt.Errorf("journal %s is damaged in line %d", path, number)
 		}
 		if e.Instance != instance {

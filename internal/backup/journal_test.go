@@ -145,16 +145,22 @@ func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	demoted := user
 	demoted.Revision, demoted.Role, demoted.PasswordHash = 3, account.RoleViewer, "new"
 	newer := apikey.APIKey{ID: "key_9", WorkspaceID: "wsp_1", Revision: 7}
+	workspace := account.Workspace{ID: "wsp_1", Revision: 1}
+	suspended := workspace
+	suspended.Revision, suspended.Suspended = 2, true
 	entries := []backup.Entry{
-		backup.KeyEntry(&narrowed), backup.UserEntry(&demoted, false), backup.KeyEntry(&newer), backup.UserEntry(&deleted, true),
+		backup.WorkspaceEntry(&suspended), backup.KeyEntry(&narrowed), backup.UserEntry(&demoted, false), backup.KeyEntry(&newer), backup.UserEntry(&deleted, true),
 		backup.KeyEntry(&rotated),
 	}
-	st := &credentials{keys: map[string]apikey.APIKey{"key_1": key}, users: map[string]account.User{"usr_1": user, "usr_2": deleted}}
+	st := &credentials{
+		keys: map[string]apikey.APIKey{"key_1": key}, users: map[string]account.User{"usr_1": user, "usr_2": deleted},
+		workspaces: map[string]account.Workspace{"wsp_1": workspace},
+	}
 	done, err := backup.Replay(t.Context(), st, entries)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *done != (backup.Replayed{Keys: 1, Users: 2, Newer: 1}) {
+	if *done != (backup.Replayed{Keys: 1, Users: 2, Workspaces: 1, Newer: 1}) {
 		t.Errorf("replayed %+v", *done)
 	}
 	got := st.keys["key_1"]
@@ -163,6 +169,9 @@ func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	}
 	if u := st.users["usr_1"]; u.Role != account.RoleViewer || u.PasswordHash != "new" {
 		t.Errorf("the user became %+v", u)
+	}
+	if !st.workspaces["wsp_1"].Suspended {
+		t.Error("the suspended workspace is not suspended")
 	}
 	if _, there := st.users["usr_2"]; there {
 		t.Error("the deleted user is back")

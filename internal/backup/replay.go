@@ -32,6 +32,11 @@ func UserEntry(u *account.User, deleted bool) Entry {
 	}}
 }
 
+// WorkspaceEntry is what the journal is told of a workspace that was changed.
+func WorkspaceEntry(w *account.Workspace) Entry {
+	return Entry{Workspace: &WorkspaceState{ID: w.ID, Revision: w.Revision, Suspended: w.Suspended}}
+}
+
 // Store is what a journal is replayed into.
 type Store interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
@@ -39,13 +44,16 @@ type Store interface {
 	User(ctx context.Context, within account.Reach, id string) (*account.User, error)
 	UpdateUser(ctx context.Context, u *account.User) error
 	DeleteUser(ctx context.Context, u *account.User) error
+	Workspace(ctx context.Context, id string) (*account.Workspace, error)
+	UpdateWorkspace(ctx context.Context, w *account.Workspace) error
 }
 
 // Replayed is what a replay did.
 type Replayed struct {
-	Keys  int `json:"apiKeys"` // brought up to date
-	Users int `json:"users"`
-	// Newer are credentials of the journal that the backup does not know: they were made after it.
+	Keys       int `json:"apiKeys"` // brought up to date
+	Users      int `json:"users"`
+	Workspaces int `json:"workspaces"`
+	// Newer are those of the journal that the backup does not know: they were made after it.
 	Newer int `json:"newer"`
 }
 
@@ -55,10 +63,13 @@ func Replay(ctx context.Context, st Store, journal []Entry) (*Replayed, error) {
 	done := &Replayed{}
 	for _, e := range latest(journal) {
 		var err error
-		if e.Key != nil {
+		switch {
+		case e.Key != nil:
 			err = e.Key.replay(ctx, st, done)
-		} else {
+		case e.User != nil:
 			err = e.User.replay(ctx, st, done)
+		default:
+			err = e.Workspace.replay(ctx, st, done)
 		}
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
 			done.Newer++
@@ -83,13 +94,6 @@ func latest(journal []Entry) []Entry {
 		list = append(list, e)
 	}
 	return list
-}
-
-func (e *Entry) id() string {
-	if e.Key != nil {
-		return e.Key.ID
-	}
-	return e.User.ID
 }
 
 func (s *KeyState) replay(ctx context.Context, st Store, done *Replayed) error {
@@ -136,5 +140,19 @@ func (s *UserState) replay(ctx context.Context, st Store, done *Replayed) error 
 		return err
 	}
 	done.Users++
+	return nil
+}
+
+func (s *WorkspaceState) replay(ctx context.Context, st Store, done *Replayed) error {
+	w, err := st.Workspace(ctx, s.ID)
+	if err != nil || w.Revision >= s.Revision || w.Suspended == s.Suspended {
+		return err
+	}
+	w.Suspended = s.Suspended
+	w.Revision++
+	if err := st.UpdateWorkspace(ctx, w); err != nil {
+		return err
+	}
+	done.Workspaces++
 	return nil
 }

@@ -10,8 +10,9 @@ import (
 
 // credentials is a backup.Store in memory.
 type credentials struct {
-	keys  map[string]apikey.APIKey
-	users map[string]account.User
+	keys       map[string]apikey.APIKey
+	users      map[string]account.User
+	workspaces map[string]account.Workspace
 }
 
 func (c *credentials) APIKey(_ context.Context, workspaceID, id string) (*apikey.APIKey, error) {
@@ -48,5 +49,21 @@ func (c *credentials) UpdateUser(_ context.Context, u *account.User) error {
 
 func (c *credentials) DeleteUser(_ context.Context, u *account.User) error {
 	delete(c.users, u.ID)
+	return nil
+}
+
+func (c *credentials) Workspace(_ context.Context, id string) (*account.Workspace, error) {
+	w, ok := c.workspaces[id]
+	if !ok {
+		return nil, problem.Missing()
+	}
+	return &w, nil
+}
+
+func (c *credentials) UpdateWorkspace(_ context.Context, w *account.Workspace) error {
+	if c.workspaces[w.ID].Revision != w.Revision-1 {
+		return problem.RevisionMismatch()
+	}
+	c.workspaces[w.ID] = *w
 	return nil
 }

@@ -44,6 +44,8 @@ type Options struct {
 	Take func(ctx context.Context, dir string) error
 	// Size is how many bytes Take reads.
 	Size func() int64
+	// Free is how many bytes there is room for; nil where that does not matter.
+	Free func() int64
 	// Made logs that somebody made a snapshot.
 	Made func(ctx context.Context, actor, id string) error
 	// Lease is for how long a snapshot is kept for somebody who does not ask for it any more; 0: a minute.
@@ -69,6 +71,9 @@ type underWay struct {
 	lease  *time.Timer
 }
 
+// spare is how much room a snapshot leaves for the writes that go on beside it.
+const spare = 64 << 20
+
 const folderPrefix = "snapshot-"
 
 // NewSnapshots takes over a data folder that nobody else has open. What a process that was killed left of snapshots is
@@ -87,7 +92,7 @@ func NewSnapshots(o Options) *Snapshots {
 }
 
 // Start begins a snapshot. Whoever wants it asks for it again before its lease is over, each time anew. While there is
-// another one it is problem.Conflict.
+// another one, or no room for one, it is problem.Conflict.
 func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,6 +101,10 @@ func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 	}
 	if s.current != nil {
 		return nil, problem.Conflicts("Another backup is being made; wait for that.")
+	}
+	size := s.Size()
+	if s.Free != nil && s.Free() < size+spare {
+		return nil, problem.Conflicts(fmt.Sprintf("There is no room for a copy: it needs %d MiB in the data folder.", (size+spare)>>20))
 	}
 	id := rand.Text()
 	dir, err := filepath.Abs(filepath.Join(s.Dir, folderPrefix+id))
@@ -108,7 +117,7 @@ func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &underWay{
 		Snapshot: Snapshot{
-			ID: id, Dir: dir, State: Running, Instance: s.Instance, MadeAt: s.Now().UTC().Truncate(time.Millisecond), Total: s.Size(),
+			ID: id, Dir: dir, State: Running, Instance: s.Instance, MadeAt: s.Now().UTC().Truncate(time.Millisecond), Total: size,
 		},
 		cancel: cancel, done: make(chan struct{}),
 	}
@@ -124,6 +133,9 @@ func (s *Snapshots) take(ctx context.Context, u *underWay, actor string) {
 	err := s.Take(ctx, u.Dir)
 	if err == nil {
 		err = s.Made(ctx, actor, u.ID)
+	}
+	if err != nil {
+		_ = os.RemoveAll(u.Dir) // now, where it may be what filled the disk; Discard tries again
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

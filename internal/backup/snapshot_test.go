@@ -119,6 +119,9 @@ func TestASnapshotThatFailsSaysSo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, err := os.Stat(made.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("its files are still there: %v", err)
+		}
 		if made.State != backup.Failed || made.Problem != "the disk is full" {
 			t.Errorf("it is %+v", made)
 		}
@@ -126,6 +129,18 @@ func TestASnapshotThatFailsSaysSo(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestASnapshotThatWouldFillTheDiskIsRefused(t *testing.T) {
+	t.Parallel()
+	s := copying(t, nil)
+	s.Free = func() int64 { return 64<<20 + 9 } // it has 10 bytes
+	if _, err := s.Start("local"); kindOf(err) != problem.Conflict {
+		t.Errorf("got %v", err)
+	}
+	if left, _ := os.ReadDir(s.Dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 func TestWhatAKilledProcessLeftOfSnapshotsIsRemoved(t *testing.T) {

@@ -139,6 +139,11 @@ func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
 			continue
 		default:
 			outcomes["none"]++
+			if len(entries) > 0 {
+				if line := launch(t, into).refuses(); !strings.Contains(line, "was cut off") {
+					t.Errorf("round %d: the start of a restore that was cut off says %s", round, line)
+				}
+			}
 			if code, out := run(t, p.restore(into, "one")...); code != 0 {
 				t.Fatalf("round %d: again, into what was left (%v): %d %s", round, entries, code, out)
 			}
