@@ -9,31 +9,17 @@ import (
 	"keepsake/internal/id"
 )
 
-// Headers are written as the specification spells them. That is not Go's canonical form for names with capitals inside
-// (X-API-Version), so they are set in the map directly, here and nowhere else; every client reads them in any case.
-
 // Header values that never change, made once. They are shared by all answers and never written to.
 var (
 	mediaJSON  = []string{"application/json"}
 	mediaLines = []string{endpoint.MediaLines}
 	mediaHTML  = []string{"text/html; charset=utf-8"}
-	nosniff    = []string{"nosniff"}
-	noStore    = []string{"no-store"}
 
 	// Pages hold text and nothing that runs, loads or is framed.
 	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 	// Where TLS is served here, browsers shall ask for nothing else.
 	transportSecurity = []string{"max-age=31536000"}
 )
-
-// ownNames are the headers whose values are new with every answer, in the order ownHeaders appends them.
-var ownNames = [...]string{
-	"X-Request-Id",
-	"X-RateLimit-Remaining",
-	"X-RateLimit-Daily-Remaining",
-	"X-RateLimit-Monthly-Remaining",
-	"X-RateLimit-Key-Remaining",
-}
 
 // lengthFrom is the size from which on we say how long a body is; below, Go's server does so without a header entry.
 const lengthFrom = 2048
@@ -49,16 +35,11 @@ func (x *exchange) send(status int, media []string, body []byte) {
 	}
 }
 
-// head writes status and headers.
+// head writes status and headers: what every answer has as lines, the rest through the header map.
 func (x *exchange) head(status int, media []string) {
 	h := x.w.Header()
-	h["X-API-Version"] = x.table.number
-	h["X-Content-Type-Options"] = nosniff
 	if media != nil {
 		h["Content-Type"] = media
-	}
-	if x.known || status >= http.StatusBadRequest {
-		h["Cache-Control"] = noStore
 	}
 	if x.route.page != nil {
 		h["Content-Security-Policy"] = pagePolicy
@@ -66,14 +47,18 @@ func (x *exchange) head(status int, media []string) {
 	if x.r.TLS != nil {
 		h["Strict-Transport-Security"] = transportSecurity
 	}
-	x.limitHeaders(h)
-	x.ownHeaders(h)
 	if x.known {
 		x.caller.warnings(x.at, h)
 	}
 	x.deprecation(h)
 	if x.api.vary {
 		x.allowOrigin(h)
+	}
+	x.headers = x.everyAnswer(x.headers[:0], status)
+	if c := connOf(x.parent); c != nil {
+		c.lead(x.headers)
+	} else {
+		x.headers.into(h)
 	}
 	x.status = status
 	if x.body != nil {
@@ -82,41 +67,22 @@ func (x *exchange) head(status int, media []string) {
 	x.w.WriteHeader(status)
 }
 
-// limitHeaders sets the numbers that stay the same for a while: limits change by hand, windows end once a minute.
-func (x *exchange) limitHeaders(h http.Header) {
-	texts := &x.api.texts
-	h["X-RateLimit-Limit"] = texts.of(x.verdict.Limit)
-	h["X-RateLimit-Reset"] = texts.of(x.verdict.ResetUnix)
-	if x.verdict.HasKey {
-		h["X-RateLimit-Key-Limit"] = texts.of(x.verdict.KeyLimit)
+// everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
+func (x *exchange) everyAnswer(h headers, status int) headers {
+	v := &x.verdict
+	h = h.text("X-API-Version", x.table.number).text("X-Content-Type-Options", "nosniff")
+	if x.known || status >= http.StatusBadRequest {
+		h = h.text("Cache-Control", "no-store")
 	}
-}
-
-// ownHeaders sets what is new with every answer: appended into one buffer that becomes one string.
-func (x *exchange) ownHeaders(h http.Header) {
-	var scratch [128]byte
-	var ends [len(ownNames)]int
-	b, v := scratch[:0], &x.verdict
-	if x.callerID == nil {
-		b = id.Append(b, id.Request, x.uuid)
-	} else {
-		b = append(b, x.callerID[0]...)
+	h = h.number("X-RateLimit-Limit", v.Limit).number("X-RateLimit-Remaining", v.Remaining).number("X-RateLimit-Reset", v.ResetUnix)
+	h = h.number("X-RateLimit-Daily-Remaining", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining", v.MonthlyRemaining)
+	if v.HasKey {
+		h = h.number("X-RateLimit-Key-Limit", v.KeyLimit).number("X-RateLimit-Key-Remaining", v.KeyRemaining)
 	}
-	ends[0] = len(b)
-	for i, n := range [...]int64{v.Remaining, v.DailyRemaining, v.MonthlyRemaining, v.KeyRemaining} {
-		b = strconv.AppendInt(b, n, 10)
-		ends[i+1] = len(b)
+	if x.callerID != nil {
+		return h.text("X-Request-Id", x.callerID[0])
 	}
-	count := len(ownNames)
-	if !v.HasKey {
-		count--
-	}
-	text, start := string(b), 0
-	for i, name := range ownNames[:count] {
-		x.own[i] = text[start:ends[i]]
-		h[name] = x.own[i : i+1 : i+1]
-		start = ends[i]
-	}
+	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
 }
 
 // spelling is how the specification writes a header that an operation gives in Go's canonical form.

@@ -19,7 +19,6 @@ type API struct {
 	reserved int64 // the share of them that is kept for health and administration
 
 	exchanges sync.Pool // of *exchange
-	texts     texts     // of numbers that many answers show
 	vary      bool      // answers depend on the Origin
 }
 

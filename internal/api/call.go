@@ -27,8 +27,6 @@ type call struct {
 	known     bool                                   // there is a principal
 	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
 
-	own [len(ownNames)]string // the header values that are this answer's alone
-
 	parent  context.Context
 	timeout time.Duration // of the class; 0: none
 	once    sync.Once

@@ -33,15 +33,16 @@ type exchange struct {
 
 	body *progress // of a stream, whose deadlines we keep
 
-	buf    []byte // where the answer is encoded; it stays with the exchange
-	status int    // of the answer, 0 while none was sent
-	size   int    // bytes of its body
+	buf     []byte  // where the answer is encoded; it stays with the exchange
+	headers headers // those that every answer has; their buffer stays, too
+	status  int     // of the answer, 0 while none was sent
+	size    int     // bytes of its body
 }
 
 // maxBuffer keeps one large answer from holding memory for ever.
 const maxBuffer = 64 << 10
 
-// begin takes an exchange that is out of use: all its members but the buffer are zero.
+// begin takes an exchange that is out of use: all its members but the buffers are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	x.api, x.w, x.r, x.route = a, w, r, &noRoute
@@ -57,6 +58,6 @@ func (x *exchange) release() {
 		buf = nil
 	}
 	x.signIn = nil // the call may outlive the exchange
-	*x = exchange{buf: buf}
+	*x = exchange{buf: buf, headers: x.headers[:0]}
 	a.exchanges.Put(x)
 }

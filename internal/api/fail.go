@@ -121,7 +121,7 @@ func (x *exchange) apologise() {
 		x.snapshot = x.api.o.Versions.Snapshot()
 		x.version = x.snapshot.Current()
 		x.number = x.version.Number
-		x.table = &table{number: []string{strconv.Itoa(x.number)}}
+		x.table = &table{number: strconv.Itoa(x.number)}
 	}
 	if x.judged {
 		x.refund()

@@ -18,10 +18,12 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// NewServer makes the HTTP server of a surface, ready for Serve. What the server itself complains about goes to log.
+// NewServer makes the HTTP server of a surface, ready for Serve on a listener of LimitConnections. What the server itself
+// complains about goes to log.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:                      h,
+		ConnContext:                  connContext,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
@@ -44,6 +46,6 @@ func LocalContext(ctx context.Context, _ net.Conn) context.Context {
 func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 
 // LimitConnections bounds how many connections of l are open at once; more wait to be accepted.
-func LimitConnections(l net.Listener, most int) net.Listener {
-	return &limitedListener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
+func LimitConnections(l net.Listener, most int) *Listener {
+	return &Listener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
 }

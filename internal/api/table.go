@@ -14,7 +14,7 @@ import (
 
 // table is what one API version serves: its own operations, those it inherits, and the paths without a version.
 type table struct {
-	number []string // the value of X-API-Version
+	number string // the value of X-API-Version
 	mux    *http.ServeMux
 	// fixed finds the routes without wildcards by method, space, path. They are the frequent ones, and need no tree.
 	fixed map[string]*route
@@ -72,7 +72,7 @@ func (a *API) table(version int) (*table, error) {
 }
 
 func (a *API) build(version int) (*table, error) {
-	t := &table{number: []string{strconv.Itoa(version)}, mux: http.NewServeMux(), fixed: map[string]*route{}}
+	t := &table{number: strconv.Itoa(version), mux: http.NewServeMux(), fixed: map[string]*route{}}
 	t.mux.Handle("/", &noRoute)
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
@@ -80,7 +80,7 @@ func (a *API) build(version int) (*table, error) {
 	if a.o.Surface != usage.Primary {
 		return t, nil
 	}
-	prefix := "/api/v" + t.number[0]
+	prefix := "/api/v" + t.number
 	for _, op := range a.o.Operations.At(version) {
 		a.add(t, op.Method, prefix+op.Path, &route{op: op})
 	}

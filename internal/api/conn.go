@@ -1,0 +1,70 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+)
+
+// conn is a connection whose bytes are ours to write: HTTP/1 without TLS. It puts the headers that every answer has
+// behind the status line of the answer that net/http writes next.
+type conn struct {
+	net.Conn
+	once    sync.Once
+	release func()
+
+	waiting headers // of the answer to come; used by the goroutine that serves the connection alone
+}
+
+// Close gives the connection's slot back.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.release)
+	return err
+}
+
+// lead has h go out behind the next status line. It is called when the status is decided, so no interim answer can come
+// before it, and net/http begins every answer with an empty buffer: the status line is whole, and first in its write.
+func (c *conn) lead(h headers) { c.waiting = append(c.waiting[:0], h...) }
+
+var statusLine = []byte("HTTP/1.")
+
+// heads are buffers for a first write with its headers.
+var heads = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// Write writes p, behind whose status line the waiting headers go.
+func (c *conn) Write(p []byte) (int, error) {
+	if len(c.waiting) == 0 || !bytes.HasPrefix(p, statusLine) {
+		return c.Conn.Write(p)
+	}
+	end := bytes.IndexByte(p, '\n') + 1
+	head := heads.Get().(*bytes.Buffer)
+	defer heads.Put(head)
+	head.Reset()
+	head.Write(p[:end])
+	head.Write(c.waiting)
+	head.Write(p[end:])
+	n, err := c.Conn.Write(head.Bytes())
+	if n > end {
+		n = max(end, n-len(c.waiting)) // the caller counts its own bytes
+	}
+	c.waiting = c.waiting[:0]
+	return n, err
+}
+
+type connKey struct{}
+
+// connContext lets requests find their connection, for http.Server.ConnContext.
+func connContext(ctx context.Context, nc net.Conn) context.Context {
+	if c, ok := nc.(*conn); ok {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	return ctx
+}
+
+// connOf is the connection of a request; nil where it is not ours to write to.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}

@@ -1,0 +1,96 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"keepsake/internal/api/apitest"
+	"keepsake/internal/auth"
+)
+
+// Whatever a connection is asked, one request behind the other or several at once: each answer has its own headers, each
+// of them once, and nothing of them gets into a body.
+func TestEveryAnswerOfAConnectionHasItsOwnHeadersOnce(t *testing.T) {
+	b := setup(t)
+	key := b.Key(apitest.Operator, auth.All, nil)
+	long := strings.Repeat("n", 150_000) // far over the buffers of net/http
+	post := func(text, more string) string {
+		body := `{"text":"` + text + `"}`
+		return fmt.Sprintf("POST /api/v1/notes HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", len(body), more, body)
+	}
+	asked := []struct {
+		method, request string
+		status          int
+	}{
+		{"GET", "GET /api/v1/ping HTTP/1.1\r\n\r\n", 200},
+		{"HEAD", "HEAD /api/v1/ping HTTP/1.1\r\n\r\n", 200},
+		{"POST", post(long, ""), 201},
+		{"OPTIONS", "OPTIONS /api/v1/ping HTTP/1.1\r\n\r\n", 204},
+		{"GET", "GET /nowhere HTTP/1.1\r\n\r\n", 404},
+		{"DELETE", "DELETE /api/v1/ping HTTP/1.1\r\n\r\n", 405},
+		{"GET", "GET /api/v1/fails HTTP/1.1\r\n\r\n", 500},
+		{"POST", post("short", "Expect: 100-continue\r\n"), 201},
+		{"GET", "GET /api/v1/panics HTTP/1.1\r\n\r\n", 500},
+		{"GET", "GET /api/v1/ping HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200},
+		{"GET", "GET /api/v1/ping HTTP/1.1\r\n\r\n", 200},
+	}
+	for _, pipelined := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pipelined %t", pipelined), func(t *testing.T) {
+			conn, err := net.Dial("tcp", b.listen())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			send := func(i int) {
+				own := fmt.Sprintf("Host: a\r\nX-API-Key: %s\r\nX-Request-Id: request-%d\r\n", key, i)
+				first, rest, _ := strings.Cut(asked[i].request, "\r\n")
+				if _, err := io.WriteString(conn, first+"\r\n"+own+rest); err != nil {
+					t.Error(err)
+				}
+			}
+			if pipelined {
+				go func() {
+					for i := range asked {
+						send(i)
+					}
+				}()
+			}
+			for i, a := range asked {
+				if !pipelined {
+					send(i)
+				}
+				resp, err := http.ReadResponse(in, &http.Request{Method: a.method})
+				for err == nil && resp.StatusCode == http.StatusContinue {
+					resp, err = http.ReadResponse(in, &http.Request{Method: a.method})
+				}
+				if err != nil {
+					t.Fatalf("answer %d: %v", i, err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				if err != nil || strings.Contains(string(body), "X-RateLimit") {
+					t.Fatalf("body of answer %d: %.200s, %v", i, body, err)
+				}
+				if resp.StatusCode != a.status || resp.Header.Get("X-Request-Id") != fmt.Sprintf("request-%d", i) {
+					t.Errorf("answer %d is %d %s, want %d of request-%d", i, resp.StatusCode, resp.Header.Get("X-Request-Id"), a.status, i)
+				}
+				for _, name := range []string{
+					"X-API-Version", "X-Content-Type-Options", "X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining",
+					"X-RateLimit-Reset", "X-RateLimit-Daily-Remaining", "X-RateLimit-Monthly-Remaining",
+				} {
+					if got := resp.Header.Values(name); len(got) != 1 || got[0] == "" {
+						t.Errorf("answer %d has %s %q, want it once", i, name, got)
+					}
+				}
+				if strings.Contains(asked[i].request, long) && !strings.Contains(string(body), long) {
+					t.Errorf("the long body of answer %d did not arrive", i)
+				}
+			}
+		})
+	}
+}
