@@ -86,6 +86,44 @@ func adminUserChecks() []promise {
 			c.delete(p.path()).send().fails(404, "not_found")
 			c.newUser(fields{"email": p.email})
 		}},
+		{"OfParallelUsersWithOneEmailOneIsMade", func(c *check) {
+			email := c.suite.name() + "@example.org"
+			made := 0
+			for _, a := range c.atOnce(6, func() *call {
+				return c.post(usersPath).json(fields{"email": email, "password": "conformance given password"})
+			}) {
+				if a.status == http.StatusCreated {
+					c.remove(usersPath + "/" + a.text("id"))
+					made++
+				} else {
+					a.fails(409, "conflict")
+				}
+			}
+			if made != 1 {
+				c.broken("%d users with one email were made at once, want one", made)
+			}
+		}},
+		{"OfTwoAdminsWhoDemoteEachOtherOneStays", func(c *check) {
+			t := c.tenant()
+			second := c.newUser(fields{"role": "admin", "workspaceId": t.id})
+			paths := make(chan string, 2)
+			paths <- t.admin.path()
+			paths <- second.path()
+			done := 0
+			for _, a := range c.atOnce(2, func() *call { return c.patch(<-paths).json(fields{"role": "viewer"}) }) {
+				if a.status == http.StatusOK {
+					done++
+				} else {
+					a.fails(409, "conflict")
+				}
+			}
+			if done != 1 {
+				c.broken("%d of two admins of a workspace were demoted at once, want one", done)
+			}
+			for _, p := range []person{t.admin, second} {
+				c.patch(p.path()).json(fields{"role": "admin"}).send().is(http.StatusOK)
+			}
+		}},
 		{"AUserIsChanged", func(c *check) {
 			p := c.newUser(nil)
 			a := c.patch(p.path()).with("If-Match", `"1"`).json(fields{"name": "conformance Eve", "role": "viewer"}).send().is(http.StatusOK).shape(userShape)
@@ -144,26 +182,14 @@ func adminUserChecks() []promise {
 			t := c.tenant()
 			c.patch(t.path()).json(fields{"tier": "free"}).send().is(http.StatusOK)
 			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
-			const times = 8
-			answers := make(chan *answer, times)
-			for range times {
-				go func() {
-					a, err := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "workspaceId": t.id, "password": "conformance given password"}).once(c.ctx)
-					if err != nil {
-						a = nil
-					}
-					answers <- a
-				}()
-			}
 			made := 0
-			for range times {
-				switch a := <-answers; {
-				case a == nil:
-					c.stop("one of %d parallel requests had no answer", times)
-				case a.status == http.StatusCreated:
+			for _, a := range c.atOnce(8, func() *call {
+				return c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "workspaceId": t.id, "password": "conformance given password"})
+			}) {
+				if a.status == http.StatusCreated {
 					made++
 					c.remove(usersPath + "/" + a.text("id"))
-				default:
+				} else {
 					a.fails(409, "limit_reached")
 				}
 			}

@@ -102,6 +102,31 @@ func (q *call) wait(a *answer) bool {
 	return false
 }
 
+// atOnce sends the same request several times in parallel and gives all answers. None is waited for twice.
+func (c *check) atOnce(times int, next func() *call) []*answer {
+	answers := make(chan *answer, times)
+	for range times {
+		q := next()
+		go func() {
+			a, err := q.once(c.ctx)
+			if err != nil {
+				a = nil
+			}
+			answers <- a
+		}()
+	}
+	var list []*answer
+	for range times {
+		a := <-answers
+		if a == nil {
+			c.stop("one of %d parallel requests had no answer", times)
+		}
+		a.keepsEveryPromise()
+		list = append(list, a)
+	}
+	return list
+}
+
 // once sends the request as it is, once.
 func (q *call) once(ctx context.Context) (*answer, error) {
 	path, query, _ := strings.Cut(q.path, "?")

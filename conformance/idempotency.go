@@ -29,35 +29,20 @@ func idempotencyChecks() []promise {
 			create(c, once, "b").send().fails(400, "validation_error", "Idempotency-Key", "reused")
 		}},
 		{"OfParallelRepeatsOneHasTheEffect", func(c *check) {
-			const times = 8
-			once, answers := c.suite.name(), make(chan *answer, times)
-			for range times {
-				go func() {
-					a, err := create(c, once, "parallel").once(c.ctx)
-					if err != nil {
-						a = nil
-					}
-					answers <- a
-				}()
-			}
-			made, ids := 0, map[string]bool{}
-			for range times {
-				a := <-answers
-				switch {
-				case a == nil:
-					c.stop("one of %d parallel repeats had no answer", times)
-				case a.status == http.StatusCreated:
-					ids[a.text("id")] = true
-					if a.header.Get("Idempotent-Replayed") == "" {
-						made++
-						c.removeKey(a.text("id"))
-					}
-				default:
+			once, made, ids := c.suite.name(), 0, map[string]bool{}
+			for _, a := range c.atOnce(8, func() *call { return create(c, once, "parallel") }) {
+				if a.status != http.StatusCreated {
 					a.fails(409, "idempotency_in_progress")
+					continue
+				}
+				ids[a.text("id")] = true
+				if a.header.Get("Idempotent-Replayed") == "" {
+					made++
+					c.removeKey(a.text("id"))
 				}
 			}
 			if made != 1 || len(ids) != 1 {
-				c.broken("%d parallel repeats made %d keys under %d ids, want one", times, made, len(ids))
+				c.broken("eight parallel repeats made %d keys under %d ids, want one", made, len(ids))
 			}
 			create(c, once, "parallel").send().is(http.StatusCreated).head("Idempotent-Replayed", "true")
 		}},

@@ -166,22 +166,8 @@ func (c *check) exhaustedSoon() (key, *answer) {
 // parallel sends more requests at once than a key's limit.
 func (c *check) parallel(limit, send int) {
 	c.sameWindow(perMinute(limit), func(k key) bool {
-		answers := make(chan *answer, send)
-		for range send {
-			go func() {
-				a, err := c.get("/api/v1/health").as(k.text).once(c.ctx)
-				if err != nil {
-					a = nil
-				}
-				answers <- a
-			}()
-		}
 		passed, ends := 0, map[int64]bool{}
-		for range send {
-			a := <-answers
-			if a == nil {
-				c.stop("one of %d parallel requests had no answer", send)
-			}
+		for _, a := range c.atOnce(send, func() *call { return c.get("/api/v1/health").as(k.text) }) {
 			ends[a.number("X-RateLimit-Reset")] = true
 			if a.status == http.StatusOK {
 				passed++

@@ -54,31 +54,13 @@ func refreshChecks() []promise {
 			c.refresh(child.text("refreshToken")).send().is(http.StatusUnauthorized)
 		}},
 		{"OfTwentyParallelRefreshesOneFamilyLives", func(c *check) {
-			const times = 20
 			p := c.signedIn("member")
-			answers := make(chan *answer, times)
-			for range times {
-				go func() {
-					a, err := c.refresh(p.refresh).once(c.ctx)
-					if err != nil {
-						a = nil
-					}
-					answers <- a
-				}()
-			}
 			children := map[string]bool{}
-			for range times {
-				switch a := <-answers; {
-				case a == nil:
-					c.stop("one of %d parallel refreshes had no answer", times)
-				case a.status == http.StatusOK:
-					children[a.text("refreshToken")] = true
-				default:
-					a.broken("a parallel refresh within 10 s was refused")
-				}
+			for _, a := range c.atOnce(20, func() *call { return c.refresh(p.refresh) }) {
+				children[a.is(http.StatusOK).text("refreshToken")] = true
 			}
 			if len(children) != 1 {
-				c.stop("%d parallel refreshes gave %d children, want one", times, len(children))
+				c.stop("twenty parallel refreshes gave %d children, want one", len(children))
 			}
 			for child := range children {
 				c.refresh(child).send().is(http.StatusOK)

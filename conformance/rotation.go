@@ -73,6 +73,37 @@ func rotationChecks() []promise {
 			c.get(health).as(second).send().is(http.StatusOK)
 			c.get(health).as(third).send().is(http.StatusOK)
 		}},
+		{"OfParallelRotationsOneHappens", func(c *check) {
+			k := c.newKey(nil, "read")
+			var texts []string
+			for _, a := range c.atOnce(8, func() *call { return c.post(k.path() + "/rotate").json(fields{}) }) {
+				if a.status == http.StatusOK {
+					texts = append(texts, a.text("key"))
+				} else {
+					a.fails(409, "rotation_in_progress")
+				}
+			}
+			if len(texts) != 1 {
+				c.stop("%d of 8 parallel rotations happened, want one", len(texts))
+			}
+			c.get(health).as(k.text).send().is(http.StatusOK)
+			c.get(health).as(texts[0]).send().is(http.StatusOK)
+		}},
+		{"OfParallelForcedRotationsTheLastTwoSecretsLive", func(c *check) {
+			k := c.newKey(nil, "read")
+			live := 0
+			for _, a := range c.atOnce(6, func() *call { return c.post(k.path() + "/rotate").json(fields{"force": true}) }) {
+				if c.get(health).as(a.is(http.StatusOK).text("key")).send().status == http.StatusOK {
+					live++
+				}
+			}
+			if c.get(health).as(k.text).send().fails(401, "invalid_api_key"); live != 2 {
+				c.broken("%d secrets of a key live after six forced rotations, want two", live)
+			}
+			if n := len(c.get(k.path()).send().is(http.StatusOK).list("secrets")); n != 2 {
+				c.broken("%d secrets are listed", n)
+			}
+		}},
 		{"BothSecretsShareOneBudget", func(c *check) {
 			k := c.newKey(fields{"quota": fields{"daily": 10}}, "read")
 			text := rotate(c, k, fields{}).is(http.StatusOK).text("key")
