@@ -4,17 +4,20 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Listener accepts while it has slots; a connection holds one until it is closed, and so does who waits for one.
+// Listener accepts while it has slots; a connection holds one until it is closed.
 type Listener struct {
 	net.Listener
-	slots chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	slots   chan struct{}
+	done    chan struct{}
+	once    sync.Once
+	retired atomic.Bool
 }
 
+// Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -24,19 +27,33 @@ func (l *Listener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
 		<-l.slots
+		if l.retired.Load() {
+			<-l.done
+			return nil, net.ErrClosed
+		}
 		return nil, err
 	}
 	return &conn{Conn: accepted, release: func() { <-l.slots }}, nil
 }
 
+// Close implements net.Listener.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.done) })
+	if l.retired.Load() {
+		return nil // it is closed
+	}
 	return l.Listener.Close()
 }
 
-// Drain waits, once l is closed, until all its connections are, too, or ctx ends. http.Server.Shutdown does not do for
-// that: it knows nothing of a connection that was accepted in the moment before.
-func (l *Listener) Drain(ctx context.Context) error {
+// Retire stops accepting without telling the server, and waits until all connections are closed or ctx ends.
+//
+// A server that shuts down drops every request that it had not begun to answer, also on connections it has accepted.
+// So where connections can wait for another process, this one first takes no more of them, and answers what it has.
+func (l *Listener) Retire(ctx context.Context) error {
+	l.retired.Store(true)
+	if err := l.Listener.Close(); err != nil {
+		return err
+	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for len(l.slots) > 0 {

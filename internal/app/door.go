@@ -20,8 +20,9 @@ type door struct {
 	scheme   string
 	listener net.Listener
 	server   *http.Server
-	// inherited: the socket outlives this process, and connections wait in it for the next one.
-	inherited bool
+	// inherited is what listener accepts from where the socket outlives this process, and connections wait in it for the
+	// next one; else nil.
+	inherited *api.Listener
 }
 
 // bind opens the two network listeners. Nobody is answered before Run; who connects earlier waits.
@@ -59,9 +60,12 @@ func (a *App) bindTCP(name, setting, address string) (*door, error) {
 			return nil, &config.Error{Setting: setting, Reason: err.Error()}
 		}
 	}
-	return &door{
-		name: name, scheme: "http", listener: api.LimitConnections(l, a.cfg.Limits.Connections), inherited: inherited,
-	}, nil
+	limited := api.LimitConnections(l, a.cfg.Limits.Connections)
+	d := &door{name: name, scheme: "http", listener: limited}
+	if inherited {
+		d.inherited = limited
+	}
+	return d, nil
 }
 
 func (d *door) useTLS(t config.TLS) error {
@@ -79,7 +83,8 @@ func (d *door) useTLS(t config.TLS) error {
 	return nil
 }
 
-// answer puts a surface behind the door. Once stopping, every answer asks its client to come back on a new connection.
+// answer puts a surface behind the door. Once stopping, every answer asks its client to come back on
+// another connection.
 func (d *door) answer(h http.Handler, stopping *atomic.Bool, log *slog.Logger) {
 	d.server = api.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if stopping.Load() {

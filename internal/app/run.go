@@ -36,7 +36,8 @@ func (a *App) Run(ctx context.Context) error {
 	a.stopping.Store(true)
 	a.deps.Log.Info("stopping")
 	if err == nil {
-		time.Sleep(a.goodbye())
+		time.Sleep(a.cfg.Shutdown.Delay)
+		a.handOver()
 	}
 	a.shutDown()
 	stopBackground()
@@ -53,17 +54,23 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// handOver is how long clients have to leave their connections where the next process has the same socket. A connection
-// that is in use is closed with its next answer; one that is closed while it lies idle may just be taking in a request,
-// which would fail. So they are let go of one by one before the rest is closed.
-const handOver = 500 * time.Millisecond
+// handOverTime is how long clients have to leave their connections where the next process has the same socket. One that is
+// in use is closed with its next answer; one that lies idle all that time is closed after it, and if a request is sent
+// on it in that moment, it is lost.
+const handOverTime = 500 * time.Millisecond
 
-// goodbye is how long requests are still taken after a stop was asked for.
-func (a *App) goodbye() time.Duration {
-	if a.primary != nil && a.primary.inherited {
-		return max(a.cfg.Shutdown.Delay, handOver)
+// handOver leaves new connections to the next process, where there will be one, and answers those there are.
+func (a *App) handOver() {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+	defer cancel()
+	var doors sync.WaitGroup
+	for _, d := range a.doors() {
+		if d.inherited != nil {
+			// What is still open then is idle, or busy with a request that the shutdown waits for.
+			doors.Go(func() { _ = d.inherited.Retire(ctx) })
+		}
 	}
-	return a.cfg.Shutdown.Delay
+	doors.Wait()
 }
 
 // shutDown lets running requests finish; what has not by then is cut off.
