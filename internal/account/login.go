@@ -95,6 +95,9 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 		s.tellRefused(ctx, email, u, from)
 		return nil, err
 	}
+	if err == nil {
+		s.throttle.succeeded(g)
+	}
 	return u, err
 }
 

@@ -39,6 +39,7 @@ type throttle struct {
 	pairs     *recent[pair, failures]
 	addresses *recent[network, failures]
 	emails    *recent[digest, line]
+	known     *recent[pair, struct{}] // who signed in from where
 	inLines   int
 }
 
@@ -117,6 +118,7 @@ func newThrottle(now func() time.Time) *throttle {
 		pairs:     newRecent[pair, failures](throttleEntries),
 		addresses: newRecent[network, failures](throttleEntries),
 		emails:    newRecent[digest, line](throttleEntries),
+		known:     newRecent[pair, struct{}](throttleEntries),
 	}
 }
 
@@ -143,9 +145,23 @@ func (t *throttle) begin(g guesser) error {
 	if err := t.refusal(g); err != nil {
 		return err
 	}
+	if t.overtook(g) {
+		return tooManyTries(lineStep)
+	}
 	t.pairs.touch(g.pair).running++
 	t.addresses.touch(g.network).running++
 	return nil
+}
+
+// overtook reports whether a line has formed since the guesser passed where it begins: many who come at once, each from
+// another address, find none and would all be checked.
+func (t *throttle) overtook(g guesser) bool {
+	l := t.emails.get(g.email)
+	if l == nil || l.recently(t.now()) <= freeOfEmail {
+		return false
+	}
+	_, lined := l.waiting[g.network]
+	return !lined
 }
 
 func (t *throttle) end(g guesser, failed bool) {
@@ -160,6 +176,13 @@ func (t *throttle) end(g guesser, failed bool) {
 		byAddress.add(now, maxFromAddress)
 		t.emails.touch(g.email).add(now, freeOfEmail+1)
 	}
+}
+
+// succeeded remembers an address from which an email signed in: guesses from elsewhere do not keep it out.
+func (t *throttle) succeeded(g guesser) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known.touch(g.pair)
 }
 
 // line is the failures of an email from anywhere. Where there are many, further checks form a line: one a second, and one
@@ -208,8 +231,11 @@ func (t *throttle) lineUp(g guesser) (*line, time.Duration, error) {
 	if l.next.Before(now) || l.next.Sub(now) > throttleWindow { // the latter is a clock that was set back
 		l.next = now
 	}
-	wait := l.next.Sub(now)
-	if _, already := l.waiting[g.network]; already || wait > lineWait || t.inLines >= maxInLines {
+	wait, most := l.next.Sub(now), lineWait
+	if t.known.get(g.pair) == nil {
+		most -= lineStep // the last place is not for strangers, who could keep the line full
+	}
+	if _, already := l.waiting[g.network]; already || wait > most || t.inLines >= maxInLines {
 		return nil, 0, tooManyTries(max(wait, lineStep))
 	}
 	l.next = l.next.Add(lineStep)

@@ -154,7 +154,17 @@ func TestAnEmailThatManyGuessAtIsCheckedOnceASecond(t *testing.T) {
 	var slept []time.Duration
 	throttle.sleep = func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil }
 	var dones []func()
-	for i := range 6 { // now, and in 1, 2, 3, 4 and 5 seconds
+	owner := newGuesser("a@example.org", address(105))
+	throttle.succeeded(owner)
+	if _, err := throttle.queue(ctx, newGuesser("b@example.org", address(105))); err != nil {
+		t.Errorf("another email from the owner's address: %v", err)
+	}
+	for i := range 6 { // now, and in 1, 2, 3 and 4 seconds; in 5 who signed in from there before
+		if i == 5 {
+			if _, _, err := throttle.lineUp(newGuesser("a@example.org", address(199))); wait(t, err) == 0 {
+				t.Error("a stranger has the last place")
+			}
+		}
 		l, d, err := throttle.lineUp(newGuesser("a@example.org", address(100+i)))
 		if err != nil || l == nil || d != time.Duration(i)*time.Second {
 			t.Fatalf("place %d: waits %s, %v", i, d, err)
@@ -200,6 +210,25 @@ func TestAnEmailThatManyGuessAtIsCheckedOnceASecond(t *testing.T) {
 	w.move(throttleWindow)
 	if l, _, _ := throttle.lineUp(newGuesser("a@example.org", address(1))); l != nil {
 		t.Error("there is still a line when the failures are over")
+	}
+}
+
+func TestWhoComesAtOnceOvertakesNoLine(t *testing.T) {
+	_, throttle := newWatch()
+	const many = 50
+	for i := range many {
+		if _, err := throttle.queue(context.Background(), newGuesser("a@example.org", address(i))); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+	}
+	checked := 0
+	for i := range many {
+		if throttle.fails(newGuesser("a@example.org", address(i))) == nil {
+			checked++
+		}
+	}
+	if checked != freeOfEmail+1 {
+		t.Errorf("%d guesses that came at once were checked, want %d", checked, freeOfEmail+1)
 	}
 }
 
