@@ -63,14 +63,14 @@ type chunk struct {
 }
 
 // Import stores the lines in chunks, each chunk one unit of work. A bad line fails alone. When the body breaks off, or
-// the store fails, the chunks before stay stored and the error says why there is no count.
+// the store fails, the chunks before stay stored and the error says so.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
 	pace := s.o.Pace
 	for done := false; !done; {
 		c, err := s.readChunk(lines, o)
 		if err != nil {
-			return total, fmt.Errorf("read import: %w", err)
+			return total, fmt.Errorf("read import: %w", brokenOff(err, total))
 		}
 		if err := s.storeChunk(ctx, workspaceID, c, &total); err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
@@ -81,6 +81,17 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		done = c.done
 	}
 	return total, nil
+}
+
+// brokenOff says with the problem that ended a body how much of it was stored before.
+func brokenOff(err error, before Imported) error {
+	p, ok := problem.As(err)
+	if !ok || before.Received == 0 {
+		return err
+	}
+	told := *p
+	told.Message += fmt.Sprintf(" The %d lines before that were read, and what was imported of them stays.", before.Received)
+	return told.Because(err)
 }
 
 // readChunk reads lines until a chunk is full. Those that cannot be stored say why.

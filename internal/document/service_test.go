@@ -204,6 +204,9 @@ func TestAnImportWhoseBodyBreaksKeepsItsChunks(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want what the body failed with", err)
 	}
+	if told, ok := problem.As(err); !ok || !strings.Contains(told.Message, "The 256 lines before") {
+		t.Errorf("the client is told %v, want how much was stored", told)
+	}
 	for id, want := range map[string]bool{"1": true, "256": true, "257": false} {
 		if _, err := b.Document(t.Context(), workspace, id); (err == nil) != want {
 			t.Errorf("document %s: %v, want it there: %v", id, err, want)
