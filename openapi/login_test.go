@@ -14,7 +14,9 @@ func (c *caller) callLogin() {
 	nobody.call(400, "POST", login, "", "", `{"email":"eve@example.org"}`)
 	nobody.call(401, "POST", login, "", "", `{"email":"eve@example.org","password":"`+second+`"}`)
 	pair := nobody.call(200, "POST", login, "", "", `{"email":" Eve@Example.org","password":"`+first+`"}`)
-	bearer := func(pair map[string]any) []string { return []string{"Authorization", "Bearer " + pair["accessToken"].(string)} }
+	bearer := func(pair map[string]any) []string {
+		return []string{"Authorization", "Bearer " + pair["accessToken"].(string)}
+	}
 
 	nobody.call(200, "GET", profile, "", "", "", bearer(pair)...)
 	nobody.call(304, "GET", profile, "", "", "", append(bearer(pair), "If-None-Match", `"1"`)...)
