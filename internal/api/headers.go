@@ -31,10 +31,9 @@ func (h headers) into(m http.Header) {
 	rest := string(h)
 	values := make([]string, 0, 16)
 	for rest != "" {
-		line, after, _ := strings.Cut(rest, "\r\n")
-		name, value, _ := strings.Cut(line, ": ")
-		values = append(values, value)
-		m[name] = values[len(values)-1:][:1:1]
-		rest = after
+		colon, end := strings.IndexByte(rest, ':'), strings.IndexByte(rest, '\r')
+		values = append(values, rest[colon+len(": "):end])
+		m[rest[:colon]] = values[len(values)-1:][:1:1]
+		rest = rest[end+len("\r\n"):]
 	}
 }
