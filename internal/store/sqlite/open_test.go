@@ -330,10 +330,7 @@ func TestFirstStartThatIsKilledIsRepeated(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("SKIPPED: ending at a system call needs strace, which is not installed")
-	}
+	strace := needStrace(t)
 	killed := 0
 	for _, at := range []string{"fsync:1", "fsync:3", "fsync:6", "fsync:10", "pwrite64:2", "pwrite64:10", "pwrite64:25", "pwrite64:45", "unlink:1"} {
 		call, n, _ := strings.Cut(at, ":")
