@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/usage"
@@ -85,11 +86,15 @@ func (a *API) build(version int) (*table, error) {
 		a.add(t, op.Method, prefix+op.Path, &route{op: op})
 	}
 	if a.o.Document != nil {
-		document, err := a.o.Document(version)
-		if err != nil {
-			return nil, fmt.Errorf("describe: %w", err)
+		// Made when it is first asked for: it takes longer than everything else a start does.
+		document := sync.OnceValues(func() ([]byte, error) { return a.o.Document(version) })
+		serve := func(*exchange) (page, error) {
+			text, err := document()
+			if err != nil {
+				return page{}, fmt.Errorf("describe version %d: %w", version, err)
+			}
+			return page{mediaJSON, text}, nil
 		}
-		serve := func(*exchange) (page, error) { return page{mediaJSON, document}, nil }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
 		a.add(t, http.MethodGet, prefix+"/openapi.json", &route{page: serve})
 	}
