@@ -42,11 +42,20 @@ func (x *exchange) signedIn(userID, workspaceID string) error {
 	return nil
 }
 
+// whatIsSpent says which budget a policy means, to people.
+var whatIsSpent = map[limit.Policy]string{
+	limit.TierMinute:   "The workspace has no requests left in this minute",
+	limit.KeyMinute:    "This API key has no requests left in its minute",
+	limit.DailyQuota:   "The daily quota is used up",
+	limit.MonthlyQuota: "The monthly quota is used up",
+	limit.Anonymous:    "This address has no requests left without a valid credential",
+}
+
 // spent is a denied charge as the problem of an operation.
 func spent(v *limit.Verdict) *problem.Problem {
 	return &problem.Problem{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, Details: problem.Details{Policy: string(v.Policy)},
-		Message:    "The limit is used up; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
+		Message:    whatIsSpent[v.Policy] + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
 		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
 	}
 }
