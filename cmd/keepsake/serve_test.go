@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,31 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"keepsake/internal/app"
+	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
 )
-
-// screen is what a person sees, safe to read while it is written.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
 
 func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
 	t.Parallel()
@@ -41,7 +22,7 @@ func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
 	cfg.Data, cfg.Listen, cfg.BackendListen = filepath.Join(t.TempDir(), "d"), "127.0.0.1:0", "127.0.0.1:0"
 	serveOnce := func(look func(shown string)) string {
 		ctx, stop := context.WithCancel(t.Context())
-		var out, log screen
+		var out, log apptest.Buffer
 		done := make(chan error, 1)
 		go func() { done <- serve(ctx, &stage{out: &out, err: &log, tty: true, now: time.Now}, cfg, false) }()
 		for !strings.Contains(log.String(), `"msg":"serving"`) {
@@ -150,7 +131,7 @@ func TestAnImportDrawsItsProgressOnATerminalOnly(t *testing.T) {
 	}
 	keepsake := func(errTTY bool, args ...string) (out, err string) {
 		t.Helper()
-		var o, e screen
+		var o, e apptest.Buffer
 		st := &stage{out: &o, err: &e, errTTY: errTTY, now: time.Now}
 		if code := run(args, st); code != exitOK {
 			t.Fatalf("%q: exit code %d: %s", args, code, e.String())

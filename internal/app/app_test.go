@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -284,7 +283,7 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 
 func TestTheLogHasNoSecretsAndObeysItsSettings(t *testing.T) {
 	t.Parallel()
-	var log syncBuffer
+	var log apptest.Buffer
 	p := apptest.Start(t, apptest.Log(&log), apptest.With(func(c *config.Config) { c.Log.Requests = false }))
 	if _, err := http.Get(p.URL + "/api/v1/search?q=canary&key=" + p.Key); err != nil {
 		t.Fatal(err)
@@ -296,23 +295,6 @@ func TestTheLogHasNoSecretsAndObeysItsSettings(t *testing.T) {
 	if strings.Contains(got, p.Key) || strings.Contains(got, "canary") {
 		t.Errorf("the log tells too much: %s", got)
 	}
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // Not parallel: it looks at all goroutines of the process.

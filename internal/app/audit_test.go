@@ -162,7 +162,7 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	dir := t.TempDir()
 	serve := func(work func(p *apptest.Running)) (log string) {
 		t.Run("serve", func(t *testing.T) {
-			var written syncBuffer
+			var written apptest.Buffer
 			t.Cleanup(func() { log = written.String() }) // after the stop
 			work(apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = dir }), apptest.Log(&written)))
 		})

@@ -1,0 +1,24 @@
+package apptest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer takes what a running program prints; a test may read it meanwhile.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
