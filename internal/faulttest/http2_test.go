@@ -101,12 +101,17 @@ func TestFloodsOfFramesAreBounded(t *testing.T) {
 			if conn.ConnectionState().NegotiatedProtocol != "h2" {
 				t.Fatal("HTTP/2 is not offered")
 			}
-			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			// How many frames it takes is the server's affair, how long they take the machine's.
+			patience := time.Minute
+			if name == "settings" {
+				patience = 4 * time.Second // of these it takes any number
+			}
+			_ = conn.SetDeadline(time.Now().Add(patience + time.Second))
 			if _, err := conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(frameSettings, 0, 0, nil)...)); err != nil {
 				t.Fatal(err)
 			}
 			began, sent := time.Now(), uint32(0)
-			for ; err == nil && time.Since(began) < 4*time.Second; sent++ {
+			for ; err == nil && time.Since(began) < patience; sent++ {
 				_, err = conn.Write(flood(sent)) // what comes back is not read: the worst of clients
 				if sent%50_000 == 0 {
 					if took, err := health(); err != nil || took > 2*time.Second {
