@@ -24,6 +24,15 @@ func (c *conn) Close() error {
 	return err
 }
 
+// CloseWrite lets net/http end an answer before it lets go of a client that still sends: closing at once would reset the
+// connection, and with it take the answer away.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // lead has h go out behind the next status line. It is called when the status is decided, so no interim answer can come
 // before it, and net/http begins every answer with an empty buffer: the status line is whole, and first in its write.
 func (c *conn) lead(h headers) { c.waiting = append(c.waiting[:0], h...) }

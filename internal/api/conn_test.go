@@ -94,3 +94,26 @@ func TestEveryAnswerOfAConnectionHasItsOwnHeadersOnce(t *testing.T) {
 		})
 	}
 }
+
+// A client that still sends when it is refused reads the refusal and an orderly end, not a reset.
+func TestARefusalReachesAClientThatStillSends(t *testing.T) {
+	b := setup(t)
+	conn, err := net.Dial("tcp", b.listen())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "POST /api/v1/notes HTTP/1.1\r\nHost: a\r\nX-API-Key: " + b.Key(apitest.Operator, auth.All, nil) +
+		"\r\nContent-Type: application/json\r\nContent-Length: 50000000\r\n\r\n"
+	if _, err := io.WriteString(conn, head+strings.Repeat("x", 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Fatalf("got %v, %v, want 413", resp, err)
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		t.Errorf("after the refusal: %v, want an end", err)
+	}
+}
