@@ -4,18 +4,22 @@
 GO   ?= go
 TOOL := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: test strace check format vet staticcheck bench openapi openapi-baseline build
+# One way of building for all that tests start: programs in the image are built like this, too.
+export CGO_ENABLED = 0
 
-# Everything that must hold before a change is offered. CI runs the same.
-test: check strace
+.PHONY: test engines check format vet staticcheck bench openapi openapi-baseline build
+
+# Everything that must hold before a change is offered. CI runs the same. What starts whole programs runs twice: on the
+# embedded engine, and on PostgreSQL. Tests that lose a PostgreSQL have one of their own either way.
+test: check engines
 	$(GO) test ./...
+	KEEPSAKE_TEST_ENGINE=postgres $(GO) test -skip IsLostUnderLoad $(WHOLE)
 
-# Some tests look at system calls, to see what is on disk before an answer goes out. Without strace they are skipped by
-# name; where it can be installed, it is.
-strace:
-	@command -v strace >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		apt-get update -qq && apt-get install -y -qq strace >/dev/null; } || \
-		echo "strace is missing: tests of what is on disk before an answer are skipped"
+WHOLE := ./client ./cmd/keepsake ./conformance ./internal/app/... ./internal/faulttest ./openapi
+
+# The servers and programs that tests start: PostgreSQL, Redis, proxies, strace. Root gets what is missing installed.
+engines:
+	@tools/engines.sh
 
 check: format vet staticcheck
 

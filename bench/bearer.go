@@ -43,8 +43,8 @@ func measureBearer(run contest) error {
 	h := apitest.Surface(o)
 	fmt.Println("\nThe ratio is to be 0.9 at least.")
 	return run.run("a verified access token against an API key",
-		side{"token", h, request("GET", "/api/v1/ping", "", "Authorization: Bearer "+token)},
-		side{"key", h, request("GET", "/api/v1/ping", "", "X-API-Key: "+key)})
+		side{name: "token", handler: h, request: request("GET", "/api/v1/ping", "", "Authorization: Bearer "+token)},
+		side{name: "key", handler: h, request: request("GET", "/api/v1/ping", "", "X-API-Key: "+key)})
 }
 
 // sessions has one session, which never ends.

@@ -31,6 +31,13 @@ type side struct {
 	name    string
 	handler http.Handler
 	request []byte
+	running *running // in place of both
+}
+
+// running is servers that are there already, and what each client sends.
+type running struct {
+	at   []string // host and port
+	each [][]byte
 }
 
 // turn is what one side did in one turn.
@@ -39,11 +46,13 @@ type turn struct {
 	length   time.Duration
 	cpu      time.Duration
 	allocs   uint64
+	bytes    uint64
 }
 
 func (t turn) rate() float64   { return float64(t.requests) / t.length.Seconds() }
 func (t turn) cost() float64   { return float64(t.cpu.Nanoseconds()) / float64(t.requests) }
 func (t turn) allocd() float64 { return float64(t.allocs) / float64(t.requests) }
+func (t turn) bytesd() float64 { return float64(t.bytes) / float64(t.requests) }
 
 // run prints what the sides did; ratios are those of the first side to each of the others, in the same round.
 func (c contest) run(title string, sides ...side) error {
@@ -99,6 +108,14 @@ func median(turns []turn, of func(turn) float64) float64 {
 	return middle(values)
 }
 
+func least(turns []turn, of func(turn) float64) float64 {
+	value := of(turns[0])
+	for _, t := range turns {
+		value = min(value, of(t))
+	}
+	return value
+}
+
 func middle(values []float64) float64 {
 	slices.SortFunc(values, cmp.Compare[float64])
 	return values[len(values)/2]
@@ -112,6 +129,17 @@ type arena struct {
 
 // open serves a side the way the program does, whichever side it is.
 func open(s side, clients int) (*arena, error) {
+	if r := s.running; r != nil {
+		a := &arena{}
+		for i := range clients {
+			c, err := dial(r.at[i%len(r.at)], r.each[i%len(r.each)])
+			if err != nil {
+				return nil, err
+			}
+			a.clients = append(a.clients, c)
+		}
+		return a, nil
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -132,7 +160,9 @@ func (a *arena) close() {
 	for _, c := range a.clients {
 		_ = c.conn.Close()
 	}
-	_ = a.server.Close()
+	if a.server != nil {
+		_ = a.server.Close()
+	}
 }
 
 // turn lets all clients send for so long.

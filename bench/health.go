@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"testing"
 	"time"
 
 	"keepsake/internal/api"
@@ -26,76 +23,26 @@ const liveKeys = 100_000
 func place() *apitest.Place {
 	tiers := limit.Tiers()
 	for i := range tiers {
-		tiers[i].RequestsPerMinute, tiers[i].Daily, tiers[i].Monthly = 1e10, 1e11, 1e11
+		tiers[i].RequestsPerMinute, tiers[i].Daily, tiers[i].Monthly = 1e9, 1e10, 1e10
 	}
 	return apitest.New(time.Now, tiers)
 }
 
-// governed is the health check behind all that a request passes.
-func governed() (h http.Handler, key string) {
-	p := place()
+// governed is the health check behind all that a request passes, with a key of its place.
+func governed(p *apitest.Place, change ...func(o *api.Options)) (h http.Handler, key string) {
 	r := endpoint.NewRegistry()
 	v1.AddHealth(r, &v1.Health{Storage: func(context.Context) error { return nil }})
-	return apitest.Surface(p.Options(r)), p.Fill(liveKeys)
+	o := p.Options(r)
+	for _, f := range change {
+		f(&o)
+	}
+	return apitest.Surface(o), p.Fill(liveKeys)
 }
-
-// measurePart measures the governed part alone: no socket, no log, the request id included.
-func measurePart(contest) error {
-	h, key := governed()
-	ctx, err := connected(h)
-	if err != nil {
-		return err
-	}
-	r := httptest.NewRequest("GET", "/api/v1/health", nil).WithContext(ctx)
-	r.Header.Set("X-Api-Key", key)
-	w := &nowhere{header: http.Header{}}
-	var cpu time.Duration
-	result := testing.Benchmark(func(b *testing.B) {
-		began := cpuTime()
-		for b.Loop() {
-			h.ServeHTTP(w, r)
-		}
-		cpu = (cpuTime() - began) / time.Duration(b.N)
-	})
-	if w.status != http.StatusOK {
-		return fmt.Errorf("status %d", w.status)
-	}
-	fmt.Printf("\ngoverned GET /api/v1/health without the socket, %d live keys: %s CPU, %d allocations, %d bytes\n",
-		liveKeys, cpu, result.AllocsPerOp(), result.AllocedBytesPerOp())
-	return nil
-}
-
-// connected is the context of requests on a connection as the program accepts them; nothing is sent over it.
-func connected(h http.Handler) (context.Context, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	if _, err := net.Dial("tcp", l.Addr().String()); err != nil {
-		return nil, err
-	}
-	conn, err := api.LimitConnections(l, 1).Accept()
-	if err != nil {
-		return nil, err
-	}
-	return api.NewServer(h, slog.New(slog.DiscardHandler)).ConnContext(context.Background(), conn), nil
-}
-
-// nowhere is a ResponseWriter whose header map lives on.
-type nowhere struct {
-	header http.Header
-	status int
-}
-
-func (w *nowhere) Header() http.Header         { return w.header }
-func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (w *nowhere) WriteHeader(status int)      { w.status = status }
 
 // measureHealth compares with a handler that sends the same answer from constants, and with one that sends the body
 // alone.
 func measureHealth(c contest) error {
-	h, key := governed()
+	h, key := governed(place())
 	sent := request("GET", "/api/v1/health", "", "X-API-Key: "+key)
 
 	header, body, err := sample(h, "GET", "/api/v1/health", "", key)
@@ -108,7 +55,7 @@ func measureHealth(c contest) error {
 	})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
 	return c.run(fmt.Sprintf("GET /api/v1/health, %d live keys", liveKeys),
-		side{"keepsake", h, sent}, side{"same body and headers", same, sent}, side{"body alone", bare, sent})
+		side{name: "keepsake", handler: h, request: sent}, side{name: "same body and headers", handler: same, request: sent}, side{name: "body alone", handler: bare, request: sent})
 }
 
 // sample is one answer of a handler, for others to send too.

@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search
+//	go run ./bench health     one of: part, health, bearer, post, search, shared
 package main
 
 import (
@@ -48,6 +48,7 @@ func main() {
 		{"bearer", measureBearer},
 		{"post", measurePost},
 		{"search", measureSearch},
+		{"shared", measureShared},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

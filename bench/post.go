@@ -90,12 +90,12 @@ func measurePost(c contest) error {
 		return err
 	}
 	return c.run(fmt.Sprintf("POST of %d bytes, validated", len(body)),
-		side{"keepsake", governed, sent},
-		side{"by hand, same headers", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		side{name: "keepsake", handler: governed, request: sent},
+		side{name: "by hand, same headers", handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			maps.Copy(w.Header(), header)
 			byHand(w, r)
-		}), sent},
-		side{"by hand", http.HandlerFunc(byHand), sent})
+		}), request: sent},
+		side{name: "by hand", handler: http.HandlerFunc(byHand), request: sent})
 }
 
 var (

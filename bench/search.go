@@ -47,7 +47,7 @@ func measureSearch(c contest) error {
 	sent := request("GET", "/api/v1/search?q=harbour+lantern&limit=10", "", "X-API-Key: "+p.Fill(liveKeys))
 	c.length *= 4 // a search takes as long as a hundred other requests
 	err = c.run(fmt.Sprintf("GET /api/v1/search, %d documents", documents),
-		side{"keepsake", apitest.Surface(p.Options(r)), sent}, side{"the search alone", found, sent})
+		side{name: "keepsake", handler: apitest.Surface(p.Options(r)), request: sent}, side{name: "the search alone", handler: found, request: sent})
 	cancel()
 	return errors.Join(err, found.close())
 }

@@ -21,10 +21,10 @@ func doctorCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at a data folder or a server and say what is wrong", Args: cobra.NoArgs,
-		Long: "Looks at settings, files and the service, and says what needs care. Nothing is changed. The exit code is 1 when\n" +
+		Long: "Looks at settings, files, the database, Redis and the service, and says what needs care. Nothing is changed. The exit code is 1 when\n" +
 			"something is broken; what only deserves attention is a warning.",
 	}
-	t := targetFlags(st, cmd)
+	t := targetFlags(st, cmd, "redisUrl")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &diagnosis{Findings: []finding{}}
@@ -38,6 +38,9 @@ func doctorCommand(st *stage) *cobra.Command {
 				return err
 			}
 			d.folder(cfg)
+			if cfg.DatabaseURL != "" {
+				d.servers(cmd.Context(), cfg, st.now)
+			}
 		}
 		if d.worst() != broken { // an unusable folder would only be complained of twice
 			d.service(cmd.Context(), t, st.now)
@@ -109,7 +112,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 		d.find(well, "data", "%s", cfg.Data)
 	}
 	d.space(cfg.Data)
-	if !exists(filepath.Join(cfg.Data, "main.db")) {
+	if cfg.DatabaseURL == "" && !exists(filepath.Join(cfg.Data, "main.db")) {
 		d.find(broken, "data", "%s %v", cfg.Data, app.ErrNotInitialised)
 		return
 	}

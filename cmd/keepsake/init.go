@@ -17,11 +17,12 @@ func initCommand(st *stage) *cobra.Command {
 		asJSON              bool
 	)
 	cmd := &cobra.Command{
-		Use: "init", Short: "Make a data folder without serving it", Args: cobra.NoArgs,
+		Use: "init", Short: "Make an instance without serving it", Args: cobra.NoArgs,
 		Long: "Makes the data folder with its workspace, its admin and a key with all scopes, and prints the secrets this once.\n" +
-			"A folder that is initialised already is left as it is; the exit code is 3 then.",
+			"With --database-url the instance is made in that database, and the folder beside it keeps its master key.\n" +
+			"What is initialised already is left as it is; the exit code is 3 then.",
 	}
-	s := settingFlags(st, cmd, "data")
+	s := settingFlags(st, cmd, placeSettings...)
 	cmd.Flags().StringVar(&email, "admin-email", "", "email of the first admin (admin@localhost)")
 	cmd.Flags().StringVar(&passwordFile, "admin-password-file", "", "`FILE` with the admin's password, 12 to 128 characters; left out, one is made")
 	jsonFlag(cmd, &asJSON)

@@ -65,7 +65,7 @@ func run(args []string, st *stage) int {
 	case !started, // cobra itself did not understand the flags and arguments
 		errors.As(err, &usage), errors.As(err, &setting):
 		return exitUsage
-	case errors.Is(err, app.ErrInitialised), errors.Is(err, app.ErrNotEmpty), errors.Is(err, errWouldOverwrite):
+	case errors.Is(err, app.ErrInitialised), errors.Is(err, app.ErrNotEmpty), errors.Is(err, app.ErrOccupied), errors.Is(err, errWouldOverwrite):
 		return exitRefused
 	default:
 		return exitFailed
@@ -105,7 +105,7 @@ func rootCommand(st *stage) *cobra.Command {
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), auditCommand(st),
-		backupCommand(st), restoreCommand(st),
+		backupCommand(st), restoreCommand(st), migrateCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),
 		settingsTopic(),
 	)

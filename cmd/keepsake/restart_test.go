@@ -10,12 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
 )
 
 // A service manager holds the listening socket; one process ends and the next one starts under load.
@@ -77,6 +80,10 @@ func startOn(t *testing.T, socket *os.File, data string) *exec.Cmd {
 	// The number of the process is only known in the process.
 	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=primary exec keepsake serve "$@"`, "sh",
 		"--data", data, "--backend-listen", "127.0.0.1:0", "--log-level", "error")
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KEEPSAKE_") })
+	if url := apptest.DatabaseURL(t, data); url != "" {
+		cmd.Env = append(cmd.Env, "KEEPSAKE_DATABASE_URL="+url)
+	}
 	cmd.ExtraFiles = []*os.File{socket}
 	var said bytes.Buffer
 	cmd.Stderr = &said

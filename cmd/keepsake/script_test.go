@@ -16,13 +16,23 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"keepsake/internal/enginetest"
 )
 
 // TestMain lets scripts run this binary as the command keepsake.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"keepsake": func() { os.Exit(run(os.Args[1:], terminal())) },
+	testscript.Main(withServers{m}, map[string]func(){
+		"keepsake": func() { os.Exit(run(os.Args[1:], scripted(os.Args[1:]))) },
 	})
+}
+
+// withServers stops the database servers that the tests have started.
+type withServers struct{ *testing.M }
+
+func (m withServers) Run() int {
+	defer enginetest.Stop()
+	return m.M.Run()
 }
 
 // TestScripts runs testdata/script: each file is a session at a prompt. Besides testscript's own commands there are
@@ -35,17 +45,27 @@ func TestMain(m *testing.M) {
 //	refused ADDRESS             waits until nobody listens there any more
 //	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
 //	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
+//	database NAME…              sets each NAME to the address of an empty PostgreSQL database
 //	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
+//
+// and the conditions [sqlite] and [postgres], for what is said or lies in files on one engine alone.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
+	p := testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
 			"fetch": fetch, "setenv": setenv,
+			"database": func(ts *testscript.TestScript, _ bool, args []string) {
+				for _, name := range args {
+					ts.Setenv(name, enginetest.Postgres(t))
+				}
+			},
 		},
 		RequireExplicitExec: true,
-	})
+	}
+	useEngine(t, &p)
+	testscript.Run(t, p)
 }
 
 func rc(ts *testscript.TestScript, neg bool, args []string) {

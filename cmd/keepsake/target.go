@@ -16,7 +16,10 @@ import (
 	"keepsake/internal/config"
 )
 
-// target is what a command works on: a server somewhere, or a data folder on this machine.
+// placeSettings are the settings that say where an instance lies.
+var placeSettings = []string{"data", "databaseUrl", "keysUrl"}
+
+// target is what a command works on: a server somewhere, or a data folder on this machine, perhaps beside a database.
 type target struct {
 	st       *stage
 	here     bool // only a data folder on this machine
@@ -24,29 +27,31 @@ type target struct {
 	settings *settings
 }
 
-// targetFlags adds --url and --key, --data and --config.
-func targetFlags(st *stage, cmd *cobra.Command) *target {
+// targetFlags adds --url and --key, the flags of where an instance lies and of more settings, and --config.
+func targetFlags(st *stage, cmd *cobra.Command, more ...string) *target {
 	t := &target{st: st}
-	t.settings = settingFlags(st, cmd, "data")
+	t.settings = settingFlags(st, cmd, append(more, placeSettings...)...)
 	cmd.Flags().StringVar(&t.url, "url", "", "`ADDRESS` of a running server (KEEPSAKE_URL); with --key alone, "+localURL)
 	cmd.Flags().StringVar(&t.key, "key", "", "API `KEY` for the server; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
-	cmd.MarkFlagsMutuallyExclusive("url", "data")
-	cmd.MarkFlagsMutuallyExclusive("key", "data")
+	for _, place := range []string{"data", "database-url", "keys-url"} {
+		cmd.MarkFlagsMutuallyExclusive("url", place)
+		cmd.MarkFlagsMutuallyExclusive("key", place)
+	}
 	return t
 }
 
-// localFlags is targetFlags for what only the operator of the machine may do: --data and --config.
+// localFlags is targetFlags for what only the operator of the machine may do: without --url and --key.
 func localFlags(st *stage, cmd *cobra.Command) *target {
-	return &target{st: st, here: true, settings: settingFlags(st, cmd, "data")}
+	return &target{st: st, here: true, settings: settingFlags(st, cmd, placeSettings...)}
 }
 
 // localURL is where a server listens that was given no address.
 const localURL = "http://localhost:8080"
 
-// remote reports the address of a server and the key for it, or "" when a data folder is meant: --data says so, and it
-// is what is meant when nothing is said.
+// remote reports the address of a server and the key for it, or "" when a data folder is meant: --data or --database-url
+// says so, and it is what is meant when nothing is said.
 func (t *target) remote() (address, key string, err error) {
-	if t.here || t.settings.cmd.Flags().Changed("data") {
+	if flags := t.settings.cmd.Flags(); t.here || flags.Changed("data") || flags.Changed("database-url") {
 		return "", "", nil
 	}
 	address = t.url

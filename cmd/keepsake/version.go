@@ -8,6 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// release names the build where the linker was told to (-X main.release=…): what is built without the repository's tags
+// does not know its version.
+var release string
+
 // build is what this binary was made from.
 type build struct {
 	Version  string `json:"version"` // of the module; (devel) when built from a working tree without tags
@@ -25,6 +29,9 @@ func thisBuild() build {
 	}
 	if info.Main.Version != "" {
 		b.Version = info.Main.Version
+	}
+	if release != "" {
+		b.Version = release
 	}
 	for _, s := range info.Settings {
 		switch s.Key {

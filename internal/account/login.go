@@ -28,8 +28,10 @@ type LoginOptions struct {
 	Tokens    *auth.Tokens
 	Bearers   *Bearers
 	Audit     AuditLog
-	Secret    []byte    // of refresh tokens
-	Random    io.Reader // of ids, salts and tokens: crypto/rand.Reader but in tests
+	Guesses   GuessStore                                   // where all members count guesses; nil for a process that is alone
+	Clock     func(ctx context.Context) (time.Time, error) // that all members agree on; nil for Now
+	Secret    []byte                                       // of refresh tokens, and of what is counted of guesses
+	Random    io.Reader                                    // of ids, salts and tokens: crypto/rand.Reader but in tests
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -45,7 +47,7 @@ type AuditLog interface {
 type LoginService struct {
 	LoginOptions
 	gate     *gate
-	throttle *throttle
+	throttle throttle
 	nobody   string // a hash that no password has, checked where there is no user
 }
 
@@ -57,10 +59,14 @@ func NewLoginService(o LoginOptions) *LoginService {
 	if _, err := io.ReadFull(o.Random, noise); err != nil {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
-	return &LoginService{
-		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Now),
+	s := &LoginService{
+		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newInprocThrottle(o.Now),
 		nobody: phc(noise[:argonSalt], noise[argonSalt:]),
 	}
+	if o.Guesses != nil {
+		s.throttle = newSharedThrottle(o.Guesses, o.Secret)
+	}
+	return s
 }
 
 // What a caller is told who cannot sign in. An unknown email, a wrong password and a disabled user are one.
@@ -73,32 +79,34 @@ var errInvalidCredentials = problem.New(problem.Unauthenticated, problem.CodeInv
 // more passwords wait to be checked than there is room for.
 func (s *LoginService) Authenticate(ctx context.Context, email, password string, from netip.Addr) (*User, error) {
 	email = FoldEmail(email)
-	g := newGuesser(email, from)
-	if err := s.throttle.look(g); err != nil {
-		return nil, err
-	}
-	done, err := s.throttle.queue(ctx, g)
+	visit, err := s.throttle.enter(ctx, newGuesser(email, from))
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer visit.leave(ctx)
 	if err := s.gate.enter(ctx, from); err != nil {
 		return nil, err
 	}
 	defer s.gate.leave()
-	if err := s.throttle.begin(g); err != nil {
+	if err := visit.begin(ctx); err != nil {
 		return nil, err
 	}
 	u, err := s.check(ctx, email, password)
-	s.throttle.end(g, errors.Is(err, errInvalidCredentials))
-	if errors.Is(err, errInvalidCredentials) {
+	found := undecided
+	switch {
+	case err == nil:
+		found = right
+	case errors.Is(err, errInvalidCredentials):
+		found = wrong
 		s.tellRefused(ctx, email, u, from)
+	}
+	if uncounted := visit.end(ctx, found); uncounted != nil {
+		return nil, uncounted
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err == nil {
-		s.throttle.succeeded(g)
-	}
-	return u, err
+	return u, nil
 }
 
 // check hashes the password, and says whose it is. A user beside errInvalidCredentials is the one it is not.
@@ -274,14 +282,22 @@ func (s *LoginService) tellRefused(ctx context.Context, email string, u *User, f
 // one.
 const keepEnded = 24 * time.Hour
 
-// Run forgets old sessions each hour until ctx ends.
+// Run forgets old sessions each hour, and old guesses more often, until ctx ends.
 func (s *LoginService) Run(ctx context.Context) {
-	prune := time.NewTicker(time.Hour)
+	prune, guesses := time.NewTicker(time.Hour), time.NewTicker(throttleWindow/3)
 	defer prune.Stop()
+	defer guesses.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-guesses.C:
+			if s.Guesses == nil {
+				continue
+			}
+			if err := s.Guesses.PruneGuesses(ctx); err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old guesses were not deleted", "error", err.Error())
+			}
 		case <-prune.C:
 			if err := s.Sessions.PruneSessions(ctx, s.now(), s.now().Add(-keepEnded)); err != nil && ctx.Err() == nil {
 				s.Log.WarnContext(ctx, "old sessions were not deleted", "error", err.Error())
@@ -291,6 +307,15 @@ func (s *LoginService) Run(ctx context.Context) {
 }
 
 func (s *LoginService) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
+
+// common is the time by which members judge what another of them wrote just now.
+func (s *LoginService) common(ctx context.Context) (time.Time, error) {
+	if s.Clock == nil {
+		return s.now(), nil
+	}
+	now, err := s.Clock(ctx)
+	return now.Truncate(time.Millisecond), err
+}
 
 func isMissing(err error) bool {
 	p, ok := problem.As(err)

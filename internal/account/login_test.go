@@ -98,24 +98,7 @@ func newOffice(t testing.TB) *office {
 			t.Error(err)
 		}
 	})
-	o := &office{store: store.New(engine), log: &entries{}}
-	o.clock.Store(time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
-	log := slog.New(slog.DiscardHandler)
-	directory := account.NewDirectory(o.store, limit.Tiers(), usage.NewRecorder(o.store, o.now, log), o.now)
-	keys, err := auth.OpenSigningKeys(t.Context(), safe{}, o.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens := auth.NewTokens(keys, "keepsake", o.now)
-	o.bearers = account.NewBearers(o.store, directory, tokens)
-	o.LoginService = account.NewLoginService(account.LoginOptions{
-		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
-		Audit: o.log, Secret: []byte("secret of the tests"), Random: rand.Reader, Now: o.now, Log: log,
-	})
-	o.people = account.NewService(account.Options{
-		Store: o.store, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
-		Random: rand.Reader, Now: o.now,
-	})
+	o := officeOn(t, engine, safe{})
 	first, err := o.people.FirstStart(t.Context(), account.Admin{Email: email, Password: password},
 		func(context.Context, string) error { return nil })
 	if err != nil {
@@ -123,6 +106,34 @@ func newOffice(t testing.TB) *office {
 	}
 	o.user = first.UserID
 	o.admin = &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Operator: true, Scopes: auth.All}
+	return o
+}
+
+// officeOn makes an office that nobody works in yet.
+func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
+	t.Helper()
+	o := &office{store: store.New(engine), log: &entries{}}
+	o.clock.Store(time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
+	log := slog.New(slog.DiscardHandler)
+	directory := account.NewDirectory(o.store, limit.Tiers(), usage.NewRecorder(o.store, o.now, log), o.now)
+	keys, err := auth.OpenSigningKeys(t.Context(), signing, o.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := auth.NewTokens(keys, "keepsake", o.now)
+	o.bearers = account.NewBearers(o.store, directory, tokens)
+	options := account.LoginOptions{
+		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
+		Audit: o.log, Secret: []byte("secret of the tests"), Random: rand.Reader, Now: o.now, Log: log,
+	}
+	if engine.Shared() {
+		options.Guesses, options.Clock = o.store, o.store.Clock
+	}
+	o.LoginService = account.NewLoginService(options)
+	o.people = account.NewService(account.Options{
+		Store: o.store, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
+		Random: rand.Reader, Now: o.now,
+	})
 	return o
 }
 

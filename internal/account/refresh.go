@@ -62,6 +62,10 @@ func (s *LoginService) Refreshing(ctx context.Context, text string) (userID, wor
 	if !textual(text) {
 		return "", "", nil
 	}
+	now, err := s.common(ctx)
+	if err != nil {
+		return "", "", err
+	}
 	t, session, err := s.Sessions.RefreshToken(ctx, s.hash(text))
 	switch {
 	case isMissing(err):
@@ -69,7 +73,7 @@ func (s *LoginService) Refreshing(ctx context.Context, text string) (userID, wor
 	case err != nil:
 		return "", "", fmt.Errorf("read refresh token: %w", err)
 	}
-	if s.judge(t, session, s.now()) != nil {
+	if s.judge(t, session, now) != nil {
 		return "", "", nil
 	}
 	return session.UserID, session.WorkspaceID, nil
@@ -83,13 +87,17 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 	if !textual(text) {
 		return nil, errInvalidRefresh
 	}
-	now, child := s.now(), s.childOf(text)
+	now, err := s.common(ctx)
+	if err != nil {
+		return nil, err
+	}
+	child := s.childOf(text)
 	var (
 		session *Session
 		u       *User
 		refused *problem.Problem
 	)
-	err := s.Units.Run(ctx, func(ctx context.Context) error {
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
 		hash := s.hash(text)
 		t, its, err := s.Sessions.RefreshToken(ctx, hash)
 		if err != nil {

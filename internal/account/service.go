@@ -32,6 +32,7 @@ type Options struct {
 // Service holds the rules of workspaces and users. All of it is safe for concurrent use.
 type Service struct {
 	Options
+	tiers tierTurns
 }
 
 // NewService makes a Service.
@@ -39,7 +40,7 @@ func NewService(o Options) *Service {
 	if o.Sessions == nil {
 		o.Sessions = noSessions{}
 	}
-	return &Service{o}
+	return &Service{Options: o}
 }
 
 // noSessions are those of a service that nobody can sign in to.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"net/netip"
 	"strconv"
-	"sync"
 	"time"
 
 	"keepsake/internal/problem"
@@ -27,21 +26,33 @@ const (
 const LoginPolicy = "login"
 
 // throttle counts failed logins. Nobody is locked out by it: one address is refused, and guesses from many of them form
-// a line, in which a right password is as good as ever. What it counts is in memory alone, so that guessing costs the
-// disk nothing.
+// a line, in which a right password is as good as ever.
 //
 // Known and unknown emails are counted alike, so that a refusal tells nothing.
-type throttle struct {
-	now   func() time.Time
-	sleep func(ctx context.Context, d time.Duration) error
-
-	mu        sync.Mutex
-	pairs     *recent[pair, failures]
-	addresses *recent[network, failures]
-	emails    *recent[digest, line]
-	known     *recent[pair, struct{}] // who signed in from where
-	inLines   int
+type throttle interface {
+	// enter refuses who has no tries left, before anything is done for them, and waits for the guesser's turn where its
+	// email has a line.
+	enter(ctx context.Context, g guesser) (visit, error)
 }
+
+// visit is of a guesser who may have a password checked once.
+type visit interface {
+	// begin takes a try. Whoever got one says with end how it went.
+	begin(ctx context.Context) error
+	// end counts what came of the try. Its error is the guesser's answer, whatever the password was.
+	end(ctx context.Context, o outcome) error
+	// leave makes room for who is next in the email's line. It is called once, whatever happened.
+	leave(ctx context.Context)
+}
+
+// outcome is what came of a try.
+type outcome int
+
+const (
+	undecided outcome = iota // nothing was found out about the password
+	wrong
+	right
+)
 
 type (
 	// digest stands for an email: the same length for each, and nothing to read in a dump.
@@ -112,143 +123,18 @@ func (f *failures) wait(now time.Time, most int) time.Duration {
 	}
 }
 
-func newThrottle(now func() time.Time) *throttle {
-	return &throttle{
-		now: now, sleep: sleep,
-		pairs:     newRecent[pair, failures](throttleEntries),
-		addresses: newRecent[network, failures](throttleEntries),
-		emails:    newRecent[digest, line](throttleEntries),
-		known:     newRecent[pair, struct{}](throttleEntries),
+// lastPlace is the end of a line whose next check may begin at a moment: how long whoever takes it waits, and when the
+// check after that one may begin. The line may be too long for it to be free.
+func lastPlace(next, now time.Time, known bool) (wait time.Duration, after time.Time, free bool) {
+	if next.Before(now) || next.Sub(now) > throttleWindow { // the latter is a clock that was set back
+		next = now
 	}
-}
-
-// look refuses who has no tries left, before anything is done for them.
-func (t *throttle) look(g guesser) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.refusal(g)
-}
-
-func (t *throttle) refusal(g guesser) error {
-	now := t.now()
-	wait := max(t.pairs.get(g.pair).wait(now, maxFromPair), t.addresses.get(g.network).wait(now, maxFromAddress))
-	if wait > 0 {
-		return tooManyTries(wait)
-	}
-	return nil
-}
-
-// begin takes a try. Whoever got one says with end how it went.
-func (t *throttle) begin(g guesser) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.refusal(g); err != nil {
-		return err
-	}
-	if t.overtook(g) {
-		return tooManyTries(lineStep)
-	}
-	t.pairs.touch(g.pair).running++
-	t.addresses.touch(g.network).running++
-	return nil
-}
-
-// overtook reports whether a line has formed since the guesser passed where it begins: many who come at once, each from
-// another address, find none and would all be checked.
-func (t *throttle) overtook(g guesser) bool {
-	l := t.emails.get(g.email)
-	if l == nil || l.recently(t.now()) <= freeOfEmail {
-		return false
-	}
-	_, lined := l.waiting[g.network]
-	return !lined
-}
-
-func (t *throttle) end(g guesser, failed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	// A counter may have been forgotten meanwhile, and then begins anew.
-	byPair, byAddress := t.pairs.touch(g.pair), t.addresses.touch(g.network)
-	byPair.running, byAddress.running = max(0, byPair.running-1), max(0, byAddress.running-1)
-	if failed {
-		now := t.now()
-		byPair.add(now, maxFromPair)
-		byAddress.add(now, maxFromAddress)
-		t.emails.touch(g.email).add(now, freeOfEmail+1)
-	}
-}
-
-// succeeded remembers an address from which an email signed in: guesses from elsewhere do not keep it out.
-func (t *throttle) succeeded(g guesser) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.known.touch(g.pair)
-}
-
-// line is the failures of an email from anywhere. Where there are many, further checks form a line: one a second, and one
-// at a time. One address waits at most once, so that nobody fills a line alone.
-type line struct {
-	failures
-	next    time.Time // when the next check may begin
-	waiting map[network]struct{}
-	turn    chan struct{} // holds one token
-}
-
-// queue waits for the guesser's turn where its email has a line. done is called after the check.
-func (t *throttle) queue(ctx context.Context, g guesser) (done func(), err error) {
-	l, wait, err := t.lineUp(g)
-	if l == nil || err != nil {
-		return func() {}, err
-	}
-	if err := t.sleep(ctx, wait); err != nil {
-		t.leave(g, l)
-		return nil, err
-	}
-	// Its second has come; the check before it may still be at it.
-	ctx, cancel := context.WithTimeout(ctx, lineWait)
-	defer cancel()
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn; t.leave(g, l) }, nil
-	case <-ctx.Done():
-		t.leave(g, l)
-		return nil, tooManyTries(lineStep)
-	}
-}
-
-// lineUp gives the line to wait in and for how long; nil where there is none.
-func (t *throttle) lineUp(g guesser) (*line, time.Duration, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	l := t.emails.get(g.email)
-	if l == nil || l.recently(now) <= freeOfEmail {
-		return nil, 0, nil
-	}
-	if l.turn == nil {
-		l.turn, l.waiting = make(chan struct{}, 1), map[network]struct{}{}
-	}
-	if l.next.Before(now) || l.next.Sub(now) > throttleWindow { // the latter is a clock that was set back
-		l.next = now
-	}
-	wait, most := l.next.Sub(now), lineWait
-	if t.known.get(g.pair) == nil {
+	most := lineWait
+	if !known {
 		most -= lineStep // the last place is not for strangers, who could keep the line full
 	}
-	if _, already := l.waiting[g.network]; already || wait > most || t.inLines >= maxInLines {
-		return nil, 0, tooManyTries(max(wait, lineStep))
-	}
-	l.next = l.next.Add(lineStep)
-	l.waiting[g.network] = struct{}{}
-	t.inLines++
-	return l, wait, nil
-}
-
-func (t *throttle) leave(g guesser, l *line) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(l.waiting, g.network)
-	t.inLines--
+	wait = next.Sub(now)
+	return wait, next.Add(lineStep), wait <= most
 }
 
 func tooManyTries(wait time.Duration) error {

@@ -30,16 +30,16 @@ func (w *watch) move(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-func newWatch() (*watch, *throttle) {
+func newWatch() (*watch, *inprocThrottle) {
 	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
-	return w, newThrottle(w.time)
+	return w, newInprocThrottle(w.time)
 }
 
 func address(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
-func (t *throttle) fails(g guesser) error {
+func (t *inprocThrottle) fails(g guesser) error {
 	err := t.begin(g)
 	if err == nil {
 		t.end(g, true)
@@ -169,7 +169,7 @@ func TestAnEmailThatManyGuessAtIsCheckedOnceASecond(t *testing.T) {
 		if err != nil || l == nil || d != time.Duration(i)*time.Second {
 			t.Fatalf("place %d: waits %s, %v", i, d, err)
 		}
-		dones = append(dones, func() { throttle.leave(newGuesser("a@example.org", address(100+i)), l) })
+		dones = append(dones, func() { throttle.leaveLine(newGuesser("a@example.org", address(100+i)), l) })
 	}
 	if _, err := throttle.queue(ctx, newGuesser("a@example.org", address(200))); wait(t, err) == 0 {
 		t.Error("somebody waits longer than 5 seconds")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -20,7 +21,7 @@ func (s *Service) LoadTiers(ctx context.Context) error {
 		return fmt.Errorf("read tiers: %w", err)
 	}
 	for _, t := range changed {
-		s.putTier(t.Tier)
+		s.putTier(t)
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 		if err := s.Store.KeepTier(ctx, changed); err != nil {
 			return err
 		}
-		unit.AfterCommit(ctx, func() { s.putTier(t) })
+		unit.AfterCommit(ctx, func() { s.putTier(*changed) })
 		return s.record(ctx, p, audit.TierChanged, "", t.Name, tierDetails(t))
 	})
 	if err != nil {
@@ -69,8 +70,24 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 	return changed, nil
 }
 
-func (s *Service) putTier(t limit.Tier) {
-	if s.Directory.Tiers().Set(t) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
+// tierTurns are the revisions of the tiers in force.
+type tierTurns struct {
+	mu     sync.Mutex
+	latest map[string]int64
+}
+
+// putTier puts a tier in force, unless a later revision of it is: what was read may come after what was changed since.
+func (s *Service) putTier(t Tier) {
+	s.tiers.mu.Lock()
+	defer s.tiers.mu.Unlock()
+	if s.tiers.latest[t.Name] > t.Revision {
+		return
+	}
+	if s.tiers.latest == nil {
+		s.tiers.latest = map[string]int64{}
+	}
+	s.tiers.latest[t.Name] = t.Revision
+	if s.Directory.Tiers().Set(t.Tier) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
 		s.Anonymous(t.Allowance())
 	}
 }

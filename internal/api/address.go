@@ -16,7 +16,7 @@ func (c *call) Client() netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	return forwarded(peer.Addr().Unmap().WithZone(""), c.request.Header, c.proxies)
+	return forwarded(peer.Addr().Unmap().WithZone(""), c.request.Header, c.api.o.TrustedProxies)
 }
 
 func forwarded(peer netip.Addr, h http.Header, trusted []netip.Prefix) netip.Addr {

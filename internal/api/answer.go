@@ -54,10 +54,10 @@ func (x *exchange) head(status int, media []string) {
 	if x.api.vary {
 		x.allowOrigin(h)
 	}
-	x.headers = x.everyAnswer(x.headers[:0], status)
-	if c := connOf(x.parent); c != nil {
-		c.lead(x.headers)
+	if x.conn != nil {
+		x.conn.waiting = x.everyAnswer(x.conn.waiting[:0], &x.conn.steady, status)
 	} else {
+		x.headers = x.everyAnswer(x.headers[:0], &x.steady, status)
 		x.headers.into(h)
 	}
 	x.status = status
@@ -68,19 +68,19 @@ func (x *exchange) head(status int, media []string) {
 }
 
 // everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
-func (x *exchange) everyAnswer(h headers, status int) headers {
+func (x *exchange) everyAnswer(h headers, s *steady, status int) headers {
 	v := &x.verdict
-	h = h.text("X-API-Version", x.table.number).text("X-Content-Type-Options", "nosniff")
-	if x.known || status >= http.StatusBadRequest {
-		h = h.text("Cache-Control", "no-store")
-	}
-	h = h.number("X-RateLimit-Limit", v.Limit).number("X-RateLimit-Remaining", v.Remaining).number("X-RateLimit-Reset", v.ResetUnix)
-	h = h.number("X-RateLimit-Daily-Remaining", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining", v.MonthlyRemaining)
+	h = append(h, s.lines(steadily{
+		version: x.table.number, private: x.known || status >= http.StatusBadRequest,
+		limit: v.Limit, reset: v.ResetUnix, hasKey: v.HasKey, keyLimit: v.KeyLimit,
+	})...)
+	h = h.number("X-RateLimit-Remaining: ", v.Remaining)
+	h = h.number("X-RateLimit-Daily-Remaining: ", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining: ", v.MonthlyRemaining)
 	if v.HasKey {
-		h = h.number("X-RateLimit-Key-Limit", v.KeyLimit).number("X-RateLimit-Key-Remaining", v.KeyRemaining)
+		h = h.number("X-RateLimit-Key-Remaining: ", v.KeyRemaining)
 	}
-	if x.callerID != nil {
-		return h.text("X-Request-Id", x.callerID[0])
+	if x.callerID != "" {
+		return h.text("X-Request-Id: ", x.callerID)
 	}
 	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
 }

@@ -3,8 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/netip"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/audit"
@@ -18,37 +17,55 @@ import (
 type call struct {
 	at       time.Time // when the request came in
 	uuid     id.UUID   // of the request, unless the caller gave an id
-	callerID []string  // X-Request-Id of the caller, when it is one
+	callerID string    // X-Request-Id of the caller, when it is one
 	number   int       // of the version that serves it
 	request  *http.Request
-	proxies  []netip.Prefix // whose X-Forwarded-For counts
+	api      *API
 
 	principal auth.Principal
 	known     bool                                   // there is a principal
 	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
 
 	parent  context.Context
-	timeout time.Duration // of the class; 0: none
-	once    sync.Once
-	timed   context.Context // parent with the timeout, made when somebody waits for it
-	cancel  context.CancelFunc
+	timeout time.Duration         // of the class; 0: none
+	timed   atomic.Pointer[timed] // made when somebody waits for it
 }
+
+// timed is a context with the function that ends it.
+type timed struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// neverTimed is what a call has that ended before anybody waited for it.
+var neverTimed timed
 
 // A deadline costs a timer only for operations that look at it: those that touch memory alone never do.
 func (c *call) start() context.Context {
-	c.once.Do(func() {
-		c.timed, c.cancel = c.parent, func() {}
+	t := c.timed.Load()
+	if t == nil {
+		t = &timed{c.parent, func() {}}
 		if c.timeout > 0 {
-			c.timed, c.cancel = context.WithTimeout(c.parent, c.timeout)
+			t.Context, t.end = context.WithTimeout(c.parent, c.timeout)
 		}
-	})
-	return c.timed
+		if !c.timed.CompareAndSwap(nil, t) { // somebody else was first
+			t.end()
+			t = c.timed.Load()
+		}
+	}
+	if t == &neverTimed {
+		return c.parent
+	}
+	return t
 }
 
 // stop ends the context. Whoever looks at it for the first time after that sees the connection's.
 func (c *call) stop() {
-	c.once.Do(func() { c.timed, c.cancel = c.parent, func() {} })
-	c.cancel()
+	if !c.timed.CompareAndSwap(nil, &neverTimed) {
+		if t := c.timed.Load(); t != &neverTimed {
+			t.end()
+		}
+	}
 }
 
 // Deadline is the end of the class's time.
@@ -79,8 +96,8 @@ func (c *call) Value(key any) any {
 
 // RequestID is the id of the request.
 func (c *call) RequestID() string {
-	if c.callerID != nil {
-		return c.callerID[0]
+	if c.callerID != "" {
+		return c.callerID
 	}
 	return id.Format(id.Request, c.uuid)
 }
@@ -94,7 +111,7 @@ func (c *call) At() time.Time { return c.at }
 // takeRequestID keeps the caller's id where it is well formed, else makes one.
 func (c *call) takeRequestID(r *http.Request) {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && wellFormedRequestID(sent[0]) {
-		c.callerID = sent
+		c.callerID = sent[0]
 		return
 	}
 	c.uuid = id.RequestAt(c.at)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"net"
 	"sync"
+
+	"keepsake/internal/apikey"
 )
 
 // conn is a connection whose bytes are ours to write: HTTP/1 without TLS. It puts the headers that every answer has
@@ -14,7 +16,14 @@ type conn struct {
 	once    sync.Once
 	release func()
 
-	waiting headers // of the answer to come; used by the goroutine that serves the connection alone
+	// What follows is used by the goroutine that serves the connection alone, one request after the other.
+
+	// waiting goes out behind the next status line. It is set when the status is decided, so no interim answer can come
+	// before it, and net/http begins every answer with an empty buffer: the status line is whole, and first in its write.
+	waiting headers
+	steady  steady
+	sent    apikey.Recent // the key of the last request
+	noted   sighting      // who sent it, and with what
 }
 
 // Close gives the connection's slot back.
@@ -32,10 +41,6 @@ func (c *conn) CloseWrite() error {
 	}
 	return nil
 }
-
-// lead has h go out behind the next status line. It is called when the status is decided, so no interim answer can come
-// before it, and net/http begins every answer with an empty buffer: the status line is whole, and first in its write.
-func (c *conn) lead(h headers) { c.waiting = append(c.waiting[:0], h...) }
 
 var statusLine = []byte("HTTP/1.")
 

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"keepsake/internal/api/apitest"
+	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
+	"keepsake/internal/problem"
 )
 
 // Whatever a connection is asked, one request behind the other or several at once: each answer has its own headers, each
@@ -116,4 +118,55 @@ func TestARefusalReachesAClientThatStillSends(t *testing.T) {
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		t.Errorf("after the refusal: %v, want an end", err)
 	}
+}
+
+// A connection saves hashing the key that it sent before, and nothing else: each request is judged by what holds then.
+func TestAConnectionBelievesNoKeyForLonger(t *testing.T) {
+	b := setup(t)
+	keys := map[string]*apikey.APIKey{}
+	reading := b.Key(apitest.Operator, auth.Read, func(k *apikey.APIKey) { keys["read"] = k })
+	writing := b.Key(apitest.Operator, auth.Write, func(k *apikey.APIKey) { keys["write"] = k })
+	almost := writing[:len(writing)-1] + "0"
+	if almost == writing {
+		almost = writing[:len(writing)-1] + "1"
+	}
+	conn, err := net.Dial("tcp", b.listen())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	expect := func(key string, status int, text string) {
+		t.Helper()
+		fmt.Fprintf(conn, "GET /api/v1/ping HTTP/1.1\r\nHost: a\r\nX-API-Key: %s\r\n\r\n", key)
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != status || !strings.Contains(string(body), text) {
+			t.Errorf("got %d %s, %v; want %d with %s", resp.StatusCode, body, err, status, text)
+		}
+	}
+	revoke := func(scope string) {
+		revoked := *keys[scope]
+		at := b.clock.Now()
+		revoked.RevokedAt, revoked.Revision = &at, revoked.Revision+1
+		b.Keys.Put(&revoked)
+	}
+	for range 3 {
+		expect(reading, 200, `"read"`)
+		expect(writing, 200, `"write"`)
+		expect(writing, 200, `"write"`)
+		expect(almost, 401, problem.CodeInvalidAPIKey)
+		expect(writing+"0", 401, problem.CodeInvalidAPIKey)
+	}
+	expect(writing, 200, `"write"`)
+	revoke("write")
+	expect(writing, 401, problem.CodeAPIKeyRevoked)
+	expect(reading, 200, `"read"`)
+	expect(reading, 200, `"read"`)
+	revoke("read")
+	expect(reading, 401, problem.CodeAPIKeyRevoked)
+	expect(writing, 401, problem.CodeAPIKeyRevoked)
 }

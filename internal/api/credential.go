@@ -30,6 +30,7 @@ var (
 		"More than one X-API-Key was sent.")
 	errAddressNotAllowed = problem.New(problem.Forbidden, problem.CodeIPNotAllowed,
 		"This API key may not be used from this address.")
+	errCutOff    = problem.NotAvailable("Whether this credential is still valid cannot be told at this moment.", time.Second)
 	errSuspended = problem.New(problem.Forbidden, problem.CodeSuspended,
 		"The workspace of this credential is suspended.")
 )
@@ -76,23 +77,33 @@ func (x *exchange) identify(takes endpoint.Credentials) error {
 	return missing(takes)
 }
 
-func (x *exchange) identifyKey(text string) (err error) {
-	c := &x.caller
-	if c.live, err = x.api.o.Keys.Recognise(x.call, text, x.at); err != nil {
+func (x *exchange) identifyKey(text string) error {
+	if x.api.o.News != nil && !x.api.o.News.Current() {
+		return errCutOff
+	}
+	live := &x.caller.live
+	var recent *apikey.Recent
+	if x.conn != nil {
+		recent = &x.conn.sent
+	}
+	if err := x.api.o.Keys.RecogniseAgain(x.call, text, recent, x.at, live); err != nil {
 		return err
 	}
-	c.live.Touch(x.at)
-	x.is(c.live.Principal, c.live.Workspace)
+	live.Touch(x.at)
+	x.is(&live.Principal, live.Workspace)
 	return nil
 }
 
 func (x *exchange) identifyBearer(token string) error {
+	if x.api.o.News != nil && !x.api.o.News.Current() {
+		return errCutOff
+	}
 	b, err := x.api.o.Bearers.Recognise(x.call, token, x.Client(), x.at)
 	if err != nil {
 		return err
 	}
 	x.caller.live.Workspace, x.caller.live.Usage = b.Workspace, b.Workspace.Usage()
-	x.is(b.Principal, b.Workspace)
+	x.is(&b.Principal, b.Workspace)
 	return nil
 }
 
@@ -103,13 +114,13 @@ func (x *exchange) identifyLocal(takes endpoint.Credentials) error {
 		return missing(takes)
 	}
 	x.caller.live.Workspace, x.caller.live.Usage = entry, entry.Usage()
-	x.is(auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}, entry)
+	x.is(&auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}, entry)
 	return nil
 }
 
 // is makes p the caller.
-func (x *exchange) is(p auth.Principal, workspace *account.Entry) {
-	x.principal, x.known, x.caller.workspace = p, true, workspace.Account()
+func (x *exchange) is(p *auth.Principal, workspace *account.Entry) {
+	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
 }
 
 // bearerToken is the token of an Authorization header; false for another scheme, or for none. The scheme is read in any

@@ -12,9 +12,9 @@ import (
 type exchange struct {
 	*call
 
-	api *API
-	w   http.ResponseWriter
-	r   *http.Request
+	w    http.ResponseWriter
+	r    *http.Request
+	conn *conn // nil where its bytes are not ours to write
 
 	snapshot *lifecycle.Snapshot
 	version  *lifecycle.Version // that serves the request; the current one where none does
@@ -34,9 +34,10 @@ type exchange struct {
 	body *progress // of a stream, whose deadlines we keep
 
 	buf     []byte  // where the answer is encoded; it stays with the exchange
-	headers headers // those that every answer has; their buffer stays, too
-	status  int     // of the answer, 0 while none was sent
-	size    int     // bytes of its body
+	headers headers // those that every answer has; their buffers stay, too
+	steady  steady
+	status  int // of the answer, 0 while none was sent
+	size    int // bytes of its body
 }
 
 // maxBuffer keeps one large answer from holding memory for ever.
@@ -45,19 +46,21 @@ const maxBuffer = 64 << 10
 // begin takes an exchange that is out of use: all its members but the buffers are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
-	x.api, x.w, x.r, x.route = a, w, r, &noRoute
-	x.call = &call{request: r, proxies: a.o.TrustedProxies, parent: r.Context(), at: a.o.Now(), timeout: smallTime}
+	ctx := r.Context()
+	x.call = &call{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
+	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
 	x.takeRequestID(r)
 	return x
 }
 
 // release gives an exchange back. One that met a panic is not: nobody knows who still holds it.
 func (x *exchange) release() {
-	a, buf := x.api, x.buf
+	a, buf, headers, steady := x.api, x.buf, x.headers, x.steady
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
 	x.signIn = nil // the call may outlive the exchange
-	*x = exchange{buf: buf, headers: x.headers[:0]}
+	*x = exchange{}
+	x.buf, x.headers, x.steady = buf, headers, steady
 	a.exchanges.Put(x)
 }

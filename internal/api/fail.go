@@ -89,7 +89,7 @@ func (x *exchange) refund() {
 	x.receipt = limit.Receipt{}
 	switch {
 	case x.paid:
-		x.verdict = limit.Peek(x.at, x.caller.workspace, x.caller.live.Key)
+		x.verdict = x.api.o.Shared.Peek(x.at, x.caller.workspace, x.caller.live.Key, x)
 		x.paid = false
 	case x.address.Use != nil && !x.known:
 		x.peekAddress()

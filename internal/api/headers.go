@@ -2,8 +2,9 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
+
+	"keepsake/internal/wire"
 )
 
 // headers are the headers of an answer as they go out, each `Name: value\r\n`, spelled as the specification spells them.
@@ -14,16 +15,47 @@ import (
 // tests without a connection) the same lines go through the map.
 type headers []byte
 
-// text appends a header. Names and values are ours or were checked before: nobody else's bytes get here unread.
-func (h headers) text(name, value string) headers {
-	h = append(append(append(h, name...), ": "...), value...)
-	return append(h, "\r\n"...)
+// text appends a header, of which start is all before the value. Names and values are ours or were checked before:
+// nobody else's bytes get here unread.
+func (h headers) text(start, value string) headers {
+	return append(append(append(h, start...), value...), "\r\n"...)
 }
 
 // number appends a header whose value is a number.
-func (h headers) number(name string, n int64) headers {
-	h = append(append(h, name...), ": "...)
-	return append(strconv.AppendInt(h, n, 10), "\r\n"...)
+func (h headers) number(start string, n int64) headers {
+	return append(wire.AppendNumber(append(h, start...), n), "\r\n"...)
+}
+
+// steady is those of the headers that every answer has which are in most answers what they were in the last one, for a
+// minute at least.
+type steady struct {
+	made headers
+	of   steadily
+}
+
+// steadily is what these headers say.
+type steadily struct {
+	version      string
+	private      bool // no cache may keep the answer
+	limit, reset int64
+	hasKey       bool
+	keyLimit     int64
+}
+
+func (s *steady) lines(of steadily) headers {
+	if s.of == of && s.made != nil {
+		return s.made
+	}
+	h := s.made[:0].text("X-API-Version: ", of.version).text("X-Content-Type-Options: ", "nosniff")
+	if of.private {
+		h = h.text("Cache-Control: ", "no-store")
+	}
+	h = h.number("X-RateLimit-Limit: ", of.limit).number("X-RateLimit-Reset: ", of.reset)
+	if of.hasKey {
+		h = h.number("X-RateLimit-Key-Limit: ", of.keyLimit)
+	}
+	s.made, s.of = h, of
+	return h
 }
 
 // into sets the headers in a map, under the names as they are written: clients read them in any case.

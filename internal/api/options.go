@@ -20,10 +20,10 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Keys recognises the text of an API key. It answers a *problem.Problem for one that is not valid, and any other error
-// when it cannot tell.
+// Keys recognises the text of an API key, which may be the one that its connection sent before. It answers a
+// *problem.Problem for one that is not valid, and any other error when it cannot tell.
 type Keys interface {
-	Recognise(ctx context.Context, text string, now time.Time) (apikey.Live, error)
+	RecogniseAgain(ctx context.Context, text string, recent *apikey.Recent, now time.Time, live *apikey.Live) error
 }
 
 // Bearers recognises an access token that came from an address. It answers as Keys does.
@@ -43,11 +43,15 @@ type Options struct {
 
 	Keys    Keys    // nil recognises no key, for a surface of open operations
 	Bearers Bearers // nil recognises no token
+	// News says whether what is known of credentials is what holds: without it they are neither taken nor refused. Nil
+	// where nobody else changes them.
+	News interface{ Current() bool }
 	// Workspaces finds those of users who sign in; required when an operation is SignIn.
 	Workspaces func(id string) (*account.Entry, bool)
 	// Operator is the workspace of callers on the data folder's socket (see LocalContext); false while there is none.
 	Operator  func() (*account.Entry, bool)
 	Addresses *limit.Addresses // budgets of callers without a credential
+	Shared    *limit.Shared    // nil where no other process counts
 	Usage     *usage.Recorder
 	Replays   *idempotency.Service // required when an operation is Idempotent
 

@@ -92,10 +92,10 @@ func (x *exchange) charge(op *endpoint.Operation) bool {
 	x.judged = true
 	switch workspace, key := x.caller.workspace, x.caller.live.Key; {
 	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
-		x.verdict = limit.Peek(x.at, workspace, key)
+		x.verdict = x.api.o.Shared.Peek(x.at, workspace, key, x)
 		return true
 	case x.known:
-		x.verdict, x.receipt = limit.Charge(x.at, 1, workspace, key)
+		x.verdict, x.receipt = x.api.o.Shared.Charge(x.at, 1, workspace, key, x)
 		x.paid = x.verdict.Allowed
 	case op.Uncharged || !x.chargeable():
 		x.peekAddress()
@@ -167,12 +167,12 @@ func (x *exchange) turnAway(p *problem.Problem) {
 		x.recognise()
 	}
 	if x.known {
-		x.verdict = limit.Peek(x.at, x.caller.workspace, x.caller.live.Key)
+		x.verdict = x.api.o.Shared.Peek(x.at, x.caller.workspace, x.caller.live.Key, x)
 	}
 	x.fail(p)
 }
 
 // peekAddress makes the headers those of a caller without a credential, at no cost.
 func (x *exchange) peekAddress() {
-	x.verdict, x.judged = limit.Peek(x.at, x.addressAccount(), limit.Account{}), true
+	x.verdict, x.judged = x.api.o.Shared.Peek(x.at, x.addressAccount(), limit.Account{}, atAddress{x.call}), true
 }

@@ -50,7 +50,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	case kept != nil:
 		x.replay(kept)
 	default:
-		x.respond(resp)
+		x.respond(&resp)
 	}
 }
 

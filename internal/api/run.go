@@ -9,9 +9,11 @@ import (
 
 // run binds the input, calls the operation and answers.
 func (x *exchange) run(op *endpoint.Operation) {
-	if key := x.r.Header[idempotencyKey]; op.Idempotent && key != nil {
-		x.runOnce(op, key)
-		return
+	if op.Idempotent {
+		if key := x.r.Header[idempotencyKey]; key != nil {
+			x.runOnce(op, key)
+			return
+		}
 	}
 	in, err := op.Bind(x.r, false)
 	if err != nil {
@@ -23,19 +25,19 @@ func (x *exchange) run(op *endpoint.Operation) {
 		x.fail(err)
 		return
 	}
-	x.respond(resp)
+	x.respond(&resp)
 }
 
 // invoke runs the operation and encodes its answer into the exchange's buffer.
-func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound) (endpoint.Response, error) {
-	if err := op.Prepare(x.call, in); err != nil {
-		return endpoint.Response{}, err
+func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound) (resp endpoint.Response, err error) {
+	if err = op.Prepare(x.call, in); err != nil {
+		return resp, err
 	}
 	out, err := op.Run(x.call, in)
 	if err != nil {
-		return endpoint.Response{}, err
+		return resp, err
 	}
-	resp, err := op.Encode(out, x.buf[:0])
+	resp, err = op.Encode(out, x.buf[:0])
 	if cap(resp.Body) > cap(x.buf) {
 		x.buf = resp.Body
 	}
@@ -43,7 +45,7 @@ func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound) (endpoint.R
 }
 
 // respond writes an operation's answer. A GET whose caller has it already is 304.
-func (x *exchange) respond(resp endpoint.Response) {
+func (x *exchange) respond(resp *endpoint.Response) {
 	h := x.w.Header()
 	etag := ""
 	for _, f := range resp.Header {
@@ -52,8 +54,8 @@ func (x *exchange) respond(resp endpoint.Response) {
 			etag = f.Value
 		}
 	}
-	if sent := x.r.Header["If-None-Match"]; sent != nil && etag != "" && resp.Status == http.StatusOK && x.reading() {
-		if endpoint.Unchanged(strings.Join(sent, ", "), etag) {
+	if etag != "" && resp.Status == http.StatusOK && x.reading() {
+		if sent := x.r.Header["If-None-Match"]; sent != nil && endpoint.Unchanged(strings.Join(sent, ", "), etag) {
 			x.send(http.StatusNotModified, nil, nil)
 			return
 		}

@@ -29,11 +29,11 @@ func (x *exchange) signedIn(userID, workspaceID string) error {
 	if workspace.Suspended() {
 		return errSuspended
 	}
-	verdict, receipt := limit.Charge(x.at, 1, workspace.Account(), limit.Account{})
+	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, workspace.Account(), limit.Account{}, workspace)
 	x.receipt.Refund()
 	x.verdict, x.receipt = verdict, receipt
 	x.caller.live.Workspace, x.caller.live.Usage = workspace, workspace.Usage()
-	x.is(auth.Principal{
+	x.is(&auth.Principal{
 		Kind: auth.User, UserID: userID, WorkspaceID: workspaceID, Operator: workspace.Operator(),
 	}, workspace)
 	if x.paid = verdict.Allowed; !x.paid {
@@ -65,12 +65,12 @@ func spent(v *limit.Verdict) *problem.Problem {
 func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
 	account := x.addressAccount()
 	if !strings.HasPrefix(x.r.URL.Path, "/api/auth/") {
-		return limit.Charge(x.at, 1, account, limit.Account{})
+		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.call})
 	}
 	minute := account
 	minute.Daily, minute.Monthly = 0, 0
-	verdict, receipt := limit.Charge(x.at, 1, minute, limit.Account{})
-	all := limit.Peek(x.at, account, limit.Account{})
+	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.call})
+	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.call})
 	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
 	return verdict, receipt
 }

@@ -130,31 +130,39 @@ func (d *Directory) Load(ctx context.Context, used account.Used) error {
 // api_key_disabled or api_key_expired, in this order. Whether the address may use the key and whether the workspace is
 // suspended is for the caller to ask (Live.AllowedFrom, Live.Workspace).
 func (d *Directory) Recognise(ctx context.Context, text string, now time.Time) (Live, error) {
+	var l Live
+	err := d.RecogniseAgain(ctx, text, nil, now, &l)
+	return l, err
+}
+
+// RecogniseAgain is Recognise for a caller who remembers the text that came last, because it often comes again. It fills
+// in l, which is the zero Live, and leaves it so where it answers an error.
+func (d *Directory) RecogniseAgain(ctx context.Context, text string, recent *Recent, now time.Time, l *Live) error {
 	if len(text) != textLen {
-		return Live{}, errInvalid
+		return errInvalid
 	}
-	hash := d.hasher.Hash(text)
+	hash := recent.of(text, d.hasher)
 	shard := &d.shards[hash[0]]
 	if ref, ok := (*shard.index.Load())[hash]; ok {
 		shard.hits.Add(1)
-		return d.live(ref, now)
+		return d.live(ref, now, l)
 	}
 	// Only now the checksum: a text that is some key's has a right one, and most texts are.
 	if !WellFormed(text) {
-		return Live{}, errInvalid
+		return errInvalid
 	}
 	if err := d.recogniseStored(ctx, hash, now); err != nil {
-		return Live{}, err
+		return err
 	}
 	// The store had it and the directory did not: now it has.
 	if ref, ok := (*shard.index.Load())[hash]; ok {
-		return d.live(ref, now)
+		return d.live(ref, now, l)
 	}
-	return Live{}, errInvalid
+	return errInvalid
 }
 
-// live judges what a slot says.
-func (d *Directory) live(r ref, now time.Time) (Live, error) {
+// live judges what a slot says, and fills in l.
+func (d *Directory) live(r ref, now time.Time, l *Live) error {
 	var f facts
 	i := r.slot()
 	s := (*d.shelves.Load())[i/shelfLen].read(i%shelfLen, &f)
@@ -162,38 +170,31 @@ func (d *Directory) live(r ref, now time.Time) (Live, error) {
 	ms := now.UnixMilli()
 	switch {
 	case secret.turn != r.turn(): // it was taken away since it was looked up
-		return Live{}, errInvalid
+		return errInvalid
 	case secret.validUntil != 0 && ms >= secret.validUntil:
-		return Live{}, errInvalid
+		return errInvalid
 	case f.flags&flagRevoked != 0:
-		return Live{}, errRevoked
+		return errRevoked
 	case f.flags&flagDisabled != 0:
-		return Live{}, errDisabled
+		return errDisabled
 	case f.expiresAt != 0 && ms >= f.expiresAt:
-		return Live{}, errExpired
+		return errExpired
 	}
 	workspace := d.accounts.At(f.workspace)
-	l := Live{
-		Principal: auth.Principal{
-			Kind: auth.APIKey, WorkspaceID: workspace.ID(), Operator: workspace.Operator(),
-			Key: f.key, Scopes: f.scopes,
-		},
-		Workspace: workspace,
-		Key:       limit.Account{Use: &s.use, Allowance: limit.Allowance{PerMinute: f.perMinute, Daily: f.daily, Monthly: f.monthly}},
-		Usage:     f.owner,
-		RotateBy:  secret.validUntil / 1000,
-		ExpiresAt: f.expiresAt / 1000,
-		secret:    secret.usage,
-		bounds:    f.bounds,
-		recorder:  d.recorder,
+	p := &l.Principal
+	p.Kind, p.WorkspaceID, p.Operator, p.Key, p.Scopes = auth.APIKey, workspace.ID(), workspace.Operator(), f.key, f.scopes
+	if f.bounds != nil {
+		p.SubjectID, p.AgentID = f.bounds.subjectID, f.bounds.agentID
 	}
+	l.Workspace, l.Usage = workspace, f.owner
+	l.Key.Use = &s.use
+	l.Key.Allowance = limit.Allowance{PerMinute: f.perMinute, Daily: f.daily, Monthly: f.monthly}
 	if l.Key.PerMinute == 0 {
 		l.Key.PerMinute = workspace.Tier().RequestsPerMinute
 	}
-	if f.bounds != nil {
-		l.Principal.SubjectID, l.Principal.AgentID = f.bounds.subjectID, f.bounds.agentID
-	}
-	return l, nil
+	l.RotateBy, l.ExpiresAt = secret.validUntil/1000, f.expiresAt/1000
+	l.secret, l.bounds, l.recorder = secret.usage, f.bounds, d.recorder
+	return nil
 }
 
 func (d *Directory) slot(i uint32) *slot {

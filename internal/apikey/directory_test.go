@@ -503,7 +503,8 @@ func TestAPlaceThatChangedHandsIsRefused(t *testing.T) {
 		turned.Revision, turned.Secrets = revision, []Secret{next, used}
 		b.Put(&turned)
 		k = &turned
-		live, err := b.live(held, b.now)
+		var live Live
+		err := b.live(held, b.now, &live)
 		switch {
 		case revision == 2 && (err != nil || live.RotateBy != until.Unix()):
 			t.Errorf("during its grace the first secret is %+v, %v", live, err)

@@ -50,13 +50,14 @@ func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (
 	}
 	return &Limits{
 		Key: r, Workspace: workspace, At: now,
-		OfKey: budgetsOf(now, account), OfWorkspace: budgetsOf(now, workspace.Account()),
+		OfKey:       s.budgetsOf(now, account, keyAlone{k.WorkspaceID, k.ID}),
+		OfWorkspace: s.budgetsOf(now, workspace.Account(), workspace),
 	}, nil
 }
 
 // budgetsOf looks at one account as if it were all there is.
-func budgetsOf(now time.Time, a limit.Account) Budgets {
-	v := limit.Peek(now, a, limit.Account{})
+func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) Budgets {
+	v := s.Shared.Peek(now, a, limit.Account{}, payer)
 	b := Budgets{Minute: Budget{v.Limit, v.Remaining, time.Unix(v.ResetUnix, 0).UTC()}}
 	year, month, day := now.Date()
 	if a.Daily > 0 {

@@ -25,7 +25,8 @@ type Options struct {
 	Hasher    *Hasher
 	Uses      Uses
 	Audit     audit.Recorder
-	Random    io.Reader // of ids and key texts: crypto/rand.Reader but in tests
+	Shared    *limit.Shared // nil where no other process counts
+	Random    io.Reader     // of ids and key texts: crypto/rand.Reader but in tests
 	Now       func() time.Time
 }
 

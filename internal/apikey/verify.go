@@ -73,23 +73,23 @@ func (s *Service) Verify(ctx context.Context, p *auth.Principal, q Inquiry) (*Ve
 		return &Verification{Code: Invalid}, err
 	}
 	v := &Verification{Key: recordOf(k, live.Workspace.Tier(), at)}
-	v.Code = live.judge(q, at)
-	v.Left = leftOf(at, &live)
+	v.Code = s.judge(&live, q, at)
+	v.Left = s.leftOf(at, &live)
 	return v, nil
 }
 
 // judge answers q for a key that is live, and takes the cost.
-func (l *Live) judge(q Inquiry, at time.Time) Code {
+func (s *Service) judge(l *Live, q Inquiry, at time.Time) Code {
 	switch {
 	case !l.Principal.Scopes.Allows(q.Scopes):
 		return InsufficientScope
 	case !l.AllowedFrom(q.From):
 		return IPNotAllowed
 	}
-	verdict := limit.PeekFor(at, q.Cost, l.Workspace.Account(), l.Key)
+	verdict := s.Shared.PeekFor(at, q.Cost, l.Workspace.Account(), l.Key, l)
 	if q.Consume {
 		var receipt limit.Receipt
-		if verdict, receipt = limit.Charge(at, q.Cost, l.Workspace.Account(), l.Key); verdict.Allowed {
+		if verdict, receipt = s.Shared.Charge(at, q.Cost, l.Workspace.Account(), l.Key, l); verdict.Allowed {
 			l.recorder.Charge(l.Usage, receipt.At(), q.Cost)
 			l.Touch(at)
 		}
@@ -132,8 +132,9 @@ func orNone(k *APIKey, err error) (*APIKey, error) {
 	return k, nil
 }
 
-func leftOf(at time.Time, l *Live) *Left {
-	own, shared := budgetsOf(at, l.Key), budgetsOf(at, l.Workspace.Account())
+func (s *Service) leftOf(at time.Time, l *Live) *Left {
+	own := s.budgetsOf(at, l.Key, keyAlone{l.Principal.WorkspaceID, l.Principal.KeyID()})
+	shared := s.budgetsOf(at, l.Workspace.Account(), l.Workspace)
 	return &Left{
 		Minute:  tighter(&own.Minute, &shared.Minute),
 		Daily:   tighter(own.Daily, shared.Daily),

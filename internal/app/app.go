@@ -90,22 +90,17 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.data, err = openData(ctx, &a.cfg, &a.deps); err != nil {
 		return err
 	}
-	if !a.data.initialised && a.deps.Local {
-		return notInitialised(a.cfg.Data)
-	}
 	if a.socket, err = bindSocket(a.cfg.Data); err != nil {
 		return err
 	}
-	if err := a.data.unseal(ctx, &a.cfg); err != nil {
-		return err
-	}
-	if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil {
-		return err
-	}
-	if !a.data.initialised {
-		if a.first, err = a.firstStart(ctx, Admin{}); err != nil {
-			return err
+	err = a.begin(ctx, Admin{}, func(initialised bool) error {
+		if !initialised && a.deps.Local {
+			return notInitialised(&a.cfg)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := a.parts.load(ctx); err != nil {
 		return err
@@ -119,6 +114,30 @@ func (a *App) open(ctx context.Context) (err error) {
 		}
 	}
 	return a.surfaces()
+}
+
+// begin gets at the secrets, assembles the parts and, on an empty place, makes what a first start makes, unless check
+// refuses. Of several processes on one database one does all of that before the next.
+func (a *App) begin(ctx context.Context, admin Admin, check func(initialised bool) error) error {
+	return a.data.engine.Alone(ctx, startLock, func(ctx context.Context) (err error) {
+		if err := whole(ctx, a.data.engine, place(&a.cfg)); err != nil {
+			return err
+		}
+		if a.data.initialised, err = a.data.store.Initialised(ctx); err != nil {
+			return err
+		}
+		if err := check(a.data.initialised); err != nil {
+			return err
+		}
+		if err := a.data.unseal(ctx, &a.cfg); err != nil {
+			return err
+		}
+		if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil || a.data.initialised {
+			return err
+		}
+		a.first, err = a.firstStart(ctx, admin)
+		return err
+	})
 }
 
 // Close closes listeners and databases, the databases last. It may be called without Run and more than once.

@@ -22,13 +22,6 @@ import (
 	"keepsake/internal/config"
 )
 
-// local is a configuration on a folder and free ports.
-func local(dir string) config.Config {
-	c := config.Default()
-	c.Data, c.Listen, c.BackendListen = dir, "127.0.0.1:0", "127.0.0.1:0"
-	return c
-}
-
 func silent() app.Deps { return app.Deps{Log: slog.New(slog.DiscardHandler)} }
 
 func get(t *testing.T, c *http.Client, url, key string) (status int, body string) {
@@ -52,7 +45,7 @@ func get(t *testing.T, c *http.Client, url, key string) (status int, body string
 
 func TestTheFirstStartIsInTheFolderAndOnlyOnce(t *testing.T) {
 	t.Parallel()
-	cfg := local(filepath.Join(t.TempDir(), "new"))
+	cfg := apptest.Local(t, filepath.Join(t.TempDir(), "new"))
 	a, err := app.New(t.Context(), cfg, silent())
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +84,7 @@ func TestTheFirstStartIsInTheFolderAndOnlyOnce(t *testing.T) {
 
 func TestOfManyWhoStartOnOneFolderOneWins(t *testing.T) {
 	t.Parallel()
-	cfg := local(t.TempDir())
+	cfg := apptest.Local(t, t.TempDir())
 	apps := make([]*app.App, 4)
 	var wins, firsts int
 	var mu sync.Mutex
@@ -126,7 +119,7 @@ func TestOfManyWhoStartOnOneFolderOneWins(t *testing.T) {
 
 func TestAFailedFirstStartLeavesNoSecretsAndCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	cfg := local(t.TempDir())
+	cfg := apptest.Local(t, t.TempDir())
 	_, err := app.Init(t.Context(), cfg, silent(), app.Admin{Password: "short"})
 	if setting, ok := errors.AsType[*config.Error](err); !ok || setting.Setting != "--admin-password-file" {
 		t.Fatalf("got %v", err)
@@ -149,7 +142,7 @@ func TestAFailedFirstStartLeavesNoSecretsAndCanBeRepeated(t *testing.T) {
 func TestWhatWasUsedIsStillUsedAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cfg := local(dir)
+	cfg := apptest.Local(t, dir)
 	run := func(use func(a *app.App, key string)) {
 		a, err := app.New(t.Context(), cfg, silent())
 		if err != nil {
@@ -228,7 +221,7 @@ func TestASocketThatAKilledProcessLeftIsReplaced(t *testing.T) {
 
 func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 	t.Parallel()
-	cfg := local(t.TempDir())
+	cfg := apptest.Local(t, t.TempDir())
 	cfg.Shutdown.Delay = 300 * time.Millisecond
 	a, err := app.New(t.Context(), cfg, silent())
 	if err != nil {
@@ -299,8 +292,9 @@ func TestTheLogHasNoSecretsAndObeysItsSettings(t *testing.T) {
 
 // Not parallel: it looks at all goroutines of the process.
 func TestNothingRunsOnAfterClose(t *testing.T) {
+	cfg := apptest.Local(t, t.TempDir())
 	before := goleak.IgnoreCurrent()
-	a, err := app.New(t.Context(), local(t.TempDir()), silent())
+	a, err := app.New(t.Context(), cfg, silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,12 @@ import (
 	"keepsake/internal/config"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
 
-// auditChain is the one chain of the audit log that an instance on one process has.
-const auditChain = "main"
+// embeddedChain is the one chain of the audit log where one process has the databases. On a shared one each has its own.
+const embeddedChain = "main"
 
 // CheckpointsPath is where the checkpoints of the audit log in a data folder are.
 func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
@@ -35,10 +36,23 @@ func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (*a
 	return v, err
 }
 
+// view is databases that are opened to be looked at.
+type view interface {
+	store.Engine
+	Close() error
+}
+
+func openView(ctx context.Context, cfg *config.Config) (view, error) {
+	if cfg.DatabaseURL != "" {
+		return postgres.OpenView(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL})
+	}
+	return sqlite.OpenView(ctx, cfg.Data)
+}
+
 func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v *audit.Verified, err error) {
-	view, err := sqlite.OpenView(ctx, cfg.Data)
+	view, err := openView(ctx, &cfg)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notInitialised(cfg.Data)
+		return nil, notInitialised(&cfg)
 	}
 	if err != nil {
 		return nil, err
@@ -59,7 +73,7 @@ func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 		return nil, err
 	}
 	log := audit.NewLog(audit.Options{
-		Store: s, Units: s, Chain: auditChain, Secret: secrets.Get(seal.Log), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Units: s, Chain: embeddedChain, Secret: secrets.Get(seal.Log), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	return log.Verify(ctx, checkpoints)
 }

@@ -159,6 +159,7 @@ func decodeHash(t *testing.T, text string) []byte {
 // whoever asks.
 func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	t.Parallel()
+	apptest.OnSQLite(t, "an old copy of its file is put back; TestALogThatWasCutInTheDatabaseIsTold is the same elsewhere")
 	dir := t.TempDir()
 	serve := func(work func(p *apptest.Running)) (log string) {
 		t.Run("serve", func(t *testing.T) {

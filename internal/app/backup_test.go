@@ -57,10 +57,13 @@ func backUp(t *testing.T, dataDir string) (data, keys string) {
 // restore makes a data folder of a backup of r's.
 func restore(t *testing.T, r *apptest.Running, data, keys, journal string) string {
 	t.Helper()
-	cfg := config.Default()
-	cfg.Data = filepath.Join(t.TempDir(), "restored")
+	cfg := apptest.Local(t, filepath.Join(t.TempDir(), "restored"))
+	var journals []string
+	if journal != "" {
+		journals = []string{journal}
+	}
 	_, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}, app.Restoring{
-		Data: data, Keys: keys, Journal: journal, MasterKeyFile: app.MasterKeyPath(r.Config.Data),
+		Data: data, Keys: keys, Journals: journals, MasterKeyFile: app.MasterKeyPath(r.Config.Data),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -278,8 +281,7 @@ func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
 	}
 	other := apptest.Start(t)
 	otherData, _ := backUp(t, other.Config.Data)
-	cfg := config.Default()
-	cfg.Data = t.TempDir()
+	cfg := apptest.Local(t, t.TempDir())
 	if err := os.MkdirAll(filepath.Join(cfg.Data, ".restoring-killed"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -288,8 +290,8 @@ func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
 		"a file that is cut off":      func(r *app.Restoring) { r.Data = cut },
 		"keys of another instance":    func(r *app.Restoring) { r.Data = otherData },
 		"another master key":          func(r *app.Restoring) { r.MasterKeyFile = app.MasterKeyPath(other.Config.Data) },
-		"a journal that is not there": func(r *app.Restoring) { r.Journal = cut + ".none" },
-		"a journal that is something": func(r *app.Restoring) { r.Journal = cut },
+		"a journal that is not there": func(r *app.Restoring) { r.Journals = []string{cut + ".none"} },
+		"a journal that is something": func(r *app.Restoring) { r.Journals = []string{cut} },
 	} {
 		bad := good
 		change(&bad)

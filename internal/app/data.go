@@ -9,17 +9,24 @@ import (
 	"path/filepath"
 	"time"
 
+	"keepsake/internal/backup"
 	"keepsake/internal/config"
+	"keepsake/internal/folder"
 	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
 
 // ErrInUse is the error of New and Init when another process holds the data folder.
-var ErrInUse = sqlite.ErrInUse
+var ErrInUse = folder.ErrInUse
 
-// data is the open data folder.
+// data is the open data folder, with the databases in it or beside a shared one.
 type data struct {
-	engine      *sqlite.Engine
+	engine      engine
+	lock        *folder.Lock // of a folder beside a shared database; an embedded engine has it itself
+	member      string       // the name of the folder beside a shared database
+	chain       string       // of the audit log, which this process writes
 	store       *journalled
 	secrets     *seal.Secrets
 	rekeyed     bool // unseal completed a change of the master key that was cut off
@@ -27,28 +34,119 @@ type data struct {
 	now         func() time.Time
 }
 
-func openData(ctx context.Context, cfg *config.Config, deps *Deps) (*data, error) {
-	if deps.Local && !exists(filepath.Join(cfg.Data, "main.db")) {
-		return nil, notInitialised(cfg.Data) // opening would make one
+// engine is an open engine.
+type engine interface {
+	store.Engine
+	Close() error
+}
+
+func openData(ctx context.Context, cfg *config.Config, deps *Deps) (d *data, err error) {
+	d = &data{now: deps.Now}
+	if cfg.DatabaseURL == "" {
+		err = d.openEmbedded(ctx, cfg, deps)
+	} else {
+		err = d.openShared(ctx, cfg, deps)
 	}
-	if err := halfRestored(cfg.Data); err != nil {
-		return nil, err
+	if err == nil {
+		d.store, err = d.openStore(ctx, cfg)
 	}
-	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.Data, Log: deps.Log})
 	if err != nil {
-		return nil, err
-	}
-	d := &data{engine: engine, now: deps.Now}
-	if d.store, err = openStore(ctx, engine, cfg.Data, deps.Now); err == nil {
-		d.initialised, err = d.store.Initialised(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, engine.Close())
+		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
 }
 
-func notInitialised(dir string) error { return fmt.Errorf("%s %w", dir, ErrNotInitialised) }
+// openEmbedded opens the databases in the folder.
+func (d *data) openEmbedded(ctx context.Context, cfg *config.Config, deps *Deps) error {
+	there := exists(filepath.Join(cfg.Data, "main.db"))
+	if !there && isMember(cfg.Data) {
+		return &config.Error{Setting: "data", Reason: cfg.Data + " is beside a shared database: name that in databaseUrl, or another folder"}
+	}
+	if deps.Local && !there {
+		return notInitialised(cfg) // opening would make one
+	}
+	if err := halfRestored(cfg.Data); err != nil {
+		return err
+	}
+	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.Data, Log: deps.Log})
+	if err != nil {
+		return err
+	}
+	d.engine, d.chain = engine, embeddedChain
+	return nil
+}
+
+// openShared opens the databases of a server and the folder beside them.
+func (d *data) openShared(ctx context.Context, cfg *config.Config, deps *Deps) (err error) {
+	if exists(filepath.Join(cfg.Data, "main.db")) {
+		return &config.Error{Setting: "data", Reason: cfg.Data + " holds an instance of its own: name another folder beside the database"}
+	}
+	opt := postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL, Log: deps.Log}
+	if deps.Local {
+		there, err := postgres.Exists(ctx, opt)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return notInitialised(cfg) // opening would make one
+		}
+		if cfg.MasterKey == "" && !exists(MasterKeyPath(cfg.Data)) { // nor is a folder made that could be of no use
+			return missingMasterKey(cfg)
+		}
+	}
+	if d.lock, err = folder.Take(cfg.Data); err != nil {
+		return err
+	}
+	engine, err := postgres.Open(ctx, opt)
+	if err != nil {
+		return err
+	}
+	d.engine = engine
+	return nil
+}
+
+// openStore makes the store and finds out who this process is.
+func (d *data) openStore(ctx context.Context, cfg *config.Config) (*journalled, error) {
+	s := store.New(d.engine)
+	instance, err := s.InstanceID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.engine.Shared() {
+		m, err := memberOf(cfg.Data, instance)
+		if err != nil {
+			return nil, err
+		}
+		d.member, d.chain = m.Name, m.Name
+	}
+	journal, err := backup.OpenJournal(JournalPath(cfg.Data), instance, d.now)
+	if err != nil {
+		return nil, err
+	}
+	return &journalled{s, journal}, nil
+}
+
+// settle makes what a first start wrote as safe as it will be, on an engine where that is not so at once.
+func (d *data) settle(ctx context.Context) error {
+	if s, ok := d.engine.(interface {
+		Settle(ctx context.Context) error
+	}); ok {
+		return s.Settle(ctx)
+	}
+	return nil
+}
+
+func notInitialised(cfg *config.Config) error {
+	return fmt.Errorf("%s %w", place(cfg), ErrNotInitialised)
+}
+
+// place is where an instance lies, for people.
+func place(cfg *config.Config) string {
+	if cfg.DatabaseURL != "" {
+		return "the database of databaseUrl" // the address may hold a password
+	}
+	return cfg.Data
+}
 
 // unseal gets at the instance's secrets. A folder that has any never gets a new master key: it would not open them.
 func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
@@ -77,10 +175,16 @@ func (d *data) masterKey(ctx context.Context, cfg *config.Config, fresh bool) (k
 	case fresh:
 		return seal.CreateMasterKey(path)
 	default:
-		return key, &config.Error{
-			Setting: "masterKey", Reason: fmt.Sprintf("%s is missing; put it back, or name the key in masterKeyFile", path),
-		}
+		return key, missingMasterKey(cfg)
 	}
+}
+
+func missingMasterKey(cfg *config.Config) error {
+	reason := "%s is missing; put it back, or name the key in masterKeyFile"
+	if cfg.DatabaseURL != "" {
+		reason = "%s is missing, and the database's secrets are sealed with one; copy it from the folder that has it, or name the key in masterKeyFile"
+	}
+	return &config.Error{Setting: "masterKey", Reason: fmt.Sprintf(reason, MasterKeyPath(cfg.Data))}
 }
 
 // parseMasterKey reads the key of the settings.
@@ -92,11 +196,18 @@ func parseMasterKey(cfg *config.Config) (seal.MasterKey, error) {
 	return key, nil
 }
 
+// close closes what is open.
 func (d *data) close() error {
-	if err := d.engine.Close(); err != nil {
-		return fmt.Errorf("close the databases: %w", err)
+	var errs []error
+	if d.engine != nil {
+		if err := d.engine.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the databases: %w", err))
+		}
 	}
-	return nil
+	if d.lock != nil {
+		errs = append(errs, d.lock.Release(true))
+	}
+	return errors.Join(errs...)
 }
 
 func exists(path string) bool {

@@ -20,9 +20,10 @@ type door struct {
 	scheme   string
 	listener net.Listener
 	server   *http.Server
-	// inherited is what listener accepts from where the socket outlives this process, and connections wait in it for the
-	// next one; else nil.
-	inherited *api.Listener
+	// limited is what listener accepts from; nil for the folder's socket.
+	limited *api.Listener
+	// inherited: the socket outlives this process, and connections wait in it for the next one.
+	inherited bool
 }
 
 // bind opens the two network listeners. Nobody is answered before Run; who connects earlier waits.
@@ -61,11 +62,7 @@ func (a *App) bindTCP(name, setting, address string) (*door, error) {
 		}
 	}
 	limited := api.LimitConnections(l, a.cfg.Limits.Connections)
-	d := &door{name: name, scheme: "http", listener: limited}
-	if inherited {
-		d.inherited = limited
-	}
-	return d, nil
+	return &door{name: name, scheme: "http", listener: limited, limited: limited, inherited: inherited}, nil
 }
 
 func (d *door) useTLS(t config.TLS) error {

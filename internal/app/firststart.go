@@ -38,17 +38,12 @@ func (a *App) init(ctx context.Context, admin Admin) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.data.initialised {
-		return fmt.Errorf("%s %w", a.cfg.Data, ErrInitialised)
-	}
-	if err := a.data.unseal(ctx, &a.cfg); err != nil {
-		return err
-	}
-	if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil {
-		return err
-	}
-	a.first, err = a.firstStart(ctx, admin)
-	return err
+	return a.begin(ctx, admin, func(initialised bool) error {
+		if initialised {
+			return fmt.Errorf("%s %w", place(&a.cfg), ErrInitialised)
+		}
+		return nil
+	})
 }
 
 // firstStart makes workspace, admin and key, all or nothing. Their secrets are in the folder before they are valid: a
@@ -78,7 +73,7 @@ func (a *App) firstStart(ctx context.Context, admin Admin) (*First, error) {
 		os.Remove(FirstStartPath(a.cfg.Data)) // what it says was not committed
 		return nil, firstStartProblem(err)
 	}
-	if err := a.data.engine.Settle(ctx); err != nil {
+	if err := a.data.settle(ctx); err != nil {
 		a.deps.Log.Warn("what the first start made is only in the logs of the databases for now", "error", err)
 	}
 	return &first, nil

@@ -22,6 +22,7 @@ var edges = map[string][]string{
 	"internal/wire":    {"internal/problem"},
 	"internal/page":    {"internal/problem", "internal/wire"},
 
+	"internal/cluster":     {},
 	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
@@ -86,6 +87,19 @@ var forbidden = []struct {
 		reason: "only the engine knows its driver",
 	},
 	{
+		what: "github.com/redis/rueidis", in: []string{"./"}, except: []string{"internal/cluster/redis"},
+		reason: "only the ledger knows its driver",
+	},
+	{
+		what: "github.com/jackc/pgx/", in: []string{"./"},
+		except: []string{"internal/store/postgres/", "internal/cluster/postgres/", "internal/idempotency/postgres/", "internal/enginetest"},
+		reason: "only the engine knows its driver",
+	},
+	{
+		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "bench/"},
+		reason: "it starts servers for tests",
+	},
+	{
 		what: "github.com/blevesearch/bleve/", in: []string{"./"}, except: []string{"internal/search/"},
 		reason: "the index is a detail of search",
 	},
@@ -147,7 +161,7 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 }
 
 // rim are the packages around the domain, which may know it.
-var rim = []string{"internal/api", "internal/app", "internal/config", "internal/store", "internal/faulttest"}
+var rim = []string{"internal/api", "internal/app", "internal/config", "internal/folder", "internal/store", "internal/faulttest", "internal/upgradetest", "internal/enginetest"}
 
 // under reports whether a package is one of folders or, where one ends in a slash, below it.
 func under(pkg string, folders []string) bool {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
@@ -24,19 +23,6 @@ var (
 	_ apikey.Store  = (*journalled)(nil)
 	_ account.Store = (*journalled)(nil)
 )
-
-func openStore(ctx context.Context, engine store.Engine, dir string, now func() time.Time) (*journalled, error) {
-	s := store.New(engine)
-	instance, err := s.InstanceID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	journal, err := backup.OpenJournal(JournalPath(dir), instance, now)
-	if err != nil {
-		return nil, err
-	}
-	return &journalled{s, journal}, nil
-}
 
 // UpdateAPIKey implements apikey.Store.
 func (s *journalled) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {

@@ -29,9 +29,13 @@ func (p *parts) assembleLogin(ctx context.Context, cfg *config.Config, deps *Dep
 	issuer := cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), defaultIssuer)
 	tokens := auth.NewTokens(p.signing, issuer, deps.Now)
 	p.bearers = account.NewBearers(d.store, p.accounts, tokens)
-	p.logins = account.NewLoginService(account.LoginOptions{
+	o := account.LoginOptions{
 		Store: d.store, Sessions: d.store, Units: d.store, Directory: p.accounts, Tokens: tokens, Bearers: p.bearers,
 		Audit: p.audit, Secret: secret, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
-	})
+	}
+	if d.engine.Shared() {
+		o.Guesses, o.Clock = d.store, d.store.Clock
+	}
+	p.logins = account.NewLoginService(o)
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"keepsake/internal/account"
 	v1 "keepsake/internal/api/v1"
@@ -15,6 +17,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/backup"
+	clusterpg "keepsake/internal/cluster/postgres"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
 	"keepsake/internal/id"
@@ -37,10 +40,29 @@ type parts struct {
 	usage     *usage.Recorder
 	indexer   *search.Indexer
 	replays   *idempotency.Service
+	claims    *clusterpg.Claims // nil where no other process has the databases open
 	versions  *lifecycle.Registry
 	callers   *lifecycle.Callers
 	snapshots *backup.Snapshots
+	beside    []part
+
+	neighbours *neighbours   // nil where no other process has the databases open
+	shared     *limit.Shared // nil there, too
+	joined     atomic.Bool   // the others have counted this process since its start
 	services
+}
+
+// part is what only a process on a shared database has: what processes tell each other, the limits they share.
+type part struct {
+	name string // as readiness calls it: news, limits
+	// run does its work beside requests until ctx ends; an error before that takes the program down.
+	run func(ctx context.Context) error
+	// err says why it does not do its work at the moment, nil when it does.
+	err func(ctx context.Context) error
+	// spare says that requests are served without it: readiness stays, and says that it is degraded.
+	spare bool
+	// close ends it in order, after requests and run have ended and while the databases are still open.
+	close func(ctx context.Context) error
 }
 
 // services are what operations call.
@@ -68,7 +90,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		return nil, err
 	}
 	p.audit = audit.NewLog(audit.Options{
-		Store: d.store, Units: d.store, Chain: auditChain, Secret: d.secrets.Get(seal.Log),
+		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.keeper = &seal.Keeper{Secrets: d.secrets, Audit: p.audit, Now: deps.Now}
@@ -82,10 +104,14 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	p.keys = apikey.NewDirectory(d.store, hasher, p.accounts, p.usage, deps.Now)
 	p.indexer = search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: d.store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
+		Shared: d.engine.Shared(),
 	})
-	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
+	p.assembleReplays(deps)
 	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))
 	if err := p.assembleLogin(ctx, cfg, deps); err != nil {
+		return nil, err
+	}
+	if err := p.assembleShared(cfg, deps); err != nil {
 		return nil, err
 	}
 	p.people = account.NewService(account.Options{
@@ -94,11 +120,12 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	})
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Audit: p.audit, Random: rand.Reader, Now: deps.Now,
+		Audit: p.audit, Shared: p.shared, Random: rand.Reader, Now: deps.Now,
 	})
 	p.documents = document.NewService(document.Options{
-		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
-		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
+		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.documentsChanged, Pace: p.indexer.Pace,
+		Together: d.engine.Shared(),
+		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
@@ -108,6 +135,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
 	})
 	p.snapshots = newSnapshots(p, cfg, deps)
+	p.assembleNeighbours(cfg, deps)
 	p.report(cfg, deps.Now)
 	return p, nil
 }
@@ -120,8 +148,17 @@ func (p *parts) maxDocuments(workspaceID string) int64 {
 	return 0
 }
 
+// documentsChanged hears of a change that was made here.
+func (p *parts) documentsChanged(workspaceID string, number int64) {
+	p.indexer.Notify(workspaceID, number)
+	p.neighbours.ringDocuments(workspaceID)
+}
+
 // load fills what is kept in memory from the store.
 func (p *parts) load(ctx context.Context) error {
+	if err := p.neighbours.begin(ctx); err != nil {
+		return err
+	}
 	if p.data.rekeyed {
 		if err := p.keeper.Recovered(ctx); err != nil {
 			return err
@@ -140,11 +177,18 @@ func (p *parts) load(ctx context.Context) error {
 	if err := p.accounts.Load(ctx, used); err != nil {
 		return err
 	}
-	return p.keys.Load(ctx, used)
+	if err := p.keys.Load(ctx, used); err != nil {
+		return err
+	}
+	if err := p.neighbours.join(ctx); err != nil {
+		return err
+	}
+	p.shared.Join(ctx)
+	return nil
 }
 
 func (p *parts) close() error {
-	var errs []error
+	errs := []error{p.neighbours.close(context.Background())} // where nobody has run, it is still open
 	if p.snapshots != nil {
 		errs = append(errs, p.snapshots.Close())
 	}
@@ -161,9 +205,28 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.callers.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
 	running.Go(func() { p.logins.Run(ctx) })
+	p.runClaims(ctx, running)
 	running.Go(func() {
 		if err := p.indexer.Run(ctx); err != nil && ctx.Err() == nil {
 			fail(fmt.Errorf("keep the index up to date: %w", err))
 		}
 	})
+	for _, part := range p.beside {
+		running.Go(func() {
+			if err := part.run(ctx); err != nil && ctx.Err() == nil {
+				fail(fmt.Errorf("%s: %w", part.name, err))
+			}
+		})
+	}
+}
+
+// closeBeside ends the parts that only a process on a shared database has, the last one first.
+func (p *parts) closeBeside(ctx context.Context) error {
+	var errs []error
+	for _, part := range slices.Backward(p.beside) {
+		if err := part.close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", part.name, err))
+		}
+	}
+	return errors.Join(errs...)
 }

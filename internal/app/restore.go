@@ -16,8 +16,11 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/backup"
 	"keepsake/internal/config"
+	"keepsake/internal/folder"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
+	"keepsake/internal/store/move"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
 
@@ -28,26 +31,28 @@ var ErrNotEmpty = errors.New("is not empty: a backup is restored into an empty p
 type Restoring struct {
 	Data, Keys string // paths of the two files
 	Identities []age.Identity
-	OlderKeys  bool   // takes a keys file that is older than the data
-	Journal    string // path of the journal that is replayed; empty: none
+	OlderKeys  bool     // takes a keys file that is older than the data
+	Journals   []string // paths of the journals that are replayed: one of each process that wrote
 	// MasterKeyFile is where the master key lies; it is copied into the folder. Empty: the setting gives it, now and later.
 	MasterKeyFile string
-	Progress      func(bytes int) // hears of what was read of the two files; may be nil
+	Progress      func(bytes int)      // hears of what was read of the two files; may be nil
+	Rows          func(step move.Step) // hears of the rows on their way into a database; may be nil
 }
 
 // Restored is what Restore did.
 type Restored struct {
 	Instance      string           `json:"instance"`
-	MadeAt        time.Time        `json:"madeAt"` // when the backup was made
-	KeysMadeAt    time.Time        `json:"keysMadeAt"`
+	MadeAt        time.Time        `json:"madeAt,omitzero"` // when the backup was made
+	KeysMadeAt    time.Time        `json:"keysMadeAt,omitzero"`
 	SessionsEnded int64            `json:"sessionsEnded"`
 	Journal       *backup.Replayed `json:"journal"` // null: none was given
 	MasterKeyFile string           `json:"masterKeyFile,omitempty"`
 }
 
-// Restore makes a data folder of a backup, or leaves the place as it was. The databases are looked through and opened with
+// Restore makes an instance of a backup, or leaves the place as it was. The databases are looked through and opened with
 // the master key before anything is put in its place; main.db comes last, so that a folder in which that was cut off is
-// refused at its start and can be emptied.
+// refused at its start and can be emptied. Where a setting names a database, the rows move into that, and the folder beside
+// it gets the other files; a database in which that was cut off is refused likewise.
 func Restore(ctx context.Context, cfg config.Config, deps Deps, r Restoring) (*Restored, error) {
 	if err := deps.complete(&cfg); err != nil {
 		return nil, err
@@ -59,6 +64,9 @@ func Restore(ctx context.Context, cfg config.Config, deps Deps, r Restoring) (*R
 	if err := emptyFolder(cfg.Data); err != nil {
 		return nil, err
 	}
+	if err := emptyDatabase(ctx, &cfg); err != nil {
+		return nil, err
+	}
 	staging, err := os.MkdirTemp(cfg.Data, stagingPrefix+"*") // mode 0700
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
@@ -68,7 +76,12 @@ func Restore(ctx context.Context, cfg config.Config, deps Deps, r Restoring) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := moveInto(staging, cfg.Data); err != nil {
+	if cfg.DatabaseURL != "" {
+		err = r.intoDatabase(ctx, staging, &cfg, &deps, done)
+	} else {
+		err = moveInto(staging, cfg.Data)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
 	if r.MasterKeyFile != "" {
@@ -152,11 +165,11 @@ func (r *Restoring) into(ctx context.Context, dir string, master seal.MasterKey,
 		}
 	}
 	var journal []backup.Entry
-	if r.Journal != "" {
-		if journal, err = backup.ReadJournal(r.Journal, data.Instance); err != nil {
+	if len(r.Journals) > 0 {
+		if journal, err = backup.ReadJournals(r.Journals, data.Instance); err != nil {
 			return nil, err
 		}
-		if err := backup.CopyJournal(r.Journal, JournalPath(dir)); err != nil {
+		if err := backup.WriteJournal(JournalPath(dir), journal); err != nil {
 			return nil, err
 		}
 	}
@@ -186,48 +199,69 @@ func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir str
 		return err
 	}
 	log := audit.NewLog(audit.Options{
-		Store: st, Units: st, Chain: auditChain, Secret: secrets.Get(seal.Log),
+		Store: st, Units: st, Chain: embeddedChain, Secret: secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	err = st.Run(ctx, func(ctx context.Context) (err error) {
-		if r.Journal != "" {
-			if done.Journal, err = backup.Replay(ctx, st, journal); err != nil {
-				return err
-			}
-		}
-		if done.SessionsEnded, err = st.EndAllSessions(ctx, deps.Now()); err != nil {
-			return err
-		}
-		return log.Record(ctx, audit.Entry{
-			Action: audit.InstanceRestored, Actor: "local",
-			Details: map[string]string{"madeAt": done.MadeAt.UTC().Format(time.RFC3339)},
-		})
-	})
-	if err != nil {
+	if err := done.upToNow(ctx, st, journal, log, deps); err != nil {
 		return err
 	}
 	return log.Close(ctx)
 }
 
-// moveInto puts the files of a folder in their places, main.db last: the one that makes a folder an instance.
-func moveInto(staging, dir string) error {
-	entries, err := os.ReadDir(staging)
+// emptyDatabase refuses a database that holds something.
+func emptyDatabase(ctx context.Context, cfg *config.Config) error {
+	if cfg.DatabaseURL == "" {
+		return nil
+	}
+	holder, err := postgres.Holder(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL})
+	if err == nil && holder != "" {
+		err = fmt.Errorf("%s %w; where it holds what a restore left that was cut off, drop it and make it anew", place(cfg), ErrNotEmpty)
+	}
+	return err
+}
+
+// intoDatabase moves the rows of a whole data folder into a database, and its other files into the folder beside that.
+func (r *Restoring) intoDatabase(ctx context.Context, staging string, cfg *config.Config, deps *Deps, done *Restored) (err error) {
+	source, err := sqlite.OpenSource(ctx, staging)
 	if err != nil {
 		return err
 	}
-	const last = "main.db"
-	for _, e := range entries {
-		if name := e.Name(); name != last && name != "keepsake.lock" {
-			if err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
-				return err
-			}
-		}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL, Log: deps.Log, Instance: done.Instance})
+	if err != nil {
+		return err
 	}
-	if err := syncDir(dir); err != nil {
+	defer func() { err = errors.Join(err, target.Close()) }()
+	o := move.Options{From: source, To: target, Source: filepath.Base(staging), Progress: r.Rows}
+	return transfer(ctx, o, &Moved{}, func() error {
+		return moveFiles(staging, cfg.Data, func(name string) bool { return !strings.HasSuffix(name, ".db") })
+	})
+}
+
+// moveInto puts the files of a folder in their places, main.db last: the one that makes a folder an instance.
+func moveInto(staging, dir string) error {
+	const last = "main.db"
+	if err := moveFiles(staging, dir, func(name string) bool { return name != last }); err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(staging, last), filepath.Join(dir, last)); err != nil {
 		return err
+	}
+	return syncDir(dir)
+}
+
+// moveFiles puts those files of a folder in their places that are wanted, and not its lock.
+func moveFiles(staging, dir string, wanted func(name string) bool) error {
+	entries, err := os.ReadDir(staging)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); wanted(name) && name != folder.LockFile {
+			if err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
 	}
 	return syncDir(dir)
 }

@@ -51,23 +51,26 @@ func (a *App) Run(ctx context.Context) error {
 	if closed := a.parts.audit.Close(context.WithoutCancel(ctx)); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}
+	err = errors.Join(err, a.parts.closeBeside(context.WithoutCancel(ctx)))
 	return err
 }
 
-// handOverTime is how long clients have to leave their connections where the next process has the same socket. One that is
-// in use is closed with its next answer; one that lies idle all that time is closed after it, and if a request is sent
-// on it in that moment, it is lost.
+// handOverTime is how long clients have to leave their connections before the servers shut down. One that is in use is
+// closed with its next answer; one that lies idle all that time is closed after it, and if a request is sent on it in that
+// moment, it is lost.
 const handOverTime = 500 * time.Millisecond
 
-// handOver leaves new connections to the next process, where there will be one, and answers those there are.
+// handOver takes no new connections any more, where they can go to another process, and answers those there are: a server
+// that shuts down drops what it has accepted and not begun to read. Others can take them where the socket outlives this
+// process, and where shutdown.delay has told a load balancer.
 func (a *App) handOver() {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
 	defer cancel()
 	var doors sync.WaitGroup
 	for _, d := range a.doors() {
-		if d.inherited != nil {
+		if d.limited != nil && (d.inherited || a.cfg.Shutdown.Delay > 0) {
 			// What is still open then is idle, or busy with a request that the shutdown waits for.
-			doors.Go(func() { _ = d.inherited.Retire(ctx) })
+			doors.Go(func() { _ = d.limited.Retire(ctx) })
 		}
 	}
 	doors.Wait()

@@ -46,12 +46,17 @@ func (s *socket) Close() error {
 	return err
 }
 
-// listenUnix listens on dir/name through a short link: the address of a socket has little over a hundred bytes, and
-// data folders may lie deeper.
+// maxAddress is how long the path of a socket may be: an address has little over a hundred bytes.
+const maxAddress = 100
+
+// listenUnix listens on dir/name, through a short link where the folder lies too deep for an address.
 func listenUnix(dir, name string) (net.Listener, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
+	}
+	if path := filepath.Join(dir, name); len(path) <= maxAddress {
+		return listenAt(path)
 	}
 	temp, err := os.MkdirTemp("", "keepsake")
 	if err != nil {
@@ -62,7 +67,11 @@ func listenUnix(dir, name string) (net.Listener, error) {
 	if err := os.Symlink(dir, link); err != nil {
 		return nil, err
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(link, name)})
+	return listenAt(filepath.Join(link, name))
+}
+
+func listenAt(path string) (net.Listener, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
 	if err != nil {
 		return nil, err
 	}

@@ -27,17 +27,52 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.addresses.Stats()) }},
 			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.indexer.Stats()) }},
 		},
-		Degraded: p.usage.Degraded, Started: now(), Now: now,
+		Mode: limiterMode(cfg), Degraded: p.limiterDegraded, Started: now(), Now: now,
 	}
+	for _, part := range p.beside {
+		p.health.Parts = append(p.health.Parts, part.err)
+	}
+}
+
+// limiterMode is how requests are counted against limits.
+func limiterMode(cfg *config.Config) string {
+	switch {
+	case cfg.DatabaseURL == "":
+		return "local"
+	case cfg.RedisURL == "":
+		return "split"
+	default:
+		return "shared"
+	}
+}
+
+// limiterDegraded says that what is counted cannot be stored, or cannot be shared.
+func (p *parts) limiterDegraded() bool {
+	if p.usage.Degraded() {
+		return true
+	}
+	for _, part := range p.beside {
+		if part.err(context.Background()) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // checks is what readiness follows from.
 func (p *parts) checks() []backend.Check {
-	return []backend.Check{
+	checks := []backend.Check{
 		{Name: "storage", Err: p.data.store.Ready},
 		{Name: "index", Err: p.indexFollows},
 		{Name: "usage", Err: p.usageFlushes},
 	}
+	if p.neighbours != nil {
+		checks = append(checks, backend.Check{Name: "joined", Err: p.counted}) // later it is no reason to refuse anybody
+	}
+	for _, part := range p.beside {
+		checks = append(checks, backend.Check{Name: part.name, Err: part.err, Spare: part.spare})
+	}
+	return checks
 }
 
 func (p *parts) usageFlushes(context.Context) error {
@@ -52,6 +87,13 @@ func (p *parts) usageFlushes(context.Context) error {
 const tooFarBehind = 5_000
 
 func (p *parts) indexFollows(context.Context) error {
+	// Where there are others, they answer until the indexes of a new member are made.
+	if n := p.indexer.Awaited(); n != 0 && p.data.engine.Shared() {
+		if n < 0 {
+			return errors.New("it is not known yet which workspaces have documents")
+		}
+		return fmt.Errorf("the indexes of %d workspaces are not up to date since the start", n)
+	}
 	if lag := p.indexer.Lag(); lag > tooFarBehind {
 		return fmt.Errorf("the index is %d changes behind the documents", lag)
 	}

@@ -17,7 +17,7 @@ import (
 // all that the OpenAPI document needs.
 func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.0.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.1.0") // rises with every change of openapi/v1.json
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
 	v1.AddHealth(r, s.health)
@@ -72,7 +72,8 @@ func (a *App) surfaces() error {
 		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
 		Changes: changes, Document: describe, Callers: a.parts.callers,
 		Keys: a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
-		Usage: a.parts.usage, Replays: a.parts.replays,
+		Shared: a.parts.shared,
+		Usage:  a.parts.usage, Replays: a.parts.replays, News: a.parts.neighbours.news(),
 		PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight,
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now,

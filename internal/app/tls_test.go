@@ -85,7 +85,7 @@ func TestACertificateThatDoesNotFitIsAWrongSetting(t *testing.T) {
 	t.Parallel()
 	files, _ := certificate(t)
 	other, _ := certificate(t)
-	cfg := local(filepath.Join(t.TempDir(), "d"))
+	cfg := apptest.Local(t, filepath.Join(t.TempDir(), "d"))
 	cfg.TLS = config.TLS{Cert: files.Cert, Key: other.Key}
 	_, err := app.New(t.Context(), cfg, silent())
 	if setting, ok := errors.AsType[*config.Error](err); !ok || setting.Setting != "tls.cert" {

@@ -124,6 +124,7 @@ const (
 func TestAVersionLivesThroughItsYear(t *testing.T) {
 	t.Parallel()
 	dir, key := t.TempDir(), ""
+	apptest.DatabaseURL(t, dir) // which outlives the steps
 	c := &calendar{}
 
 	c.turn("2026-08-31T12:00:00Z")
@@ -324,6 +325,8 @@ func TestOfManyReleasesOneHappens(t *testing.T) {
 				released.Add(1)
 			case http.StatusConflict:
 				refused.Add(1)
+			default:
+				t.Errorf("%d", resp.StatusCode)
 			}
 		})
 	}

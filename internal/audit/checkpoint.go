@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -46,30 +48,41 @@ func (l *Log) genuine(c *Checkpoint) bool {
 	return ed25519.Verify(l.signer.Public().(ed25519.PublicKey), c.message(), c.Signature)
 }
 
-// Checkpoint adds a checkpoint of this process's chain to the file, if the chain has grown since the last one. It is
-// written to the program's log as well: where logs are collected elsewhere, that is the copy nobody here can cut off.
+// Checkpoint adds a checkpoint of each chain that has grown since its last one to the file. Processes that share a
+// database vouch for each other's chains, so that one whose folder is lost is still vouched for. That of this process's
+// own chain is written to the program's log as well: where logs are collected elsewhere, that is the copy nobody here
+// can cut off.
 func (l *Log) Checkpoint(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	head, err := l.Store.AuditHead(ctx, l.Chain)
+	heads, err := l.Store.AuditHeads(ctx)
 	if err != nil {
 		return err
 	}
-	if head.Sequence == l.noted || head.Sequence == 0 {
+	heads = slices.DeleteFunc(heads, func(h Head) bool { return h.Sequence == l.noted[h.Chain] || h.Sequence == 0 })
+	if len(heads) == 0 {
 		return nil
 	}
-	c := l.signed(head, l.Now())
-	if err := appendCheckpoint(l.Checkpoints, c, !l.disputed); err != nil {
+	now := l.Now()
+	list := make([]*Checkpoint, 0, len(heads))
+	for _, head := range heads {
+		list = append(list, l.signed(head, now))
+	}
+	if err := appendCheckpoints(l.Checkpoints, list, !l.disputed); err != nil {
 		return fmt.Errorf("write a checkpoint of the audit log: %w", err)
 	}
-	l.noted = head.Sequence
-	l.Log.LogAttrs(ctx, slog.LevelInfo, "audit checkpoint", slog.String("chain", c.Chain), slog.Int64("sequence", c.Sequence),
-		slog.String("hash", c.Hash.String()))
+	for _, c := range list {
+		l.noted[c.Chain] = c.Sequence
+		if c.Chain == l.Chain {
+			l.Log.LogAttrs(ctx, slog.LevelInfo, "audit checkpoint", slog.String("chain", c.Chain), slog.Int64("sequence", c.Sequence),
+				slog.String("hash", c.Hash.String()))
+		}
+	}
 	return nil
 }
 
-// compare looks whether the log still holds what this process's last checkpoint says. If not, the log goes on all the
-// same, since stopping it would serve whoever cut it off, but no checkpoint is ever forgotten from then on.
+// compare looks whether the log still holds what the last checkpoints say. If not, the log goes on all the same, since
+// stopping it would serve whoever cut it off, but no checkpoint is ever forgotten from then on.
 func (l *Log) compare(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,30 +95,28 @@ func (l *Log) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var last *Checkpoint
+	last := map[string]*Checkpoint{}
 	for _, c := range all {
-		if c.Chain == l.Chain {
-			last = c
+		last[c.Chain] = c
+	}
+	for _, chain := range slices.Sorted(maps.Keys(last)) {
+		c := last[chain]
+		l.noted[chain] = c.Sequence
+		rows, err := l.Store.AuditRowsAfter(ctx, chain, c.Sequence-1, 1)
+		if err != nil {
+			return err
 		}
-	}
-	if last == nil {
-		return nil
-	}
-	l.noted = last.Sequence
-	rows, err := l.Store.AuditRowsAfter(ctx, l.Chain, last.Sequence-1, 1)
-	if err != nil {
-		return err
-	}
-	if len(rows) == 0 || rows[0].Sequence != last.Sequence || rows[0].Hash != last.Hash {
-		l.disputed = true
-		l.Log.Error("the audit log does not hold what its last checkpoint says: run keepsake audit verify", "chain", l.Chain, "sequence", last.Sequence)
+		if len(rows) == 0 || rows[0].Sequence != c.Sequence || rows[0].Hash != c.Hash {
+			l.disputed = true
+			l.Log.Error("the audit log does not hold what its last checkpoint says: run keepsake audit verify", "chain", chain, "sequence", c.Sequence)
+		}
 	}
 	return nil
 }
 
 const (
-	// A file of checkpoints larger than mostBytes is cut down to its newest keptCheckpoints: each vouches for all rows
-	// before its own, so that the old ones only tell more exactly where a break is.
+	// A file of checkpoints larger than mostBytes is cut down to its newest keptCheckpoints and the last of every chain:
+	// each vouches for all rows before its own, so that the old ones only tell more exactly where a break is.
 	mostBytes       = 1 << 20
 	keptCheckpoints = 1000
 )
@@ -141,31 +152,38 @@ func parseCheckpoints(path string, data []byte) ([]*Checkpoint, error) {
 	}
 }
 
-// appendCheckpoint adds c to the file, which is on stable storage when it returns. shorten: a file that has become large
-// is made short.
-func appendCheckpoint(path string, c *Checkpoint, shorten bool) error {
-	line, err := json.Marshal(c)
-	if err != nil {
-		return err
+// appendCheckpoints adds checkpoints to the file, which is on stable storage when it returns. shorten: a file that has
+// become large is made short.
+func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
+	var lines []byte
+	for _, c := range list {
+		line, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, line...), '\n')
 	}
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	end := bytes.LastIndexByte(old, '\n') + 1 // what is behind it was never whole
-	line = append(line, '\n')
 	if shorten && end > mostBytes {
-		return replace(path, append(newest(old[:end]), line...))
+		kept, err := newest(path, old[:end])
+		if err != nil {
+			return err
+		}
+		return replace(path, append(kept, lines...))
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.WriteAt(line, int64(end)); err != nil {
+	if _, err := f.WriteAt(lines, int64(end)); err != nil {
 		return err
 	}
-	if err := f.Truncate(int64(end + len(line))); err != nil {
+	if err := f.Truncate(int64(end + len(lines))); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -177,13 +195,25 @@ func appendCheckpoint(path string, c *Checkpoint, shorten bool) error {
 	return syncDir(path)
 }
 
-// newest is the last lines of a file.
-func newest(data []byte) []byte {
-	start := len(data)
-	for n := 0; n <= keptCheckpoints && start >= 0; n++ {
-		start = bytes.LastIndexByte(data[:start], '\n')
+// newest is the last lines of a file, and before them the last one of each chain that would be missing.
+func newest(path string, data []byte) ([]byte, error) {
+	all, err := parseCheckpoints(path, data)
+	if err != nil {
+		return nil, err
 	}
-	return bytes.Clone(data[start+1:])
+	last := map[string]int{}
+	for i, c := range all {
+		last[c.Chain] = i
+	}
+	var kept []byte
+	i := 0
+	for line := range bytes.Lines(data) {
+		if i >= len(all)-keptCheckpoints || last[all[i].Chain] == i {
+			kept = append(kept, line...)
+		}
+		i++
+	}
+	return kept, nil
 }
 
 // replace exchanges the file for one that holds data.

@@ -40,9 +40,9 @@ type Log struct {
 	signer     ed25519.PrivateKey
 	pseudonyms []byte
 
-	mu       sync.Mutex // of the file of checkpoints
-	noted    int64      // the sequence number of the last checkpoint
-	disputed bool       // the log and its checkpoints contradict each other
+	mu       sync.Mutex       // of the file of checkpoints
+	noted    map[string]int64 // the sequence number of the last checkpoint of each chain
+	disputed bool             // the log and its checkpoints contradict each other
 
 	countMu sync.Mutex
 	counts  map[counted]tally
@@ -58,6 +58,7 @@ func NewLog(o Options) *Log {
 		Options:    o,
 		signer:     ed25519.NewKeyFromSeed(derive(o.Secret, "checkpoints", ed25519.SeedSize)),
 		pseudonyms: derive(o.Secret, "pseudonyms", sha256.Size),
+		noted:      map[string]int64{},
 		counts:     map[counted]tally{},
 	}
 }

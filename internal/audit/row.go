@@ -85,6 +85,8 @@ func (zeros) Read(p []byte) (int, error) {
 type Store interface {
 	// AuditHead reads where a chain ends. Inside a unit of work nobody else moves it until the unit is over.
 	AuditHead(ctx context.Context, chain string) (Head, error)
+	// AuditHeads reads where all chains end, by name.
+	AuditHeads(ctx context.Context) ([]Head, error)
 	// AuditChains names all chains that have rows or a head. It looks at every row.
 	AuditChains(ctx context.Context) ([]string, error)
 	// AppendAuditRows adds rows behind the head of their chain, and moves it. Joins the unit of work of ctx.

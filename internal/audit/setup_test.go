@@ -52,6 +52,17 @@ func setupIn(t testing.TB, dir string) *bundle {
 	return b
 }
 
+// beside is another process on the same database, with a chain and checkpoints of its own.
+func (b *bundle) beside(t testing.TB, chain string) *bundle {
+	t.Helper()
+	other := &bundle{store: b.store, engine: b.engine, dir: t.TempDir()}
+	other.at.Store(b.at.Load())
+	o := b.Options
+	o.Chain, o.Checkpoints, o.Now = chain, filepath.Join(other.dir, "audit.checkpoints"), other.now
+	other.Log = audit.NewLog(o)
+	return other
+}
+
 // write adds n rows, one a second.
 func (b *bundle) write(t testing.TB, n int) {
 	t.Helper()

@@ -29,6 +29,7 @@ type SigningKeys struct {
 	vault Vault
 	now   func() time.Time
 
+	others   *others // where other processes sign with keys of their own making, too
 	rotating sync.Mutex
 	keys     atomic.Pointer[[]signingKey] // oldest first, never empty, never changed once published
 }
@@ -49,16 +50,10 @@ const overlap = AccessLifetime + time.Minute
 // OpenSigningKeys reads the keys in the vault, and makes the first where there is none.
 func OpenSigningKeys(ctx context.Context, vault Vault, now func() time.Time) (*SigningKeys, error) {
 	s := &SigningKeys{vault: vault, now: now}
-	var keys []signingKey
-	for _, name := range vault.Names(vaultPrefix) {
-		kept, _ := vault.Find(name)
-		key, err := signingKeyOf(kept)
-		if err != nil || vaultPrefix+key.id != name {
-			return nil, fmt.Errorf("%s is not a signing key: restore the keys.db that belongs to this data", name)
-		}
-		keys = append(keys, key)
+	keys, err := s.kept()
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(keys, func(a, b signingKey) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) })
 	s.keys.Store(&keys)
 	if len(keys) == 0 {
 		if _, err := s.Rotate(ctx); err != nil {
@@ -68,10 +63,33 @@ func OpenSigningKeys(ctx context.Context, vault Vault, now func() time.Time) (*S
 	return s, nil
 }
 
+// kept are the keys in the vault, oldest first.
+func (s *SigningKeys) kept() ([]signingKey, error) {
+	var keys []signingKey
+	for _, name := range s.vault.Names(vaultPrefix) {
+		kept, ok := s.vault.Find(name)
+		if !ok {
+			continue // it was removed just now
+		}
+		key, err := signingKeyOf(kept)
+		if err != nil || vaultPrefix+key.id != name {
+			return nil, fmt.Errorf("%s is not a signing key: restore the keys.db that belongs to this data", name)
+		}
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b signingKey) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) })
+	return keys, nil
+}
+
 // Rotate makes a new key, which signs from now on, and gives its id. Keys whose last token has expired are removed.
 func (s *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
+	if s.others != nil {
+		if err := s.reload(ctx); err != nil { // what another process has made and removed
+			return "", err
+		}
+	}
 	seed := make([]byte, ed25519.SeedSize)
 	if _, err := rand.Read(seed); err != nil {
 		return "", fmt.Errorf("make a signing key: %w", err)
@@ -93,7 +111,7 @@ func (s *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 		if slices.ContainsFunc(alive, func(k signingKey) bool { return k.id == old.id }) {
 			continue
 		}
-		if err := s.vault.Remove(ctx, vaultPrefix+old.id); err != nil {
+		if err := s.vault.Remove(ctx, vaultPrefix+old.id); err != nil && !isMissing(err) {
 			return key.id, fmt.Errorf("remove signing key %s: %w", old.id, err)
 		}
 	}

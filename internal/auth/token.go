@@ -79,7 +79,8 @@ func (t *Tokens) Issue(userID, sessionID string, scopes Scopes) (string, error) 
 }
 
 // Check verifies a token by its signature and its claims. It knows nothing of the session: that is asked after. The
-// error is ErrInvalidToken, or ErrTokenExpired for one that was right in its time.
+// error is ErrInvalidToken, or ErrTokenExpired for one that was right in its time; where other processes sign, too, it is
+// ErrUnknownKey for one that may be right once AskOthers was called.
 func (t *Tokens) Check(text string) (Access, error) {
 	if len(text) > MaxToken || strings.Count(text, ".") != 2 {
 		return Access{}, ErrInvalidToken
@@ -89,6 +90,8 @@ func (t *Tokens) Check(text string) (Access, error) {
 	case err == nil:
 	case onlyExpired(err):
 		return Access{}, ErrTokenExpired
+	case errors.Is(err, ErrUnknownKey):
+		return Access{}, ErrUnknownKey
 	default:
 		return Access{}, ErrInvalidToken
 	}
@@ -116,10 +119,14 @@ func (t *Tokens) key(token *jwt.Token) (any, error) {
 		return nil, errHeader
 	}
 	key, ok := t.keys.find(id)
-	if !ok {
+	switch {
+	case ok:
+		return key, nil
+	case t.keys.others != nil:
+		return nil, ErrUnknownKey
+	default:
 		return nil, errHeader
 	}
-	return key, nil
 }
 
 // onlyExpired reports whether age is the one thing wrong with a token. Its signature was right then, because claims are

@@ -39,6 +39,41 @@ func (e *Entry) id() string {
 	}
 }
 
+// revision is the one of what the entry is about; gone says that there is none after it.
+func (e *Entry) revision() (revision int64, gone bool) {
+	switch {
+	case e.Key != nil:
+		return e.Key.Revision, false
+	case e.User != nil:
+		return e.User.Revision, e.User.Deleted
+	case e.Workspace != nil:
+		return e.Workspace.Revision, false
+	default:
+		return 0, false
+	}
+}
+
+// skew is how far the clocks of processes that share a database may lie apart: more than they are let without a warning.
+const skew = time.Minute
+
+// outlives reports whether e, of the same credential as another process' entry, stands in its place. The time tells, and
+// where clocks may differ the revision; not the revision alone, because a restore sets it back.
+func (e *Entry) outlives(other *Entry) bool {
+	after := e.At.Sub(other.At)
+	mine, gone := e.revision()
+	theirs, theirGone := other.revision()
+	switch {
+	case after > skew || after < -skew:
+		return after > 0
+	case gone != theirGone:
+		return gone
+	case mine != theirs:
+		return mine > theirs
+	default:
+		return after > 0 // one of the two was not committed
+	}
+}
+
 // KeyState is what decides whether an API key opens anything, and what. Of its secrets it holds keyed hashes.
 type KeyState struct {
 	ID          string         `json:"id"`
@@ -174,19 +209,46 @@ func ReadJournal(path, instance string) ([]Entry, error) {
 	}
 }
 
-// CopyJournal gives a restored folder the journal that was replayed into it, so that it can be replayed again.
-func CopyJournal(from, to string) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return fmt.Errorf("read journal: %w", err)
+// ReadJournals reads the journals of processes that shared a database, as far as they count: the last entry of each
+// credential.
+func ReadJournals(paths []string, instance string) ([]Entry, error) {
+	place, list := map[string]int{}, []Entry{}
+	for _, path := range paths {
+		entries, err := ReadJournal(path, instance)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range latest(entries) {
+			i, there := place[e.id()]
+			switch {
+			case !there:
+				place[e.id()] = len(list)
+				list = append(list, e)
+			case e.outlives(&list[i]):
+				list[i] = e
+			}
+		}
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy journal: %w", err)
+	return list, nil
+}
+
+// WriteJournal makes a journal of entries for a place that was restored with them, so that they can be replayed again.
+func WriteJournal(path string, entries []Entry) error {
+	var text bytes.Buffer
+	for _, e := range entries {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encode an entry of the journal: %w", err)
+		}
+		text.Write(append(line, '\n'))
 	}
-	_, err = f.Write(data[:bytes.LastIndexByte(data, '\n')+1])
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	_, err = f.Write(text.Bytes())
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("copy journal: %w", err)
+		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
 }

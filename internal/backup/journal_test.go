@@ -66,7 +66,11 @@ func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
 		t.Errorf("read %v, %v", list, err)
 	}
 	copied := filepath.Join(t.TempDir(), "journal.ndjson")
-	if err := backup.CopyJournal(path, copied); err != nil {
+	entries, err := backup.ReadJournals([]string{path}, "I")
+	if err == nil {
+		err = backup.WriteJournal(copied, entries)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if list, err := backup.ReadJournal(copied, "I"); err != nil || idsOf(list) != "a b c" {
@@ -187,5 +191,63 @@ func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	}
 	if st.keys["key_1"].Scopes != auth.Write || st.users["usr_1"].Role != account.RoleMember {
 		t.Error("what was newer became older")
+	}
+}
+
+// Processes that share a database each have a journal; whatever the order in which they are read, the latest counts.
+func TestJournalsOfSeveralProcessesAreOne(t *testing.T) {
+	t.Parallel()
+	at := func(revision int64, role account.Role) backup.Entry {
+		return backup.UserEntry(&account.User{ID: "usr_1", Revision: revision, Role: role}, false)
+	}
+	gone := account.User{ID: "usr_2", Revision: 2}
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	clock := madeAt
+	write := func(path string, entries ...backup.Entry) {
+		j, err := backup.OpenJournal(path, "I", func() time.Time { clock = clock.Add(time.Second); return clock })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if err := j.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(one, at(2, account.RoleMember), at(5, account.RoleAdmin)) // whose commit failed
+	write(two, at(3, account.RoleMember), at(4, account.RoleAdmin), backup.UserEntry(&gone, true))
+	write(one, at(5, account.RoleViewer), backup.UserEntry(&gone, false)) // which failed as well
+	for _, order := range [][]string{{one, two}, {two, one}} {
+		entries, err := backup.ReadJournals(order, "I")
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := &credentials{users: map[string]account.User{"usr_1": {ID: "usr_1", Revision: 1}, "usr_2": gone}}
+		if _, err := backup.Replay(t.Context(), st, entries); err != nil {
+			t.Fatal(err)
+		}
+		if got := st.users["usr_1"].Role; got != account.RoleViewer {
+			t.Errorf("the user became a %s", got)
+		}
+		if _, there := st.users["usr_2"]; there {
+			t.Error("the deleted user is back")
+		}
+		both := filepath.Join(t.TempDir(), "both")
+		if err := backup.WriteJournal(both, entries); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := backup.ReadJournal(both, "I"); err != nil || len(again) != 2 {
+			t.Errorf("what was written of both holds %d entries, %v", len(again), err)
+		}
+	}
+
+	// A restore of an old backup sets revisions back; what is changed after it counts all the same.
+	clock = clock.Add(time.Hour)
+	write(one, at(3, account.RoleAdmin))
+	for _, order := range [][]string{{one, two}, {two, one}, {one}} {
+		entries, err := backup.ReadJournals(order, "I")
+		if err != nil || entries[0].User.Role != string(account.RoleAdmin) {
+			t.Errorf("after a restore: %+v, %v", entries[0].User, err)
+		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 )
 
 // check refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
@@ -23,6 +25,9 @@ func (c *Config) check() error {
 	}
 	if c.PublicURL != "" && !isBaseURL(c.PublicURL) {
 		return wrong("publicUrl", "%q is not an address such as https://search.example.org", c.PublicURL)
+	}
+	if err := c.checkServers(); err != nil {
+		return err
 	}
 	if c.TLS.Cert == "" && c.TLS.Key != "" {
 		return wrong("tls.cert", "is missing beside tls.key")
@@ -57,8 +62,37 @@ func (c *Config) check() error {
 	if c.Shutdown.Delay < 0 {
 		return wrong("shutdown.delay", "must not be negative")
 	}
+	if c.Cluster.NewsPatience < time.Second {
+		return wrong("cluster.newsPatience", "must be at least 1s: others are asked for news four times a second")
+	}
 	return c.checkTiers()
 }
+
+// checkServers refuses addresses that cannot be of what they should be. None of them is ever in an error: most hold a
+// password, and the parser's own error quotes all of it.
+func (c *Config) checkServers() error {
+	for _, s := range []struct {
+		setting, address, example string
+		schemes                   []string
+	}{
+		{"databaseUrl", c.DatabaseURL, "postgres://keepsake@db.example.org/keepsake", postgresSchemes},
+		{"keysUrl", c.KeysURL, "postgres://keepsake@keys.example.org/keepsake", postgresSchemes},
+		{"redisUrl", c.RedisURL, "redis://cache.example.org:6379", []string{"redis", "rediss", "unix"}},
+	} {
+		if s.address == "" {
+			continue
+		}
+		if u, err := url.Parse(s.address); err != nil || !slices.Contains(s.schemes, u.Scheme) || u.Opaque != "" {
+			return &Error{Setting: s.setting, Reason: "is not an address such as " + s.example}
+		}
+		if c.DatabaseURL == "" {
+			return &Error{Setting: s.setting, Reason: "is of use only together with databaseUrl"}
+		}
+	}
+	return nil
+}
+
+var postgresSchemes = []string{"postgres", "postgresql"}
 
 // maxRate keeps a charge and its headers far from overflow: counters have 38 bits.
 const maxRate = 1 << 37

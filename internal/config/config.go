@@ -12,11 +12,14 @@ import (
 // path is its place in the YAML file and, as KEEPSAKE_LOG_REQUESTS, its environment variable. A flag is named where
 // there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE.
 type Config struct {
-	Data           string         `setting:"data" flag:"data" help:"folder of the databases, the index and the master key"`
+	Data           string         `setting:"data" flag:"data" help:"folder of the databases, the index and the master key; with databaseUrl, all but the databases"`
 	Listen         string         `setting:"listen" flag:"listen" help:"address of the API"`
 	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address of the probes; keep it off the internet"`
 	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"address under which clients reach the API, for links"`
 	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks whose X-Forwarded-For counts"`
+	DatabaseURL    string         `setting:"databaseUrl" flag:"database-url" secret:"true" help:"PostgreSQL database of the instance, which several processes may share: postgres://user@host/name; left out, files in the data folder"`
+	KeysURL        string         `setting:"keysUrl" flag:"keys-url" secret:"true" help:"PostgreSQL database of the wrapped secrets and data keys; left out, tables apart in databaseUrl"`
+	RedisURL       string         `setting:"redisUrl" flag:"redis-url" secret:"true" help:"Redis or Valkey for limits that processes share: redis://host:6379; left out, each process has its share of them"`
 	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets: 32 bytes in base64; left out, master.key in the data folder"`
 
 	TLS      TLS      `setting:"tls"`
@@ -25,6 +28,7 @@ type Config struct {
 	Limits   Limits   `setting:"limits"`
 	Index    Index    `setting:"index"`
 	Shutdown Shutdown `setting:"shutdown"`
+	Cluster  Cluster  `setting:"cluster"`
 
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
@@ -68,6 +72,12 @@ type Shutdown struct {
 	Delay time.Duration `setting:"delay" help:"how long readiness says no before listening stops, for load balancers to notice"`
 }
 
+// Cluster is how processes that share a database keep of one mind.
+type Cluster struct {
+	NewsPatience time.Duration `setting:"newsPatience" help:"how long a process may not hear what others change before it refuses credentials"`
+	Notify       bool          `setting:"notify" help:"wake the others by LISTEN and NOTIFY, which some proxies do not pass on; they look four times a second anyway"`
+}
+
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"release versions this build does not declare, for rehearsals: they inherit everything"`
@@ -95,6 +105,7 @@ func Default() Config {
 		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536},
 		Index:         Index{Open: 64},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
+		Cluster:       Cluster{NewsPatience: 10 * time.Second, Notify: true},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {

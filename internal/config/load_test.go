@@ -143,6 +143,11 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 			config.Sources{Env: []string{"KEEPSAKE_MASTER_KEY=a", "KEEPSAKE_MASTER_KEY_FILE=b"}},
 			"setting masterKey (environment): given together with masterKeyFile",
 		},
+		{env("KEEPSAKE_DATABASE_URL=mysql://db/keepsake"), "setting databaseUrl: is not an address such as postgres://"},
+		{env("KEEPSAKE_DATABASE_URL=postgres:keepsake"), "setting databaseUrl: is not an address such as postgres://"},
+		{env("KEEPSAKE_KEYS_URL=postgres://keys/keepsake"), "setting keysUrl: is of use only together with databaseUrl"},
+		{env("KEEPSAKE_REDIS_URL=redis://cache"), "setting redisUrl: is of use only together with databaseUrl"},
+		{env("KEEPSAKE_REDIS_URL=cache:6379"), "setting redisUrl: is not an address such as redis://"},
 		{config.Sources{File: "/nowhere/keepsake.yaml"}, "setting --config: open /nowhere/keepsake.yaml"},
 		{config.Sources{File: file(t, "listen: [")}, "setting --config (config file %F): not YAML"},
 		{config.Sources{File: file(t, "listn: :1")}, "setting listn (config file %F): there is no such setting"},
@@ -162,6 +167,32 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		want := strings.ReplaceAll(c.want, "%F", c.sources.File)
 		if got := err.Error(); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 			t.Errorf("%+v:\n got %q\nwant %q", c.sources, got, want)
+		}
+	}
+}
+
+func TestAPasswordInAnAddressIsNeverTold(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"postgres://keepsake:canary@db:port/name", "postgres://keepsake:canary%zz@db/name", "://keepsake:canary@db", "canary", "redis://:canary@db",
+	} {
+		_, err := config.Load(config.Sources{Env: []string{"KEEPSAKE_DATABASE_URL=" + address}})
+		if err == nil || strings.Contains(err.Error(), "canary") || !strings.HasPrefix(err.Error(), "setting databaseUrl: ") {
+			t.Errorf("%s: got %v", address, err)
+		}
+	}
+}
+
+func TestADatabaseMayBeNamedByUser(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"postgres://keepsake:secret@db.example.org:5432/keepsake?sslmode=verify-full", "postgresql:///keepsake?host=/run/postgresql",
+		"postgres://a,b:5433/keepsake?target_session_attrs=read-write",
+	} {
+		secret := file(t, address+"\n")
+		got := load(t, config.Sources{Env: []string{"KEEPSAKE_DATABASE_URL_FILE=" + secret, "KEEPSAKE_REDIS_URL=rediss://:secret@cache:6379/1"}})
+		if got.DatabaseURL != address {
+			t.Errorf("got %q, want %q", got.DatabaseURL, address)
 		}
 	}
 }

@@ -31,8 +31,21 @@ type Change struct {
 // Put says under which condition a document is written.
 type Put struct {
 	CreateOnly bool   // an existing id is a conflict
+	Exists     bool   // an absent id is a mismatch
 	IfRevision *int64 // the stored revision must be this; absent documents mismatch too
 	Max        int64  // documents the workspace may hold, 0 for no limit: a new one over it is LimitReached
+}
+
+// Write is a document and the condition under which it is written.
+type Write struct {
+	Document *Document
+	Put      Put
+}
+
+// Written is what became of a Write.
+type Written struct {
+	Created bool
+	Refused error // the problem for which it was not written; the others were
 }
 
 // Filter narrows a list of documents, which is by id, rising.
@@ -49,6 +62,9 @@ type Store interface {
 	// d.Change, and says whether it was created. The change number is taken last before the commit, so numbers of one
 	// workspace are without gaps and in commit order.
 	PutDocument(ctx context.Context, workspaceID string, d *Document, p Put) (created bool, err error)
+	// PutDocuments is PutDocument for several in their order, in one unit and on the way to the database together. Those
+	// that are refused are told of and the others written.
+	PutDocuments(ctx context.Context, workspaceID string, writes []Write) ([]Written, error)
 	// Document reads one.
 	Document(ctx context.Context, workspaceID, id string) (*Document, error)
 	// Documents reads those of ids that exist, in no order.

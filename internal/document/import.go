@@ -159,29 +159,35 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 // putLines stores lines one after the other and counts what became of each. A line the store refuses, because the
 // workspace is full, fails alone.
 func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (last *Document, err error) {
-	now, limit := s.now(), s.o.Max(workspaceID)
+	now, put := s.now(), Put{Max: s.o.Max(workspaceID)}
+	writes := make([]Write, 0, len(lines))
 	for i := range lines {
-		line := &lines[i]
+		if lines[i].Err == nil {
+			writes = append(writes, Write{Document: lines[i].Fields.document(lines[i].ID, now), Put: put})
+		}
+	}
+	written, err := s.o.Store.PutDocuments(ctx, workspaceID, writes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range lines {
 		counts.Received++
-		if line.Err != nil {
-			counts.fail(line.Number, line.Err)
+		if lines[i].Err != nil {
+			counts.fail(lines[i].Number, lines[i].Err)
 			continue
 		}
-		d := line.Fields.document(line.ID, now)
-		created, err := s.o.Store.PutDocument(ctx, workspaceID, d, Put{Max: limit})
-		var p *problem.Problem
+		w := written[0]
 		switch {
-		case errors.As(err, &p) && p.Kind == problem.Conflict:
-			counts.fail(line.Number, p)
-			continue
-		case err != nil:
-			return nil, err
-		case created:
+		case w.Refused != nil:
+			counts.fail(lines[i].Number, w.Refused)
+		case w.Created:
 			counts.Created++
+			last = writes[0].Document
 		default:
 			counts.Replaced++
+			last = writes[0].Document
 		}
-		last = d
+		writes, written = writes[1:], written[1:]
 	}
 	return last, nil
 }

@@ -2,7 +2,6 @@ package document
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,16 +21,24 @@ type Options struct {
 	// search instead of keeping it waiting. It returns in bounded time, with an error where the index does not follow;
 	// the import then goes on without it. May be nil.
 	Pace func(ctx context.Context, workspaceID string) error
-	Now  func() time.Time
+	// Together has single writes of a workspace that come while one is under way share the next unit. It is for a store
+	// whose units wait for each other's workspace and hold a connection meanwhile.
+	Together bool
+	Now      func() time.Time
 	// NewID makes the id of a document whose client chose none: doc_….
 	NewID func() string
 }
 
 // Service holds the rules of documents. All of it is safe for concurrent use.
-type Service struct{ o Options }
+type Service struct {
+	o    Options
+	line line
+}
 
 // NewService makes a Service.
-func NewService(o Options) *Service { return &Service{o: o} }
+func NewService(o Options) *Service {
+	return &Service{o: o, line: line{busy: map[string]*[]*wish{}}}
+}
 
 // Condition is what must hold for a document to be replaced. The zero value asks for nothing.
 type Condition struct {
@@ -48,16 +55,7 @@ func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c C
 	if err := f.check(); err != nil {
 		return nil, false, err
 	}
-	return s.write(ctx, workspaceID, id, f, func(ctx context.Context) (Put, error) {
-		if c.Exists && c.Revision == nil {
-			if _, err := s.o.Store.Document(ctx, workspaceID, id); isMissing(err) {
-				return Put{}, problem.RevisionMismatch()
-			} else if err != nil {
-				return Put{}, err
-			}
-		}
-		return Put{IfRevision: c.Revision}, nil
-	})
+	return s.write(ctx, workspaceID, id, f, Put{Exists: c.Exists, IfRevision: c.Revision})
 }
 
 // Create adds a document; an empty id is made. An id that exists is a problem.Conflict.
@@ -70,22 +68,27 @@ func (s *Service) Create(ctx context.Context, workspaceID, id string, f Fields) 
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	d, _, err := s.write(ctx, workspaceID, id, f, func(context.Context) (Put, error) { return Put{CreateOnly: true}, nil })
+	d, _, err := s.write(ctx, workspaceID, id, f, Put{CreateOnly: true})
 	return d, err
 }
 
-// write stores one document in a unit of its own, under what condition says inside that unit.
-func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, condition func(context.Context) (Put, error)) (*Document, bool, error) {
-	var (
-		d       *Document
-		created bool
-	)
-	err := s.o.Units.Run(ctx, func(ctx context.Context) error {
-		put, err := condition(ctx)
-		if err != nil {
-			return err
-		}
-		put.Max = s.o.Max(workspaceID)
+// write stores one document.
+func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, put Put) (d *Document, created bool, err error) {
+	put.Max = s.o.Max(workspaceID)
+	if s.o.Together && !unit.Running(ctx) {
+		d, created, err = s.writeTogether(ctx, workspaceID, id, f, put)
+	} else {
+		d, created, err = s.writeAlone(ctx, workspaceID, id, f, put)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("write document: %w", err)
+	}
+	return d, created, nil
+}
+
+// writeAlone stores one document in a unit of its own, or in the one that ctx carries.
+func (s *Service) writeAlone(ctx context.Context, workspaceID, id string, f Fields, put Put) (d *Document, created bool, err error) {
+	err = s.o.Units.Run(ctx, func(ctx context.Context) (err error) {
 		d = f.document(id, s.now())
 		if created, err = s.o.Store.PutDocument(ctx, workspaceID, d, put); err != nil {
 			return err
@@ -95,10 +98,7 @@ func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, c
 		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, stored.Change) })
 		return nil
 	})
-	if err != nil {
-		return nil, false, fmt.Errorf("write document: %w", err)
-	}
-	return d, created, nil
+	return d, created, err
 }
 
 // Document reads one; problem.Missing where there is none.
@@ -145,8 +145,3 @@ func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millise
 
 var errBadID = problem.Validation("id", problem.Format,
 	"id must begin with a letter or digit and have at most 128 letters, digits and . _ : -")
-
-func isMissing(err error) bool {
-	var p *problem.Problem
-	return errors.As(err, &p) && p.Kind == problem.NotFound
-}

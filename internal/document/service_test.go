@@ -33,6 +33,15 @@ type bundle struct {
 
 func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
 	t.Helper()
+	return setupWith(t, func(o *document.Options) {
+		if units != nil {
+			o.Units = units(o.Units)
+		}
+	})
+}
+
+func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
+	t.Helper()
 	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -43,13 +52,9 @@ func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
 		}
 	})
 	b := &bundle{store: store.New(engine), clock: time.Date(2026, 11, 21, 12, 0, 0, 123_456_789, time.UTC)}
-	var runner unit.Runner = b.store
-	if units != nil {
-		runner = units(runner)
-	}
 	made := 0
-	b.Service = document.NewService(document.Options{
-		Store: b.store, Units: runner, Now: func() time.Time { return b.clock },
+	o := document.Options{
+		Store: b.store, Units: b.store, Now: func() time.Time { return b.clock },
 		Max:     func(string) int64 { return b.max },
 		Changed: func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:   func() string { made++; return fmt.Sprintf("doc_%d", made) },
@@ -59,7 +64,9 @@ func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
 			}
 			return b.pace(ctx, workspaceID)
 		},
-	})
+	}
+	change(&o)
+	b.Service = document.NewService(o)
 	return b
 }
 

@@ -26,6 +26,12 @@ type Response struct {
 // Field is one response header, its name in canonical form.
 type Field struct{ Name, Value string }
 
+// Appender is an answer that is nothing but a body and writes that itself, as the plan would but without reflection. It is
+// for what is asked for all day.
+type Appender interface {
+	AppendBody(dst []byte) []byte
+}
+
 // output is an operation's Out, compiled.
 type output struct {
 	typ         reflect.Type
@@ -38,6 +44,7 @@ type output struct {
 	once        [][]int // of the body's fields that are shown once
 	lines       *shape  // of each line, where it can answer in lines
 	linesIndex  []int
+	appends     bool // it is an Appender
 }
 
 type outHeader struct {
@@ -88,6 +95,9 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 	if (o.body == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
+	if o.appends = reflect.PointerTo(t).Implements(reflect.TypeFor[Appender]()); o.appends && t.NumField() > 1 {
+		panic(fmt.Sprintf("endpoint: %s: an Appender has a Body and nothing else", op.ID))
+	}
 	return o
 }
 
@@ -105,13 +115,19 @@ func statusesOf(op *Operation, f reflect.StructField) []int {
 	panic(fmt.Sprintf("endpoint: %s: its own status %d is not among %v", op.ID, op.Status, list))
 }
 
-func (o *output) encode(out any, buf []byte) (Response, error) {
+// encode fills in response, which is the zero Response.
+func (o *output) encode(response *Response, out any, buf []byte) (err error) {
+	response.Status = o.status
+	if o.appends && out != nil {
+		response.Body = out.(Appender).AppendBody(buf)[len(buf):]
+		response.Kept = response.Body
+		return nil
+	}
 	v := reflect.ValueOf(out)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != o.typ {
-		return Response{}, errors.New("an operation gave no answer and no error")
+		return errors.New("an operation gave no answer and no error")
 	}
 	v = v.Elem()
-	response := Response{Status: o.status}
 	if o.statusIndex != nil {
 		if status := v.FieldByIndex(o.statusIndex).Int(); status != 0 {
 			response.Status = int(status)
@@ -124,26 +140,25 @@ func (o *output) encode(out any, buf []byte) (Response, error) {
 		}
 	}
 	if o.body == nil {
-		return response, nil
+		return nil
 	}
 	if o.lines != nil {
 		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
 			response.Lines = o.encodeLines(lines)
-			return response, nil
+			return nil
 		}
 	}
 	body := v.FieldByIndex(o.bodyIndex)
 	start := len(buf)
-	buf, err := o.body.append(buf, body)
-	if err != nil {
-		return Response{}, fmt.Errorf("encode %s: %w", o.typ, err)
+	if buf, err = o.body.append(buf, body); err != nil {
+		return fmt.Errorf("encode %s: %w", o.typ, err)
 	}
 	response.Body = buf[start:]
 	response.Kept = response.Body
 	if len(o.once) > 0 {
 		response.Kept, err = o.withoutSecrets(body)
 	}
-	return response, err
+	return err
 }
 
 // withoutSecrets encodes a copy of body whose fields that are shown once are null.

@@ -43,9 +43,6 @@ func (s *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
 }
 
 func (s *shape) appendObject(dst []byte, v reflect.Value) (_ []byte, err error) {
-	if s.appender && v.CanAddr() {
-		return v.Addr().Interface().(wire.Appender).AppendJSON(dst), nil
-	}
 	dst = append(dst, '{')
 	first := len(dst)
 	for i := range s.members {

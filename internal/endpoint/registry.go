@@ -52,7 +52,7 @@ func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx contex
 	}
 	op.run = func(ctx context.Context, in any) (any, error) {
 		out, err := fn(ctx, in.(*In))
-		if err != nil {
+		if err != nil || out == nil {
 			return nil, err
 		}
 		return out, nil
@@ -207,9 +207,8 @@ func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
 }
 
 // Encode shapes an answer of Run. Body is appended to buf, which may be nil, and shares its memory.
-func (op *Operation) Encode(out any, buf []byte) (Response, error) {
-	response, err := op.output.encode(out, buf)
-	if err != nil {
+func (op *Operation) Encode(out any, buf []byte) (response Response, err error) {
+	if err := op.output.encode(&response, out, buf); err != nil {
 		return Response{}, fmt.Errorf("answer of %s: %w", op.ID, err)
 	}
 	return response, nil

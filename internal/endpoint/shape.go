@@ -35,8 +35,6 @@ type shape struct {
 	item    *member  // of a list or a map
 	members []member // of an object
 	byName  map[string]int
-
-	appender bool // the type writes itself: wire.Appender
 }
 
 // member is a place that holds a value: a member of an object, an item of a list, a parameter.
@@ -87,7 +85,6 @@ var (
 	valueType      = reflect.TypeFor[wire.Value]()
 	metadataType   = reflect.TypeFor[wire.Metadata]()
 	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
-	appenderType   = reflect.TypeFor[wire.Appender]()
 	textWriterType = reflect.TypeFor[encoding.TextMarshaler]()
 	scalarType     = reflect.TypeFor[any]()
 )
@@ -161,7 +158,7 @@ func (c *shapes) object(t reflect.Type) *shape {
 	if s, ok := c.objects[t]; ok {
 		return s
 	}
-	s := &shape{kind: objectKind, typ: t, byName: map[string]int{}, appender: reflect.PointerTo(t).Implements(appenderType)}
+	s := &shape{kind: objectKind, typ: t, byName: map[string]int{}}
 	c.objects[t] = s
 	for _, f := range visibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

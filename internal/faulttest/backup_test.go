@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
 )
 
 // some documents, enough for a copy of them to take a moment.
@@ -59,7 +61,7 @@ func runKilled(t *testing.T, after time.Duration, args ...string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), after)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = clean(os.Environ())
+	cmd.Env = commandEnv(t, args)
 	return cmd.Run() == nil
 }
 
@@ -110,6 +112,7 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 // TestARestoreThatIsKilledIsWholeOrNone kills the command at any moment of a restore: what then starts has everything,
 // and what has not everything does not start.
 func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
+	apptest.OnSQLite(t, "its files are moved into their places")
 	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")

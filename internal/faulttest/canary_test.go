@@ -181,10 +181,10 @@ func lineWith(log []byte, text string) string {
 // first start are none.
 func everyLineIsJSON(t *testing.T, log string) {
 	t.Helper()
-	lines := 0
+	lines, serving := 0, false
 	for line := range strings.Lines(log) {
 		if !strings.HasPrefix(line, "{") {
-			if lines > 0 {
+			if serving {
 				t.Errorf("a line of the log is no JSON: %q", line)
 			}
 			continue

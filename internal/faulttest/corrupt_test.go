@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
 )
 
 // damages is how often each file is damaged.
@@ -18,6 +20,7 @@ const damages = 10
 // the index. The program may refuse to start, by one line, or serve what can still be read, with a 5xx for the rest; it
 // may not panic, hang, or pretend that there is nothing.
 func TestADamagedDatabaseIsNeverAnEmptyOne(t *testing.T) {
+	apptest.OnSQLite(t, "its files are damaged")
 	dir := t.TempDir()
 	s := start(t, dir, "")
 	for i := range 60 {

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"keepsake/internal/app/apptest"
 )
 
 // TestAFullDiskIs503AndRecoversWithoutARestart fills a small file system, writes, and frees it again.
 func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
+	apptest.OnSQLite(t, "its files are on the disk that is full")
 	disk := smallDisk(t, "12m")
 	dir := filepath.Join(disk, "data")
 	s := start(t, dir, "")
@@ -105,6 +108,7 @@ func fill(t *testing.T, path string) {
 // TestAReadOnlyFolderIsOneLine starts where nothing may be written: as a new folder, as an existing one, and where a
 // file stands in the folder's place.
 func TestAReadOnlyFolderIsOneLine(t *testing.T) {
+	apptest.OnSQLite(t, "its files cannot be written")
 	const nobody = 65534
 	parent := openFolder(t)
 	var user []option

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the stranger's own way into the file
+
+	"keepsake/internal/app/apptest"
 )
 
 // TestAStrangersLockIsABoundedWait holds the write lock of main.db from another process' point of view, as a backup tool
 // or a curious operator with a shell does.
 func TestAStrangersLockIsABoundedWait(t *testing.T) {
+	apptest.OnSQLite(t, "its file is locked")
 	dir, _, s := served(t)
 	stranger, err := sql.Open("sqlite", filepath.Join(dir, "main.db"))
 	if err != nil {

@@ -18,6 +18,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/enginetest"
 )
 
 // binary is the built program.
@@ -43,6 +46,7 @@ func build(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	defer enginetest.Stop()
 	return m.Run()
 }
 
@@ -109,7 +113,7 @@ func launch(t testing.TB, dir string, options ...option) *server {
 	t.Helper()
 	listen, backend := freeAddress(t), freeAddress(t)
 	cmd := exec.Command(binary, "serve", "--data", dir, "--listen", listen, "--backend-listen", backend)
-	cmd.Env = clean(os.Environ())
+	cmd.Env = engineEnv(t, clean(os.Environ()), dir)
 	cmd.WaitDelay = 5 * time.Second
 	for _, o := range options {
 		o(cmd)
@@ -131,6 +135,25 @@ func launch(t testing.TB, dir string, options ...option) *server {
 // clean takes out the settings of whoever runs the tests.
 func clean(env []string) []string {
 	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "KEEPSAKE_") })
+}
+
+// engineEnv gives the program the database that belongs to a data folder, on an engine that wants one.
+func engineEnv(t testing.TB, env []string, dir string) []string {
+	t.Helper()
+	if url := apptest.DatabaseURL(t, dir); url != "" {
+		env = append(env, "KEEPSAKE_DATABASE_URL="+url)
+	}
+	return env
+}
+
+// commandEnv is the environment of a command.
+func commandEnv(t testing.TB, args []string) []string {
+	t.Helper()
+	env := clean(os.Environ())
+	if i := slices.Index(args, "--data"); i >= 0 {
+		env = engineEnv(t, env, args[i+1])
+	}
+	return env
 }
 
 // start starts the program and waits until it answers. On a new folder it takes the key of the first start and deletes
@@ -315,7 +338,7 @@ func run(t testing.TB, args ...string) (int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = clean(os.Environ())
+	cmd.Env = commandEnv(t, args)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -331,6 +354,7 @@ func run(t testing.TB, args ...string) (int, string) {
 func copyDir(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
+	apptest.Share(from, to)
 	err := filepath.Walk(from, func(path string, info os.FileInfo, err error) error {
 		if err != nil {
 			return err

@@ -22,7 +22,11 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	dir := t.TempDir()
-	s := start(t, dir, "")
+	// On a shared database a process that was killed counts for a minute as one that had its share, and secrets that are
+	// none are charged to their address.
+	patient := env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000",
+		"KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000", "KEEPSAKE_TIERS_ANONYMOUS_MONTHLY=1000000")
+	s := start(t, dir, "", patient)
 	made := s.must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": "turning", "scopes": []string{"read"}})
 	turning := turningKey{id: made["id"].(string), text: made["key"].(string)}
 
@@ -44,7 +48,7 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		stop()
 		running.Wait()
 
-		s = start(t, dir, s.key)
+		s = start(t, dir, s.key, patient)
 		if s.took > readyWithin {
 			t.Errorf("round %d: the start took %s", round, s.took)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
 )
 
 // filled makes a data folder with some documents and ends its server. It gives the folder and its key.
@@ -118,12 +120,14 @@ func TestAMissingDatabaseIsRefusedAndNeverMadeAnew(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			apptest.OnSQLite(t, "its files are spoilt")
 			dir := copyDir(t, original)
 			spoil(t, dir)
 			wantRefusal(t, dir, nil)
 		})
 	}
 	t.Run("the usage database alone may be lost", func(t *testing.T) {
+		apptest.OnSQLite(t, "its file is lost")
 		dir := copyDir(t, original)
 		remove(t, dir, "usage.db")
 		s := launch(t, dir)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"keepsake/internal/app/apptest"
 )
 
 // needStrace gives strace's path; `make test` installs it where it can. Without it nothing here can be shown: the test
@@ -35,6 +37,7 @@ func needStrace(t *testing.T) string {
 // TestFdatasyncComesBeforeThe2xx looks at the system calls around writes: between the request's arrival and the answer's
 // departure the log of the database that holds it was synchronised.
 func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
+	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
 	trace := filepath.Join(t.TempDir(), "trace")
 	s := start(t, t.TempDir(), "")
 	ctx := context.Background()
@@ -118,6 +121,7 @@ func syncsBetween(trace, request string) (int, error) {
 // TestAFailedFsyncIsNeverPretendedAway lets every fsync fail with EIO: from then on no write may be acknowledged, also
 // not after the disk seems well again, because nobody knows what the kernel has dropped. Reads go on.
 func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
+	apptest.OnSQLite(t, "this process syncs its files")
 	dir, key, s := served(t)
 	inject(t, s, "fsync,fdatasync:error=EIO", func() {
 		for i := range 5 {
@@ -138,6 +142,7 @@ func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
 
 // TestAFullDiskByInjectionIs503AndRecovers lets every write to a file fail with ENOSPC, for a while.
 func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
+	apptest.OnSQLite(t, "this process writes its files")
 	_, _, s := served(t)
 	inject(t, s, "pwrite64:error=ENOSPC", func() {
 		for i := range 5 {

@@ -28,19 +28,18 @@ func Format(prefix string, u UUID) string {
 
 // Append appends what Format gives to dst.
 func Append(dst []byte, prefix string, u UUID) []byte {
-	dst = append(dst, prefix...)
-	dst = append(dst, '_')
-	var body [bodyLen]byte
+	dst = append(append(dst, prefix...), "_00000000000000000000000000"...)
+	body := dst[len(dst)-bodyLen:]
 	// Five bytes are eight characters; the first byte, three bits and five bits, stands alone.
 	body[0] = alphabet[u[0]>>5]
 	body[1] = alphabet[u[0]&31]
 	for i, o := 1, 2; i < len(u); i, o = i+5, o+8 {
 		bits := uint64(u[i])<<32 | uint64(u[i+1])<<24 | uint64(u[i+2])<<16 | uint64(u[i+3])<<8 | uint64(u[i+4])
-		for c := range 8 {
-			body[o+c] = alphabet[bits>>(35-5*c)&31]
-		}
+		eight := (*[8]byte)(body[o:])
+		eight[0], eight[1], eight[2], eight[3] = alphabet[bits>>35&31], alphabet[bits>>30&31], alphabet[bits>>25&31], alphabet[bits>>20&31]
+		eight[4], eight[5], eight[6], eight[7] = alphabet[bits>>15&31], alphabet[bits>>10&31], alphabet[bits>>5&31], alphabet[bits&31]
 	}
-	return append(dst, body[:]...)
+	return dst
 }
 
 // Parse reads what Format wrote, and nothing else: another prefix, capitals, a letter outside the alphabet or a first

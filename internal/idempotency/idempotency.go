@@ -4,6 +4,8 @@ package idempotency
 import (
 	"context"
 	"time"
+
+	"keepsake/internal/problem"
 )
 
 // Answer is a kept answer. Secrets that were shown once are already null in Body.
@@ -21,10 +23,23 @@ type Answer struct {
 // Store keeps answers for 24 hours.
 type Store interface {
 	// KeepAnswer stores a; it joins the unit of work it is called in, so that effect and answer commit together. A claim
-	// that has an answer already is a conflict.
+	// that has an answer already is ErrAnswered.
 	KeepAnswer(ctx context.Context, a *Answer) error
 	// KeptAnswer reads the answer of a claim that has not expired at now; nil when there is none.
 	KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*Answer, error)
 	// PruneAnswers deletes what expired before now.
 	PruneAnswers(ctx context.Context, now time.Time) error
+}
+
+// ErrAnswered is the problem of a second answer under one claim.
+var ErrAnswered = problem.Conflicts("This request has an answer already.")
+
+// Claims tells processes on one store which requests run in another of them. It is there for a kind answer: that an
+// effect happens once is the Store's doing, also where nobody can be asked.
+type Claims interface {
+	// Take says that a request runs in this process, unless it runs in another; then ok is false. It waits for nobody:
+	// where the others cannot be asked it is true. A process that dies runs nothing.
+	Take(ctx context.Context, claim [32]byte) (ok bool)
+	// Release says that what was taken has ended. Others know it soon, or with wait when Release returns.
+	Release(claim [32]byte, wait bool)
 }

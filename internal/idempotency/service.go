@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -59,6 +60,7 @@ type Service struct {
 	units  unit.Runner
 	secret []byte
 	now    func() time.Time
+	claims Claims // nil where no other process has the store open
 
 	mu      sync.Mutex
 	running map[[32]byte]struct{} // claims whose first request has not ended
@@ -68,6 +70,9 @@ type Service struct {
 func NewService(store Store, units unit.Runner, secret []byte, now func() time.Time) *Service {
 	return &Service{store: store, units: units, secret: secret, now: now, running: map[[32]byte]struct{}{}}
 }
+
+// Among makes the Service tell other processes on the store what runs here. It is called before the first request.
+func (s *Service) Among(c Claims) { s.claims = c }
 
 // CheckKey refuses a key that is not 8–255 printable ASCII characters.
 func CheckKey(key string) error {
@@ -90,50 +95,53 @@ func CheckKey(key string) error {
 //
 // Problems: `reused` for another body under the same key, idempotency_in_progress while the first request runs.
 func (s *Service) Do(ctx context.Context, r Request, body []byte, w Work) (*Answer, error) {
-	claim := s.claim(r)
-	if err := s.begin(claim); err != nil {
+	turn := s.turn(r)
+	if err := turn.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.end(claim)
+	defer turn.end()
 	digest := s.bodyHash()
 	digest.Write(body)
-	sum := [32]byte(digest.Sum(nil))
+	turn.sum = [32]byte(digest.Sum(nil))
 
-	if kept, err := s.kept(ctx, claim); kept != nil || err != nil {
-		return same(kept, sum, err)
+	if kept, err := turn.first(ctx); kept != nil || err != nil {
+		return turn.same(kept, err)
 	}
-	return nil, s.keepRefusal(ctx, claim, sum, w, s.work(ctx, claim, sum, w))
+	return turn.settle(ctx, w.Refused, turn.work(ctx, w))
 }
 
 // work has the effect and keeps its answer.
-func (s *Service) work(ctx context.Context, claim, sum [32]byte, w Work) error {
+func (t *turn) work(ctx context.Context, w Work) error {
 	if w.Prepare != nil {
 		if err := w.Prepare(ctx); err != nil {
 			return err
 		}
 	}
-	return s.units.Run(ctx, func(ctx context.Context) error {
+	answered := false
+	err := t.units.Run(ctx, func(ctx context.Context) error {
 		out, err := w.Run(ctx)
-		if err != nil || !keepable(out.Status) {
+		if answered = err == nil && keepable(out.Status); !answered {
 			return err
 		}
-		return s.keep(ctx, claim, sum, out)
+		return t.keep(ctx, out)
 	})
+	t.answered = answered && err == nil
+	return err
 }
 
 // DoStream is Do for a body that is read as it comes: run has committed its effect piece by piece when it returns, and
 // the answer is kept after it. Repeating what was cut off in between must therefore be harmless by itself; an import
 // sees to that by requiring ids in its lines.
 func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run func(ctx context.Context, body io.Reader) (Outcome, error), refused func(p *problem.Problem) Outcome) (*Answer, error) {
-	claim := s.claim(r)
-	if err := s.begin(claim); err != nil {
+	turn := s.turn(r)
+	if err := turn.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.end(claim)
+	defer turn.end()
 	digest := s.bodyHash()
 	read := io.TeeReader(body, digest)
 
-	kept, err := s.kept(ctx, claim)
+	kept, err := turn.first(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +149,8 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		if _, err := io.Copy(io.Discard, read); err != nil {
 			return nil, fmt.Errorf("read the repeated body: %w", err)
 		}
-		return same(kept, [32]byte(digest.Sum(nil)), nil)
+		turn.sum = [32]byte(digest.Sum(nil))
+		return turn.same(kept, nil)
 	}
 	out, err := run(ctx, read)
 	if _, drained := io.Copy(io.Discard, read); drained != nil {
@@ -151,11 +160,11 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		}
 		return nil, err
 	}
-	sum := [32]byte(digest.Sum(nil))
+	turn.sum = [32]byte(digest.Sum(nil))
 	if err == nil && keepable(out.Status) {
-		return nil, s.units.Run(ctx, func(ctx context.Context) error { return s.keep(ctx, claim, sum, out) })
+		err = turn.keepAlone(ctx, out)
 	}
-	return nil, s.keepRefusal(ctx, claim, sum, Work{Refused: refused}, err)
+	return turn.settle(ctx, refused, err)
 }
 
 // Run deletes expired answers each hour until ctx ends.
@@ -174,78 +183,133 @@ func (s *Service) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// keepRefusal keeps the answer of a refused request, after its unit was rolled back, and gives the refusal back.
-func (s *Service) keepRefusal(ctx context.Context, claim, sum [32]byte, w Work, err error) error {
+// settle keeps the answer of a request that was refused, after its unit was rolled back, and gives the refusal back. Where
+// another process has answered the same request meanwhile, it is a repetition after all.
+func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outcome, err error) (*Answer, error) {
 	p, ok := problem.As(err)
 	if !ok {
-		return err
+		return nil, err
 	}
-	out := w.Refused(p)
-	if !keepable(out.Status) {
-		return err
+	if !errors.Is(err, ErrAnswered) {
+		out := refused(p)
+		if !keepable(out.Status) {
+			return nil, err
+		}
+		kept := t.keepAlone(ctx, out)
+		if kept == nil {
+			return nil, err
+		}
+		if !errors.Is(kept, ErrAnswered) {
+			return nil, fmt.Errorf("keep a refusal: %w", kept)
+		}
 	}
-	if kept := s.units.Run(ctx, func(ctx context.Context) error { return s.keep(ctx, claim, sum, out) }); kept != nil {
-		return fmt.Errorf("keep a refusal: %w", kept)
+	first, failed := t.kept(ctx)
+	if first == nil && failed == nil {
+		return nil, err // its time was over at this moment
 	}
-	return err
+	return t.same(first, failed)
 }
 
 // keepable says whether a repetition shall meet the same answer. Faults of ours and spent limits pass with time.
 func keepable(status int) bool { return status < 500 && status != 429 }
 
-func (s *Service) keep(ctx context.Context, claim, sum [32]byte, out Outcome) error {
-	now := s.now().Truncate(time.Millisecond)
+func (t *turn) keepAlone(ctx context.Context, out Outcome) error {
+	err := t.units.Run(ctx, func(ctx context.Context) error { return t.keep(ctx, out) })
+	t.answered = err == nil
+	return err
+}
+
+func (t *turn) keep(ctx context.Context, out Outcome) error {
+	now := t.now().Truncate(time.Millisecond)
 	a := &Answer{
-		Claim: claim, Request: sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
+		Claim: t.claim, Request: t.sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
 		CreatedAt: now, ExpiresAt: now.Add(Lifetime),
 	}
 	if len(out.Body) > MaxBody && out.Location != "" {
 		a.Body = nil
 	}
-	if err := s.store.KeepAnswer(ctx, a); err != nil {
+	if err := t.store.KeepAnswer(ctx, a); err != nil {
 		return fmt.Errorf("keep an idempotent answer: %w", err)
 	}
 	return nil
 }
 
-func (s *Service) kept(ctx context.Context, claim [32]byte) (*Answer, error) {
-	a, err := s.store.KeptAnswer(ctx, claim, s.now())
+func (t *turn) kept(ctx context.Context) (*Answer, error) {
+	a, err := t.store.KeptAnswer(ctx, t.claim, t.now())
 	if err != nil {
 		return nil, fmt.Errorf("read a kept answer: %w", err)
 	}
 	return a, nil
 }
 
-func same(kept *Answer, sum [32]byte, err error) (*Answer, error) {
+// first finds the answer of the first request. There is none where this one is the first, and may run.
+func (t *turn) first(ctx context.Context) (*Answer, error) {
+	kept, err := t.kept(ctx)
+	if kept == nil && err == nil && t.elsewhere {
+		return nil, errRunning
+	}
+	t.answered = kept != nil
+	return kept, err
+}
+
+func (t *turn) same(kept *Answer, err error) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kept.Request != sum {
+	if kept.Request != t.sum {
 		return nil, problem.Validation(HeaderName, problem.Reused, "This Idempotency-Key was used with another body.")
 	}
 	return kept, nil
 }
 
-// begin claims a request for this process. Two processes on one store cannot both keep an answer: the second one's unit
-// fails as a conflict, with its effect.
-func (s *Service) begin(claim [32]byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, busy := s.running[claim]; busy {
-		return problem.New(problem.Conflict, problem.CodeIdempotencyRunning, "The first request with this Idempotency-Key is still running.")
+var errRunning = problem.New(problem.Conflict, problem.CodeIdempotencyRunning, "The first request with this Idempotency-Key is still running.")
+
+// turn is one request under way.
+type turn struct {
+	*Service
+	claim     [32]byte
+	sum       [32]byte // of the body, once it was read
+	elsewhere bool     // another process runs the same request
+	answered  bool     // an answer is kept
+}
+
+func (s *Service) turn(r Request) turn { return turn{Service: s, claim: s.claimOf(r)} }
+
+// begin claims the request for this turn. Of two processes that run the same one in spite of it, one keeps its answer:
+// the other's unit fails with its effect, and it repeats the first.
+func (t *turn) begin(ctx context.Context) error {
+	if !t.take(t.claim) {
+		return errRunning
 	}
-	s.running[claim] = struct{}{}
+	if t.claims != nil {
+		t.elsewhere = !t.claims.Take(ctx, t.claim)
+	}
 	return nil
 }
 
-func (s *Service) end(claim [32]byte) {
+func (s *Service) take(claim [32]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.running, claim)
+	_, busy := s.running[claim]
+	if !busy {
+		s.running[claim] = struct{}{}
+	}
+	return !busy
+}
+
+// end lets the same request run again. A kept answer is found by whoever is quicker than the news of it; without one the
+// client must not hear of the end before others do.
+func (t *turn) end() {
+	if t.claims != nil && !t.elsewhere {
+		t.claims.Release(t.claim, !t.answered)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, t.claim)
 }
 
 // claim hashes every part with its length before it, so that no two requests share a claim by shifting characters.
-func (s *Service) claim(r Request) [32]byte {
+func (s *Service) claimOf(r Request) [32]byte {
 	h := s.keyed("claim")
 	for _, part := range [...]string{r.Credential, r.Method, r.Path, r.Key} {
 		var size [4]byte

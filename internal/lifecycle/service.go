@@ -47,10 +47,13 @@ type Options struct {
 
 // Service releases versions and ends them. What it changes is in force for every request that begins after it, on every
 // surface, and survives a restart.
-type Service struct{ Options }
+type Service struct {
+	Options
+	changed turns
+}
 
 // NewService makes a service.
-func NewService(o Options) *Service { return &Service{o} }
+func NewService(o Options) *Service { return &Service{Options: o} }
 
 // Load puts what was released and changed before in force, at start.
 func (s *Service) Load(ctx context.Context) error {
@@ -118,7 +121,7 @@ func (s *Service) change(ctx context.Context, fn func(ctx context.Context, st *s
 		if err := check(st.versions); err != nil {
 			return err
 		}
-		unit.AfterCommit(ctx, func() { _ = s.Registry.Replace(st.versions, st.rehearsals...) }) // it was checked
+		unit.AfterCommit(ctx, func() { s.changed.replace(s.Registry, st) })
 		return nil
 	})
 }

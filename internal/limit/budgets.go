@@ -20,7 +20,9 @@ var policies = [budgetCount]Policy{KeyMinute, DailyQuota, MonthlyQuota, TierMinu
 type budget struct {
 	counter *Counter
 	limit   int64 // maxCount where there is none
+	most    int64 // up to which a charge may come without asking anybody; the limit where this process counts alone
 	left    int64
+	beyond  int64  // is left besides, for others to admit
 	word    uint64 // that the counter showed
 	window  uint32 // that a charge goes to
 }
@@ -30,6 +32,7 @@ func (b *budget) lacks(cost int64) bool { return b.limit < maxCount && b.left < 
 // saw notes what a counter showed, for a charge to window.
 func (b *budget) saw(c *Counter, word uint64, window uint32, allowed int64) {
 	b.counter, b.limit, b.word, b.window = c, limitOf(allowed), word, window
+	b.most = b.limit
 	b.spent(used(word, window))
 }
 
@@ -83,7 +86,7 @@ func (b *budgets) look(unix int64, workspace, key *Account) {
 // lookAtMinute settles the minute window of an account and gives its end.
 func (b *budgets) lookAtMinute(at int, unix int64, a *Account) (end int64) {
 	word := a.Use.Minute.word.Load()
-	window, end := minuteOf(unix, a.Use.phase)
+	window, end := minuteOf(unix, a.Use.phase())
 	if later := next(window); windowIn(word) == later {
 		window, end = later, end+minute
 	}
@@ -113,7 +116,7 @@ func (b *budgets) lacks(cost int64) bool {
 func (b *budgets) take(cost int64) bool {
 	for i := b.first; i < budgetCount; i++ {
 		seen := &b.list[i]
-		count, taken := seen.counter.take(seen.window, windowIn(seen.word), cost, seen.limit)
+		count, taken := seen.counter.take(seen.window, windowIn(seen.word), cost, seen.most)
 		if !taken {
 			for i--; i >= b.first; i-- {
 				b.list[i].counter.giveBack(b.list[i].window, cost)
@@ -132,8 +135,8 @@ func (b *budgets) verdict(workspace, key *Account) Verdict {
 		Limit:            workspace.PerMinute,
 		Remaining:        b.list[tierMinute].left,
 		ResetUnix:        b.tierEnd,
-		DailyRemaining:   b.list[tierDaily].left,
-		MonthlyRemaining: b.list[tierMonthly].left,
+		DailyRemaining:   b.list[tierDaily].left + b.list[tierDaily].beyond,
+		MonthlyRemaining: b.list[tierMonthly].left + b.list[tierMonthly].beyond,
 	}
 	if key.Use != nil {
 		v.HasKey = true
@@ -142,8 +145,8 @@ func (b *budgets) verdict(workspace, key *Account) Verdict {
 		if v.KeyRemaining < v.Remaining || v.KeyRemaining == v.Remaining && b.keyEnd > b.tierEnd {
 			v.Remaining, v.ResetUnix = v.KeyRemaining, b.keyEnd
 		}
-		v.DailyRemaining = min(v.DailyRemaining, b.list[keyDaily].left)
-		v.MonthlyRemaining = min(v.MonthlyRemaining, b.list[keyMonthly].left)
+		v.DailyRemaining = min(v.DailyRemaining, b.list[keyDaily].left+b.list[keyDaily].beyond)
+		v.MonthlyRemaining = min(v.MonthlyRemaining, b.list[keyMonthly].left+b.list[keyMonthly].beyond)
 	}
 	return v
 }

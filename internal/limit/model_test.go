@@ -43,7 +43,7 @@ func TestChargeAgreesWithThePlainestModel(t *testing.T) {
 		limits := [budgetCount]int64{
 			key.PerMinute, key.Daily, key.Monthly, workspace.PerMinute, workspace.Daily, workspace.Monthly,
 		}
-		m := &model{used: map[modelWindow]int64{}, phases: [2]int64{int64(key.Use.phase), int64(workspace.Use.phase)}}
+		m := &model{used: map[modelWindow]int64{}, phases: [2]int64{int64(key.Use.phase()), int64(workspace.Use.phase())}}
 		now := drawTime(t, "now")
 		type paid struct {
 			receipt Receipt

@@ -13,16 +13,25 @@ type Use struct {
 	Minute  Counter
 	Daily   Counter
 	Monthly Counter
-	phase   uint32 // seconds by which the minute windows are shifted
+	home    atomic.Uint32 // the phase of the minute windows, and where Shared keeps the book of the subject
 	marks   atomic.Uint32
 }
+
+// The low bits of home are the seconds by which the minute windows are shifted. The others number the book, 0 for none,
+// so that an entry of a directory needs no pointer to it.
+const (
+	phaseBits = 6
+	phaseMask = 1<<phaseBits - 1
+)
+
+func (u *Use) phase() uint32 { return u.home.Load() & phaseMask }
 
 // Init sets the phase of the minute windows: fnv64a(subject) mod 60 seconds, the same on every instance. The subject is
 // the workspace's or the key's id.
 func (u *Use) Init(subject string) {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
-	u.phase = uint32(h.Sum64() % minute)
+	u.home.Store(uint32(h.Sum64() % minute))
 }
 
 // Restore sets what the subject had used of the day and the month of now before the program started.

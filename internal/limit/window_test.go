@@ -29,8 +29,8 @@ func TestPhaseIsTheHashOfTheSubject(t *testing.T) {
 	for subject, want := range map[string]uint32{"": 14695981039346656037 % 60, "a": 0xaf63dc4c8601ec8c % 60} {
 		var u Use
 		u.Init(subject)
-		if u.phase != want {
-			t.Errorf("phase of %q: got %d, want %d", subject, u.phase, want)
+		if u.phase() != want {
+			t.Errorf("phase of %q: got %d, want %d", subject, u.phase(), want)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (s *Secrets) Ensure(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
-	if _, err := s.settle(ctx); err != nil {
+	if err := s.inForce(ctx); err != nil {
 		return err
 	}
 	wrapped, err := s.box.wrap(name, secret)
@@ -94,6 +94,10 @@ func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
 	}
 	if err := s.store.AddSecrets(ctx, []Wrapped{wrapped}); err != nil {
 		return fmt.Errorf("keep secret %s: %w", name, err)
+	}
+	// Another process may have replaced the master key in between, and a secret under the old one must not stay.
+	if err := s.inForce(ctx); err != nil {
+		return errors.Join(err, s.store.RemoveSecret(context.WithoutCancel(ctx), name))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,4 +286,52 @@ func (s *Secrets) settle(ctx context.Context) ([]Wrapped, error) {
 	}
 	s.doubt = nil
 	return stored, nil
+}
+
+// inForce refuses to go on under a master key that another process has replaced.
+func (s *Secrets) inForce(ctx context.Context) error {
+	stored, err := s.settle(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range stored {
+		if w.Name != Check {
+			continue
+		}
+		if _, err := s.box.unwrap(w); err != nil {
+			return ErrMasterKeyReplaced
+		}
+	}
+	return nil
+}
+
+// ErrMasterKeyReplaced says that another process on the same database has replaced the master key. What was opened under
+// the old one stays good; new secrets take the new key.
+var ErrMasterKeyReplaced = errors.New("the master key was replaced by another process: give this one the new key and start it again")
+
+// Reload reads the secrets anew, where another process may have added and removed some. Those an instance cannot be
+// without never change, so other ones under their names are another instance's, and nothing is taken over.
+func (s *Secrets) Reload(ctx context.Context) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	stored, err := s.settle(ctx)
+	if err != nil {
+		return err
+	}
+	byName, err := s.box.unwrapAll(stored)
+	if errors.Is(err, ErrWrongMasterKey) {
+		return ErrMasterKeyReplaced
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		if !bytes.Equal(byName[name], s.byName[name]) {
+			return fmt.Errorf("secret %s is another one than at the start", name)
+		}
+	}
+	s.byName = byName
+	return nil
 }

@@ -22,8 +22,14 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	case <-waiting.Done():
 		return errBehind.Because(waiting.Err())
 	}
-	f := x.known(workspaceID)
-	if f == nil || f.empty() {
+	f, err := x.upToDate(waiting, workspaceID)
+	if err != nil {
+		if waiting.Err() != nil {
+			err = errBehind.Because(err)
+		}
+		return err
+	}
+	if f == nil || f.target.Load() == 0 && !x.unsure(f) {
 		return fn(&view{})
 	}
 	index, err := x.acquire(f)
@@ -31,11 +37,15 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 		return err
 	}
 	defer x.release(f)
-	if f.position.Load() < f.target.Load() || f.answered.Load() < f.asked.Load() {
+	if f.position.Load() < f.target.Load() || x.unsure(f) {
 		x.turns.add(f)
-		if err := f.await(waiting); err != nil {
+		if err := x.await(waiting, f); err != nil {
 			return errBehind.Because(err)
 		}
+	}
+	if x.o.Shared && f.position.Load() > f.target.Load() { // what the index holds was lost
+		x.turns.add(f)
+		return errBehind
 	}
 	return x.guard(f, func() error {
 		v, err := index.view()
@@ -47,8 +57,22 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	})
 }
 
-// known is the folder of a workspace that has had documents, nil where there is none.
-func (x *Indexer) known(workspaceID string) *folder {
+// unsure reports whether f may have had changes that only the store knows. Where searches ask it themselves they need
+// not wait until the indexing does.
+func (x *Indexer) unsure(f *folder) bool { return !x.o.Shared && f.answered.Load() < f.asked.Load() }
+
+// await waits until the index holds every change that was committed when it was called.
+func (x *Indexer) await(ctx context.Context, f *folder) error {
+	asked := f.asked.Load()
+	if err := f.waitFor(ctx, func() bool { return x.o.Shared || f.answered.Load() >= asked }); err != nil {
+		return err
+	}
+	target := f.target.Load()
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= target })
+}
+
+// have is the folder of a workspace that is known to have had documents, nil where there is none.
+func (x *Indexer) have(workspaceID string) *folder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.folders[workspaceID]

@@ -48,6 +48,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err != nil {
 		return false, err
 	}
+	f.raise(position) // what was committed while the changes were read is in, too
 	f.position.Store(position)
 	f.announce()
 	f.adapt(changes)
@@ -89,6 +90,9 @@ func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err er
 	return true, nil
 }
 
+// fail has the next turn bring in fewer changes, in case there were too many to be read or written in time.
+func (f *folder) fail() { f.batch = max(minBatch, f.batch/2) }
+
 // adapt sets how many changes the next turn brings in.
 func (f *folder) adapt(changes []document.Change) {
 	bytes := 0
@@ -111,7 +115,7 @@ const paceLag = 512
 // Pace waits until the workspace's index is no more than a little behind its documents, or for as long as a search
 // would: then the error says so.
 func (x *Indexer) Pace(ctx context.Context, workspaceID string) error {
-	f := x.known(workspaceID)
+	f := x.have(workspaceID)
 	if f == nil {
 		return nil
 	}

@@ -34,19 +34,35 @@ type folder struct {
 	rebuiltAt time.Time
 	moved     chan struct{} // closed and replaced when position or answered has moved
 
-	batch int // changes a turn; of the indexing goroutine alone
+	// Of the indexing goroutine alone.
+	batch   int  // changes a turn
+	awaited bool // it has not been up to date since the start
 }
 
 const unknown = -1
 
-// raise notes that change is committed.
-func (f *folder) raise(change int64) {
+// raise notes that change is committed, and reports whether that was not known.
+func (f *folder) raise(change int64) bool {
 	for known := f.target.Load(); known < change; known = f.target.Load() {
+		if f.target.CompareAndSwap(known, change) {
+			return true
+		}
+	}
+	return false
+}
+
+// lower notes that no change after this one is there any more. A number that is raised meanwhile is lost by it, until
+// the source is asked again.
+func (f *folder) lower(change int64) {
+	for known := f.target.Load(); known > change; known = f.target.Load() {
 		if f.target.CompareAndSwap(known, change) {
 			return
 		}
 	}
 }
+
+// known is up to which change the workspace is known.
+func (f *folder) known() int64 { return max(f.target.Load(), f.position.Load()) }
 
 // announce wakes those who wait for the index.
 func (f *folder) announce() {
@@ -60,21 +76,6 @@ func (f *folder) nextMove() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.moved
-}
-
-// empty reports whether the workspace has never had a document, as far as this process knows.
-func (f *folder) empty() bool {
-	return f.target.Load() == 0 && f.answered.Load() == f.asked.Load()
-}
-
-// await waits until the index holds every change that was committed when it was called.
-func (f *folder) await(ctx context.Context) error {
-	asked := f.asked.Load()
-	if err := f.waitFor(ctx, func() bool { return f.answered.Load() >= asked }); err != nil {
-		return err
-	}
-	target := f.target.Load()
-	return f.waitFor(ctx, func() bool { return f.position.Load() >= target })
 }
 
 func (f *folder) waitFor(ctx context.Context, reached func() bool) error {

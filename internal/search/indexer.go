@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
 
@@ -30,6 +31,7 @@ type IndexerOptions struct {
 	Now     func() time.Time
 	MaxOpen int           // indexes kept open at once; 0: 64
 	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
+	Shared  bool          // other processes change documents, too, and do not say so
 }
 
 // Indexer keeps one index a workspace in step with the documents.
@@ -43,7 +45,11 @@ type Indexer struct {
 	queue    analysisQueue
 	turns    turns
 
+	looks     chan struct{}
+	questions questions
+
 	loaded  chan struct{} // closed when it is known which workspaces have documents
+	awaited atomic.Int64  // indexes that have not been up to date since the start
 	mu      sync.Mutex
 	folders map[string]*folder
 	open    []*folder
@@ -61,14 +67,26 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
+		looks: make(chan struct{}, 1), questions: questions{open: map[string]*question{}},
 		loaded: make(chan struct{}), folders: map[string]*folder{},
 	}
 }
 
 // Run brings every index up to date and then follows the changes, until ctx ends. It is to be called once.
 func (x *Indexer) Run(ctx context.Context) error {
-	if err := x.load(ctx); err != nil {
-		return err
+	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of indexes: %w", err)
+	}
+	var away outage
+	for err := x.load(ctx); err != nil; err = x.load(ctx) {
+		if !away.wait(ctx, x.o.Log, err) {
+			return err
+		}
+	}
+	if x.o.Shared {
+		var looking sync.WaitGroup
+		defer looking.Wait()
+		looking.Go(func() { x.lookAround(ctx) })
 	}
 	for {
 		f, ok := x.turns.next(ctx)
@@ -76,23 +94,59 @@ func (x *Indexer) Run(ctx context.Context) error {
 			return nil
 		}
 		again, err := x.catchUp(ctx, f)
+		if err == nil {
+			away.end(x.o.Log)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
+			f.fail()
+			if away.wait(ctx, x.o.Log, err) {
+				x.turns.add(f)
+				continue
+			}
 			x.o.Log.Error("index documents", "workspace", f.workspaceID, "error", err)
 			time.AfterFunc(time.Second, func() { x.turns.add(f) })
 		case again:
 			x.turns.add(f)
+		case f.awaited:
+			f.awaited = false
+			x.awaited.Add(-1)
 		}
+	}
+}
+
+// outage is a time in which the documents cannot be read. It is logged once, not for each workspace and second.
+type outage struct{ on bool }
+
+// wait waits a second where err says that it is the source that cannot be reached; else it reports false at once.
+func (o *outage) wait(ctx context.Context, log *slog.Logger, err error) bool {
+	p, ok := problem.As(err)
+	if !ok || p.Kind != problem.Unavailable || p.Message == errBehind.Message { // that one is the index's own
+		return false
+	}
+	if !o.on && ctx.Err() == nil {
+		o.on = true
+		log.Warn("documents cannot be read to be indexed; it is tried again each second", "error", err)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Second):
+		return true
+	}
+}
+
+func (o *outage) end(log *slog.Logger) {
+	if o.on {
+		o.on = false
+		log.Info("documents are indexed again")
 	}
 }
 
 // load learns which workspaces have documents. Those that nobody asks for wait until the others are done.
 func (x *Indexer) load(ctx context.Context) error {
-	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of indexes: %w", err)
-	}
 	changed, err := x.o.Source.ChangedWorkspaces(ctx)
 	if err != nil {
 		return fmt.Errorf("list workspaces with documents: %w", err)
@@ -100,8 +154,10 @@ func (x *Indexer) load(ctx context.Context) error {
 	for workspaceID, change := range changed {
 		f := x.folder(workspaceID)
 		f.raise(change)
+		f.awaited = true
 		x.turns.addLater(f)
 	}
+	x.awaited.Store(int64(len(changed)))
 	close(x.loaded)
 	return nil
 }
@@ -171,6 +227,16 @@ func (x *Indexer) Stats() Stats {
 		s.Bytes += f.bytes()
 	}
 	return s
+}
+
+// Awaited is how many indexes have not been up to date since the start; -1 while it is not known which there are.
+func (x *Indexer) Awaited() int64 {
+	select {
+	case <-x.loaded:
+		return x.awaited.Load()
+	default:
+		return -1
+	}
 }
 
 // Lag is how many changes are known to be missing in an index, over all workspaces. An index that is closed counts for

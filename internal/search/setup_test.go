@@ -3,17 +3,20 @@ package search_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/enginetest"
 	"keepsake/internal/page"
 	"keepsake/internal/search"
 	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
 
 // bundle is documents and their search on a real database in a folder of the test's own.
 type bundle struct {
@@ -37,11 +40,38 @@ func setup(t *testing.T) *bundle {
 // open starts on what is in dir.
 func open(t *testing.T, dir string, change func(*search.IndexerOptions)) *bundle {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Log: log})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return start(t, engine, dir, change)
+}
+
+// onPostgres starts on a database.
+func onPostgres(t *testing.T, url string) *bundle {
+	t.Helper()
+	engine, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, engine, t.TempDir(), func(o *search.IndexerOptions) { o.Shared = true })
+}
+
+func migrated(t *testing.T) (url string) {
+	t.Helper()
+	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	})
+}
+
+type engine interface {
+	store.Engine
+	Close() error
+}
+
+func start(t *testing.T, engine engine, dir string, change func(*search.IndexerOptions)) *bundle {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
 	b := &bundle{t: t, store: store.New(engine), dir: dir + "/index", clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	o := search.IndexerOptions{Dir: b.dir, Source: b.store, Log: log, Now: time.Now, Wait: 30 * time.Second} // a busy machine is no failure
 	if change != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"keepsake/internal/account"
+	"keepsake/internal/cluster"
 	"keepsake/internal/problem"
+	"keepsake/internal/unit"
 )
 
 // Initialised says whether a first start has been completed here: whether there is a workspace.
@@ -31,6 +33,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 		if n == 0 {
 			return problem.Conflicts("There is such a workspace already.")
 		}
+		s.tell(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
@@ -95,6 +98,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error
 		if n == 0 {
 			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM workspace WHERE id = $1)`, w.ID)
 		}
+		s.tell(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
@@ -108,5 +112,8 @@ func (s *Store) notAsItWas(ctx context.Context, exists, id string) error {
 	if !there {
 		return problem.Missing()
 	}
-	return problem.RevisionMismatch()
+	return errStale
 }
+
+// errStale is for rows whose revision is not the one that was read before in the same unit of work.
+var errStale = &unit.StaleError{Problem: problem.RevisionMismatch()}

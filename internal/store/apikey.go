@@ -12,6 +12,7 @@ import (
 
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
+	"keepsake/internal/cluster"
 	"keepsake/internal/problem"
 )
 
@@ -41,6 +42,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) e
 			k.RevokeReason, k.Revision); err != nil {
 			return fmt.Errorf("add key %s: %w", k.ID, err)
 		}
+		s.tell(ctx, cluster.APIKey, k.ID)
 		return s.putAPIKeySecrets(ctx, k)
 	})
 }
@@ -81,6 +83,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 			return fmt.Errorf("change key %s: %w", k.ID, err)
 		}
 		if n == 1 {
+			s.tell(ctx, cluster.APIKey, k.ID)
 			return s.replaceAPIKeySecrets(ctx, k)
 		}
 		var there bool
@@ -91,7 +94,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 		if !there {
 			return problem.Missing()
 		}
-		return problem.RevisionMismatch()
+		return errStale
 	})
 }
 

@@ -8,22 +8,43 @@ import (
 	"net/netip"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/unit"
 )
 
 // AuditHead implements audit.Store.
 func (s *Store) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
 	const query = `SELECT sequence, hash FROM audit_chain WHERE name = $1`
 	head := audit.Head{Chain: chain}
-	if err := s.main.Hold(ctx, query, chain); err != nil {
-		return head, fmt.Errorf("hold audit chain %s: %w", chain, err)
-	}
 	var hash []byte
-	err := s.main.In(ctx).QueryRow(ctx, query, chain).Scan(&head.Sequence, &hash)
+	err := s.main.HoldRow(ctx, query, chain).Scan(&head.Sequence, &hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return head, fmt.Errorf("read audit chain %s: %w", chain, err)
 	}
 	copy(head.Hash[:], hash)
 	return head, nil
+}
+
+// AuditHeads implements audit.Store.
+func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `SELECT name, sequence, hash FROM audit_chain ORDER BY name`)
+	if err != nil {
+		return nil, fmt.Errorf("list the heads of audit chains: %w", err)
+	}
+	defer rows.Close()
+	var list []audit.Head
+	for rows.Next() {
+		var head audit.Head
+		var hash []byte
+		if err := rows.Scan(&head.Chain, &head.Sequence, &hash); err != nil {
+			return nil, fmt.Errorf("read the head of an audit chain: %w", err)
+		}
+		copy(head.Hash[:], hash)
+		list = append(list, head)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the heads of audit chains: %w", err)
+	}
+	return list, nil
 }
 
 // AuditChains implements audit.Store.
@@ -53,6 +74,17 @@ const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, targ
 // AppendAuditRows implements audit.Store.
 func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
+		first, last := rows[0], rows[len(rows)-1]
+		n, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
+			WHERE audit_chain.sequence = $4`, last.Chain, last.Sequence, last.Hash[:], first.Sequence-1)
+		if err != nil {
+			return fmt.Errorf("move the head of audit chain %s: %w", last.Chain, err)
+		}
+		if n == 0 { // the first rows of a chain are the only ones that nothing was held for
+			return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", last.Chain)}
+		}
 		for _, r := range rows {
 			address := ""
 			if r.Address.IsValid() {
@@ -65,13 +97,6 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 				r.Count, r.Details, address, r.RequestID, r.Previous[:], r.Hash[:]); err != nil {
 				return fmt.Errorf("add audit row: %w", err)
 			}
-		}
-		last := rows[len(rows)-1]
-		if _, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
-			ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`,
-			last.Chain, last.Sequence, last.Hash[:]); err != nil {
-			return fmt.Errorf("move the head of audit chain %s: %w", last.Chain, err)
 		}
 		return nil
 	})

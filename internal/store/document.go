@@ -54,10 +54,7 @@ func (s *Store) documentHead(ctx context.Context, workspaceID string) (*document
 
 func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
 	const query = `SELECT change, documents FROM document_head WHERE workspace_id = $1`
-	if err := s.main.Hold(ctx, query, workspaceID); err != nil {
-		return false, err
-	}
-	err = s.main.In(ctx).QueryRow(ctx, query, workspaceID).Scan(&h.change, &h.documents)
+	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&h.change, &h.documents)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -91,11 +88,7 @@ func (s *Store) standing(ctx context.Context, workspaceID, id string) (standing,
 
 // PutDocument implements document.Store.
 func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document.Document, p document.Put) (created bool, err error) {
-	tags, err := listText(d.Tags)
-	if err != nil {
-		return false, err
-	}
-	metadata, err := metadataText(d.Metadata)
+	tags, metadata, err := columnsOf(d)
 	if err != nil {
 		return false, err
 	}
@@ -108,23 +101,12 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		if err != nil {
 			return err
 		}
-		switch {
-		case p.CreateOnly && old.live:
-			return problem.Conflicts("There is a document with this id already.")
-		case p.IfRevision != nil && (!old.live || old.revision != *p.IfRevision):
-			return problem.RevisionMismatch()
-		case !old.live && p.Max > 0 && head.documents >= p.Max:
-			return problem.LimitReached("documents", "The workspace has as many documents as its tier allows.")
+		if err := head.put(d, p, &old); err != nil {
+			return err
 		}
-		created = !old.live
-		head.change++
-		d.Change, d.Revision = head.change, old.revision+1
-		if created {
-			head.documents++
-			d.CreatedAt = d.UpdatedAt
+		if created = !old.live; created {
 			err = s.insertDocument(ctx, workspaceID, d, tags, metadata, old.tombstone)
 		} else {
-			d.CreatedAt = timeOf(old.createdAt)
 			err = s.replaceDocument(ctx, workspaceID, d, tags, metadata)
 		}
 		if err != nil {
@@ -133,6 +115,36 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		return s.writeTags(ctx, workspaceID, d, old.tags, tags)
 	})
 	return created, err
+}
+
+// columnsOf is how a document's tags and metadata lie in their columns.
+func columnsOf(d *document.Document) (tags, metadata string, err error) {
+	if tags, err = listText(d.Tags); err != nil {
+		return "", "", err
+	}
+	metadata, err = metadataText(d.Metadata)
+	return tags, metadata, err
+}
+
+// put decides whether d is written over what stands there, and gives it its numbers.
+func (h *documentHead) put(d *document.Document, p document.Put, old *standing) error {
+	switch {
+	case p.CreateOnly && old.live:
+		return problem.Conflicts("There is a document with this id already.")
+	case (p.Exists || p.IfRevision != nil) && !old.live, p.IfRevision != nil && old.revision != *p.IfRevision:
+		return problem.RevisionMismatch()
+	case !old.live && p.Max > 0 && h.documents >= p.Max:
+		return problem.LimitReached("documents", "The workspace has as many documents as its tier allows.")
+	}
+	h.change++
+	d.Change, d.Revision = h.change, old.revision+1
+	if old.live {
+		d.CreatedAt = timeOf(old.createdAt)
+	} else {
+		d.CreatedAt = d.UpdatedAt
+		h.documents++
+	}
+	return nil
 }
 
 func (s *Store) insertDocument(ctx context.Context, workspaceID string, d *document.Document, tags, metadata string, tombstone bool) error {

@@ -49,15 +49,17 @@ const idsAtOnce = 100
 
 // Documents implements document.Store.
 func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
+	if s.shared {
+		list, err := s.documents(ctx, documentsOneByOne, workspaceID, ids)
+		if err != nil {
+			return nil, fmt.Errorf("read documents: %w", err)
+		}
+		return list, nil
+	}
 	var list []document.Document
 	for len(ids) > 0 {
 		n := min(len(ids), idsAtOnce)
-		args := make([]any, 1, idsAtOnce+1)
-		args[0] = workspaceID
-		for i := range idsAtOnce {
-			args = append(args, ids[min(i, n-1)])
-		}
-		found, err := s.documents(ctx, documentsByIDs, args...)
+		found, err := s.documents(ctx, documentsByIDs, filled(workspaceID, ids[:n])...)
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
 		}
@@ -66,6 +68,10 @@ func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string)
 	}
 	return list, nil
 }
+
+// documentsOneByOne is for the reason of standingsByIDs.
+const documentsOneByOne = `SELECT ` + documentColumns + ` FROM unnest($2::text[]) AS wanted(id)
+	CROSS JOIN LATERAL (SELECT * FROM document WHERE workspace_id = $1 AND document.id = wanted.id LIMIT 1) d`
 
 var documentsByIDs = `SELECT ` + documentColumns + ` FROM document d WHERE d.workspace_id = $1 AND d.id IN (` + parameters(2, idsAtOnce) + `)`
 
@@ -132,11 +138,14 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 
 // DocumentChanges implements document.Store.
 func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	// One statement, so that both halves show the same moment.
+	// One statement, so that both halves show the same moment. Each is as short as it may be: an engine may read both
+	// to their ends before it puts them in order.
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT true, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2
-		UNION ALL
-		SELECT false, b.id, '', '', '', '', '[]', '{}', 0, 0, 0, b.change FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2
+		SELECT * FROM (
+			SELECT true, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2 ORDER BY d.change LIMIT $3) live
+		UNION ALL SELECT * FROM (
+			SELECT false, b.id, '', '', '', '', '[]', '{}', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), b.change
+			FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
 		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)

@@ -19,6 +19,10 @@ type Engine interface {
 	Keys() Database
 	// Usage holds counters, with a writer of its own, so that a flush never delays a client's write.
 	Usage() Database
+	// Shared says that other processes may have the same databases open: what they write is seen only by asking again.
+	Shared() bool
+	// Alone runs fn while no other process of the same databases runs an fn of the same name.
+	Alone(ctx context.Context, name string, fn func(ctx context.Context) error) error
 	// Ready says why the engine cannot do its work at this moment, nil when it can.
 	Ready(ctx context.Context) error
 }
@@ -35,6 +39,9 @@ type Database interface {
 	// Hold keeps the rows that a SELECT finds from other writers until the unit ends. It does nothing outside a unit, and
 	// nothing on an engine with one writer.
 	Hold(ctx context.Context, query string, args ...any) error
+	// HoldRow is Hold for one row that is read at once. Where there may be no row yet, this tells whether one is held: after
+	// Hold, a SELECT may already find a row that somebody else has just made, and that nobody holds.
+	HoldRow(ctx context.Context, query string, args ...any) Row
 }
 
 // Querier runs statements with $1-style parameters. Inside a unit a statement that fails dooms the unit, on every

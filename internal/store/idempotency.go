@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"keepsake/internal/idempotency"
-	"keepsake/internal/problem"
 )
 
 // KeepAnswer implements idempotency.Store. An answer that has expired and waits to be pruned makes room.
@@ -30,7 +29,7 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 			return fmt.Errorf("keep answer: %w", err)
 		}
 		if n == 0 {
-			return problem.Conflicts("This request has an answer already.")
+			return idempotency.ErrAnswered
 		}
 		return nil
 	})
@@ -63,6 +62,9 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 // PruneAnswers implements idempotency.Store.
 func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
+		if err := s.holdPruning(ctx); err != nil {
+			return err
+		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
 			return fmt.Errorf("prune kept answers: %w", err)
 		}

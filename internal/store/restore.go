@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"keepsake/internal/cluster"
 )
 
 // EndAllSessions ends every session there is and says how many there were.
@@ -13,6 +15,7 @@ func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, 
 		if err != nil {
 			return fmt.Errorf("end all sessions: %w", err)
 		}
+		s.tell(ctx, cluster.Everything, "")
 		return nil
 	})
 	return ended, err

@@ -42,7 +42,10 @@ func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 
 // AddSecrets implements seal.Store.
 func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
-	return s.keys.Run(ctx, func(ctx context.Context) error {
+	return s.changeSecrets(ctx, func(ctx context.Context) error {
+		if err := s.holdSecrets(ctx); err != nil {
+			return err
+		}
 		for _, w := range secrets {
 			n, err := s.keys.In(ctx).Exec(ctx, `
 				INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
@@ -60,7 +63,10 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 
 // RemoveSecret implements seal.Store.
 func (s *Store) RemoveSecret(ctx context.Context, name string) error {
-	return s.keys.Run(ctx, func(ctx context.Context) error {
+	return s.changeSecrets(ctx, func(ctx context.Context) error {
+		if err := s.holdSecrets(ctx); err != nil {
+			return err
+		}
 		n, err := s.keys.In(ctx).Exec(ctx, `DELETE FROM wrapped_secret WHERE name = $1`, name)
 		if err != nil {
 			return fmt.Errorf("remove secret %s: %w", name, err)
@@ -74,7 +80,10 @@ func (s *Store) RemoveSecret(ctx context.Context, name string) error {
 
 // ResealSecrets implements seal.Store.
 func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error {
-	return s.keys.Run(ctx, func(ctx context.Context) error {
+	return s.changeSecrets(ctx, func(ctx context.Context) error {
+		if err := s.holdSecrets(ctx); err != nil {
+			return err
+		}
 		stored, err := s.Secrets(ctx)
 		if err != nil {
 			return err
@@ -98,6 +107,15 @@ func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error
 		}
 		return nil
 	})
+}
+
+// holdSecrets lets those who change secrets follow each other: none is added under a master key that is just replaced for
+// all the others.
+func (s *Store) holdSecrets(ctx context.Context) error {
+	if err := s.keys.Hold(ctx, `SELECT id FROM instance`); err != nil {
+		return fmt.Errorf("hold secrets: %w", err)
+	}
+	return nil
 }
 
 var errResealed = problem.Conflicts("These are not all the secrets there are.")

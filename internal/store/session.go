@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"keepsake/internal/account"
+	"keepsake/internal/cluster"
 	"keepsake/internal/problem"
 )
 
@@ -124,9 +125,12 @@ func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time
 // EndSession implements account.SessionStore.
 func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, micros(at), sessionID)
+		n, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, micros(at), sessionID)
 		if err != nil {
 			return fmt.Errorf("end session %s: %w", sessionID, err)
+		}
+		if n > 0 {
+			s.tell(ctx, cluster.Session, sessionID)
 		}
 		return nil
 	})
@@ -135,10 +139,17 @@ func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) 
 // EndSessions implements account.SessionStore.
 func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `
+		// Everybody who changes a user writes that row first, so the sessions come second here, too.
+		if err := s.main.Hold(ctx, `SELECT id FROM account_user WHERE id = $1`, userID); err != nil {
+			return fmt.Errorf("hold user %s: %w", userID, err)
+		}
+		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE session SET ended_at = $1 WHERE user_id = $2 AND id <> $3 AND ended_at IS NULL`, micros(at), userID, except)
 		if err != nil {
 			return fmt.Errorf("end the sessions of %s: %w", userID, err)
+		}
+		if n > 0 {
+			s.tell(ctx, cluster.User, userID)
 		}
 		return nil
 	})
@@ -147,6 +158,9 @@ func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.
 // PruneSessions implements account.SessionStore.
 func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
+		if err := s.holdPruning(ctx); err != nil {
+			return err
+		}
 		q := s.main.In(ctx)
 		// A token whose session goes stands before it, so it goes first.
 		_, err := q.Exec(ctx, `
@@ -160,4 +174,12 @@ func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error 
 		}
 		return nil
 	})
+}
+
+// holdPruning lets those who delete what is old follow each other: they would meet at the same rows in any order.
+func (s *Store) holdPruning(ctx context.Context) error {
+	if err := s.main.Hold(ctx, `SELECT id FROM instance`); err != nil {
+		return fmt.Errorf("hold the instance: %w", err)
+	}
+	return nil
 }

@@ -20,11 +20,15 @@ type Store struct {
 	main   Database
 	keys   Database
 	usage  Database
+	ring   func() // after news were told; may be nil
+
+	shared bool // other processes write, too, and the database is a way away
 }
 
 var (
 	_ account.Store         = (*Store)(nil)
 	_ account.SessionStore  = (*Store)(nil)
+	_ account.GuessStore    = (*Store)(nil)
 	_ apikey.Store          = (*Store)(nil)
 	_ audit.Store           = (*Store)(nil)
 	_ document.Store        = (*Store)(nil)
@@ -38,7 +42,7 @@ var (
 
 // New makes a Store of an open engine. The engine stays the caller's to close.
 func New(engine Engine) *Store {
-	return &Store{engine: engine, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage()}
+	return &Store{engine: engine, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage(), shared: engine.Shared()}
 }
 
 // Run runs fn as one unit of work of the main database (see unit.Runner).

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"keepsake/internal/account"
-	"keepsake/internal/problem"
+	"keepsake/internal/cluster"
 )
 
 // ChangedTiers implements account.Store.
@@ -46,8 +46,9 @@ func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
 			return fmt.Errorf("keep tier %s: %w", t.Name, err)
 		}
 		if n == 0 {
-			return problem.RevisionMismatch()
+			return errStale
 		}
+		s.tell(ctx, cluster.Tier, t.Name)
 		return nil
 	})
 }

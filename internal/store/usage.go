@@ -1,66 +1,234 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"keepsake/internal/usage"
 )
 
 // AddUsage implements usage.Store.
-func (s *Store) AddUsage(ctx context.Context, d usage.Delta) error {
-	return s.usage.Run(ctx, func(ctx context.Context) error {
-		charged := map[quotaKey]int64{}
-		for _, c := range d.Cells {
-			if err := s.addCell(ctx, c); err != nil {
+//
+// Several processes flush at once, and one flush writes thousands of rows that others write, too. All write them in one
+// order, so that none waits for another that waits for it.
+func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
+	cells := mergedCells(d.Cells)
+	charged := chargedOf(cells)
+	uses := slices.SortedFunc(slices.Values(d.LastUses), func(a, b usage.LastUse) int {
+		return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hint, b.Hint), b.At.Compare(a.At))
+	})
+	uses = slices.CompactFunc(uses, func(a, b usage.LastUse) bool { return a.KeyID == b.KeyID && a.Hint == b.Hint })
+	err = s.usage.Run(ctx, func(ctx context.Context) error {
+		added, err := s.addFlush(ctx, d)
+		if err != nil {
+			return err
+		}
+		if added {
+			if err := s.addCells(ctx, addMinutes, cells); err != nil {
+				return fmt.Errorf("add usage: %w", err)
+			}
+			if quotas, err = s.addToQuotas(ctx, charged); err != nil {
 				return err
 			}
-			if c.Charged == 0 {
-				continue
+		}
+		if d.Totals && (!added || !s.shared) {
+			if quotas, err = s.quotasOf(ctx, charged); err != nil {
+				return err
 			}
+		}
+		return s.moveLastUses(ctx, uses)
+	})
+	return quotas, err
+}
+
+// addFlush notes the number of a flush, unless it has been counted before: then added is false.
+func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err error) {
+	if d.Number == 0 {
+		return true, nil
+	}
+	written, err := s.usage.In(ctx).Exec(ctx, `
+		INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ($1, $2, $3)
+		ON CONFLICT (recorder) DO UPDATE SET number = excluded.number, flushed_at = excluded.flushed_at
+		WHERE usage_flush.number < excluded.number`, d.Recorder, d.Number, micros(d.At))
+	if err != nil {
+		return false, fmt.Errorf("number a flush: %w", err)
+	}
+	return written > 0, nil
+}
+
+// mergedCells is cells in order, those of the same dimensions as one.
+func mergedCells(cells []usage.Cell) []usage.Cell {
+	sorted := slices.SortedFunc(slices.Values(cells), func(a, b usage.Cell) int {
+		return cmp.Or(
+			cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Minute, b.Minute),
+			cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status),
+			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Surface, b.Surface),
+		)
+	})
+	merged := sorted[:0]
+	for _, c := range sorted {
+		if n := len(merged); n > 0 && dimensionsOf(c) == dimensionsOf(merged[n-1]) {
+			last := &merged[n-1]
+			last.Requests, last.Charged = last.Requests+c.Requests, last.Charged+c.Charged
+			last.BytesIn, last.BytesOut = last.BytesIn+c.BytesIn, last.BytesOut+c.BytesOut
+			continue
+		}
+		merged = append(merged, c)
+	}
+	return merged
+}
+
+// dimensionsOf is a cell without its sums.
+func dimensionsOf(c usage.Cell) usage.Cell {
+	c.Requests, c.Charged, c.BytesIn, c.BytesOut = 0, 0, 0, 0
+	return c
+}
+
+// chargedOf is what cells add to quotas, in order.
+func chargedOf(cells []usage.Cell) []usage.Quota {
+	type key struct{ owner, period string }
+	sums := map[key]int64{}
+	var day, month string
+	dayOf := int64(-1)
+	for i := range cells {
+		c := &cells[i]
+		if c.Charged == 0 {
+			continue
+		}
+		if c.Minute/(24*60) != dayOf {
 			at := time.Unix(c.Minute*60, 0).UTC()
-			for _, owner := range []string{c.WorkspaceID, c.KeyID} {
-				if owner != "" {
-					charged[quotaKey{at.Format(time.DateOnly), owner}] += c.Charged
-					charged[quotaKey{at.Format("2006-01"), owner}] += c.Charged
-				}
+			dayOf, day, month = c.Minute/(24*60), at.Format(time.DateOnly), at.Format("2006-01")
+		}
+		for _, owner := range [...]string{c.WorkspaceID, c.KeyID} {
+			if owner != "" {
+				sums[key{owner, day}] += c.Charged
+				sums[key{owner, month}] += c.Charged
 			}
 		}
-		for k, n := range charged {
-			if _, err := s.usage.In(ctx).Exec(ctx, `
-				INSERT INTO usage_quota (period, owner_id, charged) VALUES ($1, $2, $3)
-				ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
-				k.period, k.owner, n); err != nil {
-				return fmt.Errorf("add to quota: %w", err)
-			}
-		}
-		for _, u := range d.LastUses {
-			if _, err := s.usage.In(ctx).Exec(ctx, `
-				INSERT INTO last_use (key_id, hint, used_at) VALUES ($1, $2, $3)
-				ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
-				u.KeyID, u.Hint, micros(u.At)); err != nil {
-				return fmt.Errorf("write last use: %w", err)
-			}
-		}
-		return nil
+	}
+	list := make([]usage.Quota, 0, len(sums))
+	for k, n := range sums {
+		list = append(list, usage.Quota{OwnerID: k.owner, Period: k.period, Added: n})
+	}
+	slices.SortFunc(list, func(a, b usage.Quota) int {
+		return cmp.Or(cmp.Compare(a.OwnerID, b.OwnerID), cmp.Compare(a.Period, b.Period))
+	})
+	return list
+}
+
+var (
+	addMinutes = &bulk{
+		insert:  `INSERT INTO usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out) VALUES`,
+		columns: 12,
+		rest: `ON CONFLICT (workspace_id, key_id, minute, route, method, status, version, surface) DO UPDATE SET
+			requests = usage_minute.requests + excluded.requests, charged = usage_minute.charged + excluded.charged,
+			bytes_in = usage_minute.bytes_in + excluded.bytes_in, bytes_out = usage_minute.bytes_out + excluded.bytes_out`,
+	}
+	addHours = &bulk{
+		insert:  `INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out) VALUES`,
+		columns: 12,
+		rest: `ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
+			requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
+			bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
+	}
+	addQuotas = &bulk{
+		insert:  `INSERT INTO usage_quota (owner_id, period, charged) VALUES`,
+		columns: 3,
+		rest:    `ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
+	}
+	addQuotasAndTell = &bulk{insert: addQuotas.insert, columns: 3, rest: addQuotas.rest + ` RETURNING owner_id, period, charged`}
+	moveLastUses     = &bulk{
+		insert:  `INSERT INTO last_use (key_id, hint, used_at) VALUES`,
+		columns: 3,
+		rest:    `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
+	}
+)
+
+// addCells adds merged cells to minutes or to hours, whose number then is in Minute.
+func (s *Store) addCells(ctx context.Context, to *bulk, cells []usage.Cell) error {
+	return to.each(len(cells), s.rowsAtOnce(), func(i int, values []any) []any {
+		c := &cells[i]
+		return append(values, c.WorkspaceID, c.KeyID, c.Minute, c.Route, c.Method, c.Status, c.Version, c.Surface,
+			c.Requests, c.Charged, c.BytesIn, c.BytesOut)
+	}, func(text string, values []any) error {
+		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
+		return err
 	})
 }
 
-type quotaKey struct{ period, owner string }
-
-func (s *Store) addCell(ctx context.Context, c usage.Cell) error {
-	_, err := s.usage.In(ctx).Exec(ctx, `
-		INSERT INTO usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (workspace_id, key_id, minute, route, method, status, version, surface) DO UPDATE SET
-			requests = usage_minute.requests + excluded.requests, charged = usage_minute.charged + excluded.charged,
-			bytes_in = usage_minute.bytes_in + excluded.bytes_in, bytes_out = usage_minute.bytes_out + excluded.bytes_out`,
-		c.WorkspaceID, c.KeyID, c.Minute, c.Route, c.Method, c.Status, c.Version, c.Surface, c.Requests, c.Charged, c.BytesIn, c.BytesOut)
+// addToQuotas adds what was charged and answers what that comes to where the engine tells it for nothing.
+func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
+	var list []usage.Quota
+	add := addQuotas
+	if s.shared {
+		add = addQuotasAndTell
+	}
+	err := add.each(len(charged), s.rowsAtOnce(), func(i int, values []any) []any {
+		return append(values, charged[i].OwnerID, charged[i].Period, charged[i].Added)
+	}, func(text string, values []any) error {
+		if !s.shared {
+			_, err := s.usage.In(ctx).Exec(ctx, text, values...)
+			return err
+		}
+		return s.eachUsageRow(ctx, text, values, func(row Row) error {
+			var q usage.Quota
+			err := row.Scan(&q.OwnerID, &q.Period, &q.Charged)
+			list = append(list, q)
+			return err
+		})
+	})
 	if err != nil {
-		return fmt.Errorf("add usage: %w", err)
+		return nil, fmt.Errorf("add to quotas: %w", err)
+	}
+	return withAdded(list, charged), nil
+}
+
+// quotasOf reads what was charged, with what charged added to it, comes to.
+func (s *Store) quotasOf(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
+	var owners, periods []string
+	for _, q := range charged { // in the order of owners
+		if len(owners) == 0 || owners[len(owners)-1] != q.OwnerID {
+			owners = append(owners, q.OwnerID)
+		}
+		if !slices.Contains(periods, q.Period) {
+			periods = append(periods, q.Period)
+		}
+	}
+	list, err := s.OwnerQuotas(ctx, owners, periods)
+	if err != nil {
+		return nil, err
+	}
+	return withAdded(list, charged), nil
+}
+
+// withAdded is those of list that are in charged, in its order and with what it adds.
+func withAdded(list, charged []usage.Quota) []usage.Quota {
+	type key struct{ owner, period string }
+	totals := make(map[key]int64, len(list))
+	for _, q := range list {
+		totals[key{q.OwnerID, q.Period}] = q.Charged
+	}
+	all := slices.Clone(charged)
+	for i := range all {
+		all[i].Charged = totals[key{all[i].OwnerID, all[i].Period}]
+	}
+	return all
+}
+
+func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
+	err := moveLastUses.each(len(uses), s.rowsAtOnce(), func(i int, values []any) []any {
+		return append(values, uses[i].KeyID, uses[i].Hint, micros(uses[i].At))
+	}, func(text string, values []any) error {
+		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write last use: %w", err)
 	}
 	return nil
 }
@@ -79,6 +247,32 @@ func (s *Store) Quotas(ctx context.Context, periods []string) ([]usage.Quota, er
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read quotas: %w", err)
+		}
+	}
+	return list, nil
+}
+
+var quotasByOwners = `SELECT owner_id, charged FROM usage_quota WHERE period = $1 AND owner_id IN (` + parameters(2, idsAtOnce) + `)`
+
+// OwnerQuotas implements usage.Store.
+func (s *Store) OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]usage.Quota, error) {
+	var list []usage.Quota
+	for ids := range slices.Chunk(ownerIDs, idsAtOnce) {
+		for _, period := range periods {
+			values := make([]any, 1, idsAtOnce+1)
+			values[0] = period
+			for i := range idsAtOnce {
+				values = append(values, ids[min(i, len(ids)-1)])
+			}
+			err := s.eachUsageRow(ctx, quotasByOwners, values, func(row Row) error {
+				q := usage.Quota{Period: period}
+				err := row.Scan(&q.OwnerID, &q.Charged)
+				list = append(list, q)
+				return err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("read quotas of owners: %w", err)
+			}
 		}
 	}
 	return list, nil
@@ -113,8 +307,9 @@ func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, 
 	}
 	var list []usage.Point
 	err := s.eachUsageRow(ctx, `
-		SELECT at / $1 * $1 AS step, sum(requests), sum(CASE WHEN status >= 400 AND status <> 429 THEN requests ELSE 0 END),
-			sum(CASE WHEN status = 429 THEN requests ELSE 0 END), sum(charged)
+		SELECT at / $1 * $1 AS step, CAST(sum(requests) AS BIGINT),
+			CAST(sum(CASE WHEN status >= 400 AND status <> 429 THEN requests ELSE 0 END) AS BIGINT),
+			CAST(sum(CASE WHEN status = 429 THEN requests ELSE 0 END) AS BIGINT), CAST(sum(charged) AS BIGINT)
 		FROM (
 			SELECT minute * 60 AS at, status, requests, charged FROM usage_minute
 			WHERE workspace_id = $2 AND key_id = $3 AND minute >= $4 AND minute < $5
@@ -142,21 +337,26 @@ func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, 
 // ceilDiv is the first cell of a size that starts at n or later.
 func ceilDiv(n, size int64) int64 { return (n + size - 1) / size }
 
-// rollUpCells is about how many cells one transaction of a roll-up takes: a flush waits behind it for a tenth of a
-// second, where a busy hour at once would hold it up for longer than usage may be lost.
-const rollUpCells = 10_000
+// tidyCells is about how many cells one transaction of a roll-up takes, or of a clean-up: a flush waits behind it for a
+// tenth of a second, where a busy hour at once would hold it up for longer than usage may be lost.
+const tidyCells = 10_000
 
-// RollUpUsage implements usage.Store.
-func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
-	end := before.Unix() / 3600 * 60
+// tidy runs fn in transactions of its own, with a minute (or hour) up to which it should go, until that is end. Processes
+// that tidy at once take turns.
+func (s *Store) tidy(ctx context.Context, table, column string, end int64, fn func(ctx context.Context, upTo int64) error) error {
 	for more := true; more; {
 		err := s.usage.Run(ctx, func(ctx context.Context) error {
-			upTo, err := s.rollUpTo(ctx, end)
-			more = upTo < end
-			if err != nil {
+			if err := s.holdTidying(ctx); err != nil {
 				return err
 			}
-			return s.rollUp(ctx, upTo)
+			upTo := end
+			err := s.usage.In(ctx).QueryRow(ctx, `SELECT `+column+` + 1 FROM `+table+` WHERE `+column+` < $1 ORDER BY `+column+` LIMIT 1 OFFSET $2`,
+				end, int64(tidyCells)).Scan(&upTo)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return fmt.Errorf("count old usage: %w", err)
+			}
+			more = upTo < end
+			return fn(ctx, upTo)
 		})
 		if err != nil {
 			return err
@@ -165,53 +365,73 @@ func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// rollUpTo is the minute before which lie about rollUpCells cells, end when there are no more than that.
-func (s *Store) rollUpTo(ctx context.Context, end int64) (int64, error) {
-	var minute int64
-	err := s.usage.In(ctx).QueryRow(ctx, `SELECT minute FROM usage_minute WHERE minute < $1 ORDER BY minute LIMIT 1 OFFSET $2`,
-		end, rollUpCells).Scan(&minute)
-	if errors.Is(err, sql.ErrNoRows) {
-		return end, nil
+// holdTidying makes others wait that tidy, not those that flush.
+func (s *Store) holdTidying(ctx context.Context) error {
+	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
+	if err == nil {
+		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count usage to roll up: %w", err)
+		return fmt.Errorf("wait for the turn to tidy usage: %w", err)
 	}
-	return minute + 1, nil
+	return nil
 }
 
-// rollUp adds the cells of minutes before one to their hours.
+// RollUpUsage implements usage.Store.
+func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
+	return s.tidy(ctx, "usage_minute", "minute", before.Unix()/3600*60, s.rollUp)
+}
+
+// rollUp adds the cells of minutes before one to their hours. What is added is exactly what the DELETE found: a minute
+// that another process adds meanwhile stays one.
 func (s *Store) rollUp(ctx context.Context, minute int64) error {
-	q := s.usage.In(ctx)
-	if _, err := q.Exec(ctx, `
-		INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
-		SELECT workspace_id, key_id, minute / 60, route, method, status, version, surface, sum(requests), sum(charged), sum(bytes_in), sum(bytes_out)
-		FROM usage_minute WHERE minute < $1
-		GROUP BY workspace_id, key_id, minute / 60, route, method, status, version, surface
-		ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
-			requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
-			bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
-		minute); err != nil {
-		return fmt.Errorf("roll usage up: %w", err)
+	var cells []usage.Cell
+	err := s.eachUsageRow(ctx, `DELETE FROM usage_minute WHERE minute < $1
+		RETURNING workspace_id, key_id, minute / 60, route, method, status, version, surface, requests, charged, bytes_in, bytes_out`,
+		[]any{minute}, func(row Row) error {
+			var c usage.Cell
+			err := row.Scan(&c.WorkspaceID, &c.KeyID, &c.Minute, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface,
+				&c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut)
+			cells = append(cells, c)
+			return err
+		})
+	if err == nil {
+		err = s.addCells(ctx, addHours, mergedCells(cells))
 	}
-	if _, err := q.Exec(ctx, `DELETE FROM usage_minute WHERE minute < $1`, minute); err != nil {
-		return fmt.Errorf("remove usage that was rolled up: %w", err)
+	if err != nil {
+		return fmt.Errorf("roll usage up: %w", err)
 	}
 	return nil
 }
 
 // PruneUsage implements usage.Store.
 func (s *Store) PruneUsage(ctx context.Context, before time.Time) error {
+	for _, t := range []struct {
+		table, column string
+		end           int64
+	}{{"usage_minute", "minute", before.Unix() / 60}, {"usage_hour", "hour", before.Unix() / 3600}} {
+		err := s.tidy(ctx, t.table, t.column, t.end, func(ctx context.Context, upTo int64) error {
+			_, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM `+t.table+` WHERE `+t.column+` < $1`, upTo)
+			if err != nil {
+				return fmt.Errorf("prune usage: %w", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return s.usage.Run(ctx, func(ctx context.Context) error {
+		if err := s.holdTidying(ctx); err != nil {
+			return err
+		}
 		q := s.usage.In(ctx)
-		if _, err := q.Exec(ctx, `DELETE FROM usage_minute WHERE minute < $1`, before.Unix()/60); err != nil {
-			return fmt.Errorf("prune usage: %w", err)
-		}
-		if _, err := q.Exec(ctx, `DELETE FROM usage_hour WHERE hour < $1`, before.Unix()/3600); err != nil {
-			return fmt.Errorf("prune usage: %w", err)
-		}
 		// "2026-10-31" lies before "2026-11", "2026-11-01" after it.
 		if _, err := q.Exec(ctx, `DELETE FROM usage_quota WHERE period < $1`, before.UTC().Format("2006-01")); err != nil {
 			return fmt.Errorf("prune quotas: %w", err)
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM usage_flush WHERE flushed_at < $1 AND recorder <> ''`, micros(before)); err != nil {
+			return fmt.Errorf("prune numbers of flushes: %w", err)
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"keepsake/internal/account"
+	"keepsake/internal/cluster"
 	"keepsake/internal/problem"
 )
 
@@ -104,6 +105,7 @@ func (s *Store) UpdateUser(ctx context.Context, u *account.User) error {
 		if n == 0 {
 			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
+		s.tell(ctx, cluster.User, u.ID)
 		return nil
 	})
 }
@@ -118,6 +120,7 @@ func (s *Store) DeleteUser(ctx context.Context, u *account.User) error {
 		if n == 0 {
 			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
+		s.tell(ctx, cluster.User, u.ID)
 		return nil
 	})
 }

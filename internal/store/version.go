@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
+	"keepsake/internal/cluster"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 )
@@ -52,8 +54,9 @@ func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 			return fmt.Errorf("keep version %d: %w", v.Number, err)
 		}
 		if n == 0 {
-			return problem.RevisionMismatch()
+			return errStale
 		}
+		s.tell(ctx, cluster.Version, strconv.Itoa(v.Number))
 		return nil
 	})
 }
@@ -95,6 +98,7 @@ func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now t
 			r.Version, r.KeyID, r.WorkspaceID, micros(r.Until)); err != nil {
 			return fmt.Errorf("keep rehearsal of %s: %w", r.KeyID, err)
 		}
+		s.tell(ctx, cluster.Version, strconv.Itoa(r.Version))
 		return nil
 	})
 }

@@ -1,43 +1,103 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"keepsake/internal/lifecycle"
 )
 
-// AddCallers implements lifecycle.CallerStore.
+// AddCallers implements lifecycle.CallerStore. Several processes do so at once: all write in one order, so that none
+// waits for another that waits for it. Two that add new clients of one caller at the same moment may keep some more.
 func (s *Store) AddCallers(ctx context.Context, callers []lifecycle.Caller, max int) error {
+	sorted := slices.SortedFunc(slices.Values(callers), compareCallers)
 	return s.usage.Run(ctx, func(ctx context.Context) error {
-		for i := range callers {
-			if err := s.addCaller(ctx, callers[i], max); err != nil {
+		rows := slices.Clone(sorted)
+		for from := 0; from < len(rows); {
+			to := from + 1
+			for to < len(rows) && rows[to].Version == rows[from].Version && rows[to].WorkspaceID == rows[from].WorkspaceID {
+				to++
+			}
+			if err := s.nameClients(ctx, rows[from:to], max); err != nil {
 				return err
 			}
+			from = to
 		}
-		return nil
+		return s.writeCallers(ctx, rows)
 	})
 }
 
-func (s *Store) addCaller(ctx context.Context, c lifecycle.Caller, max int) error {
-	q := s.usage.In(ctx)
-	known, clients := 0, 0
-	if err := q.QueryRow(ctx, `
-		SELECT count(CASE WHEN client = $4 THEN 1 END), count(DISTINCT client) FROM version_caller
-		WHERE version = $1 AND workspace_id = $2 AND caller_id = $3`,
-		c.Version, c.WorkspaceID, c.CallerID, c.Client).Scan(&known, &clients); err != nil {
-		return fmt.Errorf("count clients: %w", err)
+func compareCallers(a, b lifecycle.Caller) int {
+	return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.CallerID, b.CallerID),
+		cmp.Compare(a.Route, b.Route), cmp.Compare(a.Client, b.Client), b.LastAt.Compare(a.LastAt))
+}
+
+var clientsByCallers = `SELECT DISTINCT caller_id, client FROM version_caller
+	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + parameters(3, idsAtOnce) + `)`
+
+// nameClients has the clients of a caller that are too many be ManyClients. All rows are of one version and workspace.
+func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max int) error {
+	known := map[string]map[string]bool{}
+	var ids []string
+	for _, c := range rows {
+		if known[c.CallerID] == nil {
+			known[c.CallerID] = map[string]bool{}
+			ids = append(ids, c.CallerID)
+		}
 	}
-	if known == 0 && clients >= max {
-		c.Client = lifecycle.ManyClients
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		args := make([]any, 2, idsAtOnce+2)
+		args[0], args[1] = rows[0].Version, rows[0].WorkspaceID
+		for i := range idsAtOnce {
+			args = append(args, some[min(i, len(some)-1)])
+		}
+		err := s.eachUsageRow(ctx, clientsByCallers, args, func(row Row) error {
+			var caller, client string
+			err := row.Scan(&caller, &client)
+			if err == nil {
+				known[caller][client] = true
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read clients: %w", err)
+		}
 	}
-	if _, err := q.Exec(ctx, `
-		INSERT INTO version_caller (version, workspace_id, caller_id, route, client, last_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
+	for i := range rows {
+		clients := known[rows[i].CallerID]
+		if !clients[rows[i].Client] && len(clients) >= max {
+			rows[i].Client = lifecycle.ManyClients
+		}
+		clients[rows[i].Client] = true
+	}
+	return nil
+}
+
+var addCallers = &bulk{
+	insert:  `INSERT INTO version_caller (version, workspace_id, caller_id, route, client, last_at) VALUES`,
+	columns: 6,
+	rest: `ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
 		WHERE excluded.last_at > version_caller.last_at`,
-		c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, micros(c.LastAt)); err != nil {
-		return fmt.Errorf("add caller: %w", err)
+}
+
+func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error {
+	slices.SortFunc(rows, compareCallers) // of equal ones the latest first
+	rows = slices.CompactFunc(rows, func(a, b lifecycle.Caller) bool {
+		a.LastAt = b.LastAt
+		return a == b
+	})
+	err := addCallers.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+		c := &rows[i]
+		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, micros(c.LastAt))
+	}, func(text string, values []any) error {
+		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add callers: %w", err)
 	}
 	return nil
 }

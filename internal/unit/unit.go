@@ -22,11 +22,22 @@ type Runner interface {
 	Run(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
+// StaleError is the error of whoever finds, when it comes to write, that somebody else has changed meanwhile what the unit
+// read. Engines whose units run side by side run fn again, which then decides on what is there now; if that does not
+// help, Run returns the error. It stands for the problem it holds.
+type StaleError struct{ Problem error }
+
+func (e *StaleError) Error() string { return e.Problem.Error() }
+
+// Unwrap gives the problem.
+func (e *StaleError) Unwrap() error { return e.Problem }
+
 type hooksKey struct{}
 
 // Hooks is what a running unit has been asked to do around its commit. Engines make one per run of fn.
 type Hooks struct {
 	before []func(ctx context.Context) error
+	last   []func(ctx context.Context) error // after all of before
 	named  map[string]bool
 	after  []func()
 	local  map[any]any
@@ -40,12 +51,20 @@ func Begin(ctx context.Context) (context.Context, *Hooks) {
 
 // RunBefore runs the hooks of BeforeCommit in order. For engines: inside the transaction, after fn, before COMMIT.
 func (h *Hooks) RunBefore(ctx context.Context) error {
-	for i := 0; i < len(h.before); i++ { // a hook may ask for another
-		if err := h.before[i](ctx); err != nil {
+	for i, l := 0, 0; ; { // a hook may ask for another
+		var hook func(ctx context.Context) error
+		switch {
+		case i < len(h.before):
+			hook, i = h.before[i], i+1
+		case l < len(h.last):
+			hook, l = h.last[l], l+1
+		default:
+			return nil
+		}
+		if err := hook(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // RunAfter runs the hooks of AfterCommit in order. For engines: after a COMMIT that succeeded, before Run returns.
@@ -55,21 +74,42 @@ func (h *Hooks) RunAfter() {
 	}
 }
 
+// Running reports whether ctx is that of a unit.
+func Running(ctx context.Context) bool {
+	_, ok := ctx.Value(hooksKey{}).(*Hooks)
+	return ok
+}
+
 // BeforeCommit asks for fn to be the last thing before the commit, once per name: change numbers are taken there, so
 // that they follow commit order without gaps. It panics outside a unit.
 func BeforeCommit(ctx context.Context, name string, fn func(ctx context.Context) error) {
+	if h := newHook(ctx, name); h != nil {
+		h.before = append(h.before, fn)
+	}
+}
+
+// LastBeforeCommit is BeforeCommit for what comes after all other hooks: it locks what every unit meets at, and whoever
+// holds that may wait for nothing else.
+func LastBeforeCommit(ctx context.Context, name string, fn func(ctx context.Context) error) {
+	if h := newHook(ctx, name); h != nil {
+		h.last = append(h.last, fn)
+	}
+}
+
+// newHook gives the hooks to which one of a name is to be added; nil where it was before.
+func newHook(ctx context.Context, name string) *Hooks {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {
 		panic("unit: BeforeCommit outside a unit of work")
 	}
 	if h.named[name] {
-		return
+		return nil
 	}
 	if h.named == nil {
 		h.named = map[string]bool{}
 	}
 	h.named[name] = true
-	h.before = append(h.before, fn)
+	return h
 }
 
 // AfterCommit asks for fn to run once the unit has committed; if the unit fails it never runs. The hooks of one engine

@@ -103,3 +103,27 @@ func TestOutsideAUnit(t *testing.T) {
 		}()
 	}
 }
+
+func TestTheLastHookComesAfterThoseThatAreAskedForLater(t *testing.T) {
+	t.Parallel()
+	ctx, hooks := unit.Begin(t.Context())
+	var order []string
+	note := func(what string) func(context.Context) error {
+		return func(context.Context) error {
+			order = append(order, what)
+			return nil
+		}
+	}
+	unit.LastBeforeCommit(ctx, "last", note("last"))
+	unit.LastBeforeCommit(ctx, "last", note("last again"))
+	unit.BeforeCommit(ctx, "a", func(ctx context.Context) error {
+		unit.BeforeCommit(ctx, "b", note("b"))
+		return note("a")(ctx)
+	})
+	if err := hooks.RunBefore(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(order); got != "[a b last]" {
+		t.Errorf("order: got %s", got)
+	}
+}

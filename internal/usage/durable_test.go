@@ -14,9 +14,10 @@ import (
 	"keepsake/internal/usage"
 )
 
-func TestCountersQuotasAndCellsAgree(t *testing.T) {
-	t.Parallel()
-	s, end := open(t, t.TempDir())
+func TestCountersQuotasAndCellsAgree(t *testing.T) { onEachEngine(t, countersQuotasAndCellsAgree) }
+
+func countersQuotasAndCellsAgree(t *testing.T, open opener) {
+	s, end := open(t)
 	defer end()
 	ctx := t.Context()
 	last := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
@@ -69,8 +70,11 @@ func TestCountersQuotasAndCellsAgree(t *testing.T) {
 
 // At midnight clocks and goroutines disagree about the day. Whatever day a charge ends up in, it is recorded in it.
 func TestCountersAndQuotasAgreeAtMidnight(t *testing.T) {
-	t.Parallel()
-	s, end := open(t, t.TempDir())
+	onEachEngine(t, countersAndQuotasAgreeAtMidnight)
+}
+
+func countersAndQuotasAgreeAtMidnight(t *testing.T, open opener) {
+	s, end := open(t)
 	defer end()
 	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) // of a month, too
 	p, err := newParty(t.Context(), s, midnight.Add(-time.Hour))
@@ -105,8 +109,11 @@ func TestCountersAndQuotasAgreeAtMidnight(t *testing.T) {
 }
 
 func TestRollUpKeepsSumsAndLateMinutesJoin(t *testing.T) {
-	t.Parallel()
-	s, end := open(t, t.TempDir())
+	onEachEngine(t, rollUpKeepsSumsAndLateMinutesJoin)
+}
+
+func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
+	s, end := open(t)
 	defer end()
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p, err := newParty(ctx, s, noon)
@@ -176,8 +183,11 @@ func TestRollUpKeepsSumsAndLateMinutesJoin(t *testing.T) {
 }
 
 func TestRollUpOfMoreThanOneTransactionKeepsSums(t *testing.T) {
-	t.Parallel()
-	s, end := open(t, t.TempDir())
+	onEachEngine(t, rollUpOfMoreThanOneTransactionKeepsSums)
+}
+
+func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
+	s, end := open(t)
 	defer end()
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
@@ -206,9 +216,10 @@ func TestRollUpOfMoreThanOneTransactionKeepsSums(t *testing.T) {
 	}
 }
 
-func TestLastUsesSurvive(t *testing.T) {
-	t.Parallel()
-	s, end := open(t, t.TempDir())
+func TestLastUsesSurvive(t *testing.T) { onEachEngine(t, lastUsesSurvive) }
+
+func lastUsesSurvive(t *testing.T, open opener) {
+	s, end := open(t)
 	defer end()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))

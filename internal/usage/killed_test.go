@@ -16,24 +16,39 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// childDir is set for the process that is going to be killed.
-const childDir = "KEEPSAKE_TEST_USAGE_DIR"
+// childPlace is set for the process that is going to be killed: a folder or the URL of a database.
+const childPlace = "KEEPSAKE_TEST_USAGE_PLACE"
+
+func openerOf(place string) opener {
+	if strings.HasPrefix(place, "postgres:") {
+		return onPostgres(place)
+	}
+	return onSQLite(place)
+}
 
 // TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush kills a process that charges, records and flushes, again and again
-// on one folder. What it said it had flushed is there, nothing is there that it did not charge, and the quotas are the
+// on one store. What it said it had flushed is there, nothing is there that it did not charge, and the quotas are the
 // sums of the cells.
 func TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	if dir := os.Getenv(childDir); dir != "" {
-		chargeUntilKilled(t, dir, now)
+	if place := os.Getenv(childPlace); place != "" {
+		chargeUntilKilled(t, openerOf(place), now)
 		return
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
+	for engine, place := range map[string]string{"SQLite": filepath.Join(t.TempDir(), "data"), "PostgreSQL": migrated(t)} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			killedAgainAndAgain(t, place, now)
+		})
+	}
+}
+
+func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
 	for round := range 6 {
-		flushed, charged := killedRound(t, dir)
+		flushed, charged := killedRound(t, place)
 		func() {
-			s, end := open(t, dir)
+			s, end := openerOf(place)(t)
 			defer end()
 			quotas := inQuotas(t.Context(), t, s, now)
 			if diff := cmp.Diff(inCells(t.Context(), t, s, now), quotas); diff != "" {
@@ -55,10 +70,10 @@ func TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush(t *testing.T) {
 
 // killedRound runs the child for a moment and gives the last numbers it told: what its counters had when a flush had
 // ended, and when one was about to begin.
-func killedRound(t *testing.T, dir string) (flushed, charged int64) {
+func killedRound(t *testing.T, place string) (flushed, charged int64) {
 	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	child.Env = append(os.Environ(), childDir+"="+dir)
+	child := exec.Command(os.Args[0], "-test.run=^TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush$")
+	child.Env = append(os.Environ(), childPlace+"="+place)
 	var fault bytes.Buffer
 	child.Stderr = &fault
 	out, err := child.StdoutPipe()
@@ -93,8 +108,8 @@ func killedRound(t *testing.T, dir string) (flushed, charged int64) {
 	return flushed, charged
 }
 
-func chargeUntilKilled(t *testing.T, dir string, now time.Time) {
-	s, _ := open(t, dir)
+func chargeUntilKilled(t *testing.T, open opener, now time.Time) {
+	s, _ := open(t)
 	p, err := newParty(t.Context(), s, now)
 	if err != nil {
 		t.Fatal(err)

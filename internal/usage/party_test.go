@@ -3,12 +3,9 @@ package usage_test
 import (
 	"context"
 	"log/slog"
-	"testing"
 	"time"
 
 	"keepsake/internal/limit"
-	"keepsake/internal/store"
-	"keepsake/internal/store/sqlite"
 	"keepsake/internal/usage"
 )
 
@@ -148,17 +145,4 @@ func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counte
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
-}
-
-func open(t testing.TB, dir string) (*store.Store, func()) {
-	t.Helper()
-	engine, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store.New(engine), func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	}
 }

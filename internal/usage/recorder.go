@@ -1,11 +1,10 @@
 package usage
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +16,10 @@ import (
 // Its methods are safe for concurrent use. Record and Touch are made for the way of every request: they take no lock
 // that cores share and allocate nothing once a combination of dimensions has been seen.
 type Recorder struct {
-	store Store
-	now   func() time.Time
-	log   *slog.Logger
+	store   Store
+	now     func() time.Time
+	log     *slog.Logger
+	flushed func([]Quota) // nil: nobody wants to know
 
 	owners  *owners
 	routes  *routes
@@ -27,14 +27,18 @@ type Recorder struct {
 	uses    *lastUses
 
 	flushing sync.Mutex
-	pending  map[cell]sum // drained from the stripes and not in the store yet
+	name     string       // tells this recorder's flushes from those of any other, also from an earlier one in its place
+	number   int64        // of the last flush that was sent
+	unsure   []Cell       // sent under that number, and not known to be stored: to be sent again as it was
+	pending  map[cell]sum // drained from the stripes and not sent yet
 	degraded atomic.Bool
+	began    atomic.Pointer[time.Time] // when the flush under way did; nil between flushes
 }
 
 // NewRecorder makes a recorder. Run flushes it; Close flushes what is left.
 func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder {
 	return &Recorder{
-		store: store, now: now, log: log,
+		store: store, now: now, log: log, name: rand.Text(),
 		owners:  newOwners(),
 		routes:  &routes{list: []template{{}}}, // handle 0: no route
 		stripes: newStripes(),
@@ -42,6 +46,10 @@ func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder 
 		pending: map[cell]sum{},
 	}
 }
+
+// OnFlushed has fn called after each flush with the quotas of the owners it counted for, as they stand in the store with
+// what every process has added. fn runs before the next flush begins, so it only touches memory. To be called before Run.
+func (r *Recorder) OnFlushed(fn func([]Quota)) { r.flushed = fn }
 
 // Owner gives the handle of a workspace with one of its keys, or with none when keyID is empty. Each call makes a new
 // one, which is never given back: it is for whoever keeps it as long as the key is known.
@@ -73,28 +81,71 @@ func (r *Recorder) Touch(s Secret, at time.Time) { r.uses.touch(s, at) }
 // LastUsed is the last use of a secret since the program started, to the millisecond; the zero time when there was none.
 func (r *Recorder) LastUsed(s Secret) time.Time { return r.uses.last(s) }
 
-// Degraded reports whether the last flush failed. Its numbers are kept and tried again with each flush.
-func (r *Recorder) Degraded() bool { return r.degraded.Load() }
+// slow is how long a flush may take before it counts as one that fails.
+const slow = 3 * time.Second
+
+// Degraded reports whether the last flush failed, or the one under way does not end. Its numbers are kept and tried again
+// with each flush.
+func (r *Recorder) Degraded() bool {
+	began := r.began.Load()
+	return r.degraded.Load() || began != nil && time.Since(*began) > slow
+}
 
 // Flush adds what was counted since the last flush to the store, in one transaction.
+//
+// A flush that fails may have been stored all the same, if the connection was lost at the wrong moment. So it is sent
+// again as it was, under its number, by which the store knows it; what was counted since then goes after it.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
+	began := time.Now()
+	r.began.Store(&began)
+	defer r.began.Store(nil)
+	err := r.flush(ctx)
+	if was := r.degraded.Swap(err != nil); was != (err != nil) {
+		r.tell(err)
+	}
+	if err != nil {
+		r.stripes.drain(r.pending)
+		r.coarsen()
+		return fmt.Errorf("add usage: %w", err)
+	}
+	return nil
+}
+
+func (r *Recorder) flush(ctx context.Context) error {
+	if r.unsure != nil {
+		if err := r.send(ctx, nil); err != nil {
+			return err
+		}
+	}
 	r.stripes.drain(r.pending)
 	uses, saved := r.uses.unsaved()
 	if len(r.pending) == 0 && len(uses) == 0 {
 		return nil
 	}
-	err := r.store.AddUsage(ctx, Delta{Cells: r.cells(), LastUses: uses})
-	if was := r.degraded.Swap(err != nil); was != (err != nil) {
-		r.tell(err)
-	}
-	if err != nil {
-		r.coarsen()
-		return fmt.Errorf("add usage: %w", err)
+	r.number++
+	r.unsure = r.cells()
+	r.forgetPending()
+	if err := r.send(ctx, uses); err != nil {
+		return err
 	}
 	saved()
-	r.forgetPending()
+	return nil
+}
+
+// send sends the cells of the present number. Last uses need none: the store takes them as often as they come.
+func (r *Recorder) send(ctx context.Context, uses []LastUse) error {
+	quotas, err := r.store.AddUsage(ctx, Delta{
+		Recorder: r.name, Number: r.number, At: r.now(), Totals: r.flushed != nil, Cells: r.unsure, LastUses: uses,
+	})
+	if err != nil {
+		return err
+	}
+	r.unsure = nil
+	if r.flushed != nil && len(quotas) > 0 {
+		r.flushed(quotas)
+	}
 	return nil
 }
 
@@ -107,7 +158,7 @@ func (r *Recorder) tell(err error) {
 	r.log.Info("usage is stored again")
 }
 
-// cells shapes what is pending for the store, in an order that does not depend on chance.
+// cells shapes what is pending for the store.
 func (r *Recorder) cells() []Cell {
 	list := make([]Cell, 0, len(r.pending))
 	for c, s := range r.pending {
@@ -120,13 +171,6 @@ func (r *Recorder) cells() []Cell {
 			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut,
 		})
 	}
-	slices.SortFunc(list, func(a, b Cell) int {
-		return cmp.Or(
-			cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Minute, b.Minute),
-			cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status),
-			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Surface, b.Surface),
-		)
-	})
 	return list
 }
 
@@ -138,7 +182,7 @@ func (r *Recorder) forgetPending() {
 	clear(r.pending)
 }
 
-// tooMany is how many cells may wait for a store that takes none before minutes are merged into their hours.
+// tooMany is how many cells may wait behind a flush that fails before minutes are merged into their hours.
 const tooMany = 100_000
 
 // coarsen keeps what is pending bounded while the store stays away: beyond tooMany cells an hour's minutes become one,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,9 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 type shelf struct {
 	mu      sync.Mutex
 	fails   bool
-	cells   map[Cell]Cell // by dimensions; the value holds the sums
+	unheard bool             // what is added is kept, and then the answer is an error
+	numbers map[string]int64 // the last of each recorder
+	cells   map[Cell]Cell    // by dimensions; the value holds the sums
 	uses    map[string]time.Time
 	adds    int
 	rolled  []time.Time
@@ -29,16 +32,35 @@ type shelf struct {
 	periods []string
 }
 
-func newShelf() *shelf { return &shelf{cells: map[Cell]Cell{}, uses: map[string]time.Time{}} }
+func newShelf() *shelf {
+	return &shelf{numbers: map[string]int64{}, cells: map[Cell]Cell{}, uses: map[string]time.Time{}}
+}
 
-var errFull = errors.New("the disk is full")
+var (
+	errFull    = errors.New("the disk is full")
+	errUnheard = errors.New("the connection was lost")
+)
 
-func (s *shelf) AddUsage(_ context.Context, d Delta) error {
+func (s *shelf) AddUsage(_ context.Context, d Delta) ([]Quota, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails {
-		return errFull
+		return nil, errFull
 	}
+	if d.Number > s.numbers[d.Recorder] {
+		s.numbers[d.Recorder] = d.Number
+		s.add(d)
+	}
+	for _, u := range d.LastUses {
+		s.uses[u.KeyID+" "+u.Hint] = u.At
+	}
+	if s.unheard {
+		return nil, errUnheard
+	}
+	return s.quotas, nil
+}
+
+func (s *shelf) add(d Delta) {
 	s.adds++
 	for _, c := range d.Cells {
 		total := s.cells[dimensions(c)]
@@ -48,10 +70,6 @@ func (s *shelf) AddUsage(_ context.Context, d Delta) error {
 		total.BytesOut += c.BytesOut
 		s.cells[dimensions(c)] = total
 	}
-	for _, u := range d.LastUses {
-		s.uses[u.KeyID+" "+u.Hint] = u.At
-	}
-	return nil
 }
 
 func dimensions(c Cell) Cell {
@@ -65,6 +83,10 @@ func (s *shelf) Quotas(_ context.Context, periods []string) ([]Quota, error) {
 	}
 	s.periods = periods
 	return s.quotas, nil
+}
+
+func (s *shelf) OwnerQuotas(context.Context, []string, []string) ([]Quota, error) {
+	panic("not asked here")
 }
 
 func (s *shelf) LastUses(context.Context, []string) ([]LastUse, error) { panic("not asked here") }
@@ -156,9 +178,9 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 				}
 			},
 			"flush": func(t *rapid.T) {
-				store.fails = rapid.Bool().Draw(t, "fails")
-				waits := len(want) > 0 && !maps.Equal(store.cells, want) || !store.uses["key_a kpsk_abcd"].Equal(lastUse)
-				if err := r.Flush(t.Context()); (err != nil) != (store.fails && waits) {
+				store.fails, store.unheard = rapid.Bool().Draw(t, "fails"), rapid.Bool().Draw(t, "unheard")
+				waits := len(want) > 0 && !maps.Equal(store.cells, want) || !store.uses["key_a kpsk_abcd"].Equal(lastUse) || r.unsure != nil
+				if err := r.Flush(t.Context()); (err != nil) != ((store.fails || store.unheard) && waits) {
 					t.Fatalf("flush: got %v where failing is %v and something waits is %v", err, store.fails, waits)
 				} else if err != nil && !r.Degraded() {
 					t.Fatal("a failed flush does not show as degraded")
@@ -167,7 +189,7 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 				}
 			},
 		})
-		store.fails = false
+		store.fails, store.unheard = false, false
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -233,6 +255,10 @@ func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
 func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
 	store, r := setup(atNoon)
 	store.fails = true
+	r.Record(Event{Status: 200, At: noon, Charged: 1})
+	if r.Flush(t.Context()) == nil {
+		t.Fatal("a flush was stored")
+	}
 	const owners, minutes = 500, 300
 	for o := range owners {
 		owner := r.Owner("wsp_a", "key_"+strings.Repeat("x", o%7))
@@ -250,13 +276,70 @@ func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
 	charged := int64(0)
 	for c, sums := range store.cells {
 		charged += sums.Charged
-		if c.Minute%60 != 0 {
+		if c.WorkspaceID != "" && c.Minute%60 != 0 {
 			t.Fatalf("minute %d is not the first of its hour", c.Minute)
 		}
 	}
-	if charged != owners*minutes {
-		t.Errorf("got %d charged, want %d", charged, owners*minutes)
+	if charged != owners*minutes+1 {
+		t.Errorf("got %d charged, want %d", charged, owners*minutes+1)
 	}
+}
+
+func TestWhatAFlushCameToIsToldOnce(t *testing.T) {
+	store, r := setup(atNoon)
+	store.quotas = []Quota{{OwnerID: "wsp_a", Period: "2026-11", Charged: 40, Added: 1}}
+	var told [][]Quota
+	r.OnFlushed(func(q []Quota) { told = append(told, q) })
+	store.unheard = true
+	r.Record(Event{Owner: r.Owner("wsp_a", ""), Status: 200, At: noon, Charged: 1})
+	for range 2 {
+		if err := r.Flush(t.Context()); !errors.Is(err, errUnheard) {
+			t.Fatalf("got %v, want %v", err, errUnheard)
+		}
+	}
+	store.unheard = false
+	for range 2 { // the second has nothing to store
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([][]Quota{store.quotas}, told); diff != "" || store.adds != 1 {
+		t.Errorf("added %d times, told (-want +got):\n%s", store.adds, diff)
+	}
+}
+
+// stuck is a store that answers when it is let go.
+type stuck struct {
+	Store
+	asked, free chan struct{}
+}
+
+func (s *stuck) AddUsage(context.Context, Delta) ([]Quota, error) {
+	close(s.asked)
+	<-s.free
+	return nil, nil
+}
+
+func TestAFlushThatDoesNotEndShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{asked: make(chan struct{}), free: make(chan struct{})}
+		r := NewRecorder(s, atNoon, slog.New(slog.DiscardHandler))
+		r.Record(Event{Status: 200, At: noon})
+		ended := make(chan error)
+		go func() { ended <- r.Flush(t.Context()) }()
+		<-s.asked
+		if r.Degraded() {
+			t.Error("degraded at once")
+		}
+		time.Sleep(slow + time.Millisecond) // of the test's own clock
+		if !r.Degraded() {
+			t.Error("not degraded while a flush hangs")
+		}
+		close(s.free)
+		if err := <-ended; err != nil || r.Degraded() {
+			t.Errorf("after the end: %v, degraded %v", err, r.Degraded())
+		}
+	})
 }
 
 func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
@@ -284,7 +367,11 @@ func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
 	now := time.Date(2026, 11, 29, 23, 59, 59, 0, time.UTC)
 	store, r := setup(func() time.Time { return now })
-	store.quotas = []Quota{{"wsp_a", "2026-11-29", 3}, {"wsp_a", "2026-11", 40}, {"key_a", "2026-11", 7}}
+	store.quotas = []Quota{
+		{OwnerID: "wsp_a", Period: "2026-11-29", Charged: 3},
+		{OwnerID: "wsp_a", Period: "2026-11", Charged: 40},
+		{OwnerID: "key_a", Period: "2026-11", Charged: 7},
+	}
 	used, err := r.Restore(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ type Quota struct {
 	OwnerID string
 	Period  string // "2026-11-21" or "2026-11"
 	Charged int64
+	Added   int64 // what of it came with the flush that tells of it; 0 where it was only read
 }
 
 // LastUse is when a key's secret was last used.
@@ -39,6 +40,13 @@ type LastUse struct {
 
 // Delta is what one flush adds. Two of its cells may be of the same minute and dimensions: both count.
 type Delta struct {
+	// Recorder and Number name the flush, so that one whose commit nobody heard of can be sent again. Numbers rise from 1;
+	// without one the delta is added whatever was added before.
+	Recorder string
+	Number   int64
+	At       time.Time
+	Totals   bool // the quotas of the cells' owners are asked for
+
 	Cells    []Cell
 	LastUses []LastUse
 }
@@ -54,10 +62,14 @@ type Point struct {
 
 // Store keeps usage; it has a writer of its own so that a flush never delays a write of a client.
 type Store interface {
-	// AddUsage adds d to the cells and to the quotas of their workspaces and keys, in one transaction.
-	AddUsage(ctx context.Context, d Delta) error
+	// AddUsage adds d to the cells and to the quotas of their workspaces and keys, in one transaction. Cells of a number
+	// that was added before, or of a smaller one, are not added again; last uses only move forward, so they may be. With
+	// d.Totals it answers the quotas of the cells' owners as they stand then, all recorders together.
+	AddUsage(ctx context.Context, d Delta) ([]Quota, error)
 	// Quotas reads what was charged to every owner in the periods.
 	Quotas(ctx context.Context, periods []string) ([]Quota, error)
+	// OwnerQuotas reads what was charged to some owners in the periods; those that were charged nothing are absent.
+	OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]Quota, error)
 	// LastUses reads when each secret of the keys was last used.
 	LastUses(ctx context.Context, keyIDs []string) ([]LastUse, error)
 	// KeySeries sums a key's cells from a moment up to another into steps, rising; steps without requests are absent.

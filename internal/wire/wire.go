@@ -41,9 +41,6 @@ func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
 // Append is Encode into a buffer of the caller's.
 func Append(dst []byte, v any) ([]byte, error) {
-	if a, ok := v.(Appender); ok {
-		return a.AppendJSON(dst), nil
-	}
 	s := sinks.Get().(*sink)
 	s.buf = dst
 	err := json.MarshalWrite(s, v, encodeOptions)

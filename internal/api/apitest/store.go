@@ -60,7 +60,7 @@ func (s *Store) EachAPIKey(_ context.Context, fn func(k *apikey.APIKey) error) e
 }
 
 // AddUsage implements usage.Store.
-func (s *Store) AddUsage(context.Context, usage.Delta) error { return nil }
+func (s *Store) AddUsage(context.Context, usage.Delta) ([]usage.Quota, error) { return nil, nil }
 
 // Run implements unit.Runner. What a failed fn wrote is not undone: only answers are written here, and those last.
 func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {

@@ -24,6 +24,8 @@ type Probes struct {
 type Check struct {
 	Name string // storage, index, usage
 	Err  func(ctx context.Context) error
+	// Spare says that requests are served without the part: readiness then tells that it is degraded, and stays.
+	Spare bool
 }
 
 // New makes the surface. It reads of o what is not its own: Versions, Addresses, Usage, Log, Now and the proxies; the
@@ -77,8 +79,13 @@ func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	var failed []string
 	var cause error
 	for _, c := range p.Checks {
-		out.Body.Checks[c.Name] = "ok"
-		if err := c.Err(ctx); err != nil {
+		err := c.Err(ctx)
+		switch {
+		case err == nil:
+			out.Body.Checks[c.Name] = "ok"
+		case c.Spare:
+			out.Body.Checks[c.Name], out.Body.Status = "degraded", "degraded"
+		default:
 			failed, cause = append(failed, c.Name), err
 		}
 	}

@@ -16,12 +16,13 @@ import (
 func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
 	clock := &apitest.Clock{}
 	place := apitest.New(clock.Now, apitest.Tiers())
-	var storage, index error
+	var storage, index, limits error
 	stopping := false
 	h, err := backend.New(place.Options(nil), backend.Probes{
 		Checks: []backend.Check{
 			{Name: "storage", Err: func(context.Context) error { return storage }},
 			{Name: "index", Err: func(context.Context) error { return index }},
+			{Name: "limits", Err: func(context.Context) error { return limits }, Spare: true},
 		},
 		Stopping: func() bool { return stopping },
 	})
@@ -51,7 +52,9 @@ func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
 		}
 	}
 	want("/livez", 200, `{"status":"alive"}`)
-	want("/readyz", 200, `{"status":"ready","checks":{"index":"ok","storage":"ok"}}`)
+	want("/readyz", 200, `{"status":"ready","checks":{"index":"ok","limits":"ok","storage":"ok"}}`)
+	limits = errors.New("secret cause")
+	want("/readyz", 200, `{"status":"degraded","checks":{"index":"ok","limits":"degraded","storage":"ok"}}`)
 	storage, index = errors.New("secret cause"), errors.New("secret cause")
 	want("/readyz", 503, "storage, index")
 	want("/livez", 200, "alive")

@@ -11,7 +11,8 @@ import (
 // CacheStats is where the numbers about caches come from.
 type CacheStats struct {
 	Caches   []Cache
-	Degraded func() bool // the limiter counts for itself alone, or what it counted cannot be stored
+	Mode     string      // of the limiter: local, split or shared
+	Degraded func() bool // what the limiter counts cannot be shared as it should, or cannot be stored
 	Started  time.Time
 	Now      func() time.Time
 }
@@ -44,7 +45,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 		for _, c := range s.Caches {
 			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
 		}
-		out.Body.Limiter = limiterView{Mode: "local", Degraded: s.Degraded()}
+		out.Body.Limiter = limiterView{Mode: s.Mode, Degraded: s.Degraded()}
 		out.Body.UptimeSeconds = int64(s.Now().Sub(s.Started) / time.Second)
 		out.Body.RequestID = endpoint.RequestOf(ctx).RequestID()
 		return out, nil
@@ -72,8 +73,8 @@ type cacheView struct {
 }
 
 type limiterView struct {
-	Mode     string `json:"mode" enum:"local" doc:"local: this instance counts for itself."`
-	Degraded bool   `json:"degraded"`
+	Mode     string `json:"mode" enum:"local,split,shared" doc:"local: one process counts all; split: each of several has its share of every limit; shared: they count together."`
+	Degraded bool   `json:"degraded" doc:"What is counted cannot be stored or shared at the moment."`
 }
 
 func viewOfCache(name string, n CacheNumbers) cacheView {

@@ -43,7 +43,7 @@ func newInstance() *instance {
 			}},
 			{Name: "unused", Stats: func() v1.CacheNumbers { return v1.CacheNumbers{} }},
 		},
-		Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
+		Mode: "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
 	})
 	v1.AddVersions(r, &v1.Versions{Registry: i.Versions, PublicURL: "https://keepsake.example", Now: i.clock.Now})
 	i.handler = apitest.Surface(i.Options(r))

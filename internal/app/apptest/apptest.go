@@ -3,8 +3,10 @@ package apptest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"testing"
 	"time"
 
@@ -38,7 +40,8 @@ func Log(w io.Writer) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Log, d.Out = nil, w }
 }
 
-// Start starts a program on a temporary folder and two free ports, and stops it when the test ends.
+// Start starts a program on a temporary folder, with a database of its own where the engine wants one, and two free
+// ports, and stops it when the test ends.
 func Start(t testing.TB, options ...Option) *Running {
 	t.Helper()
 	cfg := config.Default()
@@ -47,6 +50,9 @@ func Start(t testing.TB, options ...Option) *Running {
 	deps := app.Deps{Log: slog.New(slog.DiscardHandler)}
 	for _, o := range options {
 		o(&cfg, &deps)
+	}
+	if cfg.DatabaseURL == "" {
+		cfg.DatabaseURL = DatabaseURL(t, cfg.Data) // an option may have chosen the folder
 	}
 	a, err := app.New(context.Background(), cfg, deps)
 	if err != nil {
@@ -65,8 +71,32 @@ func Start(t testing.TB, options ...Option) *Running {
 		}
 	})
 	r := &Running{App: a, Config: cfg, URL: a.PrimaryURL(), BackendURL: a.BackendURL()}
+	if cfg.DatabaseURL != "" {
+		r.awaitReady(t)
+	}
 	if first, ok := a.First(); ok {
 		r.Key, r.Workspace = first.APIKey, first.WorkspaceID
 	}
 	return r
+}
+
+// awaitReady waits as a load balancer does: a process on a shared database first hears what the others have done.
+func (r *Running) awaitReady(t testing.TB) {
+	t.Helper()
+	said := ""
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		res, err := http.Get(r.BackendURL + "/readyz")
+		if err != nil {
+			t.Fatalf("ask for readiness: %v", err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err := errors.Join(err, res.Body.Close()); err != nil {
+			t.Fatalf("ask for readiness: %v", err)
+		}
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+		said = string(body)
+	}
+	t.Fatalf("not ready after 10 s: %s", said)
 }

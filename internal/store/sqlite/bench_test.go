@@ -126,6 +126,10 @@ func (o *ownTransactions) Main() store.Database { return o }
 
 func (o *ownTransactions) Hold(context.Context, string, ...any) error { return nil }
 
+func (o *ownTransactions) HoldRow(ctx context.Context, query string, args ...any) store.Row {
+	return o.In(ctx).QueryRow(ctx, query, args...)
+}
+
 func (o *ownTransactions) In(ctx context.Context) store.Querier {
 	return ctx.Value(o).(*transaction)
 }

@@ -50,6 +50,11 @@ func (d *database) In(ctx context.Context) store.Querier {
 // Hold implements store.Database: units follow each other here, so every row is held.
 func (d *database) Hold(context.Context, string, ...any) error { return nil }
 
+// HoldRow implements store.Database.
+func (d *database) HoldRow(ctx context.Context, query string, args ...any) store.Row {
+	return d.In(ctx).QueryRow(ctx, query, args...)
+}
+
 // openDatabase opens path, makes it if it is absent, and brings its schema up to date. The writer does not run yet.
 func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*database, error) {
 	if err := checkHeader(path); err != nil {

@@ -15,11 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"keepsake/internal/folder"
 	"keepsake/internal/store"
 )
 
 // ErrInUse is the error of Open when another process has the folder open.
-var ErrInUse = errors.New("is in use by another keepsake process")
+var ErrInUse = folder.ErrInUse
 
 // The files of a data folder.
 const (
@@ -34,16 +35,18 @@ type Options struct {
 	Log        *slog.Logger  // nil: nothing is logged
 	ProbeEvery time.Duration // how often a writer that has stopped tries again; 0 for one second
 	LargeLog   int64         // bytes of a write-ahead log that are worth a warning; 0 for 256 MiB
+	Instance   string        // the id of an instance that is made here because it moves in; empty: a new one
 }
 
 // Engine is the open folder.
 type Engine struct {
-	dir   string
-	log   *slog.Logger
-	lock  *lock
-	main  *database
-	keys  *database
-	usage *database
+	dir      string
+	instance string // the id for a place that has none
+	log      *slog.Logger
+	lock     *folder.Lock
+	main     *database
+	keys     *database
+	usage    *database
 
 	stopCheck context.CancelFunc
 	check     sync.WaitGroup
@@ -68,23 +71,20 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if opt.LargeLog == 0 {
 		opt.LargeLog = 256 << 20
 	}
-	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data folder: %w", err)
-	}
-	l, err := lockDir(opt.Dir)
+	l, err := folder.Take(opt.Dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: opt.Dir, log: opt.Log, lock: l}
+	e := &Engine{dir: opt.Dir, instance: opt.Instance, log: opt.Log, lock: l}
 	if err := e.open(ctx); err != nil {
 		e.closeFiles()
-		l.release(!l.unclean) // what the last process left unchecked is still unchecked
+		l.Release(!l.Unclean) // what the last process left unchecked is still unchecked
 		return nil, err
 	}
 	for _, d := range e.files() {
 		d.writer = newWriter(filepath.Join(opt.Dir, d.file), d.session, opt)
 	}
-	if l.unclean {
+	if l.Unclean {
 		e.checkInBackground()
 	}
 	return e, nil
@@ -98,7 +98,7 @@ func (e *Engine) open(ctx context.Context) error {
 	if err := found.contradiction(e.dir); err != nil {
 		return err
 	}
-	id := found.keys
+	id := cmp.Or(found.keys, e.instance)
 	if id == "" {
 		id = newInstanceID()
 	}
@@ -165,7 +165,7 @@ func (e *Engine) Close() error {
 		err := e.closeFiles()
 		// A check that was cut short starts again next time.
 		inOrder := err == nil && (e.stopCheck == nil || e.checked.Load())
-		e.closeErr = errors.Join(err, e.lock.release(inOrder))
+		e.closeErr = errors.Join(err, e.lock.Release(inOrder))
 	})
 	return e.closeErr
 }
@@ -178,6 +178,14 @@ func (e *Engine) Keys() store.Database { return e.keys }
 
 // Usage implements store.Engine.
 func (e *Engine) Usage() store.Database { return e.usage }
+
+// Shared implements store.Engine: the lock of the folder keeps others out.
+func (e *Engine) Shared() bool { return false }
+
+// Alone implements store.Engine.
+func (e *Engine) Alone(ctx context.Context, _ string, fn func(ctx context.Context) error) error {
+	return fn(ctx)
+}
 
 // Ready implements store.Engine: it names a writer that has stopped and damage that was found, and reads a row.
 func (e *Engine) Ready(ctx context.Context) error {

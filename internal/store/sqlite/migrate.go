@@ -5,38 +5,63 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/pressly/goose/v3"
+
+	"keepsake/internal/store/schema"
 )
 
 //go:embed migration
 var migrations embed.FS
 
+var dialect = schema.Dialect{
+	Goose:  goose.DialectSQLite3,
+	Compat: "CREATE TABLE IF NOT EXISTS schema_compat (part TEXT NOT NULL PRIMARY KEY, oldest INTEGER NOT NULL) STRICT",
+}
+
 // migrate brings the schema of a file up to date. Migrations only go forward, each in a transaction of its own.
 func migrate(ctx context.Context, db *sql.DB, file string) error {
-	dir, err := fs.Sub(migrations, "migration/"+strings.TrimSuffix(file, ".db"))
+	part := strings.TrimSuffix(file, ".db")
+	steps, err := schema.Read(part, migrations)
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, dir,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version"))
+	provider, err := schema.Provider(dialect, db, part, steps)
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return err
 	}
 	current, target, err := provider.GetVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
 	if current > target {
-		return fmt.Errorf("its schema has version %d and this program knows %d: start the newer keepsake that wrote it", current, target)
+		return newer(ctx, db, part, current, target)
 	}
 	if current == target {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate schema: %w", err)
+	}
+	return nil
+}
+
+// newer refuses a schema that this program cannot work on. One that a newer program has only added to is served.
+func newer(ctx context.Context, db *sql.DB, part string, version, known int64) error {
+	oldest, err := readIfTable(ctx, db, "schema_compat", "SELECT CAST(oldest AS TEXT) FROM schema_compat WHERE part = '"+part+"'")
+	if err != nil {
+		return fmt.Errorf("read who can work on its schema: %w", err)
+	}
+	needed := version
+	if oldest != "" {
+		if _, err := fmt.Sscan(oldest, &needed); err != nil {
+			return fmt.Errorf("read who can work on its schema: %w", err)
+		}
+	}
+	if known < needed {
+		return fmt.Errorf("its schema has version %d, on which programs can work that know %d, and this one knows %d: start the newer keepsake that wrote it",
+			version, needed, known)
 	}
 	return nil
 }

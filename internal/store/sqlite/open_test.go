@@ -262,20 +262,40 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+func TestASchemaOfANewerProgram(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	e := open(t, dir)
-	if err := e.main.Run(t.Context(), func(ctx context.Context) error {
-		_, err := e.main.In(ctx).Exec(ctx, "INSERT INTO schema_version (version_id, is_applied) VALUES (9999, 1)")
-		return err
-	}); err != nil {
-		t.Fatal(err)
+	newer := func(t *testing.T, statement string) (dir string) {
+		dir = t.TempDir()
+		e := open(t, dir)
+		for _, s := range []string{"INSERT INTO schema_version (version_id, is_applied) VALUES (9999, 1)", statement} {
+			if err := e.main.Run(t.Context(), func(ctx context.Context) error {
+				_, err := e.main.In(ctx).Exec(ctx, s)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
+	for name, statement := range map[string]string{
+		"ThatSaysWeAreTooOld": "UPDATE schema_compat SET oldest = 9999",
+		"ThatSaysNothing":     "DROP TABLE schema_compat",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantRefused(t, newer(t, statement), mainFile, "9999", "newer")
+		})
 	}
-	wantRefused(t, dir, mainFile, "9999", "newer")
+	t.Run("ThatWeCanLiveWith", func(t *testing.T) {
+		t.Parallel()
+		e := open(t, newer(t, "ALTER TABLE workspace ADD COLUMN more TEXT NOT NULL DEFAULT ''"))
+		if err := e.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestFolderThatCannotBeWrittenIsRefused(t *testing.T) {
@@ -437,7 +457,7 @@ func TestDamageFoundInTheBackgroundIsReported(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "keepsake.lock"), []byte(running), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "keepsake.lock"), []byte("running\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the damage is still there the next time

@@ -57,6 +57,14 @@ func (v *View) Keys() store.Database { return v.keys }
 // Usage implements store.Engine. Nobody looks at counters from outside, so that file is left alone.
 func (v *View) Usage() store.Database { return v.main }
 
+// Shared implements store.Engine: nobody waits for a View to see what is new.
+func (*View) Shared() bool { return false }
+
+// Alone implements store.Engine.
+func (*View) Alone(ctx context.Context, _ string, fn func(ctx context.Context) error) error {
+	return fn(ctx)
+}
+
 // Ready implements store.Engine.
 func (*View) Ready(context.Context) error { return nil }
 
@@ -95,3 +103,8 @@ func (v *viewed) In(context.Context) store.Querier { return &v.readers }
 
 // Hold implements store.Database.
 func (*viewed) Hold(context.Context, string, ...any) error { return nil }
+
+// HoldRow implements store.Database.
+func (v *viewed) HoldRow(ctx context.Context, query string, args ...any) store.Row {
+	return v.readers.QueryRow(ctx, query, args...)
+}

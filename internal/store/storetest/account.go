@@ -7,6 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
+	"keepsake/internal/document"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
@@ -55,6 +58,34 @@ func testAccount(t *testing.T, setup setup) {
 }
 
 func testPeople(t *testing.T, setup setup) {
+	t.Run("WhatNoColumnCanHoldIsNotFound", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		for _, text := range []string{"a\x00b", "a\xff"} {
+			_, err := s.UserByEmail(t.Context(), text)
+			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+				_, err := s.UserByEmail(ctx, text)
+				if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+					return nil
+				}
+				return err
+			}))
+			keys, err := s.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{CreatedBy: text, Limit: 9})
+			if err != nil || len(keys) != 0 {
+				t.Errorf("keys by %q: %v, error %v", text, keys, err)
+			}
+			documents, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Collection: text, Tags: []string{text}, Limit: 9})
+			if err != nil || len(documents) != 0 {
+				t.Errorf("documents of %q: %v, error %v", text, documents, err)
+			}
+			rows, err := s.ListAuditRows(t.Context(), audit.Filter{Target: text, Limit: 9})
+			if err != nil || len(rows) != 0 {
+				t.Errorf("audit rows on %q: %v, error %v", text, rows, err)
+			}
+		}
+	})
+
 	t.Run("WorkspacesAreReadAndListedNewestFirst", func(t *testing.T) {
 		s := setup(t)
 		for _, id := range []string{"wsp_b", "wsp_a", "wsp_c"} {

@@ -67,6 +67,10 @@ func testAudit(t *testing.T, setup setup) {
 		if head, err = s.AuditHead(t.Context(), "a"); err != nil || head != (audit.Head{Chain: "a", Sequence: 3}) {
 			t.Errorf("the head: %+v, %v", head, err)
 		}
+		heads, err := s.AuditHeads(t.Context())
+		if want := []audit.Head{{Chain: "a", Sequence: 3}, {Chain: "b", Sequence: 1, Hash: auditRow("b", 1).Hash}}; err != nil || !cmp.Equal(heads, want) {
+			t.Errorf("heads: %+v, %v, want %+v", heads, err, want)
+		}
 		if chains, err := s.AuditChains(t.Context()); err != nil || !cmp.Equal(chains, []string{"a", "b"}) {
 			t.Errorf("chains: %v, %v", chains, err)
 		}

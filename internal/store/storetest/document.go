@@ -70,6 +70,7 @@ func testDocument(t *testing.T, setup setup) {
 			{"create what exists", "d", document.Put{CreateOnly: true}, problem.Conflict, problem.CodeConflict},
 			{"another revision", "d", document.Put{IfRevision: pointer(int64(7))}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"a revision of nothing", "e", document.Put{IfRevision: pointer(int64(1))}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"nothing that must exist", "e", document.Put{Exists: true}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"one too many", "e", document.Put{Max: 1}, problem.Conflict, problem.CodeLimitReached},
 		} {
 			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(c.id), c.put)
@@ -250,6 +251,46 @@ func testDocument(t *testing.T, setup setup) {
 		}
 	})
 
+	t.Run("DocumentsWrittenTogetherAreWrittenAsOneByOne", func(t *testing.T) {
+		s := setup(t)
+		n := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			n++
+			together(t, rt, s, fmt.Sprintf("wsp_many_%d", n), fmt.Sprintf("wsp_one_%d", n))
+		})
+	})
+
+	t.Run("ManyDocumentsWrittenTogetherComeBack", func(t *testing.T) {
+		s := setup(t)
+		const count = 700 // several statements of each kind
+		for round := range 3 {
+			var writes []document.Write
+			for i := range count {
+				d := newDocument(fmt.Sprintf("d%03d", i))
+				d.Title, d.Tags = fmt.Sprint("title ", round), []string{fmt.Sprint("tag", round), "x"}
+				writes = append(writes, document.Write{Document: d})
+			}
+			written, err := s.PutDocuments(t.Context(), "wsp_a", writes)
+			noError(t, err)
+			for i, w := range written {
+				if w.Refused != nil || w.Created != (round == 0) {
+					t.Fatalf("round %d, document %d: %+v", round, i, w)
+				}
+			}
+			wantChange(t, s, "wsp_a", int64(count*(round+1)))
+			list, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round)}, Limit: 1_000})
+			noError(t, err)
+			if len(list) != count || list[count-1].Revision != int64(round+1) {
+				t.Fatalf("round %d: %d documents have the new tag", round, len(list))
+			}
+			old, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round-1)}, Limit: 1_000})
+			noError(t, err)
+			if len(old) != 0 {
+				t.Fatalf("round %d: %d documents still have the old tag", round, len(old))
+			}
+		}
+	})
+
 	t.Run("FollowingTheChangesGivesTheDocuments", func(t *testing.T) {
 		s := setup(t)
 		n := 0
@@ -258,6 +299,68 @@ func testDocument(t *testing.T, setup setup) {
 			follow(t, rt, s, fmt.Sprintf("wsp_%d", n))
 		})
 	})
+}
+
+// together writes the same to two workspaces: to one many documents at once, to the other one after another.
+func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
+	ctx := t.Context()
+	for range rapid.IntRange(1, 4).Draw(rt, "batches") {
+		if id := rapid.SampledFrom([]string{"a", "b", ""}).Draw(rt, "delete"); id != "" {
+			errMany, errOne := s.DeleteDocument(ctx, many, id, nil), s.DeleteDocument(ctx, one, id, nil)
+			if (errMany == nil) != (errOne == nil) {
+				rt.Fatalf("delete %s: %v and %v", id, errMany, errOne)
+			}
+		}
+		var writes []document.Write
+		var want []document.Written
+		var kept []document.Document
+		for i := range rapid.IntRange(0, 8).Draw(rt, "writes") {
+			id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(rt, "id")
+			d := newDocument(id)
+			d.Title, d.UpdatedAt = fmt.Sprint("title ", i), after(time.Duration(i)*time.Second)
+			d.Tags = rapid.SampledFrom([][]string{nil, {"x"}, {"y", "x"}, {"z"}}).Draw(rt, "tags")
+			p := document.Put{
+				Max: 4, CreateOnly: rapid.IntRange(0, 4).Draw(rt, "create only") == 0, Exists: rapid.IntRange(0, 4).Draw(rt, "exists") == 0,
+			}
+			if rapid.IntRange(0, 4).Draw(rt, "if revision") == 0 {
+				p.IfRevision = pointer(int64(rapid.IntRange(1, 3).Draw(rt, "revision")))
+			}
+			same := *d
+			writes = append(writes, document.Write{Document: &same, Put: p})
+			created, err := s.PutDocument(ctx, one, d, p)
+			if _, ok := problem.As(err); err != nil && !ok {
+				rt.Fatal(err)
+			}
+			want = append(want, document.Written{Created: created, Refused: err})
+			kept = append(kept, *d)
+		}
+		got, err := s.PutDocuments(ctx, many, writes)
+		if err != nil || len(got) != len(want) {
+			rt.Fatalf("put %d documents: %d answers, error %v", len(writes), len(got), err)
+		}
+		for i := range got {
+			g, gok := problem.As(got[i].Refused)
+			w, wok := problem.As(want[i].Refused)
+			if gok != wok || gok && g.Code != w.Code || got[i].Created != want[i].Created {
+				rt.Fatalf("write %d: got %+v, want %+v", i, got[i], want[i])
+			}
+			if diff := cmp.Diff(kept[i], *writes[i].Document, cmpopts.EquateEmpty()); !gok && diff != "" {
+				rt.Fatalf("write %d: %s", i, diff)
+			}
+		}
+	}
+	for _, f := range []document.Filter{{Limit: 10}, {Limit: 10, Tags: []string{"x"}}, {Limit: 10, Tags: []string{"z"}}} {
+		a, errA := s.ListDocuments(ctx, many, f)
+		b, errB := s.ListDocuments(ctx, one, f)
+		if diff := cmp.Diff(b, a, cmpopts.EquateEmpty()); errA != nil || errB != nil || diff != "" {
+			rt.Fatalf("listed by %v: %v, %v: %s", f.Tags, errA, errB, diff)
+		}
+	}
+	a, errA := s.DocumentChanges(ctx, many, 0, 100)
+	b, errB := s.DocumentChanges(ctx, one, 0, 100)
+	if diff := cmp.Diff(b, a, cmpopts.EquateEmpty()); errA != nil || errB != nil || diff != "" {
+		rt.Fatalf("changes: %v, %v: %s", errA, errB, diff)
+	}
 }
 
 // follow does random things to a workspace's documents and follows its changes now and then, as an index does. At the

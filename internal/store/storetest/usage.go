@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"sort"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,9 +31,9 @@ func testUsage(t *testing.T, setup setup) {
 		withoutKey := cell(day, 200, 1, 1)
 		withoutKey.KeyID = ""
 		for range 2 { // added, not replaced
-			noError(t, s.AddUsage(t.Context(), usage.Delta{Cells: []usage.Cell{
+			addUsage(t, s, usage.Delta{Cells: []usage.Cell{
 				cell(day, 200, 3, 2), cell(day.Add(time.Minute), 200, 4, 4), cell(day, 500, 9, 0), withoutKey, anonymous,
-			}}))
+			}})
 		}
 		wantQuotas(t, s, []string{"2026-11-30", "2026-12-01", "2026-11", "2026-12", "2026-10"}, map[string]int64{
 			"2026-11-30 wsp_a": 6, "2026-11-30 key_a": 4, "2026-12-01 wsp_a": 8, "2026-12-01 key_a": 8,
@@ -43,10 +46,10 @@ func testUsage(t *testing.T, setup setup) {
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		other := cell(start, 200, 100, 100)
 		other.WorkspaceID = "wsp_b"
-		noError(t, s.AddUsage(t.Context(), usage.Delta{Cells: []usage.Cell{
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
 			cell(start.Add(-time.Minute), 200, 50, 50), cell(start, 200, 3, 3), cell(start.Add(59*time.Minute), 404, 2, 2),
 			cell(start.Add(61*time.Minute), 429, 5, 0), cell(start.Add(3*time.Hour), 503, 7, 0), cell(start.Add(4*time.Hour), 200, 50, 50), other,
-		}}))
+		}})
 		want := []usage.Point{
 			{At: start, Requests: 5, Errors: 2, Charged: 5},
 			{At: start.Add(time.Hour), Requests: 5, Throttled: 5},
@@ -63,7 +66,7 @@ func testUsage(t *testing.T, setup setup) {
 		check("minutes")
 		noError(t, s.RollUpUsage(t.Context(), start.Add(90*time.Minute)))
 		check("the first hour rolled up")
-		noError(t, s.AddUsage(t.Context(), usage.Delta{Cells: []usage.Cell{cell(start, 200, 1, 1)}}))
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(start, 200, 1, 1)}})
 		want[0].Requests, want[0].Charged = 6, 6
 		check("a late minute")
 		for range 2 {
@@ -76,13 +79,105 @@ func testUsage(t *testing.T, setup setup) {
 		wantQuotas(t, s, []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 106, "2026-11-20 key_a": 206, "2026-11-20 wsp_b": 100})
 	})
 
+	t.Run("AFlushIsCountedOnceHoweverOftenItIsSent", func(t *testing.T) {
+		s := setup(t)
+		day := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
+		flush := func(recorder string, number, charged int64) usage.Delta {
+			withoutKey := cell(day, 200, 1, 1)
+			withoutKey.KeyID = ""
+			return usage.Delta{
+				Recorder: recorder, Number: number, At: epoch, Totals: true,
+				Cells: []usage.Cell{cell(day, 200, charged, charged), withoutKey, cell(day.Add(time.Minute), 500, 1, 0)},
+			}
+		}
+		want := func(workspaceTotal, keyTotal, charged int64) []usage.Quota {
+			return []usage.Quota{
+				{OwnerID: "key_a", Period: "2026-11", Charged: keyTotal, Added: charged},
+				{OwnerID: "key_a", Period: "2026-11-30", Charged: keyTotal, Added: charged},
+				{OwnerID: "wsp_a", Period: "2026-11", Charged: workspaceTotal, Added: charged + 1},
+				{OwnerID: "wsp_a", Period: "2026-11-30", Charged: workspaceTotal, Added: charged + 1},
+			}
+		}
+		for i, c := range []struct {
+			delta usage.Delta
+			want  []usage.Quota
+		}{
+			{flush("one", 1, 5), want(6, 5, 5)},
+			{flush("one", 1, 5), want(6, 5, 5)},
+			{flush("two", 1, 10), want(17, 15, 10)},
+			{flush("one", 2, 100), want(118, 115, 100)},
+			{flush("two", 1, 10), want(118, 115, 10)},
+			{flush("one", 1, 5), want(118, 115, 5)},
+		} {
+			if diff := cmp.Diff(c.want, addUsage(t, s, c.delta)); diff != "" {
+				t.Errorf("flush %d: %s", i, diff)
+			}
+		}
+		got, err := s.OwnerQuotas(t.Context(), []string{"wsp_a", "wsp_none"}, []string{"2026-11", "2026-12"})
+		noError(t, err)
+		if diff := cmp.Diff([]usage.Quota{{OwnerID: "wsp_a", Period: "2026-11", Charged: 118}}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("FlushesSideBySideCountEverything", func(t *testing.T) {
+		s := setup(t)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		const recorders, flushes, cellsEach = 4, 8, 100
+		var all sync.WaitGroup
+		for r := range recorders {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(r), 1))
+				for n := range flushes {
+					d := usage.Delta{Recorder: fmt.Sprint("r", r), Number: int64(n + 1), At: epoch}
+					for i := range cellsEach {
+						c := cell(start.Add(time.Duration(i%7)*time.Minute), 200, 1, 1)
+						c.KeyID = fmt.Sprint("key_", i)
+						d.Cells = append(d.Cells, c)
+						d.LastUses = append(d.LastUses, usage.LastUse{KeyID: c.KeyID, Hint: "h", At: after(time.Duration(random.IntN(1e9)))})
+					}
+					random.Shuffle(cellsEach, func(i, j int) {
+						d.Cells[i], d.Cells[j] = d.Cells[j], d.Cells[i]
+						d.LastUses[i], d.LastUses[j] = d.LastUses[j], d.LastUses[i]
+					})
+					if _, err := s.AddUsage(t.Context(), d); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			all.Go(func() {
+				for range flushes {
+					if err := s.RollUpUsage(t.Context(), start.Add(time.Hour)); err != nil {
+						t.Error(err)
+					}
+					if err := s.PruneUsage(t.Context(), start); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		quotas, err := s.OwnerQuotas(t.Context(), []string{"wsp_a"}, []string{"2026-11-20"})
+		noError(t, err)
+		if len(quotas) != 1 || quotas[0].Charged != recorders*flushes*cellsEach {
+			t.Errorf("quotas are %+v, want %d", quotas, recorders*flushes*cellsEach)
+		}
+		for i := range cellsEach {
+			points, err := s.KeySeries(t.Context(), "wsp_a", fmt.Sprint("key_", i), start, start.Add(time.Hour), time.Hour)
+			noError(t, err)
+			if len(points) != 1 || points[0].Charged != recorders*flushes {
+				t.Fatalf("the cells of key %d come to %+v, want %d", i, points, recorders*flushes)
+			}
+		}
+	})
+
 	t.Run("TheLastUseOnlyMovesForward", func(t *testing.T) {
 		s := setup(t)
 		use := func(hint string, at time.Time) usage.LastUse {
 			return usage.LastUse{KeyID: "key_a", Hint: hint, At: at}
 		}
-		noError(t, s.AddUsage(t.Context(), usage.Delta{LastUses: []usage.LastUse{use("new", after(time.Minute)), use("old", epoch)}}))
-		noError(t, s.AddUsage(t.Context(), usage.Delta{LastUses: []usage.LastUse{use("new", epoch), use("old", after(time.Second))}}))
+		addUsage(t, s, usage.Delta{LastUses: []usage.LastUse{use("new", after(time.Minute)), use("old", epoch)}})
+		addUsage(t, s, usage.Delta{LastUses: []usage.LastUse{use("new", epoch), use("old", after(time.Second))}})
 		got, err := s.LastUses(t.Context(), []string{"key_a", "key_b"})
 		noError(t, err)
 		sort.Slice(got, func(i, j int) bool { return got[i].Hint < got[j].Hint })
@@ -90,6 +185,13 @@ func testUsage(t *testing.T, setup setup) {
 			t.Error(diff)
 		}
 	})
+}
+
+func addUsage(t *testing.T, s *store.Store, d usage.Delta) []usage.Quota {
+	t.Helper()
+	quotas, err := s.AddUsage(t.Context(), d)
+	noError(t, err)
+	return quotas
 }
 
 func wantQuotas(t *testing.T, s *store.Store, periods []string, want map[string]int64) {

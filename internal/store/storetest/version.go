@@ -3,6 +3,9 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +99,55 @@ func testVersion(t *testing.T, setup setup) {
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 3, Limit: 9})
 		noError(t, s.PruneCallers(t.Context(), after(time.Hour)))
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9}, a)
+	})
+
+	t.Run("ManyCallersAreAddedAtOnce", func(t *testing.T) {
+		s := setup(t)
+		var many []lifecycle.Caller
+		for i := range 700 {
+			many = append(many, lifecycle.Caller{
+				Version: 1 + i%2, WorkspaceID: fmt.Sprint("wsp_", i%3), CallerID: fmt.Sprintf("key_%03d", i/5),
+				Route: "GET /a", Client: fmt.Sprintf("made/%d", i%50), LastAt: after(time.Duration(i) * time.Second),
+			})
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			mixed := slices.Clone(many)
+			rand.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+			all.Go(func() {
+				if err := s.AddCallers(t.Context(), mixed, 100); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		found := map[lifecycle.Caller]bool{}
+		for version := 1; version <= 2; version++ {
+			list, err := s.Callers(t.Context(), lifecycle.CallerQuery{Version: version, Limit: 1_000})
+			noError(t, err)
+			for _, c := range list {
+				found[c] = true
+			}
+		}
+		for _, c := range many {
+			if !found[c] {
+				t.Fatalf("%+v is missing", c)
+			}
+		}
+		if len(found) != len(many) {
+			t.Errorf("%d callers, want %d", len(found), len(many))
+		}
+		// Those that are too many become one, with the last of their moments.
+		var crowd []lifecycle.Caller
+		for i := range 9 {
+			crowd = append(crowd, lifecycle.Caller{
+				Version: 3, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /a", Client: fmt.Sprintf("made/%d", i), LastAt: after(time.Duration(i) * time.Second),
+			})
+		}
+		noError(t, s.AddCallers(t.Context(), crowd, 2))
+		other := crowd[8]
+		other.Client = lifecycle.ManyClients
+		wantCallers(t, s, lifecycle.CallerQuery{Version: 3, Limit: 9}, crowd[0], crowd[1], other)
 	})
 
 	t.Run("ACallerHasOnlySoManyClients", func(t *testing.T) {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"text/tabwriter"
+	"time"
+
+	"keepsake/internal/api"
+	"keepsake/internal/api/apitest"
+	"keepsake/internal/auth"
+	"keepsake/internal/lifecycle"
+)
+
+// manyKeys is how many keys take turns where each request comes with another one.
+const manyKeys = 1024
+
+// measurePart measures the governed part alone: no socket, no log, the request id included. Beside it is what a machine
+// takes for the HMAC of a key, which tells how fast it is, and what the loop itself takes.
+func measurePart(c contest) error {
+	p := place()
+	callers := lifecycle.NewCallers(nobody{}, time.Now, slog.New(slog.DiscardHandler))
+	h, key := governed(p, func(o *api.Options) { o.Callers = callers })
+	ctx, err := connected(h)
+	if err != nil {
+		return err
+	}
+	keys := make([]string, manyKeys)
+	for i := range keys {
+		keys[i] = p.Key(apitest.Operator, auth.Read, nil)
+	}
+	r := httptest.NewRequest("GET", "/api/v1/health", nil).WithContext(ctx)
+	r.Header.Set("X-Api-Key", key)
+	r.Header.Set("User-Agent", "bench/1.0")
+	sent := r.Header["X-Api-Key"]
+	w := &nowhere{header: http.Header{}}
+	for _, sent[0] = range append(keys, key) {
+		h.ServeHTTP(w, r)
+		if w.status != http.StatusOK {
+			return fmt.Errorf("status %d", w.status)
+		}
+	}
+	if err := callers.Flush(context.Background()); err != nil { // as the program does each minute
+		return err
+	}
+
+	empty := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	mac, sum := hmac.New(sha256.New, make([]byte, 32)), make([]byte, 0, sha256.Size)
+	text := []byte(key)
+	return c.loops(fmt.Sprintf("governed GET /api/v1/health without the socket, %d live keys", liveKeys),
+		loop{"one key on a connection", func(int) { sent[0] = key; h.ServeHTTP(w, r) }},
+		loop{"another key each time", func(i int) { sent[0] = keys[i%manyKeys]; h.ServeHTTP(w, r) }},
+		loop{"the HMAC of a key", func(int) { mac.Reset(); mac.Write(text); sum = mac.Sum(sum[:0]) }},
+		loop{"a handler that does nothing", func(int) { sent[0] = key; empty.ServeHTTP(w, r) }},
+	)
+}
+
+// loop is something to be done again and again; i counts.
+type loop struct {
+	name string
+	do   func(i int)
+}
+
+// loops prints what each loop takes of a processor, as the median of its turns.
+func (c contest) loops(title string, loops ...loop) error {
+	const batch = 256
+	results := make([][]turn, len(loops))
+	for round := range c.turns + 1 {
+		for i, l := range loops {
+			t := turn{}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began, cpu := time.Now(), cpuTime()
+			for t.length < c.length/5 {
+				for range batch {
+					l.do(int(t.requests))
+					t.requests++
+				}
+				t.length = time.Since(began)
+			}
+			t.cpu = cpuTime() - cpu
+			runtime.ReadMemStats(&after)
+			t.allocs, t.bytes = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+			if round > 0 { // the first one warms up
+				results[i] = append(results[i], t)
+			}
+		}
+	}
+	fmt.Printf("\n%s\n", title)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tCPU\tleast\tallocations\tbytes\t")
+	for i, l := range loops {
+		fmt.Fprintf(w, "%s\t%.0f ns\t%.0f ns\t%.1f\t%.0f\t\n", l.name,
+			median(results[i], turn.cost), least(results[i], turn.cost), median(results[i], turn.allocd), median(results[i], turn.bytesd))
+	}
+	return w.Flush()
+}
+
+// connected is the context of requests on a connection as the program accepts them; nothing is sent over it.
+func connected(h http.Handler) (context.Context, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if _, err := net.Dial("tcp", l.Addr().String()); err != nil {
+		return nil, err
+	}
+	conn, err := api.LimitConnections(l, 1).Accept()
+	if err != nil {
+		return nil, err
+	}
+	return api.NewServer(h, slog.New(slog.DiscardHandler)).ConnContext(context.Background(), conn), nil
+}
+
+// nowhere is a ResponseWriter whose header map lives on.
+type nowhere struct {
+	header http.Header
+	status int
+}
+
+func (w *nowhere) Header() http.Header         { return w.header }
+func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (w *nowhere) WriteHeader(status int)      { w.status = status }
+
+// nobody forgets who uses which version.
+type nobody struct{ lifecycle.CallerStore }
+
+func (nobody) AddCallers(context.Context, []lifecycle.Caller, int) error { return nil }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"keepsake/internal/app"
+	"keepsake/internal/config"
+)
+
+// servers looks at the database and at Redis, and says who works on them.
+func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() time.Time) {
+	e, err := app.Examine(ctx, cfg, now)
+	if err != nil {
+		d.find(broken, "database", "%v", err)
+		return
+	}
+	if e.Instance == "" {
+		d.find(broken, "database", "%s %v", e.Server, app.ErrNotInitialised)
+		return
+	}
+	d.find(well, "database", "PostgreSQL %s at %s", e.Version, e.Server)
+	d.schemas(e)
+	if len(e.Unsafe) > 0 {
+		d.find(warning, "database", "the server runs with %s off: what it acknowledges is lost when its machine fails", strings.Join(e.Unsafe, " and "))
+	}
+	if free := e.Most - e.Connections; free < e.Most/10 {
+		d.find(warning, "database", "%d of the server's %d connections are taken", e.Connections, e.Most)
+	}
+	if e.Ahead.Abs() > clockTolerance {
+		d.find(warning, "clock", "differs from the database's by %s: set both by NTP", e.Ahead.Abs().Round(time.Second))
+	}
+	d.members(e)
+	d.redis(&cfg, e)
+}
+
+// schemas says which version the schemas have.
+func (d *diagnosis) schemas(e *app.Examined) {
+	state, note := well, ""
+	var list []string
+	for _, s := range e.Schemas {
+		list = append(list, fmt.Sprintf("%s %d", s.Name, s.Version))
+		if s.Version > s.Known {
+			note = ": newer than this program, which can work on it"
+		}
+	}
+	if e.Behind {
+		state, note = warning, ": older than this program, which changes it at the next start"
+	}
+	d.find(state, "schema", "%s%s", strings.Join(list, ", "), note)
+}
+
+const clockTolerance = 5 * time.Second
+
+// members says who serves the database at the moment.
+func (d *diagnosis) members(e *app.Examined) {
+	releases := map[string]bool{}
+	var names []string
+	for _, m := range e.Members {
+		names = append(names, fmt.Sprintf("%s on %s (%s)", m.Name, m.Host, m.Release))
+		releases[m.Release] = true
+	}
+	if len(names) == 0 {
+		d.find(well, "members", "no process serves the database")
+		return
+	}
+	d.find(well, "members", "%d: %s", len(names), strings.Join(names, ", "))
+	if len(releases) > 1 {
+		d.find(warning, "members", "they are of different releases, which is meant for an upgrade only")
+	}
+}
+
+// redis says what is lost without it, and what it must not do.
+func (d *diagnosis) redis(cfg *config.Config, e *app.Examined) {
+	split := 0
+	for _, m := range e.Members {
+		if m.Split {
+			split++
+		}
+	}
+	switch {
+	case split > 0 && split < len(e.Members):
+		d.find(warning, "redis", "%d of %d members have no redisUrl: give it to all, or limits are counted in two ways", split, len(e.Members))
+	case cfg.RedisURL == "" && len(e.Members) > 1:
+		d.find(warning, "redis", "redisUrl is not given: each of %d members admits its share of every limit, so that a client who always meets the same one is refused early",
+			len(e.Members))
+	case cfg.RedisURL == "":
+		d.find(well, "redis", "redisUrl is not given: several members would split every limit")
+	}
+	switch {
+	case cfg.RedisURL == "":
+	case e.RedisProblem != nil:
+		d.find(warning, "redis", "%v; until it answers each member admits its share of every limit", e.RedisProblem)
+	case e.Redis.Eviction != "" && e.Redis.Eviction != "noeviction":
+		d.find(warning, "redis", "evicts by %s when its memory is full: with noeviction it forgets no count of a limit", e.Redis.Eviction)
+	default:
+		d.find(well, "redis", "%s, answers in %s", e.Redis.Version, e.Redis.Took.Round(10*time.Microsecond))
+	}
+}

@@ -1,0 +1,9 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"keepsake/internal/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }

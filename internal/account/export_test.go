@@ -1,0 +1,23 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// SetTryLife shortens how long a try counts whose member does not say how it went.
+func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.(*sharedThrottle).life = d }
+
+// Visit counts a try that is right, without its hash.
+func (s *LoginService) Visit(ctx context.Context, email string, from netip.Addr) error {
+	v, err := s.throttle.enter(ctx, newGuesser(email, from))
+	if err != nil {
+		return err
+	}
+	defer v.leave(ctx)
+	if err := v.begin(ctx); err != nil {
+		return err
+	}
+	return v.end(ctx, right)
+}

@@ -1,0 +1,361 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/enginetest"
+	"keepsake/internal/problem"
+	"keepsake/internal/store/postgres"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+// members are offices of two processes on one database, whose clocks are half a minute apart.
+func members(t testing.TB, url string) [2]*office {
+	t.Helper()
+	var two [2]*office
+	signing := safe{}
+	for i := range two {
+		engine, err := postgres.Open(t.Context(), postgres.Options{URL: url, Connections: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { engine.Close() })
+		two[i] = officeOn(t, engine, signing)
+		two[i].clock.Store(time.Now().Add(time.Duration(i) * 30 * time.Second).UnixMilli())
+	}
+	first, err := two[0].people.FirstStart(t.Context(), account.Admin{Email: email, Password: password},
+		func(context.Context, string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := two[1].Directory.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range two {
+		o.user = first.UserID
+		o.admin = &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Operator: true, Scopes: auth.All}
+	}
+	return two
+}
+
+func from(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}) }
+
+// guesses counts how tries end that two members get at once.
+type guesses struct{ checked, refused atomic.Int64 }
+
+func (g *guesses) all(t *testing.T, two [2]*office, n int, who func(i int) (email string, from netip.Addr)) {
+	t.Helper()
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			name, addr := who(i)
+			_, err := two[i%2].Authenticate(context.Background(), name, "not the password", addr)
+			switch p, _ := problem.As(err); {
+			case p != nil && p.Code == problem.CodeInvalidCredentials:
+				g.checked.Add(1)
+			case p != nil && p.Kind == problem.RateLimited && p.Details.Policy == account.LoginPolicy:
+				g.refused.Add(1)
+			default:
+				t.Errorf("try %d: %v", i, err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	two := members(t, enginetest.Postgres(t))
+	for name, c := range map[string]struct {
+		who  func(i int) (string, netip.Addr)
+		want int64
+	}{
+		"OfAPair":     {func(int) (string, netip.Addr) { return email, from(1) }, 10},
+		"OfAnAddress": {func(i int) (string, netip.Addr) { return fmt.Sprintf("%d@example.org", i), from(2) }, 30},
+		"OfNobody":    {func(int) (string, netip.Addr) { return "nobody@example.org", from(3) }, 10},
+		"OfOneNetwork": {func(i int) (string, netip.Addr) {
+			return "x@example.org", netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i))
+		}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g guesses
+			g.all(t, two, 100, c.who)
+			if g.checked.Load() != c.want {
+				t.Errorf("%d of 100 tries at once were checked, want %d", g.checked.Load(), c.want)
+			}
+			for i, o := range two { // also of whoever never heard of it
+				name, addr := c.who(1000)
+				if _, err := o.Authenticate(t.Context(), name, password, addr); !limited(err) {
+					t.Errorf("member %d then: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+func limited(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.RateLimited && p.Details.Policy == account.LoginPolicy
+}
+
+func TestALineOfTwoMembersIsOneLine(t *testing.T) {
+	t.Parallel()
+	two := members(t, enginetest.Postgres(t))
+	if _, err := two[0].Authenticate(t.Context(), email, password, here); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	var g guesses
+	g.all(t, two, 60, func(i int) (string, netip.Addr) { return email, from(i) })
+	most := 11 + 2*int64(runtime.GOMAXPROCS(0)) + int64(time.Since(began)/time.Second) + 1
+	if n := g.checked.Load(); n < 11 || n > most {
+		t.Errorf("%d of 60 guesses from as many addresses were checked in %s, want 11 to %d", n, time.Since(began), most)
+	}
+	// Guesses go on at both, four of them a second; who signed in before gets through at the other one.
+	ctx, stop := context.WithCancel(context.Background())
+	var attack sync.WaitGroup
+	for i := range 8 {
+		attack.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				_, _ = two[i%2].Authenticate(ctx, email, "not the password", from(100+100*i+n%100))
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	signedIn := false
+	for end := time.Now().Add(20 * time.Second); !signedIn && time.Now().Before(end); {
+		_, err := two[1].Authenticate(ctx, email, password, here)
+		signedIn = err == nil
+		if err != nil && !limited(err) {
+			t.Errorf("who knows the password: %v", err)
+		}
+	}
+	stop()
+	attack.Wait()
+	if !signedIn {
+		t.Error("who knows the password, and signed in from there before, does not get through")
+	}
+}
+
+// hanging is a store in which reading a user never ends.
+type hanging struct {
+	account.SessionStore
+	began chan struct{}
+	end   chan struct{}
+}
+
+func (h *hanging) UserByEmail(context.Context, string) (*account.User, error) {
+	h.began <- struct{}{}
+	<-h.end
+	return nil, errors.New("this member has died")
+}
+
+func TestTriesOfAMemberThatDiesEnd(t *testing.T) {
+	t.Parallel()
+	const life = 3 * time.Second
+	two := members(t, enginetest.Postgres(t))
+	dying := &hanging{two[0].Sessions, make(chan struct{}, 30), make(chan struct{})}
+	two[0].Sessions = dying
+	slots := runtime.GOMAXPROCS(0)
+	for _, o := range two {
+		o.SetTryLife(life)
+	}
+	var hung sync.WaitGroup
+	for range slots {
+		hung.Go(func() {
+			_, err := two[0].Authenticate(context.Background(), email, password, here)
+			// It was gone for longer than its tries counted: what it found out is told to nobody.
+			if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
+				t.Errorf("the member that came back: %v", err)
+			}
+		})
+	}
+	for range slots {
+		<-dying.began
+	}
+	began := time.Now()
+	var g guesses
+	other := [2]*office{two[1], two[1]}
+	g.all(t, other, 100, func(int) (string, netip.Addr) { return email, here })
+	if want := int64(10 - slots); g.checked.Load() != want && time.Since(began) < life {
+		t.Errorf("%d guesses were checked beside %d of a member that died, want %d", g.checked.Load(), slots, want)
+	}
+	time.Sleep(time.Until(began.Add(life)))
+	g.all(t, other, 100, func(int) (string, netip.Addr) { return email, here })
+	if g.checked.Load() != 10 {
+		t.Errorf("after %s %d guesses were checked in all, want 10", life, g.checked.Load())
+	}
+	close(dying.end)
+	hung.Wait()
+}
+
+func TestWithoutTheDatabaseNobodySignsIn(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	two := members(t, server.Database(t))
+	for range 10 {
+		_, err := two[0].Authenticate(t.Context(), email, "not the password", from(1))
+		wantCode(t, err, problem.CodeInvalidCredentials)
+	}
+	away := func(what string) {
+		t.Helper()
+		began := time.Now()
+		for _, o := range two {
+			for _, try := range []string{password, "not the password"} {
+				_, err := o.Authenticate(t.Context(), email, try, here)
+				wantCode(t, err, problem.CodeUnavailable)
+			}
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("%s: four answers took %s", what, took)
+		}
+	}
+	server.Pause(t)
+	away("hanging")
+	server.Resume(t)
+	back := func(o *office, what string) {
+		t.Helper()
+		var err error
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if _, err = o.Authenticate(t.Context(), email, password, here); err == nil {
+				return
+			}
+		}
+		t.Errorf("%s: %v", what, err)
+	}
+	back(two[0], "when it goes on")
+	server.Stop(t)
+	away("stopped")
+	server.Start(t)
+	back(two[1], "when it is back")
+	if _, err := two[1].Authenticate(t.Context(), email, password, from(1)); !limited(err) {
+		t.Errorf("who guessed before it was stopped: %v", err)
+	}
+}
+
+func TestTwoMembersRefreshATokenOnce(t *testing.T) {
+	t.Parallel()
+	two := members(t, enginetest.Postgres(t))
+	g := two[0].login(t)
+	for round := range 5 {
+		var mu sync.Mutex
+		children := map[string]int{}
+		var running sync.WaitGroup
+		for i := range 20 {
+			running.Go(func() {
+				next, err := two[i%2].Refresh(context.Background(), g.RefreshToken)
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				children[next.RefreshToken]++
+			})
+		}
+		running.Wait()
+		if len(children) != 1 {
+			t.Fatalf("round %d: %d children, want one", round, len(children))
+		}
+		for child := range children {
+			g.RefreshToken = child
+		}
+	}
+}
+
+// A token whose child was used, and which comes again at many places at once, ends its family once.
+func TestTwoMembersEndAFamilyOnce(t *testing.T) {
+	t.Parallel()
+	two := members(t, enginetest.Postgres(t))
+	first := two[0].login(t)
+	second := two[1].refresh(t, first.RefreshToken)
+	third := two[0].refresh(t, second.RefreshToken)
+	var running sync.WaitGroup
+	for i := range 20 {
+		running.Go(func() {
+			_, err := two[i%2].Refresh(context.Background(), first.RefreshToken)
+			if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
+				t.Errorf("got %v, want it refused", err)
+			}
+		})
+	}
+	running.Wait()
+	if n := two[0].log.count(audit.RefreshTokenReused) + two[1].log.count(audit.RefreshTokenReused); n != 1 {
+		t.Errorf("the reuse is in the log %d times, want once", n)
+	}
+	for _, o := range two {
+		if _, err := o.Refresh(t.Context(), third.RefreshToken); err == nil {
+			t.Error("a token of a family that ended works")
+		}
+	}
+}
+
+// Whatever ends a user's sessions on one member and comes at the same moment as a login or a refresh on another: none is
+// left.
+func TestNoSessionOutlivesADisabledUser(t *testing.T) {
+	t.Parallel()
+	two := members(t, enginetest.Postgres(t))
+	hash, err := two[0].people.HashPassword(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 10 {
+		made := account.NewUser{Email: fmt.Sprintf("bob%d@example.org", round), Role: account.RoleMember, Password: hash}
+		bob, err := two[0].people.CreateUser(t.Context(), two[0].admin, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := two[1].Authenticate(t.Context(), bob.Email, password, from(round))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := two[1].Start(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		tokens := []string{old.RefreshToken}
+		var running sync.WaitGroup
+		for i := range 4 {
+			running.Go(func() {
+				var g *account.Grant
+				var err error
+				if i%2 == 0 {
+					g, err = two[1].Start(context.Background(), u)
+				} else {
+					g, err = two[1].Refresh(context.Background(), old.RefreshToken)
+				}
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					tokens = append(tokens, g.RefreshToken)
+				}
+			})
+		}
+		disabled := true
+		if _, err := two[0].people.ChangeUser(t.Context(), two[0].admin, bob.ID, nil, account.UserChange{Disabled: &disabled}); err != nil {
+			t.Fatal(err)
+		}
+		running.Wait()
+		for _, token := range tokens {
+			if _, err := two[1].Refresh(t.Context(), token); err == nil {
+				t.Fatalf("round %d: one of %d sessions goes on", round, len(tokens))
+			}
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package account_test
+
+import (
+	"testing"
+
+	"keepsake/internal/enginetest"
+)
+
+// BenchmarkThrottle counts a login that succeeds, without the hash, which takes tens of milliseconds.
+func BenchmarkThrottle(b *testing.B) {
+	visit := func(b *testing.B, o *office) {
+		for b.Loop() {
+			if err := o.Visit(b.Context(), email, here); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("InProcess", func(b *testing.B) { visit(b, newOffice(b)) })
+	b.Run("OnADatabase", func(b *testing.B) { visit(b, members(b, enginetest.Postgres(b))[0]) })
+}

@@ -1,0 +1,274 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+// GuessStore keeps what all members count of guesses: for each name a text that is ours to write. It tells the time, too,
+// because members' clocks differ.
+type GuessStore interface {
+	// Guesses reads the texts of some names, nil for one that has none.
+	Guesses(ctx context.Context, names []GuessName) (now time.Time, states [][]byte, err error)
+	// ChangeGuesses keeps the texts of some names from everybody else while change makes others of them. An error of
+	// change undoes it, and comes back. What comes of a change is seen by all when ChangeGuesses returns; the last moments
+	// of it may be lost in a crash of the database. change may run more than once.
+	ChangeGuesses(ctx context.Context, names []GuessName, change func(now time.Time, states [][]byte) ([]GuessState, error)) error
+	// PruneGuesses forgets texts that are of no more use.
+	PruneGuesses(ctx context.Context) error
+}
+
+type (
+	// GuessName is a keyed hash: of an address, of an email, or of both.
+	GuessName [sha256.Size]byte
+	// GuessState is what is kept under a name, until a moment.
+	GuessState struct {
+		Text  []byte
+		Until time.Time
+	}
+)
+
+const (
+	// tryLife is how long a try counts whose member does not say how it went.
+	tryLife = 30 * time.Second
+	// turnLook is how often a check whose second has come looks whether the one before it is over.
+	turnLook = 100 * time.Millisecond
+	// knownFor is how long an address is remembered from which an email signed in.
+	knownFor = 30 * 24 * time.Hour
+	// lookWait is how long a guesser waits for a store that does not answer.
+	lookWait = 3 * time.Second
+	// endWait bounds how long a visit that is over is told to the store, whose client may be gone.
+	endWait = 10 * time.Second
+)
+
+// sharedThrottle is the throttle of all members together. They count in one database, on its clock: where it cannot be
+// reached nobody is checked.
+type sharedThrottle struct {
+	store   GuessStore
+	secret  []byte
+	life    time.Duration // tryLife but in tests
+	now     func() time.Time
+	sleep   func(ctx context.Context, d time.Duration) error
+	inLines atomic.Int64
+
+	// Failures are never taken back, so who was refused for them is refused until the oldest is over, and need not be
+	// looked up before.
+	mu      sync.Mutex
+	refused *recent[GuessName, time.Time]
+}
+
+func newSharedThrottle(store GuessStore, secret []byte) *sharedThrottle {
+	return &sharedThrottle{
+		store: store, secret: secret, life: tryLife, now: time.Now, sleep: sleep,
+		refused: newRecent[GuessName, time.Time](throttleEntries),
+	}
+}
+
+// names are those of a guesser's pair, its address and its email.
+func (t *sharedThrottle) names(g guesser) [3]GuessName {
+	return [...]GuessName{
+		t.name("pair", g.email[:], g.network[:]), t.name("address", g.network[:]), t.name("email", g.email[:]),
+	}
+}
+
+// name hashes what is counted, so that no table tells who tried what from where.
+func (t *sharedThrottle) name(kind string, parts ...[]byte) GuessName {
+	h := hmac.New(sha256.New, t.secret)
+	io.WriteString(h, "guesses of "+kind+"\x00")
+	for _, part := range parts { // each has a length of its own
+		h.Write(part)
+	}
+	return GuessName(h.Sum(nil))
+}
+
+// sharedVisit is a visit of a sharedThrottle.
+type sharedVisit struct {
+	*sharedThrottle
+	names [3]GuessName
+	id    string // of its place in a line, and of its try
+	lined bool   // it has a place
+}
+
+func (t *sharedThrottle) enter(ctx context.Context, g guesser) (visit, error) {
+	v := &sharedVisit{sharedThrottle: t, names: t.names(g), id: rand.Text()}
+	if err := v.remembered(); err != nil {
+		return nil, err
+	}
+	known, err := v.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.refusal(known); err != nil {
+		return nil, err
+	}
+	if known.lined() {
+		// Whoever finds the line full leaves no trace in the store.
+		if _, err := known.lineUp(v.id, v.inLine(), v.life); err != nil {
+			return nil, err
+		}
+		if err := v.queue(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+var errNoAnswer = problem.NotAvailable("Nobody can sign in at the moment.", 2*time.Second)
+
+// look reads what is known of the guesser, which others may change meanwhile.
+func (v *sharedVisit) look(ctx context.Context) (*tally, error) {
+	short, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	now, texts, err := v.store.Guesses(short, v.names[:])
+	switch {
+	case err != nil && short.Err() != nil && ctx.Err() == nil:
+		return nil, errNoAnswer.Because(err)
+	case err != nil:
+		return nil, fmt.Errorf("read guesses: %w", err)
+	}
+	return readTally(now, texts)
+}
+
+// inLine names the address in the line of the email.
+func (v *sharedVisit) inLine() string { return hex.EncodeToString(v.names[1][:16]) }
+
+// remembered refuses who is known to have failed too often.
+func (v *sharedVisit) remembered() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	wait := time.Duration(0)
+	for _, name := range v.names[:2] {
+		if until := v.refused.get(name); until != nil {
+			wait = max(wait, until.Sub(v.now()))
+		}
+	}
+	if wait > 0 {
+		return tooManyTries(wait)
+	}
+	return nil
+}
+
+func (v *sharedVisit) refusal(g *tally) error {
+	wait := time.Duration(0)
+	for i, most := range [...]int{maxFromPair, maxFromAddress} {
+		f := g.tries[i].failures()
+		w := f.wait(g.now, most)
+		wait = max(wait, w)
+		if len(f.at) >= most {
+			v.mu.Lock()
+			*v.refused.touch(v.names[i]) = v.now().Add(w)
+			v.mu.Unlock()
+		}
+	}
+	if wait > 0 {
+		return tooManyTries(wait)
+	}
+	return nil
+}
+
+// change has decide change what is known of the guesser, for everybody.
+func (v *sharedVisit) change(ctx context.Context, decide func(g *tally) error) error {
+	err := v.store.ChangeGuesses(ctx, v.names[:], func(now time.Time, texts [][]byte) ([]GuessState, error) {
+		g, err := readTally(now, texts)
+		if err != nil {
+			return nil, err
+		}
+		if err := decide(g); err != nil {
+			return nil, err
+		}
+		return g.states()
+	})
+	if err != nil {
+		return fmt.Errorf("count a guess: %w", err)
+	}
+	return nil
+}
+
+// queue waits for the guesser's turn in the line of its email.
+func (v *sharedVisit) queue(ctx context.Context) error {
+	if v.inLines.Add(1) > maxInLines {
+		v.inLines.Add(-1)
+		return tooManyTries(lineStep)
+	}
+	defer v.inLines.Add(-1)
+	var wait time.Duration
+	err := v.change(ctx, func(g *tally) (err error) {
+		v.lined = false
+		if g.lined() {
+			wait, err = g.lineUp(v.id, v.inLine(), v.life)
+			v.lined = err == nil
+		}
+		return err
+	})
+	if err != nil || !v.lined {
+		return err
+	}
+	if err = v.sleep(ctx, wait); err == nil {
+		err = v.turn(ctx)
+	}
+	if err != nil {
+		v.leave(ctx)
+	}
+	return err
+}
+
+// turn waits for the check before to be over. A member that does not end its own is waited for in vain.
+func (v *sharedVisit) turn(ctx context.Context) error {
+	for range lineWait / turnLook {
+		known, err := v.look(ctx)
+		if err == nil {
+			err = known.takeTurn(v.id, v.life)
+		}
+		if err == nil { // so it seems
+			err = v.change(ctx, func(g *tally) error { return g.takeTurn(v.id, v.life) })
+		}
+		if !errors.Is(err, errNotYet) {
+			return err
+		}
+		if err := v.sleep(ctx, turnLook); err != nil {
+			return err
+		}
+	}
+	return tooManyTries(lineStep)
+}
+
+func (v *sharedVisit) begin(ctx context.Context) error {
+	return v.change(ctx, func(g *tally) error {
+		if err := v.refusal(g); err != nil {
+			return err
+		}
+		return g.begin(v.id, v.life)
+	})
+}
+
+func (v *sharedVisit) end(ctx context.Context, o outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	defer cancel()
+	err := v.change(ctx, func(g *tally) error { return g.end(v.id, o) })
+	if err == nil {
+		v.lined = false
+	}
+	return err
+}
+
+func (v *sharedVisit) leave(ctx context.Context) {
+	if !v.lined {
+		return
+	}
+	v.lined = false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	defer cancel()
+	// Where this cannot be said, the place is free when its time is over.
+	_ = v.change(ctx, func(g *tally) error { g.leaveLine(v.id); return nil })
+}

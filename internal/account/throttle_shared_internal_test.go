@@ -1,0 +1,411 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+// guessMap is a GuessStore that only remembers.
+type guessMap struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	down error
+	all  map[GuessName]GuessState
+}
+
+func (m *guessMap) states(names []GuessName) [][]byte {
+	out := make([][]byte, len(names))
+	for i, name := range names {
+		out[i] = slices.Clone(m.all[name].Text)
+	}
+	return out
+}
+
+func (m *guessMap) Guesses(_ context.Context, names []GuessName) (time.Time, [][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now(), m.states(names), m.down
+}
+
+func (m *guessMap) ChangeGuesses(_ context.Context, names []GuessName, change func(time.Time, [][]byte) ([]GuessState, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down != nil {
+		return m.down
+	}
+	states, err := change(m.now(), m.states(names))
+	if err != nil {
+		return err
+	}
+	for i, s := range states {
+		if m.all[names[i]] = s; len(s.Text) == 0 {
+			delete(m.all, names[i])
+		}
+	}
+	return nil
+}
+
+func (m *guessMap) PruneGuesses(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, s := range m.all {
+		if !s.Until.After(m.now()) {
+			delete(m.all, name)
+		}
+	}
+	return nil
+}
+
+// members are throttles that share a store, on one clock.
+func members(n int) (*watch, *guessMap, []*sharedThrottle) {
+	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
+	m := &guessMap{now: w.time, all: map[GuessName]GuessState{}}
+	list := make([]*sharedThrottle, n)
+	for i := range list {
+		list[i] = newSharedThrottle(m, []byte("secret"))
+		list[i].now = w.time
+		list[i].sleep = func(_ context.Context, d time.Duration) error { w.move(d); return nil }
+	}
+	return w, m, list
+}
+
+// try has a password checked that is wrong or right.
+func try(t throttle, g guesser, o outcome) error {
+	ctx := context.Background()
+	v, err := t.enter(ctx, g)
+	if err != nil {
+		return err
+	}
+	defer v.leave(ctx)
+	if err := v.begin(ctx); err != nil {
+		return err
+	}
+	return v.end(ctx, o)
+}
+
+func TestMembersCountTogether(t *testing.T) {
+	w, m, two := members(2)
+	g := newGuesser("a@example.org", address(1))
+	for i := range maxFromPair {
+		if err := try(two[i%2], g, wrong); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+		w.move(time.Minute)
+	}
+	for i, throttle := range two {
+		if got := wait(t, try(throttle, g, wrong)); got != 5*time.Minute {
+			t.Errorf("member %d: the eleventh try waits %s, want until the first is 15 minutes old: 5m", i, got)
+		}
+	}
+	m.down = errors.New("away") // who was refused for good is not looked up again
+	for i, throttle := range two {
+		if got := wait(t, try(throttle, g, wrong)); got != 5*time.Minute {
+			t.Errorf("member %d: %s is remembered, want 5m", i, got)
+		}
+	}
+	m.down = nil
+	if err := try(two[0], newGuesser("b@example.org", address(1)), right); err != nil {
+		t.Errorf("another email from there: %v", err)
+	}
+	if err := try(two[1], newGuesser("a@example.org", address(2)), right); err != nil {
+		t.Errorf("the email from elsewhere: %v", err)
+	}
+	w.move(5 * time.Minute)
+	if err := try(two[1], g, wrong); err != nil {
+		t.Errorf("when the first is 15 minutes old: %v", err)
+	}
+	if got := wait(t, try(two[0], g, wrong)); got != time.Minute {
+		t.Errorf("then the next waits %s, want 1m", got)
+	}
+	for i := range maxFromAddress {
+		if err := try(two[i%2], newGuesser(fmt.Sprint(i), address(3)), wrong); err != nil {
+			t.Fatalf("try %d from one address: %v", i+1, err)
+		}
+	}
+	if wait(t, try(two[0], newGuesser("another", address(3)), right)) == 0 {
+		t.Error("a 31st try from one address was allowed")
+	}
+}
+
+func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
+	_, _, two := members(2)
+	for name, c := range map[string]struct {
+		who  func(i int) guesser
+		want int64
+	}{
+		"pair":    {func(int) guesser { return newGuesser("a@example.org", address(1)) }, maxFromPair},
+		"address": {func(i int) guesser { return newGuesser(fmt.Sprint(i), address(2)) }, maxFromAddress},
+	} {
+		var tried atomic.Int64
+		var running sync.WaitGroup
+		for i := range 100 {
+			running.Go(func() {
+				if try(two[i%2], c.who(i), wrong) == nil {
+					tried.Add(1)
+				}
+			})
+		}
+		running.Wait()
+		if tried.Load() != c.want {
+			t.Errorf("%s: %d tries of 100 at once, want %d", name, tried.Load(), c.want)
+		}
+	}
+}
+
+func TestARightPasswordCostsNoTryOfAnyMember(t *testing.T) {
+	w, m, two := members(2)
+	g := newGuesser("a@example.org", address(1))
+	for i := range 100 {
+		if err := try(two[i%2], g, right); err != nil {
+			t.Fatalf("login %d: %v", i, err)
+		}
+	}
+	if len(m.all) != 1 {
+		t.Errorf("%d texts are kept, want the one that says from where the email signed in", len(m.all))
+	}
+	w.move(knownFor)
+	if err := m.PruneGuesses(t.Context()); err != nil || len(m.all) != 0 {
+		t.Errorf("%d texts are kept for ever, %v", len(m.all), err)
+	}
+}
+
+func TestATryOfAMemberThatDiedEnds(t *testing.T) {
+	w, _, two := members(2)
+	ctx := t.Context()
+	g := newGuesser("a@example.org", address(1))
+	for i := range maxFromPair {
+		v, err := two[0].enter(ctx, g)
+		if err == nil {
+			err = v.begin(ctx)
+		}
+		if err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+	}
+	w.move(tryLife - time.Millisecond)
+	if got := wait(t, try(two[1], g, wrong)); got != time.Second {
+		t.Errorf("beside ten that are under way a try waits %s, want 1s", got)
+	}
+	w.move(time.Millisecond)
+	if err := try(two[1], g, wrong); err != nil {
+		t.Errorf("after %s: %v", tryLife, err)
+	}
+}
+
+func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
+	w, m, two := members(2)
+	ctx := t.Context()
+	for _, o := range []outcome{wrong, right} {
+		v, err := two[0].enter(ctx, newGuesser("a@example.org", address(1)))
+		if err == nil {
+			err = v.begin(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o == wrong {
+			w.move(tryLife)
+			err = v.end(ctx, o)
+		} else {
+			m.down = problem.NotAvailable("away", time.Second)
+			err = v.end(ctx, o)
+		}
+		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
+			t.Errorf("got %v, want it to be unavailable", err)
+		}
+	}
+}
+
+func TestWithoutItsStoreAThrottleLetsNobodyIn(t *testing.T) {
+	_, m, two := members(2)
+	ctx := t.Context()
+	g := newGuesser("a@example.org", address(1))
+	v, err := two[0].enter(ctx, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.down = problem.NotAvailable("away", time.Second)
+	for what, err := range map[string]error{"begin": v.begin(ctx), "enter": try(two[1], g, right)} {
+		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
+			t.Errorf("%s: got %v, want it to be unavailable", what, err)
+		}
+	}
+}
+
+// guessedAt has an email fail from more addresses than are free of a line.
+func guessedAt(t *testing.T, throttle throttle, email string) {
+	t.Helper()
+	for i := range freeOfEmail + 1 {
+		if err := try(throttle, newGuesser(email, address(1000+i)), wrong); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+	}
+}
+
+func TestALineIsOneForAllMembers(t *testing.T) {
+	w, m, two := members(2)
+	ctx := t.Context()
+	const email = "a@example.org"
+	owner := newGuesser(email, address(5))
+	if err := try(two[1], owner, right); err != nil {
+		t.Fatal(err)
+	}
+	guessedAt(t, two[0], email)
+	if err := try(two[1], newGuesser("b@example.org", address(1)), wrong); err != nil {
+		t.Errorf("another email: %v", err)
+	}
+
+	// Whose second is in how long, one member after the other.
+	enter := func(i int) (*sharedVisit, time.Duration, error) {
+		var slept time.Duration
+		throttle := two[i%2]
+		throttle.sleep = func(_ context.Context, d time.Duration) error { slept = max(slept, d); return nil }
+		v := &sharedVisit{sharedThrottle: throttle, id: fmt.Sprint(i)}
+		g := newGuesser(email, address(i))
+		v.names = throttle.names(g)
+		err := v.change(ctx, func(t *tally) (err error) {
+			slept, err = t.lineUp(v.id, fmt.Sprint(i), tryLife)
+			return err
+		})
+		v.lined = err == nil
+		return v, slept, err
+	}
+	var places []*sharedVisit
+	for i := range 5 {
+		v, d, err := enter(i)
+		if err != nil || d != time.Duration(i)*time.Second {
+			t.Fatalf("place %d: waits %s, %v", i, d, err)
+		}
+		places = append(places, v)
+	}
+	if _, _, err := enter(6); wait(t, err) == 0 {
+		t.Error("a stranger has the last place")
+	}
+	v, d, err := enter(5)
+	if err != nil || d != 5*time.Second {
+		t.Errorf("who signed in from there before waits %s, %v, want 5s", d, err)
+	}
+	places = append(places, v)
+	if _, _, err := enter(2); wait(t, err) == 0 {
+		t.Error("one address waits twice")
+	}
+
+	// One at a time, and only whose turn it is.
+	if err := places[0].turn(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := places[1].begin(ctx); wait(t, err) == 0 {
+		t.Error("who has a place but not the turn is checked")
+	}
+	if err := places[0].begin(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := places[1].turn(ctx); wait(t, err) == 0 {
+		t.Error("two at a time")
+	}
+	if err := places[0].end(ctx, wrong); err != nil {
+		t.Fatal(err)
+	}
+	if err := places[1].turn(ctx); err != nil {
+		t.Errorf("when the one before is over: %v", err)
+	}
+	places[1].leave(ctx)
+
+	// A member that dies with the turn in hand keeps it for a while.
+	if err := places[2].turn(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.move(tryLife)
+	if err := places[3].turn(ctx); err != nil {
+		t.Errorf("after a member died: %v", err)
+	}
+	places[3].leave(ctx)
+	w.move(time.Minute)
+	if err := places[4].turn(ctx); wait(t, err) == 0 {
+		t.Error("a place lasts for ever")
+	}
+
+	w.move(throttleWindow)
+	if err := m.PruneGuesses(ctx); err != nil || len(m.all) != 1 {
+		t.Errorf("%d texts are left, %v, want the one that says from where the email signed in", len(m.all), err)
+	}
+	if err := try(two[0], newGuesser(email, address(1)), wrong); err != nil {
+		t.Errorf("there is still a line when the failures are over: %v", err)
+	}
+}
+
+func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
+	_, _, two := members(2)
+	ctx := t.Context()
+	const many = 50
+	var visits []visit
+	for i := range many {
+		v, err := two[i%2].enter(ctx, newGuesser("a@example.org", address(i)))
+		if err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
+		}
+		visits = append(visits, v)
+	}
+	checked := 0
+	for _, v := range visits {
+		if v.begin(ctx) == nil && v.end(ctx, wrong) == nil {
+			checked++
+		}
+	}
+	if checked != freeOfEmail+1 {
+		t.Errorf("%d guesses that came at once were checked, want %d", checked, freeOfEmail+1)
+	}
+}
+
+func TestALineIsBoundedAndEmptiesItself(t *testing.T) {
+	_, m, two := members(2)
+	ctx := t.Context()
+	guessedAt(t, two[0], "a@example.org")
+	gone := errors.New("the client went away")
+	two[1].sleep = func(context.Context, time.Duration) error { return gone }
+	for i := range 3 {
+		if err := try(two[1], newGuesser("a@example.org", address(i)), right); !errors.Is(err, gone) {
+			t.Fatalf("got %v, want that the client went away", err)
+		}
+	}
+	names := two[0].names(newGuesser("a@example.org", address(1)))
+	now, states, err := m.Guesses(ctx, names[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := readTally(now, states); err != nil || len(left.email.Waiting) != 0 || two[1].inLines.Load() != 0 {
+		t.Errorf("who went away still waits: %+v, %d, %v", left.email, two[1].inLines.Load(), err)
+	}
+	two[0].inLines.Store(maxInLines)
+	if wait(t, try(two[0], newGuesser("a@example.org", address(9)), right)) == 0 {
+		t.Error("more wait than one member lets")
+	}
+}
+
+func TestAClockThatIsSetBackHoldsNobodyUp(t *testing.T) {
+	w, _, two := members(2)
+	ctx := t.Context()
+	g := newGuesser("a@example.org", address(1))
+	for range maxFromPair {
+		v, err := two[0].enter(ctx, g)
+		if err == nil {
+			err = v.begin(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.move(-time.Hour)
+	if err := try(two[1], g, wrong); err != nil {
+		t.Errorf("tries of a member that died an hour ahead: %v", err)
+	}
+}

@@ -1,0 +1,9 @@
+package app_test
+
+import (
+	"testing"
+
+	"keepsake/internal/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/backup"
+	"keepsake/internal/config"
+	"keepsake/internal/seal"
+	"keepsake/internal/store/postgres"
+)
+
+// Replay brings the credentials of an instance, whose databases were brought back by other tools than Restore, from what
+// they were then to what they last were by the journals, and ends every session. Nobody may serve it meanwhile.
+func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string) (done *Restored, err error) {
+	deps.Local = true
+	if err := deps.complete(&cfg); err != nil {
+		return nil, err
+	}
+	d, err := openData(ctx, &cfg, &deps)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if e, ok := d.engine.(*postgres.Engine); ok {
+		members, err := e.Serving(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(members) > 0 {
+			return nil, fmt.Errorf("%s %w by %s: stop it, or wait 10 s if it was killed", place(&cfg), ErrServed, strings.Join(members, ", "))
+		}
+	}
+	if err := whole(ctx, d.engine, place(&cfg)); err != nil {
+		return nil, err
+	}
+	if d.initialised, err = d.store.Initialised(ctx); err != nil {
+		return nil, err
+	}
+	if !d.initialised {
+		return nil, notInitialised(&cfg)
+	}
+	if err := d.unseal(ctx, &cfg); err != nil {
+		return nil, err
+	}
+	done = &Restored{Instance: d.store.journal.Instance()}
+	entries, err := backup.ReadJournals(journals, done.Instance)
+	if err != nil {
+		return nil, err
+	}
+	log := audit.NewLog(audit.Options{
+		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
+		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
+	if err := done.upToNow(ctx, d.store, entries, log, &deps); err != nil {
+		return nil, err
+	}
+	return done, log.Close(ctx)
+}
+
+// instance is what a restore works on.
+type instance interface {
+	backup.Store
+	Run(ctx context.Context, fn func(ctx context.Context) error) error
+	EndAllSessions(ctx context.Context, at time.Time) (int64, error)
+}
+
+// upToNow brings what was restored from when it was made to now. Without a journal, entries are nil.
+func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup.Entry, log *audit.Log, deps *Deps) error {
+	return st.Run(ctx, func(ctx context.Context) (err error) {
+		if entries != nil {
+			if done.Journal, err = backup.Replay(ctx, st, entries); err != nil {
+				return err
+			}
+		}
+		if done.SessionsEnded, err = st.EndAllSessions(ctx, deps.Now()); err != nil {
+			return err
+		}
+		e := audit.Entry{Action: audit.InstanceRestored, Actor: "local"}
+		if !done.MadeAt.IsZero() { // else nobody said
+			e.Details = map[string]string{"madeAt": done.MadeAt.UTC().Format(time.RFC3339)}
+		}
+		return log.Record(ctx, e)
+	})
+}

@@ -1,0 +1,101 @@
+package app_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/config"
+	"keepsake/internal/enginetest"
+)
+
+// found are the ids that a search gives.
+func (n *tenant) found(q string) []string {
+	n.t.Helper()
+	ids := []string{}
+	for _, r := range n.make("GET", "/api/v1/search?limit=100&q="+url.QueryEscape(q), "")["results"].([]any) {
+		ids = append(ids, r.(map[string]any)["id"].(string))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// What was written at one process is found at the other by the next search, with many writing and deleting at both.
+func TestWhatIsWrittenAtOneProcessIsFoundAtTheOther(t *testing.T) {
+	t.Parallel()
+	p := startPair(t, enginetest.Postgres(t), generous)
+	both := [2]*tenant{operator(t, p.a), operator(t, p.b)}
+	var all sync.WaitGroup
+	for w := range 6 {
+		all.Go(func() {
+			for i := range 12 {
+				here, there := both[(w+i)%2], both[(w+i+1)%2]
+				id := fmt.Sprintf("w%d-%d", w, i)
+				word := fmt.Sprintf("word%dx%d", w, i)
+				here.make("PUT", "/api/v1/documents/"+id, `{"title":"`+word+`","text":"common stone"}`)
+				if got := there.found(word); !slices.Equal(got, []string{id}) {
+					t.Errorf("%s: the other process found %v", id, got)
+				}
+				if i%3 == 0 {
+					there.want(false, 204, "", "DELETE", "/api/v1/documents/"+id, "")
+					if got := here.found(word); len(got) != 0 {
+						t.Errorf("%s was deleted at the other process, and %v is found", id, got)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	a, b := both[0].found("stone"), both[1].found("stone")
+	if len(a) != 6*8 || !slices.Equal(a, b) {
+		t.Errorf("%d and %d documents are found, want %d", len(a), len(b), 6*8)
+	}
+}
+
+// A new process has indexes of its own to make before it is sent requests.
+func TestANewProcessIsReadyWhenItsIndexesAre(t *testing.T) {
+	t.Parallel()
+	database := enginetest.Postgres(t)
+	p := startPair(t, database, generous)
+	here := operator(t, p.a)
+	var lines strings.Builder
+	const documents = 3_000
+	for i := range documents {
+		fmt.Fprintf(&lines, `{"id":"d%d","text":"stone number %d"}`+"\n", i, i)
+	}
+	here.make("POST", "/api/v1/documents/import", lines.String())
+	within(t, time.Minute, "the other follows without being asked", func() bool {
+		return strings.HasPrefix(ready(t, p.b), "200") && len(operator(t, p.b).found("stone")) == 100
+	})
+	c := startAnother(t, p)
+	within(t, time.Minute, "the new process is ready", func() bool { return strings.HasPrefix(ready(t, c), "200") })
+	if answer := operator(t, c).make("GET", "/api/v1/search?q=stone", ""); answer["total"].(float64) != documents {
+		t.Errorf("the new process finds %v documents, want %d", answer["total"], documents)
+	}
+}
+
+// startAnother starts one more process on the pair's database.
+func startAnother(t *testing.T, p *pair) *apptest.Running {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := os.ReadFile(filepath.Join(p.a.Config.Data, "master.key"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "master.key"), key, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := apptest.Start(t, apptest.With(func(c *config.Config) {
+		c.DatabaseURL, c.Data = p.url, dir
+		generous(c)
+	}))
+	c.Key, c.Workspace = p.a.Key, p.a.Workspace
+	return c
+}

@@ -1,0 +1,25 @@
+package cluster_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"keepsake/internal/cluster"
+)
+
+// BenchmarkCurrent is what every request with a credential asks.
+func BenchmarkCurrent(b *testing.B) {
+	r := cluster.NewReader(cluster.ReaderOptions{
+		Source: newBoard(), Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+	})
+	if err := r.Begin(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !r.Current() {
+			b.Fatal("not current")
+		}
+	}
+}

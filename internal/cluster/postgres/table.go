@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"keepsake/internal/cluster"
+)
+
+// Table keeps the members. It implements cluster.Table.
+type Table struct{ link link }
+
+var _ cluster.Table = (*Table)(nil)
+
+// NewTable makes a Table. It connects when it is first asked.
+func NewTable(connect Connect) *Table {
+	// A sign of life that a crash of the server loses is followed by another one.
+	return &Table{link: link{connect: connect, setup: "SET synchronous_commit = off"}}
+}
+
+// Close closes the connection.
+func (t *Table) Close() { t.link.close() }
+
+// clock is the database's, in microseconds. It does not stand still in a transaction.
+const clock = `(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT`
+
+// Join implements cluster.Table. The head stays locked until the commit: whoever sees an epoch sees all who joined up to
+// it.
+func (t *Table) Join(ctx context.Context, m *cluster.Member, alone bool) (epoch int64, err error) {
+	err = t.link.do(ctx, func(conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, `
+				INSERT INTO cluster_head (name, number) VALUES ('member', 1)
+				ON CONFLICT (name) DO UPDATE SET number = cluster_head.number + 1 RETURNING number`).Scan(&epoch)
+			if err != nil {
+				return err
+			}
+			if alone {
+				_, err := tx.Exec(ctx, `
+					UPDATE member SET left_at = `+clock+` WHERE name = $1 AND id <> $2 AND left_at IS NULL`, m.Name, m.ID)
+				if err != nil {
+					return err
+				}
+			}
+			_, err = tx.Exec(ctx, `
+				INSERT INTO member (id, name, host, release, split, started_at, seen_at, joined_epoch, seen_epoch)
+				VALUES ($1, $2, $3, $4, $5, `+clock+`, `+clock+`, $6, $6)
+				ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, left_at = NULL,
+					joined_epoch = excluded.joined_epoch, seen_epoch = excluded.seen_epoch`,
+				m.ID, m.Name, m.Host, m.Release, m.Split, epoch)
+			return err
+		})
+	})
+	return epoch, err
+}
+
+// Beat implements cluster.Table, in one statement: the epoch and the members are of one moment.
+func (t *Table) Beat(ctx context.Context, id string, seen int64, split bool) (m *cluster.Muster, err error) {
+	err = t.link.do(ctx, func(conn *pgx.Conn) error {
+		m, err = readMuster(ctx, conn, `
+			WITH moment AS MATERIALIZED (SELECT `+clock+` AS now),
+			beat AS (UPDATE member SET seen_at = moment.now, seen_epoch = $2, split = $3 FROM moment
+				WHERE id = $1 AND left_at IS NULL RETURNING 1)
+			SELECT moment.now, EXISTS (SELECT 1 FROM beat),`+musterColumns, id, seen, split)
+		return err
+	})
+	return m, err
+}
+
+// ReadMuster reads the table without being a member.
+func ReadMuster(ctx context.Context, conn *pgx.Conn) (*cluster.Muster, error) {
+	m, err := readMuster(ctx, conn, `
+		WITH moment AS MATERIALIZED (SELECT `+clock+` AS now) SELECT moment.now, FALSE,`+musterColumns)
+	if err != nil {
+		return nil, readable(err)
+	}
+	return m, nil
+}
+
+const musterColumns = ` coalesce((SELECT number FROM cluster_head WHERE name = 'member'), 0),
+	m.id, m.name, m.host, m.release, m.split, m.started_at, m.seen_at, m.left_at, m.joined_epoch, m.seen_epoch
+	FROM moment LEFT JOIN member m ON TRUE ORDER BY m.name, m.id`
+
+func readMuster(ctx context.Context, conn *pgx.Conn, query string, args ...any) (*cluster.Muster, error) {
+	rows, err := conn.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	muster := &cluster.Muster{}
+	for rows.Next() {
+		var now int64
+		var id, name, host, release *string
+		var split *bool
+		var started, seen, left, joined, known *int64
+		err := rows.Scan(&now, &muster.Known, &muster.Epoch, &id, &name, &host, &release, &split, &started, &seen, &left, &joined, &known)
+		if err != nil {
+			return nil, err
+		}
+		muster.At = moment(now)
+		if id == nil {
+			continue // there are none
+		}
+		m := cluster.Member{
+			ID: *id, Name: *name, Host: *host, Release: *release, Split: *split,
+			StartedAt: moment(*started), SeenAt: moment(*seen), JoinedEpoch: *joined, SeenEpoch: *known,
+		}
+		if left != nil {
+			at := moment(*left)
+			m.LeftAt = &at
+		}
+		muster.Members = append(muster.Members, m)
+	}
+	return muster, rows.Err()
+}
+
+func moment(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// Leave implements cluster.Table.
+func (t *Table) Leave(ctx context.Context, id string) error {
+	return t.link.do(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `UPDATE member SET left_at = `+clock+` WHERE id = $1 AND left_at IS NULL`, id)
+		return err
+	})
+}
+
+// Forget implements cluster.Table.
+func (t *Table) Forget(ctx context.Context, gone []cluster.Member) error {
+	return t.link.do(ctx, func(conn *pgx.Conn) error {
+		for _, m := range gone {
+			if _, err := conn.Exec(ctx, `DELETE FROM member WHERE id = $1 AND seen_at = $2`, m.ID, m.SeenAt.UnixMicro()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,330 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"keepsake/internal/cluster"
+)
+
+// board is where news are kept, with what they are about: how often each subject was changed.
+type board struct {
+	mu    sync.Mutex
+	head  int64
+	news  []cluster.News
+	state map[string]int
+	away  error
+}
+
+func newBoard() *board { return &board{state: map[string]int{}} }
+
+// change changes a subject; quietly where nobody is told though a number is taken.
+func (b *board) change(subject string, quietly bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.head++
+	b.state[subject]++
+	if !quietly {
+		b.news = append(b.news, cluster.News{Number: b.head, Kind: cluster.APIKey, Subject: subject, At: time.Now()})
+	}
+}
+
+func (b *board) From(_ context.Context, number int64, limit int) (*cluster.Page, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away != nil {
+		return nil, b.away
+	}
+	p := &cluster.Page{Head: b.head}
+	for _, n := range b.news {
+		if n.Number >= number && len(p.News) < limit {
+			p.News = append(p.News, n)
+		}
+	}
+	return p, nil
+}
+
+func (b *board) Prune(_ context.Context, keep time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.news) > 0 && time.Since(b.news[0].At) > keep {
+		b.news = b.news[1:]
+	}
+	return b.away
+}
+
+func (b *board) set(away error) { b.mu.Lock(); b.away = away; b.mu.Unlock() }
+
+// memory is what a process knows of a board.
+type memory struct {
+	board    *board
+	mu       sync.Mutex
+	state    map[string]int
+	told     int
+	reloads  int
+	failures int // of the next times it is told
+}
+
+func (m *memory) Hear(_ context.Context, news []cluster.News) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failures > 0 {
+		m.failures--
+		return errors.New("the store does not answer")
+	}
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	for _, n := range news {
+		m.told++
+		m.state[n.Subject] = m.board.state[n.Subject]
+	}
+	return nil
+}
+
+func (m *memory) HearEverything(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	m.reloads++
+	for subject, n := range m.board.state {
+		m.state[subject] = n
+	}
+	return nil
+}
+
+func (m *memory) wantSame(t *testing.T) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	if got, want := fmt.Sprint(m.state), fmt.Sprint(m.board.state); got != want {
+		t.Errorf("heard %s, want %s", got, want)
+	}
+}
+
+func reader(t *testing.T, b *board, rung chan struct{}) (*cluster.Reader, *memory) {
+	t.Helper()
+	m := &memory{board: b, state: map[string]int{}}
+	r := cluster.NewReader(cluster.ReaderOptions{
+		Source: b, Hearer: m, Rung: rung, Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+	})
+	if err := r.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.HearEverything(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.reloads = 0
+	return r, m
+}
+
+func TestReader(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(t *testing.T){
+		"HearsWithinAPoll": func(t *testing.T) {
+			b := newBoard()
+			b.change("before", false)
+			r, m := reader(t, b, nil)
+			go r.Run(t.Context())
+			time.Sleep(time.Second)
+			b.change("key", false)
+			time.Sleep(cluster.PollEvery + time.Millisecond)
+			m.wantSame(t)
+			if m.reloads != 0 || m.told != 1 {
+				t.Errorf("told %d, reloads %d, want one and none", m.told, m.reloads)
+			}
+		},
+		"HearsAtOnceWhenItIsRung": func(t *testing.T) {
+			b, rung := newBoard(), make(chan struct{})
+			r, m := reader(t, b, rung)
+			go r.Run(t.Context())
+			b.change("key", false)
+			rung <- struct{}{}
+			synctest.Wait()
+			m.wantSame(t)
+		},
+		"AMissedMessageMakesItReadEverything": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			b.change("a", false)
+			b.change("b", true)
+			b.change("c", false)
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.wantSame(t)
+			b.change("d", true) // the last one is missing
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.wantSame(t)
+			if m.reloads != 2 {
+				t.Errorf("%d reloads, want 2", m.reloads)
+			}
+		},
+		"PrunedNewsAreMissedNews": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			for i := range 20 {
+				b.change(fmt.Sprint("k", i), false)
+			}
+			b.news = b.news[10:]
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.wantSame(t)
+			b.news = nil // pruned after they were heard
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if m.reloads != 1 {
+				t.Errorf("%d reloads, want 1", m.reloads)
+			}
+		},
+		"OtherNewsUnderTheSameNumbersAreSeen": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			b.change("a", false)
+			b.change("b", false)
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			// A standby took over that had not seen the last one, and was changed on.
+			b.head, b.news, b.state = 1, b.news[:1], map[string]int{"a": 1, "b": 0}
+			time.Sleep(time.Millisecond)
+			b.change("c", false)
+			b.change("d", false)
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.wantSame(t)
+			b.head, b.news = 1, b.news[:1] // and one that is behind
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if m.reloads != 2 {
+				t.Errorf("%d reloads, want 2", m.reloads)
+			}
+		},
+		"WhatCouldNotBeReadIsToldAgain": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			go r.Run(t.Context())
+			m.mu.Lock()
+			m.failures = 3
+			m.mu.Unlock()
+			b.change("key", false)
+			time.Sleep(2 * time.Second)
+			m.wantSame(t)
+		},
+		"ALongListIsHeardInOnePoll": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			for i := range 1700 {
+				b.change(fmt.Sprint("k", i%900), false)
+			}
+			if err := r.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.wantSame(t)
+			if m.reloads != 0 {
+				t.Errorf("%d reloads", m.reloads)
+			}
+		},
+		"NewsAreKeptForAnHour": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			go r.Run(t.Context())
+			b.change("key", false)
+			time.Sleep(50 * time.Minute)
+			b.change("other", false)
+			time.Sleep(21 * time.Minute)
+			b.mu.Lock()
+			left := len(b.news)
+			b.mu.Unlock()
+			if left != 1 || m.reloads != 0 {
+				t.Errorf("%d news are left, want 1; %d reloads", left, m.reloads)
+			}
+		},
+		"CutOffItIsNotCurrentAfterItsPatience": func(t *testing.T) {
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			go r.Run(t.Context())
+			time.Sleep(time.Minute)
+			if !r.Current() {
+				t.Fatal("not current though it hears")
+			}
+			b.set(errCut)
+			time.Sleep(9700 * time.Millisecond)
+			if !r.Current() {
+				t.Error("lost its patience early")
+			}
+			time.Sleep(400 * time.Millisecond)
+			if r.Current() {
+				t.Error("current, cut off for more than ten seconds")
+			}
+			b.set(nil)
+			time.Sleep(cluster.PollEvery + time.Millisecond)
+			if !r.Current() {
+				t.Error("not current again")
+			}
+			m.mu.Lock()
+			m.failures = 1 << 30 // it hears, and cannot read what it is about
+			m.mu.Unlock()
+			b.change("key", false)
+			time.Sleep(10100 * time.Millisecond)
+			if r.Current() {
+				t.Error("current, though it could not take in what it heard")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, test)
+		})
+	}
+}
+
+// Whatever is changed, missed, pruned, delayed or failing: once a reader is current again it knows all that was changed
+// before.
+func TestAReaderThatIsCurrentKnowsEverything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(300) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			b := newBoard()
+			r, m := reader(t, b, nil)
+			for range 40 {
+				for range random.IntN(4) {
+					b.change(fmt.Sprint("k", random.IntN(6)), random.IntN(8) == 0)
+				}
+				switch random.IntN(6) {
+				case 0:
+					b.news = b.news[random.IntN(len(b.news)+1):]
+				case 1:
+					m.failures = random.IntN(3)
+				case 2:
+					b.set(errCut)
+				}
+				time.Sleep(time.Millisecond)
+				err := r.Poll(t.Context())
+				b.set(nil)
+				if err == nil && m.failures == 0 {
+					m.wantSame(t)
+				}
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Facts is what there is to know of a server.
+type Facts struct {
+	Version  string
+	Eviction string        // its maxmemory-policy; empty where it does not tell
+	Took     time.Duration // how long it took to answer
+}
+
+// Examine looks at the server.
+func (l *Ledger) Examine(ctx context.Context) (*Facts, error) {
+	client, err := l.connect(told)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+		return nil, plain(err)
+	}
+	f := &Facts{Took: time.Since(begun)}
+	text, err := client.Do(ctx, client.B().Info().Section("server", "memory").Build()).ToString()
+	if err != nil {
+		return nil, plain(err)
+	}
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	f.Version, f.Eviction = info["redis_version"], info["maxmemory_policy"]
+	if v := info["valkey_version"]; v != "" {
+		f.Version = "Valkey " + v
+	}
+	return f, nil
+}

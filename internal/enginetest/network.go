@@ -1,0 +1,105 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// installIP is what an error says where networks cannot be made.
+const installIP = "these tests cut a server off in a network of its own: apt-get install iproute2"
+
+// Network is a network namespace with one link to this machine's: what runs in it can be cut off without a word to either
+// side, as by a switch that fails.
+type Network struct {
+	name, here, there string
+	address           net.IP
+}
+
+// networkName begins the names of all networks, before the process that made it.
+const networkName = "keepsake-"
+
+var networks atomic.Int64
+
+// StartNetwork makes a network, which takes root; it ends with the test. Servers in it are to be started after it.
+func StartNetwork(t testing.TB) *Network {
+	t.Helper()
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Fatal(installIP)
+	}
+	if os.Getuid() != 0 {
+		t.Fatal("these tests cut a server off in a network of its own, which only root can make")
+	}
+	sweepNetworks()
+	pid, n := os.Getpid(), networks.Add(1)
+	link := fmt.Sprintf("ks%d.%d", pid, n) // at most 15 letters with what follows
+	// 198.18.0.0/15 is for tests of networks; each gets four addresses, others than what runs beside.
+	block := (pid*8 + int(n)) % (1 << 15) * 4
+	address := func(i int) net.IP { return net.IPv4(198, byte(18+block>>16), byte(block>>8), byte(block+i)) }
+	w := &Network{name: networkName + strconv.Itoa(pid) + "-" + strconv.FormatInt(n, 10), here: link + "a", there: link + "b", address: address(2)}
+	t.Cleanup(func() { _ = ip("netns", "del", w.name) }) // the link goes with it
+	for _, args := range [][]string{
+		{"netns", "add", w.name},
+		{"link", "add", w.here, "type", "veth", "peer", "name", w.there, "netns", w.name},
+		{"addr", "add", address(1).String() + "/30", "dev", w.here},
+		{"link", "set", w.here, "up"},
+		{"-n", w.name, "addr", "add", w.address.String() + "/30", "dev", w.there},
+		{"-n", w.name, "link", "set", w.there, "up"},
+	} {
+		if err := ip(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// Cut loses what is sent from now on, in both directions.
+func (w *Network) Cut(t testing.TB) {
+	t.Helper()
+	if err := ip("-n", w.name, "link", "set", w.there, "down"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Mend ends a cut.
+func (w *Network) Mend(t testing.TB) {
+	t.Helper()
+	if err := ip("-n", w.name, "link", "set", w.there, "up"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is a program that is to run in the network.
+func (w *Network) command(program string, args ...string) *exec.Cmd {
+	return exec.Command("ip", append([]string{"netns", "exec", w.name, program}, args...)...)
+}
+
+func ip(args ...string) error {
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// sweepNetworks removes networks of test binaries that were killed.
+var sweepNetworks = sync.OnceFunc(func() {
+	left, _ := filepath.Glob("/run/netns/" + networkName + "*")
+	for _, path := range left {
+		name := filepath.Base(path)
+		text, _, _ := strings.Cut(strings.TrimPrefix(name, networkName), "-")
+		pid, err := strconv.Atoi(text)
+		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			continue
+		}
+		_ = ip("netns", "del", name)
+	}
+})

@@ -1,0 +1,428 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Role is whom the tests connect as: an ordinary role that owns its databases, because that is what an operator gives
+// the service.
+const Role = "keepsake"
+
+// The superuser of every server, on its socket alone.
+const superuser = "postgres"
+
+// installPostgres is what an error says where there is no server.
+const installPostgres = "these tests need a PostgreSQL server, version 15 or later: apt-get install postgresql"
+
+// PostgresOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing safe.
+type PostgresOptions struct {
+	TCP      bool              // listens on a port of 127.0.0.1, too
+	Password string            // what Role needs over TCP; empty: nothing
+	Fsync    bool              // commits wait for the disk, as in life
+	Settings map[string]string // further settings of postgresql.conf
+}
+
+// PostgresServer is one server with a folder of its own.
+type PostgresServer struct {
+	opt    PostgresOptions
+	bin    string // folder of the programs
+	dir    string
+	port   int
+	log    output
+	serial atomic.Int64 // numbers databases
+	own    bool         // it belongs to one test
+
+	templates sync.Map // name → func() (database string, err error)
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when cmd has ended
+}
+
+// shared is the server of this test binary.
+var shared = sync.OnceValues(func() (*PostgresServer, error) {
+	// Databases live for a test and are dropped, so there is nothing to vacuum.
+	s, remove, err := newPostgres(PostgresOptions{Settings: map[string]string{"autovacuum": "off"}})
+	if err != nil {
+		return nil, err
+	}
+	onStop(remove)
+	return s, nil
+})
+
+// Postgres gives an empty database of the test's own on a server that this test binary shares; it is dropped when the
+// test ends.
+func Postgres(t testing.TB) (url string) {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Database(t)
+}
+
+// PostgresCopy is Postgres for a database that prepare has filled: it does so once for each name, in a database that is
+// copied from then on. It leaves no connection open.
+func PostgresCopy(t testing.TB, name string, prepare func(ctx context.Context, url string) error) (url string) {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.URL(s.copyOf(t, name, prepare))
+}
+
+// SharedPostgres is the server of Postgres, for a look into it.
+func SharedPostgres(t testing.TB) *PostgresServer {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// StartPostgres starts a server of the test's own, which may be stopped and started again; it ends with the test.
+func StartPostgres(t testing.TB, opt PostgresOptions) *PostgresServer {
+	t.Helper()
+	s, remove, err := newPostgres(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.own = true
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's last words:\n%s", &s.log)
+		}
+		remove()
+	})
+	return s
+}
+
+func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
+	program, err := find("postgres", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
+	if err != nil {
+		return nil, nil, errors.New(installPostgres)
+	}
+	dir, remove, err := folder()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for postgres: %w", err)
+	}
+	s := &PostgresServer{opt: opt, bin: filepath.Dir(program), dir: dir}
+	if err := s.init(); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return s, func() {
+		_ = s.stop(syscall.SIGQUIT)
+		remove()
+	}, nil
+}
+
+// init makes the server's files and starts it.
+func (s *PostgresServer) init() error {
+	// Names in byte order and UTF-8, as on SQLite.
+	initdb := exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(), "--username="+superuser, "--auth=trust",
+		"--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")
+	initdb.Dir = s.dir
+	initdb.Stdout, initdb.Stderr = &s.log, &s.log
+	if err := start(initdb, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("run initdb: %w", err)
+	}
+	if err := initdb.Wait(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, &s.log)
+	}
+	if err := s.configure(); err != nil {
+		return err
+	}
+	if err := s.run(); err != nil {
+		return err
+	}
+	create := "CREATE ROLE " + Role + " LOGIN"
+	if s.opt.Password != "" {
+		create += " PASSWORD '" + strings.ReplaceAll(s.opt.Password, "'", "''") + "'"
+	}
+	return s.exec(context.Background(), create)
+}
+
+func (s *PostgresServer) configure() error {
+	settings := map[string]string{
+		"listen_addresses": "''", "unix_socket_directories": "'" + s.dir + "'", "max_connections": "300",
+		"shared_buffers": "'32MB'", "min_wal_size": "'8MB'", "max_wal_size": "'256MB'", "lc_messages": "'C'",
+		"fsync": "off", "full_page_writes": "off",
+	}
+	if s.opt.Fsync {
+		settings["fsync"], settings["full_page_writes"] = "on", "on"
+	}
+	if s.opt.TCP {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		s.port = port
+		settings["listen_addresses"], settings["port"] = "'127.0.0.1'", strconv.Itoa(port)
+	}
+	maps.Copy(settings, s.opt.Settings)
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&text, "%s = %s\n", name, settings[name])
+	}
+	if err := os.WriteFile(filepath.Join(s.data(), "postgresql.auto.conf"), []byte(text.String()), 0o644); err != nil {
+		return err
+	}
+	if s.opt.Password == "" {
+		return nil
+	}
+	const who = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+	return os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(who), 0o644)
+}
+
+func (s *PostgresServer) data() string { return filepath.Join(s.dir, "data") }
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// run starts the server and waits until it takes connections.
+func (s *PostgresServer) run() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cmd := exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.data())
+	cmd.Dir = s.dir
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	ready := s.log.wait(func(line string) bool { return strings.Contains(line, "is ready to accept") })
+	if err := start(cmd, syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("start postgres: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // how it ended is in the log
+		close(ended)
+	}()
+	s.cmd, s.ended = cmd, ended
+	select {
+	case <-ready:
+		return nil
+	case <-ended:
+		return fmt.Errorf("postgres ended while starting:\n%s", &s.log)
+	case <-time.After(time.Minute):
+		return fmt.Errorf("postgres does not start:\n%s", &s.log)
+	}
+}
+
+// stop ends the server with a signal and waits; a second time it does nothing.
+func (s *PostgresServer) stop(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return nil
+	}
+	if err := s.signalAll(syscall.SIGCONT); err != nil { // one that is paused hears nothing
+		return err
+	}
+	if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(time.Minute):
+		return fmt.Errorf("postgres does not stop:\n%s", &s.log)
+	}
+	s.cmd = nil
+	return nil
+}
+
+// Stop stops the server in order: connections are ended, what was written is on the disk.
+func (s *PostgresServer) Stop(t testing.TB) {
+	t.Helper()
+	if err := s.stop(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StopImmediately stops the server as a crash would: it recovers from its log at the next start.
+func (s *PostgresServer) StopImmediately(t testing.TB) {
+	t.Helper()
+	if err := s.stop(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Start starts a server that was stopped, at the same address.
+func (s *PostgresServer) Start(t testing.TB) {
+	t.Helper()
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StartAsStandby starts a server that was stopped as one that only lets clients read, until it is told otherwise with
+// SELECT pg_promote().
+func (s *PostgresServer) StartAsStandby(t testing.TB) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.data(), "standby.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Start(t)
+}
+
+// Pause stops every process of the server where it stands (SIGSTOP): connections stay open and nobody answers.
+func (s *PostgresServer) Pause(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.signalAll(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resume lets a server go on that was paused.
+func (s *PostgresServer) Resume(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.signalAll(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signalAll signals the server and its children, the server first: it could otherwise make another child.
+func (s *PostgresServer) signalAll(signal syscall.Signal) error {
+	if s.cmd == nil {
+		return errors.New("postgres is not running")
+	}
+	pid := s.cmd.Process.Pid
+	if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	list, err := children(pid)
+	if err != nil {
+		return err
+	}
+	for _, child := range list {
+		if err := syscall.Kill(child, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// URL names a database of the server by its socket, for Role.
+func (s *PostgresServer) URL(database string) string { return s.url(Role, database) }
+
+func (s *PostgresServer) url(role, database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(role), Path: "/" + database}
+	q := url.Values{"host": {s.dir}}
+	if s.port != 0 {
+		q.Set("port", strconv.Itoa(s.port))
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// Address is where the server listens over TCP.
+func (s *PostgresServer) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// TCPURL names a database by an address: the server's own or that of a proxy before it.
+func (s *PostgresServer) TCPURL(address, database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(Role), Host: address, Path: "/" + database, RawQuery: "sslmode=disable"}
+	if s.opt.Password != "" {
+		u.User = url.UserPassword(Role, s.opt.Password)
+	}
+	return u.String()
+}
+
+// Database makes an empty database and gives its URL; it is dropped when the test ends.
+func (s *PostgresServer) Database(t testing.TB) (url string) {
+	t.Helper()
+	name := s.NewDatabase(t)
+	return s.URL(name)
+}
+
+// NewDatabase makes an empty database and gives its name; it is dropped when the test ends.
+func (s *PostgresServer) NewDatabase(t testing.TB) (name string) {
+	t.Helper()
+	return s.database(t, "template0")
+}
+
+func (s *PostgresServer) database(t testing.TB, template string) (name string) {
+	t.Helper()
+	name, err := s.create(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if s.own { // its databases go with it
+			return
+		}
+		s.Exec(t, "DROP DATABASE "+name+" WITH (FORCE)")
+	})
+	return name
+}
+
+func (s *PostgresServer) create(template string) (name string, err error) {
+	name = "test" + strconv.FormatInt(s.serial.Add(1), 10)
+	return name, s.exec(context.Background(), "CREATE DATABASE "+name+" OWNER "+Role+" STRATEGY FILE_COPY TEMPLATE "+template)
+}
+
+// copyOf makes a copy of what prepare makes once.
+func (s *PostgresServer) copyOf(t testing.TB, name string, prepare func(ctx context.Context, url string) error) string {
+	t.Helper()
+	made, _ := s.templates.LoadOrStore(name, sync.OnceValues(func() (string, error) {
+		database, err := s.create("template0")
+		if err == nil {
+			err = prepare(context.Background(), s.URL(database))
+		}
+		return database, err
+	}))
+	template, err := made.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.database(t, template)
+}
+
+// Exec runs a statement as the superuser.
+func (s *PostgresServer) Exec(t testing.TB, statement string) {
+	t.Helper()
+	if err := s.exec(context.WithoutCancel(t.Context()), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *PostgresServer) exec(ctx context.Context, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.url(superuser, "postgres"))
+	if err != nil {
+		return fmt.Errorf("connect to postgres: %w\n%s", err, &s.log)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

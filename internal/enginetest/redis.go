@@ -1,0 +1,250 @@
+package enginetest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// installRedis is what an error says where there is no server.
+const installRedis = "these tests need a Redis or Valkey server, version 7 or later: apt-get install redis-server"
+
+// RedisOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing on disk.
+type RedisOptions struct {
+	TCP      bool     // listens on a port of 127.0.0.1 instead
+	Password string   // what clients need; empty: nothing
+	Settings []string // further arguments of the program
+	Network  *Network // that it runs in, as its only server, and listens on; nil: this machine's
+}
+
+// RedisServer is one server with a folder of its own.
+type RedisServer struct {
+	opt     RedisOptions
+	program string
+	dir     string
+	port    int
+	log     output
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when cmd has ended
+}
+
+// Redis gives the address of an empty server of the test's own, which ends with it.
+func Redis(t testing.TB) (url string) {
+	t.Helper()
+	return StartRedis(t, RedisOptions{}).URL()
+}
+
+// StartRedis starts a server of the test's own, which may be stopped and started again; it ends with the test.
+func StartRedis(t testing.TB, opt RedisOptions) *RedisServer {
+	t.Helper()
+	s, remove, err := newRedis(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's last words:\n%s", &s.log)
+		}
+		remove()
+	})
+	return s
+}
+
+func newRedis(opt RedisOptions) (*RedisServer, func(), error) {
+	program, err := find("redis-server", "/usr/local/bin", "/opt/redis/bin")
+	if err != nil {
+		if program, err = find("valkey-server", "/usr/local/bin", "/opt/valkey/bin"); err != nil {
+			return nil, nil, errors.New(installRedis)
+		}
+	}
+	dir, remove, err := folder()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for redis: %w", err)
+	}
+	s := &RedisServer{opt: opt, program: program, dir: dir}
+	switch {
+	case opt.Network != nil:
+		s.port = 6379
+	case opt.TCP:
+		s.port, err = freePort()
+	}
+	if err == nil {
+		err = s.run()
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return s, func() {
+		_ = s.stop(syscall.SIGKILL)
+		remove()
+	}, nil
+}
+
+func (s *RedisServer) socket() string { return filepath.Join(s.dir, "redis.sock") }
+
+// run starts the server and waits until it takes connections.
+func (s *RedisServer) run() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	args := []string{"--save", "", "--appendonly", "no", "--dir", s.dir, "--daemonize", "no", "--port", strconv.Itoa(s.port)}
+	switch {
+	case s.opt.Network != nil:
+		args = append(args, "--bind", s.opt.Network.address.String(), "--protected-mode", "no")
+	case s.opt.TCP:
+		args = append(args, "--bind", "127.0.0.1")
+	default:
+		args = append(args, "--unixsocket", s.socket(), "--unixsocketperm", "777")
+	}
+	if s.opt.Password != "" {
+		args = append(args, "--requirepass", s.opt.Password)
+	}
+	args = append(args, s.opt.Settings...)
+	cmd, begin := exec.Command(s.program, args...), start
+	if s.opt.Network != nil {
+		cmd, begin = s.opt.Network.command(s.program, args...), startAsIs
+	}
+	cmd.Dir = s.dir
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	ready := s.log.wait(func(line string) bool {
+		return strings.Contains(line, "eady to accept connections") // "The server is now ready …", or "Ready …"
+	})
+	if err := begin(cmd, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("start redis: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // how it ended is in the log
+		close(ended)
+	}()
+	s.cmd, s.ended = cmd, ended
+	select {
+	case <-ready:
+		return nil
+	case <-ended:
+		s.cmd = nil
+		return fmt.Errorf("redis ended while starting:\n%s", &s.log)
+	case <-time.After(time.Minute):
+		return fmt.Errorf("redis does not start:\n%s", &s.log)
+	}
+}
+
+// stop ends the server with a signal and waits; a second time it does nothing.
+func (s *RedisServer) stop(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return nil
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGCONT, signal} { // one that is paused hears nothing
+		if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(time.Minute):
+		return fmt.Errorf("redis does not stop:\n%s", &s.log)
+	}
+	s.cmd = nil
+	return nil
+}
+
+// Stop stops the server in order.
+func (s *RedisServer) Stop(t testing.TB) { s.must(t, s.stop(syscall.SIGTERM)) }
+
+// Kill ends the server at once.
+func (s *RedisServer) Kill(t testing.TB) { s.must(t, s.stop(syscall.SIGKILL)) }
+
+// Start starts a server that was stopped, at the same address.
+func (s *RedisServer) Start(t testing.TB) { s.must(t, s.run()) }
+
+// Pause stops the server where it stands (SIGSTOP): connections stay open and nobody answers.
+func (s *RedisServer) Pause(t testing.TB) { s.must(t, s.signal(syscall.SIGSTOP)) }
+
+// Resume lets a server go on that was paused.
+func (s *RedisServer) Resume(t testing.TB) { s.must(t, s.signal(syscall.SIGCONT)) }
+
+// Flush empties the server.
+func (s *RedisServer) Flush(t testing.TB) { s.Do(t, "FLUSHALL") }
+
+func (s *RedisServer) signal(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return errors.New("redis is not running")
+	}
+	return s.cmd.Process.Signal(signal)
+}
+
+func (s *RedisServer) must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// URL is the server's address as a setting.
+func (s *RedisServer) URL() string {
+	user := ""
+	if s.opt.Password != "" {
+		user = ":" + s.opt.Password + "@"
+	}
+	if s.overTCP() {
+		return "redis://" + user + s.Address()
+	}
+	return "unix://" + user + s.socket()
+}
+
+func (s *RedisServer) overTCP() bool { return s.opt.TCP || s.opt.Network != nil }
+
+// Address is where a server listens that listens over TCP.
+func (s *RedisServer) Address() string {
+	host := "127.0.0.1"
+	if s.opt.Network != nil {
+		host = s.opt.Network.address.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(s.port))
+}
+
+// Do runs a command without spaces in its arguments, and gives the first line of its answer.
+func (s *RedisServer) Do(t testing.TB, command string) string {
+	t.Helper()
+	network, address := "unix", s.socket()
+	if s.overTCP() {
+		network, address = "tcp", s.Address()
+	}
+	c, err := net.DialTimeout(network, address, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.must(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	lines := bufio.NewReader(c)
+	if s.opt.Password != "" {
+		command = "AUTH " + s.opt.Password + "\r\n" + command
+	}
+	if _, err := fmt.Fprintf(c, "%s\r\n", command); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := lines.ReadString('\n')
+	if err == nil && s.opt.Password != "" {
+		answer, err = lines.ReadString('\n')
+	}
+	if err != nil || strings.HasPrefix(answer, "-") {
+		t.Fatalf("redis: %q, %v", answer, err)
+	}
+	return strings.TrimRight(answer, "\r\n")
+}

@@ -1,0 +1,351 @@
+package faulttest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/enginetest"
+)
+
+// faultRounds is how often each fault strikes: KEEPSAKE_FAULT_ROUNDS=10 measures.
+func faultRounds(t testing.TB) int {
+	text := os.Getenv("KEEPSAKE_FAULT_ROUNDS")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("KEEPSAKE_FAULT_ROUNDS: %v", err)
+	}
+	return n
+}
+
+// pausedFor is for how long PostgreSQL stands still: KEEPSAKE_FAULT_PAUSE=30s measures.
+func pausedFor(t testing.TB) time.Duration {
+	text := os.Getenv("KEEPSAKE_FAULT_PAUSE")
+	if text == "" {
+		return 7 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("KEEPSAKE_FAULT_PAUSE: %v", err)
+	}
+	return d
+}
+
+// fault is something that happens to a fleet under load.
+type fault struct {
+	name   string
+	strike func(f *fleet)
+	lasts  time.Duration
+	during func(r *strikeRound) // what must hold while it lasts, and takes its time
+	end    func(f *fleet)       // what was lost is there again when it returns
+	waits  waits
+	kills  bool // a process, so that connections to it are lost
+}
+
+// waits are how long requests may wait because of a fault: those that memory answers and those that need the database.
+// What the machine does besides comes on top.
+type waits struct{ memory, database time.Duration }
+
+// besides is what a request may take longer on a machine that is full of other tests.
+const besides = 3 * time.Second
+
+// backWithin is how soon everything works again once what was lost is there: 5 s. Beside other tests it may take longer.
+func backWithin(t testing.TB) time.Duration {
+	if faultRounds(t) > 1 {
+		return 5 * time.Second
+	}
+	return 10 * time.Second
+}
+
+// figures are what all rounds of a fault come to.
+type figures struct {
+	account
+	rounds          int
+	back            time.Duration // slowest
+	over            [2]int64      // most
+	waits           waits         // longest
+	answers, before string
+}
+
+// strikeRound is one strike of a fault.
+type strikeRound struct {
+	t       *testing.T
+	f       *fleet
+	fault   *fault
+	number  int
+	revoked []string // keys that both refuse
+}
+
+// rounds are numbered over all tests, so that what one writes is told from what another does.
+var rounds struct {
+	sync.Mutex
+	last int
+}
+
+func nextRound() int {
+	rounds.Lock()
+	defer rounds.Unlock()
+	rounds.last++
+	return rounds.last
+}
+
+func (f *fleet) suffers(faults ...fault) {
+	for _, fault := range faults {
+		f.t.Run(fault.name, func(t *testing.T) {
+			f.asIn(t, func() {
+				var all figures
+				for range faultRounds(t) {
+					r := &strikeRound{t: t, f: f, fault: &fault, number: nextRound()}
+					r.run(&all)
+					if t.Failed() {
+						t.Fatalf("round %d\n%s\n%s", all.rounds, tail(f.member(0).log.String()), tail(f.member(1).log.String()))
+					}
+				}
+				t.Logf("%s: %d rounds, %d acknowledged, %d undecided, %d lost, %d twice, %d refused early; back after %s; over 150 a minute by %d, over 300 a day by %d; longest wait %s, for the database %s; answers before %s, meanwhile %s",
+					fault.name, all.rounds, all.acked, all.undecided, all.lost, all.twice, all.early, all.back.Round(time.Millisecond), all.over[0], all.over[1],
+					all.waits.memory.Round(time.Millisecond), all.waits.database.Round(time.Millisecond), all.before, all.answers)
+			})
+		})
+	}
+}
+
+// asIn lets a fleet report to a test within the one that started it.
+func (f *fleet) asIn(t *testing.T, do func()) {
+	outer := f.t
+	set := func(t *testing.T) {
+		f.t = t
+		for _, s := range f.both() {
+			s.t = t
+		}
+	}
+	set(t)
+	defer set(outer)
+	do()
+}
+
+func (r *strikeRound) run(all *figures) {
+	t, f := r.t, r.f
+	l := newLoad(f, r.number, r.fault.kills)
+	f.member(0).must(http.StatusCreated, http.MethodPut, "/api/v1/documents/"+l.taken(), document(r.number, textOf(r.number, "taken")))
+	minutes := perMinute(f, fmt.Sprintf("minute%d", r.number), 150)
+	days := perDay(f, fmt.Sprintf("day%d", r.number), 300)
+	minutes.kills, days.kills = r.fault.kills, r.fault.kills
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var loads sync.WaitGroup
+	loads.Go(func() { l.run(ctx) })
+	// Of both budgets about half is used when the fault strikes.
+	loads.Go(func() { minutes.run(ctx, 60*time.Millisecond) })
+	loads.Go(func() { days.run(ctx, 30*time.Millisecond) })
+	calm := time.Now()
+	time.Sleep(1500 * time.Millisecond)
+
+	struck := time.Now()
+	r.fault.strike(f)
+	if r.fault.during != nil {
+		r.fault.during(r)
+	}
+	time.Sleep(r.fault.lasts - time.Since(struck))
+	r.fault.end(f)
+	back := time.Now()
+	worked := f.works(2 * backWithin(t))
+	time.Sleep(time.Second)
+	ended := time.Now()
+	stop()
+	loads.Wait()
+
+	for _, key := range r.revoked {
+		for i, s := range f.both() {
+			if a := s.ask(t.Context(), key, http.MethodGet, "/api/v1/developer/whoami", nil); a.code() != "api_key_revoked" {
+				t.Errorf("process %d answers a revoked key: %d %s", i, a.status, a.text)
+			}
+		}
+	}
+	sum := l.check(t)
+	over := [2]int64{minutes.check(t), days.check(t)}
+	for _, h := range []*hammered{minutes, days} {
+		lost := int64(0)
+		if r.fault.kills {
+			lost = h.admittedBy(1, struck)
+		}
+		h.checkCounted(t, lost)
+	}
+	for _, s := range f.both() {
+		s.lives()
+	}
+
+	light := slices.Concat(minutes.samples, days.samples)
+	was := waits{longest(light, struck, ended), longest(l.samples, struck, ended)}
+	before := waits{longest(light, calm, struck), longest(l.samples, calm, struck)}
+	if was.memory > r.fault.waits.memory+before.memory+besides {
+		t.Errorf("a request that memory answers took %s, and %s before", was.memory, before.memory)
+	}
+	if was.database > r.fault.waits.database+before.database+besides {
+		t.Errorf("a request that needs the database took %s, and %s before", was.database, before.database)
+	}
+	took := worked.Sub(back)
+	if most := backWithin(t); took > most {
+		t.Errorf("everything worked again after %s, want %s", took, most)
+	}
+	if sum.acked == 0 || days.total() == 0 {
+		t.Error("there was no load")
+	}
+	all.add(sum, took, over, was)
+	all.before = statuses(l.samples, calm, struck)
+	all.answers = statuses(l.samples, struck, back)
+}
+
+func (f *figures) add(sum account, back time.Duration, over [2]int64, w waits) {
+	if f.rounds == 0 {
+		f.over = over
+	}
+	f.rounds++
+	f.acked += sum.acked
+	f.undecided += sum.undecided
+	f.lost += sum.lost
+	f.twice += sum.twice
+	f.early += sum.early
+	f.back = max(f.back, back)
+	f.over = [2]int64{max(f.over[0], over[0]), max(f.over[1], over[1])}
+	f.waits = waits{max(f.waits.memory, w.memory), max(f.waits.database, w.database)}
+}
+
+// TestPostgreSQLIsLostUnderLoad holds T33 and parts of T34: whatever was acknowledged is there once, whoever asks meanwhile
+// is refused with a 503 soon, limits hold, and all goes on by itself.
+func TestPostgreSQLIsLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	f.suffers(fault{
+		name:   "stopped immediately",
+		strike: func(f *fleet) { f.postgres.StopImmediately(f.t) },
+		lasts:  2 * time.Second,
+		end:    func(f *fleet) { f.postgres.Start(f.t) },
+		waits:  waits{database: 3 * time.Second},
+	}, fault{
+		name: "backends killed",
+		strike: func(f *fleet) {
+			f.postgres.Exec(f.t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		},
+		end:   func(*fleet) {},
+		waits: waits{database: time.Second},
+	}, fault{
+		name:   "paused",
+		strike: func(f *fleet) { f.postgres.Pause(f.t) },
+		lasts:  pausedFor(t),
+		during: (*strikeRound).refusesSoon,
+		end:    func(f *fleet) { f.postgres.Resume(f.t) },
+		waits:  waits{database: 4 * time.Second}, // until the silence is noticed
+	})
+}
+
+// refusesSoon looks that nobody waits for a database that has been known to be silent for a while.
+func (r *strikeRound) refusesSoon() {
+	time.Sleep(min(5500*time.Millisecond, r.fault.lasts))
+	for i, s := range r.f.both() {
+		a := s.ask(r.t.Context(), r.f.key, http.MethodGet, "/api/v1/documents?limit=1", nil)
+		if a.status != http.StatusServiceUnavailable || a.took > besides {
+			r.t.Errorf("process %d, some seconds into it: %d after %s: %s", i, a.status, a.took, a.text)
+		}
+		if status, _ := s.readiness(); status == "ready" {
+			r.t.Errorf("process %d says that it is ready", i)
+		}
+	}
+}
+
+// TestRedisIsLostUnderLoad holds T35 and parts of T36 and T37: nobody notices but by what is left of a limit.
+func TestRedisIsLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, enginetest.StartNetwork(t))
+	redisWaits := waits{memory: 50 * time.Millisecond, database: 50 * time.Millisecond}
+	start := func(f *fleet) { f.redis.Start(f.t) }
+	lost := func(name string, strike, end func(f *fleet)) fault {
+		return fault{name: name, strike: strike, end: end, lasts: 2 * time.Second, waits: redisWaits, during: (*strikeRound).withoutRedis}
+	}
+	f.suffers(
+		lost("killed", func(f *fleet) { f.redis.Kill(f.t) }, start),
+		lost("stopped", func(f *fleet) { f.redis.Stop(f.t) }, start),
+		lost("paused", func(f *fleet) { f.redis.Pause(f.t) }, func(f *fleet) { f.redis.Resume(f.t) }),
+		lost("cut off", func(f *fleet) { f.network.Cut(f.t) }, func(f *fleet) { f.network.Mend(f.t) }),
+		fault{name: "emptied", strike: func(f *fleet) { f.redis.Flush(f.t) }, end: func(*fleet) {}, waits: redisWaits},
+	)
+}
+
+// withoutRedis looks at what must hold without Redis: both processes say that they are degraded and serve all the same,
+// what is revoked at one is refused by both, and wrong passwords are counted together.
+func (r *strikeRound) withoutRedis() {
+	t, f := r.t, r.f
+	for i, s := range f.both() {
+		until(t, 2*time.Second, fmt.Sprintf("process %d says that it is degraded", i), func() bool {
+			status, degraded := s.readiness()
+			return status == "degraded" && degraded == "limits" && s.limiterDegraded()
+		})
+	}
+	for i, here := range f.both() {
+		_, key, id, err := here.newKey(t.Context(), fmt.Sprintf("revoked%d-%d", r.number, i))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		there := f.member(1 - i)
+		if a := there.ask(t.Context(), key, http.MethodGet, "/api/v1/developer/whoami", nil); a.status != http.StatusOK {
+			t.Errorf("process %d answers a key that was made just now: %d %s", 1-i, a.status, a.text)
+		}
+		here.must(http.StatusOK, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
+		until(t, time.Second, fmt.Sprintf("process %d refuses a revoked key", 1-i), func() bool {
+			return there.ask(t.Context(), key, http.MethodGet, "/api/v1/developer/whoami", nil).code() == "api_key_revoked"
+		})
+		r.revoked = append(r.revoked, key)
+	}
+	wrong, refused := 0, 0
+	for i := range 13 {
+		switch a := f.member(i%2).at(r.number).login(fmt.Sprintf("guessed%d@example.org", r.number), "not the password"); a.code() {
+		case "invalid_credentials":
+			wrong++
+		case "rate_limit_exceeded":
+			refused++
+		default:
+			t.Errorf("a login: %d %s", a.status, a.text)
+		}
+	}
+	if wrong != 10 || refused != 3 {
+		t.Errorf("of 13 wrong passwords %d were looked at and %d refused, want 10 and 3", wrong, refused)
+	}
+}
+
+// TestAProcessIsLostUnderLoad kills one of two processes with allowances in hand, and starts it again.
+func TestAProcessIsLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	f.suffers(fault{
+		name:   "killed",
+		kills:  true,
+		strike: func(f *fleet) { f.member(1).kill() },
+		during: (*strikeRound).goesOn,
+		lasts:  1500 * time.Millisecond,
+		end:    func(f *fleet) { f.begin(1) },
+	})
+}
+
+// goesOn looks that the other process does not notice.
+func (r *strikeRound) goesOn() {
+	s := r.f.member(0)
+	for i := range 20 {
+		name := fmt.Sprintf("alone%d-%d", r.number, i)
+		if a := s.ask(r.t.Context(), r.f.key, http.MethodPut, "/api/v1/documents/"+name, document(0, name)); a.status != http.StatusCreated {
+			r.t.Errorf("the process that is left: %d %s", a.status, a.text)
+		}
+		if status, degraded := s.readiness(); status != "ready" && degraded != "limits" { // Redis may be slow beside other tests
+			r.t.Errorf("the process that is left says %s %s", status, degraded)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// Package folder is what every data folder has, whichever engine keeps the databases: a lock.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrInUse is the error of Take when another process has the folder.
+var ErrInUse = errors.New("is in use by another keepsake process")
+
+// LockFile is the name of the file that is locked.
+const LockFile = "keepsake.lock"
+
+// Lock keeps other processes out of a folder.
+type Lock struct {
+	// Unclean says that whoever had the folder before ended without Release.
+	Unclean bool
+
+	file *os.File
+}
+
+const running = "running\n"
+
+// Take makes a folder with mode 0700 where it is absent, and locks it. The kernel lets go of the lock when the process
+// ends, however it ends; what stays in the file then says that it did not end in order.
+func Take(dir string) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	path := filepath.Join(dir, LockFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s cannot be written: %w", dir, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data folder %s %w", dir, ErrInUse)
+		}
+		return nil, fmt.Errorf("lock data folder %s: %w", dir, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	l := &Lock{file: f, Unclean: info.Size() > 0}
+	if _, err := f.WriteAt([]byte(running), 0); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("data folder %s cannot be written: %w", dir, err)
+	}
+	return l, nil
+}
+
+// Release lets go; inOrder says that what lies in the folder was closed as it should be. Closing the file alone would
+// not do: a child that this process is starting at the moment holds it, too, until it has become another program.
+func (l *Lock) Release(inOrder bool) error {
+	var err error
+	if inOrder {
+		err = l.file.Truncate(0)
+	}
+	return errors.Join(err, unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+}

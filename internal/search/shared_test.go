@@ -1,0 +1,282 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/document"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/search"
+)
+
+// another is the search of another process on b's documents: nobody tells it of changes.
+type another struct {
+	*search.Service
+	indexer *search.Indexer
+	stop    func()
+}
+
+func (b *bundle) another(change func(*search.IndexerOptions)) *another {
+	b.t.Helper()
+	o := search.IndexerOptions{
+		Dir: b.t.TempDir(), Source: b.store, Log: slog.New(slog.DiscardHandler), Now: time.Now, Wait: 30 * time.Second, Shared: true,
+	}
+	if change != nil {
+		change(&o)
+	}
+	return run(b.t, o)
+}
+
+func run(t *testing.T, o search.IndexerOptions) *another {
+	t.Helper()
+	x := search.NewIndexer(o)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- x.Run(ctx) }()
+	a := &another{Service: search.NewService(x, page.NewSealer([]byte("secret of the test")), time.Now), indexer: x}
+	a.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run indexer: %v", err)
+		}
+		if err := x.Close(); err != nil {
+			t.Errorf("close indexer: %v", err)
+		}
+	})
+	t.Cleanup(a.stop)
+	return a
+}
+
+func (a *another) ids(t *testing.T, q string) []string {
+	t.Helper()
+	answer, err := a.Search(t.Context(), workspace, search.Request{Query: q, Limit: 100})
+	if err != nil {
+		t.Fatalf("search %s: %v", q, err)
+	}
+	return idsOf(answer)
+}
+
+func TestWhatIsWrittenElsewhereIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.another(nil)
+	if got := a.ids(t, "stone"); len(got) != 0 {
+		t.Fatalf("found %v before anything was written", got)
+	}
+	written := map[string]bool{}
+	for i := range 100 {
+		id := fmt.Sprintf("d%d", i%7)
+		if written[id] && i%3 == 0 {
+			must(t, b.documents.Delete(t.Context(), workspace, id, nil))
+			delete(written, id)
+		} else {
+			b.text(id, "stone")
+			written[id] = true
+		}
+		got := a.ids(t, "stone")
+		slices.Sort(got)
+		if want := slices.Sorted(maps.Keys(written)); !slices.Equal(got, want) {
+			t.Fatalf("step %d: found %v, want %v", i, got, want)
+		}
+	}
+}
+
+// asking can hold back what a source answers, and tells what it is asked.
+type asking struct {
+	search.Source
+	looked  chan struct{} // gets one for each look over all workspaces, where there is room
+	read    chan struct{} // the same for each read of changes
+	hold    chan struct{} // where set, an answer waits until it is closed
+	refuses atomic.Bool
+}
+
+var errAway = problem.NotAvailable("The database cannot be reached.", time.Second)
+
+func (s *asking) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+	if s.refuses.Load() {
+		return 0, errAway
+	}
+	if s.hold != nil {
+		select {
+		case <-s.hold:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return s.Source.DocumentChange(ctx, workspaceID)
+}
+
+func (s *asking) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
+	if s.refuses.Load() {
+		return nil, errAway
+	}
+	defer tell(s.looked)
+	return s.Source.ChangedWorkspaces(ctx)
+}
+
+func (s *asking) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+	if s.refuses.Load() {
+		return nil, errAway
+	}
+	defer tell(s.read) // what is written after it is not in
+	return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+}
+
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Searches of one workspace share what they ask of the source, but never an answer that may be older than the search.
+func TestSearchesAtOnceFindWhatWasWrittenRightBefore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.text("a", "stone")
+	a := b.another(nil)
+	var all sync.WaitGroup
+	for round := range 20 {
+		for i := range 8 {
+			all.Go(func() {
+				id := fmt.Sprintf("d%d-%d", round, i)
+				word := fmt.Sprintf("word%dx%d", round, i)
+				_, _, err := b.documents.Put(t.Context(), workspace, id, document.Fields{Text: word}, document.Condition{})
+				if err != nil {
+					t.Error(err)
+				}
+				if got := a.ids(t, word); !slices.Equal(got, []string{id}) {
+					t.Errorf("%s: found %v", id, got)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func TestASearchWhoseSourceDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.text("a", "stone")
+	source := &asking{Source: b.store, hold: make(chan struct{})}
+	a := b.another(func(o *search.IndexerOptions) { o.Source, o.Wait = source, 50*time.Millisecond })
+	for _, refuses := range []bool{false, true} {
+		source.refuses.Store(refuses)
+		_, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"})
+		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || p.RetryAfter <= 0 {
+			t.Errorf("refuses %v: got %v, want unavailable", refuses, err)
+		}
+	}
+	source.refuses.Store(false)
+	close(source.hold)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"}); err == nil && answer.Total == 1 {
+			return
+		} else if time.Now().After(deadline) {
+			t.Fatalf("once it answers again: %+v, %v", answer, err)
+		}
+	}
+}
+
+func TestALookBringsInWhatOthersWrote(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	source := &asking{Source: b.store, looked: make(chan struct{}, 1), read: make(chan struct{}, 1)}
+	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
+	<-source.looked // at the start
+	for range 3 {
+		b.text("a", "stone")
+		a.indexer.Look()
+		<-source.looked
+		<-source.read // nobody has searched
+	}
+}
+
+func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 5 {
+		_, _, err := b.documents.Put(t.Context(), fmt.Sprintf("wsp_%d", i), "a", document.Fields{Text: "stone"}, document.Condition{})
+		must(t, err)
+	}
+	source := &asking{Source: b.store}
+	source.refuses.Store(true)
+	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
+	if n := a.indexer.Awaited(); n != -1 {
+		t.Errorf("%d indexes are awaited before it is known which there are", n)
+	}
+	source.refuses.Store(false)
+	for deadline := time.Now().Add(10 * time.Second); a.indexer.Awaited() != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d indexes are still awaited", a.indexer.Awaited())
+		}
+	}
+}
+
+// A database server that ends may have a successor that lacks the last changes. What was indexed of them goes.
+func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
+	t.Parallel()
+	ahead := setup(t)
+	ahead.text("a", "stone", "b", "stone", "c", "stone")
+	behind := setup(t)
+	behind.text("a", "stone")
+	for _, look := range []bool{false, true} {
+		t.Run(fmt.Sprint("look ", look), func(t *testing.T) {
+			t.Parallel()
+			source := &swapped{}
+			source.set(ahead.store)
+			looked := &asking{Source: source, looked: make(chan struct{}, 1)}
+			a := ahead.another(func(o *search.IndexerOptions) { o.Source = looked })
+			if got := a.ids(t, "stone"); len(got) != 3 {
+				t.Fatalf("found %v, want three", got)
+			}
+			source.set(behind.store)
+			if look {
+				<-looked.looked
+				a.indexer.Look()
+				<-looked.looked
+			}
+			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"})
+				if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable && time.Now().Before(deadline) {
+					continue
+				}
+				if err != nil || answer.Total != 1 {
+					t.Fatalf("found %+v, %v, want one", answer, err)
+				}
+				return
+			}
+		})
+	}
+}
+
+// swapped reads from one store and then from another.
+type swapped struct{ now atomic.Pointer[search.Source] }
+
+func (s *swapped) set(to search.Source) { s.now.Store(&to) }
+
+func (s *swapped) source() search.Source { return *s.now.Load() }
+
+func (s *swapped) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
+	return s.source().Documents(ctx, workspaceID, ids)
+}
+
+func (s *swapped) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+	return s.source().DocumentChanges(ctx, workspaceID, after, limit)
+}
+
+func (s *swapped) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+	return s.source().DocumentChange(ctx, workspaceID)
+}
+
+func (s *swapped) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
+	return s.source().ChangedWorkspaces(ctx)
+}

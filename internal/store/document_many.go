@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"keepsake/internal/document"
+	"keepsake/internal/problem"
+)
+
+// PutDocuments implements document.Store. On an engine that is a way away they go there together: a few statements for
+// all of them, while others wait for the workspace's head.
+func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []document.Write) ([]document.Written, error) {
+	rows := make([]documentRow, len(writes))
+	for i, w := range writes {
+		tags, metadata, err := columnsOf(w.Document)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = documentRow{Document: w.Document, put: w.Put, newTags: tags, metadata: metadata}
+	}
+	err := s.main.Run(ctx, func(ctx context.Context) error {
+		if !s.shared {
+			return s.putOneByOne(ctx, workspaceID, rows)
+		}
+		head, err := s.documentHead(ctx, workspaceID)
+		if err != nil {
+			return err
+		}
+		for rest := rows; len(rest) > 0 && err == nil; {
+			n := distinct(rest)
+			err = s.putDistinct(ctx, workspaceID, head, rest[:n])
+			rest = rest[n:]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	written := make([]document.Written, len(rows))
+	for i := range rows {
+		written[i] = document.Written{Created: rows[i].refused == nil && !rows[i].old.live, Refused: rows[i].refused}
+	}
+	return written, nil
+}
+
+// documentRow is a document on its way into the database.
+type documentRow struct {
+	*document.Document
+	put               document.Put
+	newTags, metadata string
+
+	old     standing
+	refused error
+}
+
+func (s *Store) putOneByOne(ctx context.Context, workspaceID string, rows []documentRow) error {
+	for i := range rows {
+		r := &rows[i]
+		created, err := s.PutDocument(ctx, workspaceID, r.Document, r.put)
+		if r.refused, err = refusedOf(err); err != nil {
+			return err
+		}
+		r.old.live = !created
+	}
+	return nil
+}
+
+// refusedOf tells what was decided against from what went wrong.
+func refusedOf(err error) (refused, failed error) {
+	if p, ok := problem.As(err); ok && (p.Kind == problem.Conflict || p.Kind == problem.Mismatch) {
+		return p, nil
+	}
+	return nil, err
+}
+
+// distinct is how many rows there are before an id comes again.
+func distinct(rows []documentRow) int {
+	seen := make(map[string]bool, len(rows))
+	for i := range rows {
+		if seen[rows[i].ID] {
+			return i
+		}
+		seen[rows[i].ID] = true
+	}
+	return len(rows)
+}
+
+// putDistinct writes documents of different ids.
+func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *documentHead, rows []documentRow) error {
+	if err := s.readStandings(ctx, workspaceID, rows); err != nil {
+		return err
+	}
+	var write, buried, untag, tag []*documentRow
+	for i := range rows {
+		r := &rows[i]
+		var err error
+		if r.refused, err = refusedOf(head.put(r.Document, r.put, &r.old)); err != nil {
+			return err
+		}
+		if r.refused != nil {
+			continue
+		}
+		write = append(write, r)
+		if r.old.tombstone {
+			buried = append(buried, r)
+		}
+		if r.old.tags != r.newTags {
+			untag, tag = append(untag, r), append(tag, r)
+		}
+	}
+	if err := s.removeTombstones(ctx, workspaceID, buried); err != nil {
+		return err
+	}
+	if err := s.upsertDocuments(ctx, workspaceID, write); err != nil {
+		return err
+	}
+	if err := s.removeTagsOf(ctx, workspaceID, untag); err != nil {
+		return err
+	}
+	return s.insertTagsOf(ctx, workspaceID, tag)
+}
+
+// standingsByIDs looks each id up by itself. A list in one condition would be for the planner to decide about, and what
+// it knows of a table that was empty a minute ago may be a walk through the whole workspace. Only an engine that is a way
+// away is asked for many at once, so this is in its dialect.
+const standingsByIDs = `
+	SELECT wanted.id, d.id IS NOT NULL, coalesce(d.created_at, 0), coalesce(d.revision, 0), coalesce(d.tags, '[]'), b.id IS NOT NULL
+	FROM unnest($2::text[]) AS wanted(id)
+	LEFT JOIN LATERAL (SELECT * FROM document WHERE workspace_id = $1 AND document.id = wanted.id LIMIT 1) d ON true
+	LEFT JOIN LATERAL (SELECT * FROM document_tombstone t WHERE workspace_id = $1 AND t.id = wanted.id LIMIT 1) b ON true`
+
+func (s *Store) readStandings(ctx context.Context, workspaceID string, rows []documentRow) error {
+	byID := make(map[string]*documentRow, len(rows))
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+		byID[rows[i].ID] = &rows[i]
+	}
+	found, err := s.main.In(ctx).Query(ctx, standingsByIDs, workspaceID, ids)
+	if err != nil {
+		return fmt.Errorf("read documents' revisions: %w", err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var id string
+		var st standing
+		if err := found.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.tombstone); err != nil {
+			return fmt.Errorf("read document's revision: %w", err)
+		}
+		byID[id].old = st
+	}
+	if err := found.Err(); err != nil {
+		return fmt.Errorf("read documents' revisions: %w", err)
+	}
+	return nil
+}
+
+// filled is the arguments of a statement with idsAtOnce ids, the last one again and again where there are fewer.
+func filled(workspaceID string, ids []string) []any {
+	args := make([]any, 1, idsAtOnce+1)
+	args[0] = workspaceID
+	for i := range idsAtOnce {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
+}
+
+var removeTombstones = `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
+
+func (s *Store) removeTombstones(ctx context.Context, workspaceID string, rows []*documentRow) error {
+	for some := range slices.Chunk(rows, idsAtOnce) {
+		ids := make([]string, len(some))
+		for i, r := range some {
+			ids[i] = r.ID
+		}
+		if _, err := s.main.In(ctx).Exec(ctx, removeTombstones, filled(workspaceID, ids)...); err != nil {
+			return fmt.Errorf("remove tombstones: %w", err)
+		}
+	}
+	return nil
+}
+
+var upsertDocuments = &bulk{
+	insert:  `INSERT INTO document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change) VALUES`,
+	columns: 12,
+	rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
+		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
+		updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
+}
+
+func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
+	err := upsertDocuments.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+		r := rows[i]
+		return append(values, workspaceID, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
+			micros(r.CreatedAt), micros(r.UpdatedAt), r.Revision, r.Change)
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write documents: %w", err)
+	}
+	return nil
+}
+
+var removeTags = `DELETE FROM document_tag WHERE workspace_id = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, idsAtOnce), ", ") + `)`
+
+// pairs are n pairs of parameters from $first on.
+func pairs(first, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "(" + parameters(first+2*i, 2) + ")"
+	}
+	return list
+}
+
+// removeTagsOf removes the tags that the documents had.
+func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
+	var all [][2]string
+	for _, r := range rows {
+		tags, err := listOf(r.old.tags)
+		if err != nil {
+			return err
+		}
+		for _, tag := range tags {
+			all = append(all, [2]string{tag, r.ID})
+		}
+	}
+	for some := range slices.Chunk(all, idsAtOnce) {
+		args := make([]any, 1, 2*idsAtOnce+1)
+		args[0] = workspaceID
+		for i := range idsAtOnce {
+			pair := some[min(i, len(some)-1)]
+			args = append(args, pair[0], pair[1])
+		}
+		if _, err := s.main.In(ctx).Exec(ctx, removeTags, args...); err != nil {
+			return fmt.Errorf("remove tags: %w", err)
+		}
+	}
+	return nil
+}
+
+var insertTags = &bulk{
+	insert: `INSERT INTO document_tag (workspace_id, tag, document_id) VALUES`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
+}
+
+func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
+	var all [][2]string
+	for _, r := range rows {
+		for _, tag := range r.Tags {
+			all = append(all, [2]string{tag, r.ID})
+		}
+	}
+	err := insertTags.each(len(all), s.rowsAtOnce(), func(i int, values []any) []any {
+		return append(values, workspaceID, all[i][0], all[i][1])
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add tags: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package move_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/store"
+	"keepsake/internal/store/move"
+	"keepsake/internal/store/postgres"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+func openDatabase(t *testing.T, url, keysURL string) *postgres.Engine {
+	t.Helper()
+	e, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: url, KeysURL: keysURL, Instance: instance})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// empty is a database with our schemas and no instance in them.
+func empty(t *testing.T) (url string) {
+	t.Helper()
+	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	})
+}
+
+// database is a new database.
+func database(t *testing.T) store.Engine { return openDatabase(t, empty(t), "") }
+
+// databases are two new databases, one for the secrets.
+func databases(t *testing.T) store.Engine { return openDatabase(t, empty(t), empty(t)) }
+
+// What is copied out of a database is what it was at one moment, whatever is written meanwhile.
+func TestADatabaseIsCopiedAsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	e := databases(t).(*postgres.Engine)
+	fill(t, e)
+	view, err := e.Freeze(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	exec(t, e.Main(), `DELETE FROM document WHERE change < 100`)
+	exec(t, e.Usage(), `DELETE FROM usage_minute`)
+	exec(t, e.Keys(), `INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ('later', $1, 1)`, []byte{1})
+	if rows := complete(t, begin(t, view, folder(t))); rows["document"] != documents || rows["usage_minute"] != 30 || rows["wrapped_secret"] != 2 {
+		t.Errorf("moved %v", rows)
+	}
+	if err := view.Main().Run(t.Context(), func(context.Context) error { return nil }); err == nil {
+		t.Error("a moment that is over can be written to")
+	}
+	if err := e.Settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if size := e.Size(); size < 100_000 {
+		t.Errorf("the instance has %d bytes", size)
+	}
+}
+
+func TestWhoServesADatabaseIsNamed(t *testing.T) {
+	t.Parallel()
+	e := database(t).(*postgres.Engine)
+	const seen = `(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT`
+	for id, row := range map[string]string{
+		"here": seen + `, NULL`, "left": seen + `, ` + seen, "killed": seen + ` - 11000000, NULL`,
+	} {
+		exec(t, e.Main(), `INSERT INTO member (id, name, host, release, split, started_at, joined_epoch, seen_epoch, seen_at, left_at)
+			VALUES ($1, $1, 'box', '', FALSE, 0, 1, 1, `+row+`)`, id)
+	}
+	if names, err := e.Serving(t.Context()); err != nil || len(names) != 1 || names[0] != "here on box" {
+		t.Errorf("served by %q, %v", names, err)
+	}
+}
+
+func TestTheHolderOfADatabaseIsToldWithoutAChange(t *testing.T) {
+	t.Parallel()
+	holder := func(o postgres.Options) string {
+		id, err := postgres.Holder(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	o := postgres.Options{URL: enginetest.Postgres(t), KeysURL: enginetest.Postgres(t)}
+	if id := holder(o); id != "" {
+		t.Errorf("an empty one is held by %q", id)
+	}
+	openDatabase(t, o.URL, o.KeysURL)
+	if id := holder(o); id != instance {
+		t.Errorf("held by %q", id)
+	}
+	o.URL = enginetest.Postgres(t)
+	if id := holder(o); id != instance {
+		t.Errorf("where only the keys are there, held by %q", id)
+	}
+}
+
+// A row that an engine does not take is named, so that somebody can do something about it.
+func TestARowThatIsNotTakenIsNamed(t *testing.T) {
+	t.Parallel()
+	from, to := folder(t), database(t)
+	fill(t, from)
+	exec(t, from.Main(), `UPDATE document SET title = $1 WHERE change = 300`, "a\x00b")
+	err := begin(t, from, to).Copy(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "copy table document: the row workspace_id wsp_a, id") || !strings.Contains(err.Error(), "300Ä.a_B-") {
+		t.Errorf("got %v", err)
+	}
+	exec(t, from.Main(), `UPDATE document SET title = '' WHERE change = 300`)
+	if rows := complete(t, begin(t, from, to)); rows["document"] != documents {
+		t.Errorf("after that, %d documents were moved", rows["document"])
+	}
+}
+
+// A server that crashes in the middle fails the move, and the move goes on when it is back.
+func TestAServerThatCrashesInTheMiddle(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true})
+	from, to := folder(t), openDatabase(t, server.Database(t), "")
+	fill(t, from)
+	crashed := false
+	m, err := move.Begin(t.Context(), move.Options{From: from, To: to, Source: "it", Batch: batch, Progress: func(s move.Step) {
+		if s.Table == "document" && !crashed {
+			crashed = true
+			server.StopImmediately(t)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Copy(t.Context()); err == nil {
+		t.Fatal("what a server took that was not there")
+	}
+	server.Start(t)
+	m = begin(t, from, to)
+	if rows := complete(t, m); !m.Resumed() || rows["document"] != documents {
+		t.Errorf("resumed %v, with %d documents", m.Resumed(), rows["document"])
+	}
+}

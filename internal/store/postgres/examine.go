@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Facts is what there is to know of a database before it is opened.
+type Facts struct {
+	Server   string // where it is, as whom, without a password
+	Version  string // of PostgreSQL
+	Instance string // empty where there is none
+	// Behind says that the schema is older than this program, which brings it up to date when it starts.
+	Behind  bool
+	Schemas []Schema
+	// Ahead is by how much the server's clock is ahead of this machine's.
+	Ahead time.Duration
+	// Unsafe are the settings by which the server loses what it has acknowledged when its machine fails.
+	Unsafe []string
+	// Connections are those that are open to the server, of all programs; Most is how many there may be.
+	Connections, Most int
+}
+
+// Schema is what there is of one part.
+type Schema struct {
+	Name    string
+	Version int64
+	Known   int64 // what this program knows
+}
+
+// Connector makes connections to the main part without opening it.
+func Connector(opt Options) (func(ctx context.Context) (*pgx.Conn, error), error) {
+	e, err := unopened(opt)
+	if err != nil {
+		return nil, err
+	}
+	return e.Connect, nil
+}
+
+// Examine looks at a database and changes nothing there.
+func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, error) {
+	e, err := unopened(opt)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := e.connect(ctx, e.where, mainPart)
+	if err != nil {
+		return nil, e.where.opening(err)
+	}
+	defer closeConn(conn)
+	if err := e.checkServer(ctx, e.where, conn); err != nil {
+		return nil, err
+	}
+	f := &Facts{Server: e.where.String()}
+	if err := f.read(ctx, conn, now); err != nil {
+		return nil, e.where.opening(err)
+	}
+	parts := []part{{mainPart, e.where, conn}, {usagePart, e.where, conn}}
+	if e.opt.KeysURL == "" {
+		parts = append(parts, part{keysPart, e.where, conn})
+	} else {
+		keys, err := e.connect(ctx, e.vault, keysPart)
+		if err != nil {
+			return nil, e.vault.opening(err)
+		}
+		defer closeConn(keys)
+		parts = append(parts, part{keysPart, e.vault, keys})
+	}
+	done, err := e.look(ctx, parts)
+	if err != nil {
+		return nil, err
+	}
+	f.Behind = !done
+	for _, p := range parts {
+		found, err := p.look(ctx)
+		if err != nil {
+			return nil, p.place.opening(err)
+		}
+		if p.name == mainPart {
+			f.Instance = found.id
+		}
+		known, err := e.target(p.name)
+		if err != nil {
+			return nil, err
+		}
+		f.Schemas = append(f.Schemas, Schema{schemas[p.name], found.version, known})
+	}
+	return f, nil
+}
+
+func (f *Facts) read(ctx context.Context, conn *pgx.Conn, now func() time.Time) error {
+	asked := now()
+	var at time.Time
+	err := conn.QueryRow(ctx, `SELECT clock_timestamp(), current_setting('server_version'), current_setting('max_connections')::int,
+		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&at, &f.Version, &f.Most, &f.Connections)
+	if err != nil {
+		return err
+	}
+	answered := now()
+	f.Ahead = at.Sub(asked.Add(answered.Sub(asked) / 2)) // the clock was read about half way
+	rows, err := conn.Query(ctx, `SELECT name FROM pg_settings
+		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name`)
+	if err != nil {
+		return err
+	}
+	f.Unsafe, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
+}

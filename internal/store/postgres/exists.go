@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Exists reports whether a database holds an instance. Nothing is made and nothing is changed there.
+func Exists(ctx context.Context, opt Options) (bool, error) {
+	e, err := unopened(opt)
+	if err != nil {
+		return false, err
+	}
+	return e.exists(ctx)
+}
+
+// OpenView is a View of databases that are not opened for anything else: nothing is made and nothing is changed there, and
+// the schema stays what it is. A database without an instance is fs.ErrNotExist.
+func OpenView(ctx context.Context, opt Options) (*View, error) {
+	e, err := unopened(opt)
+	if err != nil {
+		return nil, err
+	}
+	there, err := e.exists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, fmt.Errorf("PostgreSQL at %s: %w", e.where, fs.ErrNotExist)
+	}
+	v, err := e.Freeze(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := e.freeze(ctx, e.vault, keysPart, "")
+	if err != nil {
+		return nil, errors.Join(e.vault.opening(err), v.Close())
+	}
+	v.keys = keys
+	return v, nil
+}
+
+// unopened is an engine that has no connections.
+func unopened(opt Options) (e *Engine, err error) {
+	opt.complete()
+	e = &Engine{opt: opt}
+	if e.where, err = parse(opt.URL); err != nil {
+		return nil, err
+	}
+	e.vault = e.where
+	if opt.KeysURL != "" {
+		e.vault, err = parse(opt.KeysURL)
+	}
+	return e, err
+}
+
+func (e *Engine) exists(ctx context.Context) (bool, error) {
+	conn, err := e.connect(ctx, e.where, mainPart)
+	if err != nil {
+		return false, e.where.opening(err)
+	}
+	defer closeConn(conn)
+	found, err := part{mainPart, e.where, conn}.look(ctx)
+	if err != nil {
+		return false, e.where.opening(err)
+	}
+	return found.id != "", nil
+}

@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"io/fs"
+	"testing/fstest"
+)
+
+// MigrateSome is Migrate by a program that knows only some of the migrations.
+func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool) error {
+	e, err := named(opt)
+	if err != nil {
+		return err
+	}
+	some := fstest.MapFS{}
+	for _, part := range []string{mainPart, keysPart, usagePart} {
+		entries, err := migrations.ReadDir("migration/" + part)
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			path := part + "/" + entry.Name()
+			if !knows(path) {
+				continue
+			}
+			text, err := migrations.ReadFile("migration/" + path)
+			if err != nil {
+				return err
+			}
+			some["migration/"+path] = &fstest.MapFile{Data: text}
+		}
+	}
+	e.trees = []fs.FS{some}
+	return e.prepare(ctx, false)
+}
+
+// OpenNewer is Open by a program that knows more migrations, by part/name.
+func OpenNewer(ctx context.Context, opt Options, more map[string]string) (*Engine, error) {
+	e, err := named(opt)
+	if err != nil {
+		return nil, err
+	}
+	tree := fstest.MapFS{}
+	for path, text := range more {
+		tree["migration/"+path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	e.trees = []fs.FS{migrations, tree}
+	return e.open(ctx)
+}

@@ -1,0 +1,544 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/enginetest"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
+	"keepsake/internal/unit"
+)
+
+var at = time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
+
+func workspace(id string) *account.Workspace {
+	return &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: at, Revision: 1}
+}
+
+func wantUnavailable(t *testing.T, err error) {
+	t.Helper()
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || p.RetryAfter <= 0 {
+		t.Errorf("got %v, want a 503 that says when to come again", err)
+	}
+}
+
+func wantWorkspaces(t *testing.T, s *store.Store, want ...string) {
+	t.Helper()
+	list, err := s.Workspaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range list {
+		got = append(got, w.ID)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("workspaces: got %v, want %v", got, want)
+	}
+}
+
+// backend is the process of the server that runs a unit.
+func backend(t *testing.T, ctx context.Context, e *postgres.Engine) (pid int) {
+	t.Helper()
+	if err := e.Main().In(ctx).QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Error(err)
+	}
+	return pid
+}
+
+func TestAUnitWhoseBackendIsKilledIsRefusedAndRunsOnce(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t), Connections: 1})
+	s := store.New(e)
+	ran, after := 0, 0
+	err := s.Run(t.Context(), func(ctx context.Context) error {
+		ran++
+		unit.AfterCommit(ctx, func() { after++ })
+		if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			return err
+		}
+		enginetest.SharedPostgres(t).Exec(t, fmt.Sprintf("SELECT pg_terminate_backend(%d, 5000)", backend(t, ctx, e)))
+		return s.CreateWorkspace(ctx, workspace("wsp_b"))
+	})
+	wantUnavailable(t, err)
+	if ran != 1 || after != 0 {
+		t.Errorf("it ran %d times with %d hooks, want once and none", ran, after)
+	}
+	wantWorkspaces(t, s)
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConnectionsThatDiedWhileTheyWereIdleAreNotNoticed(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	s := store.New(open(t, postgres.Options{URL: url, Connections: 4}))
+	var all sync.WaitGroup
+	for i := range 8 { // all connections are there
+		all.Go(func() {
+			err := s.Run(t.Context(), func(ctx context.Context) error {
+				_, err := s.Workspaces(context.WithoutCancel(t.Context()))
+				return errors.Join(err, s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	exec(t, url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	for range 4 {
+		if _, err := s.Workspaces(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	exec(t, url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnitsThatBlockEachOtherRunAgain(t *testing.T) {
+	t.Parallel()
+	s := store.New(open(t, postgres.Options{URL: migrated(t)}))
+	for _, id := range []string{"wsp_a", "wsp_b"} {
+		if err := s.CreateWorkspace(t.Context(), workspace(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var met sync.WaitGroup
+	met.Add(2)
+	var ran atomic.Int64
+	change := func(first, second string) error {
+		var once sync.Once
+		return s.Run(t.Context(), func(ctx context.Context) error {
+			ran.Add(1)
+			for i, id := range []string{first, second} {
+				w, err := s.Workspace(ctx, id)
+				if err != nil {
+					return err
+				}
+				w.Revision++
+				if err := s.UpdateWorkspace(ctx, w); err != nil {
+					return err
+				}
+				if i == 0 {
+					once.Do(func() { // the first time both have the one that the other wants
+						met.Done()
+						met.Wait()
+					})
+				}
+			}
+			return nil
+		})
+	}
+	var all sync.WaitGroup
+	for _, ids := range [][2]string{{"wsp_a", "wsp_b"}, {"wsp_b", "wsp_a"}} {
+		all.Go(func() {
+			if err := change(ids[0], ids[1]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if ran.Load() < 3 {
+		t.Errorf("the units ran %d times, so they did not block each other", ran.Load())
+	}
+	for _, id := range []string{"wsp_a", "wsp_b"} {
+		if w, err := s.Workspace(t.Context(), id); err != nil || w.Revision != 3 {
+			t.Errorf("%s has the revision %d, error %v", id, w.Revision, err)
+		}
+	}
+}
+
+func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
+	t.Parallel()
+	s := store.New(open(t, postgres.Options{URL: migrated(t), Connections: 1, Acquire: 50 * time.Millisecond}))
+	err := s.Run(t.Context(), func(ctx context.Context) error {
+		wantUnavailable(t, s.CreateWorkspace(context.WithoutCancel(t.Context()), workspace("wsp_b")))
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.CreateWorkspace(gone, workspace("wsp_b")); !errors.Is(err, context.Canceled) {
+			t.Errorf("a client that left was told %v", err)
+		}
+		// Units that wait keep nobody from reading.
+		if _, err := s.Workspaces(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return s.CreateWorkspace(ctx, workspace("wsp_a"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWorkspaces(t, s, "wsp_a")
+}
+
+func TestWhoeverWaitsTooLongForARowIsRefused(t *testing.T) {
+	t.Parallel()
+	s := store.New(open(t, postgres.Options{URL: migrated(t), Lock: 50 * time.Millisecond}))
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Run(t.Context(), func(ctx context.Context) error {
+		if _, _, err := s.CountUsers(ctx, "wsp_a"); err != nil {
+			return err
+		}
+		outside := context.WithoutCancel(t.Context())
+		wantUnavailable(t, s.Run(outside, func(ctx context.Context) error {
+			_, _, err := s.CountUsers(ctx, "wsp_a")
+			return err
+		}))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAStatementThatTakesTooLongEndsItsUnit(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t), Statement: 100 * time.Millisecond})
+	s := store.New(e)
+	wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
+		_, err := e.Main().In(ctx).Exec(ctx, "SELECT pg_sleep(5)")
+		return err
+	}))
+	_, err := e.Main().In(t.Context()).Exec(t.Context(), "SELECT pg_sleep(5)")
+	wantUnavailable(t, err)
+	wantWorkspaces(t, s)
+}
+
+func TestAUnitThatDoesNothingForTooLongIsEndedByTheServer(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t), Statement: 100 * time.Millisecond})
+	s := store.New(e)
+	wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
+		if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			return err
+		}
+		pid := backend(t, ctx, e)
+		for there := true; there; {
+			if err := e.Main().In(t.Context()).QueryRow(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)", pid).Scan(&there); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	wantWorkspaces(t, s)
+}
+
+func TestReadsOutsideUnitsCannotWrite(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t)})
+	if _, err := e.Main().In(t.Context()).Exec(t.Context(), "DELETE FROM workspace"); err == nil {
+		t.Error("it wrote")
+	}
+}
+
+func TestAPanicGivesTheConnectionBack(t *testing.T) {
+	t.Parallel()
+	s := store.New(open(t, postgres.Options{URL: migrated(t), Connections: 1, Acquire: 5 * time.Second}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was lost")
+			}
+		}()
+		_ = s.Run(t.Context(), func(ctx context.Context) error {
+			_ = s.CreateWorkspace(ctx, workspace("wsp_a"))
+			panic("no")
+		})
+	}()
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_b")); err != nil {
+		t.Error(err)
+	}
+	wantWorkspaces(t, s, "wsp_b")
+}
+
+func TestAClosedEngineRefuses(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t)})
+	s := store.New(e)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	done := make(chan error)
+	go func() {
+		done <- s.Run(context.WithoutCancel(t.Context()), func(ctx context.Context) error {
+			close(begun)
+			<-goOn
+			return s.CreateWorkspace(ctx, workspace("wsp_a"))
+		})
+	}()
+	<-begun
+	closed := make(chan error)
+	go func() { closed <- e.Close() }()
+	for { // until it is being closed
+		_, err := s.Workspaces(t.Context())
+		if err != nil {
+			wantUnavailable(t, err)
+			break
+		}
+	}
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Errorf("a unit that had begun: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
+}
+
+// TestACommitWhoseAnswerIsLost: whether it happened is for the kept answer to say.
+func TestACommitWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{TCP: true})
+	proxy := enginetest.StartProxy(t, server.Address())
+	for name, happened := range map[string]bool{"AfterItWasCarriedOut": true, "BeforeTheServerHeardOfIt": false} {
+		t.Run(name, func(t *testing.T) {
+			database := server.NewDatabase(t)
+			s := store.New(open(t, postgres.Options{URL: server.TCPURL(proxy.Address(), database)}))
+			answer := &idempotency.Answer{Claim: [32]byte{1}, Status: 201, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
+			ran, after := 0, 0
+			create := func() error {
+				return s.Run(t.Context(), func(ctx context.Context) error {
+					ran++
+					unit.AfterCommit(ctx, func() { after++ })
+					if err := s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", ran))); err != nil {
+						return err
+					}
+					return s.KeepAnswer(ctx, answer)
+				})
+			}
+			cut := proxy.CutBefore("COMMIT\x00")
+			if happened {
+				cut = proxy.CutAfter("COMMIT\x00")
+			}
+			wantUnavailable(t, create())
+			<-cut
+			if ran != 1 || after != 0 {
+				t.Errorf("it ran %d times with %d hooks, want once and none", ran, after)
+			}
+			kept, err := s.KeptAnswer(t.Context(), answer.Claim, at)
+			if err != nil || (kept != nil) != happened {
+				t.Fatalf("the kept answer: %v, error %v", kept, err)
+			}
+			// The client repeats its request.
+			if err := create(); happened && !errors.Is(err, idempotency.ErrAnswered) || !happened && err != nil {
+				t.Errorf("the repetition was told %v", err)
+			}
+			want := []string{"wsp_2"}
+			if happened {
+				want = []string{"wsp_1"}
+			}
+			wantWorkspaces(t, s, want...)
+		})
+	}
+}
+
+// ledger remembers what was acknowledged to writers that do not stop.
+type ledger struct {
+	mu        sync.Mutex
+	kept      map[string]bool // acknowledged
+	refused   map[string]bool // nothing was promised
+	succeeded chan struct{}   // one more was acknowledged
+	slowest   time.Duration
+	all       sync.WaitGroup
+	stop      context.CancelFunc
+}
+
+func write(t *testing.T, s *store.Store, writers int) *ledger {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	l := &ledger{kept: map[string]bool{}, refused: map[string]bool{}, succeeded: make(chan struct{}, 1), stop: stop}
+	t.Cleanup(func() { stop(); l.all.Wait() })
+	for w := range writers {
+		l.all.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				id := fmt.Sprintf("wsp_%d_%d", w, i)
+				began := time.Now()
+				err := s.CreateWorkspace(context.WithoutCancel(ctx), workspace(id))
+				l.note(t, id, time.Since(began), err)
+				if err != nil {
+					time.Sleep(5 * time.Millisecond) // as a client would
+				}
+			}
+		})
+	}
+	return l
+}
+
+func (l *ledger) note(t *testing.T, id string, took time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slowest = max(l.slowest, took)
+	if err != nil {
+		wantUnavailable(t, err)
+		l.refused[id] = true
+		return
+	}
+	l.kept[id] = true
+	select {
+	case l.succeeded <- struct{}{}:
+	default:
+	}
+}
+
+// goesOn waits until something is acknowledged that was asked for from now on.
+func (l *ledger) goesOn(t *testing.T, within time.Duration) {
+	t.Helper()
+	began := time.Now()
+	for range 20 { // the first may have been on its way
+		select {
+		case <-l.succeeded:
+		case <-time.After(within):
+			t.Fatalf("nothing was written for %v", within)
+		}
+	}
+	t.Logf("writes go on after %v", time.Since(began))
+}
+
+// check stops the writers and compares.
+func (l *ledger) check(t *testing.T, s *store.Store) {
+	t.Helper()
+	l.stop()
+	l.all.Wait()
+	list, err := s.Workspaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, w := range list {
+		there[w.ID] = true
+		if !l.kept[w.ID] && !l.refused[w.ID] {
+			t.Errorf("%s is there and nobody wrote it", w.ID)
+		}
+	}
+	for id := range l.kept {
+		if !there[id] {
+			t.Errorf("%s was acknowledged and is lost", id)
+		}
+	}
+	if len(l.kept) == 0 || len(l.refused) == 0 {
+		t.Errorf("%d acknowledged, %d refused: the fault was not met", len(l.kept), len(l.refused))
+	}
+	t.Logf("%d acknowledged, %d refused or undecided, the slowest answer took %v", len(l.kept), len(l.refused), l.slowest)
+}
+
+func TestAServerThatIsStoppedAndStartedLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true})
+	s := store.New(open(t, postgres.Options{URL: server.Database(t)}))
+	l := write(t, s, 16)
+	for _, stop := range []func(testing.TB){server.StopImmediately, server.Stop, server.StopImmediately} {
+		l.goesOn(t, 10*time.Second)
+		stop(t)
+		if err := s.Ready(t.Context()); err == nil {
+			t.Error("it is ready without a server")
+		}
+		server.Start(t)
+		l.goesOn(t, 5*time.Second)
+	}
+	l.check(t, s)
+}
+
+func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	url := server.Database(t)
+	s := store.New(open(t, postgres.Options{URL: url}))
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop(t)
+	server.StartAsStandby(t)
+	wantRefused(t, postgres.Options{URL: url}, "standby", "name the primary")
+	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
+	_, err := s.Workspaces(t.Context()) // what it knows may be old
+	wantUnavailable(t, err)
+	server.Exec(t, "SELECT pg_promote()")
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
+		t.Error(err)
+	}
+	wantWorkspaces(t, s, "wsp_a", "wsp_c")
+}
+
+func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	s := store.New(open(t, postgres.Options{URL: server.Database(t), Answer: time.Second, Connections: 4}))
+	l := write(t, s, 16)
+	l.goesOn(t, 10*time.Second)
+	server.Pause(t)
+	// Once it is known, nobody waits any more.
+	for known := false; !known; {
+		began := time.Now()
+		_, err := s.Workspaces(t.Context())
+		known = err != nil && time.Since(began) < 20*time.Millisecond
+	}
+	began := time.Now()
+	for range 100 {
+		wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_never")))
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("100 refusals took %v", took)
+	}
+	if err := s.Ready(t.Context()); err == nil {
+		t.Error("it is ready with a silent server")
+	}
+	server.Resume(t)
+	l.goesOn(t, 5*time.Second)
+	l.check(t, s)
+}
+
+// Nobody else comes to notice it: those who wait are let go all the same, in a unit, in a read and for a connection.
+func TestWhoWaitsForAServerThatFallsSilentIsLetGo(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	s := store.New(open(t, postgres.Options{
+		URL: server.Database(t), Answer: time.Second, Connections: 2, Acquire: time.Minute, Commit: time.Minute,
+	}))
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+		t.Fatal(err)
+	}
+	committing := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.CreateWorkspace(ctx, workspace("wsp_b")); err != nil {
+				return err
+			}
+			server.Pause(t)
+			close(committing)
+			return nil
+		}))
+	})
+	<-committing
+	began := time.Now()
+	for i := range 6 {
+		all.Go(func() { wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_c%d", i)))) })
+		all.Go(func() {
+			_, err := s.Workspaces(t.Context())
+			wantUnavailable(t, err)
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("they waited for %s", took)
+	}
+	server.Resume(t)
+	for began := time.Now(); s.CreateWorkspace(t.Context(), workspace("wsp_d")) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 5*time.Second {
+			t.Fatal("it does not go on")
+		}
+	}
+}

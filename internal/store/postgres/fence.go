@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A program must not write into a schema that it does not understand, and a newer one may take over at any moment. So each
+// connection to a part shares a lock with all others, and has read, after it got the lock, what programs must know there. A
+// step that not all of them can live with takes the lock alone: it cuts the connections that have it, and with them what
+// they had begun, and lets new ones in when it is done. Units of work ask for nothing.
+
+// outdatedError says that a part belongs to programs that are newer than this one.
+type outdatedError struct {
+	schema                 string
+	version, oldest, known int64
+}
+
+func (e *outdatedError) Error() string {
+	return fmt.Sprintf("the schema %s has version %d, on which programs can work that know %d, and this one knows %d: start the newer keepsake that wrote it",
+		e.schema, e.version, e.oldest, e.known)
+}
+
+// useLock is the lock of all connections to a part.
+func useLock(part string) (class, key int32) { return lockNumbers("use " + schemas[part]) }
+
+// lockNumbers are the two halves of an advisory lock of ours.
+func lockNumbers(name string) (class, key int32) {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return lockClass, int32(h.Sum32())
+}
+
+// admit lets a new connection work on a part, or says why not.
+func (e *Engine) admit(ctx context.Context, conn *pgx.Conn, part string) error {
+	known, err := e.target(part)
+	if err != nil {
+		return err
+	}
+	class, key := useLock(part)
+	// Two statements: the second sees what was committed before the lock was given.
+	results, err := conn.PgConn().Exec(ctx, fmt.Sprintf(
+		"SELECT pg_advisory_lock_shared(%d, %d); SELECT oldest, (SELECT max(version_id) FROM %[3]s.schema_version) FROM %[3]s.schema_compat WHERE part = '%[4]s'",
+		class, key, schemas[part], part)).ReadAll()
+	if err != nil {
+		return err
+	}
+	if len(results) != 2 || len(results[1].Rows) != 1 {
+		return fmt.Errorf("the schema %s does not say who can work on it", schemas[part])
+	}
+	found := &outdatedError{schema: schemas[part], known: known}
+	for i, into := range []*int64{&found.oldest, &found.version} {
+		if *into, err = strconv.ParseInt(string(results[1].Rows[0][i]), 10, 64); err != nil {
+			return fmt.Errorf("the schema %s does not say who can work on it: %w", schemas[part], err)
+		}
+	}
+	if found.oldest <= known {
+		return nil
+	}
+	e.outdated.Do(func() {
+		e.opt.Log.Error("a newer release has changed the schema so that this program must not work on it any more; start that release in its place",
+			"schema", found.schema, "version", found.version, "needed", found.oldest, "known", known)
+	})
+	return found
+}
+
+// fenceWait is how long connections are cut and locked out before it is given up. Those that wait meanwhile wait less long
+// than for a lock of a row.
+const fenceWait = 3 * time.Second
+
+// fence cuts all connections to a part, and keeps new ones waiting until open is called.
+func (p part) fence(ctx context.Context, e *Engine) (open func(), err error) {
+	conn, err := e.connect(ctx, p.place, p.name)
+	if err != nil {
+		return nil, err
+	}
+	open = func() { closeConn(conn) }
+	ctx, cancel := context.WithTimeout(ctx, fenceWait)
+	defer cancel()
+	class, key := useLock(p.name)
+	locked := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1, $2)", class, key)
+		locked <- err
+	}()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		_, cutErr := p.conn.Exec(ctx, `
+			SELECT pg_terminate_backend(pid) FROM pg_locks
+			WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND objsubid = 2 AND mode = 'ShareLock' AND granted
+				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, uint32(class), uint32(key))
+		if cutErr != nil {
+			cancel()
+			<-locked
+			open()
+			return nil, cutErr
+		}
+		select {
+		case err := <-locked:
+			if err != nil {
+				open()
+				return nil, err
+			}
+			return open, nil
+		case <-again.C:
+		}
+	}
+}

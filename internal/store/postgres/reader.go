@@ -1,0 +1,175 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"keepsake/internal/store"
+)
+
+// readers run statements outside of units. What they see is what has committed at the start of each statement.
+type readers struct{ d *database }
+
+// patience is how long a read may take, and no longer than its client has said. A client that leaves does not end it: that
+// would cost the connection, and who leaves often enough would keep us connecting.
+func (r readers) patience(ctx context.Context) time.Duration {
+	patience := 3*r.d.opt.Statement + r.d.opt.Statement/10
+	if end, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(end))
+	}
+	return patience
+}
+
+// on runs f with a connection, again with another one where a connection turns out dead: after the server was started
+// again that may be all of them. f keeps the connection if it answers without an error.
+func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error {
+	turn, cancel := context.WithTimeout(ctx, r.d.opt.Acquire)
+	defer cancel()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		conn, err := r.d.acquire(ctx, turn, r.d.reads)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return readable(err)
+		}
+		if err = f(conn); err == nil {
+			return nil
+		}
+		err = lost(conn, err)
+		conn.Release()
+		switch {
+		case (dead(err) || kindOf(err) == repeat) && turn.Err() == nil: // a new schema may have met us
+		case ctx.Err() != nil && kindOf(err) == broken:
+			return ctx.Err()
+		default:
+			return readable(err)
+		}
+	}
+}
+
+// Exec implements store.Querier. PostgreSQL refuses it when it writes.
+func (r readers) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = r.on(ctx, func(conn *pgxpool.Conn) error {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience(ctx))
+		defer cancel()
+		answered := r.d.pulse.begin(cancel)
+		tag, err := conn.Exec(bounded, query, args...)
+		answered(err)
+		if err == nil {
+			n = tag.RowsAffected()
+			conn.Release()
+		}
+		return err
+	})
+	return n, err
+}
+
+// Query implements store.Querier.
+func (r readers) Query(ctx context.Context, query string, args ...any) (store.Rows, error) {
+	var found *readerRows
+	err := r.on(ctx, func(conn *pgxpool.Conn) error {
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		patience := r.patience(ctx)
+		timer := time.AfterFunc(patience, cancel)
+		answered := r.d.pulse.begin(cancel)
+		rows, err := conn.Query(bounded, query, findable(args)...)
+		if err != nil {
+			answered(err)
+			cancel()
+			return err
+		}
+		// The first row is fetched here, where another connection can still be tried.
+		first := rows.Next()
+		answered(rows.Err())
+		if err := rows.Err(); err != nil {
+			cancel()
+			return err
+		}
+		found = &readerRows{conn: conn, rows: rows, first: first, ahead: true, patience: patience, timer: timer, cancel: cancel}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// QueryRow implements store.Querier.
+func (r readers) QueryRow(ctx context.Context, query string, args ...any) store.Row {
+	rows, err := r.Query(ctx, query, args...)
+	return oneRow{rows: rows, err: err}
+}
+
+// findable is args for a query. PostgreSQL refuses a text that it cannot hold, with a U+0000 or bytes that are no UTF-8,
+// where others just find nothing that equals it. So does NULL, which stands in its place.
+func findable(args []any) []any {
+	copied := false
+	for i, a := range args {
+		text, is := a.(string)
+		if !is || strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
+			continue
+		}
+		if !copied {
+			args, copied = slices.Clone(args), true
+		}
+		args[i] = nil
+	}
+	return args
+}
+
+// readerRows keep their connection until they are closed.
+type readerRows struct {
+	conn     *pgxpool.Conn
+	rows     pgx.Rows
+	first    bool // what the first Next answers
+	ahead    bool // it was called already
+	patience time.Duration
+	timer    *time.Timer // ends a walk on which nothing comes any more
+	cancel   context.CancelFunc
+	err      error
+	closed   bool
+}
+
+func (r *readerRows) Next() bool {
+	if r.ahead {
+		r.ahead = false
+		return r.first
+	}
+	if r.closed {
+		return false
+	}
+	r.timer.Reset(r.patience)
+	return r.rows.Next()
+}
+
+func (r *readerRows) Scan(dest ...any) error { return r.rows.Scan(dest...) }
+
+func (r *readerRows) Err() error {
+	if r.closed {
+		return r.err
+	}
+	return readable(lost(r.conn, r.rows.Err()))
+}
+
+func (r *readerRows) Close() error {
+	if r.closed {
+		return r.err
+	}
+	r.rows.Close()
+	r.err = r.Err()
+	r.closed = true
+	r.timer.Stop()
+	r.cancel()
+	r.conn.Release()
+	return r.err
+}

@@ -1,0 +1,46 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
+	"keepsake/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) store.Engine {
+		return open(t, postgres.Options{URL: migrated(t), Connections: 4})
+	})
+}
+
+func open(t testing.TB, opt postgres.Options) *postgres.Engine {
+	t.Helper()
+	e, err := postgres.Open(context.WithoutCancel(t.Context()), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// migrated is a database with our schemas and no instance in them.
+func migrated(t testing.TB) (url string) {
+	t.Helper()
+	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	})
+}
+
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
+		opt := postgres.Options{URL: migrated(t), Connections: 8}
+		return open(t, opt), open(t, opt)
+	})
+}

@@ -1,0 +1,295 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"keepsake/internal/store"
+	"keepsake/internal/unit"
+)
+
+// againError says that nothing of the unit happened and that it may run again.
+type againError struct{ cause error }
+
+func (e *againError) Error() string { return e.cause.Error() }
+func (e *againError) Unwrap() error { return e.cause }
+
+var (
+	errUnitOver   = errors.New("postgres: a statement after its unit of work had ended")
+	errUnitFailed = errors.New("postgres: a statement after another one of its unit of work had failed")
+)
+
+// transaction is a unit of work on its connection.
+type transaction struct {
+	d      *database
+	conn   *pgxpool.Conn
+	ctx    context.Context // ends when the unit has taken too long, and not with its client
+	failed error           // the first statement that failed; none runs after it
+	over   bool
+}
+
+// once runs fn in a transaction.
+func (d *database) once(ctx context.Context, fn func(ctx context.Context) error) error {
+	conn, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Unit)
+	defer cancel()
+	t := &transaction{d: d, conn: conn, ctx: ctx}
+	defer t.end() // also where fn does not return
+	ctx, hooks := unit.Begin(context.WithValue(ctx, unitKey{d}, t))
+	if err = fn(ctx); err == nil {
+		err = hooks.RunBefore(ctx)
+	}
+	if t.failed != nil {
+		switch kindOf(t.failed) {
+		case repeat:
+			return &againError{t.failed}
+		case broken:
+			return refusal(t.failed)
+		}
+		if err == nil {
+			err = t.failed // fn has swallowed it, but what it wrote is not whole
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return t.commit(hooks)
+}
+
+// begin waits for a connection, but not for long, and begins a transaction on it. Those that turn out dead are passed
+// over: after the server was started again that may be all of them.
+func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
+	turn, cancel := context.WithTimeout(ctx, d.opt.Acquire)
+	defer cancel()
+	for {
+		conn, err := d.acquire(ctx, turn, d.units)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, refusal(err)
+		}
+		// A client that leaves now would cost us the connection.
+		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
+		answered := d.pulse.begin(cancel)
+		_, err = conn.Exec(patience, "BEGIN ISOLATION LEVEL READ COMMITTED")
+		answered(err)
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		err = lost(conn, err)
+		conn.Release()
+		if !dead(err) || turn.Err() != nil {
+			return nil, refusal(err)
+		}
+	}
+}
+
+// acquire takes a connection of a pool. ctx is the client's, turn how long it waits.
+func (d *database) acquire(ctx, turn context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	if d.closed.Load() {
+		return nil, errPoolClosed
+	}
+	if err := d.pulse.check(); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithCancel(turn)
+	defer cancel()
+	done := d.pulse.wait(cancel)
+	conn, err := pool.Acquire(waiting)
+	done()
+	switch {
+	case err == nil:
+		return conn, nil
+	case d.closed.Load():
+		return nil, errPoolClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case turn.Err() != nil:
+		return nil, errTurn
+	case waiting.Err() != nil:
+		return nil, errAway
+	}
+	return nil, err
+}
+
+// lost marks err where the connection did not outlive it.
+func lost(conn *pgxpool.Conn, err error) error {
+	if err == nil || !conn.Conn().IsClosed() {
+		return err
+	}
+	return &lostError{err}
+}
+
+// commit commits and runs the hooks of AfterCommit. Where the answer stays away, nobody knows, and it is not tried again.
+func (t *transaction) commit(hooks *unit.Hooks) error {
+	t.over = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.d.opt.Commit)
+	defer cancel()
+	turn := t.d.order.take()
+	after := func() {}
+	defer func() { turn.run(after) }()
+
+	answered := t.d.pulse.begin(cancel)
+	tag, err := t.conn.Exec(ctx, "COMMIT")
+	answered(err)
+	err = lost(t.conn, err)
+	t.release()
+	var e *pgconn.PgError
+	switch {
+	case err == nil && tag.String() == "ROLLBACK":
+		return errors.New("postgres: the transaction had failed before its commit")
+	case err == nil:
+		after = hooks.RunAfter
+		return nil
+	case errors.As(err, &e) && !ended(e): // the server has said no
+		switch kindOf(err) {
+		case repeat:
+			return &againError{err}
+		case broken:
+			return refusal(err)
+		}
+		return fmt.Errorf("commit: %w", err)
+	default:
+		return undecided(err)
+	}
+}
+
+// end undoes what was not committed and gives the connection back.
+func (t *transaction) end() {
+	t.over = true
+	if t.conn == nil {
+		return
+	}
+	if !t.conn.Conn().IsClosed() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.d.opt.Connect)
+		defer cancel()
+		// If it fails the connection is not fit to be used again, which the pool sees by itself.
+		_, _ = t.conn.Exec(ctx, "ROLLBACK")
+	}
+	t.release()
+}
+
+func (t *transaction) release() {
+	t.conn.Release()
+	t.conn = nil
+}
+
+func (t *transaction) usable() error {
+	switch {
+	case t.over:
+		return errUnitOver
+	case t.failed != nil:
+		return fmt.Errorf("%w: %w", errUnitFailed, t.failed)
+	default:
+		return nil
+	}
+}
+
+func (t *transaction) fail(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if !t.over {
+		err = lost(t.conn, err)
+	}
+	if t.failed == nil {
+		t.failed = err
+	}
+	return err
+}
+
+// patience is the context of one statement. The server ends it sooner if it can still be heard.
+func (t *transaction) patience() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.ctx, t.d.opt.Statement+t.d.opt.Statement/10)
+}
+
+// Exec implements store.Querier.
+func (t *transaction) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	if err := t.usable(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := t.patience()
+	defer cancel()
+	answered := t.d.pulse.begin(cancel)
+	tag, err := t.conn.Exec(ctx, query, args...)
+	answered(err)
+	return tag.RowsAffected(), t.fail(err)
+}
+
+// Query implements store.Querier.
+func (t *transaction) Query(_ context.Context, query string, args ...any) (store.Rows, error) {
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := t.patience()
+	answered := t.d.pulse.begin(cancel)
+	rows, err := t.conn.Query(ctx, query, findable(args)...)
+	if err != nil {
+		answered(err)
+		cancel()
+		return nil, t.fail(err)
+	}
+	return &transactionRows{rows: rows, t: t, answered: answered, cancel: cancel}, nil
+}
+
+// QueryRow implements store.Querier.
+func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) store.Row {
+	rows, err := t.Query(ctx, query, args...)
+	return oneRow{rows: rows, err: err}
+}
+
+// transactionRows dooms the unit when walking through them fails.
+type transactionRows struct {
+	rows     pgx.Rows
+	t        *transaction
+	answered func(error) // nil once the rows are closed
+	cancel   context.CancelFunc
+}
+
+func (r *transactionRows) Next() bool             { return r.rows.Next() }
+func (r *transactionRows) Scan(dest ...any) error { return r.t.fail(r.rows.Scan(dest...)) }
+func (r *transactionRows) Err() error             { return r.t.fail(r.rows.Err()) }
+
+func (r *transactionRows) Close() error {
+	r.rows.Close()
+	if r.answered != nil {
+		r.answered(r.rows.Err())
+		r.answered = nil
+	}
+	r.cancel()
+	return r.t.fail(r.rows.Err())
+}
+
+// oneRow is the first row of a result.
+type oneRow struct {
+	rows store.Rows
+	err  error
+}
+
+func (r oneRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return sql.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	return r.rows.Close()
+}

@@ -1,0 +1,297 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
+)
+
+// grows and shrinks are steps that a newer program may know.
+var (
+	grows = map[string]string{"main/9001_grow.sql": `
+		ALTER TABLE workspace ADD COLUMN place TEXT COLLATE "C" NOT NULL DEFAULT '';
+		CREATE TABLE bookmark (id TEXT COLLATE "C" NOT NULL PRIMARY KEY);`}
+	shrinks = map[string]string{"main/9001_shrink.sql": `
+		-- keepsake: oldest 9001
+		ALTER TABLE workspace RENAME COLUMN name TO title;`}
+)
+
+func openNewer(t testing.TB, opt postgres.Options, more map[string]string) *postgres.Engine {
+	t.Helper()
+	e, err := postgres.OpenNewer(context.WithoutCancel(t.Context()), opt, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// said is a log that a test reads.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) count(text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Count(s.text.String(), text)
+}
+
+func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
+
+func TestAnOlderProgramGoesOnWhenTheSchemaGrows(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	older := open(t, postgres.Options{URL: url})
+	s := store.New(older)
+	ended := make(chan error, 1)
+	var stop atomic.Bool
+	var units int
+	go func() {
+		for ; !stop.Load(); units++ {
+			if err := s.CreateWorkspace(context.WithoutCancel(t.Context()), workspace(fmt.Sprintf("wsp_%06d", units))); err != nil {
+				ended <- err
+				return
+			}
+			if _, err := s.Workspaces(context.WithoutCancel(t.Context())); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	newer := openNewer(t, postgres.Options{URL: url}, grows)
+	again := open(t, postgres.Options{URL: url}) // an older one starts
+	for i, e := range []*postgres.Engine{newer, again, older} {
+		if err := store.New(e).CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_of_%d", i))); err != nil {
+			t.Error(err)
+		}
+		if err := e.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	if err := <-ended; err != nil {
+		t.Errorf("after %d units: %v", units, err)
+	}
+	list, err := store.New(newer).Workspaces(t.Context())
+	if err != nil || len(list) != units+3 {
+		t.Errorf("%d workspaces, want %d; %v", len(list), units+3, err)
+	}
+}
+
+func TestAnOlderProgramStopsWhenTheSchemaShrinks(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	var log said
+	older := open(t, postgres.Options{URL: url, Log: log.log()})
+	s := store.New(older)
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+		t.Fatal(err)
+	}
+	listening, err := older.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listening.Close(context.WithoutCancel(t.Context()))
+
+	// A unit has begun when the newer program comes.
+	begun, migrated := make(chan struct{}), make(chan struct{})
+	running := make(chan error, 1)
+	go func() {
+		running <- s.Run(context.WithoutCancel(t.Context()), func(ctx context.Context) error {
+			if err := s.CreateWorkspace(ctx, workspace("wsp_begun")); err != nil {
+				return err
+			}
+			close(begun)
+			<-migrated
+			return nil
+		})
+	}()
+	<-begun
+	newer := openNewer(t, postgres.Options{URL: url}, shrinks)
+	close(migrated)
+	wantUnavailable(t, <-running)
+	for range 3 {
+		wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
+		_, err = s.Workspaces(t.Context())
+		wantUnavailable(t, err)
+	}
+	if err := older.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "start the newer keepsake") {
+		t.Errorf("readiness says %v", err)
+	}
+	if err := listening.Ping(t.Context()); err == nil {
+		t.Error("a connection of its own was left")
+	}
+	if conn, err := older.Connect(t.Context()); err == nil {
+		conn.Close(t.Context())
+		t.Error("it connects again")
+	}
+	if n := log.count("must not work on it any more"); n != 1 {
+		t.Errorf("it was said %d times, want once:\n%s", n, &log.text)
+	}
+	wantRefused(t, postgres.Options{URL: url}, "has version 9001", "start the newer keepsake")
+
+	if err := newer.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var titles []string
+	rows, err := connect(t, url).Query(t.Context(), "SELECT id FROM keepsake.workspace")
+	if err == nil {
+		titles, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil || !slices.Equal(titles, []string{"wsp_a"}) {
+		t.Errorf("%v was written, want wsp_a alone; %v", titles, err)
+	}
+}
+
+// What fails leaves the older program its schema.
+func TestAnOlderProgramGoesOnWhenAStepFails(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	s := store.New(open(t, postgres.Options{URL: url}))
+	_, err := postgres.OpenNewer(t.Context(), postgres.Options{URL: url}, map[string]string{
+		"main/9001_wrong.sql": "-- keepsake: oldest 9001\nALTER TABLE workspace RENAME COLUMN name TO title; ALTER TABLE nothing RENAME TO something;",
+	})
+	if err == nil || !strings.Contains(err.Error(), "9001_wrong.sql") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that names the step", err)
+	}
+	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+		t.Error(err)
+	}
+	wantWorkspaces(t, s, "wsp_a")
+}
+
+// A table that somebody reads for long, as a backup does, can be changed only after that; meanwhile others must get at it.
+func TestAMigrationThatWaitsKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	e := open(t, postgres.Options{URL: url})
+	s := store.New(e)
+	conn := connect(t, url)
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT count(*) FROM keepsake.workspace"); err != nil {
+		t.Fatal(err)
+	}
+	var log said
+	newer := make(chan error, 1)
+	go func() {
+		n, err := postgres.OpenNewer(context.WithoutCancel(t.Context()), postgres.Options{URL: url, Log: log.log()}, grows)
+		if err == nil {
+			err = n.Close()
+		}
+		newer <- err
+	}()
+	var longest time.Duration
+	done := 0
+	for ; log.count("it is tried again") < 2; done++ {
+		began := time.Now()
+		if err := s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d", done))); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Workspaces(t.Context()); err != nil {
+			t.Error(err)
+		}
+		longest = max(longest, time.Since(began))
+		select {
+		case err := <-newer:
+			t.Fatalf("the migration did not wait: %v", err)
+		default:
+		}
+	}
+	if longest > 4500*time.Millisecond {
+		t.Errorf("somebody waited %s", longest)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-newer; err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d units and reads, the longest pair took %s", done, longest.Round(time.Millisecond))
+}
+
+func TestAMigrationGivesUpWithOneLine(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	open(t, postgres.Options{URL: url}).Close()
+	tx, err := connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT count(*) FROM keepsake.workspace"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = postgres.OpenNewer(t.Context(), postgres.Options{URL: url, Migrate: time.Millisecond}, grows)
+	if err == nil || !strings.Contains(err.Error(), "in use") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that says what to wait for", err)
+	}
+}
+
+func TestManyThatStartAtOnceMigrateOnce(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	open(t, postgres.Options{URL: url}).Close()
+	var all sync.WaitGroup
+	var failed error
+	var mu sync.Mutex
+	for range 6 {
+		all.Go(func() {
+			e, err := postgres.OpenNewer(t.Context(), postgres.Options{URL: url, Connections: 2}, shrinks)
+			if err == nil {
+				err = errors.Join(e.Ready(t.Context()), e.Close())
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		t.Error(failed)
+	}
+	var steps, different int
+	err := connect(t, url).QueryRow(t.Context(), "SELECT count(*), count(DISTINCT version_id) FROM keepsake.schema_version").Scan(&steps, &different)
+	if err != nil || steps != different {
+		t.Errorf("%d steps were taken, %d different ones; %v", steps, different, err)
+	}
+}
+
+// A database whose migration was cut off before it said who can work on it says so after the next start.
+func TestASchemaThatSaysNothingIsMadeToSpeak(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	open(t, postgres.Options{URL: url}).Close()
+	exec(t, url, "DROP TABLE keepsake.schema_compat", "DROP TABLE keepsake_usage.schema_compat")
+	if err := open(t, postgres.Options{URL: url}).Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var oldest int64
+	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 10 {
+		t.Errorf("oldest is %d, %v", oldest, err)
+	}
+}

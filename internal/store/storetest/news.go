@@ -1,0 +1,277 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/limit"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/unit"
+)
+
+// shared is an engine that other processes share, whatever it is.
+type shared struct{ store.Engine }
+
+func (shared) Shared() bool { return true }
+
+func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
+	setup := func(t *testing.T) (*store.Store, store.Engine) {
+		t.Helper()
+		t.Parallel()
+		engine := shared{open(t)}
+		return store.New(engine), engine
+	}
+
+	t.Run("WhatOthersHoldInMemoryIsTold", func(t *testing.T) {
+		s, engine := setup(t)
+		ctx := t.Context()
+		noError(t, s.CreateWorkspace(ctx, workspace("wsp_a")))
+		wantNews(t, engine, "workspace wsp_a")
+		w := workspace("wsp_a")
+		w.Suspended, w.Revision = true, 2
+		noError(t, s.UpdateWorkspace(ctx, w))
+		wantNews(t, engine, "workspace wsp_a")
+
+		k := newsKey("key_a")
+		noError(t, s.CreateAPIKey(ctx, k, 0))
+		wantNews(t, engine, "api_key key_a")
+		k.RevokedAt, k.Revision = pointer(epoch), 2
+		noError(t, s.UpdateAPIKey(ctx, k))
+		wantNews(t, engine, "api_key key_a")
+
+		u := user("usr_a", "wsp_a", "a@example.com")
+		noError(t, s.CreateUser(ctx, u))
+		wantNews(t, engine) // nobody holds who signs in for the first time
+		u.Disabled, u.Revision = true, 2
+		noError(t, s.UpdateUser(ctx, u))
+		wantNews(t, engine, "user usr_a")
+		for _, id := range []string{"ses_a", "ses_b"} {
+			noError(t, s.StartSession(ctx,
+				&account.Session{ID: id, UserID: "usr_a", WorkspaceID: "wsp_a", CreatedAt: epoch, ExpiresAt: after(1)},
+				&account.RefreshToken{Hash: [32]byte([]byte(strings.Repeat(id, 7))[:32]), SessionID: id, CreatedAt: epoch, ExpiresAt: after(1)}))
+		}
+		wantNews(t, engine)
+		noError(t, s.EndSession(ctx, "ses_a", epoch))
+		noError(t, s.EndSession(ctx, "ses_a", epoch)) // it has ended
+		wantNews(t, engine, "session ses_a")
+		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
+		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
+		wantNews(t, engine, "user usr_a")
+		noError(t, s.DeleteUser(ctx, u))
+		wantNews(t, engine, "user usr_a")
+		_, err := s.EndAllSessions(ctx, epoch)
+		noError(t, err)
+		wantNews(t, engine, "all ")
+
+		noError(t, s.KeepTier(ctx, &account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1}, Revision: 1}))
+		wantNews(t, engine, "tier free")
+		noError(t, s.KeepVersion(ctx, &lifecycle.Version{Number: 2, Since: epoch, Revision: 1}))
+		wantNews(t, engine, "version 2")
+		noError(t, s.KeepRehearsal(ctx, &lifecycle.Rehearsal{Version: 1, KeyID: "key_a", WorkspaceID: "wsp_a", Until: after(1)}, epoch))
+		wantNews(t, engine, "version 1")
+
+		noError(t, s.AddSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
+		noError(t, s.ResealSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{2}, CreatedAt: epoch}}))
+		noError(t, s.RemoveSecret(ctx, "x"))
+		wantNews(t, engine, "secret ", "secret ", "secret ")
+	})
+
+	t.Run("AUnitTellsOnceAndOneThatFailsTellsNothing", func(t *testing.T) {
+		s, engine := setup(t)
+		rung := 0
+		s.OnNews(func() { rung++ })
+		no := errors.New("no")
+		err := s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+				return err
+			}
+			return no
+		})
+		if !errors.Is(err, no) || rung != 0 {
+			t.Fatalf("got error %v, rung %d times", err, rung)
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			for _, id := range []string{"wsp_a", "wsp_b"} {
+				if err := s.CreateWorkspace(ctx, workspace(id)); err != nil {
+					return err
+				}
+			}
+			w := workspace("wsp_a")
+			w.Revision = 2
+			return s.UpdateWorkspace(ctx, w)
+		}))
+		wantNews(t, engine, "workspace wsp_a", "workspace wsp_b")
+		if rung != 1 {
+			t.Errorf("rung %d times, want once", rung)
+		}
+	})
+
+	t.Run("NumbersHaveNoGapsAndFollowTheCommits", func(t *testing.T) {
+		s, engine := setup(t)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var heads []int64 // as the hooks after the commits see them
+		for i := range 24 {
+			all.Go(func() {
+				err := s.Run(t.Context(), func(ctx context.Context) error {
+					if err := s.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_", i))); err != nil {
+						return err
+					}
+					if i%4 == 3 {
+						return errors.New("no")
+					}
+					return s.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_more_", i)))
+				})
+				if (err != nil) != (i%4 == 3) {
+					t.Error(err)
+				}
+				// Whoever reads the head after a commit finds all news up to it.
+				mu.Lock()
+				defer mu.Unlock()
+				head, news := readNews(t, engine)
+				if int64(len(news)) < head {
+					t.Errorf("the head is %d and there are %d news", head, len(news))
+				}
+				heads = append(heads, head)
+			})
+		}
+		all.Wait()
+		head, news := readNews(t, engine)
+		if head != 36 || len(news) != 36 || !slices.IsSorted(heads) {
+			t.Errorf("the head is %d with %d news, want 36; heads %v", head, len(news), heads)
+		}
+		for i, n := range news {
+			if n.number != int64(i+1) {
+				t.Fatalf("number %d stands at %d", n.number, i+1)
+			}
+		}
+		for i := 0; i+1 < len(news); i += 2 { // of one unit
+			a, b := strings.TrimPrefix(news[i].text, "workspace wsp_"), strings.TrimPrefix(news[i+1].text, "workspace wsp_more_")
+			if a != b {
+				t.Errorf("the news of units are mixed: %v", news)
+			}
+		}
+	})
+
+	t.Run("NumbersAreTakenAfterAllElse", func(t *testing.T) {
+		s, engine := setup(t)
+		var before int64
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+				return err
+			}
+			unit.BeforeCommit(ctx, "audit of a test", func(ctx context.Context) error {
+				return engine.Main().In(ctx).QueryRow(ctx, `SELECT count(*) FROM news`).Scan(&before)
+			})
+			return nil
+		}))
+		if before != 0 {
+			t.Error("another hook came after the one that takes the numbers, and waits for others while all wait for it")
+		}
+	})
+
+	t.Run("WhereNobodySharesNothingIsTold", func(t *testing.T) {
+		t.Parallel()
+		engine := alone{open(t)}
+		s := store.New(engine)
+		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
+		noError(t, s.AddSecrets(t.Context(), []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
+		wantNews(t, engine)
+	})
+
+	t.Run("KeysAreReadByTheirIDs", func(t *testing.T) {
+		s, _ := setup(t)
+		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
+		var ids []string
+		for i := range 450 {
+			k := newsKey(fmt.Sprintf("key_%03d", i))
+			k.Secrets[0].Hash = [32]byte{byte(i), byte(i >> 8), 1}
+			if i%2 == 0 {
+				k.RevokedAt = pointer(epoch)
+			}
+			noError(t, s.CreateAPIKey(t.Context(), k, 0))
+			ids = append(ids, k.ID)
+		}
+		n := 0
+		noError(t, s.APIKeys(t.Context(), append(ids, "key_unknown"), func(k *apikey.APIKey) error {
+			if k.ID != ids[n] || len(k.Secrets) != 1 {
+				t.Errorf("key %d is %s with %d secrets", n, k.ID, len(k.Secrets))
+			}
+			n++
+			return nil
+		}))
+		if n != len(ids) {
+			t.Errorf("%d keys, want %d", n, len(ids))
+		}
+	})
+}
+
+// alone is an engine that nobody shares, whatever it is.
+type alone struct{ store.Engine }
+
+func (alone) Shared() bool { return false }
+
+func newsKey(id string) *apikey.APIKey {
+	return &apikey.APIKey{
+		ID: id, WorkspaceID: "wsp_a", Name: id, Scopes: auth.All, CreatedAt: epoch, CreatedBy: "local", UpdatedAt: epoch, Revision: 1,
+		Secrets: []apikey.Secret{{Hash: [32]byte{1}, Hint: "kpsk_aaaa", CreatedAt: epoch}},
+	}
+}
+
+type numbered struct {
+	number int64
+	text   string
+}
+
+// readNews reads the head and all news.
+func readNews(t *testing.T, engine store.Engine) (head int64, list []numbered) {
+	t.Helper()
+	q := engine.Main().In(t.Context())
+	noError(t, q.QueryRow(t.Context(), `SELECT coalesce(max(number), 0) FROM cluster_head WHERE name = 'news'`).Scan(&head))
+	rows, err := q.Query(t.Context(), `SELECT number, kind, subject, at FROM news ORDER BY number`)
+	noError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var n numbered
+		var kind, subject string
+		var at int64
+		noError(t, rows.Scan(&n.number, &kind, &subject, &at))
+		if at < epoch.AddDate(-3, 0, 0).UnixMicro() {
+			t.Errorf("number %d is of %d", n.number, at)
+		}
+		n.text = kind + " " + subject
+		list = append(list, n)
+	}
+	noError(t, rows.Err())
+	return head, list
+}
+
+// wantNews checks what was told since it was last asked, and clears it away.
+func wantNews(t *testing.T, engine store.Engine, want ...string) {
+	t.Helper()
+	head, list := readNews(t, engine)
+	var got []string
+	for _, n := range list {
+		got = append(got, n.text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if len(list) > 0 && list[len(list)-1].number != head {
+		t.Errorf("the head is %d, the last news are %d", head, list[len(list)-1].number)
+	}
+	noError(t, engine.Main().Run(t.Context(), func(ctx context.Context) error {
+		_, err := engine.Main().In(ctx).Exec(ctx, `DELETE FROM news`)
+		return err
+	}))
+}

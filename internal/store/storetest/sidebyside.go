@@ -1,0 +1,564 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
+	"keepsake/internal/document"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/unit"
+	"keepsake/internal/usage"
+)
+
+// RunSideBySide tests two stores on one database that write at once, as two processes do. open gives each case an empty
+// database with two engines, which may be one and the same where an engine lets nobody else in.
+func RunSideBySide(t *testing.T, open func(t *testing.T) (a, b store.Engine)) {
+	setup := func(t *testing.T) pair {
+		t.Helper()
+		t.Parallel()
+		a, b := open(t)
+		return pair{store.New(a), store.New(b)}
+	}
+	t.Run("Count", func(t *testing.T) { testCountsSideBySide(t, setup) })
+	t.Run("Revision", func(t *testing.T) { testRevisionsSideBySide(t, setup) })
+	t.Run("People", func(t *testing.T) { testPeopleSideBySide(t, setup) })
+	t.Run("Order", func(t *testing.T) { testOrderSideBySide(t, setup) })
+	t.Run("Once", func(t *testing.T) { testOnceSideBySide(t, setup) })
+}
+
+// pair is two stores on one database.
+type pair [2]*store.Store
+
+// race runs f n times at once, every other time on the other store, and gives their errors.
+func (p pair) race(n int, f func(i int, s *store.Store) error) []error {
+	errs := make([]error, n)
+	ready, begin := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			ready <- struct{}{}
+			<-begin
+			errs[i] = f(i, p[i%2])
+		})
+	}
+	for range n {
+		<-ready
+	}
+	close(begin)
+	all.Wait()
+	return errs
+}
+
+// wantWinners checks that so many of a race succeeded and that the others were told a problem.
+func wantWinners(t *testing.T, errs []error, want int, code string) {
+	t.Helper()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		if p, ok := problem.As(err); !ok || p.Code != code {
+			t.Errorf("a loser was told %v, want %s", err, code)
+		}
+	}
+	if won != want {
+		t.Errorf("%d of %d succeeded, want %d", won, len(errs), want)
+	}
+}
+
+func allWell(t *testing.T, errs []error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type pairSetup func(t *testing.T) pair
+
+func testCountsSideBySide(t *testing.T, setup pairSetup) {
+	t.Run("NoMoreKeysThanTheTierAllows", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		errs := p.race(16, func(i int, s *store.Store) error {
+			return s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i+1)), 5)
+		})
+		wantWinners(t, errs, 5, problem.CodeLimitReached)
+	})
+
+	t.Run("NoMoreUsersThanTheTierAllows", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		errs := p.race(16, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				n, _, err := s.CountUsers(ctx, "wsp_a")
+				if err != nil {
+					return err
+				}
+				if n >= 5 {
+					return problem.LimitReached("users", "full")
+				}
+				return s.CreateUser(ctx, member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i)))
+			})
+		})
+		wantWinners(t, errs, 5, problem.CodeLimitReached)
+	})
+
+	t.Run("NoMoreDocumentsThanTheTierAllowsAndNoGapInTheirChanges", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		errs := p.race(16, func(i int, s *store.Store) error {
+			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: 10})
+			return err
+		})
+		wantWinners(t, errs, 10, problem.CodeLimitReached)
+		changes, err := p[1].DocumentChanges(t.Context(), "wsp_a", 0, 99)
+		noError(t, err)
+		for i, c := range changes {
+			if c.Number != int64(i+1) {
+				t.Errorf("change %d has the number %d", i+1, c.Number)
+			}
+		}
+		if len(changes) != 10 {
+			t.Errorf("%d changes, want 10", len(changes))
+		}
+	})
+
+	t.Run("AWorkspaceKeepsAnAdmin", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		for round := range 5 {
+			ids := []string{fmt.Sprintf("usr_a%d", round), fmt.Sprintf("usr_b%d", round)}
+			for _, id := range ids {
+				noError(t, p[0].CreateUser(t.Context(), user(id, "wsp_a", id+"@example.com")))
+			}
+			errs := p.race(2, func(i int, s *store.Store) error { return demote(t.Context(), s, ids[i]) })
+			wantWinners(t, errs, 1, problem.CodeConflict)
+			_, admins, err := p[0].CountUsers(t.Context(), "wsp_a")
+			noError(t, err)
+			if admins != 1 {
+				t.Fatalf("round %d: %d admins are left", round, admins)
+			}
+			for _, id := range ids {
+				u, err := p[0].User(t.Context(), account.Everywhere, id)
+				noError(t, err)
+				noError(t, p[0].DeleteUser(t.Context(), u))
+			}
+		}
+	})
+}
+
+// demote makes an admin a member unless it is the last one, as the domain does.
+func demote(ctx context.Context, s *store.Store, id string) error {
+	return s.Run(ctx, func(ctx context.Context) error {
+		u, err := s.User(ctx, account.Everywhere, id)
+		if err != nil {
+			return err
+		}
+		_, admins, err := s.CountUsers(ctx, u.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		if admins <= 1 {
+			return problem.Conflicts("the last admin")
+		}
+		u.Role = account.RoleMember
+		u.Revision++
+		return s.UpdateUser(ctx, u)
+	})
+}
+
+// testRevisionsSideBySide: who reads and then writes without naming a revision is never told that somebody else wrote in
+// between.
+func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
+	const writers = 8
+
+	t.Run("Workspace", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		allWell(t, p.race(writers, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				w, err := s.Workspace(ctx, "wsp_a")
+				if err != nil {
+					return err
+				}
+				w.Name += "x"
+				w.Revision++
+				return s.UpdateWorkspace(ctx, w)
+			})
+		}))
+		w, err := p[0].Workspace(t.Context(), "wsp_a")
+		noError(t, err)
+		if w.Revision != 1+writers || len(w.Name) != len("wsp_a")+writers {
+			t.Errorf("a change was lost: %+v", w)
+		}
+	})
+
+	t.Run("APIKey", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		noError(t, p[0].CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), 0))
+		var mu [2]sync.Mutex
+		heard := [2][]int64{}
+		allWell(t, p.race(writers, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				k, err := s.APIKey(ctx, "wsp_a", "key_a")
+				if err != nil {
+					return err
+				}
+				k.Revision++
+				k.Secrets = append(k.Secrets[:1:1], apikey.Secret{Hash: [32]byte{byte(10 + k.Revision)}, Hint: "x", CreatedAt: epoch})
+				unit.AfterCommit(ctx, func() {
+					if !mu[i%2].TryLock() {
+						t.Error("two hooks of one engine ran at once")
+						return
+					}
+					defer mu[i%2].Unlock()
+					heard[i%2] = append(heard[i%2], k.Revision)
+				})
+				return s.UpdateAPIKey(ctx, k)
+			})
+		}))
+		k, err := p[0].APIKey(t.Context(), "wsp_a", "key_a")
+		noError(t, err)
+		if k.Revision != 1+writers || len(k.Secrets) != 2 {
+			t.Errorf("a change was lost: %+v", k)
+		}
+		for i, list := range heard {
+			if !slices.IsSorted(list) {
+				t.Errorf("the hooks of store %d heard the revisions %v", i, list)
+			}
+		}
+	})
+
+	t.Run("Tier", func(t *testing.T) {
+		p := setup(t)
+		allWell(t, p.race(writers, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				list, err := s.ChangedTiers(ctx)
+				if err != nil {
+					return err
+				}
+				next := &account.Tier{Tier: limit.Tier{Name: "pro"}, Revision: 2}
+				if len(list) > 0 {
+					next.Revision = list[0].Revision + 1
+				}
+				return s.KeepTier(ctx, next)
+			})
+		}))
+		list, err := p[0].ChangedTiers(t.Context())
+		noError(t, err)
+		if len(list) != 1 || list[0].Revision != 1+writers {
+			t.Errorf("a change was lost: %+v", list)
+		}
+	})
+
+	t.Run("AVersionIsReleasedOnce", func(t *testing.T) {
+		p := setup(t)
+		errs := p.race(writers, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				list, err := s.Versions(ctx)
+				if err != nil {
+					return err
+				}
+				if len(list) > 0 {
+					return problem.Conflicts("released before")
+				}
+				for n := range 2 {
+					if err := s.KeepVersion(ctx, &lifecycle.Version{Number: n + 1, Since: epoch, Revision: 1}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+}
+
+func testPeopleSideBySide(t *testing.T, setup pairSetup) {
+	t.Run("OneUserHasAnEmail", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		errs := p.race(8, func(i int, s *store.Store) error {
+			return s.CreateUser(t.Context(), user(fmt.Sprintf("usr_%d", i), "wsp_a", "a@example.com"))
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("OneWorkspaceIsTheOperators", func(t *testing.T) {
+		p := setup(t)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			w := workspace(fmt.Sprintf("wsp_%d", i))
+			w.Operator = true
+			return s.CreateWorkspace(t.Context(), w)
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("ARefreshTokenIsUsedOnce", func(t *testing.T) {
+		p := setup(t)
+		startSession(t, p[0], "ses_a", "usr_a", 1)
+		errs := p.race(8, func(i int, s *store.Store) error { return refresh(t.Context(), s, 1, byte(i+2)) })
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("NoSessionOutlivesTheEndOfAllOfItsUser", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		noError(t, p[0].CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
+		startSession(t, p[0], "ses_0", "usr_a", 200)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			switch i {
+			case 0: // an administrator disables the user
+				return s.Run(t.Context(), func(ctx context.Context) error {
+					u, err := s.User(ctx, account.Everywhere, "usr_a")
+					if err != nil {
+						return err
+					}
+					u.Disabled = true
+					u.Revision++
+					if err := s.UpdateUser(ctx, u); err != nil {
+						return err
+					}
+					return s.EndSessions(ctx, "usr_a", "", after(time.Second))
+				})
+			case 1: // somebody goes on with a session
+				if err := refresh(t.Context(), s, 200, 201); err != nil && !isProblem(err, problem.CodeConflict) {
+					return err
+				}
+				return nil
+			default: // others log in
+				err := s.Run(t.Context(), func(ctx context.Context) error {
+					if err := s.NoteLogin(ctx, user("usr_a", "wsp_a", "a@example.com"), epoch); err != nil {
+						return err
+					}
+					return s.StartSession(ctx, session(fmt.Sprintf("ses_%d", i), "usr_a"), refreshToken(fmt.Sprintf("ses_%d", i), byte(i)))
+				})
+				if isProblem(err, problem.CodeNotFound) {
+					return nil
+				}
+				return err
+			}
+		})
+		allWell(t, errs)
+		for i := range 8 {
+			_, its, err := p[1].RefreshToken(t.Context(), refreshToken("", map[bool]byte{true: 200, false: byte(i)}[i == 0]).Hash)
+			if isProblem(err, problem.CodeNotFound) {
+				continue
+			}
+			noError(t, err)
+			if its.EndedAt == nil {
+				t.Errorf("session %s goes on", its.ID)
+			}
+		}
+	})
+
+	t.Run("ThoseWhoChangeAndDeleteUsersDoNotWaitForEachOther", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		for i := range 5 {
+			noError(t, p[0].CreateUser(t.Context(), member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i))))
+			startSession(t, p[0], fmt.Sprintf("ses_%d", i), fmt.Sprintf("usr_%d", i), byte(i+1))
+		}
+		errs := p.race(10, func(i int, s *store.Store) error {
+			err := s.Run(t.Context(), func(ctx context.Context) error {
+				u, err := s.User(ctx, account.Everywhere, fmt.Sprintf("usr_%d", i/2))
+				if err != nil {
+					return err
+				}
+				if i%2 == 0 {
+					u.Revision++
+					return errors.Join(s.UpdateUser(ctx, u), s.EndSessions(ctx, u.ID, "", epoch))
+				}
+				return errors.Join(s.EndSessions(ctx, u.ID, "", epoch), s.DeleteUser(ctx, u))
+			})
+			if isProblem(err, problem.CodeNotFound) {
+				return nil
+			}
+			return err
+		})
+		allWell(t, errs)
+	})
+}
+
+// startSession begins a session whose first token has a hash that is all n.
+func startSession(t *testing.T, s *store.Store, id, userID string, n byte) {
+	t.Helper()
+	noError(t, s.StartSession(t.Context(), session(id, userID), refreshToken(id, n)))
+}
+
+func session(id, userID string) *account.Session {
+	return &account.Session{ID: id, UserID: userID, WorkspaceID: "wsp_a", CreatedAt: epoch, ExpiresAt: after(time.Hour)}
+}
+
+func refreshToken(sessionID string, n byte) *account.RefreshToken {
+	return &account.RefreshToken{Hash: [32]byte{n}, SessionID: sessionID, CreatedAt: epoch, ExpiresAt: after(time.Hour)}
+}
+
+// refresh uses a token, as the domain does; a token that was used, or whose session has ended, is a conflict.
+func refresh(ctx context.Context, s *store.Store, n, child byte) error {
+	return s.Run(ctx, func(ctx context.Context) error {
+		t, its, err := s.RefreshToken(ctx, [32]byte{n})
+		if err != nil {
+			return err
+		}
+		if t.UsedAt != nil || its.EndedAt != nil {
+			return problem.Conflicts("over")
+		}
+		return s.UseRefreshToken(ctx, t.Hash, epoch, refreshToken(its.ID, child))
+	})
+}
+
+func isProblem(err error, code string) bool {
+	p, ok := problem.As(err)
+	return ok && p.Code == code
+}
+
+func testOrderSideBySide(t *testing.T, setup pairSetup) {
+	t.Run("AnAuditChainHasNoGapFromItsFirstRowOn", func(t *testing.T) {
+		p := setup(t)
+		allWell(t, p.race(12, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				head, err := s.AuditHead(ctx, "one")
+				if err != nil {
+					return err
+				}
+				row := func(n int64) *audit.Row {
+					return &audit.Row{
+						Chain: "one", Sequence: head.Sequence + n, ID: fmt.Sprintf("aud_%d_%d", i, n), At: epoch, Action: "x",
+						Outcome: audit.Done, Count: 1, Details: "{}", Hash: sha256.Sum256([]byte{byte(i), byte(n)}),
+					}
+				}
+				return s.AppendAuditRows(ctx, []*audit.Row{row(1), row(2)})
+			})
+		}))
+		rows, err := p[0].AuditRowsAfter(t.Context(), "one", 0, 99)
+		noError(t, err)
+		head, err := p[1].AuditHead(t.Context(), "one")
+		noError(t, err)
+		if len(rows) != 24 || head.Sequence != 24 || head.Hash != rows[23].Hash {
+			t.Fatalf("%d rows and the head %+v", len(rows), head)
+		}
+		for i, r := range rows {
+			if r.Sequence != int64(i+1) {
+				t.Errorf("row %d has the number %d", i+1, r.Sequence)
+			}
+		}
+	})
+
+	t.Run("ImportsOfTheSameDocumentsFollowEachOther", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		newWorkspace(t, p[0], "wsp_b")
+		allWell(t, p.race(8, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				for n := range 20 {
+					d := newDocument(fmt.Sprintf("d%d", map[bool]int{true: n, false: 19 - n}[i%2 == 0]))
+					if _, err := s.PutDocument(ctx, []string{"wsp_a", "wsp_b"}[i/2%2], d, put()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}))
+		for _, w := range []string{"wsp_a", "wsp_b"} {
+			n, err := p[0].DocumentChange(t.Context(), w)
+			noError(t, err)
+			if n != 80 {
+				t.Errorf("%s: the last change is %d, want 80", w, n)
+			}
+		}
+	})
+}
+
+func testOnceSideBySide(t *testing.T, setup pairSetup) {
+	t.Run("ARequestHasOneAnswerAndOneEffect", func(t *testing.T) {
+		p := setup(t)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			return s.Run(t.Context(), func(ctx context.Context) error {
+				if err := s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))); err != nil {
+					return err
+				}
+				return s.KeepAnswer(ctx, &idempotency.Answer{Claim: [32]byte{1}, Status: 201, CreatedAt: epoch, ExpiresAt: after(time.Hour)})
+			})
+		})
+		won := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				won++
+			case !errors.Is(err, idempotency.ErrAnswered):
+				t.Error(err)
+			}
+		}
+		list, err := p[0].Workspaces(t.Context())
+		noError(t, err)
+		if won != 1 || len(list) != 1 {
+			t.Errorf("%d answers and %d effects, want one of each", won, len(list))
+		}
+	})
+
+	t.Run("ASecretIsMadeOnce", func(t *testing.T) {
+		p := setup(t)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			return s.AddSecrets(t.Context(), []seal.Wrapped{
+				{Name: fmt.Sprintf("own/%d", i), Sealed: []byte{byte(i)}, CreatedAt: epoch},
+				{Name: "check", Sealed: []byte{byte(i)}, CreatedAt: epoch},
+			})
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+		list, err := p[0].Secrets(t.Context())
+		noError(t, err)
+		if len(list) != 2 {
+			t.Errorf("%d secrets, want those of the one that won", len(list))
+		}
+	})
+
+	t.Run("UsageIsRolledUpOnceAndFlushesAdd", func(t *testing.T) {
+		p := setup(t)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		flush := func(s *store.Store, minutes int) error {
+			var cells []usage.Cell
+			for m := range minutes {
+				for status := range 3 {
+					cells = append(cells, usage.Cell{
+						Minute: start.Unix()/60 + int64(m), WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/x", Method: "GET",
+						Status: 200 + status, Version: 1, Surface: "primary", Requests: 1, Charged: 1,
+					})
+				}
+			}
+			_, err := s.AddUsage(t.Context(), usage.Delta{Cells: cells})
+			return err
+		}
+		noError(t, flush(p[0], 60))
+		allWell(t, p.race(8, func(i int, s *store.Store) error {
+			if i < 4 {
+				return flush(s, 60)
+			}
+			return s.RollUpUsage(t.Context(), start.Add(2*time.Hour))
+		}))
+		points, err := p[0].KeySeries(t.Context(), "wsp_a", "key_a", start, start.Add(time.Hour), time.Hour)
+		noError(t, err)
+		if len(points) != 1 || points[0].Requests != 5*180 || points[0].Charged != 5*180 {
+			t.Errorf("got %+v, want %d requests", points, 5*180)
+		}
+		wantQuotas(t, p[1], []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 5 * 180, "2026-11-20 key_a": 5 * 180})
+	})
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"keepsake/internal/account"
+)
+
+// Clocked is an Engine whose database tells the time. Where several processes share it, that is the time they agree on.
+type Clocked interface {
+	// Clock is the SQL of the moment at which it is evaluated, in microseconds since 1970.
+	Clock() string
+}
+
+// Relaxed is an Engine whose units need not wait for stable storage where little is lost with the last of them.
+type Relaxed interface {
+	// Relax lets the unit of the main database that ctx carries commit without waiting.
+	Relax(ctx context.Context) error
+}
+
+var errNoClock = errors.New("this engine tells no time")
+
+// Clock tells the time of the database.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	clock, err := s.clock()
+	if err != nil {
+		return time.Time{}, err
+	}
+	var now int64
+	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+clock).Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("read the clock: %w", err)
+	}
+	return timeOf(now), nil
+}
+
+func (s *Store) clock() (string, error) {
+	e, ok := s.engine.(Clocked)
+	if !ok {
+		return "", errNoClock
+	}
+	return e.Clock(), nil
+}
+
+// Guesses implements account.GuessStore.
+func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Time, [][]byte, error) {
+	clock, err := s.clock()
+	if err != nil {
+		return time.Time{}, nil, err
+	}
+	in, args := make([]string, len(names)), make([]any, len(names))
+	for i := range names {
+		in[i], args[i] = "$"+strconv.Itoa(i+1), names[i][:]
+	}
+	return s.readGuesses(ctx, names, `
+		SELECT c.now, g.name, g.state FROM (SELECT `+clock+` AS now) c
+		LEFT JOIN login_guess g ON g.name IN (`+strings.Join(in, ", ")+`)`, args)
+}
+
+// readGuesses runs a query that gives the time, a name and its state.
+func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, query string, args []any) (now time.Time, states [][]byte, err error) {
+	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return now, nil, fmt.Errorf("read guesses: %w", err)
+	}
+	defer rows.Close()
+	states = make([][]byte, len(names))
+	for rows.Next() {
+		var at int64
+		var name, state []byte
+		if err := rows.Scan(&at, &name, &state); err != nil {
+			return now, nil, fmt.Errorf("read guesses: %w", err)
+		}
+		// Each row is locked at a moment of its own; by the last of them nobody else can change any.
+		if t := timeOf(at); t.After(now) {
+			now = t
+		}
+		if i := slices.IndexFunc(names, func(n account.GuessName) bool { return bytes.Equal(n[:], name) }); i >= 0 && len(state) > 0 {
+			states[i] = bytes.Clone(state)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return now, nil, fmt.Errorf("read guesses: %w", err)
+	}
+	return now, states, nil
+}
+
+// ChangeGuesses implements account.GuessStore.
+func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
+	clock, err := s.clock()
+	if err != nil {
+		return err
+	}
+	// A row that is not there cannot be locked, so it is made. All lock in one order, so nobody waits in a circle.
+	ordered := slices.SortedFunc(slices.Values(names), func(a, b account.GuessName) int { return bytes.Compare(a[:], b[:]) })
+	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + clock + `, name, state`
+	var nothing []any
+	for i := range ordered {
+		nothing = append(nothing, ordered[i][:], []byte{}, int64(0))
+	}
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		if e, ok := s.engine.(Relaxed); ok {
+			if err := e.Relax(ctx); err != nil {
+				return fmt.Errorf("relax a unit: %w", err)
+			}
+		}
+		now, states, err := s.readGuesses(ctx, names, hold, nothing)
+		if err != nil {
+			return err
+		}
+		changed, err := change(now, states)
+		if err != nil {
+			return err
+		}
+		return s.writeGuesses(ctx, names, changed)
+	})
+}
+
+func (s *Store) writeGuesses(ctx context.Context, names []account.GuessName, states []account.GuessState) error {
+	var put, gone []any
+	var in []string
+	for i, state := range states {
+		if len(state.Text) == 0 {
+			gone = append(gone, names[i][:])
+			in = append(in, "$"+strconv.Itoa(len(gone)))
+		} else {
+			put = append(put, names[i][:], state.Text, micros(state.Until))
+		}
+	}
+	if len(put) > 0 {
+		if _, err := s.main.In(ctx).Exec(ctx, putGuesses(len(put)/3, `state = excluded.state, until = excluded.until`), put...); err != nil {
+			return fmt.Errorf("write guesses: %w", err)
+		}
+	}
+	if len(gone) > 0 {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE name IN (`+strings.Join(in, ", ")+`)`, gone...); err != nil {
+			return fmt.Errorf("forget guesses: %w", err)
+		}
+	}
+	return nil
+}
+
+// putGuesses is the statement that writes n rows, and changes those that are there.
+func putGuesses(n int, set string) string {
+	values := make([]string, n)
+	for i := range values {
+		values[i] = fmt.Sprintf("($%d, $%d, $%d)", 3*i+1, 3*i+2, 3*i+3)
+	}
+	return `INSERT INTO login_guess (name, state, until) VALUES ` + strings.Join(values, ", ") +
+		` ON CONFLICT (name) DO UPDATE SET ` + set
+}
+
+// PruneGuesses implements account.GuessStore.
+func (s *Store) PruneGuesses(ctx context.Context) error {
+	clock, err := s.clock()
+	if err != nil {
+		return err
+	}
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+clock); err != nil {
+			return fmt.Errorf("prune guesses: %w", err)
+		}
+		return nil
+	})
+}

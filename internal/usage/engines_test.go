@@ -1,0 +1,68 @@
+package usage_test
+
+import (
+	"context"
+	"testing"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
+	"keepsake/internal/store/sqlite"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+// opener opens a store, the same one each time.
+type opener func(t testing.TB) (s *store.Store, end func())
+
+// onEachEngine runs fn on an empty store of each engine.
+func onEachEngine(t *testing.T, fn func(t *testing.T, open opener)) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		fn(t, onSQLite(t.TempDir()))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		fn(t, onPostgres(migrated(t)))
+	})
+}
+
+func onSQLite(dir string) opener {
+	return func(t testing.TB) (*store.Store, func()) {
+		t.Helper()
+		engine, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
+		return opened(t, engine, err)
+	}
+}
+
+func onPostgres(url string) opener {
+	return func(t testing.TB) (*store.Store, func()) {
+		t.Helper()
+		engine, err := postgres.Open(context.Background(), postgres.Options{URL: url})
+		return opened(t, engine, err)
+	}
+}
+
+// migrated is the URL of an empty database with our schemas.
+func migrated(t testing.TB) string {
+	t.Helper()
+	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	})
+}
+
+func opened[E interface {
+	store.Engine
+	Close() error
+}](t testing.TB, engine E, err error) (*store.Store, func()) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.New(engine), func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

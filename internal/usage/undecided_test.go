@@ -1,0 +1,180 @@
+package usage_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/store/postgres"
+	"keepsake/internal/usage"
+)
+
+// commit is how a COMMIT goes over the line; READ COMMITTED does not end like it.
+const commit = "COMMIT\x00"
+
+// A flush whose connection is cut around its commit is sent again and counted once, whatever became of it.
+func TestAFlushThatNobodyHeardOfIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{TCP: true})
+	proxy := enginetest.StartProxy(t, server.Address())
+	database := server.NewDatabase(t)
+	s, end := onPostgres(server.TCPURL(proxy.Address(), database))(t)
+	defer end()
+	direct, endDirect := onPostgres(server.URL(database))(t)
+	defer endDirect()
+
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p, err := newParty(t.Context(), s, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := counted{}
+	p.recorder.OnFlushed(func(quotas []usage.Quota) {
+		for _, q := range quotas {
+			used := told[q.OwnerID]
+			if q.Period == "2026-11" {
+				used[1] = q.Charged
+			} else {
+				used[0] = q.Charged
+			}
+			told[q.OwnerID] = used
+		}
+	})
+	cuts, failed := 0, 0
+	for round := range 30 {
+		for range 20 {
+			p.call(now, rand.IntN(len(keys)), rand.Int64N(3)+1, 200)
+		}
+		var cut <-chan struct{}
+		switch round % 3 {
+		case 0:
+			cut = proxy.CutAfter(commit)
+		case 1:
+			cut = proxy.CutBefore(commit)
+		}
+		err := p.recorder.Flush(t.Context())
+		if err != nil {
+			failed++
+			if !p.recorder.Degraded() {
+				t.Errorf("round %d: a failed flush does not show", round)
+			}
+		}
+		select {
+		case <-cut:
+			cuts++
+		default:
+		}
+		if err == nil {
+			want := p.inMemory(now)
+			if diff := cmp.Diff(want, inQuotas(t.Context(), t, direct, now)); diff != "" {
+				t.Fatalf("round %d (-counters +quotas):\n%s", round, diff)
+			}
+			if diff := cmp.Diff(want, inCells(t.Context(), t, direct, now)); diff != "" {
+				t.Fatalf("round %d (-counters +cells):\n%s", round, diff)
+			}
+			if diff := cmp.Diff(want, told); diff != "" {
+				t.Fatalf("round %d (-counters +told):\n%s", round, diff)
+			}
+		}
+	}
+	if cuts < 15 || failed < 15 {
+		t.Errorf("%d connections were cut and %d flushes failed: too few to show anything", cuts, failed)
+	}
+}
+
+// Several recorders flush and tidy at once on one database; every one hears what all of them came to.
+func TestRecordersSideBySideCountEverything(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	s, end := onPostgres(url)(t)
+	defer end()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const recorders, flushes, calls = 4, 10, 40
+	var all sync.WaitGroup
+	last := make([]int64, recorders)
+	for i := range recorders {
+		all.Go(func() {
+			mine, end := onPostgres(url)(t)
+			defer end()
+			r := usage.NewRecorder(mine, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+			r.OnFlushed(func(quotas []usage.Quota) {
+				for _, q := range quotas {
+					if q.OwnerID == workspace && q.Period == "2026-11" {
+						if q.Added != calls || q.Charged < last[i]+calls {
+							t.Errorf("recorder %d heard of %+v after %d", i, q, last[i])
+						}
+						last[i] = q.Charged
+					}
+				}
+			})
+			owners := make([]usage.Owner, calls)
+			for k := range owners {
+				owners[k] = r.Owner(workspace, "key_"+string(rune('a'+k)))
+			}
+			for range flushes {
+				for k := range owners {
+					r.Record(usage.Event{Owner: owners[k], Status: 200, At: now.Add(-time.Duration(rand.IntN(3)) * time.Hour), Charged: 1})
+				}
+				if err := r.Flush(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+				if err := mine.RollUpUsage(context.WithoutCancel(t.Context()), now); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	quotas, err := s.OwnerQuotas(t.Context(), []string{workspace}, []string{"2026-11"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = recorders * flushes * calls
+	if len(quotas) != 1 || quotas[0].Charged != want {
+		t.Errorf("quotas are %+v, want %d", quotas, want)
+	}
+	if heard := max(last[0], last[1], last[2], last[3]); heard != want {
+		t.Errorf("the last to flush heard of %d, want %d", heard, want)
+	}
+}
+
+// The server may be gone for a while: nothing is lost, and what waited goes in one piece when it is back.
+func TestFlushesGoOnWhenTheServerIsBack(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	url := server.Database(t)
+	engine, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	s, end := opened(t, engine, err)
+	defer end()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p, err := newParty(t.Context(), s, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		server.StopImmediately(t)
+		for range 3 {
+			p.call(now, rand.IntN(len(keys)), 1, 200)
+			if err := p.recorder.Flush(t.Context()); err == nil || !p.recorder.Degraded() {
+				t.Fatalf("round %d: a flush without a server: %v", round, err)
+			}
+		}
+		server.Start(t)
+		back := time.Now()
+		for p.recorder.Flush(t.Context()) != nil {
+			if time.Since(back) > 30*time.Second {
+				t.Fatal("flushes still fail")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if diff := cmp.Diff(p.inMemory(now), inQuotas(t.Context(), t, s, now)); diff != "" || p.recorder.Degraded() {
+			t.Fatalf("round %d: degraded %v (-counters +quotas):\n%s", round, p.recorder.Degraded(), diff)
+		}
+	}
+}
