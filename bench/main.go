@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search, shared
+//	go run ./bench health     one of: part, health, bearer, post, search, shared, servers
 package main
 
 import (
@@ -49,6 +49,7 @@ func main() {
 		{"post", measurePost},
 		{"search", measureSearch},
 		{"shared", measureShared},
+		{"servers", measureServers},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

@@ -232,9 +232,7 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
-	if status, body := get(t, http.DefaultClient, a.BackendURL()+"/readyz", ""); status != http.StatusOK {
-		t.Fatalf("not ready: %s", body)
-	}
+	apptest.AwaitReady(t, a.BackendURL())
 
 	// An import whose body is still coming when the stop is asked for.
 	body, w := io.Pipe()

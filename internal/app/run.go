@@ -21,6 +21,9 @@ func (a *App) Run(ctx context.Context) error {
 	a.parts.run(background, &parts, a.deps.Log, fail)
 	for _, d := range a.doors() {
 		parts.Go(func() {
+			if d == a.primary {
+				a.parts.introduce(ctx)
+			}
 			if err := d.server.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
 				fail(fmt.Errorf("serve %s: %w", d.name, err))
 			}

@@ -57,8 +57,25 @@ func (p *parts) limitsAreShared(context.Context) error {
 	return nil
 }
 
-// counted says, once after a start, that the others do not know yet of this process: until they do, it could only admit what
-// Redis grants, request by request. They serve meanwhile.
+// introduceTime is how long requests wait at a start for the others to count this process. Only a member that died
+// without a word keeps them waiting so long.
+const introduceTime = 4 * time.Second
+
+// introduce waits until the others count this process: before, it could only admit what Redis grants, request by request,
+// and nothing while Redis does not answer. Connections that come meanwhile stay in the listener's queue.
+func (p *parts) introduce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, introduceTime)
+	defer cancel()
+	for p.neighbours != nil && p.counted(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// counted says, once after a start, that the others do not know yet of this process. They serve meanwhile.
 func (p *parts) counted(context.Context) error {
 	if p.joined.Load() || p.shared.Counted() {
 		p.joined.Store(true)

@@ -63,7 +63,7 @@ func (p *parts) limiterDegraded() bool {
 func (p *parts) checks() []backend.Check {
 	checks := []backend.Check{
 		{Name: "storage", Err: p.data.store.Ready},
-		{Name: "index", Err: p.indexFollows},
+		{Name: "index", Err: p.indexesMade},
 		{Name: "usage", Err: p.usageFlushes},
 	}
 	if p.neighbours != nil {
@@ -86,14 +86,19 @@ func (p *parts) usageFlushes(context.Context) error {
 // changes a second, and a search waits two.
 const tooFarBehind = 5_000
 
-func (p *parts) indexFollows(context.Context) error {
-	// Where there are others, they answer until the indexes of a new member are made.
+// indexesMade says that searches would have to wait. Where there are others, they answer until the indexes of a new member
+// are made.
+func (p *parts) indexesMade(ctx context.Context) error {
 	if n := p.indexer.Awaited(); n != 0 && p.data.engine.Shared() {
 		if n < 0 {
 			return errors.New("it is not known yet which workspaces have documents")
 		}
 		return fmt.Errorf("the indexes of %d workspaces are not up to date since the start", n)
 	}
+	return p.indexFollows(ctx)
+}
+
+func (p *parts) indexFollows(context.Context) error {
 	if lag := p.indexer.Lag(); lag > tooFarBehind {
 		return fmt.Errorf("the index is %d changes behind the documents", lag)
 	}

@@ -231,18 +231,14 @@ func (m *member) do(key, method, path, body string) (int, string) {
 func (m *member) want(status int, key, method, path, body string) string {
 	m.fleet.t.Helper()
 	got, text := m.do(key, method, path, body)
-	for end := time.Now().Add(5 * time.Second); got == http.StatusTooManyRequests && m.withoutRedis() && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
-		got, text = m.do(key, method, path, body)
-	}
 	if got != status {
 		m.fleet.t.Errorf("%s (%s): %s %s: %d %s, want %d", m.name, m.release, method, path, got, text, status)
 	}
 	return text
 }
 
-// withoutRedis says that Redis did not answer in the 50 ms that a request waits for it. On a machine that is as busy as
-// that, limits refuse somebody, in whatever release.
+// withoutRedis says that Redis did not answer in the 50 ms that a request waits for it, as happens on a busy machine: each
+// member then admits its share.
 func (m *member) withoutRedis() bool {
 	return strings.Contains(m.said.String(), "limits cannot be shared")
 }
@@ -272,7 +268,6 @@ type load struct {
 	longest  time.Duration
 	stored   []string
 	failures []string
-	limited  int // refused while Redis was too slow
 }
 
 func (f *fleet) begin(clients int) *load {
@@ -323,8 +318,6 @@ func (l *load) send(want int, method, path, body string) bool {
 	case status == want:
 		l.answered.Add(1)
 		return true
-	case status == http.StatusTooManyRequests && m.withoutRedis():
-		l.limited++
 	default:
 		l.failures = append(l.failures, fmt.Sprintf("%s (%s): %s %s: %d %s", m.name, release, method, path, status, text))
 	}

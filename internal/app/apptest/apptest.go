@@ -72,7 +72,7 @@ func Start(t testing.TB, options ...Option) *Running {
 	})
 	r := &Running{App: a, Config: cfg, URL: a.PrimaryURL(), BackendURL: a.BackendURL()}
 	if cfg.DatabaseURL != "" {
-		r.awaitReady(t)
+		AwaitReady(t, r.BackendURL)
 	}
 	if first, ok := a.First(); ok {
 		r.Key, r.Workspace = first.APIKey, first.WorkspaceID
@@ -80,12 +80,12 @@ func Start(t testing.TB, options ...Option) *Running {
 	return r
 }
 
-// awaitReady waits as a load balancer does: a process on a shared database first hears what the others have done.
-func (r *Running) awaitReady(t testing.TB) {
+// AwaitReady waits as a load balancer does: a process on a shared database first hears what the others have done.
+func AwaitReady(t testing.TB, backendURL string) {
 	t.Helper()
 	said := ""
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		res, err := http.Get(r.BackendURL + "/readyz")
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		res, err := http.Get(backendURL + "/readyz")
 		if err != nil {
 			t.Fatalf("ask for readiness: %v", err)
 		}
@@ -98,5 +98,5 @@ func (r *Running) awaitReady(t testing.TB) {
 		}
 		said = string(body)
 	}
-	t.Fatalf("not ready after 10 s: %s", said)
+	t.Fatalf("not ready after 30 s: %s", said)
 }
