@@ -1,0 +1,226 @@
+package memory
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+)
+
+// How much a memory may hold.
+const (
+	MaxText     = 65_536 // bytes
+	MaxSpeaker  = 128    // characters
+	MaxTags     = 32
+	MaxTag      = 64    // characters
+	MaxMetadata = 32    // entries
+	MaxEntry    = 1_024 // characters of a name, and of a string
+	MaxKey      = 256   // characters
+	MaxSource   = 1_024 // characters
+)
+
+// Times are kept where every engine and every format can: years 1 to 9999.
+var firstTime, lastTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
+
+// check holds a memory against the limits. What is wrong is a 400 that names the field.
+func (m *Memory) check() error {
+	for _, of := range []struct {
+		field, id string
+		needed    bool
+	}{{"subjectId", m.SubjectID, true}, {"agentId", m.AgentID, false}, {"sessionId", m.SessionID, false}} {
+		if err := checkName(of.field, of.id, of.needed); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(Kinds(), m.Kind) {
+		return problem.Validation("kind", problem.NotAllowed, "kind must be fact, preference, event, instruction, summary, turn or note.")
+	}
+	if err := checkText(m.Text); err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		field, value string
+		limit        int
+	}{{"speaker", m.Speaker, MaxSpeaker}, {"key", m.Key, MaxKey}, {"source", m.Source, MaxSource}} {
+		if err := checkString(of.field, of.value, of.limit); err != nil {
+			return err
+		}
+		if of.value != "" && blank(of.value) {
+			return problem.Validation(of.field, problem.Required, of.field+" must not be blank.")
+		}
+	}
+	if err := checkTags("tags", m.Tags); err != nil {
+		return err
+	}
+	if err := m.checkMetadata(); err != nil {
+		return err
+	}
+	if i := m.Importance; i != nil {
+		switch {
+		case math.IsNaN(*i) || *i < 0:
+			return problem.Validation("importance", problem.TooSmall, "importance must be from 0 to 1.")
+		case *i > 1:
+			return problem.Validation("importance", problem.TooLargeVal, "importance must be from 0 to 1.")
+		}
+	}
+	return m.checkTimes()
+}
+
+func (m *Memory) checkTimes() error {
+	for _, of := range []struct {
+		field string
+		at    *time.Time
+	}{{"occurredAt", m.OccurredAt}, {"validFrom", m.ValidFrom}, {"validTo", m.ValidTo}, {"expiresAt", m.ExpiresAt}} {
+		if of.at != nil && (of.at.Before(firstTime) || of.at.After(lastTime)) {
+			return problem.Validation(of.field, problem.Format, of.field+" must lie in the years 1 to 9999.")
+		}
+	}
+	if m.ValidFrom != nil && m.ValidTo != nil && !m.ValidFrom.Before(*m.ValidTo) {
+		return problem.Validation("validTo", problem.TooSmall, "validTo must be later than validFrom.")
+	}
+	return nil
+}
+
+// checkExpiry refuses a memory that would be gone before it is there.
+func checkExpiry(expiresAt *time.Time, now time.Time) error {
+	if expiresAt != nil && !now.Before(*expiresAt) {
+		return problem.Validation("expiresAt", problem.Expired, "expiresAt must lie in the future.")
+	}
+	return nil
+}
+
+func checkName(field, name string, needed bool) error {
+	switch {
+	case name == "" && !needed || ValidName(name):
+		return nil
+	case blank(name):
+		return problem.Validation(field, problem.Required, field+" is required.")
+	case len(name) > maxName && utf8.RuneCountInString(name) > maxName:
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, maxName))
+	}
+	return problem.Validation(field, problem.Format, field+" must begin with a letter or digit and have at most 128 letters, digits and . _ : @ -")
+}
+
+func checkText(text string) error {
+	switch {
+	case blank(text):
+		return problem.Validation("text", problem.Required, "text is required.")
+	case len(text) > MaxText:
+		return problem.Validation("text", problem.TooLong, fmt.Sprintf("text must have at most %d bytes.", MaxText))
+	case !utf8.ValidString(text):
+		return problem.Validation("text", problem.Format, "text must be valid UTF-8.")
+	}
+	return nil
+}
+
+func checkTags(field string, tags []string) error {
+	if len(tags) > MaxTags {
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d items.", field, MaxTags))
+	}
+	for i, tag := range tags {
+		name := fmt.Sprintf("%s[%d]", field, i)
+		if err := checkString(name, tag, MaxTag); err != nil {
+			return err
+		}
+		if blank(tag) {
+			return problem.Validation(name, problem.Required, name+" must not be blank.")
+		}
+	}
+	return nil
+}
+
+func (m *Memory) checkMetadata() error {
+	if len(m.Metadata) > MaxMetadata {
+		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", MaxMetadata))
+	}
+	// A name is the client's text, so a message must not repeat it.
+	for _, name := range slices.Sorted(maps.Keys(m.Metadata)) {
+		if blank(name) {
+			return problem.Validation("metadata", problem.Required, "Names in metadata must not be blank.")
+		}
+		if err := checkString("metadata", name, MaxEntry); err != nil {
+			return err
+		}
+		switch v := m.Metadata[name].(type) {
+		case string:
+			if err := checkString("metadata", v, MaxEntry); err != nil {
+				return err
+			}
+		case float64, bool:
+		default:
+			return problem.Validation("metadata", problem.Type, "Values in metadata must be strings, numbers or booleans.")
+		}
+	}
+	return nil
+}
+
+func checkString(field, value string, limit int) error {
+	if len(value) > limit && utf8.RuneCountInString(value) > limit {
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, limit))
+	}
+	if !utf8.ValidString(value) {
+		return problem.Validation(field, problem.Format, field+" must be valid UTF-8.")
+	}
+	return nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+const maxName = 128
+
+// ValidName reports whether name can be a subject's, agent's or session's: [A-Za-z0-9][A-Za-z0-9._:@-]{0,127}.
+func ValidName(name string) bool {
+	if name == "" || len(name) > maxName || !letterOrDigit(name[0]) {
+		return false
+	}
+	for i := 1; i < len(name); i++ {
+		if c := name[i]; !letterOrDigit(c) && c != '.' && c != '_' && c != ':' && c != '@' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func letterOrDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// ValidID reports whether s can be the id of a memory. Ids lie in the clear, in rows and in the access log, so they are of
+// our making and never somebody's words.
+func ValidID(s string) bool {
+	_, ok := id.Parse(id.Memory, s)
+	return ok
+}
+
+// tidy brings a memory into the form in which it is kept: what is answered is what is read back.
+func (m *Memory) tidy() {
+	if m.Kind == "" {
+		m.Kind = Fact
+	}
+	tags := make([]string, 0, len(m.Tags))
+	for _, tag := range m.Tags { // those given twice count once
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	m.Tags = tags
+	if m.Metadata == nil {
+		m.Metadata = map[string]any{}
+	}
+	for _, at := range []**time.Time{&m.OccurredAt, &m.ValidFrom, &m.ValidTo, &m.ExpiresAt} {
+		if *at != nil {
+			kept := kept(**at)
+			*at = &kept
+		}
+	}
+	m.CreatedAt, m.UpdatedAt = kept(m.CreatedAt), kept(m.UpdatedAt)
+}
+
+// kept is a moment as it is kept.
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
