@@ -145,7 +145,7 @@ func (s *server) limiterDegraded() bool {
 // until waits for something, for so long, and says when it was. It gives up quietly where the test has failed.
 func until(t testing.TB, longest time.Duration, what string, holds func() bool) time.Time {
 	t.Helper()
-	for deadline := time.Now().Add(longest); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(longest + besides); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("%s: not within %s", what, longest)
 			break

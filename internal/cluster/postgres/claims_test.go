@@ -193,7 +193,7 @@ func TestWithoutTheDatabaseNobodyIsKeptFromRunning(t *testing.T) {
 			t.Errorf("%d is refused by nobody", n)
 		}
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("20 requests waited %s", took)
 	}
 	for n := range uint64(20) {
@@ -232,7 +232,7 @@ func TestWithoutTheDatabaseNobodyIsKeptFromRunning(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("20 requests at once waited %s", took)
 	}
 	server.Resume(t)

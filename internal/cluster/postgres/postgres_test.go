@@ -266,7 +266,7 @@ func TestBell(t *testing.T) {
 	a.Ring("documents", "wsp_a")
 	a.Ring("news", "")
 	eventually(t, "a ring is heard", count("wsp_a"))
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("a ring took %v", took)
 	}
 
@@ -314,7 +314,7 @@ func TestAServerThatIsPaused(t *testing.T) {
 	server.Pause(t)
 	for range 3 {
 		start := time.Now()
-		if err := poll(); err == nil || time.Since(start) > 2*time.Second {
+		if err := poll(); err == nil || time.Since(start) > 10*time.Second {
 			t.Errorf("got error %v after %v", err, time.Since(start))
 		}
 	}

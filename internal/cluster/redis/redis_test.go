@@ -83,7 +83,7 @@ func TestTheLifeOfALedgerEndsWithWhatItHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if since := time.Since(at); since < -time.Second || since > time.Second {
+		if since := time.Since(at); since < -10*time.Second || since > 10*time.Second {
 			t.Errorf("its clock is %v away", since)
 		}
 		return name
@@ -127,7 +127,7 @@ func TestAServerThatIsPausedIsGivenUpInTime(t *testing.T) {
 	if r := l.Exchange(ctx, one(2, 9))[0]; r.Err == nil {
 		t.Error("it answers")
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it was given up after %v", took)
 	}
 	s.Resume(t)

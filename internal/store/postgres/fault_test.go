@@ -446,7 +446,7 @@ func TestAServerThatIsStoppedAndStartedLosesNothing(t *testing.T) {
 			t.Error("it is ready without a server")
 		}
 		server.Start(t)
-		l.goesOn(t, 5*time.Second)
+		l.goesOn(t, 30*time.Second)
 	}
 	l.check(t, s)
 }
@@ -489,14 +489,14 @@ func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
 	for range 100 {
 		wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_never")))
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 10*time.Second { // each that asks would wait a second
 		t.Errorf("100 refusals took %v", took)
 	}
 	if err := s.Ready(t.Context()); err == nil {
 		t.Error("it is ready with a silent server")
 	}
 	server.Resume(t)
-	l.goesOn(t, 5*time.Second)
+	l.goesOn(t, 30*time.Second)
 	l.check(t, s)
 }
 
@@ -532,12 +532,12 @@ func TestWhoWaitsForAServerThatFallsSilentIsLetGo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 20*time.Second { // of the minute they may wait
 		t.Errorf("they waited for %s", took)
 	}
 	server.Resume(t)
 	for began := time.Now(); s.CreateWorkspace(t.Context(), workspace("wsp_d")) != nil; time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > 30*time.Second {
 			t.Fatal("it does not go on")
 		}
 	}
