@@ -26,7 +26,7 @@ var edges = map[string][]string{
 	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
-	"internal/seal":        {"internal/audit", "internal/problem"},
+	"internal/seal":        {"internal/audit", "internal/problem", "internal/unit"},
 	"internal/audit":       {"internal/auth", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},

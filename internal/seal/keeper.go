@@ -15,10 +15,11 @@ import (
 
 // Keeper changes the master key of an instance while it runs. It is safe for concurrent use.
 type Keeper struct {
-	Secrets *Secrets
-	File    KeyFile // empty where a setting gives the key, which this process cannot change
-	Audit   audit.Recorder
-	Now     func() time.Time
+	Secrets  *Secrets
+	File     KeyFile // empty where a setting gives the key, which this process cannot change
+	Audit    audit.Recorder
+	Now      func() time.Time
+	Subjects *Subjects // whose wrapping secret changes with the master key; nil: there are none
 
 	rotating sync.Mutex
 }
@@ -79,8 +80,10 @@ func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
 	r := &Rotated{At: k.Now().UTC().Truncate(time.Millisecond), File: string(k.File)}
 	var err error
 	if k.File == "" {
-		r.Secrets, err = k.Secrets.Rewrap(ctx, next)
-		return r, err
+		if r.Secrets, err = k.Secrets.Rewrap(ctx, next); err != nil {
+			return nil, err
+		}
+		return r, k.renew(ctx)
 	}
 	// A change that failed after the secrets were sealed has left the key in use under the other name. A key that was lost
 	// is not needed: the secrets are open in memory, and a new key is how the instance can be started again.
@@ -93,14 +96,30 @@ func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
 	if r.Secrets, err = k.Secrets.Rewrap(ctx, next); err != nil {
 		return nil, err // both files stay: which key is in force may not be known before the store answers again
 	}
+	// Before the file takes its place: a change that is cut off here is completed by the next start, with this.
+	renewed := k.renew(ctx)
 	if r.OldFile, err = k.File.replace(r.At); err != nil {
 		return nil, fmt.Errorf("the new master key is in force and lies in %s, until the next start puts it in its place: %w", k.File.next(), err)
 	}
-	return r, nil
+	return r, renewed
+}
+
+// renew has the data keys follow a change of the master key.
+func (k *Keeper) renew(ctx context.Context) error {
+	if k.Subjects == nil {
+		return nil
+	}
+	if err := k.Subjects.Renew(ctx); err != nil {
+		return fmt.Errorf("the new master key is in force, and the data keys of subjects are not under a new secret yet: rotate once more: %w", err)
+	}
+	return nil
 }
 
 // Recovered tells the log of a change that a start had to complete.
 func (k *Keeper) Recovered(ctx context.Context) error {
+	if err := k.renew(ctx); err != nil {
+		return err
+	}
 	return k.tell(ctx, "", audit.Done, "completed at start")
 }
 

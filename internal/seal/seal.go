@@ -1,4 +1,4 @@
-// Package seal keeps the master key and the secrets it wraps.
+// Package seal keeps the master key, the secrets it wraps, and under those the data keys of subjects.
 package seal
 
 import (
@@ -17,8 +17,12 @@ const (
 	Check  = "check"  // tells a wrong master key at start
 )
 
-// Refresh is ensured when it is first needed: hashes and successors of refresh tokens.
-const Refresh = "refresh"
+// Those that are ensured when they are first needed.
+const (
+	Refresh      = "refresh"  // hashes and successors of refresh tokens
+	LookupSecret = "lookup"   // hashes by which subjects, agents and sessions are found (see Lookup)
+	Bindings     = "bindings" // seals what API keys are bound to (see Binding)
+)
 
 // Wrapped is a secret as it lies in the store: sealed by the master key, bound to its name and the instance.
 type Wrapped struct {
@@ -35,7 +39,7 @@ type Store interface {
 	Secrets(ctx context.Context) ([]Wrapped, error)
 	// AddSecrets adds secrets whose names are new; one that exists is a conflict and nothing is added.
 	AddSecrets(ctx context.Context, w []Wrapped) error
-	// RemoveSecret removes one secret; one that is not there is problem.Missing.
+	// RemoveSecret removes one secret; one that is not there is problem.Missing, one that wraps data keys a conflict.
 	RemoveSecret(ctx context.Context, name string) error
 	// ResealSecrets replaces how secrets are sealed, all or none. The names must be those of all secrets there are:
 	// anything else is a conflict, because it would leave some under another key.

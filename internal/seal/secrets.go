@@ -36,6 +36,13 @@ type Secrets struct {
 	byName map[string][]byte
 }
 
+// Instance is the id of the instance they belong to.
+func (s *Secrets) Instance() string {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.box.instance
+}
+
 // Get gives a secret that must be there: one of this package's constants, or one that was ensured. It panics for any
 // other: a secret that is silently empty would hash and sign with nothing. The caller must not change it.
 func (s *Secrets) Get(name string) []byte {

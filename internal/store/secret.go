@@ -63,7 +63,7 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 
 // RemoveSecret implements seal.Store.
 func (s *Store) RemoveSecret(ctx context.Context, name string) error {
-	return s.changeSecrets(ctx, func(ctx context.Context) error {
+	err := s.changeSecrets(ctx, func(ctx context.Context) error {
 		if err := s.holdSecrets(ctx); err != nil {
 			return err
 		}
@@ -74,8 +74,21 @@ func (s *Store) RemoveSecret(ctx context.Context, name string) error {
 		if n == 0 {
 			return problem.Missing()
 		}
+		// Asked after the row is gone: whoever adds a key under it holds the row until that is there.
+		var used bool
+		err = s.keys.In(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM subject_key WHERE wrapped_with = $1)`, name).Scan(&used)
+		if err != nil {
+			return fmt.Errorf("look for data keys under secret %s: %w", name, err)
+		}
+		if used {
+			return errUsed
+		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return s.scrubKeys(ctx)
 }
 
 // ResealSecrets implements seal.Store.
@@ -117,5 +130,7 @@ func (s *Store) holdSecrets(ctx context.Context) error {
 	}
 	return nil
 }
+
+var errUsed = problem.Conflicts("There are data keys under this secret.")
 
 var errResealed = problem.Conflicts("These are not all the secrets there are.")

@@ -36,6 +36,7 @@ var (
 	_ lifecycle.Store       = (*Store)(nil)
 	_ lifecycle.CallerStore = (*Store)(nil)
 	_ seal.Store            = (*Store)(nil)
+	_ seal.SubjectStore     = (*Store)(nil)
 	_ usage.Store           = (*Store)(nil)
 	_ unit.Runner           = (*Store)(nil)
 )

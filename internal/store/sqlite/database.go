@@ -18,6 +18,7 @@ import (
 // database is one open file: its writer and its readers.
 type database struct {
 	file    string // name in the folder
+	path    string
 	writers *sql.DB
 	readers readers
 	session *session
@@ -63,7 +64,7 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	if err := makePrivate(path); err != nil {
 		return nil, err
 	}
-	d := &database{file: file}
+	d := &database{file: file, path: path}
 	var err error
 	if d.writers, err = sql.Open("sqlite", dsn(path, secureDelete)); err != nil {
 		return nil, opening(path, err)

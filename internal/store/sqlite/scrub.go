@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+)
+
+var _ store.Scrubbed = (*database)(nil)
+
+// Scrub implements store.Scrubbed. In a file with secure_delete nothing that was deleted is left, but the write-ahead log
+// still holds the pages as they were before. So all of it is folded into the file, and the log is cut to nothing.
+//
+// That waits for whoever reads at the moment, and keeps writers waiting meanwhile, which they do for 5 s: so it waits for
+// less, and tries again.
+func (d *database) Scrub(ctx context.Context) (err error) {
+	db, err := sql.Open("sqlite", dsn(d.path, true))
+	if err != nil {
+		return unscrubbed(err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout(1000)"); err != nil {
+		return unscrubbed(err)
+	}
+	const tries = 5
+	for try := 1; ; try++ {
+		var busy, pages, folded int
+		err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &folded)
+		switch {
+		case err == nil && busy == 0:
+			return nil
+		case err != nil && !isBusy(err), try == tries:
+			return unscrubbed(err)
+		}
+		select { // let those write that waited
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func unscrubbed(err error) error {
+	if err == nil {
+		err = errors.New("somebody reads for long")
+	}
+	return problem.NotAvailable("What was deleted cannot be erased from the disk at the moment; it is tried again.", 2*time.Second).
+		Because(fmt.Errorf("cut the write-ahead log: %w", err))
+}
+
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}

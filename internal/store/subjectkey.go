@@ -1,0 +1,227 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/seal"
+)
+
+// Scrubbed is a Database that can see to it that nothing of what was deleted is left in its files.
+type Scrubbed interface {
+	// Scrub does so for all that was deleted in units that have committed. An error is problem.Unavailable, and says that
+	// something may be left. It is not for inside a unit of this database.
+	Scrub(ctx context.Context) error
+}
+
+// scrubKeys is Scrub for the keys' database, where it can: what is deleted there must not be read any more.
+func (s *Store) scrubKeys(ctx context.Context) error {
+	if d, ok := s.keys.(Scrubbed); ok {
+		return d.Scrub(ctx)
+	}
+	return nil
+}
+
+// subjectsAtOnce are how many subjects a query asks for. They are few numbers, so that there are few texts and they stay
+// prepared; what is not needed repeats the last.
+var subjectsAtOnce = [...]int{1, 8, 64, 512}
+
+const selectSubjectKey = `SELECT workspace_id, subject, generation, wrapped, wrapped_with, created_at FROM subject_key`
+
+// SubjectKeys implements seal.SubjectStore.
+func (s *Store) SubjectKeys(ctx context.Context, workspaceID string, subjects []seal.SubjectHash) ([]seal.SubjectKey, error) {
+	var all []seal.SubjectKey
+	for some := range slices.Chunk(subjects, subjectsAtOnce[len(subjectsAtOnce)-1]) {
+		size := 0
+		for subjectsAtOnce[size] < len(some) {
+			size++
+		}
+		args := make([]any, 1, 1+subjectsAtOnce[size])
+		args[0] = workspaceID
+		for i := range subjectsAtOnce[size] {
+			args = append(args, some[min(i, len(some)-1)][:])
+		}
+		keys, err := s.subjectKeys(ctx, selectSubjectKey+` WHERE workspace_id = $1 AND subject IN (`+parameters(2, subjectsAtOnce[size])+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+	}
+	return all, nil
+}
+
+func (s *Store) subjectKeys(ctx context.Context, query string, args ...any) ([]seal.SubjectKey, error) {
+	rows, err := s.keys.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read data keys: %w", err)
+	}
+	defer rows.Close()
+	var keys []seal.SubjectKey
+	for rows.Next() {
+		var k seal.SubjectKey
+		var subject []byte
+		var created int64
+		if err := rows.Scan(&k.WorkspaceID, &subject, &k.Generation, &k.Wrapped, &k.With, &created); err != nil {
+			return nil, fmt.Errorf("read data key: %w", err)
+		}
+		copy(k.Subject[:], subject)
+		k.CreatedAt = timeOf(created)
+		keys = append(keys, k)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read data keys: %w", err)
+	}
+	return keys, nil
+}
+
+var insertSubjectKeys = &bulk{
+	insert:  `INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES`,
+	columns: 6, rest: `ON CONFLICT DO NOTHING`,
+}
+
+// AddSubjectKeys implements seal.SubjectStore.
+func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []seal.SubjectKey) (all []seal.SubjectKey, err error) {
+	var subjects []seal.SubjectHash
+	for _, k := range keys {
+		subjects = append(subjects, k.Subject)
+	}
+	err = s.keys.Run(ctx, func(ctx context.Context) error {
+		if err := s.holdWrapping(ctx, keys); err != nil {
+			return err
+		}
+		if all, err = s.SubjectKeys(ctx, workspaceID, subjects); err != nil {
+			return err
+		}
+		missing := missingKeys(keys, all)
+		if len(missing) == 0 {
+			return nil
+		}
+		err := insertSubjectKeys.each(len(missing), s.rowsAtOnce(), func(i int, values []any) []any {
+			k := missing[i]
+			return append(values, k.WorkspaceID, k.Subject[:], k.Generation, k.Wrapped, k.With, micros(k.CreatedAt))
+		}, func(text string, values []any) error {
+			_, err := s.keys.In(ctx).Exec(ctx, text, values...)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("add data keys: %w", err)
+		}
+		all, err = s.SubjectKeys(ctx, workspaceID, subjects) // somebody may have been quicker
+		return err
+	})
+	return all, err
+}
+
+// missingKeys are the keys that may be added beside those there are.
+func missingKeys(keys, all []seal.SubjectKey) []*seal.SubjectKey {
+	there := make(map[seal.SubjectGeneration]bool, len(all))
+	destroyed := map[seal.SubjectHash]int64{}
+	for _, k := range all {
+		there[k.SubjectGeneration] = true
+		if len(k.Wrapped) == 0 {
+			destroyed[k.Subject] = max(destroyed[k.Subject], k.Generation)
+		}
+	}
+	var missing []*seal.SubjectKey
+	for i, k := range keys {
+		if !there[k.SubjectGeneration] && k.Generation > destroyed[k.Subject] {
+			missing = append(missing, &keys[i])
+		}
+	}
+	return missing
+}
+
+// holdWrapping keeps the wrapping secrets of keys from being removed before these are there: nobody could open them.
+func (s *Store) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error {
+	held := ""
+	for _, k := range keys {
+		if k.With == held {
+			continue
+		}
+		err := s.keys.HoldRow(ctx, `SELECT name FROM wrapped_secret WHERE name = $1`, k.With).Scan(&held)
+		if errors.Is(err, sql.ErrNoRows) {
+			return seal.ErrWrappingGone
+		}
+		if err != nil {
+			return fmt.Errorf("hold a wrapping secret: %w", err)
+		}
+	}
+	return nil
+}
+
+// DestroySubjectKeys implements seal.SubjectStore.
+func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subject seal.SubjectHash, upTo int64, at time.Time) error {
+	err := s.keys.Run(ctx, func(ctx context.Context) error {
+		q := s.keys.In(ctx)
+		// The row of the last generation stays without its key. It is written whether or not there was one: whoever makes it
+		// at this moment makes it before, and it is destroyed, or after, and cannot.
+		_, err := q.Exec(ctx, `
+			INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES ($1, $2, $3, $4, '', $5)
+			ON CONFLICT (workspace_id, subject, generation) DO UPDATE SET wrapped = excluded.wrapped, wrapped_with = '',
+				created_at = excluded.created_at WHERE subject_key.wrapped_with <> ''`,
+			workspaceID, subject[:], upTo, []byte{}, micros(at))
+		if err != nil {
+			return fmt.Errorf("destroy data key: %w", err)
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM subject_key WHERE workspace_id = $1 AND subject = $2 AND generation < $3`,
+			workspaceID, subject[:], upTo); err != nil {
+			return fmt.Errorf("destroy data keys: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.scrubKeys(ctx)
+}
+
+// SubjectKeysWith implements seal.SubjectStore.
+func (s *Store) SubjectKeysWith(ctx context.Context, with string, after *seal.SubjectKey, limit int) ([]seal.SubjectKey, error) {
+	const order = ` ORDER BY workspace_id, subject, generation LIMIT `
+	if after == nil {
+		return s.subjectKeys(ctx, selectSubjectKey+` WHERE wrapped_with = $1`+order+`$2`, with, limit)
+	}
+	return s.subjectKeys(ctx, selectSubjectKey+` WHERE wrapped_with = $1 AND (workspace_id, subject, generation) > ($2, $3, $4)`+order+`$5`,
+		with, after.WorkspaceID, after.Subject[:], after.Generation, limit)
+}
+
+// RewrapSubjectKeys implements seal.SubjectStore. A key that was destroyed meanwhile stays so.
+func (s *Store) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.SubjectKey) error {
+	return s.keys.Run(ctx, func(ctx context.Context) error {
+		if err := s.holdWrapping(ctx, keys); err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if _, err := s.keys.In(ctx).Exec(ctx, `
+				UPDATE subject_key SET wrapped = $1, wrapped_with = $2
+				WHERE workspace_id = $3 AND subject = $4 AND generation = $5 AND wrapped_with = $6`,
+				k.Wrapped, k.With, k.WorkspaceID, k.Subject[:], k.Generation, old); err != nil {
+				return fmt.Errorf("rewrap data key: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// EachDestroyedKey calls fn for every subject whose data keys were destroyed, with the last generation of these and when.
+func (s *Store) EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error {
+	const atOnce = 1000
+	var after *seal.SubjectKey
+	for {
+		keys, err := s.SubjectKeysWith(ctx, "", after, atOnce)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		for i := range keys {
+			if err := fn(&keys[i]); err != nil {
+				return err
+			}
+		}
+		last := keys[len(keys)-1]
+		after = &last
+	}
+}
