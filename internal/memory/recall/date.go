@@ -1,0 +1,422 @@
+package recall
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"keepsake/internal/text"
+)
+
+// span is a stretch of time that a query names, in microseconds: from the first on, before the second.
+type span struct{ from, to int64 }
+
+const (
+	second = int64(1_000_000)
+	day    = 24 * 3600 * second
+)
+
+// dates are the times that a query names.
+type dates struct {
+	spans  []span
+	yearly []yearly // in any year
+}
+
+// yearly is a month of any year, or with a day that day of it.
+type yearly struct {
+	month time.Month
+	day   int // 0: all of it
+}
+
+func (d *dates) none() bool { return len(d.spans) == 0 && len(d.yearly) == 0 }
+
+// mostYears is how many years back from the newest memory a month without a year is looked for.
+const mostYears = 60
+
+// between gives all spans, the yearly ones in the years from the earliest to the latest moment.
+func (d *dates) between(earliest, latest int64) []span {
+	spans := d.spans
+	if len(d.yearly) == 0 || earliest > latest {
+		return spans
+	}
+	last := time.UnixMicro(latest).UTC().Year()
+	first := max(time.UnixMicro(earliest).UTC().Year(), last-mostYears)
+	for _, y := range d.yearly {
+		for year := first; year <= last; year++ {
+			from := time.Date(year, y.month, max(y.day, 1), 0, 0, 0, 0, time.UTC)
+			to := from.AddDate(0, 0, 1)
+			if y.day == 0 {
+				to = from.AddDate(0, 1, 0)
+			}
+			spans = append(spans, span{from.UnixMicro(), to.UnixMicro()})
+		}
+	}
+	return spans
+}
+
+// closeness says how near a moment is to what was named: 1 in it, less just after, when people tell of it, a little just
+// before, when they look forward to it.
+func closeness(at int64, spans []span) float64 {
+	best := 0.0
+	for _, s := range spans {
+		c := 0.0
+		switch {
+		case at >= s.from && at < s.to:
+			return 1
+		case at >= s.to:
+			if late, fade := at-s.to, min(max((s.to-s.from)/2, 7*day), 31*day); late < fade {
+				c = 0.5 * (1 - float64(late)/float64(fade))
+			}
+		default:
+			if early, fade := s.from-at, 3*day; early < fade {
+				c = 0.25 * (1 - float64(early)/float64(fade))
+			}
+		}
+		best = max(best, c)
+	}
+	return best
+}
+
+// piece is a word of a query as dates are read from it.
+type piece struct {
+	word    string // folded
+	capital bool   // begins with a capital letter
+	dash    bool   // a hyphen or slash stands between it and the next, and nothing else
+	dated   dated  // what it became part of
+}
+
+// dated says what part a word has in a date.
+type dated uint8
+
+const (
+	notDated dated = iota
+	absolute       // of a date that texts write the same way
+	relative       // of one that depends on today
+)
+
+// pieces are the words of a query, at most limit.
+func pieces(a *text.Analyzer, s string, limit int, yield func(text.Token)) []piece {
+	var list []piece
+	end := 0
+	a.Scan(s, func(t text.Token) bool {
+		if n := len(list); n > 0 && t.Start == end+1 && (s[end] == '-' || s[end] == '/') {
+			list[n-1].dash = true
+		}
+		end = t.End
+		r, _ := utf8.DecodeRuneInString(s[t.Start:])
+		list = append(list, piece{word: t.Word, capital: unicode.IsUpper(r)})
+		yield(t)
+		return len(list) < limit
+	})
+	return list
+}
+
+var months = map[string]time.Month{
+	"january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6,
+	"jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sept": 9, "sep": 9, "october": 10, "oct": 10,
+	"november": 11, "nov": 11, "december": 12, "dec": 12,
+}
+
+var weekdays = map[string]time.Weekday{
+	"sunday": 0, "monday": 1, "mon": 1, "tuesday": 2, "tue": 2, "tues": 2, "wednesday": 3, "wed": 3, "thursday": 4,
+	"thu": 4, "thurs": 4, "friday": 5, "fri": 5, "saturday": 6, "sundays": 0, "mondays": 1, "tuesdays": 2,
+	"wednesdays": 3, "thursdays": 4, "fridays": 5, "saturdays": 6,
+}
+
+// ambiguous months are other words as well; they need a capital, a number or a preposition beside them.
+var (
+	ambiguous    = setOf("may march mar")
+	prepositions = setOf("in on of last this next since until till before after during by early late mid around from to and between")
+)
+
+var counts = map[string]int{
+	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+	"ten": 10, "couple": 2, "few": 3,
+}
+
+// reader reads the dates of a query.
+type reader struct {
+	list  []piece
+	today time.Time
+	found dates
+}
+
+// readDates finds the times that a query names, relative ones as seen from asOf, and marks the words they are made of.
+func readDates(list []piece, asOf time.Time) dates {
+	asOf = asOf.UTC()
+	r := reader{list: list, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)}
+	for i := 0; i < len(list); {
+		n := r.iso(i)
+		for _, read := range []func(int) int{r.monthName, r.ago, r.shifted, r.weekday, r.simple, r.year} {
+			if n > 0 {
+				break
+			}
+			n = read(i)
+		}
+		i += max(n, 1)
+	}
+	return r.found
+}
+
+func (r *reader) word(i int) string {
+	if i < 0 || i >= len(r.list) {
+		return ""
+	}
+	return r.list[i].word
+}
+
+func (r *reader) mark(from, n int, d dated) int {
+	for i := from; i < from+n; i++ {
+		r.list[i].dated = d
+	}
+	return n
+}
+
+func (r *reader) add(from, to time.Time) {
+	r.found.spans = append(r.found.spans, span{from.UnixMicro(), to.UnixMicro()})
+}
+
+func (r *reader) yearAt(i int) int {
+	w := r.word(i)
+	if len(w) != 4 || w < "1900" || w > "2199" {
+		return 0
+	}
+	return number(w)
+}
+
+// number is a word of digits, at most four; -1 for any other.
+func number(w string) int {
+	if w == "" || len(w) > 4 {
+		return -1
+	}
+	n, err := strconv.ParseUint(w, 10, 16)
+	if err != nil {
+		return -1
+	}
+	return int(n)
+}
+
+func (r *reader) dayAt(i int) int {
+	w := cardinal(r.word(i))
+	if len(w) > 2 {
+		return 0
+	}
+	if n := number(w); n >= 1 && n <= 31 {
+		return n
+	}
+	return 0
+}
+
+// iso reads 2023-05-07 and 2023-05.
+func (r *reader) iso(i int) int {
+	y := r.yearAt(i)
+	if y == 0 || !r.list[i].dash {
+		return 0
+	}
+	m := number(r.word(i + 1))
+	if m < 1 || m > 12 {
+		return 0
+	}
+	from := time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC)
+	if d := r.dayAt(i + 2); d > 0 && r.list[i+1].dash {
+		from = from.AddDate(0, 0, d-1)
+		r.add(from, from.AddDate(0, 0, 1))
+		return r.mark(i, 3, absolute)
+	}
+	r.add(from, from.AddDate(0, 1, 0))
+	return r.mark(i, 2, absolute)
+}
+
+// monthName reads "7 May 2023", "7th of May", "May 7th, 2023", "May 2023" and "in May".
+func (r *reader) monthName(i int) int {
+	first := i
+	day := r.dayAt(i)
+	if day > 0 {
+		i++
+		if r.word(i) == "of" {
+			i++
+		}
+	}
+	name := r.word(i)
+	month, ok := months[name]
+	if !ok {
+		return 0
+	}
+	next := i + 1
+	if day == 0 {
+		if day = r.dayAt(next); day > 0 {
+			next++
+		}
+	}
+	year := r.yearAt(next)
+	if year > 0 {
+		next++
+	}
+	if ambiguous[name] && day == 0 && year == 0 && (!r.list[i].capital || i == 0) && !prepositions[r.word(i-1)] {
+		return 0
+	}
+	switch before := r.word(first - 1); {
+	case year > 0:
+		r.addMonth(year, month, day)
+	case before == "last" || before == "past":
+		year = r.today.Year()
+		if month >= r.today.Month() {
+			year--
+		}
+		r.addMonth(year, month, day)
+	case before == "this":
+		r.addMonth(r.today.Year(), month, day)
+	case before == "next":
+		year = r.today.Year()
+		if month <= r.today.Month() {
+			year++
+		}
+		r.addMonth(year, month, day)
+	default:
+		r.found.yearly = append(r.found.yearly, yearly{month, day})
+	}
+	return r.mark(first, next-first, absolute)
+}
+
+func (r *reader) addMonth(year int, month time.Month, day int) {
+	from := time.Date(year, month, max(day, 1), 0, 0, 0, 0, time.UTC)
+	if day > 0 {
+		r.add(from, from.AddDate(0, 0, 1))
+	} else {
+		r.add(from, from.AddDate(0, 1, 0))
+	}
+}
+
+// ago reads "three weeks ago" and "a few days ago".
+func (r *reader) ago(i int) int {
+	n, size := counts[r.word(i)], 1
+	if d := number(r.word(i)); d > 0 {
+		n = d
+	}
+	if n == 0 {
+		return 0
+	}
+	if more := counts[r.word(i+1)]; more > 1 { // a couple, a few
+		n, size = more, 2
+	}
+	if size == 2 && r.word(i+2) == "of" {
+		size = 3
+	}
+	unit := strings.TrimSuffix(r.word(i+size), "s")
+	if r.word(i+size+1) != "ago" {
+		return 0
+	}
+	t := r.today
+	switch unit {
+	case "day":
+		t = t.AddDate(0, 0, -n)
+		r.add(t, t.AddDate(0, 0, 1))
+	case "week":
+		t = t.AddDate(0, 0, -7*n)
+		r.add(t.AddDate(0, 0, -3), t.AddDate(0, 0, 4))
+	case "month":
+		t = t.AddDate(0, -n, 0)
+		r.add(t.AddDate(0, 0, -15), t.AddDate(0, 0, 15))
+	case "year":
+		t = t.AddDate(-n, 0, 0)
+		r.add(t.AddDate(0, -6, 0), t.AddDate(0, 6, 0))
+	default:
+		return 0
+	}
+	return r.mark(i, size+2, relative)
+}
+
+// monday is the first day of today's week.
+func (r *reader) monday() time.Time {
+	return r.today.AddDate(0, 0, -(int(r.today.Weekday())+6)%7)
+}
+
+// shifted reads "last week", "this month", "next year", "the past weekend" and "last Friday".
+func (r *reader) shifted(i int) int {
+	var by int
+	switch r.word(i) {
+	case "last", "past", "previous":
+		by = -1
+	case "this":
+	case "next", "coming":
+		by = 1
+	default:
+		return 0
+	}
+	switch w := r.word(i + 1); w {
+	case "night", "evening":
+		if by > 0 {
+			return 0
+		}
+		from := r.today.AddDate(0, 0, by)
+		r.add(from, from.AddDate(0, 0, 1))
+	case "week":
+		from := r.monday().AddDate(0, 0, 7*by)
+		r.add(from, from.AddDate(0, 0, 7))
+	case "weekend":
+		from := r.monday().AddDate(0, 0, 7*by+5)
+		r.add(from, from.AddDate(0, 0, 2))
+	case "month":
+		from := time.Date(r.today.Year(), r.today.Month()+time.Month(by), 1, 0, 0, 0, 0, time.UTC)
+		r.add(from, from.AddDate(0, 1, 0))
+	case "year":
+		from := time.Date(r.today.Year()+by, 1, 1, 0, 0, 0, 0, time.UTC)
+		r.add(from, from.AddDate(1, 0, 0))
+	default:
+		d, ok := weekdays[w]
+		if !ok {
+			return 0
+		}
+		from := r.nearest(d, by)
+		r.add(from, from.AddDate(0, 0, 1))
+	}
+	return r.mark(i, 2, relative)
+}
+
+// nearest is the last such day before today, or the next one after it.
+func (r *reader) nearest(d time.Weekday, by int) time.Time {
+	if by > 0 {
+		return r.today.AddDate(0, 0, (int(d)-int(r.today.Weekday())+6)%7+1)
+	}
+	return r.today.AddDate(0, 0, -((int(r.today.Weekday())-int(d)+6)%7 + 1))
+}
+
+// weekday reads "on Monday".
+func (r *reader) weekday(i int) int {
+	d, ok := weekdays[r.word(i)]
+	if !ok {
+		return 0
+	}
+	from := r.nearest(d, -1)
+	r.add(from, from.AddDate(0, 0, 1))
+	return r.mark(i, 1, relative)
+}
+
+// simple reads "yesterday", "today" and their like.
+func (r *reader) simple(i int) int {
+	from := r.today
+	switch r.word(i) {
+	case "yesterday":
+		from = from.AddDate(0, 0, -1)
+	case "today", "tonight":
+	case "tomorrow":
+		from = from.AddDate(0, 0, 1)
+	default:
+		return 0
+	}
+	r.add(from, from.AddDate(0, 0, 1))
+	return r.mark(i, 1, relative)
+}
+
+// year reads "2023".
+func (r *reader) year(i int) int {
+	y := r.yearAt(i)
+	if y == 0 {
+		return 0
+	}
+	from := time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC)
+	r.add(from, from.AddDate(1, 0, 0))
+	return r.mark(i, 1, absolute)
+}

@@ -1,0 +1,407 @@
+package recall
+
+import (
+	"strings"
+
+	"keepsake/internal/text"
+)
+
+// What the ranking knows of English. Other languages do without: nothing here leaves their words out.
+
+// idle are words that say nothing about what is asked for, beside the stop words of internal/text.
+var idle = setOf(`
+	am being having doing done im i'm i've i'd i'll it's that's don't didn't doesn't isn't wasn't weren't haven't hasn't
+	what's who's where's when's how's she's he's they're they've we're we've you're you've there's let's can't couldn't
+	won't wouldn't shouldn't what're
+	just also too very really quite while during because since until again more most much such only own same both each
+	other another ever even still already yet though although however
+	us mine yours hers ours theirs himself herself myself yourself themselves itself whom whose
+	might must shall may going please`)
+
+// weak are words that are in many questions and tell little of the answer.
+var weak = setOf(`
+	like kind type sort name thing things many time times long often old far go went gone goes get got gets do make made
+	take took have say said says mention mentioned happen happened happens recently currently current plan plans planning
+	planned want wanted wants think thinks thought feel feels felt describe described share shared talk talked tell told
+	use used start started first last new favorite favourite ones one use way ways some all someone something anything
+	know knows give gave up out off over between before after now week month year day date`)
+
+// first person and second person: who speaks is who asks, or who is asked.
+var (
+	firstPerson  = setOf(`i me my mine myself i'm i've i'd i'll we us our`)
+	secondPerson = setOf(`you your yours yourself you're you've`)
+	askers       = setOf(`user human me patient client customer`)
+	asked        = setOf(`assistant ai bot agent coach advisor model`)
+)
+
+// timeWords are what answers to "when" are made of.
+var timeWords = setOf(`
+	yesterday today tomorrow tonight ago last next week weeks weekend weekends month months year years monday tuesday
+	wednesday thursday friday saturday sunday january february march april june july august september october november
+	december morning afternoon evening since summer winter spring autumn birthday anniversary christmas easter thanksgiving`)
+
+// regular gives the term of words whose forms no stemmer brings together: irregular verbs and plurals, numbers in words,
+// British spellings, short forms.
+var regular = func() map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(regularForms) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		base := words[0]
+		if base[0] > '9' {
+			base = text.Stem(base)
+		}
+		for _, form := range words[1:] {
+			m[form] = base
+		}
+	}
+	return m
+}()
+
+const regularForms = `
+	go went gone
+	buy bought
+	get got gotten
+	make made
+	take took taken
+	see saw seen
+	meet met
+	give gave given
+	find found
+	feel felt
+	teach taught
+	win won
+	begin began begun
+	write wrote written
+	drive drove driven
+	fly flew flown flies
+	swim swam swum
+	sing sang sung
+	grow grew grown
+	choose chose chosen
+	eat ate eaten
+	run ran
+	come came
+	become became
+	know knew known
+	think thought
+	bring brought
+	catch caught
+	fight fought
+	seek sought
+	sell sold
+	tell told
+	say said
+	pay paid
+	lay laid
+	lose lost
+	keep kept
+	sleep slept
+	sweep swept
+	weep wept
+	spend spent
+	send sent
+	lend lent
+	bend bent
+	build built
+	break broke broken
+	speak spoke spoken
+	steal stole stolen
+	wake woke woken
+	wear wore worn
+	tear tore torn
+	fall fell fallen
+	draw drew drawn
+	throw threw thrown
+	blow blew blown
+	ride rode ridden
+	rise risen
+	hide hid hidden
+	bite bit bitten
+	forget forgot forgotten
+	forgive forgave forgiven
+	freeze froze frozen
+	hold held
+	hear heard
+	stand stood
+	understand understood
+	sit sat
+	shoot shot
+	stick stuck
+	strike struck
+	hang hung
+	dig dug
+	spin spun
+	shine shone
+	drink drank drunk
+	ring rang rung
+	sink sank sunk
+	shrink shrank shrunk
+	lead led
+	feed fed
+	bleed bled
+	breed bred
+	mean meant
+	dream dreamt
+	learn learnt
+	burn burnt
+	spell spelt
+	spill spilt
+	bear bore borne
+	swear swore sworn
+	show shown
+	prove proven
+	dive dove
+	child children kids kid
+	person people
+	man men
+	woman women
+	foot feet
+	tooth teeth
+	mouse mice
+	goose geese
+	wife wives
+	knife knives
+	shelf shelves
+	half halves
+	loaf loaves
+	wolf wolves
+	color colour colours coloured colors colorful colourful
+	favorite favourite favourites favorites fave
+	flavor flavour flavours
+	neighbor neighbour neighbours neighborhood neighbourhood
+	honor honour honours
+	behavior behaviour
+	center centre centres
+	theater theatre theatres
+	gray grey
+	mother mom mum mommy mummy mama moms mums
+	father dad daddy papa dads
+	grandmother grandma granny nana gran
+	grandfather grandpa granddad
+	traveling travelling
+	traveled travelled
+	canceled cancelled
+	organize organise organised organising
+	realize realise realised
+	recognize recognise recognised
+	program programme programmes
+	tire tyre tyres
+	jewelry jewellery
+	pajamas pyjamas
+	photo photograph photographs photos photographed pic pics picture pictures
+	bike bicycle bicycles bikes biking cycling cycle cycled cyclist
+	refrigerator fridge
+	telephone phone phones phoned
+	television tv telly
+	doctor dr doc doctors
+	veterinarian vet vets
+	gymnasium gym
+	mathematics math maths
+	examination exam exams
+	university uni
+	laboratory lab labs
+	airplane plane aeroplane planes
+	okay ok
+	2 two
+	3 three
+	4 four
+	5 five
+	6 six
+	7 seven
+	8 eight
+	9 nine
+	10 ten
+	11 eleven
+	12 twelve
+	13 thirteen
+	14 fourteen
+	15 fifteen
+	16 sixteen
+	20 twenty
+	30 thirty
+	40 forty
+	50 fifty
+	100 hundred
+	january jan
+	february feb
+	april apr
+	august aug
+	september sept sep
+	october oct
+	november nov
+	december dec
+	monday mon
+	tuesday tue tues
+	wednesday wed
+	thursday thu thurs
+	friday fri
+`
+
+// kin gives, for a term, those of words that mean nearly the same in everyday talk. Each line is one such group.
+var kin = func() map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(kinGroups) {
+		var terms []string
+		for w := range strings.FieldsSeq(line) {
+			if t, ok := regular[w]; ok {
+				terms = append(terms, t)
+			} else {
+				terms = append(terms, text.Stem(w))
+			}
+		}
+		for i, t := range terms {
+			for j, other := range terms {
+				if i != j && t != other {
+					m[t] = append(m[t], other)
+				}
+			}
+		}
+	}
+	return m
+}()
+
+const kinGroups = `
+	child son daughter baby toddler
+	spouse husband wife partner married
+	parent mother father
+	sibling brother sister
+	family relative parents
+	job work career profession occupation position employed
+	boss manager supervisor
+	colleague coworker teammate
+	company employer firm workplace
+	salary pay wage income raise
+	movie film cinema
+	series show episode season
+	book novel read reading author
+	song music band album concert
+	instrument guitar piano violin drums
+	pet dog cat puppy kitten
+	dog puppy pup
+	cat kitten kitty
+	hobby pastime interest activity
+	vacation holiday trip travel getaway
+	hotel accommodation stay resort
+	flight airplane airport fly
+	car vehicle drive
+	road route drive
+	house home apartment flat
+	move moved relocate
+	buy purchase order bought
+	gift present
+	begin start
+	finish end complete
+	quit stop leave
+	like love enjoy prefer favorite
+	hate dislike avoid
+	fear scared afraid phobia
+	happy glad excited thrilled
+	sad upset down depressed
+	stress stressed anxiety anxious pressure overwhelmed
+	tired exhausted fatigue
+	angry mad annoyed
+	pain hurt ache sore
+	ill sick illness disease condition
+	doctor physician clinic hospital
+	medicine medication drug pill prescription tablet
+	allergy allergic intolerant intolerance
+	injury injured hurt sprain broke
+	weight pounds kilos lose
+	exercise workout gym training fitness
+	run jog jogging marathon race
+	hike hiking trail trek
+	swim swimming pool
+	diet eat food meal nutrition
+	vegetarian vegan meat
+	drink beverage coffee tea
+	breakfast lunch dinner supper
+	restaurant cafe diner eatery
+	cook cooking bake recipe
+	dessert cake sweets
+	sleep bed night insomnia
+	therapy therapist counseling counselor
+	school class course college university
+	study studying learn degree major
+	teacher instructor professor tutor
+	test exam quiz
+	graduate graduation degree
+	money budget cost price afford
+	save savings
+	debt loan mortgage
+	phone mobile cell smartphone
+	computer laptop pc
+	error bug issue problem fault
+	fix repair solve resolve
+	refund reimburse money
+	cancel cancelled cancellation
+	subscription plan membership
+	password login account
+	email mail message
+	delivery shipping shipped parcel package
+	meeting appointment call
+	schedule calendar reschedule
+	deadline due
+	party celebration celebrate
+	wedding marry married engaged
+	birthday born age
+	friend buddy pal
+	neighbor neighborhood
+	paint painting art artwork draw
+	photo camera photography
+	garden gardening plant plants
+	flower flowers roses
+	sport game team
+	soccer football
+	bike ride
+	beach ocean sea coast
+	mountain hill peak
+	lake river
+	forest woods
+	camp camping tent
+	country nation abroad
+	city town
+	live lived reside
+	volunteer charity community
+	help support assist
+	advice suggest suggestion recommend recommendation tip
+	goal aim target objective
+	dream hope wish
+	idea plan
+	decide decision choose
+	win award prize
+	lose lost
+	adopt adoption
+	religion church faith
+	language speak spanish french
+	nickname name called
+	color red blue green yellow purple
+	shirt dress clothes clothing outfit wear
+	symbol symbolize represent meaning
+	motivate inspire inspiration
+	proud pride
+	relax unwind destress
+	often usually regularly
+	old age
+	picture image
+	game gaming videogame
+	shop store
+	business venture startup shop
+	event conference workshop
+	dance dancing dancer
+	write writing wrote journal
+	sign symptom
+	noise noisy loud
+	rain storm weather
+	snow ski winter
+`
+
+func setOf(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
+}

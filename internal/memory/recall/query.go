@@ -1,0 +1,271 @@
+package recall
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"keepsake/internal/text"
+)
+
+// What of a query counts: enough for anything a person writes, and a bound on what one search may cost.
+const (
+	mostPieces = 4_096 // words, repeated ones too
+	mostWanted = 1_024 // different ones
+	mostGrown  = 48    // of which so many look for similar and related ones
+)
+
+// wanted is a word that a query looks for.
+type wanted struct {
+	shown   string // as it stands in the query, folded
+	term    string
+	weight  float64
+	name    bool // of a speaker
+	related []related
+}
+
+// related is a word of the index that stands in for a wanted one.
+type related struct {
+	word   int32 // of Index.words
+	weight float64
+}
+
+// plan is a query taken apart.
+type plan struct {
+	words    []wanted
+	dates    dates
+	speakers []float64 // by number of Index.speakers: how surely the query names them; nil where it names none
+	onlyName bool      // nothing but a speaker's name says anything
+	answer   marks     // what the answer should have
+}
+
+// plan takes a query apart, as seen by what is admitted.
+func (s *search) plan(q *Query) *plan {
+	x, w, p := s.x, &s.w, &plan{}
+	var tokens []text.Token
+	list := pieces(x.analyzer, q.Text, mostPieces, func(t text.Token) { tokens = append(tokens, t) })
+	asOf := q.AsOf
+	if asOf.IsZero() {
+		asOf = q.Now
+	}
+	p.dates = readDates(list, asOf)
+	p.answer = answerTo(list)
+	p.addWords(list, tokens, w)
+	if w.Speaker > 0 {
+		s.nameSpeakers(p, list)
+	}
+	p.weigh(w)
+	s.grow(p)
+	return p
+}
+
+// addWords lists the different words of the query: those that tell something, or where none does, all.
+func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
+	seen := map[string]bool{}
+	add := func(shown, term string, weight float64) {
+		if term != "" && !seen[term] && len(p.words) < mostWanted {
+			seen[term] = true
+			p.words = append(p.words, wanted{shown: shown, term: term, weight: weight})
+		}
+	}
+	for _, all := range []bool{false, true} {
+		for i, t := range tokens {
+			word := list[i].word
+			switch {
+			case text.Unspaced(word):
+				if t.Term != "" && t.Term != word {
+					add(t.Term, t.Term, 1)
+				}
+				weight := 0.15 // beside the pairs
+				if len(tokens) == 1 || t.Term == word {
+					weight = 1
+				}
+				add(word, single(word), weight)
+			case all || !text.Stopword(word) && !idle[word]:
+				weight := 1.0
+				if !all && weak[word] {
+					weight = w.Weak
+				}
+				if list[i].dated == relative {
+					weight = min(weight, w.DateWord)
+				}
+				add(word, termOf(t), weight)
+			}
+		}
+		if len(p.words) > 0 {
+			return
+		}
+	}
+}
+
+// answerTo says what an answer to the query has: a time, a number.
+func answerTo(list []piece) (m marks) {
+	at := func(i int) string {
+		if i < len(list) {
+			return list[i].word
+		}
+		return ""
+	}
+	for i := range list {
+		switch list[i].word {
+		case "when":
+			if i < 2 || at(i+1) == "did" || at(i+1) == "was" || at(i+1) == "is" {
+				m |= hasTime
+			}
+		case "what", "which":
+			switch at(i + 1) {
+			case "date", "day", "month", "year", "time":
+				m |= hasTime
+			}
+		case "how":
+			switch at(i + 1) {
+			case "long", "old":
+				m |= hasTime | hasNumber
+			case "many", "much", "often":
+				m |= hasNumber
+			}
+		}
+	}
+	return m
+}
+
+// nameSpeakers finds whom the query names among those who speak.
+func (s *search) nameSpeakers(p *plan, list []piece) {
+	x := s.x
+	for i, name := range x.speakers.list {
+		if !s.speaks[i+1] {
+			continue
+		}
+		var terms, words []string
+		x.analyzer.Scan(name, func(t text.Token) bool {
+			if t.Term != "" {
+				terms, words = append(terms, t.Term), append(words, t.Word)
+			}
+			return len(terms) < 8
+		})
+		best := 0.0
+		for j := range p.words {
+			if sameName(&p.words[j], terms, words) {
+				best, p.words[j].name = 1, true
+			}
+		}
+		for j := range list {
+			if best == 0 && list[j].capital && j > 0 && shortName(list[j].word, words) {
+				best = 0.5
+			}
+			if best == 0 && (firstPerson[list[j].word] && overlap(words, askers) || secondPerson[list[j].word] && overlap(words, asked)) {
+				best = 0.5
+			}
+		}
+		if best > 0 {
+			if p.speakers == nil {
+				p.speakers = make([]float64, len(x.speakers.list)+1)
+			}
+			p.speakers[i+1] = best
+		}
+	}
+}
+
+// sameName reports that a wanted word is one of a name.
+func sameName(w *wanted, terms, words []string) bool {
+	return slices.Contains(terms, w.term) || slices.Contains(words, strings.TrimSuffix(w.shown, "'s"))
+}
+
+// shortName reports that a word is a short form of a name, or the name of it: Mel and Melanie.
+func shortName(word string, names []string) bool {
+	if text.Stopword(word) || idle[word] || timeWords[word] || weak[word] {
+		return false
+	}
+	word = strings.TrimSuffix(word, "'s")
+	for _, name := range names {
+		short, long := word, name
+		if len(short) > len(long) {
+			short, long = long, short
+		}
+		if utf8.RuneCountInString(short) >= 3 && strings.HasPrefix(long, short) {
+			return true
+		}
+	}
+	return false
+}
+
+func overlap(words []string, set map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return set[w] })
+}
+
+// weigh takes weight from the names of speakers, where other words say what is asked.
+func (p *plan) weigh(w *Weights) {
+	p.onlyName = true
+	for i := range p.words {
+		p.onlyName = p.onlyName && p.words[i].name
+	}
+	for i := range p.words {
+		if p.words[i].name && !p.onlyName {
+			p.words[i].weight *= w.NameInText
+		}
+	}
+}
+
+// leastAlike is how similar a spelling must be to count.
+const leastAlike = 0.5
+
+// mostRelated bounds the words of similar spelling for one wanted word.
+const mostRelated = 8
+
+// grow finds the words of the index that may stand in for those of the query.
+func (s *search) grow(p *plan) {
+	x, w := s.x, &s.w
+	exact := map[int32]bool{}
+	for i := range p.words {
+		if n, ok := x.terms[p.words[i].term]; ok {
+			exact[n] = true
+		}
+	}
+	for i := range p.words[:min(len(p.words), mostGrown)] {
+		wd := &p.words[i]
+		if wd.name {
+			continue
+		}
+		found := map[int32]float64{}
+		if w.Kin > 0 {
+			for _, other := range kin[wd.term] {
+				if n, ok := x.terms[other]; ok && !exact[n] {
+					found[n] = max(found[n], w.Kin)
+				}
+			}
+		}
+		if w.Grams > 0 {
+			for _, like := range s.similar(wd.term, exact) {
+				found[like.word] = max(found[like.word], w.Grams*like.weight)
+			}
+		}
+		for n, weight := range found {
+			wd.related = append(wd.related, related{n, weight})
+		}
+		slices.SortFunc(wd.related, func(a, b related) int {
+			return cmp.Compare(x.words[a.word].term, x.words[b.word].term)
+		})
+	}
+}
+
+// similar gives the words whose spelling is most like a term's, with how much.
+func (s *search) similar(term string, exact map[int32]bool) []related {
+	x := s.x
+	grams := gramsOf(term)
+	if grams == 0 {
+		return nil
+	}
+	var list []related
+	for i := range x.words {
+		if wd := &x.words[i]; mayBeAlike(grams, wd.grams, leastAlike) && !exact[int32(i)] {
+			if a := alike(term, wd.term); a >= leastAlike && s.has(wd) {
+				list = append(list, related{int32(i), a})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b related) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(x.words[a.word].term, x.words[b.word].term))
+	})
+	return list[:min(len(list), mostRelated)]
+}

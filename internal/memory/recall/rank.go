@@ -1,0 +1,124 @@
+package recall
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ranked is a memory with its score.
+type ranked struct {
+	slot  int32
+	score float64
+	near  float64 // the part of its neighbours
+	fused float64
+}
+
+// heap keeps the best so many, the worst of them first.
+type heap struct {
+	x     *Index
+	limit int
+	least float64
+	list  []ranked
+}
+
+func (h *heap) reset(x *Index, limit int, least float64) {
+	h.x, h.limit, h.least, h.list = x, limit, least, h.list[:0]
+}
+
+// compare puts the better one first.
+func (h *heap) compare(a, b ranked) int {
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	d, e := &h.x.docs[a.slot], &h.x.docs[b.slot]
+	if d.pinned != e.pinned {
+		if d.pinned {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(e.importance, d.importance), cmp.Compare(d.id, e.id))
+}
+
+func (h *heap) offer(r ranked) {
+	if r.score < h.least {
+		return
+	}
+	if len(h.list) < h.limit {
+		h.list = append(h.list, r)
+		for i := len(h.list) - 1; i > 0; {
+			parent := (i - 1) / 2
+			if h.compare(h.list[i], h.list[parent]) <= 0 {
+				return
+			}
+			h.list[i], h.list[parent] = h.list[parent], h.list[i]
+			i = parent
+		}
+		return
+	}
+	if r.score < h.list[0].score || h.compare(r, h.list[0]) >= 0 {
+		return
+	}
+	h.list[0] = r
+	for i := 0; ; {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.list); child++ {
+			if h.compare(h.list[child], h.list[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		h.list[i], h.list[worst] = h.list[worst], h.list[i]
+		i = worst
+	}
+}
+
+// sorted gives what was kept, best first, until the next reset.
+func (h *heap) sorted() []ranked {
+	slices.SortFunc(h.list, h.compare)
+	return h.list
+}
+
+// Reciprocal rank fusion: a list gives its r-th 1/(fusedRank+r), and the sums are ranked.
+const (
+	fusedRank  = 60
+	fusedDepth = 200 // of each list
+)
+
+// fuse joins the lexical ranking with that of Query.Extra.
+func (s *search) fuse(q *Query, lexical []ranked) []ranked {
+	eligible := func(id string) bool {
+		slot, ok := s.x.slots[id]
+		return ok && s.admitted[slot]
+	}
+	joined := make([]ranked, 0, 2*fusedDepth)
+	place := map[int32]int{}
+	for i, r := range lexical {
+		place[r.slot] = i
+		r.score = 1 / float64(fusedRank+i+1)
+		joined = append(joined, r)
+	}
+	rank := 0
+	for _, id := range q.Extra(fusedDepth, eligible) {
+		if rank == fusedDepth || !eligible(id) {
+			continue
+		}
+		rank++
+		slot, share := s.x.slots[id], 1/float64(fusedRank+rank)
+		i, ok := place[slot]
+		if !ok {
+			i = len(joined)
+			place[slot] = i
+			joined = append(joined, ranked{slot: slot})
+		}
+		if joined[i].fused == 0 {
+			joined[i].score += share
+			joined[i].fused = share
+		}
+	}
+	joined = slices.DeleteFunc(joined, func(r ranked) bool { return r.score < q.MinScore })
+	slices.SortFunc(joined, s.best.compare)
+	return joined[:min(len(joined), q.Limit)]
+}

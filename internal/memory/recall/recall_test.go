@@ -1,0 +1,250 @@
+package recall_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/memory/recall"
+	"keepsake/internal/text"
+)
+
+// now is a Wednesday.
+var now = time.Date(2025, 6, 18, 15, 0, 0, 0, time.UTC)
+
+func at(day string) *time.Time {
+	t, err := time.Parse("2006-01-02", day)
+	if err != nil {
+		panic(err)
+	}
+	return &t
+}
+
+// index makes one of items; those without an id are m1, m2, … and were created a minute after each other.
+func index(items ...recall.Item) *recall.Index {
+	x := recall.New(text.NewAnalyzer())
+	for i, it := range items {
+		if it.ID == "" {
+			it.ID = fmt.Sprintf("m%d", i+1)
+		}
+		if it.CreatedAt.IsZero() {
+			it.CreatedAt = now.Add(time.Duration(i-1000) * time.Minute)
+		}
+		x.Put(it)
+	}
+	return x
+}
+
+func facts(texts ...string) *recall.Index {
+	items := make([]recall.Item, len(texts))
+	for i, s := range texts {
+		items[i].Text = s
+	}
+	return index(items...)
+}
+
+// talk makes the turns of one session, "speaker: text" each.
+func talk(session, day string, turns ...string) []recall.Item {
+	items := make([]recall.Item, len(turns))
+	for i, turn := range turns {
+		speaker, text, _ := strings.Cut(turn, ": ")
+		items[i] = recall.Item{ID: fmt.Sprintf("%s.%d", session, i+1), Kind: "turn", SessionID: session, Speaker: speaker, Text: text, OccurredAt: at(day), CreatedAt: now.Add(time.Duration(i-1000) * time.Minute)}
+	}
+	return items
+}
+
+func search(x *recall.Index, query string) []recall.Hit {
+	return x.Search(recall.Query{Text: query, Limit: 10, Now: now})
+}
+
+func ids(hits []recall.Hit) []string {
+	list := []string{}
+	for _, h := range hits {
+		list = append(list, h.ID)
+	}
+	return list
+}
+
+func TestSearchFindsAnyScript(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 64<<10)
+	texts := []string{
+		"Takes metformin twice a day.", "我对青霉素过敏", "毎朝コーヒーを飲みます", "أخذت الدواء في الصباح", "मुझे दूध से एलर्जी है", "passed the exam 🎉",
+		"יש לי כאב ראש", long, "to be or not to be", "e\u0301le\u0301phant",
+	}
+	x := facts(texts...)
+	for _, c := range []struct{ query, want string }{
+		{"metformin", "m1"},
+		{"青霉素", "m2"},
+		{"对什么过敏", "m2"},
+		{"素", "m2"},
+		{"コーヒー", "m3"},
+		{"الدواء", "m4"},
+		{"एलर्जी", "m5"},
+		{"🎉", "m6"},
+		{"ראש", "m7"},
+		{long, "m8"},
+		{"to be or not to be", "m9"},
+		{"what is to be", "m9"},
+		{"éléphants", "m10"},
+	} {
+		hits := search(x, c.query)
+		if len(hits) == 0 || hits[0].ID != c.want {
+			t.Errorf("%.40q finds %v first, want %s", c.query, ids(hits), c.want)
+			continue
+		}
+		if c.query != "éléphants" && len(hits[0].Matched) == 0 {
+			t.Errorf("%.40q matched no word of %s", c.query, c.want)
+		}
+	}
+}
+
+func TestNothingIsFoundWhereNothingMatches(t *testing.T) {
+	t.Parallel()
+	x := index(talk("s", "2023-05-07", "Ann: I went camping", "Bob: Nice!")...)
+	for _, query := range []string{"zeppelin", "", " \n", "?!", "\x00", "\xff\xfe", "yesterday zeppelin"} {
+		if hits := search(x, query); len(hits) != 0 {
+			t.Errorf("%q finds %v", query, ids(hits))
+		}
+	}
+	if hits := recall.New(text.NewAnalyzer()).Search(recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
+		t.Errorf("an empty index finds %v", ids(hits))
+	}
+}
+
+func TestMatchedAreTheWordsOfTheQuery(t *testing.T) {
+	t.Parallel()
+	x := facts("She went running in the Café Olé, and bought shoes.")
+	hits := search(x, "Where did she RUN and buy the shoe near cafe?")
+	if len(hits) != 1 {
+		t.Fatalf("found %v", ids(hits))
+	}
+	if diff := cmp.Diff([]string{"run", "buy", "shoe", "cafe"}, hits[0].Matched); diff != "" {
+		t.Errorf("matched (-want +got):\n%s", diff)
+	}
+}
+
+func TestNeighboursBringInAnswersThatRepeatNoWord(t *testing.T) {
+	t.Parallel()
+	items := talk("s1", "2023-05-07", "Ann: How did you find your new flat?", "Bob: Through my cousin Jo, she had a spare key.", "Ann: Ha!", "Bob: Yes.")
+	items = append(items, talk("s2", "2023-06-07", "Ann: It rains.", "Bob: So it does.")...)
+	hits := search(index(items...), "how was the flat found")
+	if len(hits) < 3 || hits[0].ID != "s1.1" || hits[1].ID != "s1.2" || len(hits[1].Matched) != 0 {
+		t.Fatalf("found %+v", hits)
+	}
+	if slices.ContainsFunc(hits, func(h recall.Hit) bool { return strings.HasPrefix(h.ID, "s2") }) {
+		t.Errorf("a session without a word of the query is found: %v", ids(hits))
+	}
+}
+
+func TestTheSpeakerNamedIsPreferred(t *testing.T) {
+	t.Parallel()
+	x := index(
+		recall.Item{Text: "I adopted a greyhound", Speaker: "Bob", SessionID: "a"},
+		recall.Item{Text: "I adopted a greyhound", Speaker: "Melanie", SessionID: "b"},
+	)
+	for _, c := range []struct{ query, want string }{
+		{"What did Melanie adopt?", "m2"}, {"What did Bob adopt?", "m1"}, {"When was Mel's greyhound adopted?", "m2"}, {"melanie", "m2"},
+	} {
+		if hits := search(x, c.query); len(hits) == 0 || hits[0].ID != c.want {
+			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
+		}
+	}
+}
+
+func TestDatesOfTheQueryAreMetByWhatHappenedThen(t *testing.T) {
+	t.Parallel()
+	x := index(
+		recall.Item{ID: "may7", Text: "Went climbing", OccurredAt: at("2023-05-07")},
+		recall.Item{ID: "may20", Text: "Went climbing", OccurredAt: at("2023-05-20")},
+		recall.Item{ID: "dec", Text: "Went climbing", OccurredAt: at("2024-12-24")},
+		recall.Item{ID: "lastweek", Text: "Went climbing", OccurredAt: at("2025-06-11")},
+		recall.Item{ID: "yesterday", Text: "Went climbing", OccurredAt: at("2025-06-17")},
+		recall.Item{ID: "year22", Text: "Went climbing", OccurredAt: at("2022-03-03")},
+	)
+	for _, c := range []struct{ query, want string }{
+		{"climbing on 7 May 2023", "may7"},
+		{"climbing on May 7th", "may7"},
+		{"climbing on the 7th of May", "may7"},
+		{"climbing 2023-05-20", "may20"},
+		{"climbing in December", "dec"},
+		{"climbing on dec 24", "dec"},
+		{"when did I go climbing last week", "lastweek"},
+		{"climbing yesterday", "yesterday"},
+		{"climbing in 2022", "year22"},
+		{"climbing in March", "year22"},
+		{"climbing on Tuesday", "yesterday"},
+		{"climbing last Wednesday", "lastweek"},
+		{"climbing a week ago", "lastweek"},
+		{"climbing one day ago", "yesterday"},
+		{"three years ago climbing", "year22"},
+	} {
+		hits := search(x, c.query)
+		if len(hits) == 0 || hits[0].ID != c.want {
+			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
+		}
+	}
+	if hits := search(x, "What happened in May 2023?"); len(hits) < 2 || !strings.HasPrefix(hits[0].ID, "may") || !strings.HasPrefix(hits[1].ID, "may") {
+		t.Errorf("a month alone finds %v", ids(hits))
+	}
+	if hits := search(x, "May I march?"); len(hits) != 0 {
+		t.Errorf("words that are months elsewhere find %v", ids(hits))
+	}
+}
+
+func TestWhatIsNotThenIsNotFound(t *testing.T) {
+	t.Parallel()
+	x := index(
+		recall.Item{ID: "plain", Text: "blue door"},
+		recall.Item{ID: "expired", Text: "blue door", ExpiresAt: &now},
+		recall.Item{ID: "superseded", Text: "blue door", ValidTo: at("2025-01-01")},
+		recall.Item{ID: "future", Text: "blue door", ValidFrom: at("2026-01-01")},
+		recall.Item{ID: "old", Text: "blue door", CreatedAt: *at("2020-01-01"), ValidTo: at("2024-01-01")},
+	)
+	for _, c := range []struct {
+		asOf time.Time
+		want []string
+	}{
+		{time.Time{}, []string{"plain"}},
+		{now, []string{"plain"}},
+		{*at("2024-06-01"), []string{}},
+		{*at("2023-01-01"), []string{"old"}},
+		{*at("2024-01-01"), []string{}},
+		{*at("2026-01-01"), []string{"future", "plain"}},
+	} {
+		got := ids(x.Search(recall.Query{Text: "blue door", Limit: 10, Now: now, AsOf: c.asOf}))
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("as of %s (-want +got):\n%s", c.asOf, diff)
+		}
+	}
+}
+
+func TestPinnedAndImportantComeFirstAmongEquals(t *testing.T) {
+	t.Parallel()
+	high := 0.9
+	x := index(
+		recall.Item{ID: "a", Text: "red car"}, recall.Item{ID: "b", Text: "red car", Importance: &high},
+		recall.Item{ID: "c", Text: "red car", Pinned: true}, recall.Item{ID: "d", Text: "red car red car", Importance: new(float64)},
+	)
+	if diff := cmp.Diff([]string{"d", "c", "b", "a"}, ids(search(x, "red car"))); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestASecondSignalJoinsByRank(t *testing.T) {
+	t.Parallel()
+	x := facts("green tea", "green tea and green grapes", "something else", "hidden")
+	q := recall.Query{Text: "green", Limit: 10, Now: now, Tags: nil, Extra: func(limit int, eligible func(string) bool) []string {
+		if eligible("m9") || !eligible("m3") || limit < 10 {
+			t.Errorf("eligible or limit is wrong")
+		}
+		return []string{"m9", "m3", "m1", "m1"}
+	}}
+	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, ids(x.Search(q))); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,345 @@
+package recall
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// search is one look at an Index, with what it counts. Its lists are used again by later ones.
+type search struct {
+	x *Index
+	w Weights
+	p *plan
+
+	admitted []bool // by slot
+	count    int    // of admitted
+	length   int64  // of their texts
+	earliest int64  // of their times
+	latest   int64
+	speaks   []bool  // by speaker: one of theirs is admitted
+	turns    []int32 // by session: how many are admitted
+	sessions int     // that have one
+
+	own     []float64 // by slot: the score of its words
+	theme   []float64 // by session: its score
+	touched []int32   // sessions that have the word being counted
+	times   []int32   // by session: in how many turns
+	spans   []span
+	rarity  float64 // of the times named
+
+	values []float64 // of a session's turns, in their order
+	line   []int32   // their slots
+	best   heap
+}
+
+// Search gives the best memories, best first. Of two that are as good, the pinned one, then the more important one, then
+// the one of the lesser id is first.
+func (x *Index) Search(q Query) []Hit {
+	x.lockSettled()
+	defer x.mu.RUnlock()
+	s, _ := x.scratch.Get().(*search)
+	if s == nil {
+		s = &search{}
+	}
+	s.x, s.w = x, chosen
+	if q.Weights != nil {
+		s.w = *q.Weights
+	}
+	hits := s.run(&q)
+	s.x, s.p = nil, nil
+	x.scratch.Put(s)
+	return hits
+}
+
+// lockSettled locks for reading with every session in order.
+func (x *Index) lockSettled() {
+	for {
+		x.mu.RLock()
+		if len(x.unsorted) == 0 {
+			return
+		}
+		x.mu.RUnlock()
+		x.mu.Lock()
+		x.settle()
+		x.mu.Unlock()
+	}
+}
+
+func (s *search) run(q *Query) []Hit {
+	if q.Limit < 1 || !s.admit(q) || s.count == 0 {
+		return nil
+	}
+	s.p = s.plan(q)
+	s.countWords()
+	s.nameDates()
+	s.best.reset(s.x, q.Limit, q.MinScore)
+	if q.Extra != nil {
+		s.best.reset(s.x, max(q.Limit, fusedDepth), 0)
+	}
+	s.score()
+	ranked := s.best.sorted()
+	if q.Extra != nil {
+		ranked = s.fuse(q, ranked)
+	}
+	hits := make([]Hit, len(ranked))
+	for i, r := range ranked {
+		hits[i] = Hit{ID: s.x.docs[r.slot].id, Score: r.score, Matched: s.matched(r.slot)}
+		if q.Explain {
+			hits[i].Why = s.explain(r)
+		}
+	}
+	return hits
+}
+
+// countWords gives each memory the score of its words, and each session that of its turns.
+func (s *search) countWords() {
+	s.own = cleared(s.own, len(s.x.docs))
+	s.theme = cleared(s.theme, len(s.x.orders))
+	s.times = cleared(s.times, len(s.x.orders))
+	for i := range s.p.words {
+		w := &s.p.words[i]
+		rarity := math.Inf(1)
+		if n, ok := s.x.terms[w.term]; ok {
+			list := s.x.words[n].postings
+			if df := s.frequency(list); df > 0 {
+				rarity = s.idf(df)
+				s.addWord(list, w.weight*rarity)
+				s.addTheme(list, w.weight)
+			}
+		}
+		for _, r := range w.related {
+			list := s.x.words[r.word].postings
+			if df := s.frequency(list); df > 0 {
+				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)))
+			}
+		}
+	}
+}
+
+// frequency is how many admitted memories are in a list.
+func (s *search) frequency(list []posting) int {
+	n := 0
+	for _, p := range list {
+		if s.admitted[p.slot()] {
+			n++
+		}
+	}
+	return n
+}
+
+// has reports that an admitted memory has the word.
+func (s *search) has(w *word) bool {
+	for _, p := range w.postings {
+		if s.admitted[p.slot()] {
+			return true
+		}
+	}
+	return false
+}
+
+// idf is how much a word tells that so many memories have.
+func (s *search) idf(df int) float64 { return inverse(df, s.count) }
+
+func inverse(have, of int) float64 {
+	return math.Log(1 + (float64(of-have)+0.5)/(float64(have)+0.5))
+}
+
+func (s *search) addWord(list []posting, weight float64) {
+	for _, p := range list {
+		if slot := p.slot(); s.admitted[slot] {
+			s.own[slot] += weight * s.saturated(float64(p.times()), s.x.docs[slot].length)
+		}
+	}
+}
+
+// saturated is how much so many occurrences in a text of that length say, at most K1 + 1.
+func (s *search) saturated(times float64, length int32) float64 {
+	average := float64(s.length) / float64(s.count)
+	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/max(average, 1)))
+}
+
+// addTheme counts a word for the sessions that it is in, where the session stands for one text and its turns for words.
+func (s *search) addTheme(list []posting, weight float64) {
+	if s.w.Session == 0 || s.sessions == 0 {
+		return
+	}
+	s.touched = s.touched[:0]
+	for _, p := range list {
+		slot := p.slot()
+		session := s.x.docs[slot].session
+		if session == 0 || !s.admitted[slot] {
+			continue
+		}
+		if s.times[session]++; s.times[session] == 1 {
+			s.touched = append(s.touched, session)
+		}
+	}
+	const k, b = 1.2, 0.5
+	rarity := inverse(len(s.touched), s.sessions)
+	average := float64(s.count) / float64(s.sessions)
+	for _, session := range s.touched {
+		n := float64(s.times[session])
+		s.theme[session] += weight * rarity * n / (n + k*(1-b+b*float64(s.turns[session])/average))
+		s.times[session] = 0
+	}
+}
+
+// nameDates makes the stretches of time that the query names, and how much lying in them says.
+func (s *search) nameDates() {
+	s.spans, s.rarity = nil, 0
+	if s.w.Date == 0 || s.p.dates.none() {
+		return
+	}
+	s.spans = s.p.dates.between(s.earliest, s.latest)
+	inside := 0
+	for slot := range s.x.docs {
+		if s.admitted[slot] && closeness(s.x.docs[slot].at, s.spans) == 1 {
+			inside++
+		}
+	}
+	s.rarity = s.w.Date * inverse(inside, s.count)
+}
+
+// score adds the other signals and keeps the best.
+func (s *search) score() {
+	dated := len(s.spans) > 0
+	for session := range s.x.orders {
+		if session > 0 && s.turns[session] > 0 {
+			s.scoreSession(int32(session), dated)
+		}
+	}
+	for slot := range s.x.docs {
+		if s.admitted[slot] && s.x.docs[slot].session == 0 {
+			s.keep(int32(slot), 0)
+		}
+	}
+}
+
+// scoreSession scores the turns of a session, each beside those around it.
+func (s *search) scoreSession(session int32, dated bool) {
+	s.values, s.line = s.values[:0], s.line[:0]
+	any := dated || s.theme[session] > 0 || s.p.onlyName
+	for _, slot := range s.x.orders[session].slots {
+		if s.admitted[slot] {
+			s.line, s.values = append(s.line, slot), append(s.values, s.own[slot])
+			any = any || s.own[slot] > 0
+		}
+	}
+	if !any {
+		return
+	}
+	for i, slot := range s.line {
+		s.keep(slot, s.near(i))
+	}
+}
+
+// near is what the turns around the i-th of the session being scored say for it.
+func (s *search) near(i int) float64 {
+	sum := 0.0
+	if i > 0 {
+		weight := s.w.Near
+		if s.x.docs[s.line[i-1]].marks&asks != 0 {
+			weight += s.w.Reply
+		}
+		sum += weight * s.values[i-1]
+	}
+	if i+1 < len(s.values) {
+		sum += s.w.Near * s.values[i+1]
+	}
+	if i > 1 {
+		sum += s.w.NearTwo * s.values[i-2]
+	}
+	if i+2 < len(s.values) {
+		sum += s.w.NearTwo * s.values[i+2]
+	}
+	return sum
+}
+
+// parts are the shares of a score; words and related ones are one here.
+type parts struct{ words, near, session, speaker, date, answer float64 }
+
+func (p *parts) sum() float64 {
+	return p.words + p.near + p.session + p.speaker + p.date + p.answer
+}
+
+func (s *search) parts(slot int32, near float64) parts {
+	d := &s.x.docs[slot]
+	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session]}
+	text := p.words + p.near
+	if s.p.speakers != nil {
+		p.speaker = s.w.Speaker * s.p.speakers[d.speaker] * text
+		if s.p.onlyName {
+			p.speaker += s.p.speakers[d.speaker]
+		}
+	}
+	if s.p.answer&d.marks != 0 {
+		p.answer = s.w.Answer * text
+	}
+	if s.rarity > 0 {
+		p.date = s.rarity * closeness(d.at, s.spans)
+	}
+	return p
+}
+
+func (s *search) keep(slot int32, near float64) {
+	p := s.parts(slot, near)
+	// Rounded, so that what is equal but for the last bit is equal.
+	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
+		s.best.offer(ranked{slot: slot, score: score, near: near})
+	}
+}
+
+// matched lists the words of the query that a memory has.
+func (s *search) matched(slot int32) []string {
+	var list []string
+	for i := range s.p.words {
+		w := &s.p.words[i]
+		if n, ok := s.x.terms[w.term]; ok && s.timesIn(n, slot) > 0 && !slices.Contains(list, w.shown) {
+			list = append(list, w.shown)
+		}
+	}
+	return list
+}
+
+// timesIn is how often a memory has a word.
+func (s *search) timesIn(word, slot int32) int {
+	list := s.x.words[word].postings
+	i, ok := slices.BinarySearchFunc(list, slot, func(p posting, slot int32) int { return cmp.Compare(p.slot(), slot) })
+	if !ok {
+		return 0
+	}
+	return list[i].times()
+}
+
+// explain takes a score apart.
+func (s *search) explain(r ranked) *Why {
+	p := s.parts(r.slot, r.near)
+	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: p.date, Answer: p.answer, Fused: r.fused}
+	for i := range s.p.words {
+		w := &s.p.words[i]
+		n, ok := s.x.terms[w.term]
+		if !ok {
+			continue
+		}
+		if times := s.timesIn(n, r.slot); times > 0 {
+			rarity := s.idf(s.frequency(s.x.words[n].postings))
+			why.Words += w.weight * rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
+		}
+	}
+	why.Related = max(p.words-why.Words, 0)
+	if why.Related < 1e-9 {
+		why.Related = 0
+	}
+	return why
+}
+
+// cleared gives a list of n zeros, in the room of list where that is enough.
+func cleared[T any](list []T, n int) []T {
+	if cap(list) < n {
+		return make([]T, n, n+n/4)
+	}
+	list = list[:n]
+	clear(list)
+	return list
+}

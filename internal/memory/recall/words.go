@@ -1,0 +1,169 @@
+package recall
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"keepsake/internal/text"
+)
+
+// addText counts the words of a text, or of a tag, for a slot, which must be the greatest that was ever given out.
+func (x *Index) addText(slot int32, s string) (length int32, m marks) {
+	x.analyzer.Scan(s, func(t text.Token) bool {
+		length++
+		if text.Unspaced(t.Word) {
+			// A script without spaces is found by its pairs and, for queries of one character, by its characters.
+			if t.Term != "" && t.Term != t.Word {
+				x.count(slot, t.Term)
+			}
+			x.count(slot, single(t.Word))
+			return true
+		}
+		term := termOf(t)
+		x.count(slot, term)
+		m |= marksOf(t.Word, term)
+		return true
+	})
+	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {
+		switch r, _ := utf8.DecodeLastRuneInString(end); r {
+		case '?', '？', '؟':
+			m |= asks
+		}
+	}
+	return length, m
+}
+
+// single is the term of one character of a script without spaces: apart from the pairs, so that it counts for less.
+func single(character string) string { return "\x00" + character }
+
+// count adds one occurrence of a term.
+func (x *Index) count(slot int32, term string) {
+	i, ok := x.terms[term]
+	if !ok {
+		i = int32(len(x.words))
+		term = strings.Clone(term)
+		x.terms[term] = i
+		x.words = append(x.words, word{term: term, grams: gramsOf(term)})
+		x.texts += stringBytes(term)
+	}
+	w := &x.words[i]
+	if n := len(w.postings); n > 0 && w.postings[n-1].slot() == slot {
+		if w.postings[n-1].times() < mostTimes {
+			w.postings[n-1]++
+		}
+		return
+	}
+	before := cap(w.postings)
+	w.postings = append(w.postings, posting(slot)<<timesBits|1)
+	x.lists += int64(4 * (cap(w.postings) - before))
+}
+
+// termOf is what a word of an alphabet is found by: its stem, that of the regular form where English has none, or the
+// digits of a number.
+func termOf(t text.Token) string {
+	if s, ok := regular[t.Word]; ok {
+		return s
+	}
+	if c := t.Word[0]; c >= '0' && c <= '9' {
+		return cardinal(t.Word)
+	}
+	return t.Term
+}
+
+// cardinal gives 7 for 7th.
+func cardinal(word string) string {
+	digits := strings.TrimRight(word, "stndrh")
+	switch word[len(digits):] {
+	case "st", "nd", "rd", "th":
+		return digits
+	}
+	return word
+}
+
+func marksOf(word, term string) (m marks) {
+	if c := term[0]; c >= '0' && c <= '9' {
+		m |= hasNumber
+		if len(term) == 4 && (strings.HasPrefix(term, "19") || strings.HasPrefix(term, "20")) {
+			m |= hasTime
+		}
+	}
+	if timeWords[word] {
+		m |= hasTime
+	}
+	return m
+}
+
+// The 4-grams of a word are its sequences of four characters, the first with a mark of the beginning before it. gramsOf
+// gives them as a set of 64 bits; words of fewer than minGrams, and of other things than letters, have none.
+const (
+	gram     = 4
+	minGrams = 2
+	maxGrams = 32
+)
+
+func gramsOf(term string) uint64 {
+	var set uint64
+	eachGram(term, func(hash uint32) { set |= 1 << (hash % 64) })
+	return set
+}
+
+// eachGram calls f with a hash of each 4-gram of a term, in order.
+func eachGram(term string, f func(uint32)) {
+	if r, _ := utf8.DecodeRuneInString(term); !unicode.IsLetter(r) || text.Unspaced(term) {
+		return
+	}
+	var window [gram]rune
+	window[gram-1] = '^'
+	n, found := 1, 0
+	if utf8.RuneCountInString(term)+1 < gram+minGrams-1 {
+		return
+	}
+	for _, r := range term {
+		copy(window[:], window[1:])
+		window[gram-1] = r
+		if n++; n < gram {
+			continue
+		}
+		if found++; found > maxGrams {
+			return
+		}
+		h := uint32(2166136261)
+		for _, r := range window {
+			h = (h ^ uint32(r)) * 16777619
+		}
+		h ^= h >> 15
+		f(h)
+	}
+}
+
+// alike says how similar two terms are spelt: twice the 4-grams they share by the number of both, from 0 to 1.
+func alike(a, b string) float64 {
+	var mine, its [maxGrams]uint32
+	n, m := 0, 0
+	eachGram(a, func(h uint32) { mine[n] = h; n++ })
+	eachGram(b, func(h uint32) { its[m] = h; m++ })
+	if n == 0 || m == 0 {
+		return 0
+	}
+	shared := 0
+	for _, g := range mine[:n] {
+		for j, h := range its[:m] {
+			if g == h {
+				its[j] = 0
+				shared++
+				break
+			}
+		}
+	}
+	return 2 * float64(shared) / float64(n+m)
+}
+
+// mayBeAlike is a quick look: false only where alike is under least, but for 4-grams that share a bit.
+func mayBeAlike(a, b uint64, least float64) bool {
+	if a == 0 || b == 0 {
+		return false
+	}
+	return 2*float64(bits.OnesCount64(a&b)) >= least*float64(bits.OnesCount64(a)+bits.OnesCount64(b))
+}
