@@ -41,6 +41,8 @@ type parts struct {
 	indexer   *search.Indexer
 	replays   *idempotency.Service
 	claims    *clusterpg.Claims // nil where no other process has the databases open
+	subjects  *seal.Subjects    // their data keys
+	lookup    seal.Lookup
 	versions  *lifecycle.Registry
 	callers   *lifecycle.Callers
 	snapshots *backup.Snapshots
@@ -91,11 +93,14 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.audit = audit.NewLog(audit.Options{
 		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
-		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(d, cfg, deps), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.keeper = &seal.Keeper{Secrets: d.secrets, Audit: p.audit, Now: deps.Now}
 	if cfg.MasterKey == "" {
 		p.keeper.File = MasterKeyFile(cfg.Data)
+	}
+	if err := p.assembleSubjects(ctx, deps); err != nil {
+		return nil, err
 	}
 	p.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
 	p.usage = usage.NewRecorder(d.store, deps.Now, deps.Log)
@@ -204,6 +209,7 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.audit.Run(ctx) })
 	running.Go(func() { p.callers.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
+	running.Go(func() { p.subjects.Run(ctx, log) })
 	running.Go(func() { p.logins.Run(ctx) })
 	p.runClaims(ctx, running)
 	running.Go(func() {
