@@ -136,7 +136,9 @@ func (s *servers) measure(name string, clients []*keepsake.Client, do func(c *ke
 	}
 	after := s.read()
 	n := number.Load()
-	each := func(d time.Duration) string { return fmt.Sprintf("%v each", (d / time.Duration(n)).Round(100*time.Nanosecond)) }
+	each := func(d time.Duration) string {
+		return fmt.Sprintf("%v each", (d / time.Duration(n)).Round(100*time.Nanosecond))
+	}
 	fmt.Printf("%26s  %8d  %22s  %22s  %7d B  (%.0f a second; instance and clients %s)\n", name, n, each(after.postgres-before.postgres),
 		each(after.redis-before.redis), (after.wal-before.wal)/n, float64(n)/after.at.Sub(before.at).Seconds(), each(after.own-before.own))
 }
