@@ -38,6 +38,7 @@ func RunSideBySide(t *testing.T, open func(t *testing.T) (a, b store.Engine)) {
 	t.Run("People", func(t *testing.T) { testPeopleSideBySide(t, setup) })
 	t.Run("Order", func(t *testing.T) { testOrderSideBySide(t, setup) })
 	t.Run("Once", func(t *testing.T) { testOnceSideBySide(t, setup) })
+	t.Run("SubjectKey", func(t *testing.T) { testSubjectKeysSideBySide(t, setup) })
 }
 
 // pair is two stores on one database.

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
 	t.Run("Session", func(t *testing.T) { testSession(t, setup) })
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
+	t.Run("SubjectKey", func(t *testing.T) { testSubjectKey(t, setup) })
 	t.Run("Throttle", func(t *testing.T) { testThrottle(t, setup) })
 	t.Run("Usage", func(t *testing.T) { testUsage(t, setup) })
 	t.Run("Version", func(t *testing.T) { testVersion(t, setup) })
