@@ -19,7 +19,17 @@ var replayed = []string{"true"}
 
 // runOnce is run for a request with an Idempotency-Key: a repetition gets the first answer and has no effect.
 func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
-	err := checkIdempotencyKey(key)
+	var in endpoint.Bound
+	var err error
+	if op.Class != endpoint.Stream { // the whole body first
+		if in, err = op.Bind(x.r, true); err == nil && in.Harmless() {
+			x.runBound(op, in)
+			return
+		}
+	}
+	if err == nil {
+		err = checkIdempotencyKey(key)
+	}
 	if err != nil {
 		x.fail(err)
 		return
@@ -42,7 +52,9 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	if op.Class == endpoint.Stream {
 		kept, err = x.streamOnce(op, request, work)
 	} else {
-		kept, err = x.bodyOnce(op, request, work)
+		kept, err = x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{
+			Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
+		})
 	}
 	switch {
 	case err != nil:
@@ -55,17 +67,6 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 }
 
 type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)
-
-// bodyOnce reads the whole body first.
-func (x *exchange) bodyOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
-	in, err := op.Bind(x.r, true)
-	if err != nil {
-		return nil, err
-	}
-	return x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{
-		Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
-	})
-}
 
 // streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
 func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {

@@ -126,3 +126,19 @@ func TestAnIdempotencyKeyIsPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestARequestThatChangesNothingIsNoRepetition(t *testing.T) {
+	b := setup(t)
+	key := b.Key(apitest.Operator, auth.All, nil)
+	for range 2 {
+		if a := b.post(`{"text":"harmless"}`, key).want(t, 201, ""); a.Header.Get("Idempotent-Replayed") != "" {
+			t.Errorf("it was answered by an older answer: %s", a.text)
+		}
+	}
+	b.do("POST", "/api/v1/notes", `{"text":"harmless"}`, "X-API-Key", key, "Idempotency-Key", "short").want(t, 201, "")
+	b.post(`{"text":"a"}`, key).want(t, 201, "")
+	b.post(`{"text":"b"}`, key).want(t, 400, "validation_error")
+	if b.notes.created != 4 {
+		t.Errorf("created %d times, want 4", b.notes.created)
+	}
+}

@@ -20,6 +20,11 @@ func (x *exchange) run(op *endpoint.Operation) {
 		x.fail(err)
 		return
 	}
+	x.runBound(op, in)
+}
+
+// runBound is run once the input is bound.
+func (x *exchange) runBound(op *endpoint.Operation, in endpoint.Bound) {
 	resp, err := x.invoke(op, in)
 	if err != nil {
 		x.fail(err)

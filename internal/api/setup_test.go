@@ -47,6 +47,15 @@ type noteAnswer struct {
 	Body     noteBody
 }
 
+type createIn struct {
+	Body struct {
+		Text string `json:"text" maxLength:"200000"`
+	}
+}
+
+// Harmless is what the text says it is.
+func (in *createIn) Harmless() bool { return in.Body.Text == "harmless" }
+
 func setup(t *testing.T, change ...func(o *api.Options)) *bundle {
 	t.Helper()
 	b := &bundle{t: t, clock: &apitest.Clock{}, notes: &notes{text: map[string]string{}}}
@@ -96,11 +105,6 @@ func operations(n *notes) *endpoint.Registry {
 
 	create := op("createNote", "POST", "/notes", auth.Write)
 	create.Status, create.Idempotent, create.Errors = 201, true, []string{problem.CodeConflict}
-	type createIn struct {
-		Body struct {
-			Text string `json:"text" maxLength:"200000"`
-		}
-	}
 	endpoint.Add(r, create, func(_ context.Context, in *createIn) (*noteAnswer, error) { return n.create(in.Body.Text) })
 	type readIn struct {
 		ID string `path:"id"`

@@ -92,7 +92,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			panic(fmt.Sprintf("endpoint: %s: only a member of the body itself can be shown once, not one of %s", op.ID, s.typ))
 		}
 	}
-	if (o.body == nil) != (op.Status == 204) {
+	if (o.body == nil && o.lines == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
 	if o.appends = reflect.PointerTo(t).Implements(reflect.TypeFor[Appender]()); o.appends && t.NumField() > 1 {
@@ -139,14 +139,14 @@ func (o *output) encode(response *Response, out any, buf []byte) (err error) {
 			response.Header = append(response.Header, Field{h.canonical, text})
 		}
 	}
-	if o.body == nil {
-		return nil
-	}
 	if o.lines != nil {
 		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
 			response.Lines = o.encodeLines(lines)
 			return nil
 		}
+	}
+	if o.body == nil {
+		return nil
 	}
 	body := v.FieldByIndex(o.bodyIndex)
 	start := len(buf)

@@ -146,14 +146,15 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 		}
 	}
 	var content map[string]*huma.MediaType
+	if op.output.body != nil || op.output.lines != nil {
+		content = map[string]*huma.MediaType{}
+	}
 	if op.output.body != nil {
 		field := op.output.typ.FieldByIndex(op.output.bodyIndex)
-		content = map[string]*huma.MediaType{
-			"application/json": {Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")},
-		}
-		if op.output.lines != nil {
-			content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.lines.typ, capitalised(op.ID)+"Line")}
-		}
+		content["application/json"] = &huma.MediaType{Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")}
+	}
+	if op.output.lines != nil {
+		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.lines.typ, capitalised(op.ID)+"Line")}
 	}
 	for _, status := range op.output.statuses {
 		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Headers: headers, Content: content}

@@ -51,7 +51,7 @@
 //		ETag   string   `header:"ETag"`                     // sent where not empty
 //		Loc    string   `header:"Location"`
 //		Body   noteView                                     // no Body: 204
-//		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept)
+//		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
 //	}
 //
 //	type noteView struct {
@@ -125,7 +125,7 @@ type Operation struct {
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
 	Errors      []string // codes besides those every operation can have
-	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured
+	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured (see Harmless)
 	Uncharged   bool     // costs no budget
 	SignIn      bool     // finds out who calls by itself (Request.SignedIn), and takes no credential
 	Vital       bool     // served from a reserve when the instance refuses work for lack of room: health, administration
@@ -135,4 +135,17 @@ type Operation struct {
 	newIn  func() any
 	ready  func(ctx context.Context, in any) error // nil for most
 	run    func(ctx context.Context, in any) (any, error)
+}
+
+// Harmless is an input of an Idempotent operation of which some requests change nothing. Their Idempotency-Key is not
+// looked at, and no answer is kept for it.
+type Harmless interface {
+	// Harmless reports whether the request that was bound changes nothing.
+	Harmless() bool
+}
+
+// Harmless reports whether the request changes nothing although its operation can.
+func (b Bound) Harmless() bool {
+	h, ok := b.in.(Harmless)
+	return ok && h.Harmless()
 }

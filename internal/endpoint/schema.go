@@ -61,6 +61,11 @@ func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 		c.alias(inner, seen)
 		return
 	}
+	if reflect.PointerTo(t).Implements(looseType) {
+		c.registry.RegisterTypeAlias(t, looseOf(t))
+		c.alias(looseOf(t), seen)
+		return
+	}
 	switch {
 	case t == timeType:
 		c.registry.RegisterTypeAlias(t, reflect.TypeFor[time.Time]())
@@ -137,11 +142,19 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 				schema.Pattern = notBlank
 			}
 		}
+	case anyKind:
+		if s.loose != nil {
+			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}}, Description: schema.Description}
+		}
 	case listKind:
 		schema.Items = c.refined(schema.Items, s.item)
 	case mapKind:
 		if s.item.shape.kind == scalarKind {
-			schema.AdditionalProperties = &huma.Schema{AnyOf: []*huma.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+			scalar := []*huma.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}
+			if s.item.nullable {
+				scalar = append(scalar, &huma.Schema{Type: "null"})
+			}
+			schema.AdditionalProperties = &huma.Schema{AnyOf: scalar}
 		} else if of, ok := schema.AdditionalProperties.(*huma.Schema); ok {
 			schema.AdditionalProperties = c.refined(of, s.item)
 		}

@@ -21,7 +21,7 @@ const (
 	timeKind   // wire.Time
 	textKind   // another encoding.TextUnmarshaler: text whose form the type itself knows
 	scalarKind // a value of wire.Metadata: string, number or boolean
-	anyKind    // wire.Value, any
+	anyKind    // wire.Value, any, Loose
 	listKind
 	mapKind
 	objectKind
@@ -32,8 +32,9 @@ type shape struct {
 	kind    kind
 	typ     reflect.Type
 	rules   rules
-	item    *member  // of a list or a map
-	members []member // of an object
+	loose   reflect.Type // what a Loose value should be
+	item    *member      // of a list or a map
+	members []member     // of an object
 	byName  map[string]int
 }
 
@@ -84,6 +85,7 @@ var (
 	timeType       = reflect.TypeFor[wire.Time]()
 	valueType      = reflect.TypeFor[wire.Value]()
 	metadataType   = reflect.TypeFor[wire.Metadata]()
+	metadataChange = reflect.TypeFor[wire.MetadataChange]()
 	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
 	textWriterType = reflect.TypeFor[encoding.TextMarshaler]()
 	scalarType     = reflect.TypeFor[any]()
@@ -99,9 +101,12 @@ func (c *shapes) of(t reflect.Type) *shape {
 	case t == valueType:
 		s.kind = anyKind
 		return s
-	case t == metadataType:
+	case t == metadataType, t == metadataChange:
 		s.kind = mapKind
-		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}}
+		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}, nullable: t == metadataChange}
+		return s
+	case reflect.PointerTo(t).Implements(looseType):
+		s.kind, s.loose = anyKind, looseOf(t)
 		return s
 	case reflect.PointerTo(t).Implements(textType), t.Implements(textWriterType):
 		s.kind = textKind

@@ -105,6 +105,18 @@ type Metadata map[string]any
 
 // UnmarshalJSONFrom reads the object and refuses any other kind of value in it.
 func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return readScalars(dec, (*map[string]any)(m), false)
+}
+
+// MetadataChange is a merge patch of Metadata: a nil value takes the entry away, others set it.
+type MetadataChange map[string]any
+
+// UnmarshalJSONFrom reads the object as Metadata does, and takes null.
+func (m *MetadataChange) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return readScalars(dec, (*map[string]any)(m), true)
+}
+
+func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 	switch dec.PeekKind() {
 	case 'n':
 		*m = nil
@@ -116,7 +128,7 @@ func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	*m = Metadata{}
+	*m = map[string]any{}
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
@@ -127,17 +139,19 @@ func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		switch token.Kind() {
-		case '"':
+		switch kind := token.Kind(); {
+		case kind == '"':
 			(*m)[key] = token.String()
-		case '0':
+		case kind == '0':
 			number, err := token.Float()
 			if err != nil {
 				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: err}
 			}
 			(*m)[key] = number
-		case 't', 'f':
+		case kind == 't', kind == 'f':
 			(*m)[key] = token.Bool()
+		case kind == 'n' && null:
+			(*m)[key] = nil
 		default:
 			return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: token.Kind(), Err: errType}
 		}
