@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// ForgetQuery says which memories of a subject to forget: by IDs, by Filter, or those in which every word of Query occurs.
+type ForgetQuery struct {
+	SubjectID string        `json:"subjectId,omitempty"`
+	IDs       []string      `json:"ids,omitempty"`
+	Filter    *ForgetFilter `json:"filter,omitempty"`
+	Query     string        `json:"query,omitempty"`
+}
+
+// ForgetFilter chooses memories by what they are. All that is said must match.
+type ForgetFilter struct {
+	Kinds     []string   `json:"kinds,omitempty"`
+	Tags      []string   `json:"tags,omitempty"`
+	SessionID string     `json:"sessionId,omitempty"`
+	AgentID   string     `json:"agentId,omitempty"`
+	From      *time.Time `json:"from,omitempty"`
+	To        *time.Time `json:"to,omitempty"`
+}
+
+// ForgetPlan is what Forget will erase, and nothing else, until it expires.
+type ForgetPlan struct {
+	MemoryIDs []string  `json:"memoryIds"`
+	PlanID    string    `json:"planId"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// PlanForget says what would be forgotten. Nothing is erased yet.
+func (c *Client) PlanForget(ctx context.Context, q ForgetQuery) (*ForgetPlan, error) {
+	return result[ForgetPlan](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/forget"}, q, out)
+	})
+}
+
+// Forget erases exactly what a plan names, and says how many memories that was. A plan is used once.
+func (c *Client) Forget(ctx context.Context, subjectID, planID string) (int64, error) {
+	in := struct {
+		SubjectID string `json:"subjectId,omitempty"`
+		PlanID    string `json:"planId"`
+		DryRun    bool   `json:"dryRun"`
+	}{SubjectID: subjectID, PlanID: planID}
+	var out struct {
+		Forgotten int64 `json:"forgotten"`
+	}
+	r := request{method: http.MethodPost, path: memories + "/forget", idempotency: newIdempotencyKey()}
+	err := c.send(ctx, r, in, &out)
+	return out.Forgotten, err
+}

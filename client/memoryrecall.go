@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// RecallQuery asks for what is known about a subject. Query is required, and SubjectID unless the API key is bound.
+type RecallQuery struct {
+	SubjectID string     `json:"subjectId,omitempty"`
+	Query     string     `json:"query"`
+	Limit     int        `json:"limit,omitempty"` // 1 to 200; 0: the server's default
+	AgentID   string     `json:"agentId,omitempty"`
+	SessionID string     `json:"sessionId,omitempty"`
+	Kinds     []string   `json:"kinds,omitempty"`
+	Tags      []string   `json:"tags,omitempty"` // all must match
+	From      *time.Time `json:"from,omitempty"`
+	To        *time.Time `json:"to,omitempty"`
+	AsOf      *time.Time `json:"asOf,omitempty"` // what was stored and valid then; nil: now
+	MinScore  float64    `json:"minScore,omitempty"`
+	Explain   bool       `json:"explain,omitempty"`
+}
+
+// Recalled is the answer to a RecallQuery, best first.
+type Recalled struct {
+	Results []RecallResult `json:"results"`
+	TookMs  float64        `json:"tookMs"`
+}
+
+// RecallResult is one memory that was recalled.
+type RecallResult struct {
+	Memory  Memory         `json:"memory"`
+	Score   float64        `json:"score"`
+	Rank    int            `json:"rank"`          // from 1
+	Matched []string       `json:"matched"`       // words of the query that it holds
+	Why     map[string]any `json:"why,omitempty"` // the parts of the score, where Explain asked for them
+}
+
+// ContextQuery asks for memories packed into one text for a prompt. One of MaxTokens and MaxCharacters is required.
+type ContextQuery struct {
+	SubjectID     string     `json:"subjectId,omitempty"`
+	Query         string     `json:"query,omitempty"` // empty: what is pinned, important and new
+	MaxTokens     int        `json:"maxTokens,omitempty"`
+	MaxCharacters int        `json:"maxCharacters,omitempty"`
+	AgentID       string     `json:"agentId,omitempty"`
+	SessionID     string     `json:"sessionId,omitempty"`
+	Kinds         []string   `json:"kinds,omitempty"`
+	Tags          []string   `json:"tags,omitempty"`
+	From          *time.Time `json:"from,omitempty"`
+	To            *time.Time `json:"to,omitempty"`
+	AsOf          *time.Time `json:"asOf,omitempty"`
+	MinScore      float64    `json:"minScore,omitempty"`
+}
+
+// PackedContext is a text for a prompt, in time order with dates and speakers.
+type PackedContext struct {
+	Text      string   `json:"text"`
+	MemoryIDs []string `json:"memoryIds"`
+	Tokens    int      `json:"tokens"` // estimated, rather too many than too few
+}
+
+// Recall finds what is known about a subject.
+func (c *Client) Recall(ctx context.Context, q RecallQuery) (*Recalled, error) {
+	return result[Recalled](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/recall"}, q, out)
+	})
+}
+
+// Context packs what is known about a subject into a text of limited length.
+func (c *Client) Context(ctx context.Context, q ContextQuery) (*PackedContext, error) {
+	return result[PackedContext](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/context"}, q, out)
+	})
+}

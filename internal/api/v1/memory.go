@@ -1,0 +1,345 @@
+package v1
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/memory"
+	"keepsake/internal/page"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddMemories declares memories one by one, and lists of them.
+func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
+	create := memoryOperation("createMemory", "POST", "", "Remember something about a subject", auth.MemoryWrite, problem.CodeLimitReached)
+	create.Description = "The same key in the same subject replaces what is there (200). Without a key, a memory whose text, kind, agent, " +
+		"session, speaker, occurredAt, tags and metadata all equal those of one that is there gives that one back (200, deduplicated), " +
+		"unless allowDuplicate says otherwise; a turn or an event only where deduplicate asks for it."
+	create.Status, create.Idempotent = 201, true
+	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createMemory) (err error) {
+		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.memory())
+		return err
+	}, func(ctx context.Context, in *createMemory) (*storedMemory, error) {
+		stored, err := memories.Create(ctx, auth.From(ctx), in.prepared)
+		if err != nil {
+			return nil, err
+		}
+		return answerStored(ctx, stored), nil
+	})
+
+	get := memoryOperation("getMemory", "GET", "/{id}", "Read a memory", auth.MemoryRead)
+	endpoint.Add(r, get, func(ctx context.Context, in *namedMemory) (*oneMemory, error) {
+		return answerMemory(ctx)(memories.Memory(ctx, auth.From(ctx), in.ID))
+	})
+
+	change := memoryOperation("changeMemory", "PATCH", "/{id}", "Change a memory", auth.MemoryWrite)
+	change.Description = "A merge patch that makes a new revision: what is left out stays, null takes away, and metadata is merged name by " +
+		"name. Whose memory it is never changes."
+	change.Errors = append(change.Errors, problem.CodeConflict)
+	endpoint.Add(r, change, func(ctx context.Context, in *changeMemory) (*oneMemory, error) {
+		return answerMemory(ctx)(memories.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revision()))
+	})
+
+	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory with its history", auth.MemoryWrite)
+	remove.Status = 204
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
+		// `If-Match: *` asks for no more than the 404 that is answered anyway.
+		if err := memories.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision()); err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
+	})
+
+	list := memoryOperation("listMemories", "GET", "", "List memories, newest first", auth.MemoryRead)
+	list.Description = "from and to mean occurredAt, else createdAt. A tag needs a subjectId, since tags are sealed."
+	endpoint.Add(r, list, func(ctx context.Context, in *listMemories) (*memoryList, error) {
+		return in.list(ctx, memories, cursors)
+	})
+
+	history := memoryOperation("getMemoryHistory", "GET", "/{id}/history", "List a memory's revisions, newest first", auth.MemoryRead)
+	endpoint.Add(r, history, func(ctx context.Context, in *memoryHistory) (*memoryRevisions, error) {
+		return in.list(ctx, memories, cursors)
+	})
+}
+
+// memoryOperation is what the operations on memories have in common.
+func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors ...string) endpoint.Operation {
+	return endpoint.Operation{
+		ID: id, Method: method, Path: "/memories" + path, Since: 1, Tag: "memories", Summary: summary,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: scope, Status: 200, Errors: append(errors, problem.CodeNotFound),
+	}
+}
+
+type newMemory struct {
+	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The person it is about: a pseudonym, since it travels in URLs. Required unless the API key is bound to one."`
+	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The agent it belongs to."`
+	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The conversation it is of."`
+	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Default: fact."`
+	Text       string        `json:"text" maxBytes:"65536" doc:"Kept verbatim." example:"Prefers tea to coffee."`
+	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"Who said it." example:"Ada"`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"Decides between memories that fit a query equally well."`
+	Pinned     bool          `json:"pinned" required:"false" doc:"Comes first where memories fit a query equally well."`
+	OccurredAt *wire.Time    `json:"occurredAt" doc:"When it happened or was said."`
+	ValidFrom  *wire.Time    `json:"validFrom" doc:"From when on it holds."`
+	ValidTo    *wire.Time    `json:"validTo" doc:"Until when it holds; after that it is superseded."`
+	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"When it is erased."`
+	Key        *string       `json:"key" minLength:"1" maxLength:"256" doc:"Names what it tells of the subject; a later memory with the same key replaces this one." example:"drink/morning"`
+	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"Where it comes from."`
+
+	AllowDuplicate bool `json:"allowDuplicate" required:"false" doc:"Store it although the same is there."`
+	Deduplicate    bool `json:"deduplicate" required:"false" doc:"Give the first of the same back, also for a turn or an event."`
+}
+
+func (n *newMemory) memory() memory.New {
+	return memory.New{
+		SubjectID: textOrEmpty(n.SubjectID), AgentID: textOrEmpty(n.AgentID), SessionID: textOrEmpty(n.SessionID),
+		Kind: memory.Kind(textOrEmpty(n.Kind)), Text: n.Text, Speaker: textOrEmpty(n.Speaker), Tags: n.Tags, Metadata: n.Metadata,
+		Importance: n.Importance, Pinned: n.Pinned, OccurredAt: n.OccurredAt.Moment(), ValidFrom: n.ValidFrom.Moment(),
+		ValidTo: n.ValidTo.Moment(), ExpiresAt: n.ExpiresAt.Moment(), Key: textOrEmpty(n.Key), Source: textOrEmpty(n.Source),
+		AllowDuplicate: n.AllowDuplicate, Deduplicate: n.Deduplicate,
+	}
+}
+
+type createMemory struct {
+	Body     newMemory
+	prepared *memory.Prepared
+}
+
+type namedMemory struct {
+	ID string `path:"id"`
+}
+
+type deleteMemory struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+}
+
+type changeMemory struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Kind       wire.Optional[string]              `json:"kind" nullable:"false" enum:"fact,preference,event,instruction,summary,turn,note"`
+		Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
+		Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
+		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"Merged name by name; null takes an entry away, and null for the whole takes all."`
+		Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
+		Pinned     wire.Optional[bool]                `json:"pinned" nullable:"false"`
+		OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
+		ValidFrom  wire.Optional[wire.Time]           `json:"validFrom"`
+		ValidTo    wire.Optional[wire.Time]           `json:"validTo"`
+		ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt"`
+		Key        wire.Optional[string]              `json:"key" minLength:"1" maxLength:"256"`
+		Source     wire.Optional[string]              `json:"source" minLength:"1" maxLength:"1024"`
+	}
+}
+
+func (in *changeMemory) change() memory.Change {
+	b := &in.Body
+	return memory.Change{
+		Kind: patched(b.Kind, func(s string) memory.Kind { return memory.Kind(s) }), Text: patched(b.Text, itself),
+		Speaker: patched(b.Speaker, itself), Tags: patched(b.Tags, itself),
+		Metadata:   patched(b.Metadata, func(m wire.MetadataChange) map[string]any { return m }),
+		Importance: patched(b.Importance, itself), Pinned: patched(b.Pinned, itself), OccurredAt: patched(b.OccurredAt, moment),
+		ValidFrom: patched(b.ValidFrom, moment), ValidTo: patched(b.ValidTo, moment), ExpiresAt: patched(b.ExpiresAt, moment),
+		Key: patched(b.Key, itself), Source: patched(b.Source, itself),
+	}
+}
+
+// patched is a member of a merge patch as the domain takes it.
+func patched[T, D any](o wire.Optional[T], as func(T) D) memory.Optional[D] {
+	switch {
+	case !o.Set:
+		return memory.Optional[D]{}
+	case o.Null:
+		return memory.Take[D]()
+	default:
+		return memory.Give(as(o.Value))
+	}
+}
+
+func itself[T any](v T) T { return v }
+
+func moment(t wire.Time) time.Time { return t.Time }
+
+type memoryView struct {
+	ID         string        `json:"id" example:"mem_01kakakakafkhvayayayayayay"`
+	SubjectID  string        `json:"subjectId"`
+	AgentID    *string       `json:"agentId"`
+	SessionID  *string       `json:"sessionId"`
+	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Text       string        `json:"text"`
+	Speaker    *string       `json:"speaker"`
+	Tags       []string      `json:"tags"`
+	Metadata   wire.Metadata `json:"metadata"`
+	Importance *float64      `json:"importance"`
+	Pinned     bool          `json:"pinned"`
+	OccurredAt *wire.Time    `json:"occurredAt"`
+	ValidFrom  *wire.Time    `json:"validFrom"`
+	ValidTo    *wire.Time    `json:"validTo"`
+	ExpiresAt  *wire.Time    `json:"expiresAt"`
+	Key        *string       `json:"key"`
+	Source     *string       `json:"source"`
+	CreatedAt  wire.Time     `json:"createdAt"`
+	UpdatedAt  wire.Time     `json:"updatedAt"`
+	CreatedBy  string        `json:"createdBy" doc:"The key or user that stored it first, or local."`
+	Revision   int64         `json:"revision"`
+	Status     string        `json:"status" enum:"active,superseded" doc:"superseded: its validTo has passed."`
+}
+
+func viewOfMemory(ctx context.Context, m *memory.Memory) memoryView {
+	return memoryView{
+		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), Kind: string(m.Kind),
+		Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance, Pinned: m.Pinned,
+		OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
+		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source), CreatedAt: wire.At(m.CreatedAt),
+		UpdatedAt: wire.At(m.UpdatedAt), CreatedBy: m.CreatedBy, Revision: m.Revision,
+		Status: string(m.Status(endpoint.RequestOf(ctx).At())),
+	}
+}
+
+type storedMemoryView struct {
+	memoryView
+	Deduplicated bool `json:"deduplicated,omitzero" doc:"The same was there already, and this is it."`
+}
+
+type storedMemory struct {
+	Status   int    `enum:"200,201"`
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     storedMemoryView
+}
+
+func answerStored(ctx context.Context, s *memory.Stored) *storedMemory {
+	out := &storedMemory{
+		Status: 200, ETag: endpoint.ETag(s.Memory.Revision),
+		Body: storedMemoryView{viewOfMemory(ctx, s.Memory), s.Deduplicated},
+	}
+	if s.Created {
+		out.Status, out.Location = 201, "/api/v1/memories/"+s.Memory.ID
+	}
+	return out
+}
+
+type oneMemory struct {
+	ETag string `header:"ETag"`
+	Body memoryView
+}
+
+func answerMemory(ctx context.Context) func(*memory.Memory, error) (*oneMemory, error) {
+	return func(m *memory.Memory, err error) (*oneMemory, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &oneMemory{ETag: endpoint.ETag(m.Revision), Body: viewOfMemory(ctx, m)}, nil
+	}
+}
+
+type listMemories struct {
+	SubjectID string     `query:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"All must match."`
+	From      *wire.Time `query:"from" doc:"Only from this time on."`
+	To        *wire.Time `query:"to" doc:"Only before this time."`
+	Limit     int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor    string     `query:"cursor"`
+}
+
+type memoryList struct {
+	Body struct {
+		Items      []memoryView `json:"items"`
+		NextCursor *string      `json:"nextCursor"`
+	}
+}
+
+func (in *listMemories) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listMemories", append([]string{
+		p.SubjectID, p.AgentID, in.SubjectID, in.AgentID, in.SessionID, in.Kind, textOfTime(in.From), textOfTime(in.To),
+	}, in.Tags...)...)
+	filter := memory.Filter{
+		SubjectID: in.SubjectID, AgentID: in.AgentID, SessionID: in.SessionID, Tags: in.Tags, From: in.From.Moment(), To: in.To.Moment(),
+		Limit: in.Limit,
+	}
+	if in.Kind != "" {
+		filter.Kinds = []memory.Kind{memory.Kind(in.Kind)}
+	}
+	if in.Cursor != "" {
+		filter.Before = new(memory.Position)
+		if err := cursors.Open(scope, in.Cursor, filter.Before); err != nil {
+			return nil, err
+		}
+	}
+	found, more, err := memories.List(ctx, p, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryList{}
+	if more {
+		next := cursors.Seal(scope, found[len(found)-1].Position())
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]memoryView, len(found))
+	for i, m := range found {
+		out.Body.Items[i] = viewOfMemory(ctx, m)
+	}
+	return out, nil
+}
+
+func textOfTime(t *wire.Time) string {
+	if t == nil {
+		return ""
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
+
+type memoryHistory struct {
+	ID     string `path:"id"`
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor"`
+}
+
+type memoryRevisionView struct {
+	memoryView
+	UpdatedBy string `json:"updatedBy" doc:"The key or user that made this revision, or local."`
+}
+
+type memoryRevisions struct {
+	Body struct {
+		Items      []memoryRevisionView `json:"items"`
+		NextCursor *string              `json:"nextCursor"`
+	}
+}
+
+func (in *memoryHistory) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryRevisions, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "getMemoryHistory", p.SubjectID, p.AgentID, in.ID)
+	before := int64(0)
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &before); err != nil {
+			return nil, err
+		}
+	}
+	found, more, err := memories.History(ctx, p, in.ID, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryRevisions{}
+	if more {
+		next := cursors.Seal(scope, found[len(found)-1].Revision)
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]memoryRevisionView, len(found))
+	for i, m := range found {
+		out.Body.Items[i] = memoryRevisionView{viewOfMemory(ctx, m), m.UpdatedBy}
+	}
+	return out, nil
+}

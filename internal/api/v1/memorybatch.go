@@ -1,0 +1,122 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+)
+
+// AddMemoryBatch declares many memories at once.
+func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
+	batch := memoryOperation("createMemories", "POST", "/batch", "Remember up to 1,000 things", auth.MemoryWrite, problem.CodeLimitReached)
+	batch.Description = "Items are stored as if one after the other, and results come in their order. An item that is refused fails alone; " +
+		"where the batch is atomic it makes all of it a 400, and nothing is stored."
+	batch.Class, batch.Idempotent = endpoint.Batch, true
+	decoder := endpoint.NewDecoder[newMemory]()
+	endpoint.AddPrepared(r, batch, func(ctx context.Context, in *createMemories) (err error) {
+		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(decoder), in.Body.Atomic)
+		return err
+	}, func(ctx context.Context, in *createMemories) (*memoryResults, error) {
+		results, err := memories.Batch(ctx, auth.From(ctx), in.prepared)
+		if err != nil {
+			return nil, err
+		}
+		out := &memoryResults{}
+		out.Body.Results = make([]memoryResult, len(results))
+		for i := range results {
+			if out.Body.Results[i], err = viewOfResultOf(ctx, i, &results[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
+type createMemories struct {
+	Body struct {
+		Items  []endpoint.Loose[newMemory] `json:"items" minItems:"1" maxItems:"1000" doc:"Each as createMemory takes it."`
+		Atomic bool                        `json:"atomic" required:"false" doc:"All or none."`
+	}
+	prepared *memory.Prepared
+}
+
+// items decodes the items one by one: what is wrong with one is that one's.
+func (in *createMemories) items(decoder *endpoint.Decoder[newMemory]) []memory.Item {
+	items := make([]memory.Item, len(in.Body.Items))
+	for i := range items {
+		var n newMemory
+		if err := decoder.Decode(in.Body.Items[i].Text, &n); err != nil {
+			items[i].Err = err
+			continue
+		}
+		items[i].New = n.memory()
+	}
+	return items
+}
+
+type memoryResults struct {
+	Body struct {
+		Results []memoryResult `json:"results"`
+	}
+}
+
+type memoryResult struct {
+	Index        int         `json:"index"`
+	Status       int         `json:"status" doc:"What it would have been for the item alone: 201, 200, or that of the error."`
+	Memory       *memoryView `json:"memory,omitempty"`
+	Error        *itemError  `json:"error,omitempty"`
+	Deduplicated bool        `json:"deduplicated,omitzero"`
+}
+
+type itemError struct {
+	Error   string            `json:"error" doc:"Machine-readable code."`
+	Message string            `json:"message"`
+	Details *itemErrorDetails `json:"details,omitempty"`
+}
+
+type itemErrorDetails struct {
+	Field string `json:"field,omitempty" doc:"The offending member: items[3].text."`
+	Issue string `json:"issue,omitempty"`
+	Limit string `json:"limit,omitempty" doc:"The count of the tier that is reached."`
+}
+
+// viewOfResultOf is what became of item i. An error that is no problem is of the whole batch.
+func viewOfResultOf(ctx context.Context, i int, r *memory.Result) (memoryResult, error) {
+	out := memoryResult{Index: i, Status: 200, Deduplicated: r.Deduplicated}
+	if r.Err == nil {
+		view := viewOfMemory(ctx, r.Memory)
+		out.Memory = &view
+		if r.Created {
+			out.Status = 201
+		}
+		return out, nil
+	}
+	p, ok := problem.As(r.Err)
+	if !ok {
+		return out, errors.Join(errors.New("an item of a batch"), r.Err)
+	}
+	out.Status = endpoint.StatusOf(p.Code)
+	out.Error = &itemError{Error: p.Code, Message: p.Message}
+	if d := p.Details; d.Field != "" || d.Limit != "" {
+		out.Error.Details = &itemErrorDetails{Field: ofItem(i, d.Field), Issue: string(d.Issue), Limit: d.Limit}
+	}
+	return out, nil
+}
+
+// ofItem names a field of item i: items[3].text.
+func ofItem(i int, field string) string {
+	whole := item("items", i)
+	switch {
+	case field == "" || strings.HasPrefix(field, whole):
+		return field
+	case field == "body":
+		return whole
+	default:
+		return whole + "." + field
+	}
+}

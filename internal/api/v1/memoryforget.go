@@ -1,0 +1,131 @@
+package v1
+
+import (
+	"context"
+	"strings"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddForgetting declares how memories are forgotten: first a plan, then exactly what the plan names.
+func AddForgetting(r *endpoint.Registry, memories *memory.Service) {
+	forget := memoryOperation("forgetMemories", "POST", "/forget", "Plan what to forget of a subject, then forget it", auth.MemoryWrite)
+	forget.Description = "A dry run, which it is unless dryRun is false, lists what ids, filter or query choose, erases nothing and gives a " +
+		"plan for an hour. With that plan and dryRun false exactly those are erased; a plan is used once, by whoever made it. A dry run " +
+		"takes no notice of an Idempotency-Key."
+	forget.Idempotent = true
+	endpoint.Add(r, forget, func(ctx context.Context, in *forgetMemories) (*forgottenMemories, error) {
+		if in.Body.DryRun {
+			return in.plan(ctx, memories)
+		}
+		return in.forget(ctx, memories)
+	})
+}
+
+type forgetMemories struct {
+	Body struct {
+		SubjectID *string       `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Required unless the API key is bound to one."`
+		IDs       []string      `json:"ids" required:"false" minItems:"1" maxItems:"1000" maxLength:"64" doc:"These; others that there are not are left out."`
+		Filter    *forgetFilter `json:"filter" doc:"All that match everything it says."`
+		Query     *string       `json:"query" maxLength:"1024" doc:"All in which every word of it occurs."`
+		DryRun    bool          `json:"dryRun" default:"true"`
+		PlanID    *string       `json:"planId" maxLength:"64" doc:"Of a dry run; with dryRun false alone."`
+	}
+}
+
+type forgetFilter struct {
+	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Any of them."`
+	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"All of them."`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	From      *wire.Time `json:"from" doc:"Only from this time on."`
+	To        *wire.Time `json:"to" doc:"Only before this time."`
+}
+
+// Harmless reports a dry run: it erases nothing, so that repeating it must not repeat an old answer.
+func (in *forgetMemories) Harmless() bool { return in.Body.DryRun }
+
+// chosen lists which of the ways to choose are there.
+func (in *forgetMemories) chosen() []string {
+	b := &in.Body
+	var ways []string
+	for _, way := range []struct {
+		name  string
+		there bool
+	}{{"ids", b.IDs != nil}, {"filter", b.Filter != nil}, {"query", b.Query != nil}} {
+		if way.there {
+			ways = append(ways, way.name)
+		}
+	}
+	return ways
+}
+
+func (in *forgetMemories) plan(ctx context.Context, memories *memory.Service) (*forgottenMemories, error) {
+	b, ways := &in.Body, in.chosen()
+	switch {
+	case b.PlanID != nil:
+		return nil, problem.Validation("planId", problem.NotAllowed, "A plan goes with dryRun false; without it nothing is forgotten.")
+	case len(ways) == 0:
+		return nil, problem.Validation("ids", problem.Required, "Say what to forget: ids, filter or query.")
+	case len(ways) > 1:
+		return nil, problem.Validation(ways[1], problem.NotAllowed, "Of ids, filter and query only one can be given.")
+	}
+	f := memory.Forget{SubjectID: textOrEmpty(b.SubjectID), IDs: b.IDs, Query: textOrEmpty(b.Query)}
+	if ways[0] == "query" && isBlank(f.Query) {
+		return nil, problem.Validation("query", problem.Required, "query is required.")
+	}
+	if b.Filter != nil {
+		f.Filter = &memory.ForgetFilter{
+			Kinds: kindsOf(b.Filter.Kinds), Tags: b.Filter.Tags, SessionID: textOrEmpty(b.Filter.SessionID),
+			AgentID: textOrEmpty(b.Filter.AgentID), From: b.Filter.From.Moment(), To: b.Filter.To.Moment(),
+		}
+	}
+	plan, err := memories.PlanForget(ctx, auth.From(ctx), f)
+	if err != nil {
+		return nil, err
+	}
+	out := &forgottenMemories{}
+	out.Body.MemoryIDs, out.Body.PlanID, out.Body.ExpiresAt = append([]string{}, plan.MemoryIDs...), &plan.ID, wire.AtOrNull(&plan.ExpiresAt)
+	return out, nil
+}
+
+func (in *forgetMemories) forget(ctx context.Context, memories *memory.Service) (*forgottenMemories, error) {
+	b := &in.Body
+	if b.PlanID == nil || isBlank(*b.PlanID) {
+		return nil, problem.Validation("planId", problem.Required, "planId is required: make a plan with a dry run first.")
+	}
+	if ways := in.chosen(); len(ways) > 0 {
+		return nil, problem.Validation(ways[0], problem.NotAllowed, "The plan says what is forgotten; send nothing else with it.")
+	}
+	forgotten, err := memories.Forget(ctx, auth.From(ctx), textOrEmpty(b.SubjectID), *b.PlanID)
+	if err != nil {
+		return nil, err
+	}
+	out := &forgottenMemories{}
+	n := int64(forgotten)
+	out.Body.Forgotten = &n
+	return out, nil
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func kindsOf(names []string) []memory.Kind {
+	kinds := make([]memory.Kind, len(names))
+	for i, name := range names {
+		kinds[i] = memory.Kind(name)
+	}
+	return kinds
+}
+
+type forgottenMemories struct {
+	Body struct {
+		MemoryIDs []string   `json:"memoryIds,omitzero" doc:"Of a dry run: what the plan erases."`
+		PlanID    *string    `json:"planId,omitempty"`
+		ExpiresAt *wire.Time `json:"expiresAt,omitempty"`
+		Forgotten *int64     `json:"forgotten,omitempty" doc:"How many were erased."`
+	}
+}

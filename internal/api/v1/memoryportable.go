@@ -1,0 +1,266 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+	"keepsake/internal/wire"
+)
+
+// AddPortableMemories declares how a subject's memories leave with their history and come in again.
+func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
+	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export a subject's memories with their history", auth.MemoryRead)
+	export.Class = endpoint.Stream
+	export.Description = "One memory a line, the oldest first, each with its older revisions: what importMemories takes, here or elsewhere, so " +
+		"that an export of what was imported has the same bytes."
+	endpoint.Add(r, export, func(ctx context.Context, in *namedSubject) (*exportedSubject, error) {
+		found, err := memories.Export(ctx, auth.From(ctx), in.SubjectID)
+		if err != nil {
+			return nil, err
+		}
+		return &exportedSubject{Lines: func(yield func(*portableView, error) bool) {
+			for m, err := range found {
+				var view *portableView
+				if err == nil {
+					view = viewOfPortable(m)
+				}
+				if !yield(view, err) {
+					return
+				}
+			}
+		}}, nil
+	})
+
+	load := memoryOperation("importMemories", "POST", "/import", "Import memories, one JSON object a line", auth.MemoryWrite)
+	load.Class, load.Media, load.Idempotent = endpoint.Stream, endpoint.MediaLines, true
+	load.Description = "Each line is a memory as createMemory takes it, and may have an id and, as an exported one does, its own times, " +
+		"authors, revision and history. One whose id exists is replaced, and left alone where nothing differs. A bad line fails alone, and " +
+		"so does one whose memory was erased. A request with an Idempotency-Key must carry an id in every line."
+	decoder := endpoint.NewDecoder[portableMemory]()
+	endpoint.Add(r, load, func(ctx context.Context, in *importMemories) (*importedMemories, error) {
+		imported, err := memories.Import(ctx, auth.From(ctx), memoryLines(in.Stream, decoder), in.IdempotencyKey != "")
+		if err != nil {
+			return nil, err
+		}
+		return viewOfImported(&imported), nil
+	})
+}
+
+// revisionView is what a revision of a memory says, as it travels.
+type revisionView struct {
+	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Text       string        `json:"text"`
+	Speaker    *string       `json:"speaker"`
+	Tags       []string      `json:"tags"`
+	Metadata   wire.Metadata `json:"metadata"`
+	Importance *float64      `json:"importance"`
+	Pinned     bool          `json:"pinned"`
+	OccurredAt *wire.Time    `json:"occurredAt"`
+	ValidFrom  *wire.Time    `json:"validFrom"`
+	ValidTo    *wire.Time    `json:"validTo"`
+	ExpiresAt  *wire.Time    `json:"expiresAt"`
+	Key        *string       `json:"key"`
+	Source     *string       `json:"source"`
+	UpdatedAt  wire.Time     `json:"updatedAt"`
+	UpdatedBy  string        `json:"updatedBy"`
+	Revision   int64         `json:"revision"`
+}
+
+type portableView struct {
+	ID        string    `json:"id"`
+	SubjectID string    `json:"subjectId"`
+	AgentID   *string   `json:"agentId"`
+	SessionID *string   `json:"sessionId"`
+	CreatedAt wire.Time `json:"createdAt"`
+	CreatedBy string    `json:"createdBy"`
+	revisionView
+	History []revisionView `json:"history" doc:"Its older revisions, the oldest first."`
+}
+
+type exportedSubject struct {
+	Lines iter.Seq2[*portableView, error]
+}
+
+func viewOfRevision(m *memory.Memory) revisionView {
+	return revisionView{
+		Kind: string(m.Kind), Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance,
+		Pinned: m.Pinned, OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
+		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source), UpdatedAt: wire.At(m.UpdatedAt),
+		UpdatedBy: m.UpdatedBy, Revision: m.Revision,
+	}
+}
+
+func viewOfPortable(p *memory.Portable) *portableView {
+	m := p.Memory
+	v := &portableView{
+		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), CreatedAt: wire.At(m.CreatedAt),
+		CreatedBy: m.CreatedBy, revisionView: viewOfRevision(m), History: make([]revisionView, len(p.History)),
+	}
+	for i, older := range p.History {
+		v.History[i] = viewOfRevision(older)
+	}
+	return v
+}
+
+type importMemories struct {
+	IdempotencyKey string `header:"Idempotency-Key"`
+	Stream         io.Reader
+}
+
+// revision is what a line may say of one revision.
+type revision struct {
+	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Text       string        `json:"text" maxBytes:"65536"`
+	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128"`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32"`
+	Importance *float64      `json:"importance" minimum:"0" maximum:"1"`
+	Pinned     bool          `json:"pinned" required:"false"`
+	OccurredAt *wire.Time    `json:"occurredAt"`
+	ValidFrom  *wire.Time    `json:"validFrom"`
+	ValidTo    *wire.Time    `json:"validTo"`
+	ExpiresAt  *wire.Time    `json:"expiresAt"`
+	Key        *string       `json:"key" minLength:"1" maxLength:"256"`
+	Source     *string       `json:"source" minLength:"1" maxLength:"1024"`
+	UpdatedAt  *wire.Time    `json:"updatedAt"`
+	UpdatedBy  *string       `json:"updatedBy" minLength:"1" maxLength:"64"`
+	Revision   *int64        `json:"revision" minimum:"1"`
+}
+
+// portableMemory is a line of an import.
+type portableMemory struct {
+	ID        *string    `json:"id" maxLength:"64"`
+	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	CreatedAt *wire.Time `json:"createdAt"`
+	CreatedBy *string    `json:"createdBy" minLength:"1" maxLength:"64"`
+	revision
+	History []revision `json:"history" required:"false" maxItems:"100000"`
+}
+
+func (r *revision) memory() *memory.Memory {
+	m := &memory.Memory{
+		Kind: memory.Kind(textOrEmpty(r.Kind)), Text: r.Text, Speaker: textOrEmpty(r.Speaker), Tags: r.Tags, Metadata: r.Metadata,
+		Importance: r.Importance, Pinned: r.Pinned, OccurredAt: r.OccurredAt.Moment(), ValidFrom: r.ValidFrom.Moment(),
+		ValidTo: r.ValidTo.Moment(), ExpiresAt: r.ExpiresAt.Moment(), Key: textOrEmpty(r.Key), Source: textOrEmpty(r.Source),
+		UpdatedBy: textOrEmpty(r.UpdatedBy),
+	}
+	if r.UpdatedAt != nil {
+		m.UpdatedAt = r.UpdatedAt.Time
+	}
+	if r.Revision != nil {
+		m.Revision = *r.Revision
+	}
+	return m
+}
+
+// kept reports whether the line brings its own past.
+func (p *portableMemory) kept() bool {
+	return p.CreatedAt != nil || p.CreatedBy != nil || p.UpdatedAt != nil || p.UpdatedBy != nil || p.Revision != nil || len(p.History) > 0
+}
+
+func (p *portableMemory) line() (memory.Portable, error) {
+	m := p.memory()
+	m.ID, m.SubjectID, m.AgentID, m.SessionID = textOrEmpty(p.ID), textOrEmpty(p.SubjectID), textOrEmpty(p.AgentID), textOrEmpty(p.SessionID)
+	m.CreatedBy = textOrEmpty(p.CreatedBy)
+	out := memory.Portable{Memory: m}
+	if !p.kept() {
+		return out, nil
+	}
+	if err := p.revision.whole(""); err != nil {
+		return out, err
+	}
+	switch {
+	case p.CreatedAt == nil:
+		return out, needed("", "createdAt")
+	case p.CreatedBy == nil:
+		return out, needed("", "createdBy")
+	}
+	m.CreatedAt = p.CreatedAt.Time
+	for i := range p.History {
+		if err := p.History[i].whole(item("history", i) + "."); err != nil {
+			return out, err
+		}
+		older := p.History[i].memory()
+		older.ID, older.SubjectID, older.AgentID, older.SessionID = m.ID, m.SubjectID, m.AgentID, m.SessionID
+		older.CreatedAt, older.CreatedBy = m.CreatedAt, m.CreatedBy
+		out.History = append(out.History, older)
+	}
+	return out, nil
+}
+
+// whole demands of a revision with a past all that belongs to one.
+func (r *revision) whole(at string) error {
+	switch {
+	case r.UpdatedAt == nil:
+		return needed(at, "updatedAt")
+	case r.UpdatedBy == nil:
+		return needed(at, "updatedBy")
+	case r.Revision == nil:
+		return needed(at, "revision")
+	}
+	return nil
+}
+
+func needed(at, field string) error {
+	return problem.Validation(at+field, problem.Required,
+		at+field+" is required: a line has all of createdAt, createdBy, updatedAt, updatedBy and revision, or none.")
+}
+
+// maxMemoryLine is the most bytes a line may have: a memory of the largest text with a few hundred such revisions.
+const maxMemoryLine = 32 << 20
+
+// memoryLines reads memories from a body of one JSON object a line. A line that is too long or no memory is handed over
+// as such; only a body that cannot be read further is an error.
+func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memory.Lines {
+	lines := wire.NewLines(body, maxMemoryLine)
+	return func() (memory.ImportLine, bool, error) {
+		text, err := lines.Next()
+		line := memory.ImportLine{Number: lines.Number()}
+		var tooLong *wire.TooLong
+		switch {
+		case err == io.EOF:
+			return line, false, nil
+		case errors.As(err, &tooLong):
+			line.Err = err
+			return line, true, nil
+		case err != nil:
+			return line, false, err
+		}
+		var m portableMemory
+		if line.Err = decoder.Decode(text, &m); line.Err == nil {
+			line.Kept = m.kept()
+			line.Portable, line.Err = m.line()
+		}
+		return line, true, nil
+	}
+}
+
+type importedMemories struct {
+	Body struct {
+		Received  int         `json:"received"`
+		Created   int         `json:"created"`
+		Replaced  int         `json:"replaced"`
+		Unchanged int         `json:"unchanged" doc:"There already, as the line has it."`
+		Failed    int         `json:"failed"`
+		Errors    []lineError `json:"errors" doc:"The first 100."`
+	}
+}
+
+func viewOfImported(i *memory.Imported) *importedMemories {
+	out := &importedMemories{}
+	b := &out.Body
+	b.Received, b.Created, b.Replaced, b.Unchanged, b.Failed = i.Received, i.Created, i.Replaced, i.Unchanged, i.Failed
+	b.Errors = make([]lineError, len(i.Errors))
+	for n, e := range i.Errors {
+		b.Errors[n] = lineError(e)
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package v1
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/memory"
+	"keepsake/internal/page"
+	"keepsake/internal/wire"
+)
+
+// AddSubjects declares the people memories are about: who there is, who looked at them, and how they are erased.
+func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
+	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, the newest first", auth.MemoryRead)
+	endpoint.Add(r, list, func(ctx context.Context, in *listSubjects) (*subjectList, error) {
+		return in.list(ctx, memories, cursors)
+	})
+
+	get := memoryOperation("getSubject", "GET", "/subjects/{subjectId}", "Read how much there is of a subject", auth.MemoryRead)
+	endpoint.Add(r, get, func(ctx context.Context, in *namedSubject) (*oneSubject, error) {
+		person, err := memories.Subject(ctx, auth.From(ctx), in.SubjectID)
+		if err != nil {
+			return nil, err
+		}
+		return &oneSubject{Body: viewOfSubject(person)}, nil
+	})
+
+	erase := memoryOperation("eraseSubject", "DELETE", "/subjects/{subjectId}", "Erase a person", auth.MemoryWrite)
+	erase.Description = "Destroys the subject's data key first, then everything that was sealed under it, and gives a signed receipt. It cannot " +
+		"be undone. Key files of backups that are older than keyBackupsBefore still open older data files."
+	erase.Class = endpoint.Batch
+	endpoint.Add(r, erase, func(ctx context.Context, in *namedSubject) (*receiptAnswer, error) {
+		receipt, err := memories.EraseSubject(ctx, auth.From(ctx), in.SubjectID)
+		if err != nil {
+			return nil, err
+		}
+		return &receiptAnswer{Body: viewOfReceipt(receipt)}, nil
+	})
+
+	accesses := memoryOperation("listSubjectAccesses", "GET", "/subjects/{subjectId}/access-log",
+		"List who read or changed memories of a subject, newest first", auth.MemoryRead)
+	endpoint.Add(r, accesses, func(ctx context.Context, in *listAccesses) (*accessList, error) {
+		return in.list(ctx, memories, cursors)
+	})
+}
+
+type namedSubject struct {
+	SubjectID string `path:"subjectId"`
+}
+
+type listSubjects struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor"`
+}
+
+type subjectView struct {
+	SubjectID string     `json:"subjectId"`
+	Memories  int64      `json:"memories"`
+	Bytes     int64      `json:"bytes" doc:"Of their texts."`
+	FirstAt   *wire.Time `json:"firstAt" doc:"When the earliest memory occurred or, where it does not say, was created."`
+	LastAt    *wire.Time `json:"lastAt" doc:"The same of the latest."`
+	CreatedAt wire.Time  `json:"createdAt" doc:"When the first memory was stored."`
+	UpdatedAt wire.Time  `json:"updatedAt" doc:"When memories changed last."`
+}
+
+func viewOfSubject(p *memory.Person) subjectView {
+	return subjectView{
+		SubjectID: p.SubjectID, Memories: p.Memories, Bytes: p.Bytes, FirstAt: wire.AtOrNull(p.FirstAt), LastAt: wire.AtOrNull(p.LastAt),
+		CreatedAt: wire.At(p.CreatedAt), UpdatedAt: wire.At(p.UpdatedAt),
+	}
+}
+
+type oneSubject struct {
+	Body subjectView
+}
+
+type subjectList struct {
+	Body struct {
+		Items      []subjectView `json:"items"`
+		NextCursor *string       `json:"nextCursor"`
+	}
+}
+
+func (in *listSubjects) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*subjectList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listSubjects", p.SubjectID, p.AgentID)
+	var after *memory.PersonPosition
+	if in.Cursor != "" {
+		after = new(memory.PersonPosition)
+		if err := cursors.Open(scope, in.Cursor, after); err != nil {
+			return nil, err
+		}
+	}
+	found, more, err := memories.Subjects(ctx, p, after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &subjectList{}
+	if more {
+		next := cursors.Seal(scope, found[len(found)-1].Position())
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]subjectView, len(found))
+	for i, person := range found {
+		out.Body.Items[i] = viewOfSubject(person)
+	}
+	return out, nil
+}
+
+type receiptAnswer struct {
+	Body receiptView
+}
+
+type receiptView struct {
+	ReceiptID        string    `json:"receiptId" example:"rcp_01kakakakafkhvayayayayayay"`
+	Memories         int64     `json:"memories" doc:"How many were erased."`
+	ErasedAt         wire.Time `json:"erasedAt"`
+	LiveKeyDestroyed bool      `json:"liveKeyDestroyed" doc:"The data key is gone from the instance."`
+	KeyBackupsBefore wire.Time `json:"keyBackupsBefore" doc:"Key files of backups that are older still open older data files."`
+	Signature        string    `json:"signature" doc:"A compact JWS (EdDSA) by a key of /.well-known/jwks.json over the other members and the workspace's id."`
+}
+
+func viewOfReceipt(r *memory.Receipt) receiptView {
+	return receiptView{
+		ReceiptID: r.ID, Memories: r.Memories, ErasedAt: wire.At(r.ErasedAt), LiveKeyDestroyed: true,
+		KeyBackupsBefore: wire.At(r.KeyBackupsBefore), Signature: r.Signature,
+	}
+}
+
+type listAccesses struct {
+	SubjectID string `path:"subjectId"`
+	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor    string `query:"cursor"`
+}
+
+type accessView struct {
+	ID        string    `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
+	At        wire.Time `json:"at"`
+	Action    string    `json:"action" example:"memory.recalled"`
+	Actor     *string   `json:"actor" doc:"The key or user, or local."`
+	Outcome   string    `json:"outcome" enum:"done,refused,failed"`
+	MemoryIDs []string  `json:"memoryIds" doc:"The memories that were read or changed."`
+	Count     int64     `json:"count" doc:"How many those are, also where not all are listed."`
+	RequestID *string   `json:"requestId"`
+	Address   *string   `json:"address" doc:"Where it came from."`
+}
+
+type accessList struct {
+	Body struct {
+		Items      []accessView `json:"items"`
+		NextCursor *string      `json:"nextCursor"`
+	}
+}
+
+func (in *listAccesses) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*accessList, error) {
+	p := auth.From(ctx)
+	scope := page.Scope(p.WorkspaceID, "listSubjectAccesses", p.SubjectID, p.AgentID, in.SubjectID)
+	before := idPosition{}
+	if in.Cursor != "" {
+		if err := cursors.Open(scope, in.Cursor, &before); err != nil {
+			return nil, err
+		}
+	}
+	rows, more, err := memories.AccessLog(ctx, p, in.SubjectID, before.ID, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &accessList{}
+	if more {
+		next := cursors.Seal(scope, idPosition{rows[len(rows)-1].ID})
+		out.Body.NextCursor = &next
+	}
+	out.Body.Items = make([]accessView, len(rows))
+	for i, row := range rows {
+		if out.Body.Items[i], err = viewOfAccess(row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func viewOfAccess(r *audit.Row) (accessView, error) {
+	v := accessView{
+		ID: r.ID, At: wire.At(r.At), Action: string(r.Action), Actor: textOrNull(r.Actor), Outcome: string(r.Outcome),
+		RequestID: textOrNull(r.RequestID),
+	}
+	var details map[string]string
+	if err := json.Unmarshal([]byte(r.Details), &details); err != nil {
+		return v, fmt.Errorf("audit row %s: decode its details: %w", r.ID, err)
+	}
+	v.MemoryIDs = strings.Fields(details["memoryIds"])
+	v.Count = int64(len(v.MemoryIDs))
+	if n, err := strconv.ParseInt(details["count"], 10, 64); err == nil {
+		v.Count = n
+	}
+	if r.Address.IsValid() {
+		v.Address = textOrNull(r.Address.String())
+	}
+	return v, nil
+}
