@@ -18,6 +18,11 @@ type Answer struct {
 	Body      []byte // nil where it was over 64 KiB: rebuilt from what Location names
 	CreatedAt time.Time
 	ExpiresAt time.Time
+
+	// An answer that may only lie sealed has no Body but these.
+	Sealed   []byte    // none: what it was sealed with, or what it told of, is gone
+	SealedBy string    // says what opens it; empty: it is not sealed
+	Subjects []KeyName // those it tells of; not read back
 }
 
 // Store keeps answers for 24 hours.
@@ -27,6 +32,9 @@ type Store interface {
 	KeepAnswer(ctx context.Context, a *Answer) error
 	// KeptAnswer reads the answer of a claim that has not expired at now; nil when there is none.
 	KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*Answer, error)
+	// DropAnswers takes what is sealed out of the answers that tell of a subject; it joins the unit of work it is called in.
+	// The claims stay, so that a late repetition has no effect.
+	DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error
 	// PruneAnswers deletes what expired before now.
 	PruneAnswers(ctx context.Context, now time.Time) error
 }

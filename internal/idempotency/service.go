@@ -20,7 +20,9 @@ import (
 const (
 	// Lifetime is how long an answer is kept.
 	Lifetime = 24 * time.Hour
-	// MaxBody is the largest body that is kept, in bytes. A larger one with a Location is rebuilt by reading that.
+	// MaxBody is the largest body that is kept, in bytes, where a larger one can be rebuilt by reading what its Location
+	// names. Others are kept whole: they are answers to batches, which are no larger than what was sent, and to keep one in
+	// pieces would cost as much.
 	MaxBody = 64 << 10
 
 	// HeaderName is where a client puts its key, and the field of a 400 about it.
@@ -61,6 +63,7 @@ type Service struct {
 	secret []byte
 	now    func() time.Time
 	claims Claims // nil where no other process has the store open
+	keys   Keys   // nil where no answer is ever sealed
 
 	mu      sync.Mutex
 	running map[[32]byte]struct{} // claims whose first request has not ended
@@ -73,6 +76,9 @@ func NewService(store Store, units unit.Runner, secret []byte, now func() time.T
 
 // Among makes the Service tell other processes on the store what runs here. It is called before the first request.
 func (s *Service) Among(c Claims) { s.claims = c }
+
+// SealBy gives the Service the keys by which answers are sealed. It is called before the first request.
+func (s *Service) SealBy(k Keys) { s.keys = k }
 
 // CheckKey refuses a key that is not 8–255 printable ASCII characters.
 func CheckKey(key string) error {
@@ -105,7 +111,7 @@ func (s *Service) Do(ctx context.Context, r Request, body []byte, w Work) (*Answ
 	turn.sum = [32]byte(digest.Sum(nil))
 
 	if kept, err := turn.first(ctx); kept != nil || err != nil {
-		return turn.same(kept, err)
+		return turn.same(ctx, kept, err)
 	}
 	return turn.settle(ctx, w.Refused, turn.work(ctx, w))
 }
@@ -119,11 +125,12 @@ func (t *turn) work(ctx context.Context, w Work) error {
 	}
 	answered := false
 	err := t.units.Run(ctx, func(ctx context.Context) error {
-		out, err := w.Run(ctx)
+		inside, seals := collecting(ctx)
+		out, err := w.Run(inside)
 		if answered = err == nil && keepable(out.Status); !answered {
 			return err
 		}
-		return t.keep(ctx, out)
+		return t.keep(ctx, out, seals)
 	})
 	t.answered = answered && err == nil
 	return err
@@ -150,9 +157,10 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 			return nil, fmt.Errorf("read the repeated body: %w", err)
 		}
 		turn.sum = [32]byte(digest.Sum(nil))
-		return turn.same(kept, nil)
+		return turn.same(ctx, kept, nil)
 	}
-	out, err := run(ctx, read)
+	inside, seals := collecting(ctx)
+	out, err := run(inside, read)
 	if _, drained := io.Copy(io.Discard, read); drained != nil {
 		// The body never came whole, so there is nothing a repetition could be compared with.
 		if err == nil {
@@ -162,7 +170,7 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 	}
 	turn.sum = [32]byte(digest.Sum(nil))
 	if err == nil && keepable(out.Status) {
-		err = turn.keepAlone(ctx, out)
+		err = turn.keepAlone(ctx, out, seals)
 	}
 	return turn.settle(ctx, refused, err)
 }
@@ -195,7 +203,7 @@ func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outc
 		if !keepable(out.Status) {
 			return nil, err
 		}
-		kept := t.keepAlone(ctx, out)
+		kept := t.keepAlone(ctx, out, &seals{}) // a refusal tells nothing of anybody
 		if kept == nil {
 			return nil, err
 		}
@@ -207,26 +215,33 @@ func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outc
 	if first == nil && failed == nil {
 		return nil, err // its time was over at this moment
 	}
-	return t.same(first, failed)
+	return t.same(ctx, first, failed)
 }
 
 // keepable says whether a repetition shall meet the same answer. Faults of ours and spent limits pass with time.
 func keepable(status int) bool { return status < 500 && status != 429 }
 
-func (t *turn) keepAlone(ctx context.Context, out Outcome) error {
-	err := t.units.Run(ctx, func(ctx context.Context) error { return t.keep(ctx, out) })
+func (t *turn) keepAlone(ctx context.Context, out Outcome, seals *seals) error {
+	err := t.units.Run(ctx, func(ctx context.Context) error { return t.keep(ctx, out, seals) })
 	t.answered = err == nil
 	return err
 }
 
-func (t *turn) keep(ctx context.Context, out Outcome) error {
+// keep stores an answer, in the unit of work that has its effect. It is sealed there, because it is known there: a few
+// microseconds for most, and some milliseconds for that of the largest batch, which others wait for.
+func (t *turn) keep(ctx context.Context, out Outcome, seals *seals) error {
 	now := t.now().Truncate(time.Millisecond)
 	a := &Answer{
 		Claim: t.claim, Request: t.sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
 		CreatedAt: now, ExpiresAt: now.Add(Lifetime),
 	}
-	if len(out.Body) > MaxBody && out.Location != "" {
+	switch {
+	case len(out.Body) > MaxBody && out.Location != "":
 		a.Body = nil
+	case len(seals.names) > 0 && len(out.Body) > 0:
+		if err := t.seal(ctx, a, seals.names); err != nil {
+			return fmt.Errorf("seal an idempotent answer: %w", err)
+		}
 	}
 	if err := t.store.KeepAnswer(ctx, a); err != nil {
 		return fmt.Errorf("keep an idempotent answer: %w", err)
@@ -252,14 +267,24 @@ func (t *turn) first(ctx context.Context) (*Answer, error) {
 	return kept, err
 }
 
-func (t *turn) same(kept *Answer, err error) (*Answer, error) {
+// same gives a kept answer to a repetition. One whose body was dropped is rebuilt like one that was too large.
+func (t *turn) same(ctx context.Context, kept *Answer, err error) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
 	if kept.Request != t.sum {
 		return nil, problem.Validation(HeaderName, problem.Reused, "This Idempotency-Key was used with another body.")
 	}
-	return kept, nil
+	if kept.SealedBy == "" || (len(kept.Sealed) == 0 && kept.Location != "") {
+		return kept, nil
+	}
+	body, err := t.open(ctx, kept)
+	if err != nil {
+		return nil, fmt.Errorf("open a kept answer: %w", err)
+	}
+	opened := *kept
+	opened.Body = body
+	return &opened, nil
 }
 
 var errRunning = problem.New(problem.Conflict, problem.CodeIdempotencyRunning, "The first request with this Idempotency-Key is still running.")

@@ -27,7 +27,12 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	return setupIn(t, t.TempDir())
+}
+
+func setupIn(t *testing.T, dir string) *bundle {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,9 @@ func newDataKey(generation int64, raw []byte) (*DataKey, error) {
 	return &DataKey{Generation: generation, aead: aead, hash: hashing}, nil
 }
 
+// InstanceKey makes a key that is of no subject of a secret of the instance.
+func InstanceKey(secret []byte) (*DataKey, error) { return newDataKey(0, secret) }
+
 // Seal seals plain with AES-256-GCM. It opens again only with the same about, which names what is sealed and where it
 // belongs, so that nothing can be put in another's place.
 func (k *DataKey) Seal(plain, about []byte) []byte {

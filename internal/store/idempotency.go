@@ -13,23 +13,63 @@ import (
 // KeepAnswer implements idempotency.Store. An answer that has expired and waits to be pruned makes room.
 func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		body := a.Body
-		if body == nil {
-			body = []byte{}
-		}
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 			ON CONFLICT (claim) DO UPDATE SET request = excluded.request, status = excluded.status,
 				location = excluded.location, etag = excluded.etag, has_body = excluded.has_body, body = excluded.body,
-				created_at = excluded.created_at, expires_at = excluded.expires_at
+				created_at = excluded.created_at, expires_at = excluded.expires_at, sealed = excluded.sealed,
+				sealed_by = excluded.sealed_by
 			WHERE kept_answer.expires_at <= excluded.created_at`,
-			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, body, micros(a.CreatedAt), micros(a.ExpiresAt))
+			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), micros(a.CreatedAt),
+			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy)
 		if err != nil {
 			return fmt.Errorf("keep answer: %w", err)
 		}
 		if n == 0 {
 			return idempotency.ErrAnswered
+		}
+		return s.keepAnswerSubjects(ctx, a)
+	})
+}
+
+func orEmpty(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+var insertAnswerSubjects = &bulk{
+	insert:  `INSERT INTO kept_answer_subject (workspace_id, subject, claim, expires_at) VALUES`,
+	columns: 4, rest: `ON CONFLICT (workspace_id, subject, claim) DO UPDATE SET expires_at = excluded.expires_at`,
+}
+
+// keepAnswerSubjects notes whom an answer tells of.
+func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
+	err := insertAnswerSubjects.each(len(a.Subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+		of := &a.Subjects[i]
+		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], micros(a.ExpiresAt))
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note whom an answer tells of: %w", err)
+	}
+	return nil
+}
+
+// DropAnswers implements idempotency.Store.
+func (s *Store) DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		const claims = `(SELECT claim FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2)`
+		if _, err := q.Exec(ctx, `UPDATE kept_answer SET sealed = $3 WHERE claim IN `+claims, workspaceID, subject[:], []byte{}); err != nil {
+			return fmt.Errorf("drop kept answers: %w", err)
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2`, workspaceID, subject[:]); err != nil {
+			return fmt.Errorf("forget whom answers tell of: %w", err)
 		}
 		return nil
 	})
@@ -38,13 +78,13 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 // KeptAnswer implements idempotency.Store.
 func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*idempotency.Answer, error) {
 	a := idempotency.Answer{Claim: claim}
-	var request, body []byte
+	var request, body, sealed []byte
 	var hasBody bool
 	var created, expires int64
 	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT request, status, location, etag, has_body, body, created_at, expires_at
+		SELECT request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by
 		FROM kept_answer WHERE claim = $1 AND expires_at > $2`, claim[:], micros(now)).
-		Scan(&request, &a.Status, &a.Location, &a.ETag, &hasBody, &body, &created, &expires)
+		Scan(&request, &a.Status, &a.Location, &a.ETag, &hasBody, &body, &created, &expires, &sealed, &a.SealedBy)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -54,6 +94,9 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 	copy(a.Request[:], request)
 	if hasBody {
 		a.Body = append([]byte{}, body...)
+	}
+	if len(sealed) > 0 {
+		a.Sealed = append([]byte{}, sealed...)
 	}
 	a.CreatedAt, a.ExpiresAt = timeOf(created), timeOf(expires)
 	return &a, nil
@@ -67,6 +110,9 @@ func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
 		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
 			return fmt.Errorf("prune kept answers: %w", err)
+		}
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer_subject WHERE expires_at <= $1`, micros(now)); err != nil {
+			return fmt.Errorf("prune whom kept answers tell of: %w", err)
 		}
 		return nil
 	})

@@ -97,5 +97,19 @@ func (s *Store) KeptAnswer(_ context.Context, claim [32]byte, now time.Time) (*i
 	return nil, nil
 }
 
+// DropAnswers implements idempotency.Store.
+func (s *Store) DropAnswers(_ context.Context, workspaceID string, subject [16]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.answers {
+		for _, of := range a.Subjects {
+			if of.WorkspaceID == workspaceID && of.Subject == subject {
+				a.Sealed = nil
+			}
+		}
+	}
+	return nil
+}
+
 // PruneAnswers implements idempotency.Store.
 func (s *Store) PruneAnswers(context.Context, time.Time) error { return nil }

@@ -75,6 +75,37 @@ func testIdempotency(t *testing.T, setup setup) {
 		}
 	})
 
+	t.Run("ASealedAnswerIsDroppedWithThoseItTellsOf", func(t *testing.T) {
+		s := setup(t)
+		of := func(n byte, subjects ...byte) *idempotency.Answer {
+			a := answer(n, nil)
+			a.Sealed, a.SealedBy = []byte{n}, "with a key"
+			for _, b := range subjects {
+				a.Subjects = append(a.Subjects, idempotency.KeyName{WorkspaceID: "wsp_a", Subject: [16]byte{b}, Generation: 1})
+			}
+			return a
+		}
+		for _, a := range []*idempotency.Answer{of(10, 1), of(20, 1, 2), of(30, 2), of(40), answer(50, []byte("clear"))} {
+			noError(t, s.KeepAnswer(t.Context(), a))
+			got, err := s.KeptAnswer(t.Context(), a.Claim, epoch)
+			noError(t, err)
+			a.Subjects = nil
+			if diff := cmp.Diff(a, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+		noError(t, s.DropAnswers(t.Context(), "wsp_b", [16]byte{2}))
+		noError(t, s.PruneAnswers(t.Context(), epoch))
+		noError(t, s.DropAnswers(t.Context(), "wsp_a", [16]byte{1}))
+		for n, there := range map[byte]bool{10: false, 20: false, 30: true, 40: true, 50: false} {
+			got, err := s.KeptAnswer(t.Context(), hash(n), epoch)
+			noError(t, err)
+			if (got.Sealed != nil) != there || (got.SealedBy == "") != (n == 50) || (got.Body != nil) != (n == 50) {
+				t.Errorf("answer %d is %+v", n, got)
+			}
+		}
+	})
+
 	t.Run("PruningTakesWhatExpired", func(t *testing.T) {
 		s := setup(t)
 		noError(t, s.KeepAnswer(t.Context(), answer(1, nil)))

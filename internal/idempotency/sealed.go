@@ -1,0 +1,188 @@
+package idempotency
+
+import (
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"keepsake/internal/problem"
+)
+
+// KeyName names a key that an answer is sealed with: the data key of a subject, or, with no subject, the instance's own.
+type KeyName struct {
+	WorkspaceID string
+	Subject     [16]byte
+	Generation  int64
+}
+
+// Key seals and opens. about is not kept with what is sealed, and must be the same again.
+type Key interface {
+	Seal(plain, about []byte) []byte
+	Open(sealed, about []byte) ([]byte, error)
+}
+
+// Keys finds keys by their names. One that was destroyed is a problem.NotFound.
+type Keys interface {
+	AnswerKey(ctx context.Context, name KeyName) (Key, error)
+}
+
+// SealWith says, from inside a Work, that its answer holds what may only lie sealed by a key. It may be said of several:
+// then all of them are needed to open the answer, so that each subject's erasure takes the whole with it. Where no answer
+// is kept it does nothing.
+func SealWith(ctx context.Context, name KeyName) {
+	seals, ok := ctx.Value(sealsKey{}).(*seals)
+	if !ok {
+		return
+	}
+	seals.mu.Lock()
+	defer seals.mu.Unlock()
+	if !slices.Contains(seals.names, name) {
+		seals.names = append(seals.names, name)
+	}
+}
+
+type sealsKey struct{}
+
+// seals is what one run of a Work said of its answer.
+type seals struct {
+	mu    sync.Mutex
+	names []KeyName
+}
+
+// collecting gives a context in which SealWith reaches what is returned.
+func collecting(ctx context.Context) (context.Context, *seals) {
+	s := &seals{}
+	return context.WithValue(ctx, sealsKey{}, s), s
+}
+
+// envelope is how a sealed answer says what opens it. The body is sealed with a key of its own, which is sealed by each of
+// the named keys in turn.
+type envelope struct {
+	Keys    []envelopeKey `json:"keys"` // the first sealed first, and opens last
+	Wrapped string        `json:"wrapped"`
+}
+
+type envelopeKey struct {
+	Workspace  string `json:"w,omitempty"`
+	Subject    string `json:"s,omitempty"`
+	Generation int64  `json:"g,omitempty"`
+}
+
+func (k envelopeKey) name() (KeyName, error) {
+	name := KeyName{WorkspaceID: k.Workspace, Generation: k.Generation}
+	raw, err := hex.DecodeString(k.Subject)
+	if err != nil || (len(raw) != 0 && len(raw) != len(name.Subject)) {
+		return name, errors.New("it names no key")
+	}
+	copy(name.Subject[:], raw)
+	return name, nil
+}
+
+// about is the associated data of all that is sealed of an answer: it is of no use under another claim.
+func about(claim [32]byte) []byte { return append([]byte("keepsake answer\x00"), claim[:]...) }
+
+// seal puts the body of a into its sealed form. Of a key that was destroyed in this moment nothing is left to keep: the
+// answer stays without its body, like one that was sealed before.
+func (s *Service) seal(ctx context.Context, a *Answer, names []KeyName) error {
+	slices.SortFunc(names, func(a, b KeyName) int {
+		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), slices.Compare(a.Subject[:], b.Subject[:]), cmp.Compare(a.Generation, b.Generation))
+	})
+	body := a.Body
+	a.Body = nil
+	e := envelope{}
+	raw := make([]byte, 32)
+	rand.Read(raw) // never fails
+	box, err := newBox(raw)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		subject := ""
+		if name.Subject != ([16]byte{}) {
+			subject = hex.EncodeToString(name.Subject[:])
+			a.Subjects = append(a.Subjects, name)
+		}
+		e.Keys = append(e.Keys, envelopeKey{name.WorkspaceID, subject, name.Generation})
+		if raw == nil {
+			continue
+		}
+		key, err := s.answerKey(ctx, name)
+		if isMissing(err) {
+			raw = nil
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		raw = key.Seal(raw, about(a.Claim))
+	}
+	e.Wrapped = base64.StdEncoding.EncodeToString(raw)
+	if raw != nil {
+		a.Sealed = box.Seal(nil, nil, body, about(a.Claim))
+	}
+	text, err := json.Marshal(e)
+	a.SealedBy = string(text)
+	return err
+}
+
+// open gives the body of a sealed answer. Without one of its keys, or where it was dropped since, it is problem.NotFound.
+func (s *Service) open(ctx context.Context, a *Answer) ([]byte, error) {
+	if len(a.Sealed) == 0 {
+		return nil, problem.Missing()
+	}
+	var e envelope
+	if err := json.Unmarshal([]byte(a.SealedBy), &e); err != nil {
+		return nil, fmt.Errorf("read how it is sealed: %w", err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(e.Wrapped)
+	if err != nil {
+		return nil, fmt.Errorf("read how it is sealed: %w", err)
+	}
+	for _, k := range slices.Backward(e.Keys) {
+		name, err := k.name()
+		if err != nil {
+			return nil, err
+		}
+		key, err := s.answerKey(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = key.Open(raw, about(a.Claim)); err != nil {
+			return nil, err
+		}
+	}
+	box, err := newBox(raw)
+	if err != nil {
+		return nil, err
+	}
+	return box.Open(nil, nil, a.Sealed, about(a.Claim))
+}
+
+func (s *Service) answerKey(ctx context.Context, name KeyName) (Key, error) {
+	if s.keys == nil {
+		return nil, errors.New("idempotency: an answer is to be sealed, and there are no keys")
+	}
+	return s.keys.AnswerKey(ctx, name)
+}
+
+func newBox(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func isMissing(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.NotFound
+}
