@@ -77,6 +77,7 @@ type Erasure struct {
 	WorkspaceID string
 	Subject     Hash
 	Generation  int64 // it and all before it are dead
+	Memories    int64 // that it had
 	BeganAt     time.Time
 }
 

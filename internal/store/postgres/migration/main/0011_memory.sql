@@ -87,6 +87,7 @@ CREATE TABLE memory_erasure (
     workspace_id TEXT COLLATE "C" NOT NULL,
     subject      BYTEA            NOT NULL,
     generation   BIGINT           NOT NULL,
+    memories     BIGINT           NOT NULL,
     began_at     BIGINT           NOT NULL
 );
 

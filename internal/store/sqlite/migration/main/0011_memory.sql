@@ -87,6 +87,7 @@ CREATE TABLE memory_erasure (
     workspace_id TEXT    NOT NULL,
     subject      BLOB    NOT NULL,
     generation   INTEGER NOT NULL,
+    memories     INTEGER NOT NULL,
     began_at     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

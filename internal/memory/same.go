@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+)
+
+// sameness is what two memories share that are equal: text, kind, agent, session, speaker, time, tags in any order and
+// metadata. Each part says how long it is, so that no two different memories read the same.
+func sameness(m *Memory) string {
+	b := make([]byte, 0, len(m.Text)+256)
+	part := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	part(m.Text)
+	part(string(m.Kind))
+	part(m.AgentID)
+	part(m.SessionID)
+	part(m.Speaker)
+	if m.OccurredAt != nil {
+		part(string(binary.AppendVarint(nil, m.OccurredAt.UnixMilli())))
+	} else {
+		part("")
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Tags)))
+	for _, tag := range slices.Sorted(slices.Values(m.Tags)) {
+		part(tag)
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Metadata)))
+	for _, name := range slices.Sorted(maps.Keys(m.Metadata)) {
+		part(name)
+		switch v := m.Metadata[name].(type) {
+		case string:
+			part("s" + v)
+		case bool:
+			if v {
+				part("true")
+			} else {
+				part("false")
+			}
+		case float64:
+			part("n" + string(binary.BigEndian.AppendUint64(nil, math.Float64bits(v+0)))) // −0 is 0
+		}
+	}
+	return string(b)
+}
+
+// deduplicated reports whether an equal memory that is there is taken for a New.
+func (n *New) deduplicated() bool {
+	switch {
+	case n.Key != "" || n.AllowDuplicate:
+		return false
+	case n.Kind == Turn || n.Kind == Event:
+		return n.Deduplicate
+	default:
+		return true
+	}
+}
