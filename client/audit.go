@@ -74,7 +74,8 @@ type AuditVerified struct {
 	Chains             []AuditChain `json:"chains"`
 	Checkpoints        int          `json:"checkpoints"`
 	NewestCheckpointAt *time.Time   `json:"newestCheckpointAt"`
-	Break              *AuditBreak  `json:"break"` // nil when all is well
+	Break              *AuditBreak  `json:"break"`  // the first of Breaks; nil when all is well
+	Breaks             []AuditBreak `json:"breaks"` // the first entry of each chain that is bad or missing
 }
 
 // AuditChain is the end of a chain of entries.
@@ -84,7 +85,7 @@ type AuditChain struct {
 	Hash  string `json:"hash"`
 }
 
-// AuditBreak is the first entry that is bad or missing.
+// AuditBreak is the first entry of a chain that is bad or missing.
 type AuditBreak struct {
 	Chain    string  `json:"chain"`
 	Sequence int64   `json:"sequence"`

@@ -26,8 +26,8 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Look whether the log is as it was written", Args: cobra.NoArgs,
-		Long: "Reads the whole log and its checkpoints and names the first entry that was changed, taken out or cut off; the exit code\n" +
-			"is 1 then. A data folder is read directly, also while a server holds it, and nothing in it is changed.",
+		Long: "Reads the whole log and its checkpoints and names the first entry of each chain that was changed, taken out or\n" +
+			"cut off; the exit code is 1 then. A data folder is read directly, also while a server holds it, and nothing in it is changed.",
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&checkpoints, "checkpoints", "", "`FILE` of checkpoints that was copied elsewhere; left out, audit.checkpoints of the data folder")
@@ -80,23 +80,27 @@ func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.Au
 // verifiedHere is what was found as a server would say it.
 func verifiedHere(found *audit.Verified) *client.AuditVerified {
 	v := &client.AuditVerified{
-		OK: found.Break == nil, Rows: found.Rows, Chains: []client.AuditChain{},
+		OK: len(found.Breaks) == 0, Rows: found.Rows, Chains: []client.AuditChain{}, Breaks: []client.AuditBreak{},
 		Checkpoints: found.Checkpoints, NewestCheckpointAt: found.Newest,
 	}
 	for _, h := range found.Heads {
 		v.Chains = append(v.Chains, client.AuditChain{Chain: h.Chain, Rows: h.Sequence, Hash: h.Hash.String()})
 	}
-	if bad := found.Break; bad != nil {
-		v.Break = &client.AuditBreak{Chain: bad.Chain, Sequence: bad.Sequence, Reason: string(bad.Reason), Message: bad.Reason.Message()}
+	for _, bad := range found.Breaks {
+		b := client.AuditBreak{Chain: bad.Chain, Sequence: bad.Sequence, Reason: string(bad.Reason), Message: bad.Reason.Message()}
 		if bad.ID != "" {
-			v.Break.ID = &bad.ID
+			b.ID = &bad.ID
 		}
+		v.Breaks = append(v.Breaks, b)
+	}
+	if len(v.Breaks) > 0 {
+		v.Break = &v.Breaks[0]
 	}
 	return v
 }
 
 func (st *stage) printVerified(v *client.AuditVerified) {
-	if bad := v.Break; bad != nil {
+	for _, bad := range v.Breaks {
 		if bad.Sequence > 0 { // else no entry is to blame
 			fmt.Fprintf(st.out, "chain %s, entry %d", bad.Chain, bad.Sequence)
 			if bad.ID != nil {
@@ -105,6 +109,8 @@ func (st *stage) printVerified(v *client.AuditVerified) {
 			fmt.Fprint(st.out, ": ")
 		}
 		fmt.Fprintf(st.out, "%s\n%s\n", bad.Reason, bad.Message)
+	}
+	if len(v.Breaks) > 0 {
 		return
 	}
 	fmt.Fprintf(st.out, "%d entries are as they were written.\n", v.Rows)

@@ -20,6 +20,18 @@ import (
 // embeddedChain is the one chain of the audit log where one process has the databases. On a shared one each has its own.
 const embeddedChain = "main"
 
+// auditReads is how rows of reads are written. A program that works on the folder and ends waits for each.
+func auditReads(d *data, cfg *config.Config, deps *Deps) audit.Reads {
+	switch {
+	case cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local:
+		return audit.ReadsRelaxed
+	case d.engine.Shared():
+		return audit.ReadsTogether // units that write to the chain follow each other there
+	default:
+		return audit.ReadsAlone
+	}
+}
+
 // CheckpointsPath is where the checkpoints of the audit log in a data folder are.
 func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
 
@@ -28,7 +40,7 @@ func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.check
 func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (*audit.Verified, error) {
 	checkpoints = cmp.Or(checkpoints, CheckpointsPath(cfg.Data))
 	v, err := verifyAudit(ctx, cfg, checkpoints)
-	if err == nil && v.Break != nil {
+	if err == nil && v.Break() != nil {
 		// A server that has just started, on a folder that nobody held a moment ago, may have been in the way: what is
 		// broken is broken the second time, too.
 		return verifyAudit(ctx, cfg, checkpoints)

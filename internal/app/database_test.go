@@ -212,7 +212,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 		})
 	}
 	for _, cfg := range []config.Config{first, second} {
-		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break != nil || len(v.Heads) != 2 || v.Checkpoints == 0 {
+		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() != nil || len(v.Heads) != 2 || v.Checkpoints == 0 {
 			t.Fatalf("verified: %+v, %v", v, err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 		t.Fatal("nothing was cut")
 	}
 	for _, cfg := range []config.Config{first, second} {
-		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break == nil || v.Break.Chain != member.Name {
+		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() == nil || v.Break().Chain != member.Name {
 			t.Errorf("verified after the cut: %+v, %v", v, err)
 		}
 	}

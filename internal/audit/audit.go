@@ -85,6 +85,12 @@ type Recorder interface {
 	Record(ctx context.Context, e Entry) error
 }
 
+// Reader is what takes entries of what was only looked at: a *Log.
+type Reader interface {
+	// Read adds e to the log before what it tells of is shown. An error means that it must not be shown.
+	Read(ctx context.Context, e Entry) error
+}
+
 // Source is where the request that ctx belongs to came from.
 type Source struct {
 	Address   netip.Addr

@@ -79,7 +79,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if v := l.verify(b); v.Break != nil || v.Rows != rows {
+		if v := l.verify(b); v.Break() != nil || v.Rows != rows {
 			b.Fatalf("%+v", v)
 		}
 	}

@@ -54,7 +54,7 @@ func TestALineThatWasNeverWholeMakesRoom(t *testing.T) {
 	}
 	b.write(t, 1)
 	b.checkpoint(t)
-	if v := b.verify(t); v.Break != nil || v.Checkpoints != 2 {
+	if v := b.verify(t); v.Break() != nil || v.Checkpoints != 2 {
 		t.Errorf("%+v, want two checkpoints", v)
 	}
 }
@@ -74,7 +74,7 @@ func TestALargeFileKeepsItsNewestCheckpoints(t *testing.T) {
 	b.pass(time.Minute)
 	b.write(t, 1)
 	b.checkpoint(t)
-	if v := b.verify(t); v.Break != nil || v.Checkpoints != 1001 {
+	if v := b.verify(t); v.Break() != nil || v.Checkpoints != 1001 {
 		t.Errorf("%+v, want 1,001 checkpoints", v)
 	}
 	if left, _ := filepath.Glob(b.Checkpoints + "*"); len(left) != 1 {
@@ -97,14 +97,14 @@ func TestEveryChainIsVouchedForByEveryProcess(t *testing.T) {
 		t.Errorf("%d and %d checkpoints, want 3 and 2", n, m)
 	}
 	for _, one := range []*bundle{a, b} {
-		if v := one.verify(t); v.Break != nil || v.Rows != 4 || len(v.Heads) != 2 {
+		if v := one.verify(t); v.Break() != nil || v.Rows != 4 || len(v.Heads) != 2 {
 			t.Errorf("%+v", v)
 		}
 	}
 	// b's chain loses its end: a's file tells, and a's next start, too.
 	a.tamper(t, "DELETE FROM audit_log WHERE chain = 'second' AND sequence = 3")
 	a.tamper(t, "UPDATE audit_chain SET sequence = 2, hash = (SELECT hash FROM audit_log WHERE chain = 'second' AND sequence = 2) WHERE name = 'second'")
-	if v := a.verify(t); v.Break == nil || v.Break.Chain != "second" || v.Break.Reason != audit.RowCutOff {
+	if v := a.verify(t); v.Break() == nil || v.Break().Chain != "second" || v.Break().Reason != audit.RowCutOff {
 		t.Errorf("%+v", v)
 	}
 }
@@ -128,12 +128,12 @@ func TestALargeFileKeepsTheLastCheckpointOfEveryChain(t *testing.T) {
 	}
 	a.write(t, 1)
 	a.checkpoint(t)
-	if v := a.verify(t); v.Break != nil || v.Checkpoints != 1002 {
+	if v := a.verify(t); v.Break() != nil || v.Checkpoints != 1002 {
 		t.Errorf("%+v, want 1,002 checkpoints", v)
 	}
 	a.tamper(t, "DELETE FROM audit_log WHERE chain = 'gone'")
 	a.tamper(t, "DELETE FROM audit_chain WHERE name = 'gone'")
-	if v := a.verify(t); v.Break == nil || v.Break.Chain != "gone" {
+	if v := a.verify(t); v.Break() == nil || v.Break().Chain != "gone" {
 		t.Errorf("the chain that is gone: %+v", v)
 	}
 }

@@ -29,6 +29,7 @@ type Options struct {
 	Secret []byte
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
+	Reads       Reads     // how rows of reads are written
 	Random      io.Reader // of ids: crypto/rand.Reader but in tests
 	Now         func() time.Time
 	Log         *slog.Logger
@@ -46,6 +47,8 @@ type Log struct {
 
 	countMu sync.Mutex
 	counts  map[counted]tally
+
+	queue queue // of rows of reads
 
 	verifying sync.Mutex
 }
@@ -87,9 +90,14 @@ func (l *Log) Record(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
+	return l.append(ctx, []*Row{r})
+}
+
+// append adds rows to the unit of ctx, or to one of their own.
+func (l *Log) append(ctx context.Context, rows []*Row) error {
 	return l.Units.Run(ctx, func(ctx context.Context) error {
 		waiting := unit.Local(ctx, l, func() *[]*Row { return new([]*Row) })
-		*waiting = append(*waiting, r)
+		*waiting = append(*waiting, rows...)
 		unit.BeforeCommit(ctx, "audit "+l.Chain, func(ctx context.Context) error { return l.link(ctx, *waiting) })
 		return nil
 	})
@@ -111,6 +119,9 @@ func (l *Log) link(ctx context.Context, rows []*Row) error {
 
 // row is e with what the context knows of it, not yet in its place.
 func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
+	if err := e.checkMemories(); err != nil {
+		return nil, err
+	}
 	at := e.At
 	if at.IsZero() {
 		at = l.Now()

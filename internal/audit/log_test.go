@@ -114,8 +114,8 @@ func TestTheChainFollowsTheOrderOfCommits(t *testing.T) {
 		}
 		next[r.Actor] = want + 1
 	}
-	if v := b.verify(t); v.Break != nil || v.Rows != int64(len(rows)) {
-		t.Errorf("verified %d rows: %v", v.Rows, v.Break)
+	if v := b.verify(t); v.Break() != nil || v.Rows != int64(len(rows)) {
+		t.Errorf("verified %d rows: %v", v.Rows, v.Break())
 	}
 }
 

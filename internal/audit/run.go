@@ -21,14 +21,20 @@ func (l *Log) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := l.Close(ctx); err != nil {
+			if err := l.note(ctx); err != nil {
 				l.Log.Error("the audit log has no new checkpoint", "error", err)
 			}
 		}
 	}
 }
 
-// Close writes what was counted and a last checkpoint. Nothing is lost by calling it more than once.
+// Close writes what is queued and what was counted, and a last checkpoint. Nothing is lost by calling it more than once,
+// and whoever reads after it waits for the row.
 func (l *Log) Close(ctx context.Context) error {
+	return errors.Join(l.endReads(ctx), l.note(ctx))
+}
+
+// note writes what was counted, and where the chains end.
+func (l *Log) note(ctx context.Context) error {
 	return errors.Join(l.flush(ctx), l.Checkpoint(ctx))
 }

@@ -16,14 +16,14 @@ import (
 func TestAnUntouchedLogVerifies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if v := b.verify(t); v.Break != nil || v.Rows != 0 || v.Newest != nil {
+	if v := b.verify(t); v.Break() != nil || v.Rows != 0 || v.Newest != nil {
 		t.Errorf("an empty log: %+v", v)
 	}
 	b.write(t, 1100) // more than a page
 	b.checkpoint(t)
 	b.write(t, 1)
 	v := b.verify(t)
-	if v.Break != nil || v.Rows != 1101 || v.Checkpoints != 1 || v.Newest == nil || !v.Newest.Equal(noon.Add(1100*time.Second)) {
+	if v.Break() != nil || v.Rows != 1101 || v.Checkpoints != 1 || v.Newest == nil || !v.Newest.Equal(noon.Add(1100*time.Second)) {
 		t.Errorf("a log of 1,101 rows: %+v", v)
 	}
 	if last := b.rows(t)[1100]; len(v.Heads) != 1 || v.Heads[0] != (audit.Head{Chain: "main", Sequence: 1101, Hash: last.Hash}) {
@@ -82,17 +82,17 @@ func TestTamperingIsFound(t *testing.T) {
 			rows := b.rows(t)
 			b.tamper(t, test.tamper...)
 			v := b.verify(t)
-			if v.Break == nil {
+			if v.Break() == nil {
 				t.Fatal("nothing was found")
 			}
-			if v.Break.Chain != "main" || v.Break.Sequence != test.sequence || v.Break.Reason != test.reason {
-				t.Errorf("found %+v, want row %d %s", v.Break, test.sequence, test.reason)
+			if v.Break().Chain != "main" || v.Break().Sequence != test.sequence || v.Break().Reason != test.reason {
+				t.Errorf("found %+v, want row %d %s", v.Break(), test.sequence, test.reason)
 			}
 			if test.reason == audit.RowChanged && test.name != "reorder" && test.name != "delete one and close the gap" &&
-				v.Break.ID != rows[test.sequence-1].ID {
-				t.Errorf("named %s, want %s", v.Break.ID, rows[test.sequence-1].ID)
+				v.Break().ID != rows[test.sequence-1].ID {
+				t.Errorf("named %s, want %s", v.Break().ID, rows[test.sequence-1].ID)
 			}
-			if v.Break.Reason.Message() == "" {
+			if v.Break().Reason.Message() == "" {
 				t.Error("there are no words for it")
 			}
 		})
@@ -109,12 +109,12 @@ func TestEveryColumnIsVouchedFor(t *testing.T) {
 		"previous_hash": "zeroblob(32)", "hash": "zeroblob(32)",
 	} {
 		b.tamper(t, `CREATE TABLE kept AS SELECT * FROM audit_log`, `UPDATE audit_log SET `+column+` = `+value+` WHERE sequence = 2`)
-		if v := b.verify(t); v.Break == nil || v.Break.Sequence != 2 {
-			t.Errorf("%s = %s: found %+v", column, value, v.Break)
+		if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 2 {
+			t.Errorf("%s = %s: found %+v", column, value, v.Break())
 		}
 		b.tamper(t, `DELETE FROM audit_log`, `INSERT INTO audit_log SELECT * FROM kept`, `DROP TABLE kept`)
-		if v := b.verify(t); v.Break != nil {
-			t.Fatalf("after %s was put back: %+v", column, v.Break)
+		if v := b.verify(t); v.Break() != nil {
+			t.Fatalf("after %s was put back: %+v", column, v.Break())
 		}
 	}
 }
@@ -130,14 +130,14 @@ func TestARewrittenChainContradictsItsCheckpoint(t *testing.T) {
 	rows[3].Actor = "key_b"
 	rewrite(t, b, rows)
 	v := b.verify(t)
-	if v.Break == nil || v.Break.Sequence != 10 || v.Break.Reason != audit.RowRewritten || v.Break.ID != rows[9].ID {
-		t.Errorf("found %+v, want row 10 rewritten", v.Break)
+	if v.Break() == nil || v.Break().Sequence != 10 || v.Break().Reason != audit.RowRewritten || v.Break().ID != rows[9].ID {
+		t.Errorf("found %+v, want row 10 rewritten", v.Break())
 	}
 	if err := os.Remove(b.Checkpoints); err != nil {
 		t.Fatal(err)
 	}
-	if v := b.verify(t); v.Break != nil {
-		t.Errorf("without checkpoints: %+v; the chain was not rewritten well", v.Break)
+	if v := b.verify(t); v.Break() != nil {
+		t.Errorf("without checkpoints: %+v; the chain was not rewritten well", v.Break())
 	}
 }
 
@@ -196,14 +196,14 @@ func TestAnOldCopyIsFoundAndNeverForgotten(t *testing.T) {
 	}
 
 	b = setupIn(t, dir)
-	if v := b.verify(t); v.Break == nil || v.Break.Sequence != 6 || v.Break.Reason != audit.RowCutOff {
-		t.Fatalf("found %+v, want row 6 cut off", v.Break)
+	if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 6 || v.Break().Reason != audit.RowCutOff {
+		t.Fatalf("found %+v, want row 6 cut off", v.Break())
 	}
 	// Rows and checkpoints that come later do not cover it up.
 	b.write(t, 10)
 	b.checkpoint(t)
-	if v := b.verify(t); v.Break == nil || v.Break.Sequence != 10 || v.Break.Reason != audit.RowRewritten {
-		t.Errorf("later found %+v, want row 10 rewritten", v.Break)
+	if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 10 || v.Break().Reason != audit.RowRewritten {
+		t.Errorf("later found %+v, want row 10 rewritten", v.Break())
 	}
 }
 
@@ -232,8 +232,8 @@ func TestCheckpointsCannotBeMadeByOthers(t *testing.T) {
 		}
 		v := b.verify(t)
 		switch {
-		case test.reason == "" && v.Break != nil, test.reason != "" && (v.Break == nil || v.Break.Reason != test.reason):
-			t.Errorf("%s: found %+v, want %q", name, v.Break, test.reason)
+		case test.reason == "" && v.Break() != nil, test.reason != "" && (v.Break() == nil || v.Break().Reason != test.reason):
+			t.Errorf("%s: found %+v, want %q", name, v.Break(), test.reason)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -54,11 +55,20 @@ type Verified struct {
 	Heads       []Head     // the last row of each chain, as far as it was looked at
 	Checkpoints int        // that were compared
 	Newest      *time.Time // of the checkpoints; rows after it are vouched for by the chain alone
-	Break       *Break     // nil: all is as it was written
+	Breaks      []*Break   // the first bad or missing row of each chain that has one; empty: all is as it was written
+}
+
+// Break is the first of the breaks; nil: all is as it was written.
+func (v *Verified) Break() *Break {
+	if len(v.Breaks) == 0 {
+		return nil
+	}
+	return v.Breaks[0]
 }
 
 // Verify reads the whole log and compares it with the checkpoints in a file; Log.Checkpoints is the instance's own. It
-// stops at the first row that is bad. Rows written meanwhile are none. One at a time: another is problem.Conflict.
+// leaves a chain at its first row that is bad, and goes on with the next chain. Rows written meanwhile are none. One at a
+// time: another is problem.Conflict.
 func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error) {
 	if !l.verifying.TryLock() {
 		return nil, problem.Conflicts("The log is being verified already; wait for that.")
@@ -67,18 +77,19 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 	v := &Verified{}
 	points, err := readCheckpoints(checkpoints)
 	if errors.Is(err, errUnreadable) {
-		v.Break = &Break{Reason: CheckpointsBroken}
-		return v, nil
-	}
-	if err != nil {
+		v.Breaks = append(v.Breaks, &Break{Reason: CheckpointsBroken}) // the chains are looked at all the same
+	} else if err != nil {
 		return nil, err
 	}
 	v.Checkpoints = len(points)
 	byChain := map[string][]*Checkpoint{}
+	forged := map[string]*Break{} // the first of each chain
 	for _, c := range points {
 		if !l.genuine(c) {
-			v.Break = &Break{Chain: c.Chain, Sequence: c.Sequence, Reason: CheckpointForged}
-			return v, nil
+			if forged[c.Chain] == nil || c.Sequence < forged[c.Chain].Sequence {
+				forged[c.Chain] = &Break{Chain: c.Chain, Sequence: c.Sequence, Reason: CheckpointForged}
+			}
+			continue
 		}
 		byChain[c.Chain] = append(byChain[c.Chain], c)
 		if v.Newest == nil || c.At.After(*v.Newest) {
@@ -89,23 +100,23 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 	if err != nil {
 		return nil, err
 	}
-	for chain := range byChain {
-		if !slices.Contains(chains, chain) {
-			chains = append(chains, chain)
-		}
-	}
+	chains = slices.AppendSeq(slices.AppendSeq(chains, maps.Keys(byChain)), maps.Keys(forged))
 	slices.Sort(chains)
+	chains = slices.Compact(chains)
 	for _, chain := range chains {
 		w := &walk{log: l, at: Head{Chain: chain}, points: sequenced(byChain[chain])}
 		err := w.run(ctx)
 		v.Rows += w.at.Sequence
 		v.Heads = append(v.Heads, w.at)
-		if bad, ok := errors.AsType[*Break](err); ok {
-			v.Break = bad
-			return v, nil
-		}
-		if err != nil {
+		bad, broken := errors.AsType[*Break](err)
+		if err != nil && !broken {
 			return nil, err
+		}
+		if f := forged[chain]; f != nil && (bad == nil || f.Sequence < bad.Sequence) {
+			bad = f
+		}
+		if bad != nil {
+			v.Breaks = append(v.Breaks, bad)
 		}
 	}
 	return v, nil

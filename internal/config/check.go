@@ -65,6 +65,9 @@ func (c *Config) check() error {
 	if c.Cluster.NewsPatience < time.Second {
 		return wrong("cluster.newsPatience", "must be at least 1s: others are asked for news four times a second")
 	}
+	if c.Audit.Reads != "durable" && c.Audit.Reads != ReadsRelaxed {
+		return wrong("audit.reads", "%q is not durable or relaxed", c.Audit.Reads)
+	}
 	return c.checkTiers()
 }
 

@@ -29,6 +29,7 @@ type Config struct {
 	Index    Index    `setting:"index"`
 	Shutdown Shutdown `setting:"shutdown"`
 	Cluster  Cluster  `setting:"cluster"`
+	Audit    Audit    `setting:"audit"`
 
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
@@ -78,6 +79,14 @@ type Cluster struct {
 	Notify       bool          `setting:"notify" help:"wake the others by LISTEN and NOTIFY, which some proxies do not pass on; they look four times a second anyway"`
 }
 
+// Audit is how the log of who did what is written.
+type Audit struct {
+	Reads string `setting:"reads" help:"when the log has a read of memories: durable, before its answer, or relaxed, within a second"`
+}
+
+// ReadsRelaxed says that reads may be answered before the log has them.
+const ReadsRelaxed = "relaxed"
+
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"release versions this build does not declare, for rehearsals: they inherit everything"`
@@ -106,6 +115,7 @@ func Default() Config {
 		Index:         Index{Open: 64},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, Notify: true},
+		Audit:         Audit{Reads: "durable"},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {

@@ -37,7 +37,7 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 	verify := op("verifyAuditLog", "/verify", "Look whether the log is as it was written")
 	verify.Operator = true
 	verify.Description = "Only for credentials of the operator workspace. Reads the whole log and its checkpoints, and names the first " +
-		"entry that was changed, taken out or cut off. keepsake audit verify does the same without the server."
+		"entry of each chain that was changed, taken out or cut off. keepsake audit verify does the same without the server."
 	verify.Errors = []string{problem.CodeConflict}
 	endpoint.Add(r, verify, func(ctx context.Context, _ *struct{}) (*auditVerified, error) {
 		v, err := log.Verify(ctx, log.Checkpoints)
@@ -189,12 +189,13 @@ func viewOfAuditRow(r *audit.Row, p *auth.Principal) (*auditEntryView, error) {
 
 type auditVerified struct {
 	Body struct {
-		OK                 bool            `json:"ok"`
-		Rows               int64           `json:"rows" doc:"How many were looked at."`
-		Chains             []auditHeadView `json:"chains"`
-		Checkpoints        int             `json:"checkpoints" doc:"How many were compared."`
-		NewestCheckpointAt *wire.Time      `json:"newestCheckpointAt"`
-		Break              *auditBreakView `json:"break" doc:"The first bad or missing entry; null when all is well."`
+		OK                 bool             `json:"ok"`
+		Rows               int64            `json:"rows" doc:"How many were looked at."`
+		Chains             []auditHeadView  `json:"chains"`
+		Checkpoints        int              `json:"checkpoints" doc:"How many were compared."`
+		NewestCheckpointAt *wire.Time       `json:"newestCheckpointAt"`
+		Break              *auditBreakView  `json:"break" doc:"The first of breaks; null when all is well."`
+		Breaks             []auditBreakView `json:"breaks" doc:"The first bad or missing entry of each chain that has one."`
 	}
 }
 
@@ -215,13 +216,17 @@ type auditBreakView struct {
 func viewOfVerified(v *audit.Verified) *auditVerified {
 	out := &auditVerified{}
 	b := &out.Body
-	b.OK, b.Rows, b.Checkpoints, b.NewestCheckpointAt = v.Break == nil, v.Rows, v.Checkpoints, wire.AtOrNull(v.Newest)
+	b.OK, b.Rows, b.Checkpoints, b.NewestCheckpointAt = len(v.Breaks) == 0, v.Rows, v.Checkpoints, wire.AtOrNull(v.Newest)
 	b.Chains = make([]auditHeadView, len(v.Heads))
 	for i, h := range v.Heads {
 		b.Chains[i] = auditHeadView{h.Chain, h.Sequence, h.Hash.String()}
 	}
-	if bad := v.Break; bad != nil {
-		b.Break = &auditBreakView{bad.Chain, bad.Sequence, textOrNull(bad.ID), string(bad.Reason), bad.Reason.Message()}
+	b.Breaks = make([]auditBreakView, len(v.Breaks))
+	for i, bad := range v.Breaks {
+		b.Breaks[i] = auditBreakView{bad.Chain, bad.Sequence, textOrNull(bad.ID), string(bad.Reason), bad.Reason.Message()}
+	}
+	if len(b.Breaks) > 0 {
+		b.Break = &b.Breaks[0]
 	}
 	return out
 }

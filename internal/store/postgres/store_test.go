@@ -19,6 +19,12 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func TestAuditPlans(t *testing.T) {
+	t.Parallel()
+	e := open(t, postgres.Options{URL: migrated(t), Connections: 4})
+	storetest.AuditPlans(t, e, "EXPLAIN", 1, "ANALYZE audit_log")
+}
+
 func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	t.Helper()
 	e, err := postgres.Open(context.WithoutCancel(t.Context()), opt)

@@ -19,3 +19,8 @@ func TestSideBySide(t *testing.T) {
 		return e, e
 	})
 }
+
+func TestAuditPlans(t *testing.T) {
+	t.Parallel()
+	storetest.AuditPlans(t, open(t, t.TempDir()), "EXPLAIN QUERY PLAN", 4, "SELECT 1")
+}

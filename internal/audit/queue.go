@@ -1,0 +1,227 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+const (
+	// readsWithin is how long a row of a read may wait when reads are relaxed: it gathers others.
+	readsWithin = 250 * time.Millisecond
+	// readsLate is how old the oldest row may become that nobody waits for. From then on every read waits for its row.
+	readsLate = 900 * time.Millisecond
+	// mostReads is how many rows may wait that nobody waits for.
+	mostReads = 1 << 16
+	// readsAtOnce is how many rows a unit of work writes.
+	readsAtOnce = 512
+)
+
+// Reads says how the rows of what was only looked at are written.
+type Reads uint8
+
+// The ways. Either way nothing is shown that could not be logged.
+const (
+	ReadsAlone    Reads = iota // each in a unit of its own, before Read returns: for an engine whose units share a commit
+	ReadsTogether              // those that come at the same time in one unit, before Read returns
+	ReadsRelaxed               // within a second after Read
+)
+
+// Read is Record for what was only looked at, and comes before it is shown. One caller waits for one commit, many for two
+// at most: for the one that is under way when they come, and for their own. With ReadsRelaxed a caller waits for none,
+// unless rows could not be written within a second, or there are too many of them: then each caller waits for its own
+// again, and if that cannot be written, the read fails.
+func (l *Log) Read(ctx context.Context, e Entry) error {
+	if l.Reads == ReadsAlone || unit.Running(ctx) {
+		return l.Record(ctx, e)
+	}
+	r, err := l.row(ctx, e)
+	if err != nil {
+		return err
+	}
+	q := &queued{row: r, since: time.Now()}
+	if l.Reads == ReadsTogether || l.behind() {
+		q.done = make(chan error, 1)
+	}
+	return l.enqueue(ctx, q)
+}
+
+// settle waits until everything is written that was queued before.
+func (l *Log) settle(ctx context.Context) error {
+	if l.Reads != ReadsRelaxed {
+		return nil
+	}
+	return l.enqueue(ctx, &queued{done: make(chan error, 1)})
+}
+
+// queue holds rows of reads, in the order in which they came.
+type queue struct {
+	mu      sync.Mutex
+	rows    []*queued
+	running bool // there is a goroutine that looks at rows until there are none
+	armed   bool // or there will be one
+	ended   bool // the log was closed: what cannot be written now never will be
+	// unsure is how many of the first rows a unit failed to write whose commit may have come to be all the same.
+	unsure int
+}
+
+type queued struct {
+	row   *Row // nil: somebody only waits for what came before
+	since time.Time
+	done  chan error // who waits; nil: nobody
+}
+
+// behind reports whether rows that nobody waits for are late, or too many.
+func (l *Log) behind() bool {
+	q := &l.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.rows) >= mostReads || q.ended {
+		return true
+	}
+	first := slices.IndexFunc(q.rows, func(r *queued) bool { return r.row != nil })
+	return first >= 0 && time.Since(q.rows[first].since) > readsLate
+}
+
+func (l *Log) enqueue(ctx context.Context, r *queued) error {
+	q := &l.queue
+	q.mu.Lock()
+	q.rows = append(q.rows, r)
+	switch {
+	case r.done != nil && !q.running:
+		q.running = true
+		go l.writeQueue()
+	case r.done == nil:
+		l.arm()
+	}
+	q.mu.Unlock()
+	if r.done == nil {
+		return nil
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// arm has the queue written in a moment. The caller holds the lock.
+func (l *Log) arm() {
+	q := &l.queue
+	if q.running || q.armed || q.ended {
+		return
+	}
+	q.armed = true
+	time.AfterFunc(readsWithin, func() {
+		q.mu.Lock()
+		q.armed = false
+		start := !q.running && len(q.rows) > 0
+		q.running = q.running || start
+		q.mu.Unlock()
+		if start {
+			l.writeQueue()
+		}
+	})
+}
+
+// writeQueue writes until the queue is empty, or cannot be written. Then whoever waits is told; what nobody waits for
+// stays, and is tried again in a moment. A caller that goes away ends nothing of it: others wait, too.
+func (l *Log) writeQueue() {
+	ctx := context.Background()
+	q := &l.queue
+	for {
+		q.mu.Lock()
+		batch, unsure := q.rows[:min(len(q.rows), readsAtOnce)], q.unsure
+		if unsure > 0 {
+			batch = batch[:unsure]
+		}
+		if len(batch) == 0 {
+			q.rows, q.running = nil, false
+			q.mu.Unlock()
+			return
+		}
+		q.mu.Unlock()
+
+		err := l.writeReads(ctx, batch, unsure > 0)
+		told := batch
+		q.mu.Lock()
+		if err == nil {
+			q.rows, q.unsure = q.rows[len(batch):], 0
+		} else {
+			told = slices.Clone(q.rows)
+			waits := func(r *queued) bool { return r.done != nil }
+			q.unsure = len(batch) - count(batch, waits)
+			q.rows = slices.DeleteFunc(slices.Clone(q.rows), waits)
+			q.running = false
+			if len(q.rows) > 0 {
+				l.arm()
+			}
+		}
+		q.mu.Unlock()
+		for _, r := range told {
+			if r.done != nil {
+				r.done <- err
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func count[T any](list []T, is func(T) bool) (n int) {
+	for _, v := range list {
+		if is(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// writeReads writes rows in one unit. again: they may be there already, all or none of them.
+func (l *Log) writeReads(ctx context.Context, batch []*queued, again bool) error {
+	rows := make([]*Row, 0, len(batch))
+	for _, r := range batch {
+		if r.row != nil {
+			rows = append(rows, r.row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if again {
+		there, err := l.written(ctx, rows[0])
+		if err != nil || there {
+			return err
+		}
+	}
+	err := l.append(ctx, rows)
+	if _, known := problem.As(err); err != nil && !known {
+		// Whoever waits cannot do anything about it but come again.
+		return problem.NotAvailable("The access log cannot be written at the moment.", time.Second).Because(err)
+	}
+	return err
+}
+
+// written reports whether a row lies in the log.
+func (l *Log) written(ctx context.Context, r *Row) (bool, error) {
+	const sameTime = 10_000 // rows of one target in one millisecond
+	rows, err := l.Store.ListAuditRows(ctx, Filter{
+		WorkspaceID: r.WorkspaceID, Target: r.Target, From: r.At, To: r.At.Add(time.Millisecond), Limit: sameTime,
+	})
+	return slices.ContainsFunc(rows, func(o *Row) bool { return o.ID == r.ID }), err
+}
+
+// endReads writes what is queued for the last time.
+func (l *Log) endReads(ctx context.Context) error {
+	err := l.settle(ctx)
+	l.queue.mu.Lock()
+	defer l.queue.mu.Unlock()
+	l.queue.ended = true
+	return err
+}
