@@ -25,7 +25,9 @@ type heardMain struct {
 	*heard
 }
 
-func (m *heardMain) In(ctx context.Context) store.Querier { return &heardQuerier{m.Database.In(ctx), m.heard} }
+func (m *heardMain) In(ctx context.Context) store.Querier {
+	return &heardQuerier{m.Database.In(ctx), m.heard}
+}
 
 type heardQuerier struct {
 	store.Querier
