@@ -2,20 +2,22 @@ package backup
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"keepsake/internal/problem"
 )
 
-// Entry is a line of the journal: what a credential was from a moment on. A later entry of the same credential stands in
-// place of all before it.
+// Entry is a line of the journal: what a credential was from a moment on, or what was erased. A later entry of the same
+// credential stands in place of all before it.
 type Entry struct {
 	Instance string     `json:"instance"`
 	At       time.Time  `json:"at"`
@@ -23,6 +25,8 @@ type Entry struct {
 	User     *UserState `json:"user,omitempty"`
 	// Workspace decides for all credentials in it.
 	Workspace *WorkspaceState `json:"workspace,omitempty"`
+	Subject   *ErasedSubject  `json:"erasedSubject,omitempty"`
+	Memories  *ErasedMemories `json:"erasedMemories,omitempty"`
 }
 
 // id is what the entry is about.
@@ -34,6 +38,10 @@ func (e *Entry) id() string {
 		return e.User.ID
 	case e.Workspace != nil:
 		return e.Workspace.ID
+	case e.Subject != nil:
+		return fmt.Sprintf("%s %x", e.Subject.WorkspaceID, e.Subject.Hash)
+	case e.Memories != nil:
+		return e.Memories.WorkspaceID + " " + strings.Join(e.Memories.IDs, " ")
 	default:
 		return ""
 	}
@@ -48,6 +56,8 @@ func (e *Entry) revision() (revision int64, gone bool) {
 		return e.User.Revision, e.User.Deleted
 	case e.Workspace != nil:
 		return e.Workspace.Revision, false
+	case e.Subject != nil:
+		return e.Subject.Generation, false
 	default:
 		return 0, false
 	}
@@ -62,6 +72,9 @@ func (e *Entry) outlives(other *Entry) bool {
 	after := e.At.Sub(other.At)
 	mine, gone := e.revision()
 	theirs, theirGone := other.revision()
+	if e.Subject != nil { // nothing that was erased comes back
+		return mine > theirs
+	}
 	switch {
 	case after > skew || after < -skew:
 		return after > 0
@@ -112,8 +125,39 @@ type WorkspaceState struct {
 	Suspended bool   `json:"suspended"`
 }
 
-// Journal is a file beside the databases, and in no backup, that tells what became of credentials: without it, what was
-// revoked after a backup would be valid again with the backup. It is only ever added to. All of it is safe for
+// ErasedSubject is a person whose data keys were destroyed up to a generation.
+type ErasedSubject struct {
+	WorkspaceID string    `json:"workspaceId"`
+	Hash        HexBytes  `json:"subject"` // keyed
+	Generation  int64     `json:"generation"`
+	At          time.Time `json:"at"`
+}
+
+// ErasedMemories are single memories of a person that were erased.
+type ErasedMemories struct {
+	WorkspaceID string    `json:"workspaceId"`
+	Hash        HexBytes  `json:"subject"`
+	IDs         []string  `json:"ids"`
+	At          time.Time `json:"at"`
+}
+
+// HexBytes are 16 bytes, in hex in JSON.
+type HexBytes [16]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (h HexBytes) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *HexBytes) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(h) {
+		return errors.New("these are not 16 bytes in hex")
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+// Journal is a file beside the databases, and in no backup, that tells what became of credentials and what was erased:
+// without it, what was revoked or forgotten after a backup would be back with the backup. It is only ever added to. All of it is safe for
 // concurrent use.
 type Journal struct {
 	path     string
@@ -151,7 +195,7 @@ func (j *Journal) Append(e Entry) error {
 		return fmt.Errorf("encode an entry of the journal: %w", err)
 	}
 	if err := j.append(append(line, '\n')); err != nil {
-		return problem.NotAvailable("The journal of credentials cannot be written at the moment; nothing was changed.", 2*time.Second).
+		return problem.NotAvailable("The journal cannot be written at the moment; nothing was changed.", 2*time.Second).
 			Because(fmt.Errorf("write the journal: %w", err))
 	}
 	return nil

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
@@ -37,6 +38,16 @@ func WorkspaceEntry(w *account.Workspace) Entry {
 	return Entry{Workspace: &WorkspaceState{ID: w.ID, Revision: w.Revision, Suspended: w.Suspended}}
 }
 
+// SubjectEntry is what the journal is told of a person who is erased.
+func SubjectEntry(workspaceID string, subject [16]byte, generation int64, at time.Time) Entry {
+	return Entry{Subject: &ErasedSubject{WorkspaceID: workspaceID, Hash: subject, Generation: generation, At: at.UTC()}}
+}
+
+// MemoriesEntry is what the journal is told of memories of a person that are erased.
+func MemoriesEntry(workspaceID string, subject [16]byte, ids []string, at time.Time) Entry {
+	return Entry{Memories: &ErasedMemories{WorkspaceID: workspaceID, Hash: subject, IDs: ids, At: at.UTC()}}
+}
+
 // Store is what a journal is replayed into.
 type Store interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
@@ -46,6 +57,37 @@ type Store interface {
 	DeleteUser(ctx context.Context, u *account.User) error
 	Workspace(ctx context.Context, id string) (*account.Workspace, error)
 	UpdateWorkspace(ctx context.Context, w *account.Workspace) error
+}
+
+// Erasures is where what was erased is erased once more.
+type Erasures interface {
+	// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did.
+	EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, at time.Time) (bool, error)
+	// ForgetAgain erases those of some memories of a subject that are there, says how many, and leaves tombstones of all.
+	ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (int, error)
+}
+
+// ReplayErasures erases what the journal says was erased after the backup, and says how much of that was there.
+func ReplayErasures(ctx context.Context, st Erasures, journal []Entry) (subjects, memories int, err error) {
+	for _, e := range latest(journal) {
+		switch {
+		case e.Memories != nil:
+			n, err := st.ForgetAgain(ctx, e.Memories.WorkspaceID, e.Memories.Hash, e.Memories.IDs, e.Memories.At)
+			if err != nil {
+				return subjects, memories, fmt.Errorf("replay the journal: %w", err)
+			}
+			memories += n
+		case e.Subject != nil:
+			again, err := st.EraseAgain(ctx, e.Subject.WorkspaceID, e.Subject.Hash, e.Subject.Generation, e.Subject.At)
+			if err != nil {
+				return subjects, memories, fmt.Errorf("replay the journal: %w", err)
+			}
+			if again {
+				subjects++
+			}
+		}
+	}
+	return subjects, memories, nil
 }
 
 // Replayed is what a replay did.
@@ -68,7 +110,7 @@ func Replay(ctx context.Context, st Store, journal []Entry) (*Replayed, error) {
 			err = e.Key.replay(ctx, st, done)
 		case e.User != nil:
 			err = e.User.replay(ctx, st, done)
-		default:
+		case e.Workspace != nil:
 			err = e.Workspace.replay(ctx, st, done)
 		}
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
