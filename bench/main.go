@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search, shared, servers
+//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, servers
 package main
 
 import (
@@ -49,6 +49,7 @@ func main() {
 		{"post", measurePost},
 		{"search", measureSearch},
 		{"shared", measureShared},
+		{"recall", measureRecall},
 		{"servers", measureServers},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {

@@ -1,0 +1,350 @@
+// Command generate writes the conversations that `go run ./bench recall` asks about, from the scenes beside it.
+//
+//	go run ./bench/recall/generate   from the root of the repository
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scene is something that is told, in parts that belong to different sessions, and what may be asked about it.
+type scene struct {
+	values    []map[string]string // one is chosen
+	parts     [][]string          // lines "A: …"
+	questions []question
+}
+
+type question struct {
+	text     string
+	evidence []int // lines from 1, through all parts
+}
+
+// conversation says what one is made of.
+type conversation struct {
+	name     string
+	scenes   string // file
+	from     func(i, n int) bool
+	take     int // so many of those scenes
+	filler   string
+	turns    int // about
+	sessions int
+	start    string
+	people   [2]string
+	swap     bool // either of them may be the A of a scene
+	aside    bool
+}
+
+func all(int, int) bool        { return true }
+func even(i, _ int) bool       { return i%2 == 0 }
+func odd(i, _ int) bool        { return i%2 == 1 }
+func firstPart(i, n int) bool  { return i < n*7/10 }
+func lastPart(i, n int) bool   { return i >= n*7/10 }
+func firstHalf(i, n int) bool  { return i < n/2 }
+func secondHalf(i, n int) bool { return i >= n/2 }
+
+var conversations = []conversation{
+	{name: "friends-1", scenes: "friends", from: firstPart, take: 20, filler: "friends", turns: 340, sessions: 24, start: "2022-11-06", people: [2]string{"Nora", "Elias"}, swap: true},
+	{name: "friends-2", scenes: "friends", from: firstPart, take: 20, filler: "friends", turns: 330, sessions: 19, start: "2023-02-18", people: [2]string{"Tamsin", "Jonathan"}, swap: true},
+	{name: "friends-3", scenes: "friends", from: firstPart, take: 20, filler: "friends", turns: 350, sessions: 30, start: "2021-08-01", people: [2]string{"Priyanka", "Marek"}, swap: true},
+	{name: "friends-4", scenes: "friends", from: lastPart, take: 13, filler: "friends", turns: 300, sessions: 20, start: "2023-09-10", people: [2]string{"Delia", "Hugo"}, swap: true, aside: true},
+	{name: "coach-1", scenes: "coach", from: even, take: 10, filler: "coach", turns: 230, sessions: 16, start: "2024-01-09", people: [2]string{"Bertram", "Lena"}},
+	{name: "coach-2", scenes: "coach", from: odd, take: 10, filler: "coach", turns: 230, sessions: 14, start: "2023-04-03", people: [2]string{"Agnes", "Coach Tobias"}, aside: true},
+	{name: "support-1", scenes: "support", from: firstHalf, take: 9, filler: "support", turns: 220, sessions: 15, start: "2024-03-01", people: [2]string{"Yusuf", "Support"}},
+	{name: "support-2", scenes: "support", from: secondHalf, take: 9, filler: "support", turns: 220, sessions: 12, start: "2022-05-20", people: [2]string{"Clara", "Ben"}},
+	{name: "assistant-1", scenes: "assistant", from: even, take: 10, filler: "assistant", turns: 240, sessions: 22, start: "2024-06-02", people: [2]string{"Priya", "Assistant"}},
+	{name: "assistant-2", scenes: "assistant", from: odd, take: 10, filler: "assistant", turns: 240, sessions: 20, start: "2023-10-15", people: [2]string{"Magnus", "Assistant"}, aside: true},
+	{name: "tutor-1", scenes: "tutor", from: all, take: 12, filler: "quiet", turns: 210, sessions: 12, start: "2022-09-05", people: [2]string{"Selma", "Mr Aalto"}},
+	{name: "carer-1", scenes: "carer", from: all, take: 13, filler: "quiet", turns: 220, sessions: 14, start: "2023-01-12", people: [2]string{"Hedwig", "Ilona"}, aside: true},
+}
+
+// Turn and Question are the lines of the files that are written.
+type Turn struct {
+	Conversation string    `json:"conversation"`
+	ID           string    `json:"id"`
+	Session      string    `json:"session"`
+	At           time.Time `json:"at"`
+	Speaker      string    `json:"speaker"`
+	Text         string    `json:"text"`
+}
+
+type Question struct {
+	Conversation string   `json:"conversation"`
+	Text         string   `json:"question"`
+	Evidence     []string `json:"evidence"`
+	Aside        bool     `json:"aside,omitempty"`
+}
+
+func main() {
+	if err := run("bench/recall"); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	var turns []Turn
+	var questions []Question
+	for i, c := range conversations {
+		scenes, err := readScenes(filepath.Join(dir, "scenes", c.scenes+".txt"))
+		if err != nil {
+			return err
+		}
+		fillers, err := readScenes(filepath.Join(dir, "scenes", "filler-"+c.filler+".txt"))
+		if err != nil {
+			return err
+		}
+		w := writer{c: c, random: rand.New(rand.NewPCG(20250601, uint64(i)))}
+		w.write(scenes, fillers[0].parts)
+		turns, questions = append(turns, w.turns...), append(questions, w.questions...)
+	}
+	if err := writeLines(filepath.Join(dir, "turns.jsonl"), turns); err != nil {
+		return err
+	}
+	return writeLines(filepath.Join(dir, "questions.jsonl"), questions)
+}
+
+// readScenes reads a file of scenes; one without a heading is a single scene.
+func readScenes(path string) ([]scene, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	list := []scene{{parts: [][]string{nil}}}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		line, s := lines.Text(), &list[len(list)-1]
+		switch {
+		case strings.HasPrefix(line, "== "):
+			list = append(list, scene{parts: [][]string{nil}})
+		case strings.HasPrefix(line, "$ "):
+			for choice := range strings.SplitSeq(line[2:], " | ") {
+				s.values = append(s.values, readValues(choice))
+			}
+		case line == "--":
+			s.parts = append(s.parts, nil)
+		case strings.HasPrefix(line, "? "):
+			text, evidence, _ := strings.Cut(line[2:], " | ")
+			q := question{text: text}
+			for number := range strings.FieldsSeq(evidence) {
+				n, err := strconv.Atoi(number)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %q: %w", path, line, err)
+				}
+				q.evidence = append(q.evidence, n)
+			}
+			s.questions = append(s.questions, q)
+		case line != "":
+			last := len(s.parts) - 1
+			s.parts[last] = append(s.parts[last], line)
+		}
+	}
+	if len(list) > 1 {
+		list = list[1:]
+	}
+	return list, lines.Err()
+}
+
+// readValues reads "name=value,name=value", where a value may hold commas.
+func readValues(s string) map[string]string {
+	values, last := map[string]string{}, ""
+	for piece := range strings.SplitSeq(s, ",") {
+		if name, value, ok := strings.Cut(piece, "="); ok {
+			values[name], last = value, name
+		} else {
+			values[last] += "," + piece
+		}
+	}
+	return values
+}
+
+// writer makes one conversation.
+type writer struct {
+	c         conversation
+	random    *rand.Rand
+	days      []time.Time
+	turns     []Turn
+	questions []Question
+}
+
+// told is a part of a scene at its place: a session, and where in it.
+type told struct {
+	scene, part int
+	lines       []string
+}
+
+func (w *writer) write(scenes []scene, fillers [][]string) {
+	var mine []int
+	for i := range scenes {
+		if w.c.from(i, len(scenes)) {
+			mine = append(mine, i)
+		}
+	}
+	w.random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+	mine = mine[:min(len(mine), w.c.take)]
+	day, _ := time.Parse(time.DateOnly, w.c.start)
+	for range w.c.sessions {
+		w.days = append(w.days, day.Add(time.Duration(7*60+w.random.IntN(15*60))*time.Minute))
+		day = day.AddDate(0, 0, 2+w.random.IntN(13))
+	}
+
+	sessions := make([][]told, w.c.sessions)
+	values := map[int]map[string]string{}
+	lines := 0
+	for _, i := range mine {
+		v := map[string]string{"A": w.c.people[0], "B": w.c.people[1]}
+		if w.c.swap && w.random.IntN(2) == 0 {
+			v["A"], v["B"] = v["B"], v["A"]
+		}
+		if n := len(scenes[i].values); n > 0 {
+			maps.Copy(v, scenes[i].values[w.random.IntN(n)])
+		}
+		values[i] = v
+		at := w.random.IntN(w.c.sessions - len(scenes[i].parts) + 1)
+		v["date1"], v["month1"] = w.days[at].Format("2 January 2006"), w.days[at].Format("January")
+		for part, text := range scenes[i].parts {
+			if part > 0 {
+				at += 1 + w.random.IntN(max(w.c.sessions-len(scenes[i].parts)+part-at, 1))
+				at = min(at, w.c.sessions-len(scenes[i].parts)+part)
+			}
+			sessions[at] = append(sessions[at], told{i, part, w.fill(text, v)})
+			lines += len(text)
+		}
+	}
+	// Small talk between and around, until the conversation is as long as it should be.
+	for lines < w.c.turns {
+		for _, f := range w.random.Perm(len(fillers)) {
+			if lines >= w.c.turns {
+				break
+			}
+			v := map[string]string{"A": w.c.people[0], "B": w.c.people[1]}
+			if w.c.swap && w.random.IntN(2) == 0 {
+				v["A"], v["B"] = v["B"], v["A"]
+			}
+			at := w.random.IntN(w.c.sessions)
+			list := sessions[at]
+			sessions[at] = slices.Insert(list, w.random.IntN(len(list)+1), told{-1, 0, w.fill(fillers[f], v)})
+			lines += len(fillers[f])
+		}
+	}
+	place := map[[2]int][]string{} // of a scene's part: the ids of its turns
+	for s, list := range sessions {
+		n := 0
+		for _, t := range list {
+			for _, line := range t.lines {
+				n++
+				speaker, text, _ := strings.Cut(line, ": ")
+				id := fmt.Sprintf("%s.s%02d.%02d", w.c.name, s+1, n)
+				w.turns = append(w.turns, Turn{w.c.name, id, fmt.Sprintf("s%02d", s+1), w.days[s], speaker, text})
+				if t.scene >= 0 {
+					key := [2]int{t.scene, t.part}
+					place[key] = append(place[key], id)
+				}
+			}
+		}
+	}
+	for _, i := range mine {
+		var ids []string
+		for part := range scenes[i].parts {
+			ids = append(ids, place[[2]int{i, part}]...)
+		}
+		for _, q := range scenes[i].questions {
+			out := Question{Conversation: w.c.name, Text: w.fill([]string{q.text}, values[i])[0], Aside: w.c.aside}
+			for _, n := range q.evidence {
+				out.Evidence = append(out.Evidence, ids[n-1])
+			}
+			w.questions = append(w.questions, w.dated(out))
+		}
+	}
+}
+
+// dated names the time in one question of eight.
+func (w *writer) dated(q Question) Question {
+	if w.random.IntN(8) > 0 || strings.HasPrefix(q.Text, "When") || len(q.Evidence) != 1 {
+		return q
+	}
+	for _, t := range w.turns {
+		if t.ID == q.Evidence[0] {
+			form := []string{"in January 2006", "on 2 January 2006", "in January"}[w.random.IntN(3)]
+			q.Text = "According to what was said " + t.At.Format(form) + ", " + strings.ToLower(q.Text[:1]) + q.Text[1:]
+		}
+	}
+	return q
+}
+
+// fill puts values in and makes choices: {name} and (one|other).
+func (w *writer) fill(lines []string, values map[string]string) []string {
+	var out []string
+	for _, line := range lines {
+		for {
+			open := strings.IndexByte(line, '(')
+			end := strings.IndexByte(line, ')')
+			if open < 0 || end < open || !strings.Contains(line[open:end], "|") {
+				break
+			}
+			choices := strings.Split(line[open+1:end], "|")
+			line = line[:open] + choices[w.random.IntN(len(choices))] + line[end+1:]
+		}
+		if speaker, text, ok := strings.Cut(line, ": "); ok && (speaker == "A" || speaker == "B") {
+			line = values[speaker] + ": " + sentenceCase(replace(text, values))
+		} else {
+			line = sentenceCase(replace(line, values))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func replace(text string, values map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text = strings.ReplaceAll(text, "{"+name+"}", values[name])
+	}
+	return text
+}
+
+// sentenceCase begins each sentence with a capital: a value may stand at its beginning.
+func sentenceCase(s string) string {
+	b := []byte(s)
+	start := true
+	for i, c := range b {
+		if start && c >= 'a' && c <= 'z' {
+			b[i] = c - 32
+		}
+		if c != ' ' {
+			start = false
+		}
+		if (c == '.' || c == '!' || c == '?') && i+1 < len(b) && b[i+1] == ' ' {
+			start = true
+		}
+	}
+	return string(b)
+}
+
+func writeLines[T any](path string, list []T) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	encode := json.NewEncoder(out)
+	encode.SetEscapeHTML(false)
+	for _, item := range list {
+		if err := encode.Encode(item); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,199 @@
+// Package recall asks questions about conversations whose answers are known, and says how much of what answers them the
+// recall engine finds.
+package recall
+
+import (
+	"bufio"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	engine "keepsake/internal/memory/recall"
+	"keepsake/internal/text"
+)
+
+// The conversations: see README.md.
+//
+//go:embed turns.jsonl questions.jsonl
+var files embed.FS
+
+type (
+	turn struct {
+		Conversation, ID, Session, Speaker, Text string
+		At                                       time.Time
+	}
+	question struct {
+		Conversation string
+		Question     string
+		Evidence     []string
+		Aside        bool
+	}
+)
+
+// set is the conversations, indexed, and the questions about them.
+type set struct {
+	turns        int
+	indexes      map[string]*engine.Index
+	of           map[string]string // conversation of a turn
+	tuned, aside []question
+	now          time.Time
+}
+
+func load() (*set, error) {
+	turns, err := readLines[turn]("turns.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	questions, err := readLines[question]("questions.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	s := &set{turns: len(turns), indexes: map[string]*engine.Index{}, of: map[string]string{}, now: time.Now()}
+	analyzer := text.NewAnalyzer()
+	for i, t := range turns {
+		if s.indexes[t.Conversation] == nil {
+			s.indexes[t.Conversation] = engine.New(analyzer)
+		}
+		s.of[t.ID] = t.Conversation
+		s.indexes[t.Conversation].Put(engine.Item{
+			ID: t.ID, Text: t.Text, Speaker: t.Speaker, Kind: "turn", SessionID: t.Session, OccurredAt: &t.At,
+			CreatedAt: time.Unix(int64(i), 0),
+		})
+	}
+	for _, q := range questions {
+		if q.Aside {
+			s.aside = append(s.aside, q)
+		} else {
+			s.tuned = append(s.tuned, q)
+		}
+	}
+	return s, nil
+}
+
+// ask asks questions under some weights.
+func (s *set) ask(questions []question, w engine.Weights) quality {
+	var q quality
+	for _, one := range questions {
+		hits := s.indexes[one.Conversation].Search(engine.Query{Text: one.Question, Limit: 50, Now: s.now, Weights: &w})
+		q.add(hits, one.Evidence)
+	}
+	return q
+}
+
+// Measure asks all questions of plain BM25, of the engine and of each signal, and prints how much of the evidence is among
+// the first results.
+func Measure(out io.Writer) error {
+	s, err := load()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "recall: %d turns of %d conversations; tuned on %d questions, %d set aside\n",
+		s.turns, len(s.indexes), len(s.tuned), len(s.aside))
+	fmt.Fprintf(out, "%-28s %s   %s\n", "", quality{}.head("tuned on"), quality{}.head("set aside"))
+	for _, v := range variants() {
+		fmt.Fprintf(out, "%-28s %s   %s\n", v.name, s.ask(s.tuned, v.weights), s.ask(s.aside, v.weights))
+	}
+	return nil
+}
+
+type variant struct {
+	name    string
+	weights engine.Weights
+}
+
+// variants are plain BM25, the engine, BM25 with each signal alone, and the engine without each.
+func variants() []variant {
+	signals := []struct {
+		name string
+		set  func(to *engine.Weights, from engine.Weights)
+	}{
+		{"weak words", func(to *engine.Weights, from engine.Weights) { to.Weak, to.DateWord = from.Weak, from.DateWord }},
+		{"similar spelling", func(to *engine.Weights, from engine.Weights) { to.Grams = from.Grams }},
+		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin = from.Kin }},
+		{"neighbours", func(to *engine.Weights, from engine.Weights) {
+			to.Near, to.NearTwo, to.Reply = from.Near, from.NearTwo, from.Reply
+		}},
+		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},
+		{"speaker", func(to *engine.Weights, from engine.Weights) {
+			to.Speaker, to.NameInText = from.Speaker, from.NameInText
+		}},
+		{"dates", func(to *engine.Weights, from engine.Weights) { to.Date = from.Date }},
+		{"kind of answer", func(to *engine.Weights, from engine.Weights) { to.Answer = from.Answer }},
+	}
+	list := []variant{{"BM25", engine.Plain()}, {"engine", engine.Chosen()}}
+	for _, s := range signals {
+		w := engine.Plain()
+		s.set(&w, engine.Chosen())
+		list = append(list, variant{"BM25 with " + s.name, w})
+	}
+	for _, s := range signals {
+		w := engine.Chosen()
+		s.set(&w, engine.Plain())
+		list = append(list, variant{"engine less " + s.name, w})
+	}
+	return list
+}
+
+// quality sums how much of the evidence was found among the first so many, and how early the first of it.
+type quality struct {
+	questions int
+	within    [5]float64
+	rank      float64
+}
+
+var depths = [5]int{1, 5, 10, 25, 50}
+
+func (q *quality) add(hits []engine.Hit, evidence []string) {
+	q.questions++
+	first := 0
+	for i, h := range hits {
+		if !slices.Contains(evidence, h.ID) {
+			continue
+		}
+		if first == 0 {
+			first = i + 1
+			q.rank += 1 / float64(first)
+		}
+		for d, depth := range depths {
+			if i < depth {
+				q.within[d] += 1 / float64(len(evidence))
+			}
+		}
+	}
+}
+
+func (q quality) head(name string) string {
+	return fmt.Sprintf("%-41s", name+": recall@1, 5, 10, 25, 50, MRR")
+}
+
+func (q quality) String() string {
+	var b strings.Builder
+	for _, sum := range q.within {
+		fmt.Fprintf(&b, "%.3f  ", sum/float64(max(q.questions, 1)))
+	}
+	fmt.Fprintf(&b, "%.3f", q.rank/float64(max(q.questions, 1)))
+	return b.String()
+}
+
+// readLines reads a file of JSON lines.
+func readLines[T any](name string) ([]T, error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the conversations: %w", err)
+	}
+	defer file.Close()
+	var list []T
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var item T
+		if err := json.Unmarshal(lines.Bytes(), &item); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", name, len(list)+1, err)
+		}
+		list = append(list, item)
+	}
+	return list, lines.Err()
+}
