@@ -14,10 +14,29 @@ import (
 func (p *parts) assembleReplays(deps *Deps) {
 	d := p.data
 	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
+	p.replays.SealBy(answerKeys{p.subjects, d.binding})
 	if engine, ok := d.engine.(*postgres.Engine); ok && !deps.Local {
 		p.claims = clusterpg.NewClaims(engine.Connect, deps.Log)
 		p.replays.Among(p.claims)
 	}
+}
+
+// answerKeys are what kept answers are sealed with.
+type answerKeys struct {
+	subjects *seal.Subjects
+	instance *seal.DataKey
+}
+
+// AnswerKey implements idempotency.Keys.
+func (k answerKeys) AnswerKey(ctx context.Context, name idempotency.KeyName) (idempotency.Key, error) {
+	if name == (idempotency.KeyName{}) {
+		return k.instance, nil
+	}
+	key, err := k.subjects.Find(ctx, name.WorkspaceID, name.Subject, name.Generation)
+	if err != nil {
+		return nil, err
+	}
+	return key, nil
 }
 
 // runClaims ends after the last request.

@@ -29,8 +29,9 @@ type data struct {
 	chain       string       // of the audit log, which this process writes
 	store       *journalled
 	secrets     *seal.Secrets
-	rekeyed     bool // unseal completed a change of the master key that was cut off
-	initialised bool // a first start was completed before this one
+	binding     *seal.DataKey // seals answers about keys that are bound
+	rekeyed     bool          // unseal completed a change of the master key that was cut off
+	initialised bool          // a first start was completed before this one
 	now         func() time.Time
 }
 
@@ -158,7 +159,27 @@ func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	d.secrets, err = seal.Open(ctx, d.store, master, !d.initialised)
+	if d.secrets, err = seal.Open(ctx, d.store, master, !d.initialised); err != nil {
+		return err
+	}
+	return d.sealBindings(ctx)
+}
+
+// sealBindings has the names that API keys are bound to lie sealed, also those that the previous release left in the clear.
+func (d *data) sealBindings(ctx context.Context) error {
+	secret, err := d.secrets.Ensure(ctx, seal.Bindings)
+	if err != nil {
+		return err
+	}
+	if d.binding, err = seal.InstanceKey(secret); err != nil {
+		return err
+	}
+	binding, err := seal.NewBinding(secret)
+	if err != nil {
+		return err
+	}
+	d.store.SealBindings(binding)
+	_, err = d.store.SealOldBindings(ctx)
 	return err
 }
 

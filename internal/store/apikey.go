@@ -37,9 +37,9 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) e
 			INSERT INTO api_key (id, workspace_id, name, scopes, expires_at, requests_per_minute, daily, monthly, subject_id,
 				agent_id, allowed_ips, metadata, created_at, created_by, updated_at, disabled_at, revoked_at, revoke_reason, revision)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-			k.ID, k.WorkspaceID, k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly, k.SubjectID,
-			k.AgentID, row.allowedIPs, row.metadata, row.created, k.CreatedBy, row.updated, row.disabled, row.revoked,
-			k.RevokeReason, k.Revision); err != nil {
+			k.ID, k.WorkspaceID, k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly,
+			s.bound(k.WorkspaceID, boundSubject, k.SubjectID), s.bound(k.WorkspaceID, boundAgent, k.AgentID), row.allowedIPs,
+			row.metadata, row.created, k.CreatedBy, row.updated, row.disabled, row.revoked, k.RevokeReason, k.Revision); err != nil {
 			return fmt.Errorf("add key %s: %w", k.ID, err)
 		}
 		s.tell(ctx, cluster.APIKey, k.ID)
@@ -77,7 +77,8 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 				subject_id = $7, agent_id = $8, allowed_ips = $9, metadata = $10, updated_at = $11, disabled_at = $12,
 				revoked_at = $13, revoke_reason = $14, revision = $15
 			WHERE workspace_id = $16 AND id = $17 AND revision = $18`,
-			k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly, k.SubjectID, k.AgentID, row.allowedIPs,
+			k.Name, row.scopes, row.expires, k.RequestsPerMinute, k.Daily, k.Monthly,
+			s.bound(k.WorkspaceID, boundSubject, k.SubjectID), s.bound(k.WorkspaceID, boundAgent, k.AgentID), row.allowedIPs,
 			row.metadata, row.updated, row.disabled, row.revoked, k.RevokeReason, k.Revision, k.WorkspaceID, k.ID, k.Revision-1)
 		if err != nil {
 			return fmt.Errorf("change key %s: %w", k.ID, err)
@@ -170,10 +171,10 @@ func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Fi
 		c.where(`k.created_by = ?`, f.CreatedBy)
 	}
 	if f.SubjectID != "" {
-		c.where(`k.subject_id = ?`, f.SubjectID)
+		c.where(`k.subject_id IN (?, ?)`, f.SubjectID, s.bound(workspaceID, boundSubject, f.SubjectID))
 	}
 	if f.AgentID != "" {
-		c.where(`k.agent_id = ?`, f.AgentID)
+		c.where(`k.agent_id IN (?, ?)`, f.AgentID, s.bound(workspaceID, boundAgent, f.AgentID))
 	}
 	if f.Before != nil {
 		c.where(`(k.created_at, k.id) < (?, ?)`, micros(f.Before.CreatedAt), f.Before.ID)
@@ -288,6 +289,8 @@ func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn fun
 			}
 			next.Secrets = k.Secrets[:0]
 			k = next
+			k.SubjectID = s.boundTo(k.WorkspaceID, boundSubject, k.SubjectID)
+			k.AgentID = s.boundTo(k.WorkspaceID, boundAgent, k.AgentID)
 			if err := row.into(&k); err != nil {
 				return fmt.Errorf("key %s: %w", k.ID, err)
 			}

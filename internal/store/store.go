@@ -22,6 +22,8 @@ type Store struct {
 	usage  Database
 	ring   func() // after news were told; may be nil
 
+	bindings Bindings // nil: nothing is sealed or opened
+
 	shared bool // other processes write, too, and the database is a way away
 }
 

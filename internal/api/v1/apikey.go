@@ -30,6 +30,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		if err != nil {
 			return nil, err
 		}
+		sealIfBound(ctx, k.Record)
 		return &createdAPIKey{
 			ETag: endpoint.ETag(k.Revision), Location: "/api/v1/developer/api-keys/" + k.ID,
 			Body: createdAPIKeyView{apiKeyView: viewOfAPIKey(k.Record), Key: &k.Text},
@@ -67,7 +68,9 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		if in.Body != nil && in.Body.Reason != nil {
 			reason = *in.Body.Reason
 		}
-		return answerAPIKey(keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), reason))
+		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), reason)
+		sealIfBound(ctx, k)
+		return answerAPIKey(k, err)
 	})
 
 	remove := op("deleteAPIKey", "DELETE", "/api-keys/{id}", "Revoke an API key for good, without an answer",

@@ -23,6 +23,7 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 		if err != nil {
 			return nil, err
 		}
+		sealIfBound(ctx, k.Record)
 		return &rotatedAPIKey{
 			ETag: endpoint.ETag(k.Revision),
 			Body: createdAPIKeyView{apiKeyView: viewOfAPIKey(k.Record), Key: &k.Text},
@@ -34,7 +35,9 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 	complete.Description = "From this answer on only the newest secret works. Where there is no older one any more, nothing changes."
 	complete.Idempotent = true
 	endpoint.Add(r, complete, func(ctx context.Context, in *completeRotation) (*oneAPIKey, error) {
-		return answerAPIKey(keys.CompleteRotation(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision()))
+		k, err := keys.CompleteRotation(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision())
+		sealIfBound(ctx, k)
+		return answerAPIKey(k, err)
 	})
 }
 

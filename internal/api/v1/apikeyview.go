@@ -1,11 +1,13 @@
 package v1
 
 import (
+	"context"
 	"strconv"
 	"time"
 
 	"keepsake/internal/apikey"
 	"keepsake/internal/endpoint"
+	"keepsake/internal/idempotency"
 	"keepsake/internal/wire"
 )
 
@@ -69,6 +71,13 @@ type apiKeyList struct {
 	Body struct {
 		Items      []apiKeyView `json:"items"`
 		NextCursor *string      `json:"nextCursor"`
+	}
+}
+
+// sealIfBound has an answer that is kept lie sealed where it names what a key is bound to; k may be nil.
+func sealIfBound(ctx context.Context, k *apikey.Record) {
+	if k != nil && (k.SubjectID != "" || k.AgentID != "") {
+		idempotency.SealWith(ctx, idempotency.KeyName{})
 	}
 }
 

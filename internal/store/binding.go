@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Bindings seals the names that API keys are bound to: *seal.Binding.
+type Bindings interface {
+	// Seal gives the same text for the same name, and leaves alone what is sealed.
+	Seal(workspaceID, kind, name string) string
+	Open(workspaceID, kind, text string) string
+	Sealed(text string) bool
+}
+
+// The kinds of names.
+const (
+	boundSubject = "subject"
+	boundAgent   = "agent"
+)
+
+// SealBindings has what API keys are bound to lie sealed. It is called before the store is used; without it, sealed names
+// are given out as they lie.
+func (s *Store) SealBindings(b Bindings) { s.bindings = b }
+
+// bound is how a name lies in a column.
+func (s *Store) bound(workspaceID, kind, name string) string {
+	if s.bindings == nil {
+		return name
+	}
+	return s.bindings.Seal(workspaceID, kind, name)
+}
+
+// boundTo reads what bound wrote, or the previous release.
+func (s *Store) boundTo(workspaceID, kind, text string) string {
+	if s.bindings == nil || text == "" {
+		return text
+	}
+	return s.bindings.Open(workspaceID, kind, text)
+}
+
+// boundKey is what an API key is bound to, as it lies in its row.
+type boundKey struct{ id, workspaceID, subject, agent string }
+
+func (s *Store) boundKeys(ctx context.Context, where string, args ...any) (list []boundKey, err error) {
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT id, workspace_id, subject_id, agent_id FROM api_key WHERE (subject_id <> '' OR agent_id <> '')`+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list bound keys: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k boundKey
+		if err := rows.Scan(&k.id, &k.workspaceID, &k.subject, &k.agent); err != nil {
+			return nil, fmt.Errorf("read bound key: %w", err)
+		}
+		list = append(list, k)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list bound keys: %w", err)
+	}
+	return list, nil
+}
+
+// SealOldBindings seals what the previous release has left in the clear, and says of how many keys. Where it is cut off, the
+// next one goes on.
+func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
+	list, err := s.boundKeys(ctx, "")
+	if err != nil {
+		return 0, err
+	}
+	clear := func(name string) bool { return name != "" && !s.bindings.Sealed(name) }
+	for _, k := range list {
+		if !clear(k.subject) && !clear(k.agent) {
+			continue
+		}
+		err := s.main.Run(ctx, func(ctx context.Context) error {
+			// Not the revision: nobody changed the key, and a process of the previous release may be just about to.
+			_, err := s.main.In(ctx).Exec(ctx, `
+				UPDATE api_key SET subject_id = $1, agent_id = $2 WHERE id = $3 AND subject_id = $4 AND agent_id = $5`,
+				s.bound(k.workspaceID, boundSubject, k.subject), s.bound(k.workspaceID, boundAgent, k.agent), k.id, k.subject, k.agent)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("seal what key %s is bound to: %w", k.id, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// ForgetBoundSubject takes a subject out of the records of a workspace's revoked keys. is says of a name whether it is the
+// one: nobody may know it any more.
+func (s *Store) ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		list, err := s.boundKeys(ctx, ` AND workspace_id = $1 AND revoked_at IS NOT NULL`, workspaceID)
+		if err != nil {
+			return err
+		}
+		for _, k := range list {
+			if k.subject == "" || !is(s.boundTo(workspaceID, boundSubject, k.subject)) {
+				continue
+			}
+			if _, err := s.main.In(ctx).Exec(ctx, `UPDATE api_key SET subject_id = '' WHERE id = $1 AND revoked_at IS NOT NULL`, k.id); err != nil {
+				return fmt.Errorf("forget what key %s was bound to: %w", k.id, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+)
+
+// testBinding is of the names that keys are bound to. A store that cannot open them stands for a process of the previous
+// release on the same database.
+func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
+	setup := func(t *testing.T) (s, previous *store.Store) {
+		t.Helper()
+		t.Parallel()
+		engine := open(t)
+		s, previous = store.New(engine), store.New(engine)
+		binding, err := seal.NewBinding([]byte(strings.Repeat("b", 32)))
+		noError(t, err)
+		s.SealBindings(binding)
+		newWorkspace(t, s, "wsp_a")
+		newWorkspace(t, s, "wsp_b")
+		return s, previous
+	}
+	bound := func(t *testing.T, s *store.Store, id, workspaceID, subject, agent string, n byte) *apikey.APIKey {
+		t.Helper()
+		k := newKey(id, workspaceID, n)
+		k.SubjectID, k.AgentID = subject, agent
+		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		return k
+	}
+	list := func(t *testing.T, s *store.Store, f apikey.Filter) (ids []string) {
+		t.Helper()
+		f.Now, f.Limit = epoch, 50
+		keys, err := s.ListAPIKeys(t.Context(), "wsp_a", f)
+		noError(t, err)
+		for _, k := range keys {
+			ids = append(ids, k.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	wantIDs := func(t *testing.T, what string, got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+
+	t.Run("WhatAKeyIsBoundToLiesSealed", func(t *testing.T) {
+		s, previous := setup(t)
+		k := bound(t, s, "key_1", "wsp_a", "ann@example.com", "agent-7", 1)
+		bound(t, s, "key_2", "wsp_a", "ann@example.com", "", 2)
+		bound(t, s, "key_3", "wsp_a", "", "", 3)
+		bound(t, s, "key_4", "wsp_b", "ann@example.com", "", 4)
+		got, err := s.APIKey(t.Context(), "wsp_a", "key_1")
+		noError(t, err)
+		wantKey(t, got, k)
+		wantIDs(t, "the subject's", list(t, s, apikey.Filter{SubjectID: "ann@example.com"}), "key_1", "key_2")
+		wantIDs(t, "the agent's", list(t, s, apikey.Filter{AgentID: "agent-7"}), "key_1")
+		wantIDs(t, "somebody else's", list(t, s, apikey.Filter{SubjectID: "bob@example.com"}))
+
+		seen := map[string]string{}
+		noError(t, previous.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
+			if strings.Contains(k.SubjectID+k.AgentID, "ann") || strings.Contains(k.SubjectID+k.AgentID, "agent") {
+				t.Errorf("%s lies there with %q, %q", k.ID, k.SubjectID, k.AgentID)
+			}
+			seen[k.ID] = k.SubjectID
+			return nil
+		}))
+		if seen["key_1"] != seen["key_2"] || seen["key_3"] != "" || seen["key_4"] == seen["key_1"] {
+			t.Errorf("the previous release cannot tell who is bound alike: %v", seen)
+		}
+	})
+
+	t.Run("ThePreviousReleaseChangesKeysAndMakesSomeBoundAlike", func(t *testing.T) {
+		s, previous := setup(t)
+		bound(t, s, "key_1", "wsp_a", "ann", "agent", 1)
+		theirs, err := previous.APIKey(t.Context(), "wsp_a", "key_1")
+		noError(t, err)
+		wantIDs(t, "what it finds", list(t, previous, apikey.Filter{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID}), "key_1")
+		theirs.Name, theirs.Revision = "renamed", 2
+		noError(t, previous.UpdateAPIKey(t.Context(), theirs))
+		bound(t, previous, "key_2", "wsp_a", theirs.SubjectID, theirs.AgentID, 2)
+		bound(t, previous, "key_3", "wsp_a", "ann", "agent", 3) // by whoever may bind it to anything
+		for _, id := range []string{"key_1", "key_2", "key_3"} {
+			got, err := s.APIKey(t.Context(), "wsp_a", id)
+			noError(t, err)
+			if got.SubjectID != "ann" || got.AgentID != "agent" {
+				t.Errorf("%s is bound to %q, %q", id, got.SubjectID, got.AgentID)
+			}
+		}
+		wantIDs(t, "the person's", list(t, s, apikey.Filter{SubjectID: "ann", AgentID: "agent"}), "key_1", "key_2", "key_3")
+	})
+
+	t.Run("WhatThePreviousReleaseLeftInTheClearIsSealed", func(t *testing.T) {
+		s, previous := setup(t)
+		bound(t, s, "key_1", "wsp_a", "ann", "", 1)
+		bound(t, previous, "key_2", "wsp_a", "ann", "agent", 2)
+		bound(t, previous, "key_3", "wsp_b", "", "agent", 3)
+		bound(t, previous, "key_4", "wsp_a", "", "", 4)
+		before, err := s.APIKey(t.Context(), "wsp_a", "key_2")
+		noError(t, err)
+		for i, want := range []int{2, 0} {
+			if n, err := s.SealOldBindings(t.Context()); n != want || err != nil {
+				t.Errorf("time %d: %d were sealed, %v; want %d", i, n, err, want)
+			}
+		}
+		now, err := s.APIKey(t.Context(), "wsp_a", "key_2")
+		noError(t, err)
+		wantKey(t, now, before)
+		noError(t, previous.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
+			if k.SubjectID == "ann" || k.AgentID == "agent" {
+				t.Errorf("%s lies there with %q, %q", k.ID, k.SubjectID, k.AgentID)
+			}
+			return nil
+		}))
+		wantIDs(t, "the person's", list(t, s, apikey.Filter{SubjectID: "ann"}), "key_1", "key_2")
+	})
+
+	t.Run("ARevokedKeyForgetsASubject", func(t *testing.T) {
+		s, previous := setup(t)
+		for i, k := range []*apikey.APIKey{
+			bound(t, s, "key_1", "wsp_a", "ann", "agent", 1), bound(t, previous, "key_2", "wsp_a", "ann", "", 2),
+			bound(t, s, "key_3", "wsp_a", "bob", "", 3), bound(t, s, "key_4", "wsp_b", "ann", "", 4), bound(t, s, "key_5", "wsp_a", "ann", "", 5),
+		} {
+			if i == 4 {
+				break // it lives
+			}
+			k.RevokedAt, k.Revision = pointer(after(time.Second)), 2
+			noError(t, s.UpdateAPIKey(t.Context(), k))
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			return s.ForgetBoundSubject(ctx, "wsp_a", func(id string) bool { return id == "ann" })
+		}))
+		for id, want := range map[string][3]string{
+			"key_1": {"wsp_a", "", "agent"}, "key_2": {"wsp_a", "", ""}, "key_3": {"wsp_a", "bob", ""}, "key_4": {"wsp_b", "ann", ""}, "key_5": {"wsp_a", "ann", ""},
+		} {
+			k, err := s.APIKey(t.Context(), want[0], id)
+			noError(t, err)
+			if k.SubjectID != want[1] || k.AgentID != want[2] {
+				t.Errorf("%s is bound to %q, %q", id, k.SubjectID, k.AgentID)
+			}
+		}
+	})
+}
