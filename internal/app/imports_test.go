@@ -38,9 +38,14 @@ var edges = map[string][]string{
 		"internal/unit", "internal/usage",
 	},
 	"internal/document": {"internal/account", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
-	"internal/backup":   {"internal/account", "internal/apikey", "internal/auth", "internal/problem"},
-	"internal/search":   {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
-	"internal/endpoint": {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
+	"internal/memory": {
+		"internal/audit", "internal/auth", "internal/id", "internal/memory/recall", "internal/problem", "internal/seal", "internal/text",
+		"internal/unit",
+	},
+	"internal/memory/recall": {"internal/text"},
+	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/problem"},
+	"internal/search":        {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
+	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
 }
 
 // forbidden are imports that would undo the structure.

@@ -24,6 +24,7 @@ import (
 	"keepsake/internal/idempotency"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/limit"
+	"keepsake/internal/memory"
 	"keepsake/internal/page"
 	"keepsake/internal/seal"
 	"keepsake/internal/search"
@@ -76,6 +77,7 @@ type services struct {
 	signing   *auth.SigningKeys
 	apiKeys   *apikey.Service
 	documents *document.Service
+	memories  *memory.Service
 	search    *search.Service
 	releases  *lifecycle.Service
 	cursors   *page.Sealer
@@ -132,6 +134,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Together: d.engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
+	p.assembleMemories(deps)
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{
@@ -210,6 +213,7 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.callers.Run(ctx) })
 	running.Go(func() { p.replays.Run(ctx, log) })
 	running.Go(func() { p.subjects.Run(ctx, log) })
+	running.Go(func() { p.memories.Run(ctx) })
 	running.Go(func() { p.logins.Run(ctx) })
 	p.runClaims(ctx, running)
 	running.Go(func() {

@@ -16,7 +16,7 @@ import (
 func (s *Service) Change(ctx context.Context, p *auth.Principal, id string, c Change, ifRevision *int64) (*Memory, error) {
 	for range tries {
 		m, err := s.change(ctx, p, id, &c, ifRevision)
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, ErrAgain) {
 			return m, err
 		}
 	}
@@ -40,7 +40,7 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 			return nil, err
 		}
 		if base.Generation != st.generation {
-			return nil, errAgain
+			return nil, ErrAgain
 		}
 		old, err := open(p.WorkspaceID, base, st.key)
 		if err != nil {

@@ -162,7 +162,7 @@ func (s *Service) prepare(ctx context.Context, p *auth.Principal, b *batch) (err
 		if b.seen, err = s.see(ctx, p.WorkspaceID, ids); err == nil {
 			b.first, err = s.decider(p, b)(ctx, b.seen, noLimit)
 		}
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, ErrAgain) {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Service) put(ctx context.Context, p *auth.Principal, b *batch) (*decisi
 		case err == nil:
 			s.answered(ctx, b.seen)
 			return d, nil
-		case !errors.Is(err, errAgain):
+		case !errors.Is(err, ErrAgain):
 			return nil, err
 		case try == tries:
 			return nil, errErasing.Because(err)

@@ -80,5 +80,8 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 	if err := s.o.Store.AddMemoryCount(ctx, p.WorkspaceID, -int64(len(rows))); err != nil {
 		return err
 	}
+	if action == audit.MemoryExpired { // a backup that brings it back brings its end back, too
+		return nil
+	}
 	return s.o.Journal.MemoriesErased(ctx, p.WorkspaceID, subject, ids, now)
 }

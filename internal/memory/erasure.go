@@ -60,7 +60,7 @@ func (s *Service) beginErasure(ctx context.Context, p *auth.Principal, name stri
 		now := s.now()
 		e = &Erasure{
 			ID: id.At("ers", now, s.o.Random), WorkspaceID: p.WorkspaceID, Subject: subject, Generation: row.Generation,
-			Memories: row.Memories, BeganAt: now,
+			Change: row.Change, Memories: row.Memories, BeganAt: now,
 		}
 		if err := s.endGeneration(ctx, row, e); err != nil {
 			return err
@@ -117,7 +117,9 @@ func (s *Service) finishErasure(ctx context.Context, e *Erasure) (destroyed time
 		return destroyed, fmt.Errorf("destroy a data key: %w", err)
 	}
 	destroyed = s.now()
-	s.o.Erased(e.WorkspaceID, e.Subject, e.Generation)
+	if s.o.Erased != nil {
+		s.o.Erased(e.WorkspaceID, e.Subject, e.Generation)
+	}
 	for left := true; left; {
 		err := s.o.Units.Run(ctx, func(ctx context.Context) error {
 			n, err := s.o.Store.EraseDeadMemories(ctx, e, eraseAtOnce, s.now())

@@ -224,7 +224,7 @@ func (s *Service) importChunk(ctx context.Context, p *auth.Principal, chunk []*a
 		switch {
 		case err == nil:
 			return d.counts, nil
-		case !errors.Is(err, errAgain):
+		case !errors.Is(err, ErrAgain):
 			return Imported{}, err
 		}
 	}

@@ -64,7 +64,7 @@ type Options struct {
 	Sign func(payload []byte) (string, error)
 	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
-	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too.
+	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too. May be nil.
 	Erased func(workspaceID string, subject Hash, generation int64)
 	Now    func() time.Time
 	Random io.Reader // of ids

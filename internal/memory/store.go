@@ -77,6 +77,7 @@ type Erasure struct {
 	WorkspaceID string
 	Subject     Hash
 	Generation  int64 // it and all before it are dead
+	Change      int64 // the subject's last one in it
 	Memories    int64 // that it had
 	BeganAt     time.Time
 }
@@ -126,7 +127,7 @@ type Store interface {
 	// row first and remembers the change that it names: what comes in between is read again the next time.
 	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
 
-	// InsertMemories adds memories whose ids are new.
+	// InsertMemories adds memories whose ids are new; ErrAgain where one is not.
 	InsertMemories(ctx context.Context, workspaceID string, rows []*Row) error
 	// ReplaceMemories writes further revisions over memories that there are.
 	ReplaceMemories(ctx context.Context, workspaceID string, rows []*Row) error
@@ -157,10 +158,11 @@ type Store interface {
 	BeginErasure(ctx context.Context, e *Erasure) error
 	// Erasures lists those that are under way.
 	Erasures(ctx context.Context) ([]*Erasure, error)
-	// EraseDeadMemories removes at most limit memories of an erasure with their older revisions, and leaves tombstones that
-	// name no subject. It says how many are left, as far as limit tells.
-	EraseDeadMemories(ctx context.Context, e *Erasure, limit int, at time.Time) (erased int, err error)
-	// EndErasure notes that nothing is left to be done, and takes the subject out of its tombstones.
+	// EraseDeadMemories removes memories of an erasure with their older revisions, leaves tombstones that name no subject, and
+	// takes the subject out of those that there are. It does at most limit of these, and says how many: fewer, and nothing is
+	// left.
+	EraseDeadMemories(ctx context.Context, e *Erasure, limit int, at time.Time) (did int, err error)
+	// EndErasure notes that nothing is left to be done.
 	EndErasure(ctx context.Context, e *Erasure) error
 
 	// ExpiredMemories lists at most limit memories, of all workspaces, that had expired at now.

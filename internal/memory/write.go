@@ -35,8 +35,8 @@ type seen struct {
 	of          map[Hash]*standing
 }
 
-// errAgain says that a subject was erased while something was prepared for it.
-var errAgain = errors.New("memory: the subject was erased meanwhile")
+// ErrAgain says that something was prepared on what does not stand any more: the subject was erased, or an id was taken.
+var ErrAgain = errors.New("memory: what was prepared does not hold any more")
 
 // tries is how often a write is prepared. Only an erasure makes it necessary.
 const tries = 5
@@ -103,7 +103,7 @@ func (s *Service) keysOf(ctx context.Context, v *seen, named map[Hash]bool) erro
 
 func keyError(err error) error {
 	if errors.Is(err, seal.ErrDestroyed) {
-		return errAgain
+		return ErrAgain
 	}
 	return fmt.Errorf("get a data key: %w", err)
 }
@@ -168,7 +168,7 @@ func (s *Service) commit(ctx context.Context, p *auth.Principal, v *seen, first 
 		for i, row := range held {
 			st := v.of[v.subjects[i]]
 			if row.Generation != st.generation {
-				return errAgain
+				return ErrAgain
 			}
 			changed = changed || row.Change != st.change
 		}
@@ -183,7 +183,7 @@ func (s *Service) commit(ctx context.Context, p *auth.Principal, v *seen, first 
 		}
 		return s.write(ctx, p, v, held, d)
 	})
-	if errors.Is(err, errAgain) && unit.Running(ctx) {
+	if errors.Is(err, ErrAgain) && unit.Running(ctx) {
 		return nil, &unit.StaleError{Problem: errErasing.Because(err)}
 	}
 	return d, err

@@ -51,6 +51,7 @@ CREATE INDEX memory_key ON memory (subject, key_hash) WHERE key_hash IS NOT NULL
 CREATE INDEX memory_same ON memory (subject, same_hash);
 CREATE INDEX memory_change ON memory (subject, change);
 CREATE INDEX memory_expires ON memory (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memory_subject_expires ON memory (subject, expires_at) WHERE expires_at IS NOT NULL;
 
 -- Older revisions.
 CREATE TABLE memory_revision (
@@ -87,6 +88,7 @@ CREATE TABLE memory_erasure (
     workspace_id TEXT COLLATE "C" NOT NULL,
     subject      BYTEA            NOT NULL,
     generation   BIGINT           NOT NULL,
+    change       BIGINT           NOT NULL,
     memories     BIGINT           NOT NULL,
     began_at     BIGINT           NOT NULL
 );

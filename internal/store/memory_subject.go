@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"keepsake/internal/memory"
+)
+
+const subjectColumns = `s.subject, s.generation, s.change, s.sealed_id, s.memories, s.bytes, s.created_at, s.updated_at, s.erased_at`
+
+func scanSubject(row Row, more ...any) (*memory.Subject, error) {
+	var sub memory.Subject
+	var hash []byte
+	var created, updated int64
+	var erased *int64
+	err := row.Scan(append([]any{&hash, &sub.Generation, &sub.Change, &sub.SealedID, &sub.Memories, &sub.Bytes, &created, &updated, &erased}, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	sub.Hash, sub.CreatedAt, sub.UpdatedAt, sub.ErasedAt = hashOf(hash), timeOf(created), timeOf(updated), maybeTime(erased)
+	return &sub, nil
+}
+
+const subjectByHash = `SELECT ` + subjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
+
+// subjectRow reads one; nil where there is none.
+func subjectRow(row Row) (*memory.Subject, error) {
+	sub, err := scanSubject(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read subject: %w", err)
+	}
+	return sub, nil
+}
+
+// MemorySubject implements memory.Store.
+func (s *Store) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.Subject, error) {
+	return subjectRow(s.main.In(ctx).QueryRow(ctx, subjectByHash, workspaceID, subject[:]))
+}
+
+const subjectsByHashes = `SELECT ` + subjectColumns + ` FROM unnest($2::bytea[]) AS wanted(subject)
+	CROSS JOIN LATERAL (SELECT * FROM memory_subject WHERE workspace_id = $1 AND memory_subject.subject = wanted.subject LIMIT 1) s`
+
+// MemorySubjects implements memory.Store.
+func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.Subject, err error) {
+	if s.shared && len(subjects) > 1 {
+		rows, err := s.main.In(ctx).Query(ctx, subjectsByHashes, workspaceID, hashesOf(subjects))
+		if err != nil {
+			return nil, fmt.Errorf("read subjects: %w", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			sub, err := scanSubject(rows)
+			if err != nil {
+				return nil, fmt.Errorf("read subject: %w", err)
+			}
+			list = append(list, sub)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, fmt.Errorf("read subjects: %w", err)
+		}
+		return list, nil
+	}
+	for _, subject := range subjects {
+		sub, err := s.MemorySubject(ctx, workspaceID, subject)
+		if err != nil {
+			return nil, err
+		}
+		if sub != nil {
+			list = append(list, sub)
+		}
+	}
+	return list, nil
+}
+
+func hashesOf(subjects []memory.Hash) [][]byte {
+	list := make([][]byte, len(subjects))
+	for i := range subjects {
+		list[i] = subjects[i][:]
+	}
+	return list
+}
+
+var insertSubjects = &bulk{
+	insert:  `INSERT INTO memory_subject (workspace_id, subject, generation, change, memories, bytes, created_at, updated_at) VALUES`,
+	columns: 8, rest: `ON CONFLICT DO NOTHING`,
+}
+
+func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
+	err := insertSubjects.each(len(subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, micros(at), micros(at))
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add subjects: %w", err)
+	}
+	return nil
+}
+
+// HoldMemorySubjects implements memory.Store.
+func (s *Store) HoldMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
+	if s.shared && len(subjects) > 2 {
+		return s.holdManySubjects(ctx, workspaceID, subjects, at)
+	}
+	list := make([]*memory.Subject, len(subjects))
+	for i, subject := range subjects {
+		sub, err := subjectRow(s.main.HoldRow(ctx, subjectByHash, workspaceID, subject[:]))
+		if err == nil && sub == nil {
+			// Whoever makes the row, all hold the same one then.
+			if err = s.insertSubjects(ctx, workspaceID, subjects[i:i+1], at); err == nil {
+				sub, err = subjectRow(s.main.HoldRow(ctx, subjectByHash, workspaceID, subject[:]))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		list[i] = sub
+	}
+	return list, nil
+}
+
+// holdManySubjects is for an engine that is a way away: three statements for all. Rows are made first, so that what is held
+// after that is what is read.
+func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
+	if err := s.insertSubjects(ctx, workspaceID, subjects, at); err != nil {
+		return nil, err
+	}
+	err := s.main.Hold(ctx, `SELECT s.subject FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = ANY($2::bytea[]) ORDER BY s.subject`,
+		workspaceID, hashesOf(subjects))
+	if err != nil {
+		return nil, fmt.Errorf("hold subjects: %w", err)
+	}
+	found, err := s.MemorySubjects(ctx, workspaceID, subjects)
+	if err != nil {
+		return nil, err
+	}
+	byHash := make(map[memory.Hash]*memory.Subject, len(found))
+	for _, sub := range found {
+		byHash[sub.Hash] = sub
+	}
+	list := make([]*memory.Subject, len(subjects))
+	for i, subject := range subjects {
+		if list[i] = byHash[subject]; list[i] == nil {
+			return nil, fmt.Errorf("a subject's row is not there though it was made")
+		}
+	}
+	return list, nil
+}
+
+var saveSubjects = &bulk{
+	insert: `INSERT INTO memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at,
+		erased_at) VALUES`,
+	columns: 10,
+	rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET generation = excluded.generation, change = excluded.change,
+		sealed_id = excluded.sealed_id, memories = excluded.memories, bytes = excluded.bytes, created_at = excluded.created_at,
+		updated_at = excluded.updated_at, erased_at = excluded.erased_at`,
+}
+
+// SaveMemorySubjects implements memory.Store.
+func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
+	err := saveSubjects.each(len(subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+		sub := subjects[i]
+		var name any
+		if len(sub.SealedID) > 0 {
+			name = sub.SealedID
+		}
+		return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, name, sub.Memories, sub.Bytes, micros(sub.CreatedAt),
+			micros(sub.UpdatedAt), maybeMicros(sub.ErasedAt))
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write subjects: %w", err)
+	}
+	return nil
+}
+
+// ListMemorySubjects implements memory.Store.
+func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reach memory.Reach, after *memory.PersonPosition, now time.Time, limit int) ([]*memory.Subject, error) {
+	var c conditions
+	c.where(`s.workspace_id = ?`, workspaceID)
+	c.where(`s.sealed_id IS NOT NULL`)
+	if reach.Subject != (memory.Hash{}) {
+		c.where(`s.subject = ?`, hashValue(reach.Subject))
+	}
+	at := c.arg(micros(now))
+	theirs := `m.subject = s.subject AND m.generation = s.generation AND m.workspace_id || '' = s.workspace_id`
+	alive := theirs + ` AND (m.expires_at IS NULL OR m.expires_at > ` + at + `)`
+	over := theirs + ` AND m.expires_at <= ` + at
+	counts := `s.memories - (SELECT count(*) FROM memory m WHERE ` + over + `),
+		s.bytes - (SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + over + `)`
+	if reach.Agent != (memory.Hash{}) {
+		alive += ` AND ` + beside(`m.agent`) + ` = ` + c.arg(hashValue(reach.Agent))
+		c.where(`EXISTS (SELECT 1 FROM memory m WHERE ` + alive + `)`)
+		counts = `(SELECT count(*) FROM memory m WHERE ` + alive + `),
+			(SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + alive + `)`
+	}
+	if after != nil {
+		c.where(`(s.created_at, s.subject) < (?, ?)`, micros(after.CreatedAt), after.Hash)
+	}
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT `+subjectColumns+`, `+counts+`,
+			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at LIMIT 1),
+			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at DESC LIMIT 1)
+		FROM memory_subject s WHERE `+c.String()+` ORDER BY s.created_at DESC, s.subject DESC LIMIT `+c.arg(limit), c.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list subjects: %w", err)
+	}
+	defer rows.Close()
+	var list []*memory.Subject
+	for rows.Next() {
+		var memories, bytes int64
+		var first, last *int64
+		sub, err := scanSubject(rows, &memories, &bytes, &first, &last)
+		if err != nil {
+			return nil, fmt.Errorf("read subject: %w", err)
+		}
+		sub.Memories, sub.Bytes, sub.FirstAt, sub.LastAt = memories, bytes, maybeTime(first), maybeTime(last)
+		list = append(list, sub)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list subjects: %w", err)
+	}
+	return list, nil
+}

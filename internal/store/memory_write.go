@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/memory"
+)
+
+const memoryInsert = `INSERT INTO memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at,
+	expires_at, key_hash, same_hash, size, revision, change, sealed) VALUES`
+
+var (
+	insertMemories  = &bulk{insert: memoryInsert, columns: 17, rest: `ON CONFLICT DO NOTHING`}
+	replaceMemories = &bulk{insert: memoryInsert, columns: 17, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
+		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at, updated_at = excluded.updated_at,
+		expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
+		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed`}
+	insertMemoryRevisions = &bulk{
+		insert:  `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES`,
+		columns: 6, rest: `ON CONFLICT DO NOTHING`,
+	}
+	insertMemoryTombstones = &bulk{
+		insert:  `INSERT INTO memory_tombstone (workspace_id, memory_id, subject, change, at) VALUES`,
+		columns: 5, rest: `ON CONFLICT DO NOTHING`,
+	}
+)
+
+// InsertMemories implements memory.Store.
+func (s *Store) InsertMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+	n, err := s.putMemories(ctx, insertMemories, workspaceID, rows)
+	if err == nil && n < int64(len(rows)) {
+		return memory.ErrAgain
+	}
+	return err
+}
+
+// ReplaceMemories implements memory.Store.
+func (s *Store) ReplaceMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+	_, err := s.putMemories(ctx, replaceMemories, workspaceID, rows)
+	return err
+}
+
+func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
+	err = b.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+		r := rows[i]
+		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
+			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.Same[:], r.Size,
+			r.Revision, r.Change, r.Sealed)
+	}, func(text string, values []any) error {
+		n, err := s.main.In(ctx).Exec(ctx, text, values...)
+		written += n
+		return err
+	})
+	if err != nil {
+		return written, fmt.Errorf("write memories: %w", err)
+	}
+	return written, nil
+}
+
+// AddMemoryRevisions implements memory.Store.
+func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+	err := insertMemoryRevisions.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+		r := rows[i]
+		return append(values, workspaceID, r.ID, r.Revision, r.Subject[:], r.Generation, r.Sealed)
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add revisions: %w", err)
+	}
+	return nil
+}
+
+var (
+	removeMemories  = `DELETE FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
+	removeRevisions = `DELETE FROM memory_revision WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)`
+)
+
+// EraseMemories implements memory.Store.
+func (s *Store) EraseMemories(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, change int64, at time.Time) error {
+	return s.eraseMemories(ctx, workspaceID, hashValue(subject), ids, change, at)
+}
+
+func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject any, ids []string, change int64, at time.Time) error {
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		args := filled(workspaceID, some)
+		for _, query := range []string{removeRevisions, removeMemories} {
+			if _, err := s.main.In(ctx).Exec(ctx, query, args...); err != nil {
+				return fmt.Errorf("erase memories: %w", err)
+			}
+		}
+	}
+	err := insertMemoryTombstones.each(len(ids), s.rowsAtOnce(), func(i int, values []any) []any {
+		return append(values, workspaceID, ids[i], subject, change, micros(at))
+	}, func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("leave tombstones: %w", err)
+	}
+	return nil
+}
+
+// memoriesErased also names what is of a generation that has ended and was not removed yet: it is as good as erased.
+var memoriesErased = `SELECT memory_id FROM memory_tombstone WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)
+	UNION SELECT m.id FROM memory m WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `) AND NOT ` + living
+
+// MemoryTombstones implements memory.Store.
+func (s *Store) MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error) {
+	var list []string
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		found, err := s.names(ctx, memoriesErased, filled(workspaceID, some)...)
+		if err != nil {
+			return nil, fmt.Errorf("read tombstones: %w", err)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// MemoryCount implements memory.Store.
+func (s *Store) MemoryCount(ctx context.Context, workspaceID string) (n int64, err error) {
+	const query = `SELECT memories FROM memory_count WHERE workspace_id = $1`
+	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		if _, err := s.main.In(ctx).Exec(ctx, `INSERT INTO memory_count (workspace_id, memories) VALUES ($1, 0) ON CONFLICT DO NOTHING`, workspaceID); err != nil {
+			return 0, fmt.Errorf("count memories: %w", err)
+		}
+		err = s.main.HoldRow(ctx, query, workspaceID).Scan(&n)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count memories: %w", err)
+	}
+	return n, nil
+}
+
+// AddMemoryCount implements memory.Store.
+func (s *Store) AddMemoryCount(ctx context.Context, workspaceID string, by int64) error {
+	_, err := s.main.In(ctx).Exec(ctx, `
+		INSERT INTO memory_count (workspace_id, memories) VALUES ($1, $2)
+		ON CONFLICT (workspace_id) DO UPDATE SET memories = memory_count.memories + excluded.memories`, workspaceID, by)
+	if err != nil {
+		return fmt.Errorf("count memories: %w", err)
+	}
+	return nil
+}
