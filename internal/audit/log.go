@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"keepsake/internal/id"
+	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
 
@@ -107,14 +108,23 @@ func (l *Log) append(ctx context.Context, rows []*Row) error {
 func (l *Log) link(ctx context.Context, rows []*Row) error {
 	head, err := l.Store.AuditHead(ctx, l.Chain)
 	if err != nil {
-		return err
+		return unwritten(err)
 	}
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
 		r.Hash = r.sum()
 		head.Sequence, head.Hash = r.Sequence, r.Hash
 	}
-	return l.Store.AppendAuditRows(ctx, rows)
+	return unwritten(l.Store.AppendAuditRows(ctx, rows))
+}
+
+// unwritten is the error of rows that cannot be written, whatever is the matter: for now nothing happens that has to be
+// logged. What the engine wants to know of the cause is still there.
+func unwritten(err error) error {
+	if _, known := problem.As(err); err == nil || known {
+		return err
+	}
+	return problem.NotAvailable("The log of who did what cannot be written at the moment.", time.Second).Because(err)
 }
 
 // row is e with what the context knows of it, not yet in its place.

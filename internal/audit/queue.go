@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
 
@@ -200,12 +199,7 @@ func (l *Log) writeReads(ctx context.Context, batch []*queued, again bool) error
 			return err
 		}
 	}
-	err := l.append(ctx, rows)
-	if _, known := problem.As(err); err != nil && !known {
-		// Whoever waits cannot do anything about it but come again.
-		return problem.NotAvailable("The access log cannot be written at the moment.", time.Second).Because(err)
-	}
-	return err
+	return unwritten(l.append(ctx, rows))
 }
 
 // written reports whether a row lies in the log.

@@ -197,6 +197,9 @@ func (s *PostgresServer) configure() error {
 
 func (s *PostgresServer) data() string { return filepath.Join(s.dir, "data") }
 
+// Files is the folder of everything the server keeps: its databases and its write-ahead log.
+func (s *PostgresServer) Files() string { return s.dir }
+
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

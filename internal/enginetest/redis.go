@@ -162,6 +162,9 @@ func (s *RedisServer) stop(signal syscall.Signal) error {
 	return nil
 }
 
+// Files is the folder in which the server keeps what its settings let it write.
+func (s *RedisServer) Files() string { return s.dir }
+
 // Stop stops the server in order.
 func (s *RedisServer) Stop(t testing.TB) { s.must(t, s.stop(syscall.SIGTERM)) }
 

@@ -78,3 +78,13 @@ func Local(t testing.TB, dir string) config.Config {
 	c.DatabaseURL = DatabaseURL(t, dir)
 	return c
 }
+
+// Use gives a data folder a database that the test has made itself.
+func Use(dir, url string) {
+	databases.Lock()
+	defer databases.Unlock()
+	if databases.of == nil {
+		databases.of = map[string]string{}
+	}
+	databases.of[dir] = url
+}
