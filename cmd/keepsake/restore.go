@@ -161,10 +161,13 @@ func (st *stage) printRestored(done *app.Restored, cfg config.Config) {
 
 func (st *stage) printReplayed(done *app.Restored) {
 	fmt.Fprintf(st.out, "%d sign-ins were ended.\n", done.SessionsEnded)
+	if done.SubjectsErased+done.MemoriesErased > 0 {
+		fmt.Fprintf(st.out, "%d subjects and %d memories that were erased after the backup were erased again.\n", done.SubjectsErased, done.MemoriesErased)
+	}
 	if j := done.Journal; j != nil {
 		fmt.Fprintf(st.out, "By the journal %d API keys, %d users and %d workspaces became what they last were; %d were made after the backup and are gone.\n",
 			j.Keys, j.Users, j.Workspaces, j.Newer)
 	} else {
-		fmt.Fprintln(st.out, "No journal was given: API keys and users are what they were then, also those revoked since.")
+		fmt.Fprintln(st.out, "No journal was given: API keys and users are what they were then, also those revoked since, and single memories that were erased since are back.")
 	}
 }

@@ -174,13 +174,25 @@ func (d *data) sealBindings(ctx context.Context) error {
 	if d.binding, err = seal.InstanceKey(secret); err != nil {
 		return err
 	}
+	if err := openBindings(d.store.Store, d.secrets); err != nil {
+		return err
+	}
+	_, err = d.store.SealOldBindings(ctx)
+	return err
+}
+
+// openBindings lets a store open the names that API keys are bound to, where there is a secret that opens them.
+func openBindings(st *store.Store, secrets *seal.Secrets) error {
+	secret, ok := secrets.Find(seal.Bindings)
+	if !ok {
+		return nil
+	}
 	binding, err := seal.NewBinding(secret)
 	if err != nil {
 		return err
 	}
-	d.store.SealBindings(binding)
-	_, err = d.store.SealOldBindings(ctx)
-	return err
+	st.SealBindings(binding)
+	return nil
 }
 
 // masterKey is the one of the settings, else the one in the folder, else, on a fresh place, a new one in the folder.

@@ -8,6 +8,7 @@ import (
 	"keepsake/internal/backup"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/memory"
+	"keepsake/internal/seal"
 )
 
 // receiptType is the typ of a receipt's signature.
@@ -17,7 +18,7 @@ const receiptType = "keepsake-receipt+jws"
 func (p *parts) assembleMemories(deps *Deps) {
 	d := p.data
 	p.memories = memory.NewService(memory.Options{
-		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store.journal},
+		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
 		Max:  p.maxMemories,
 		Sign: func(payload []byte) (string, error) { return p.signing.Sign(receiptType, payload) },
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
@@ -35,19 +36,29 @@ func (p *parts) maxMemories(workspaceID string) int64 {
 	return 0
 }
 
-// erased tells the journal what was erased, in the unit of work in which it is.
-type erased struct{ journal *backup.Journal }
+// erased does what an erasure takes besides its own rows, in the unit of work in which it happens: answers that tell of the
+// memories are dropped, records of revoked keys forget whom they were bound to, and the journal is told, last of all.
+type erased struct {
+	store  *journalled
+	lookup seal.Lookup
+}
 
 // SubjectErased implements memory.Journal.
-func (e erased) SubjectErased(_ context.Context, workspaceID string, subject memory.Hash, generation int64, at time.Time) error {
-	return e.journal.Append(backup.Entry{Subject: &backup.ErasedSubject{
-		WorkspaceID: workspaceID, Hash: subject, Generation: generation, At: at,
-	}})
+func (e erased) SubjectErased(ctx context.Context, workspaceID string, subject memory.Hash, generation int64, at time.Time) error {
+	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
+		return err
+	}
+	is := func(name string) bool { return e.lookup.Subject(workspaceID, name) == subject }
+	if err := e.store.ForgetBoundSubject(ctx, workspaceID, is); err != nil {
+		return err
+	}
+	return e.store.journal.Append(backup.SubjectEntry(workspaceID, subject, generation, at))
 }
 
 // MemoriesErased implements memory.Journal.
-func (e erased) MemoriesErased(_ context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
-	return e.journal.Append(backup.Entry{Memories: &backup.ErasedMemories{
-		WorkspaceID: workspaceID, Hash: subject, IDs: ids, At: at,
-	}})
+func (e erased) MemoriesErased(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
+	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
+		return err
+	}
+	return e.store.journal.Append(backup.MemoriesEntry(workspaceID, subject, ids, at))
 }

@@ -57,7 +57,7 @@ func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string
 		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	if err := done.upToNow(ctx, d.store, entries, log, &deps); err != nil {
+	if err := done.upToNow(ctx, d.store, entries, d.secrets, log, &deps); err != nil {
 		return nil, err
 	}
 	return done, log.Close(ctx)
@@ -66,12 +66,19 @@ func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string
 // instance is what a restore works on.
 type instance interface {
 	backup.Store
+	backup.Erasures
+	EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error
+	FinishErasures(ctx context.Context, at time.Time) error
+	ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error
 	Run(ctx context.Context, fn func(ctx context.Context) error) error
 	EndAllSessions(ctx context.Context, at time.Time) (int64, error)
 }
 
 // upToNow brings what was restored from when it was made to now. Without a journal, entries are nil.
-func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup.Entry, log *audit.Log, deps *Deps) error {
+func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup.Entry, secrets *seal.Secrets, log *audit.Log, deps *Deps) error {
+	if err := done.eraseAgain(ctx, st, entries, secrets, deps); err != nil {
+		return err
+	}
 	return st.Run(ctx, func(ctx context.Context) (err error) {
 		if entries != nil {
 			if done.Journal, err = backup.Replay(ctx, st, entries); err != nil {
@@ -87,4 +94,32 @@ func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup
 		}
 		return log.Record(ctx, e)
 	})
+}
+
+// eraseAgain erases who and what was erased after the backup: by the journal, and by the keys, which tell of every person
+// whose data key was destroyed and may be newer than the data.
+func (done *Restored) eraseAgain(ctx context.Context, st instance, entries []backup.Entry, secrets *seal.Secrets, deps *Deps) (err error) {
+	if done.SubjectsErased, done.MemoriesErased, err = backup.ReplayErasures(ctx, st, entries); err != nil {
+		return err
+	}
+	if err := st.FinishErasures(ctx, deps.Now()); err != nil {
+		return err
+	}
+	lookup, named := secrets.Find(seal.LookupSecret)
+	err = st.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
+		again, err := st.EraseAgain(ctx, k.WorkspaceID, k.Subject, k.Generation, k.CreatedAt)
+		if again {
+			done.SubjectsErased++
+		}
+		if err != nil || !named {
+			return err
+		}
+		return st.ForgetBoundSubject(ctx, k.WorkspaceID, func(name string) bool {
+			return seal.NewLookup(lookup).Subject(k.WorkspaceID, name) == k.Subject
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return st.FinishErasures(ctx, deps.Now())
 }

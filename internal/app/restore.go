@@ -46,7 +46,10 @@ type Restored struct {
 	KeysMadeAt    time.Time        `json:"keysMadeAt,omitzero"`
 	SessionsEnded int64            `json:"sessionsEnded"`
 	Journal       *backup.Replayed `json:"journal"` // null: none was given
-	MasterKeyFile string           `json:"masterKeyFile,omitempty"`
+	// What was erased once more, by the journal and by the keys.
+	SubjectsErased int    `json:"subjectsErased"`
+	MemoriesErased int    `json:"memoriesErased"`
+	MasterKeyFile  string `json:"masterKeyFile,omitempty"`
 }
 
 // Restore makes an instance of a backup, or leaves the place as it was. The databases are looked through and opened with
@@ -198,11 +201,14 @@ func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir str
 	if err != nil {
 		return err
 	}
+	if err := openBindings(st, secrets); err != nil {
+		return err
+	}
 	log := audit.NewLog(audit.Options{
 		Store: st, Units: st, Chain: embeddedChain, Secret: secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	if err := done.upToNow(ctx, st, journal, log, deps); err != nil {
+	if err := done.upToNow(ctx, st, journal, secrets, log, deps); err != nil {
 		return err
 	}
 	return log.Close(ctx)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"keepsake/internal/cluster"
+	"keepsake/internal/id"
+	"keepsake/internal/memory"
 )
 
 // EndAllSessions ends every session there is and says how many there were.
@@ -19,4 +21,103 @@ func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, 
 		return nil
 	})
 	return ended, err
+}
+
+// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did. What is left to
+// do is an erasure under way (see FinishErasures).
+func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, at time.Time) (again bool, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		if err != nil {
+			return err
+		}
+		row := held[0]
+		if again = row.Generation <= generation; !again {
+			return nil
+		}
+		e := &memory.Erasure{
+			ID: id.New("ers"), WorkspaceID: workspaceID, Subject: subject, Generation: generation, Change: row.Change + 1,
+			Memories: row.Memories, BeganAt: at,
+		}
+		row.Generation, row.Change = generation+1, e.Change
+		row.SealedID, row.Memories, row.Bytes = nil, 0, 0
+		row.UpdatedAt, row.ErasedAt = at, &at
+		if err := s.SaveMemorySubjects(ctx, workspaceID, []*memory.Subject{row}); err != nil {
+			return err
+		}
+		if err := s.DropMemoryPlans(ctx, workspaceID, subject, generation); err != nil {
+			return err
+		}
+		if err := s.DropAnswers(ctx, workspaceID, subject); err != nil {
+			return err
+		}
+		if err := s.AddMemoryCount(ctx, workspaceID, -e.Memories); err != nil {
+			return err
+		}
+		return s.BeginErasure(ctx, e)
+	})
+	return again, err
+}
+
+// ForgetAgain erases those of some memories of a subject that are there, says how many, and leaves tombstones of all.
+func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (n int, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		if err != nil {
+			return err
+		}
+		rows, err := s.MemoriesByID(ctx, workspaceID, ids)
+		if err != nil {
+			return err
+		}
+		row := held[0]
+		row.Change++
+		n = 0
+		for _, r := range rows {
+			if r.Subject == subject {
+				row.Memories--
+				row.Bytes -= r.Size
+				n++
+			}
+		}
+		if err := s.EraseMemories(ctx, workspaceID, subject, ids, row.Change, at); err != nil {
+			return err
+		}
+		if err := s.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
+			return err
+		}
+		if err := s.DropAnswers(ctx, workspaceID, subject); err != nil {
+			return err
+		}
+		return s.AddMemoryCount(ctx, workspaceID, -int64(n))
+	})
+	return n, err
+}
+
+// FinishErasures brings all erasures to their end that are under way.
+func (s *Store) FinishErasures(ctx context.Context, at time.Time) error {
+	all, err := s.Erasures(ctx)
+	if err != nil {
+		return err
+	}
+	const atOnce = 1000
+	for _, e := range all {
+		if err := s.DestroySubjectKeys(ctx, e.WorkspaceID, e.Subject, e.Generation, at); err != nil {
+			return err
+		}
+		for left := true; left; {
+			err := s.main.Run(ctx, func(ctx context.Context) error {
+				n, err := s.EraseDeadMemories(ctx, e, atOnce, at)
+				left = n >= atOnce
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := s.main.Run(ctx, func(ctx context.Context) error { return s.EndErasure(ctx, e) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
