@@ -1,9 +1,12 @@
 package backup_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -249,5 +252,74 @@ func TestJournalsOfSeveralProcessesAreOne(t *testing.T) {
 		if err != nil || entries[0].User.Role != string(account.RoleAdmin) {
 			t.Errorf("after a restore: %+v, %v", entries[0].User, err)
 		}
+	}
+}
+
+// erasures notes what is to be erased once more.
+type erasures struct{ done []string }
+
+func (e *erasures) EraseAgain(_ context.Context, workspaceID string, subject [16]byte, generation int64, at time.Time) (bool, error) {
+	e.done = append(e.done, fmt.Sprint(workspaceID, " ", subject[0], " up to ", generation, " ", at.Sub(madeAt)))
+	return generation > 1, nil
+}
+
+func (e *erasures) ForgetAgain(_ context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (int, error) {
+	e.done = append(e.done, fmt.Sprint(workspaceID, " ", subject[0], " ", ids, " ", at.Sub(madeAt)))
+	return len(ids), nil
+}
+
+func TestWhatWasErasedIsErasedOnceMore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "one"), filepath.Join(dir, "other")}
+	for i, entries := range [][]backup.Entry{
+		{
+			backup.MemoriesEntry("wsp_a", [16]byte{1}, []string{"mem_1", "mem_2"}, madeAt),
+			backup.SubjectEntry("wsp_a", [16]byte{1}, 1, madeAt.Add(time.Second)),
+			backup.SubjectEntry("wsp_a", [16]byte{1}, 3, madeAt.Add(time.Hour)),
+			backup.SubjectEntry("wsp_b", [16]byte{1}, 1, madeAt),
+			entryOf("usr_1"),
+		},
+		{
+			backup.SubjectEntry("wsp_a", [16]byte{1}, 2, madeAt.Add(24*time.Hour)), // by a clock that is wrong
+			backup.MemoriesEntry("wsp_a", [16]byte{1}, []string{"mem_1"}, madeAt),
+		},
+	} {
+		j := journal(t, paths[i])
+		for _, e := range entries {
+			if err := j.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list, err := backup.ReadJournals(paths, "I")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(dir, "again") // what a restored place is given
+	if err := backup.WriteJournal(again, list); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = backup.ReadJournal(again, "I"); err != nil {
+		t.Fatal(err)
+	}
+	var done erasures
+	subjects, memories, err := backup.ReplayErasures(t.Context(), &done, list)
+	if err != nil || subjects != 1 || memories != 3 {
+		t.Errorf("%d subjects and %d memories, %v", subjects, memories, err)
+	}
+	want := []string{
+		"wsp_a 1 [mem_1 mem_2] 0s", "wsp_a 1 up to 3 1h0m0s", "wsp_b 1 up to 1 0s", "wsp_a 1 [mem_1] 0s",
+	}
+	if !slices.Equal(done.done, want) {
+		t.Errorf("done is\n%s\nwant\n%s", strings.Join(done.done, "\n"), strings.Join(want, "\n"))
+	}
+	// Credentials are replayed by themselves.
+	if replayed, err := backup.Replay(t.Context(), &credentials{}, list); err != nil || replayed.Newer != 1 {
+		t.Errorf("replayed %+v, %v", replayed, err)
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil || !strings.Contains(string(text), `"subject":"01000000000000000000000000000000"`) {
+		t.Errorf("the journal reads %s, %v", text, err)
 	}
 }
