@@ -66,17 +66,22 @@ type Options struct {
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
 	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too. May be nil.
 	Erased func(workspaceID string, subject Hash, generation int64)
-	Now    func() time.Time
-	Random io.Reader // of ids
-	Log    *slog.Logger
+	// RecallBytes is how much memory the indexes of recall may take together.
+	RecallBytes int64
+	Now         func() time.Time
+	Random      io.Reader // of ids
+	Log         *slog.Logger
 }
 
 // Service holds the rules of memories. All of it is safe for concurrent use. Every method acts for a principal and
 // reaches only what that one's key is bound to: anything else is problem.Missing, like what never was.
 type Service struct {
-	o     Options
-	words *text.Analyzer
+	o       Options
+	words   *text.Analyzer
+	recalls *recalls
 }
 
 // NewService makes a Service.
-func NewService(o Options) *Service { return &Service{o: o, words: text.NewAnalyzer()} }
+func NewService(o Options) *Service {
+	return &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes)}
+}
