@@ -18,7 +18,7 @@ import (
 // ContextQuery asks for a text made of memories: of those that a recall finds or, without Query, of the pinned and the newest.
 type ContextQuery struct {
 	RecallQuery       // Limit 0: 50
-	MaxTokens     int // 0: no such bound; at least one of both is given
+	MaxTokens     int // one of the two is given
 	MaxCharacters int
 }
 
@@ -80,6 +80,8 @@ func (q *ContextQuery) check() error {
 		return problem.Validation("maxTokens", problem.TooSmall, "maxTokens must be at least 1.")
 	case q.MaxCharacters < 0:
 		return problem.Validation("maxCharacters", problem.TooSmall, "maxCharacters must be at least 1.")
+	case q.MaxTokens > 0 && q.MaxCharacters > 0:
+		return problem.Validation("maxCharacters", problem.NotAllowed, "maxCharacters is not allowed beside maxTokens.")
 	case q.MaxTokens == 0 && q.MaxCharacters == 0:
 		return problem.Validation("maxTokens", problem.Required, "maxTokens or maxCharacters is required.")
 	}

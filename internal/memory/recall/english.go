@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 
 	"keepsake/internal/text"
@@ -240,162 +241,193 @@ const regularForms = `
 	friday fri
 `
 
-// kin gives, for a term, those of words that mean nearly the same in everyday talk. Each line is one such group.
+// kin gives, for a term, those of words that mean nearly the same in everyday talk. The words of a line mean the same; where
+// it begins with "word >", that word covers the others, which are no kin of each other: who asks for a pet may mean a dog,
+// who asks for a dog means no cat.
 var kin = func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(kinGroups) {
-		var terms []string
-		for w := range strings.FieldsSeq(line) {
-			if t, ok := regular[w]; ok {
-				terms = append(terms, t)
-			} else {
-				terms = append(terms, text.Stem(w))
+		head, covered, isA := strings.Cut(line, ">")
+		terms := kinTerms(head)
+		if isA {
+			for _, t := range kinTerms(covered) {
+				addKin(m, terms[0], t)
+				addKin(m, t, terms[0])
 			}
+			continue
 		}
-		for i, t := range terms {
-			for j, other := range terms {
-				if i != j && t != other {
-					m[t] = append(m[t], other)
-				}
+		for _, t := range terms {
+			for _, other := range terms {
+				addKin(m, t, other)
 			}
 		}
 	}
 	return m
 }()
 
+func kinTerms(words string) (terms []string) {
+	for w := range strings.FieldsSeq(words) {
+		if t, ok := regular[w]; ok {
+			terms = append(terms, t)
+		} else {
+			terms = append(terms, text.Stem(w))
+		}
+	}
+	return terms
+}
+
+func addKin(m map[string][]string, term, other string) {
+	if term != other && !slices.Contains(m[term], other) {
+		m[term] = append(m[term], other)
+	}
+}
+
 const kinGroups = `
-	child son daughter baby toddler
-	spouse husband wife partner married
-	parent mother father
-	sibling brother sister
-	family relative parents
-	job work career profession occupation position employed
+	child > son daughter baby toddler
+	spouse > husband wife
+	parent > mother father
+	sibling > brother sister
+	family > relative parents
+	partner > boyfriend girlfriend husband wife
+	job work profession occupation employment
+	job > career position role
 	boss manager supervisor
 	colleague coworker teammate
-	company employer firm workplace
-	salary pay wage income raise
-	movie film cinema
-	series show episode season
-	book novel read reading author
-	song music band album concert
-	instrument guitar piano violin drums
-	pet dog cat puppy kitten
-	dog puppy pup
-	cat kitten kitty
-	hobby pastime interest activity
-	vacation holiday trip travel getaway
-	hotel accommodation stay resort
-	flight airplane airport fly
-	car vehicle drive
-	road route drive
-	house home apartment flat
-	move moved relocate
-	buy purchase order bought
+	company employer firm
+	salary pay wage income
+	movie film
+	show series
+	book > novel
+	read > book novel
+	music > song band album concert
+	instrument > guitar piano violin drums cello flute trumpet saxophone
+	pet > dog cat puppy kitten hamster rabbit parrot
+	dog puppy
+	cat kitten
+	animal > pet dog cat horse bird
+	hobby pastime
+	hobby > interest
+	vacation holiday
+	trip > travel vacation holiday journey getaway
+	hotel > accommodation
+	accommodation > hotel apartment
+	fly > flight airplane airport
+	vehicle > car truck van motorbike
+	house home
+	home > apartment
+	apartment flat
+	move relocate
+	buy purchase
+	purchase > order
 	gift present
 	begin start
-	finish end complete
-	quit stop leave
-	like love enjoy prefer favorite
-	hate dislike avoid
+	finish complete
+	quit stop
+	like love enjoy
+	prefer > favorite like
+	favorite > love
+	hate dislike
 	fear scared afraid phobia
-	happy glad excited thrilled
-	sad upset down depressed
-	stress stressed anxiety anxious pressure overwhelmed
+	happy glad
+	excited thrilled
+	sad > depressed upset
+	stress > pressure overwhelmed anxious
+	anxiety anxious
 	tired exhausted fatigue
 	angry mad annoyed
 	pain hurt ache sore
-	ill sick illness disease condition
-	doctor physician clinic hospital
-	medicine medication drug pill prescription tablet
-	allergy allergic intolerant intolerance
-	injury injured hurt sprain broke
-	weight pounds kilos lose
-	exercise workout gym training fitness
-	run jog jogging marathon race
-	hike hiking trail trek
-	swim swimming pool
-	diet eat food meal nutrition
-	vegetarian vegan meat
-	drink beverage coffee tea
-	breakfast lunch dinner supper
-	restaurant cafe diner eatery
-	cook cooking bake recipe
-	dessert cake sweets
-	sleep bed night insomnia
-	therapy therapist counseling counselor
-	school class course college university
-	study studying learn degree major
-	teacher instructor professor tutor
-	test exam quiz
-	graduate graduation degree
-	money budget cost price afford
-	save savings
-	debt loan mortgage
+	ill sick
+	illness disease
+	doctor physician
+	medicine medication drug
+	medicine > pill tablet prescription
+	allergy allergic
+	allergic > intolerant
+	injury injured
+	injury > sprain hurt
+	exercise workout
+	exercise > gym training fitness yoga
+	run jog jogging
+	race > marathon
+	hike > trail trek
+	diet > vegetarian vegan
+	food > meal dish
+	eat > food meal breakfast lunch dinner
+	drink > coffee tea wine beer juice beverage
+	dinner supper
+	restaurant > cafe diner
+	cook > recipe bake
+	dessert > cake pie
+	therapy > counseling
+	therapist counselor
+	school > class
+	university college
+	class course
+	study learn
+	degree > graduate
+	teacher instructor
+	teacher > professor tutor
+	test exam
+	money > budget price
+	price cost
+	debt > loan mortgage
 	phone mobile cell smartphone
-	computer laptop pc
-	error bug issue problem fault
-	fix repair solve resolve
-	refund reimburse money
-	cancel cancelled cancellation
-	subscription plan membership
-	password login account
-	email mail message
-	delivery shipping shipped parcel package
-	meeting appointment call
-	schedule calendar reschedule
-	deadline due
-	party celebration celebrate
-	wedding marry married engaged
-	birthday born age
+	computer > laptop pc
+	error bug
+	problem issue
+	repair fix
+	refund reimburse
+	cancel cancellation
+	email mail
+	parcel package
+	delivery > shipping
+	appointment > meeting
+	schedule > calendar
+	party celebration
+	celebrate > party
+	wedding marry
+	born birthday
 	friend buddy pal
-	neighbor neighborhood
-	paint painting art artwork draw
-	photo camera photography
-	garden gardening plant plants
-	flower flowers roses
-	sport game team
+	art > painting drawing artwork sculpture
+	paint > painting art
+	photo > camera photography image
+	garden > plant flowers
+	flower > roses tulip sunflowers
+	sport > soccer football basketball tennis
 	soccer football
-	bike ride
-	beach ocean sea coast
-	mountain hill peak
-	lake river
+	beach > ocean sea
+	ocean sea
+	mountain > peak
 	forest woods
-	camp camping tent
-	country nation abroad
+	camp > tent
+	country nation
 	city town
-	live lived reside
-	volunteer charity community
-	help support assist
-	advice suggest suggestion recommend recommendation tip
-	goal aim target objective
-	dream hope wish
-	idea plan
-	decide decision choose
-	win award prize
-	lose lost
+	live reside
+	volunteer > charity
+	help assist
+	advice > tip suggestion recommendation
+	suggest recommend
+	goal aim
+	decide > decision
+	win > award prize
+	award prize
 	adopt adoption
-	religion church faith
-	language speak spanish french
-	nickname name called
-	color red blue green yellow purple
-	shirt dress clothes clothing outfit wear
-	symbol symbolize represent meaning
-	motivate inspire inspiration
-	proud pride
-	relax unwind destress
-	often usually regularly
-	old age
-	picture image
-	game gaming videogame
+	religion > church faith
+	nickname > name called
+	color > red blue green yellow purple orange pink
+	clothes clothing
+	clothes > shirt dress outfit shoes
+	symbol > symbolize represent
+	symbolize represent
+	motivate inspire
+	inspiration > inspire motivate
+	relax unwind
+	game > gaming videogame
 	shop store
-	business venture startup shop
-	event conference workshop
-	dance dancing dancer
-	write writing wrote journal
-	sign symptom
-	noise noisy loud
-	rain storm weather
-	snow ski winter
+	business > venture startup
+	event > conference workshop
+	noise > loud
+	weather > rain storm snow
 `
 
 func setOf(list string) map[string]bool {

@@ -208,7 +208,7 @@ func (p *plan) weigh(w *Weights) {
 }
 
 // leastAlike is how similar a spelling must be to count.
-const leastAlike = 0.5
+const leastAlike = 0.4
 
 // mostRelated bounds the words of similar spelling for one wanted word.
 const mostRelated = 8

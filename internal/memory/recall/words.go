@@ -111,7 +111,10 @@ func gramsOf(term string) uint64 {
 
 // eachGram calls f with a hash of each 4-gram of a term, in order.
 func eachGram(term string, f func(uint32)) {
-	if r, _ := utf8.DecodeRuneInString(term); !unicode.IsLetter(r) || text.Unspaced(term) {
+	if text.Unspaced(term) || strings.ContainsFunc(term, unicode.IsNumber) { // names of things, with numbers, are not misspelt
+		return
+	}
+	if r, _ := utf8.DecodeRuneInString(term); !unicode.IsLetter(r) {
 		return
 	}
 	var window [gram]rune
@@ -138,8 +141,13 @@ func eachGram(term string, f func(uint32)) {
 	}
 }
 
-// alike says how similar two terms are spelt: twice the 4-grams they share by the number of both, from 0 to 1.
+// alike says how similar two terms are spelt: twice the 4-grams they share by the number of both, from 0 to 1. Words of
+// plain letters, which have been stemmed, are alike only where one is part of the other: photo and photograph, not form and
+// farm, and no two names that somebody made up after the same pattern.
 func alike(a, b string) float64 {
+	if plain(a) && plain(b) && !strings.Contains(a, b) && !strings.Contains(b, a) {
+		return 0
+	}
 	var mine, its [maxGrams]uint32
 	n, m := 0, 0
 	eachGram(a, func(h uint32) { mine[n] = h; n++ })
@@ -166,4 +174,13 @@ func mayBeAlike(a, b uint64, least float64) bool {
 		return false
 	}
 	return 2*float64(bits.OnesCount64(a&b)) >= least*float64(bits.OnesCount64(a)+bits.OnesCount64(b))
+}
+
+func plain(term string) bool {
+	for i := range len(term) {
+		if term[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
