@@ -79,7 +79,7 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 
 // unused refuses a natural key that another memory of the subject has.
 func (s *Service) unused(ctx context.Context, st *standing, key string) error {
-	rows, err := s.o.Store.MemoriesAlike(ctx, st.workspaceID, []Alike{st.withKey(key)}, s.o.Now())
+	rows, err := s.o.Store.MemoriesAlike(ctx, st.workspaceID, []Alike{st.withKey(key)}, 1, s.o.Now())
 	if err != nil {
 		return err
 	}

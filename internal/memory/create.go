@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"keepsake/internal/audit"
@@ -214,7 +215,7 @@ type deciding struct {
 	// foreign are ids of memories of other subjects, which an import may name.
 	foreign map[string]bool
 	byKey   map[Alike]*entry
-	bySame  map[Alike]*entry
+	bySame  map[Alike][]*entry
 	order   []*entry
 	room    int64
 	now     time.Time
@@ -223,7 +224,7 @@ type deciding struct {
 func newDeciding(v *seen, room int64, now time.Time) *deciding {
 	return &deciding{
 		v: v, works: map[Hash]*work{}, byID: map[string]*entry{}, foreign: map[string]bool{}, byKey: map[Alike]*entry{},
-		bySame: map[Alike]*entry{}, room: room, now: now,
+		bySame: map[Alike][]*entry{}, room: room, now: now,
 	}
 }
 
@@ -254,6 +255,7 @@ func (s *Service) decider(p *auth.Principal, b *batch) decide {
 // load reads what stands in the store that drafts may replace or repeat.
 func (s *Service) load(ctx context.Context, g *deciding, drafts []*draft) error {
 	var wanted []Alike
+	keyed := 0
 	for _, d := range drafts {
 		if d.err != nil {
 			continue
@@ -261,6 +263,7 @@ func (s *Service) load(ctx context.Context, g *deciding, drafts []*draft) error 
 		st := g.v.of[d.subject]
 		switch {
 		case d.memory.Key != "":
+			keyed++
 			wanted = append(wanted, st.withKey(d.memory.Key))
 		case d.deduplicate:
 			wanted = append(wanted, st.like(d.memory))
@@ -269,7 +272,8 @@ func (s *Service) load(ctx context.Context, g *deciding, drafts []*draft) error 
 	if len(wanted) == 0 {
 		return nil
 	}
-	rows, err := s.o.Store.MemoriesAlike(ctx, g.v.workspaceID, wanted, g.now)
+	// Each memory that is replaced may have been the first of equal ones, and then the next one is.
+	rows, err := s.o.Store.MemoriesAlike(ctx, g.v.workspaceID, wanted, 1+keyed, g.now)
 	if err != nil {
 		return err
 	}
@@ -305,9 +309,17 @@ func (g *deciding) index(st *standing, e *entry) {
 		g.byKey[st.withKey(e.memory.Key)] = e
 	}
 	like := st.like(e.memory)
-	if first := g.bySame[like]; first == nil || earlier(e.memory, first.memory) {
-		g.bySame[like] = e
+	g.bySame[like] = append(g.bySame[like], e)
+}
+
+// first is the first of the entries that are equal to something; nil where there is none.
+func (g *deciding) first(like Alike) (first *entry) {
+	for _, e := range g.bySame[like] {
+		if first == nil || earlier(e.memory, first.memory) {
+			first = e
+		}
 	}
+	return first
 }
 
 // earlier orders equal memories by which came first.
@@ -348,7 +360,7 @@ func (g *deciding) put(p *auth.Principal, d *draft, r *Result, by audit.Action) 
 	if d.memory.Key != "" {
 		there = g.byKey[st.withKey(d.memory.Key)]
 	} else if d.deduplicate {
-		there = g.bySame[st.like(d.memory)]
+		there = g.first(st.like(d.memory))
 	}
 	switch {
 	case there == nil && g.room <= 0:
@@ -393,8 +405,10 @@ func (g *deciding) revise(st *standing, e *entry, next *Memory) error {
 		}
 		e.row = row
 	}
-	if like := st.like(e.memory); g.bySame[like] == e {
-		delete(g.bySame, like)
+	like := st.like(e.memory)
+	g.bySame[like] = slices.DeleteFunc(g.bySame[like], func(o *entry) bool { return o == e })
+	if key := st.withKey(e.memory.Key); g.byKey[key] == e {
+		delete(g.byKey, key)
 	}
 	e.older = append(e.older, e.row)
 	e.memory, e.row = next, nil

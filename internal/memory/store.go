@@ -119,8 +119,8 @@ type Store interface {
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
 	// ListMemories reads at most f.Limit.
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
-	// MemoriesAlike reads for each of wanted the one that has its key, and the first that is equal to it.
-	MemoriesAlike(ctx context.Context, workspaceID string, wanted []Alike, now time.Time) ([]*Row, error)
+	// MemoriesAlike reads for each of wanted the one that has its key, or the first ones that are equal to it, at most limit.
+	MemoriesAlike(ctx context.Context, workspaceID string, wanted []Alike, limit int, now time.Time) ([]*Row, error)
 	// MemoryRevisions reads older revisions of memories, of each at most limit below a revision (0: below none), newest first.
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 	// MemoryChanges reads what of a subject was written and erased by changes after one. Whoever follows reads the subject's

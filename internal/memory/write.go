@@ -184,7 +184,7 @@ func (s *Service) commit(ctx context.Context, p *auth.Principal, v *seen, first 
 		return s.write(ctx, p, v, held, d)
 	})
 	if errors.Is(err, ErrAgain) && unit.Running(ctx) {
-		return nil, &unit.StaleError{Problem: errErasing.Because(err)}
+		return nil, &unit.StaleError{Problem: errErasing}
 	}
 	return d, err
 }

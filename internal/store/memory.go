@@ -189,7 +189,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 }
 
 // MemoriesAlike implements memory.Store.
-func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []memory.Alike, now time.Time) ([]*memory.Row, error) {
+func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []memory.Alike, limit int, now time.Time) ([]*memory.Row, error) {
 	var keyed, same []memory.Alike
 	for _, w := range wanted {
 		if w.Key != (memory.Hash{}) {
@@ -198,34 +198,34 @@ func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []
 			same = append(same, w)
 		}
 	}
-	list, err := s.alike(ctx, workspaceID, keyed, now, memoryByKey, memoriesByKeys, func(w memory.Alike) []byte { return w.Key[:] })
+	list, err := s.alike(ctx, workspaceID, keyed, 1, now, memoryByKey, memoriesByKeys, func(w memory.Alike) []byte { return w.Key[:] })
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.alike(ctx, workspaceID, same, now, memoryAlike, memoriesAlike, func(w memory.Alike) []byte { return w.Same[:] })
+	more, err := s.alike(ctx, workspaceID, same, limit, now, memoryAlike, memoriesAlike, func(w memory.Alike) []byte { return w.Same[:] })
 	return append(list, more...), err
 }
 
 const (
 	memoryByKey = `SELECT ` + memoryColumns + ` FROM memory m
 		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.key_hash = $4
-			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` LIMIT 1`
+			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` LIMIT $6`
 	memoryAlike = `SELECT ` + memoryColumns + ` FROM memory m
 		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.same_hash = $4
-			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` ORDER BY m.created_at, m.id LIMIT 1`
+			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` ORDER BY m.created_at, m.id LIMIT $6`
 	// For an engine that is a way away.
 	memoriesByKeys = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
 		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.key_hash = wanted.hash
-			AND memory.generation = wanted.generation AND (memory.expires_at IS NULL OR memory.expires_at > $5) LIMIT 1) m
+			AND memory.generation = wanted.generation AND (memory.expires_at IS NULL OR memory.expires_at > $5) LIMIT $6) m
 		WHERE ` + ofWorkspace + ` AND ` + living
 	memoriesAlike = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
 		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.same_hash = wanted.hash
 			AND memory.generation = wanted.generation AND (memory.expires_at IS NULL OR memory.expires_at > $5)
-			ORDER BY memory.created_at, memory.id LIMIT 1) m
+			ORDER BY memory.created_at, memory.id LIMIT $6) m
 		WHERE ` + ofWorkspace + ` AND ` + living
 )
 
-func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.Alike, now time.Time, one, many string, hash func(memory.Alike) []byte) ([]*memory.Row, error) {
+func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.Alike, limit int, now time.Time, one, many string, hash func(memory.Alike) []byte) ([]*memory.Row, error) {
 	var list []*memory.Row
 	if s.shared && len(wanted) > 1 {
 		subjects, hashes := make([][]byte, len(wanted)), make([][]byte, len(wanted))
@@ -233,14 +233,14 @@ func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.A
 		for i, w := range wanted {
 			subjects[i], generations[i], hashes[i] = w.Subject[:], w.Generation, hash(w)
 		}
-		list, err := s.memories(ctx, many, workspaceID, subjects, generations, hashes, micros(now))
+		list, err := s.memories(ctx, many, workspaceID, subjects, generations, hashes, micros(now), limit)
 		if err != nil {
 			return nil, fmt.Errorf("look memories up: %w", err)
 		}
 		return list, nil
 	}
 	for _, w := range wanted {
-		found, err := s.memories(ctx, one, workspaceID, w.Subject[:], w.Generation, hash(w), micros(now))
+		found, err := s.memories(ctx, one, workspaceID, w.Subject[:], w.Generation, hash(w), micros(now), limit)
 		if err != nil {
 			return nil, fmt.Errorf("look a memory up: %w", err)
 		}
