@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/backup"
+	"keepsake/internal/config"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/memory"
 	"keepsake/internal/seal"
@@ -15,7 +16,7 @@ import (
 const receiptType = "keepsake-receipt+jws"
 
 // assembleMemories makes what keeps memories.
-func (p *parts) assembleMemories(deps *Deps) {
+func (p *parts) assembleMemories(cfg *config.Config, deps *Deps) {
 	d := p.data
 	p.memories = memory.NewService(memory.Options{
 		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
@@ -24,7 +25,8 @@ func (p *parts) assembleMemories(deps *Deps) {
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
+		RecallBytes: int64(cfg.Memory.Cache) << 20,
+		Now:         deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 }
 

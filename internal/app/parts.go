@@ -134,7 +134,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Together: d.engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
-	p.assembleMemories(deps)
+	p.assembleMemories(cfg, deps)
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{

@@ -51,6 +51,7 @@ func (c *Config) check() error {
 		{"limits.inFlight", c.Limits.InFlight},
 		{"limits.addresses", c.Limits.Addresses},
 		{"index.open", c.Index.Open},
+		{"memory.cache", c.Memory.Cache},
 	} {
 		if n.value < 1 {
 			return wrong(n.setting, "must be at least 1")

@@ -30,6 +30,7 @@ type Config struct {
 	Shutdown Shutdown `setting:"shutdown"`
 	Cluster  Cluster  `setting:"cluster"`
 	Audit    Audit    `setting:"audit"`
+	Memory   Memory   `setting:"memory"`
 
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
@@ -87,6 +88,11 @@ type Audit struct {
 // ReadsRelaxed says that reads may be answered before the log has them.
 const ReadsRelaxed = "relaxed"
 
+// Memory bounds what memories take while they are recalled.
+type Memory struct {
+	Cache int `setting:"cache" help:"MiB that the recall indexes of subjects may take together; those asked least lately are made again when they are asked"`
+}
+
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"release versions this build does not declare, for rehearsals: they inherit everything"`
@@ -116,6 +122,7 @@ func Default() Config {
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, Notify: true},
 		Audit:         Audit{Reads: "durable"},
+		Memory:        Memory{Cache: 256},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {
