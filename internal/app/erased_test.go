@@ -106,7 +106,8 @@ func importLine(t *testing.T, r *apptest.Running, line string) (int, string) {
 func TestWhatAKeyIsBoundToIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	in := apptest.With(func(c *config.Config) { c.Data = dir })
+	database := apptest.DatabaseURL(t, dir) // until this test ends, not its first part
+	in := apptest.With(func(c *config.Config) { c.Data, c.DatabaseURL = dir, database })
 	var adminKey, id string
 	t.Run("made", func(t *testing.T) { adminKey, id = makeBoundKey(t, apptest.Start(t, in)) })
 	t.Run("after a restart", func(t *testing.T) {
