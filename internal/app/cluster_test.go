@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,13 +27,35 @@ type pair struct {
 	t    *testing.T
 	url  string
 	a, b *apptest.Running
+	said log // of both
+}
+
+// log is what programs said.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// outages is how often a process noted that Redis did not answer in the 50 ms that a request waits for it, as happens on a
+// busy machine: each then admits its share, which may be less than what is left.
+func (l *log) outages() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Count(l.text.Bytes(), []byte("limits cannot be shared"))
 }
 
 // startPair starts two processes. What is said of their settings holds for both.
 func startPair(t *testing.T, url string, change func(*config.Config)) *pair {
 	t.Helper()
+	p := &pair{t: t, url: url}
 	start := func(dir string) *apptest.Running {
-		return apptest.Start(t, apptest.With(func(c *config.Config) {
+		return apptest.Start(t, apptest.Log(&p.said), apptest.With(func(c *config.Config) {
 			c.DatabaseURL = url
 			if dir != "" {
 				c.Data = dir
@@ -41,7 +65,7 @@ func startPair(t *testing.T, url string, change func(*config.Config)) *pair {
 			}
 		}))
 	}
-	p := &pair{t: t, url: url, a: start("")}
+	p.a = start("")
 	dir := t.TempDir()
 	key, err := os.ReadFile(filepath.Join(p.a.Config.Data, "master.key"))
 	if err == nil {
