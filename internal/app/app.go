@@ -28,6 +28,8 @@ type Deps struct {
 	// Listeners are open already, by name (primary, backend), and stay open elsewhere when this program closes them: the
 	// settings of their addresses do not count.
 	Listeners map[string]net.Listener
+	// Statement is called with every statement before it runs, with the context it runs in. Tests count with it.
+	Statement func(ctx context.Context, text string)
 	// Demo loads the sample documents at a first start.
 	Demo bool
 }

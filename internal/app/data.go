@@ -51,6 +51,9 @@ func openData(ctx context.Context, cfg *config.Config, deps *Deps) (d *data, err
 	if err == nil {
 		d.store, err = d.openStore(ctx, cfg)
 	}
+	if err == nil && deps.Statement != nil {
+		d.store.Watch(deps.Statement)
+	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}

@@ -40,6 +40,11 @@ func Log(w io.Writer) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Log, d.Out = nil, w }
 }
 
+// Statements has fn called with every statement that the program runs, before it does.
+func Statements(fn func(ctx context.Context, text string)) Option {
+	return func(_ *config.Config, d *app.Deps) { d.Statement = fn }
+}
+
 // Start starts a program on a temporary folder, with a database of its own where the engine wants one, and two free
 // ports, and stops it when the test ends.
 func Start(t testing.TB, options ...Option) *Running {
