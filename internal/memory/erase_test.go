@@ -1,0 +1,310 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+	"keepsake/internal/seal"
+	"keepsake/internal/unit"
+)
+
+func TestAnErasedSubjectIsGone(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		m := b.create(t, full("ada"))
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("new")}, nil)
+		noError(t, err)
+		gone := b.create(t, say("deleted before"))
+		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
+		b.create(t, memory.New{SubjectID: "bob", Text: "stays"})
+		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "new"})
+		noError(t, err)
+		b.pass(time.Second)
+
+		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if receipt.Memories != 1 || !receipt.ErasedAt.Equal(b.now()) || !receipt.KeyBackupsBefore.Equal(b.now()) {
+			t.Errorf("got %+v", receipt)
+		}
+		payload, err := base64.RawURLEncoding.DecodeString(receipt.Signature)
+		noError(t, err)
+		var told map[string]any
+		noError(t, json.Unmarshal(payload, &told))
+		if told["receiptId"] != receipt.ID || told["memories"] != 1.0 || told["workspaceId"] != "wsp_a" || told["liveKeyDestroyed"] != true ||
+			told["erasedAt"] != "2026-11-21T12:00:01.000Z" || told["keyBackupsBefore"] != "2026-11-21T12:00:01.000Z" || len(told) != 6 {
+			t.Errorf("signed is %s", payload)
+		}
+
+		_, err = b.Memory(t.Context(), anna, m.ID)
+		wantCode(t, err, problem.CodeNotFound)
+		_, err = b.Subject(t.Context(), anna, "ada")
+		wantCode(t, err, problem.CodeNotFound)
+		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		wantCode(t, err, problem.CodeNotFound)
+		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		wantCode(t, err, problem.CodeNotFound)
+		_, err = b.Export(t.Context(), anna, "ada")
+		wantCode(t, err, problem.CodeNotFound)
+		wantTexts(t, b.list(t, anna, memory.Filter{}), "stays")
+		hash := b.lookup.Subject("wsp_a", "ada")
+		if _, err := b.keys.Find(t.Context(), "wsp_a", hash, 1); !errors.Is(err, seal.ErrDestroyed) {
+			t.Errorf("the key is there: %v", err)
+		}
+		rows, err := b.store.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
+		noError(t, err)
+		older, err := b.store.MemoryRevisions(t.Context(), "wsp_a", []string{m.ID}, 0, 0)
+		noError(t, err)
+		row, err := b.store.MemorySubject(t.Context(), "wsp_a", hash)
+		noError(t, err)
+		if len(rows)+len(older) != 0 || row.SealedID != nil || row.Generation != 2 || row.ErasedAt == nil {
+			t.Errorf("left are %v %v and %+v", rows, older, row)
+		}
+		_, erased, err := b.store.MemoryChanges(t.Context(), "wsp_a", hash, 1, 1)
+		noError(t, err)
+		if len(erased) != 0 {
+			t.Errorf("tombstones name the subject: %v", erased)
+		}
+		log, _, err := b.AccessLog(t.Context(), anna, "ada", "", 50)
+		noError(t, err)
+		if len(log) < 5 {
+			t.Errorf("the access log has %d rows", len(log))
+		}
+
+		// The subject may come back, under a new key. What was erased may not.
+		again := b.create(t, say("again"))
+		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), "again")
+		person, err := b.Subject(t.Context(), anna, "ada")
+		noError(t, err)
+		if person.Memories != 1 || !person.CreatedAt.Equal(again.CreatedAt) {
+			t.Errorf("got %+v", person)
+		}
+		counts, err := b.Import(t.Context(), anna, lines(
+			memory.ImportLine{Portable: memory.Portable{Memory: m}, Kept: true}, memory.ImportLine{Portable: memory.Portable{Memory: gone}, Kept: true},
+		), true)
+		noError(t, err)
+		if counts.Failed != 2 || counts.Errors[0].Field != "id" || counts.Errors[1].Issue != string(problem.NotAllowed) {
+			t.Errorf("importing them: %+v", counts)
+		}
+		if len(b.journal.subjects) != 1 || b.journal.subjects[0] != 1 {
+			t.Errorf("the journal has %v", b.journal.subjects)
+		}
+	})
+}
+
+// keys is Keys that fail.
+type failingKeys struct {
+	memory.Keys
+	fail bool
+}
+
+func (k *failingKeys) Destroy(ctx context.Context, workspaceID string, subject memory.Hash, upTo int64) error {
+	if k.fail {
+		return problem.NotAvailable("The disk is full.", time.Second)
+	}
+	return k.Keys.Destroy(ctx, workspaceID, subject, upTo)
+}
+
+// failingUnits fail at a unit.
+type failingUnits struct {
+	unit.Runner
+	at int
+}
+
+func (u *failingUnits) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	if u.at--; u.at == 0 {
+		return problem.NotAvailable("The disk is full.", time.Second)
+	}
+	return u.Runner.Run(ctx, fn)
+}
+
+func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		keys := &failingKeys{Keys: b.keys}
+		units := &failingUnits{Runner: b.store}
+		broken := b.with(func(o *memory.Options) { o.Keys, o.Units = keys, units })
+		for i, cut := range []func(){
+			func() { keys.fail = true },
+			func() { units.at = 2 }, // the rows
+			func() { units.at = 3 }, // the end
+		} {
+			for _, carryOn := range []string{"by the sweeper", "by the next request"} {
+				subject := fmt.Sprint("ada", i, carryOn[3:6])
+				m := b.create(t, memory.New{SubjectID: subject, Text: "x"})
+				keys.fail, units.at = false, 0
+				cut()
+				_, err := broken.EraseSubject(t.Context(), anna, subject)
+				wantCode(t, err, problem.CodeUnavailable)
+				_, err = b.Memory(t.Context(), anna, m.ID)
+				wantCode(t, err, problem.CodeNotFound)
+				if list := b.list(t, anna, memory.Filter{SubjectID: subject}); len(list) != 0 {
+					t.Errorf("%q are still there", texts(list))
+				}
+				if carryOn == "by the sweeper" {
+					noError(t, b.Sweep(t.Context(), b.now()))
+					_, err = b.EraseSubject(t.Context(), anna, subject)
+					wantCode(t, err, problem.CodeNotFound)
+				} else {
+					receipt, err := b.EraseSubject(t.Context(), anna, subject)
+					noError(t, err)
+					if receipt.Memories != 1 {
+						t.Errorf("the receipt is %+v", receipt)
+					}
+				}
+				left, err := b.store.Erasures(t.Context())
+				noError(t, err)
+				if _, err := b.keys.Find(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", subject), 1); !errors.Is(err, seal.ErrDestroyed) || len(left) != 0 {
+					t.Errorf("the key: %v, under way are %v", err, left)
+				}
+			}
+		}
+	})
+}
+
+// Writers race an erasure, on two processes where the engine lets in another. Whatever comes of it, nothing is readable
+// under the dead key, nothing that was acknowledged after the receipt is missing, and the counts are right.
+func TestWritersRaceAnErasure(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		other := b
+		if b.engine.Shared() {
+			other = b.beside(t, b.engine)
+		}
+		for round := range 12 {
+			subject := fmt.Sprint("s", round)
+			b.create(t, memory.New{SubjectID: subject, Text: "before"})
+			var all sync.WaitGroup
+			for w := range 4 {
+				all.Go(func() {
+					at := []*bundle{b, other}[w%2]
+					for i := range 5 {
+						_, err := at.put(t.Context(), anna, memory.New{SubjectID: subject, Text: fmt.Sprint("w", w, " ", i)})
+						if err != nil && codeOf(err) != problem.CodeUnavailable {
+							t.Errorf("write: %v", err)
+						}
+					}
+				})
+			}
+			all.Go(func() {
+				_, err := other.EraseSubject(t.Context(), anna, subject)
+				if err != nil {
+					t.Errorf("erase: %v", err)
+				}
+			})
+			all.Wait()
+			hash := b.lookup.Subject("wsp_a", subject)
+			row, err := b.store.MemorySubject(t.Context(), "wsp_a", hash)
+			noError(t, err)
+			list := b.list(t, anna, memory.Filter{SubjectID: subject})
+			rows, err := b.store.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Subject: hash, Now: b.now(), Limit: 100})
+			noError(t, err)
+			if row.Generation != 2 || row.Memories != int64(len(list)) || len(rows) != len(list) {
+				t.Errorf("round %d: %+v, %d rows and %d memories", round, row, len(rows), len(list))
+			}
+			for _, m := range list {
+				if m.Text == "before" {
+					t.Error("what was before is there")
+				}
+			}
+			if _, err := other.keys.Find(t.Context(), "wsp_a", hash, 1); !errors.Is(err, seal.ErrDestroyed) {
+				t.Errorf("the old key: %v", err)
+			}
+			n, err := b.store.MemoryCount(t.Context(), "wsp_a")
+			noError(t, err)
+			if all := b.list(t, anna, memory.Filter{Limit: 1000}); int64(len(all)) != n {
+				t.Errorf("round %d: %d memories, counted are %d", round, len(all), n)
+			}
+		}
+	})
+}
+
+// Many write one key at once: there is one memory, with a revision for each.
+func TestWritersOfOneKeyFollowEachOther(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		other := b
+		if b.engine.Shared() {
+			other = b.beside(t, b.engine)
+		}
+		const writers, each = 6, 5
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				for i := range each {
+					_, err := []*bundle{b, other}[w%2].put(t.Context(), anna, memory.New{SubjectID: "ada", Key: "k", Text: fmt.Sprint(w, " ", i)})
+					if err != nil {
+						t.Errorf("write: %v", err)
+					}
+					if _, err := []*bundle{b, other}[w%2].put(t.Context(), anna, say("the same")); err != nil {
+						t.Errorf("write: %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		list := b.list(t, anna, memory.Filter{SubjectID: "ada"})
+		if len(list) != 2 {
+			t.Fatalf("there are %q", texts(list))
+		}
+		keyed := list[0]
+		if keyed.Key == "" {
+			keyed = list[1]
+		}
+		history, _, err := b.History(t.Context(), anna, keyed.ID, 0, 100)
+		noError(t, err)
+		seen := map[string]bool{}
+		for i, m := range history {
+			seen[m.Text] = true
+			if m.Revision != int64(writers*each-i) {
+				t.Errorf("place %d is revision %d", i, m.Revision)
+			}
+		}
+		if len(seen) != writers*each {
+			t.Errorf("%d different revisions, want %d", len(seen), writers*each)
+		}
+	})
+}
+
+// Batches over the same subjects in other orders wait for each other, and never in a circle.
+func TestBatchesOfTheSameSubjectsDoNotLockEachOther(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		other := b
+		if b.engine.Shared() {
+			other = b.beside(t, b.engine)
+		}
+		var all sync.WaitGroup
+		for w := range 6 {
+			all.Go(func() {
+				for round := range 4 {
+					var list []memory.New
+					for i := range 30 {
+						at := i
+						if w%2 == 0 {
+							at = 29 - i
+						}
+						list = append(list, memory.New{SubjectID: fmt.Sprint("s", (at+round)%30), Text: fmt.Sprint(w, " ", round, " ", i)})
+					}
+					results, err := []*bundle{b, other}[w%2].batch(t.Context(), anna, false, list...)
+					if err != nil {
+						t.Errorf("write: %v", err)
+					}
+					for _, r := range results {
+						if r.Err != nil {
+							t.Errorf("an item: %v", r.Err)
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		n, err := b.store.MemoryCount(t.Context(), "wsp_a")
+		noError(t, err)
+		if n != 6*4*30 {
+			t.Errorf("%d memories, want %d", n, 6*4*30)
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+)
+
+func lines(list ...memory.ImportLine) memory.Lines {
+	i := 0
+	return func() (memory.ImportLine, bool, error) {
+		if i == len(list) {
+			return memory.ImportLine{}, false, nil
+		}
+		i++
+		line := list[i-1]
+		line.Number = i
+		return line, true, nil
+	}
+}
+
+func (b *bundle) export(t testing.TB, p *auth.Principal, subjectID string) []*memory.Portable {
+	t.Helper()
+	found, err := b.Export(t.Context(), p, subjectID)
+	noError(t, err)
+	var all []*memory.Portable
+	for m, err := range found {
+		noError(t, err)
+		all = append(all, m)
+	}
+	return all
+}
+
+// linesOf are the lines of an export.
+func linesOf(list []*memory.Portable) memory.Lines {
+	var all []memory.ImportLine
+	for _, m := range list {
+		all = append(all, memory.ImportLine{Portable: *m, Kept: true})
+	}
+	return lines(all...)
+}
+
+func wantImported(t testing.TB, got, want memory.Imported) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(memory.LineError{}, "Message")); diff != "" {
+		t.Errorf("imported (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnExportComesInAgainAsItWas(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		first := b.create(t, full("ada"))
+		for i := range 3 {
+			b.pass(time.Second)
+			_, err := b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give(fmt.Sprint("change ", i)), Speaker: memory.Give("Eve")}, nil)
+			noError(t, err)
+		}
+		for i := range 700 {
+			b.pass(time.Millisecond)
+			n := say(fmt.Sprint("text ", i))
+			if i%3 == 0 {
+				n.OccurredAt = pointer(noon.Add(-time.Duration(i) * time.Second))
+			}
+			b.create(t, n)
+		}
+		out := b.export(t, anna, "ada")
+		if len(out) != 701 {
+			t.Fatalf("%d lines", len(out))
+		}
+		history := 0
+		for _, m := range out {
+			history += len(m.History)
+		}
+		if history != 3 {
+			t.Errorf("%d older revisions", history)
+		}
+		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 701, Created: 701})
+		if diff := cmp.Diff(out, b.export(t, bert, "ada")); diff != "" {
+			t.Errorf("-out +again\n%s", diff)
+		}
+		for _, p := range []*auth.Principal{bert, anna} {
+			counts, err = b.Import(t.Context(), p, linesOf(out), true)
+			noError(t, err)
+			wantImported(t, counts, memory.Imported{Received: 701, Unchanged: 701})
+		}
+		if diff := cmp.Diff(out, b.export(t, anna, "ada")); diff != "" {
+			t.Errorf("after an import into its own place:\n%s", diff)
+		}
+
+		// A later export brings the place up to date; an earlier one changes nothing.
+		b.pass(time.Minute)
+		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give("later")}, nil)
+		noError(t, err)
+		later := b.export(t, anna, "ada")
+		counts, err = b.Import(t.Context(), bert, linesOf(later), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 701, Replaced: 1, Unchanged: 700})
+		if diff := cmp.Diff(later, b.export(t, bert, "ada")); diff != "" {
+			t.Errorf("-later +again\n%s", diff)
+		}
+		counts, err = b.Import(t.Context(), bert, linesOf(out), true)
+		noError(t, err)
+		if counts.Failed != 1 || counts.Errors[0].Field != "revision" || counts.Errors[0].Issue != string(problem.Conflicting) || counts.Unchanged != 700 {
+			t.Errorf("an older export: %+v", counts)
+		}
+	})
+}
+
+func TestLinesFailAlone(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		there := b.create(t, memory.New{SubjectID: "ada", Text: "there", Key: "k"})
+		gone := b.create(t, say("gone"))
+		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
+		told := func(change func(m *memory.Memory)) memory.ImportLine {
+			m := *there
+			m.ID = "mem_01jd7wz00000000000000000a0"
+			m.Key, m.Text = "", "line"
+			change(&m)
+			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, Kept: true}
+		}
+		plain := func(id, text, key string) memory.ImportLine {
+			return memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: id, SubjectID: "ada", Text: text, Key: key}}}
+		}
+		past := told(func(m *memory.Memory) { m.ID = "mem_01jd7wz00000000000000000a2"; m.Revision = 2 })
+		past.History = []*memory.Memory{{Text: "older", Revision: 2, UpdatedAt: noon}}
+		old := told(func(m *memory.Memory) { m.ID = "mem_01jd7wz00000000000000000a3"; m.Revision = 2 })
+		old.History = []*memory.Memory{{Revision: 1, UpdatedAt: noon}}
+		list := []memory.ImportLine{
+			{Err: problem.Validation("text", problem.Type, "text must be a string.")},
+			told(func(m *memory.Memory) { m.ID = "x" }),
+			told(func(m *memory.Memory) { m.ID = gone.ID }),
+			told(func(m *memory.Memory) { m.ID = there.ID; m.SubjectID = "bob" }),
+			told(func(m *memory.Memory) { m.Key = "k" }),
+			told(func(m *memory.Memory) { m.Revision = 0 }),
+			told(func(m *memory.Memory) { m.ExpiresAt = pointer(noon) }),
+			told(func(m *memory.Memory) { m.CreatedAt = time.Time{} }),
+			past, old,
+			told(func(*memory.Memory) {}),                        // created
+			plain(there.ID, "there", "k"),                        // as it is
+			plain("mem_01jd7wz00000000000000000a9", "fresh", ""), // created
+			plain("mem_01jd7wz00000000000000000a9", "fresh", ""), // the same again
+			plain("mem_01jd7wz00000000000000000a9", "other", ""), // replaced
+			plain("", "no id", ""),                               // created
+			plain("", "no id", ""),                               // the same again
+			plain("", "by key", "k"),                             // replaced
+		}
+		counts, err := b.Import(t.Context(), anna, lines(list...), false)
+		noError(t, err)
+		fails := func(line int, field string, issue problem.Issue) memory.LineError {
+			return memory.LineError{Line: line, Field: field, Issue: string(issue)}
+		}
+		wantImported(t, counts, memory.Imported{Received: 18, Created: 3, Replaced: 2, Unchanged: 3, Failed: 10, Errors: []memory.LineError{
+			fails(1, "text", problem.Type), fails(2, "id", problem.Format), fails(3, "id", problem.NotAllowed), fails(4, "id", problem.Conflicting),
+			fails(5, "key", problem.Conflicting), fails(6, "revision", problem.TooSmall), fails(7, "expiresAt", problem.Expired),
+			fails(8, "createdAt", problem.Format), fails(9, "history[0].revision", problem.InvalidVal), fails(10, "history[0].text", problem.Required),
+		}})
+		read, err := b.Memory(t.Context(), anna, there.ID)
+		noError(t, err)
+		if read.Text != "by key" || read.Revision != 2 || !read.CreatedAt.Equal(there.CreatedAt) {
+			t.Errorf("got %+v", read)
+		}
+		counts, err = b.Import(t.Context(), anna, lines(plain("", "x", "")), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Failed: 1, Errors: []memory.LineError{fails(1, "id", problem.Required)}})
+		b.max.Store(1)
+		counts, err = b.Import(t.Context(), anna, lines(plain("", "too many", "")), false)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Failed: 1, Errors: []memory.LineError{fails(1, "memories", problem.NotAllowed)}})
+	})
+}
+
+func TestABrokenImportSaysHowFarItCame(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	n := 0
+	_, err := b.Import(t.Context(), anna, func() (memory.ImportLine, bool, error) {
+		if n++; n > 300 {
+			return memory.ImportLine{}, false, problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "Too large.")
+		}
+		return memory.ImportLine{Number: n, Portable: memory.Portable{Memory: &memory.Memory{SubjectID: "ada", Text: fmt.Sprint(n)}}}, true, nil
+	}, false)
+	var p *problem.Problem
+	if !errors.As(err, &p) || p.Code != problem.CodePayloadTooLarge || p.Message != "Too large. The 256 lines before that were read, and what was imported of them stays." {
+		t.Errorf("got %v", err)
+	}
+	if list := b.list(t, anna, memory.Filter{Limit: 1000}); len(list) != 256 {
+		t.Errorf("%d stayed", len(list))
+	}
+}
