@@ -40,6 +40,14 @@ func (h *heap) compare(a, b ranked) int {
 	return cmp.Or(cmp.Compare(e.importance, d.importance), cmp.Compare(d.id, e.id))
 }
 
+// bar is a little less than the least score that may still be kept.
+func (h *heap) bar() float64 {
+	if len(h.list) < h.limit {
+		return max(h.least-1e-5, 1e-7)
+	}
+	return max(h.list[0].score-1e-5, 1e-7)
+}
+
 func (h *heap) offer(r ranked) {
 	if r.score < h.least {
 		return

@@ -253,8 +253,15 @@ func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 	t.Parallel()
 	x := facts("She took a photograph of the harbour", "у неё новая скрипка", "the code is zqbdfgkmcq", "the code is zqbdfgkmgq", "order A1000-7731", "a cat named Tom")
 	for _, c := range []struct{ query, want string }{
-		{"photographers", "[m1]"}, {"скрипке", "[m2]"}, {"zqbdfgkmcq", "[m3]"}, {"zqbdfgkmtq", "[]"}, {"A1000-7732", "[m5]"}, {"A1001", "[]"},
-		{"pet", "[m6]"}, {"dog", "[]"}, {"feline", "[]"},
+		{"photographers", "[m1]"},
+		{"скрипке", "[m2]"},
+		{"zqbdfgkmcq", "[m3]"},
+		{"zqbdfgkmtq", "[]"},
+		{"A1000-7732", "[m5]"},
+		{"A1001", "[]"},
+		{"pet", "[m6]"},
+		{"dog", "[]"},
+		{"feline", "[]"},
 	} {
 		if got := fmt.Sprint(ids(search(x, c.query))); got != c.want {
 			t.Errorf("%q finds %s, want %s", c.query, got, c.want)

@@ -229,8 +229,17 @@ func (s *search) scoreSession(session int32, dated bool) {
 	if !any {
 		return
 	}
+	// Most turns are out of the question at a glance.
+	most := 1 + s.w.Speaker + s.w.Answer
+	rest := s.w.Session*s.theme[session] + s.rarity
+	if s.p.onlyName {
+		rest++
+	}
 	for i, slot := range s.line {
-		s.keep(slot, s.near(i))
+		near := s.near(i)
+		if (s.values[i]+near)*most+rest >= s.best.bar() {
+			s.keep(slot, near)
+		}
 	}
 }
 
