@@ -123,6 +123,38 @@ func fill(t *testing.T, e store.Engine) {
 	}
 	exec(t, usage, `INSERT INTO usage_quota (period, owner_id, charged) VALUES ('2026-11', 'wsp_a', 30), ('2026-11-21', 'wsp_a', 30)`)
 	exec(t, keys, `INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ('pepper', $1, 1)`, []byte{1, 0, 2})
+	fillMemories(t, e)
+}
+
+// dataKeys are more than a batch.
+const dataKeys = batch + 3
+
+// fillMemories writes data keys, the destroyed ones without bytes, and rows about those whose they are.
+func fillMemories(t *testing.T, e store.Engine) {
+	t.Helper()
+	err := e.Keys().Run(t.Context(), func(ctx context.Context) error {
+		for n := range dataKeys {
+			_, err := e.Keys().In(ctx).Exec(ctx, `
+				INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES ('wsp_a', $1, $2, $3, $4, 1)`,
+				[]byte{0xff, byte(n), 0, 15: byte(n / 3)}, 1+n%2, make([]byte, n%3), []string{"", "subject-keys/1"}[min(1, n%3)])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := make([]byte, 16)
+	exec(t, e.Main(), `INSERT INTO memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at, erased_at)
+		VALUES ('wsp_a', $1, 2, 3, NULL, 0, 0, 1, 2, 3), ('wsp_b', $1, 1, 1, $2, 1, 5, 1, 2, NULL)`, subject, []byte("\x00name"))
+	exec(t, e.Main(), `INSERT INTO memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at, expires_at, key_hash,
+		same_hash, size, revision, change, sealed) VALUES ('wsp_b', 'mem_1', $1, 1, NULL, $1, 'fact', 1, 1, 1, NULL, NULL, $1, 5, 2, 1, $2)`,
+		subject, []byte("sealed\x00"))
+	exec(t, e.Main(), `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES ('wsp_b', 'mem_1', 1, $1, 1, $1)`, subject)
+	exec(t, e.Main(), `INSERT INTO memory_tombstone (workspace_id, memory_id, subject, change, at) VALUES ('wsp_a', 'mem_2', NULL, 1, 1), ('wsp_b', 'mem_3', $1, 1, 1)`, subject)
+	exec(t, e.Main(), `INSERT INTO kept_answer_subject (workspace_id, subject, claim, expires_at) VALUES ('wsp_b', $1, $2, 2)`, subject, []byte{0, 1, 255})
 }
 
 func begin(t *testing.T, from, to store.Engine) *move.Move {
@@ -176,6 +208,7 @@ func TestEverythingMoves(t *testing.T) {
 		rows := complete(t, begin(t, from, to))
 		for table, want := range map[string]int64{
 			"document": documents, "workspace": 2, "kept_answer": 3, "account_user": 2, "usage_minute": 30, "usage_quota": 2, "wrapped_secret": 1, "api_key": 0,
+			"subject_key": dataKeys, "memory_subject": 2, "memory": 1, "memory_revision": 1, "memory_tombstone": 2, "kept_answer_subject": 1,
 		} {
 			if rows[table] != want {
 				t.Errorf("%d rows of %s were moved, want %d", rows[table], table, want)
