@@ -19,8 +19,8 @@ var _ store.Scrubbed = (*database)(nil)
 // Scrub implements store.Scrubbed. In a file with secure_delete nothing that was deleted is left, but the write-ahead log
 // still holds the pages as they were before. So all of it is folded into the file, and the log is cut to nothing.
 //
-// That waits for whoever reads at the moment, and keeps writers waiting meanwhile, which they do for 5 s: so it waits for
-// less, and tries again.
+// That waits for whoever reads at the moment, and keeps writers waiting meanwhile, which they do for 5 s: so all tries
+// together take less.
 func (d *database) Scrub(ctx context.Context) (err error) {
 	db, err := sql.Open("sqlite", dsn(d.path, true))
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout(1000)"); err != nil {
+	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout(500)"); err != nil {
 		return unscrubbed(err)
 	}
 	const tries = 5
@@ -42,7 +42,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 			return unscrubbed(err)
 		}
 		select { // let those write that waited
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(250 * time.Millisecond):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
