@@ -1,0 +1,296 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+)
+
+// recalling has room for the indexes of recall.
+func recalling(b *bundle) *bundle {
+	return b.with(func(o *memory.Options) { o.RecallBytes = 64 << 20 })
+}
+
+func (b *bundle) recall(t testing.TB, p *auth.Principal, q memory.RecallQuery) []*memory.Memory {
+	t.Helper()
+	found, err := b.Recall(t.Context(), p, q)
+	noError(t, err)
+	var list []*memory.Memory
+	for _, r := range found.Results {
+		list = append(list, r.Memory)
+	}
+	return list
+}
+
+func about(query string) memory.RecallQuery {
+	return memory.RecallQuery{SubjectID: "ada", Query: query}
+}
+
+func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		b = recalling(b)
+		wantTexts(t, b.recall(t, anna, about("violin")))
+		m := b.create(t, say("Ada plays the violin"))
+		b.create(t, say("Ada sold her bicycle"))
+		wantTexts(t, b.recall(t, anna, about("Who plays violins?")), "Ada plays the violin")
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("Ada plays the viola")}, nil)
+		noError(t, err)
+		wantTexts(t, b.recall(t, anna, about("violin")))
+		wantTexts(t, b.recall(t, anna, about("viola")), "Ada plays the viola")
+		noError(t, b.Delete(t.Context(), anna, m.ID, nil))
+		wantTexts(t, b.recall(t, anna, about("viola")))
+
+		b.create(t, memory.New{SubjectID: "ada", Text: "a ticket for the ferry", ExpiresAt: pointer(b.now().Add(time.Second))})
+		wantTexts(t, b.recall(t, anna, about("ferry")), "a ticket for the ferry")
+		b.pass(time.Second)
+		wantTexts(t, b.recall(t, anna, about("ferry")))
+
+		stats := b.RecallStats()
+		if stats.Misses != 1 || stats.Hits < 5 || stats.Entries != 1 || stats.Bytes < 1000 || stats.Evictions != 0 {
+			t.Errorf("the cache has %+v", stats)
+		}
+	})
+}
+
+func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		here, there := recalling(b), recalling(b)
+		here.create(t, say("the first lighthouse"))
+		wantTexts(t, there.recall(t, anna, about("lighthouse")), "the first lighthouse")
+		second := here.create(t, say("the second lighthouse"))
+		if got := there.recall(t, anna, about("lighthouse")); len(got) != 2 {
+			t.Errorf("recalled %q", texts(got))
+		}
+		noError(t, here.Delete(t.Context(), anna, second.ID, nil))
+		wantTexts(t, there.recall(t, anna, about("lighthouse")), "the first lighthouse")
+
+		_, err := here.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		wantTexts(t, there.recall(t, anna, about("lighthouse")))
+		wantTexts(t, here.recall(t, anna, about("lighthouse")))
+		if n := here.RecallStats().Entries; n != 0 {
+			t.Errorf("%d indexes are left here", n)
+		}
+		// There it goes with the next sweep, if nobody asks.
+		noError(t, there.Sweep(t.Context(), b.now()))
+		if n := there.RecallStats().Entries; n != 0 {
+			t.Errorf("%d indexes are left there", n)
+		}
+		here.create(t, say("a new lighthouse"))
+		wantTexts(t, there.recall(t, anna, about("lighthouse")), "a new lighthouse")
+	})
+}
+
+func TestARecallReachesNoFurtherThanItsKey(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		b = recalling(b)
+		b.create(t, memory.New{SubjectID: "ada", AgentID: "coach", Text: "runs in the morning"})
+		b.create(t, memory.New{SubjectID: "ada", AgentID: "nurse", Text: "runs a fever"})
+		b.create(t, memory.New{SubjectID: "bob", AgentID: "nurse", Text: "runs a shop"})
+		b.create(t, memory.New{SubjectID: "bob2", Text: "runs"})
+
+		b.pass(time.Second)
+		wantTexts(t, b.recall(t, ofCoach, about("runs")), "runs in the morning")
+		wantTexts(t, b.recall(t, ofCoach, memory.RecallQuery{SubjectID: "bob", Query: "runs"}))
+		wantTexts(t, b.recall(t, bert, about("runs")))
+		if got := b.recall(t, ofAda, memory.RecallQuery{Query: "runs"}); len(got) != 2 {
+			t.Errorf("a key of Ada's recalls %q", texts(got))
+		}
+		_, err := b.Recall(t.Context(), ofAda, memory.RecallQuery{SubjectID: "bob", Query: "runs"})
+		wantCode(t, err, "not_found")
+		_, err = b.Recall(t.Context(), ofCoach, memory.RecallQuery{SubjectID: "ada", AgentID: "nurse", Query: "runs"})
+		wantCode(t, err, "not_found")
+		wantTexts(t, b.recall(t, anna, memory.RecallQuery{SubjectID: "ada", AgentID: "nurse", Query: "runs"}), "runs a fever")
+
+		// Nothing was read of Bob by the coach's key, so nothing is in his log but the writing.
+		if got := b.actions(t, "wsp_a", "bob"); len(got) != 1 || got[0] != audit.MemoryCreated {
+			t.Errorf("the log of bob has %v", got)
+		}
+		if got := b.actions(t, "wsp_a", "ada"); len(got) != 5 || got[0] != audit.MemoryRecalled {
+			t.Errorf("the log of ada has %v", got)
+		}
+	})
+}
+
+func TestARecallThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	for _, c := range []struct {
+		q     memory.RecallQuery
+		field string
+		issue problem.Issue
+	}{
+		{memory.RecallQuery{Query: "x"}, "subjectId", problem.Required},
+		{memory.RecallQuery{SubjectID: "a/b", Query: "x"}, "subjectId", problem.Format},
+		{about(" \n"), "query", problem.Required},
+		{about(strings.Repeat("x", memory.MaxQuery+1)), "query", problem.TooLong},
+		{memory.RecallQuery{SubjectID: "ada", Query: "x", Limit: -1}, "limit", problem.TooSmall},
+		{memory.RecallQuery{SubjectID: "ada", Query: "x", Limit: 201}, "limit", problem.TooLargeVal},
+		{memory.RecallQuery{SubjectID: "ada", Query: "x", Kinds: []memory.Kind{"fact", "odd"}}, "kinds[1]", problem.NotAllowed},
+		{memory.RecallQuery{SubjectID: "ada", Query: "x", SessionID: "é"}, "sessionId", problem.Format},
+	} {
+		_, err := b.Recall(t.Context(), anna, c.q)
+		wantField(t, err, c.field, c.issue)
+	}
+}
+
+func TestTheCacheOfIndexesIsBounded(t *testing.T) {
+	t.Parallel()
+	const bound = 200 << 10
+	b := onSQLite(t).with(func(o *memory.Options) { o.RecallBytes = bound })
+	subject := func(i int) string { return fmt.Sprintf("person-%d", i) }
+	for i := range 10 {
+		var list []memory.New
+		for j := range 40 {
+			list = append(list, memory.New{SubjectID: subject(i), Text: fmt.Sprintf("number%d of%d thing%d word%d", j, i, j*i, j+i)})
+		}
+		_, err := b.batch(t.Context(), anna, true, list...)
+		noError(t, err)
+	}
+	ask := func(i int) {
+		t.Helper()
+		got := b.recall(t, anna, memory.RecallQuery{SubjectID: subject(i), Query: "number7"})
+		if len(got) != 1 {
+			t.Fatalf("%s recalls %q", subject(i), texts(got))
+		}
+		if stats := b.RecallStats(); stats.Bytes > bound {
+			t.Fatalf("the cache has %+v, its bound is %d", stats, bound)
+		}
+	}
+	for i := range 10 {
+		ask(i)
+	}
+	stats := b.RecallStats()
+	if stats.Misses != 10 || stats.Evictions == 0 || stats.Entries == 0 || stats.Entries > 9 || stats.Capacity != bound {
+		t.Fatalf("the cache has %+v", stats)
+	}
+	ask(9)
+	if again := b.RecallStats(); again.Hits != stats.Hits+1 {
+		t.Errorf("the one asked last was let go: %+v", again)
+	}
+	ask(0)
+	if again := b.RecallStats(); again.Misses != 11 {
+		t.Errorf("the one asked first was kept: %+v", again)
+	}
+
+	// One that is greater than the whole bound is answered, and not kept.
+	small := b.with(func(o *memory.Options) { o.RecallBytes = 2000 })
+	for range 2 {
+		if got := small.recall(t, anna, memory.RecallQuery{SubjectID: subject(1), Query: "number7"}); len(got) != 1 {
+			t.Errorf("recalled %q", texts(got))
+		}
+	}
+	if stats := small.RecallStats(); stats.Entries != 0 || stats.Bytes != 0 || stats.Misses != 2 {
+		t.Errorf("the cache has %+v", stats)
+	}
+}
+
+func TestOneBuildsAnIndexForManyWhoAskAtOnce(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	var list []memory.New
+	for i := range 900 {
+		list = append(list, memory.New{SubjectID: "ada", Text: fmt.Sprintf("harbour number%d", i)})
+	}
+	_, err := b.batch(t.Context(), anna, true, list...)
+	noError(t, err)
+	var asking sync.WaitGroup
+	for i := range 16 {
+		asking.Go(func() {
+			found, err := b.Recall(context.WithoutCancel(t.Context()), anna, about(fmt.Sprintf("number%d", i)))
+			if err != nil || len(found.Results) != 1 || found.Took <= 0 {
+				t.Errorf("found %+v, %v", found, err)
+			}
+		})
+	}
+	asking.Wait()
+	if stats := b.RecallStats(); stats.Misses != 1 || stats.Hits != 15 {
+		t.Errorf("the cache has %+v", stats)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := recalling(b).Recall(gone, anna, about("harbour")); err == nil {
+		t.Error("a recall went on after its client had gone")
+	}
+}
+
+func TestExplainedAndFilteredRecall(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	b.create(t, memory.New{SubjectID: "ada", Text: "camping in the Jura", Kind: memory.Turn, SessionID: "s", Speaker: "Ada", Tags: []string{"x"}, OccurredAt: pointer(noon)})
+	b.create(t, memory.New{SubjectID: "ada", Text: "camping again", Kind: memory.Turn, SessionID: "s", Speaker: "Bob"})
+	found, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "When did Ada go camping?", Explain: true, Limit: 1})
+	noError(t, err)
+	if len(found.Results) != 1 {
+		t.Fatalf("found %+v", found)
+	}
+	r := found.Results[0]
+	if diff := cmp.Diff([]string{"camping"}, r.Matched); diff != "" || r.Why == nil || r.Why.Words <= 0 || r.Why.Speaker <= 0 || r.Memory.Speaker != "Ada" {
+		t.Errorf("found %+v, why %+v", r, r.Why)
+	}
+	for _, c := range []struct {
+		change func(q *memory.RecallQuery)
+		want   int
+	}{
+		{func(q *memory.RecallQuery) { q.Tags = []string{"x"} }, 1},
+		{func(q *memory.RecallQuery) { q.Kinds = []memory.Kind{memory.Fact} }, 0},
+		{func(q *memory.RecallQuery) { q.SessionID = "s" }, 2},
+		{func(q *memory.RecallQuery) { q.From = pointer(noon.Add(time.Second)) }, 0},
+		{func(q *memory.RecallQuery) { q.To = pointer(noon.Add(time.Second)) }, 2},
+		{func(q *memory.RecallQuery) { q.AsOf = pointer(noon.Add(-time.Second)) }, 0},
+		{func(q *memory.RecallQuery) { q.AsOf = pointer(noon) }, 2},
+		{func(q *memory.RecallQuery) { q.MinScore = 1e9 }, 0},
+	} {
+		q := about("camping")
+		c.change(&q)
+		if got := b.recall(t, anna, q); len(got) != c.want {
+			t.Errorf("%+v recalls %q, want %d", q, texts(got), c.want)
+		}
+	}
+}
+
+// BenchmarkFirstRecall is what a subject of 10,000 memories takes whose index is not there yet.
+func BenchmarkFirstRecall(b *testing.B) {
+	on := recalling(onSQLite(b))
+	for i := range 10 {
+		var list []memory.New
+		for j := range 1000 {
+			list = append(list, memory.New{SubjectID: "ada", Kind: memory.Turn, SessionID: fmt.Sprint("s", i, j/20), Speaker: "Ada", OccurredAt: pointer(noon), Text: fmt.Sprintf(
+				"I went to the market number%d on day%d and bought some apples, pears and a lamp%d for the hall; it was quite late already.", j, i, j*i)})
+		}
+		_, err := on.batch(b.Context(), anna, true, list...)
+		noError(b, err)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		cold := recalling(on)
+		b.StartTimer()
+		if got := cold.recall(b, anna, about("number77 lamp")); len(got) != 10 {
+			b.Fatalf("recalled %d", len(got))
+		}
+	}
+}
+
+// BenchmarkRecall is a warm one, with its access log.
+func BenchmarkRecall(b *testing.B) {
+	on := recalling(onSQLite(b))
+	var list []memory.New
+	for j := range 1000 {
+		list = append(list, memory.New{SubjectID: "ada", Text: fmt.Sprintf("bought number%d, a lamp%d", j, j/3)})
+	}
+	_, err := on.batch(b.Context(), anna, true, list...)
+	noError(b, err)
+	for b.Loop() {
+		on.recall(b, anna, about("number77 lamp9"))
+	}
+}
