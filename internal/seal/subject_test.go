@@ -3,6 +3,7 @@ package seal_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -548,17 +550,97 @@ func TestADataKeyIsNotPrinted(t *testing.T) {
 	}
 }
 
+// ringForBench is a ring on a disk.
+func ringForBench(b *testing.B) *seal.Subjects {
+	b.Helper()
+	e, err := sqlite.Open(b.Context(), sqlite.Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	secrets, err := seal.Open(b.Context(), store.New(e), seal.MasterKey{1}, true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return seal.NewSubjects(seal.SubjectsOptions{Store: store.New(e), Secrets: secrets, Now: time.Now})
+}
+
+// numbered are n subjects from a number on.
+func numbered(from, n int) (list []seal.SubjectGeneration) {
+	for i := range n {
+		g := seal.SubjectGeneration{Generation: 1}
+		binary.BigEndian.PutUint64(g.Subject[:], uint64(from+i)*0x9e3779b97f4a7c15) // as scattered as hashes are
+		list = append(list, g)
+	}
+	return list
+}
+
+func BenchmarkDataKeysAtRest(b *testing.B) {
+	const atOnce = 1000
+	b.Run("Make1000", func(b *testing.B) {
+		s, n := ringForBench(b), 0
+		for b.Loop() {
+			if _, err := s.Ensure(b.Context(), "wsp_a", numbered(n, atOnce)); err != nil {
+				b.Fatal(err)
+			}
+			n += atOnce
+		}
+	})
+	b.Run("MakeOneByOne64", func(b *testing.B) {
+		s := ringForBench(b)
+		var n atomic.Int64
+		b.SetParallelism(32)
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				if _, err := s.Ensure(b.Context(), "wsp_a", numbered(int(n.Add(1)), 1)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("FindCold", func(b *testing.B) {
+		s := ringForBench(b)
+		all := numbered(0, 1000)
+		if _, err := s.Ensure(b.Context(), "wsp_a", all); err != nil {
+			b.Fatal(err)
+		}
+		for i := 0; b.Loop(); i++ {
+			g := all[i%len(all)]
+			s.Forget("wsp_a", g.Subject)
+			if _, err := s.Find(b.Context(), "wsp_a", g.Subject, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Destroy", func(b *testing.B) {
+		s, n := ringForBench(b), 0
+		for b.Loop() {
+			if err := s.Destroy(b.Context(), "wsp_a", numbered(n, 1)[0].Subject, 1); err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	})
+	b.Run("Rewrap20000", func(b *testing.B) {
+		s := ringForBench(b)
+		for n := 0; n < 20000; n += atOnce {
+			if _, err := s.Ensure(b.Context(), "wsp_a", numbered(n, atOnce)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			if err := s.Renew(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			if n, err := s.Rewrap(b.Context()); err != nil || n != 20000 {
+				b.Fatal(n, err)
+			}
+		}
+	})
+}
+
 func BenchmarkDataKey(b *testing.B) {
-	st, err := sqlite.Open(b.Context(), sqlite.Options{Dir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	secrets, err := seal.Open(b.Context(), store.New(st), seal.MasterKey{1}, true)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := seal.NewSubjects(seal.SubjectsOptions{Store: store.New(st), Secrets: secrets, Now: time.Now})
+	s := ringForBench(b)
 	keys, err := s.Ensure(b.Context(), "wsp_a", []seal.SubjectGeneration{generation(1, 1)})
 	if err != nil {
 		b.Fatal(err)
