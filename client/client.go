@@ -9,6 +9,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -87,12 +88,16 @@ type request struct {
 	query       url.Values
 	body        []byte
 	contentType string
+	accept      string // empty: JSON
 	ifMatch     *int64
 	idempotency string // sent as Idempotency-Key, the same at every repetition
 	once        bool   // must not be repeated after a 503, whose effect is not known
 }
 
-// call sends r and decodes a success into out, which may be nil.
+// mediaLines is the type of what travels as one JSON object a line.
+const mediaLines = "application/x-ndjson"
+
+// call sends r and decodes a success into out, which may be nil; where it is an io.Writer, the answer is copied into it.
 func (c *Client) call(ctx context.Context, r request, out any) error {
 	for attempt := 0; ; attempt++ {
 		err := c.try(ctx, r, out)
@@ -119,7 +124,7 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	req.Header.Set("User-Agent", c.agent)
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", cmp.Or(r.accept, "application/json"))
 	if c.key != "" {
 		req.Header.Set("X-API-Key", c.key)
 	}
@@ -146,9 +151,15 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	if res.StatusCode >= 300 {
 		return errorOf(res)
 	}
-	if out == nil {
+	switch out := out.(type) {
+	case nil:
 		_, err := io.Copy(io.Discard, res.Body)
 		return err
+	case io.Writer:
+		if _, err := io.Copy(out, res.Body); err != nil {
+			return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
+		}
+		return nil
 	}
 	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)

@@ -343,7 +343,7 @@ func TestAPartOfAnImportIsBoundedInBytes(t *testing.T) {
 	if err != nil || got.Created != 7 || server.parts != 4 {
 		t.Errorf("got %+v in %d parts, %v", got, server.parts, err)
 	}
-	_, err = c.ImportDocuments(t.Context(), strings.NewReader("a\n"+strings.Repeat("x", lineBytes+1)), nil)
+	_, err = c.ImportDocuments(t.Context(), strings.NewReader("a\n"+strings.Repeat("x", 4<<20+1)), nil)
 	if !errors.Is(err, ErrLineTooLong) || !strings.Contains(err.Error(), "line 2:") {
 		t.Errorf("got %v", err)
 	}

@@ -32,48 +32,46 @@ type ImportError struct {
 const (
 	partBytes  = 4 << 20
 	partLines  = 5_000
-	lineBytes  = 4 << 20 // no line the server takes is longer; a longer one ends the import
 	keptErrors = 100
 )
 
-// ErrLineTooLong ends an import: no document is that large, the input is not one JSON object a line.
-var ErrLineTooLong = errors.New("a line is longer than any document may be")
+// ErrLineTooLong ends an import: nothing the server takes is that large, the input is not one JSON object a line.
+var ErrLineTooLong = errors.New("a line is longer than any may be")
 
 // ImportDocuments sends NDJSON, one document a line, of any length. It goes in parts of a few megabytes; progress, if
 // given, hears after each part how many bytes of r have been dealt with. When a part fails, the outcome of the parts
 // before it comes back beside the error; documents with ids may simply be imported again.
 func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*Import, error) {
 	total := &Import{Errors: []ImportError{}}
-	parts := partReader{lines: bufio.NewReaderSize(r, 64<<10)}
+	const longest = 4 << 20
+	return total, importLines(ctx, c, documents, newParts(r, longest), progress, total.add)
+}
+
+// importLines sends parts to the import of a resource; add hears of the outcome of each.
+func importLines[T any](ctx context.Context, c *Client, resource string, parts *partReader, progress func(bytes int64), add func(outcome *T, firstLine int64)) error {
 	var done int64
 	for {
 		part, err := parts.next()
 		if err == io.EOF {
-			return total, nil
+			return nil
 		}
 		if err != nil {
-			return total, err
+			return err
 		}
-		outcome, err := c.importPart(ctx, part)
+		outcome, err := result[T](func(out any) error {
+			return c.call(ctx, request{
+				method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
+				once: !part.named(), // a line without an id would be stored a second time
+			}, out)
+		})
 		if err != nil {
-			return total, fmt.Errorf("from line %d: %w", part.firstLine, err)
+			return fmt.Errorf("from line %d: %w", part.firstLine, err)
 		}
-		total.add(outcome, part.firstLine)
-		done += int64(len(part.data))
-		if progress != nil {
+		add(outcome, part.firstLine)
+		if done += int64(len(part.data)); progress != nil {
 			progress(done)
 		}
 	}
-}
-
-func (c *Client) importPart(ctx context.Context, p part) (*Import, error) {
-	return result[Import](func(out any) error {
-		return c.call(ctx, request{
-			method: http.MethodPost, path: documents + "/import",
-			body: p.data, contentType: "application/x-ndjson",
-			once: !p.named(), // a line without an id would become a second document
-		}, out)
-	})
 }
 
 // add counts a part's outcome in; its line numbers begin at firstLine.
@@ -115,10 +113,15 @@ func (p part) named() bool {
 
 // partReader cuts a stream into parts at line ends.
 type partReader struct {
-	lines *bufio.Reader
-	line  int64  // lines read so far
-	carry []byte // a line that did not fit into the last part
-	end   error  // io.EOF, or why reading ended; the lines before it still make a part
+	lines   *bufio.Reader
+	longest int    // a line that is longer ends the import
+	line    int64  // lines read so far
+	carry   []byte // a line that did not fit into the last part
+	end     error  // io.EOF, or why reading ended; the lines before it still make a part
+}
+
+func newParts(r io.Reader, longest int) *partReader {
+	return &partReader{lines: bufio.NewReaderSize(r, 64<<10), longest: longest}
 }
 
 func (r *partReader) next() (part, error) {
@@ -152,7 +155,7 @@ func (r *partReader) readLine() ([]byte, error) {
 		piece, err := r.lines.ReadSlice('\n')
 		line = append(line, piece...)
 		switch {
-		case len(line) > lineBytes:
+		case len(line) > r.longest:
 			return nil, fmt.Errorf("line %d: %w", r.line+1, ErrLineTooLong)
 		case err == bufio.ErrBufferFull:
 			continue

@@ -30,17 +30,29 @@ type Recalled struct {
 
 // RecallResult is one memory that was recalled.
 type RecallResult struct {
-	Memory  Memory         `json:"memory"`
-	Score   float64        `json:"score"`
-	Rank    int            `json:"rank"`          // from 1
-	Matched []string       `json:"matched"`       // words of the query that it holds
-	Why     map[string]any `json:"why,omitempty"` // the parts of the score, where Explain asked for them
+	Memory  Memory     `json:"memory"`
+	Score   float64    `json:"score"`
+	Rank    int        `json:"rank"`    // from 1
+	Matched []string   `json:"matched"` // words of the query that it holds
+	Why     *RecallWhy `json:"why"`     // where Explain asked for it
+}
+
+// RecallWhy is what each signal added to a score.
+type RecallWhy struct {
+	Words      float64 `json:"words"`      // words of the query, by their stems
+	Related    float64 `json:"related"`    // words that mean or look nearly the same
+	Neighbours float64 `json:"neighbours"` // turns just before and after in the session
+	Session    float64 `json:"session"`    // how much of the query the whole session is about
+	Speaker    float64 `json:"speaker"`    // the query names who speaks
+	Date       float64 `json:"date"`       // the query names the time
+	Answer     float64 `json:"answer"`     // the kind of answer that is asked for: a time, a number
 }
 
 // ContextQuery asks for memories packed into one text for a prompt. One of MaxTokens and MaxCharacters is required.
 type ContextQuery struct {
 	SubjectID     string     `json:"subjectId,omitempty"`
-	Query         string     `json:"query,omitempty"` // empty: what is pinned, important and new
+	Query         string     `json:"query,omitempty"` // empty: what is pinned and what is newest
+	Limit         int        `json:"limit,omitempty"` // at most so many memories
 	MaxTokens     int        `json:"maxTokens,omitempty"`
 	MaxCharacters int        `json:"maxCharacters,omitempty"`
 	AgentID       string     `json:"agentId,omitempty"`

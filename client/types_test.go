@@ -71,8 +71,43 @@ var calls = map[string]struct{ sends, reads any }{
 	"getDocument":            {reads: client.Document{}},
 	"deleteDocument":         {},
 	"importDocuments":        {reads: client.Import{}},
-	"search":                 {reads: client.Found{}},
-	"searchPost":             {sends: client.Query{}, reads: client.Found{}},
+	"createMemory":           {sends: client.NewMemory{}, reads: client.StoredMemory{}},
+	"createMemories": {
+		sends: struct {
+			Items  []client.NewMemory `json:"items"`
+			Atomic bool               `json:"atomic"`
+		}{},
+		reads: struct {
+			Results []client.BatchResult `json:"results"`
+		}{},
+	},
+	"getMemory":        {reads: client.Memory{}},
+	"changeMemory":     {sends: client.MemoryChange{}, reads: client.Memory{}},
+	"deleteMemory":     {},
+	"listMemories":     {reads: client.Page[client.Memory]{}},
+	"getMemoryHistory": {reads: client.Page[client.MemoryRevision]{}},
+	"forgetMemories": {
+		sends: struct {
+			client.ForgetQuery
+			PlanID string `json:"planId"`
+			DryRun bool   `json:"dryRun"`
+		}{},
+		reads: struct {
+			client.ForgetPlan
+			Forgotten int64 `json:"forgotten"`
+		}{},
+	},
+	"recall":              {sends: client.RecallQuery{}, reads: client.Recalled{}},
+	"recallContext":       {sends: client.ContextQuery{}, reads: client.PackedContext{}},
+	"listSubjects":        {reads: client.Page[client.Subject]{}},
+	"getSubject":          {reads: client.Subject{}},
+	"eraseSubject":        {reads: client.Receipt{}},
+	"listSubjectAccesses": {reads: client.Page[client.AccessEntry]{}},
+	"exportSubject":       {},
+	"importMemories":      {reads: client.MemoryImport{}},
+
+	"search":     {reads: client.Found{}},
+	"searchPost": {sends: client.Query{}, reads: client.Found{}},
 }
 
 // leftOut are properties of requests that the client has no field for, with the reason.

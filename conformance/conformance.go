@@ -2,8 +2,8 @@
 // how the service is made. Each file holds one chapter of docs/spec/interface-spec.md, with what docs/spec/decisions.md
 // settles beside it.
 //
-// A run makes API keys, users and documents of its own, under names that begin with "conformance", and removes them
-// again: documents and users are deleted, keys are revoked. Where its key is the operator's it also makes a workspace
+// A run makes API keys, users, documents and memories of its own, under names that begin with "conformance", and removes
+// them again: documents and users are deleted, subjects are erased, keys are revoked. Where its key is the operator's it also makes a workspace
 // "conformance", which it leaves suspended and the next run takes again. It spends some thousand requests of the
 // workspace and waits when a limit asks it to, so that it also ends well on a small tier, only later.
 package conformance
@@ -126,7 +126,19 @@ func sections() []section {
 		{"4 endpoints: workspaces", adminWorkspaceChecks()},
 		{"4 endpoints: tiers", adminTierChecks()},
 		{"4 endpoints: audit log", auditChecks()},
-		{"4 endpoints: analytics and memory", laterChecks()},
+		{"4 endpoints: memories", memoryChecks()},
+		{"4 endpoints: memories that are the same", memorySameChecks()},
+		{"4 endpoints: lists of memories", memoryListChecks()},
+		{"4 endpoints: batches of memories", memoryBatchChecks()},
+		{"4 endpoints: recall", recallChecks()},
+		{"4 endpoints: context", contextChecks()},
+		{"4 endpoints: forgetting", forgetChecks()},
+		{"4 endpoints: subjects", subjectChecks()},
+		{"4 endpoints: erasing a subject", eraseChecks()},
+		{"4 endpoints: memories out and in", portableChecks()},
+		{"4 endpoints: access log", accessLogChecks()},
+		{"4 endpoints: keys bound to a subject or agent", boundKeyChecks()},
+		{"4 endpoints: analytics", laterChecks()},
 		{"5 authentication", authenticationChecks()},
 		{"5.2 bearer tokens", tokenChecks()},
 		{"5.3 scopes", scopeChecks()},

@@ -70,7 +70,7 @@ func left(t *testing.T, target conformance.Target, workspace string) {
 	t.Helper()
 	const version = "/api/v2"
 	for path, states := range map[string][]string{
-		"/documents": {""}, "/admin/users": {""}, "/developer/api-keys": {"&state=active", "&state=rotating", "&state=disabled"},
+		"/documents": {""}, "/memories": {""}, "/admin/users": {""}, "/developer/api-keys": {"&state=active", "&state=rotating", "&state=disabled"},
 	} {
 		for _, state := range states {
 			req, err := http.NewRequest(http.MethodGet, target.URL+version+path+"?limit=200"+state, nil)
@@ -90,7 +90,7 @@ func left(t *testing.T, target conformance.Target, workspace string) {
 			}
 			res.Body.Close()
 			for _, item := range list.Items {
-				if path == "/documents" || strings.HasPrefix(item.Name, "conformance") || item.WorkspaceID == workspace && strings.HasPrefix(item.Email, "conformance") {
+				if path == "/documents" || path == "/memories" || strings.HasPrefix(item.Name, "conformance") || item.WorkspaceID == workspace && strings.HasPrefix(item.Email, "conformance") {
 					t.Errorf("%s: %s %q is left behind", path, item.ID, item.Name)
 				}
 			}

@@ -14,11 +14,19 @@ func isolationChecks() []promise {
 			t := c.tenant()
 			doc := c.suite.name()
 			c.document(doc, fields{"text": "conformance"})
-			mine := map[string]string{docsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id}
-			never := map[string]string{docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: nobody}
+			who := c.subject()
+			mine := map[string]string{
+				docsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id,
+				memoriesPath: c.remember(who, "conformance").text("id"), subjectsPath: who,
+			}
+			never := map[string]string{
+				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: nobody,
+				memoriesPath: neverMemory, subjectsPath: "conformance-never-was-" + c.suite.mark,
+			}
 			tried := 0
 			for _, op := range c.operationsWithID() {
-				base, rest, _ := strings.Cut(op.path, "/{id}")
+				base, rest, _ := strings.Cut(op.path, "/{")
+				_, rest, _ = strings.Cut(rest, "}")
 				if mine[base] == "" || op.method == http.MethodPut {
 					continue // PUT makes a document of one's own under any id
 				}
@@ -50,22 +58,38 @@ func isolationChecks() []promise {
 				}
 				tried++
 			}
-			if tried < 12 {
+			if tried < 20 {
 				c.broken("only %d operations with an id were found in the API's own description", tried)
 			}
 			c.get(docsPath + "/" + doc).send().is(http.StatusOK).has(fields{"revision": 1})
 		}},
 		{"EveryOperationWithAnIDIsTried", func(c *check) {
-			known := []string{docsPath, keysPath, usersPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
+			known := []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
 			for _, op := range c.operationsWithID() {
 				base, _, _ := strings.Cut(op.path, "/{")
 				if !slices.Contains(known, base) {
 					c.broken("%s %s takes an id and this suite does not know of whom", op.method, op.path)
 				}
-				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:3], base) {
+				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:5], base) {
 					c.broken("%s %s takes a body and this suite has none for it", op.method, op.path)
 				}
 			}
+		}},
+		{"ASubjectOfAnotherWorkspaceIsSomebodyElse", func(c *check) {
+			t := c.tenant()
+			who, word := c.subject(), c.suite.word()
+			mine := c.remember(who, word, fields{"key": "k", "agentId": c.suite.mark, "sessionId": c.suite.mark})
+			plan := c.plan(who, fields{"ids": []string{mine.text("id")}}).text("planId")
+			c.finally(func() { c.delete(subjectsPath + "/" + who).as(t.key).send() })
+			theirs := c.post(memoriesPath).as(t.key).json(fields{"subjectId": who, "text": word, "key": "k"}).send().is(http.StatusCreated)
+			c.get(memoriesPath + "?subjectId=" + who).as(t.key).send().has(fields{"items[0].id": theirs.text("id")}).lacks("items[1]")
+			c.get(memoriesPath + "?agentId=" + c.suite.mark + "&sessionId=" + c.suite.mark).as(t.key).send().has(fields{"items": []any{}})
+			c.recallQuery(who, word).as(t.key).send().is(http.StatusOK).has(fields{"results[0].memory.id": theirs.text("id")}).lacks("results[1]")
+			c.carryOut(who, plan).as(t.key).send().fails(404, "not_found")
+			c.post(forgetPath).as(t.key).json(fields{"subjectId": who, "ids": []string{mine.text("id")}}).send().has(fields{"memoryIds": []any{}})
+			c.post(memoryImport).as(t.key).raw("application/x-ndjson", line(fields{"id": mine.text("id"), "subjectId": who, "text": "own"})).send().is(http.StatusOK)
+			c.delete(subjectsPath + "/" + who).as(t.key).send().is(http.StatusOK)
+			c.get(mine.memory()).send().is(http.StatusOK).has(fields{"text": word, "revision": 1})
 		}},
 		{"AnIDThatAnotherWorkspaceHasIsFree", func(c *check) {
 			t := c.tenant()
@@ -83,8 +107,9 @@ func isolationChecks() []promise {
 				c.document(c.suite.name(), fields{"collection": c.suite.mark, "text": "conformance " + c.suite.mark})
 				c.newKey(nil, "read")
 				c.newUser(nil)
+				c.remember(c.subject(), "x")
 			}
-			for _, path := range []string{docsPath + "?limit=1", keysPath + "?limit=1", usersPath + "?limit=1", "/api/v1/search?limit=1&q=conformance", "/api/v1/admin/audit-log?limit=1"} {
+			for _, path := range []string{docsPath + "?limit=1", keysPath + "?limit=1", usersPath + "?limit=1", "/api/v1/search?limit=1&q=conformance", "/api/v1/admin/audit-log?limit=1", memoriesPath + "?limit=1", subjectsPath + "?limit=1"} {
 				cursor := c.get(path).send().is(http.StatusOK).text("nextCursor")
 				if cursor == "" {
 					c.broken("%s has no next page", path)
@@ -153,4 +178,5 @@ func isolationChecks() []promise {
 var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
+	"PATCH " + memoriesPath + "/{id}": fields{"text": "conformance"},
 }

@@ -4,8 +4,6 @@ package conformance
 func laterChecks() []promise {
 	return []promise{
 		waits("AnalyticsNeedTheirScope", "analytics"),
-		waits("AMemoryIsFoundAfterItWasWritten", "the memory API"),
-		waits("MemoriesNeedTheirScopes", "the memory API"),
 	}
 }
 

@@ -42,6 +42,12 @@ func declarations() *endpoint.Registry {
 	v1.AddVerify(r, nil)
 	v1.AddDocuments(r, nil, nil)
 	v1.AddSearch(r, nil)
+	v1.AddMemories(r, nil, nil)
+	v1.AddMemoryBatch(r, nil)
+	v1.AddForgetting(r, nil)
+	v1.AddSubjects(r, nil, nil)
+	v1.AddPortableMemories(r, nil)
+	v1.AddRecall(r, nil)
 	return r
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/endpoint"
 )
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
@@ -88,6 +89,17 @@ func (c *caller) compare(op *openapi3.Operation, name string, request *http.Requ
 		},
 		Status: response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(text)),
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	if lines := described.Value.Content[endpoint.MediaLines]; lines != nil && response.Header.Get("Content-Type") == endpoint.MediaLines {
+		input.Options.ExcludeResponseBody = true
+		for line := range bytes.Lines(text) {
+			var value any
+			if err := json.Unmarshal(line, &value); err != nil {
+				c.t.Errorf("%s: a line is no JSON: %v", name, err)
+			} else if err := lines.Schema.Value.VisitJSON(value); err != nil {
+				c.t.Errorf("%s: a line is not as documented: %v\n%s", name, err, line)
+			}
+		}
 	}
 	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
 		c.t.Errorf("%s: the answer %d is not as documented: %v\n%s", name, response.StatusCode, err, text)
@@ -201,6 +213,7 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	reader.call(401, "GET", "/api/v1/health", "", "", "")
 	c.call(204, "DELETE", key, keyID, "", "")
 
+	c.callMemories()
 	c.callAdministration()
 	c.callLogin()
 	c.callAuditLog()

@@ -41,29 +41,39 @@ func documentsImportCommand(st *stage) *cobra.Command {
 			} else if err == nil || outcome.Received > 0 {
 				st.printImport(outcome)
 			}
-			switch {
-			case err != nil:
-				return fmt.Errorf("import: %w", err)
-			case outcome.Failed > 0:
-				return fmt.Errorf("import: %d of %d lines were refused", outcome.Failed, outcome.Received)
-			default:
-				return nil
-			}
+			return refusedLines(err, outcome)
 		})
 	}
 	return cmd
 }
 
-// importDocuments imports under a progress bar, which has no end where the size is not known (-1).
+// refusedLines is how an import ends: with its error, or with one that says how many lines were refused.
+func refusedLines(err error, outcome *client.Import) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("import: %w", err)
+	case outcome.Failed > 0:
+		return fmt.Errorf("import: %d of %d lines were refused", outcome.Failed, outcome.Received)
+	default:
+		return nil
+	}
+}
+
 func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.Import, error) {
+	progress, done := st.importBar(size, draw)
+	defer done()
+	return c.ImportDocuments(ctx, in, progress)
+}
+
+// importBar draws a progress bar, which has no end where the size is not known (-1); none is drawn where draw says so.
+func (st *stage) importBar(size int64, draw bool) (progress func(bytes int64), done func()) {
 	if !draw {
-		return c.ImportDocuments(ctx, in, nil)
+		return nil, func() {}
 	}
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("importing"),
 		progressbar.OptionShowBytes(true), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
-	defer bar.Close()
-	return c.ImportDocuments(ctx, in, func(bytes int64) { _ = bar.Set64(bytes) }) // a bar that cannot be drawn stops nothing
+	return func(bytes int64) { _ = bar.Set64(bytes) }, func() { _ = bar.Close() } // a bar that cannot be drawn stops nothing
 }
 
 // openInput opens a file, or standard input for "-"; the size is -1 where it is not known.
@@ -91,7 +101,11 @@ const shownErrors = 10
 
 func (st *stage) printImport(i *client.Import) {
 	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d refused\n", i.Received, i.Created, i.Replaced, i.Failed)
-	for n, e := range i.Errors {
+	st.printLineErrors(i.Errors)
+}
+
+func (st *stage) printLineErrors(list []client.ImportError) {
+	for n, e := range list {
 		if n == shownErrors {
 			fmt.Fprintln(st.out, "  …")
 			return

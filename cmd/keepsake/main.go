@@ -93,8 +93,8 @@ func (e usageError) Error() string { return string(e) }
 func rootCommand(st *stage) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "keepsake",
-		Short: "Governed search behind an API, in one binary",
-		Long: "Keepsake gives applications and AI agents search behind a governed API.\n" +
+		Short: "Governed search and memory behind an API, in one binary",
+		Long: "Keepsake gives applications and AI agents search and memory behind a governed API.\n" +
 			"Start with `keepsake serve`: it makes what it needs and says what to do next.",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, // run prints them, once
@@ -103,7 +103,7 @@ func rootCommand(st *stage) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st),
+		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), memoriesCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), auditCommand(st),
 		backupCommand(st), restoreCommand(st), migrateCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),

@@ -16,9 +16,17 @@ import (
 // table is what one API version serves: its own operations, those it inherits, and the paths without a version.
 type table struct {
 	number string // the value of X-API-Version
-	mux    *http.ServeMux
+	// areas hold the routes; the last one is everything that is in no other. Those before are below a name that a wildcard
+	// of a wider area would match, too: /memories/subjects/{subjectId} beside /memories/{id}/history.
+	areas []area
 	// fixed finds the routes without wildcards by method, space, path. They are the frequent ones, and need no tree.
 	fixed map[string]*route
+}
+
+// area is the routes whose path begins with prefix.
+type area struct {
+	prefix string
+	mux    *http.ServeMux
 }
 
 // route is a method and a path that are served: by an operation, or as a page.
@@ -73,8 +81,8 @@ func (a *API) table(version int) (*table, error) {
 }
 
 func (a *API) build(version int) (*table, error) {
-	t := &table{number: strconv.Itoa(version), mux: http.NewServeMux(), fixed: map[string]*route{}}
-	t.mux.Handle("/", &noRoute)
+	t := &table{number: strconv.Itoa(version), fixed: map[string]*route{}}
+	t.part(a.templates(version))
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
 	}
@@ -102,13 +110,57 @@ func (a *API) build(version int) (*table, error) {
 	return t, nil
 }
 
+// templates lists the paths of a version's operations.
+func (a *API) templates(version int) []string {
+	var list []string
+	for _, op := range slices.Concat(a.o.Operations.Unversioned(), a.o.Operations.At(version)) {
+		list = append(list, op.Route(version))
+	}
+	return list
+}
+
+// part makes the areas that these paths need. The mux knows no order between a name and a wildcard further left; here the
+// name wins.
+func (t *table) part(templates []string) {
+	named := map[string]bool{}
+	for _, template := range templates {
+		if named[literal(template)] || !strings.Contains(template, "{") {
+			continue
+		}
+		named[literal(template)] = slices.ContainsFunc(templates, func(other string) bool {
+			return len(literal(other)) < len(literal(template)) && strings.Contains(other, "{") && strings.HasPrefix(template, literal(other))
+		})
+	}
+	for prefix, apart := range named {
+		if apart {
+			t.areas = append(t.areas, area{prefix, http.NewServeMux()})
+		}
+	}
+	slices.SortFunc(t.areas, func(a, b area) int { return strings.Compare(b.prefix, a.prefix) }) // the longer before its own beginning
+	t.areas = append(t.areas, area{"/", http.NewServeMux()})
+	for _, a := range t.areas {
+		a.mux.Handle("/", &noRoute)
+	}
+}
+
+// literal is a path up to its first wildcard.
+func literal(template string) string {
+	prefix, _, _ := strings.Cut(template, "{")
+	return prefix
+}
+
 // add serves a route. A pattern that clashes with another panics: operations are declared in code.
 func (a *API) add(t *table, method, template string, rt *route) {
 	rt.template, rt.name = template, method+" "+template
 	rt.usage = a.o.Usage.Route(method, template)
-	t.mux.Handle(rt.name, rt)
 	if !strings.Contains(template, "{") {
 		t.fixed[rt.name] = rt
+	}
+	for _, a := range t.areas {
+		if strings.HasPrefix(template, a.prefix) {
+			a.mux.Handle(rt.name, rt)
+			return
+		}
 	}
 }
 
@@ -127,12 +179,16 @@ func (t *table) find(r *http.Request) *route {
 	if !clean(r) {
 		return nil
 	}
-	var m match
-	t.mux.ServeHTTP(&m, r)
-	if m.route == &noRoute {
-		return nil
+	for _, a := range t.areas {
+		if !strings.HasPrefix(r.URL.Path, a.prefix) {
+			continue
+		}
+		var m match
+		if a.mux.ServeHTTP(&m, r); m.route != &noRoute {
+			return m.route
+		}
 	}
-	return m.route
+	return nil
 }
 
 // allow lists the methods a path has, as the Allow header does; empty for a path that is none.
@@ -144,7 +200,10 @@ func (t *table) allow(r *http.Request) string {
 	var list []string
 	for _, method := range methods {
 		probe.Method = method
-		if h, _ := t.mux.Handler(&probe); h != http.Handler(&noRoute) {
+		if slices.ContainsFunc(t.areas, func(a area) bool {
+			h, _ := a.mux.Handler(&probe)
+			return h != http.Handler(&noRoute)
+		}) {
 			list = append(list, method)
 		}
 	}

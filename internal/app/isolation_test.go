@@ -34,6 +34,9 @@ type tenant struct {
 	keyID     string // of the second key
 	other     string // its text
 	document  string
+	subject   string // a person there are memories of, in this workspace alone
+	memory    string
+	plan      string // to forget it, not carried out
 }
 
 const tenantPassword = "correct horse battery staple"
@@ -56,6 +59,14 @@ func newTenant(t *testing.T, p *apptest.Running, name, word string) *tenant {
 		made := n.make("POST", "/api/v1/documents", fmt.Sprintf(`{"text":"%s number %d","collection":"%s-shelf","tags":["%s-mark"]}`, word, i, word, word))
 		n.document = made["id"].(string)
 	}
+	n.subject = name + "-person"
+	for i := range 2 {
+		made := n.make("POST", "/api/v1/memories", fmt.Sprintf(
+			`{"subjectId":"%s","agentId":"%s-agent","sessionId":"%s-session","text":"%s number %d","tags":["%s-mark"]}`, n.subject, word, word, word, i, word))
+		n.memory = made["id"].(string)
+	}
+	n.make("POST", "/api/v1/memories", fmt.Sprintf(`{"subjectId":"%s-second","text":"%s"}`, n.subject, word))
+	n.plan = n.make("POST", "/api/v1/memories/forget", fmt.Sprintf(`{"subjectId":"%s","ids":["%s"]}`, n.subject, n.memory))["planId"].(string)
 	return n
 }
 
@@ -122,7 +133,10 @@ func (n *tenant) places() map[string]alternatives {
 		"users/{id}":      {n.admin, "usr_" + none},
 		"workspaces/{id}": {n.workspace, "wsp_" + none},
 		"documents/{id}":  {n.document, "doc_" + none},
+		"memories/{id}":   {n.memory, "mem_" + none},
 		"tiers/{name}":    {"business", "gold"},
+
+		"subjects/{subjectId}": {n.subject, "nobody"},
 
 		"listAPIKeys cursor":   cursor("/api/v1/developer/api-keys?limit=1"),
 		"listUsers cursor":     cursor("/api/v1/admin/users?limit=1"),
@@ -130,6 +144,8 @@ func (n *tenant) places() map[string]alternatives {
 		"listDocuments cursor": cursor("/api/v1/documents?limit=1"),
 		"search cursor":        cursor("/api/v1/search?q=canary&limit=1"),
 		"searchPost cursor":    cursor("/api/v1/search?q=canary&limit=1"),
+		"listMemories cursor":  cursor("/api/v1/memories?limit=1"),
+		"listSubjects cursor":  cursor("/api/v1/memories/subjects?limit=1"),
 
 		// Lists that are the operator's alone, or everybody's.
 		"listWorkspaces cursor":     {"bm90IGEgY3Vyc29y", "b3RoZXI"},
@@ -148,6 +164,12 @@ func (n *tenant) places() map[string]alternatives {
 		"collection":  {"canary-shelf", "nobody"},
 		"tag":         {"canary-mark", "nobody"},
 		"tags":        {"canary-mark", "nobody"},
+		"ids":         {n.memory, "mem_" + none},
+		"planId":      {n.plan, "pln_" + none},
+		"query":       {"canary", "nobody"},
+		"agentId":     {"canary-agent", "nobody"},
+		"sessionId":   {"canary-session", "nobody"},
+		"subjectId":   {n.subject, "nobody"},
 	}
 }
 
@@ -157,18 +179,22 @@ var harmless = map[string]bool{
 	"email": true,
 	"limit": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
 	"action": true, "from": true, "to": true, "name": true, "scopes": true, "expiresAt": true, "rateLimit": true, "quota": true,
-	"subjectId": true, "agentId": true, "allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,
+	"allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,
 	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,
 	"requiredScopes": true, "cost": true, "consume": true, "ip": true, "filter": true, "facets": true, "daily": true,
 	"monthly": true, "keys": true, "users": true, "documents": true, "memories": true, "requestsPerMinute": true,
 	"currentPassword": true, "newPassword": true, "refreshToken": true,
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
+	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
+	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
+	"maxTokens": true, "maxCharacters": true, "items": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
 }
 
 // public are path parameters that name what everybody may know of, with something that is there.
 var public = map[string]string{"versions/{n}": "1"}
 
-// bodies are requests that are right but for what is put in their place.
+// bodies are requests that are right but for what is put in their place; where they differ by what that is, its name
+// follows the operation's.
 var bodies = map[string]string{
 	"changeAPIKey":    `{"name":"y"}`,
 	"changeUser":      `{"name":"y"}`,
@@ -180,11 +206,24 @@ var bodies = map[string]string{
 	"createDocument":  `{"text":"x"}`,
 	"putDocument":     `{"text":"x"}`,
 	"searchPost":      `{"q":"canary"}`,
-	"verifyAPIKey":    `{"key":"x"}`,
-	"rehearseSunset":  `{"keyId":"x","until":"2027-01-01T00:00:00Z"}`,
-	"releaseVersion":  `{"version":2}`,
-	"changeVersion":   `{"sunsetAt":"2028-01-01T00:00:00Z"}`,
+	"createMemory":    `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
+	"changeMemory":    `{"text":"x"}`,
+	"createMemories":  `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
+	"forgetMemories":  `{"subjectId":"sparrow-own","filter":{}}`,
+
+	"forgetMemories ids":    `{"subjectId":"sparrow-own"}`,
+	"forgetMemories query":  `{"subjectId":"sparrow-own"}`,
+	"forgetMemories planId": `{"subjectId":"sparrow-own","dryRun":false}`,
+	"recall":                `{"subjectId":"beta-person","query":"sparrow"}`,
+	"recallContext":         `{"subjectId":"beta-person","query":"sparrow","maxTokens":100}`,
+	"verifyAPIKey":          `{"key":"x"}`,
+	"rehearseSunset":        `{"keyId":"x","until":"2027-01-01T00:00:00Z"}`,
+	"releaseVersion":        `{"version":2}`,
+	"changeVersion":         `{"sunsetAt":"2028-01-01T00:00:00Z"}`,
 }
+
+// companions are parameters without which another is wrong.
+var companions = map[string]url.Values{"listMemories tag": {"subjectId": {"beta-person"}}}
 
 // described is the part of the description that says where something can be named.
 type described struct {
@@ -260,7 +299,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 		t.Helper()
 		for _, bearer := range []bool{false, true} {
 			_, _, text := beta.send(strings.ToUpper(method), path, body, bearer)
-			for _, mark := range []string{alpha.workspace, alpha.admin, alpha.keyID, alpha.document, alpha.other, "canary", "alpha@"} {
+			for _, mark := range []string{alpha.workspace, alpha.admin, alpha.keyID, alpha.document, alpha.memory, alpha.plan, alpha.other, "canary", "alpha@"} {
 				if bytes.Contains(text, []byte(mark)) {
 					t.Errorf("%s, bearer %v: the answer holds %s of another workspace:\n%s", operation, bearer, mark, text)
 				}
@@ -323,6 +362,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 				if q.In == "query" && !harmless[q.Name] {
 					probe(q.Name, func(value string) (string, string) {
 						other := maps.Clone(query)
+						maps.Copy(other, companions[op.OperationID+" "+q.Name])
 						other.Set(q.Name, value)
 						return path + "?" + other.Encode(), body
 					})
@@ -357,7 +397,11 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 func with(t *testing.T, operation, name, value string, list bool) string {
 	t.Helper()
 	fields := map[string]any{}
-	if body := bodies[operation]; body != "" {
+	body, ok := bodies[operation+" "+name]
+	if !ok {
+		body = bodies[operation]
+	}
+	if body != "" {
 		if err := json.Unmarshal([]byte(body), &fields); err != nil {
 			t.Fatalf("the body of %s: %v", operation, err)
 		}
@@ -377,7 +421,7 @@ func with(t *testing.T, operation, name, value string, list bool) string {
 var (
 	moments = regexp.MustCompile(`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
 	numbers = regexp.MustCompile(`"(requestId|tookMs|remaining)":("[^"]*"|[0-9.]+)`)
-	made    = regexp.MustCompile(`\b(usr|doc|key|wsp)_[0-9a-z]{26}\b|kpsk_[0-9A-Za-z]+|"(hint|password)":"[^"]*"`)
+	made    = regexp.MustCompile(`\b(usr|doc|key|wsp|mem|pln|rcp|aud)_[0-9a-z]{26}\b|kpsk_[0-9A-Za-z]+|eyJ[\w.-]+|"(hint|password)":"[^"]*"`)
 )
 
 // answer is what a request gets, without what differs between any two answers and without the value it repeats.
@@ -409,6 +453,7 @@ func (n *tenant) everything() string {
 	var b strings.Builder
 	for _, path := range []string{
 		"/api/v1/developer/api-keys", "/api/v1/admin/users", "/api/v1/documents", "/api/v1/documents/" + n.document,
+		"/api/v1/memories", "/api/v1/memories/" + n.memory + "/history",
 	} {
 		_, _, text := n.send("GET", path, "", false)
 		b.Write(uses.ReplaceAll(text, nil))
@@ -444,5 +489,32 @@ func TestAnIdempotencyKeyOfAnotherWorkspaceRepeatsNothing(t *testing.T) {
 			}
 			ids[d.ID] = true
 		}
+	}
+}
+
+// TestNoItemAndNoLineReachesAcrossWorkspaces names what is another workspace's in items of a batch and in lines of an
+// import. There it is a name that is free.
+func TestNoItemAndNoLineReachesAcrossWorkspaces(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	alpha, beta := newTenant(t, p, "alpha", "canary"), newTenant(t, p, "beta", "sparrow")
+	before := alpha.everything()
+	places := alpha.places()
+	for _, probe := range []struct{ place, path, body string }{
+		{"subjectId", "/api/v1/memories/batch", `{"items":[{"subjectId":"%s","text":"canary","key":"k"},{"text":"x"}]}`},
+		{"agentId", "/api/v1/memories/batch", `{"items":[{"subjectId":"sparrow-own","agentId":"%s","text":"canary"}]}`},
+		{"subjectId", "/api/v1/memories/import", `{"subjectId":"%s","text":"canary number 1","tags":["canary-mark"]}`},
+		{"memories/{id}", "/api/v1/memories/import", `{"id":"%s","subjectId":"sparrow-own","text":"x"}`},
+		{"documents/{id}", "/api/v1/documents/import", `{"id":"%s","text":"x"}`},
+	} {
+		request := func(value string) (path, body string) { return probe.path, fmt.Sprintf(probe.body, value) }
+		a := places[probe.place]
+		theirs, nobodys := beta.answer("POST", request, a.theirs, false), beta.answer("POST", request, a.nobodys, false)
+		if theirs != nobodys || !strings.HasPrefix(theirs, "200") {
+			t.Errorf("%s, %s: what is another workspace's is told from what never was:\n%s\n%s", probe.path, probe.place, theirs, nobodys)
+		}
+	}
+	if after := alpha.everything(); after != before {
+		t.Errorf("the other workspace was changed:\n%s\n%s", before, after)
 	}
 }

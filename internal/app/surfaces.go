@@ -17,7 +17,7 @@ import (
 // all that the OpenAPI document needs.
 func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.1.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.2.0") // rises with every change of openapi/v1.json
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
 	v1.AddHealth(r, s.health)
@@ -34,6 +34,12 @@ func operations(s services) *endpoint.Registry {
 	v1.AddVerify(r, s.apiKeys)
 	v1.AddDocuments(r, s.documents, s.cursors)
 	v1.AddSearch(r, s.search)
+	v1.AddMemories(r, s.memories, s.cursors)
+	v1.AddMemoryBatch(r, s.memories)
+	v1.AddForgetting(r, s.memories)
+	v1.AddSubjects(r, s.memories, s.cursors)
+	v1.AddPortableMemories(r, s.memories)
+	v1.AddRecall(r, s.memories)
 	return r
 }
 

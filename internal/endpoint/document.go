@@ -17,7 +17,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-const about = `Governed search: keys with scopes, limits and quotas, versions with a lifecycle.
+const about = `Governed search and memory: keys with scopes, limits and quotas, versions with a lifecycle.
 
 HEAD is answered wherever GET is, and OPTIONS with Allow. Any other method of a path is 405 method_not_allowed, and any other path 404 not_found, with the body and the headers of every error. Answers may gain members at any time; requests with members that are not described are refused.`
 

@@ -144,7 +144,8 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		}
 	case anyKind:
 		if s.loose != nil {
-			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}}, Description: schema.Description}
+			// Whatever it is, it is taken; a null is named beside it for validators that do not count it as anything.
+			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
 		}
 	case listKind:
 		schema.Items = c.refined(schema.Items, s.item)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -194,10 +192,9 @@ func viewOfAccess(r *audit.Row) (accessView, error) {
 	if err := json.Unmarshal([]byte(r.Details), &details); err != nil {
 		return v, fmt.Errorf("audit row %s: decode its details: %w", r.ID, err)
 	}
-	v.MemoryIDs = strings.Fields(details["memoryIds"])
-	v.Count = int64(len(v.MemoryIDs))
-	if n, err := strconv.ParseInt(details["count"], 10, 64); err == nil {
-		v.Count = n
+	v.MemoryIDs = audit.SplitMemoryIDs(details[audit.MemoryIDs])
+	if v.Count = int64(len(v.MemoryIDs)); v.Count > 1 { // a row of nothing counts once, too
+		v.Count = max(v.Count, r.Count)
 	}
 	if r.Address.IsValid() {
 		v.Address = textOrNull(r.Address.String())

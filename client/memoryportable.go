@@ -1,0 +1,31 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// MemoryImport is the outcome of an import of memories.
+type MemoryImport struct {
+	Import
+	Unchanged int64 `json:"unchanged"` // was there already, as it is in the line
+}
+
+// ExportSubject writes a subject's memories with their history into w, one JSON object a line, the oldest first.
+func (c *Client) ExportSubject(ctx context.Context, id string, w io.Writer) error {
+	r := request{method: http.MethodGet, path: subjects + "/" + url.PathEscape(id) + "/export", accept: mediaLines}
+	return c.call(ctx, r, w)
+}
+
+// ImportMemories is ImportDocuments for memories, as ExportSubject writes them or as NewMemory has them. Lines whose
+// memories were erased are refused one by one.
+func (c *Client) ImportMemories(ctx context.Context, r io.Reader, progress func(bytes int64)) (*MemoryImport, error) {
+	total := &MemoryImport{Import: Import{Errors: []ImportError{}}}
+	const longest = 33 << 20
+	return total, importLines(ctx, c, memories, newParts(r, longest), progress, func(outcome *MemoryImport, firstLine int64) {
+		total.add(&outcome.Import, firstLine)
+		total.Unchanged += outcome.Unchanged
+	})
+}

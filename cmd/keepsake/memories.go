@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
+)
+
+func memoriesCommand(st *stage) *cobra.Command {
+	return group("memories", "Take memories out and bring them in", memoriesExportCommand(st), memoriesImportCommand(st))
+}
+
+func memoriesExportCommand(st *stage) *cobra.Command {
+	var (
+		subject, out string
+		asJSON       bool
+	)
+	cmd := &cobra.Command{
+		Use: "export", Short: "Export a subject's memories with their history, one JSON object a line", Args: cobra.NoArgs,
+		Long: "Writes NDJSON: one memory a line with its older revisions, the oldest first. `memories import` takes it, here or elsewhere.\n" +
+			"The file is readable to its owner alone, and one that exists is not overwritten. What it holds is not sealed.",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&subject, "subject", "", "the person, by `SUBJECT` id")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; left out, or -, it is standard output")
+	if err := cmd.MarkFlagRequired("subject"); err != nil {
+		panic(err) // it is defined above
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asJSON && (out == "" || out == "-") {
+			return usageError("--json tells of a file: it needs --out")
+		}
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			lines, err := st.exportMemories(cmd.Context(), c, subject, out, !asJSON && st.errTTY)
+			if err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+			switch {
+			case out == "" || out == "-":
+				return nil
+			case asJSON:
+				return st.printJSON(struct {
+					File     string `json:"file"`
+					Memories int64  `json:"memories"`
+				}{out, lines})
+			}
+			fmt.Fprintf(st.out, "%d memories in %s\n", lines, out)
+			return nil
+		})
+	}
+	return cmd
+}
+
+// exportMemories writes into a file that must be new, or to standard output, and says how many memories those are. A file
+// that was not finished is taken away.
+func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (lines int64, err error) {
+	w := st.out
+	if out != "" && out != "-" {
+		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return 0, fmt.Errorf("%s %w", out, errWouldOverwrite)
+		}
+		if err != nil {
+			return 0, err
+		}
+		w = f
+		defer func() {
+			if closed := f.Close(); err == nil {
+				err = closed
+			}
+			if err != nil {
+				err = errors.Join(err, os.Remove(out))
+			}
+		}()
+	}
+	person, err := c.Subject(ctx, subject)
+	if err != nil {
+		return 0, err
+	}
+	counted := &lineCounter{w: w}
+	if draw && person.Memories > 0 {
+		bar := progressbar.NewOptions64(person.Memories, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
+			progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+		defer bar.Close()
+		counted.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // one that cannot be drawn stops nothing
+	}
+	err = c.ExportSubject(ctx, subject, counted)
+	return counted.lines, err
+}
+
+// lineCounter counts the lines that are written through it.
+type lineCounter struct {
+	w        io.Writer
+	lines    int64
+	progress func(lines int64)
+}
+
+func (l *lineCounter) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p)
+	for _, b := range p[:n] {
+		if b == '\n' {
+			l.lines++
+		}
+	}
+	if l.progress != nil {
+		l.progress(l.lines)
+	}
+	return n, err
+}
+
+func memoriesImportCommand(st *stage) *cobra.Command {
+	var (
+		in     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "import", Short: "Import memories, one JSON object a line", Args: cobra.NoArgs,
+		Long: "Imports NDJSON: what `memories export` writes, or {\"subjectId\",\"text\",…} as the API takes it. A memory whose id exists is\n" +
+			"replaced, and one that was erased is refused. A line that is refused does not stop the others; the exit code is 1 then.",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&in, "in", "", "`FILE` to read; - is standard input")
+	if err := cmd.MarkFlagRequired("in"); err != nil {
+		panic(err) // it is defined above
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		file, size, err := st.openInput(in)
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer file.Close()
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			outcome, err := st.importMemories(cmd.Context(), c, file, size, !asJSON && st.errTTY)
+			if asJSON {
+				if err := st.printJSON(outcome); err != nil {
+					return err
+				}
+			} else if err == nil || outcome.Received > 0 {
+				st.printMemoryImport(outcome)
+			}
+			return refusedLines(err, &outcome.Import)
+		})
+	}
+	return cmd
+}
+
+func (st *stage) importMemories(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.MemoryImport, error) {
+	progress, done := st.importBar(size, draw)
+	defer done()
+	return c.ImportMemories(ctx, in, progress)
+}
+
+func (st *stage) printMemoryImport(i *client.MemoryImport) {
+	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d unchanged, %d refused\n", i.Received, i.Created, i.Replaced, i.Unchanged, i.Failed)
+	st.printLineErrors(i.Errors)
+}
