@@ -23,58 +23,57 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, id string, c Ch
 	return nil, errErasing
 }
 
-func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *Change, ifRevision *int64) (*Memory, error) {
+func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *Change, ifRevision *int64) (next *Memory, err error) {
 	row, m, err := s.find(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.see(ctx, p.WorkspaceID, map[Hash]string{row.Subject: m.SubjectID})
+	seen, err := s.see(ctx, p.WorkspaceID, map[Hash]string{row.Subject: m.SubjectID})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("change memory: %w", err)
 	}
-	var next *Memory
-	revise := func(ctx context.Context, v *seen, _ int64) (*decision, error) {
-		st := v.of[row.Subject]
+	by := callerOf(ctx, p)
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, held map[Hash]*standing, _ int64) ([]*work, error) {
+		st := held[row.Subject]
 		base, err := s.o.Store.Memory(ctx, p.WorkspaceID, id, s.reach(p), s.o.Now())
 		if err != nil {
 			return nil, err
 		}
-		if base.Generation != st.generation {
-			return nil, ErrAgain
-		}
-		old, err := open(p.WorkspaceID, base, st.key)
-		if err != nil {
-			return nil, err
-		}
-		if ifRevision != nil && *ifRevision != old.Revision {
+		if ifRevision != nil && *ifRevision != base.Revision {
 			return nil, problem.RevisionMismatch()
 		}
-		if next, err = c.apply(old, s.now()); err != nil {
-			return nil, err
-		}
-		next.UpdatedBy = p.Actor()
-		if next.Key != "" && next.Key != old.Key {
-			if err := s.unused(ctx, st, next.Key); err != nil {
+		old := m
+		if base.Revision != m.Revision {
+			if old, err = open(p.WorkspaceID, base, st.key); err != nil {
 				return nil, err
 			}
 		}
+		if next, err = s.revision(ctx, st, c, old); err != nil {
+			return nil, err
+		}
+		next.UpdatedBy = p.Actor()
 		written, err := st.row(next)
 		if err != nil {
 			return nil, err
 		}
 		w := &work{standing: st, replace: []*Row{written}, older: []*Row{base}, bytes: written.Size - base.Size}
-		w.log(audit.MemoryUpdated, id)
-		return &decision{works: []*work{w}}, nil
-	}
-	first, err := revise(ctx, v, noLimit)
-	if err == nil {
-		_, err = s.commit(ctx, p, v, first, revise)
-	}
+		w.log(by, audit.MemoryUpdated, id)
+		return []*work{w}, nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("change memory: %w", err)
 	}
-	s.answered(ctx, v)
+	s.answered(ctx, p.WorkspaceID, seen)
 	return next, nil
+}
+
+// revision makes the next revision of a memory, if the change can be made.
+func (s *Service) revision(ctx context.Context, st *standing, c *Change, old *Memory) (*Memory, error) {
+	next, err := c.apply(old, s.now())
+	if err == nil && next.Key != "" && next.Key != old.Key {
+		err = s.unused(ctx, st, next.Key)
+	}
+	return next, err
 }
 
 // unused refuses a natural key that another memory of the subject has.

@@ -25,6 +25,7 @@ type arrival struct {
 	named   bool // the line brings its id
 	kept    bool // and its own times, authors and revision
 	history []*Memory
+	older   []*Row // history, sealed
 }
 
 // Import stores lines in chunks, each chunk one unit of work. A bad line fails alone. requireID refuses lines without an
@@ -35,7 +36,7 @@ func (s *Service) Import(ctx context.Context, p *auth.Principal, lines Lines, re
 	for done := false; !done; {
 		var chunk []*arrival
 		var err error
-		if chunk, done, err = s.readChunk(p, lines, requireID); err != nil {
+		if chunk, done, err = s.readChunk(ctx, p, lines, requireID); err != nil {
 			return total, fmt.Errorf("read import: %w", brokenOff(err, total))
 		}
 		counts, err := s.importChunk(ctx, p, chunk)
@@ -68,8 +69,8 @@ func brokenOff(err error, before Imported) error {
 }
 
 // readChunk reads lines until a chunk is full, and says whether they were the last.
-func (s *Service) readChunk(p *auth.Principal, lines Lines, requireID bool) (chunk []*arrival, done bool, err error) {
-	now := s.o.Now()
+func (s *Service) readChunk(ctx context.Context, p *auth.Principal, lines Lines, requireID bool) (chunk []*arrival, done bool, err error) {
+	by, now := callerOf(ctx, p), s.o.Now()
 	for bytes := 0; len(chunk) < chunkLines && bytes < chunkBytes; {
 		line, ok, err := lines()
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *Service) readChunk(p *auth.Principal, lines Lines, requireID bool) (chu
 			return chunk, true, nil
 		}
 		a := s.arrival(p, &line, requireID, now.Add(time.Duration(len(chunk))*250*time.Nanosecond))
-		a.number = line.Number
+		a.number, a.by = line.Number, by
 		chunk = append(chunk, a)
 		bytes += 256
 		for _, m := range append(a.history, a.memory) {
@@ -204,31 +205,48 @@ func checkTold(at string, m *Memory) error {
 }
 
 // importChunk stores what can be stored of a chunk.
-func (s *Service) importChunk(ctx context.Context, p *auth.Principal, chunk []*arrival) (Imported, error) {
+func (s *Service) importChunk(ctx context.Context, p *auth.Principal, chunk []*arrival) (counts Imported, err error) {
 	ids := map[Hash]string{}
 	for _, a := range chunk {
 		if a.err == nil {
 			ids[a.subject] = a.memory.SubjectID
 		}
 	}
-	decide := s.importer(p, chunk)
+	if len(ids) == 0 {
+		for _, a := range chunk {
+			counts.Received++
+			counts.fail(a.number, a.err)
+		}
+		return counts, nil
+	}
 	for range tries {
-		v, err := s.see(ctx, p.WorkspaceID, ids)
-		var d *decision
-		if err == nil {
-			d, err = decide(ctx, v, noLimit)
-		}
-		if err == nil && len(ids) > 0 {
-			d, err = s.commit(ctx, p, v, d, decide)
-		}
-		switch {
-		case err == nil:
-			return d.counts, nil
-		case !errors.Is(err, ErrAgain):
-			return Imported{}, err
+		counts, err = s.storeChunk(ctx, p, chunk, ids)
+		if !errors.Is(err, ErrAgain) {
+			return counts, err
 		}
 	}
-	return Imported{}, errErasing
+	return counts, errErasing
+}
+
+func (s *Service) storeChunk(ctx context.Context, p *auth.Principal, chunk []*arrival, ids map[Hash]string) (counts Imported, err error) {
+	seen, err := s.see(ctx, p.WorkspaceID, ids)
+	if err != nil {
+		return counts, err
+	}
+	for _, a := range chunk {
+		if a.err != nil {
+			continue
+		}
+		a.stand(seen[a.subject])
+		if err := a.sealAll(); err != nil {
+			return counts, err
+		}
+	}
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, held map[Hash]*standing, room int64) (works []*work, err error) {
+		works, counts, err = s.decideImport(ctx, p.WorkspaceID, chunk, held, room)
+		return works, err
+	})
+	return counts, err
 }
 
 // fail counts a line that was not imported.

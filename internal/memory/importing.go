@@ -5,47 +5,60 @@ import (
 	"reflect"
 
 	"keepsake/internal/audit"
-	"keepsake/internal/auth"
 	"keepsake/internal/problem"
 )
 
-// importer decides what to write of a chunk.
-func (s *Service) importer(p *auth.Principal, chunk []*arrival) decide {
-	return func(ctx context.Context, v *seen, room int64) (*decision, error) {
-		g := newDeciding(v, room, s.now())
-		erased, err := s.loadNamed(ctx, g, chunk)
-		if err != nil {
-			return nil, err
-		}
-		var counts Imported
-		for _, a := range chunk {
-			counts.Received++
-			if err := a.err; err != nil {
-				counts.fail(a.number, err)
-				continue
-			}
-			outcome, err := g.arrive(p, a, erased)
-			if err != nil {
-				return nil, err
-			}
-			switch {
-			case outcome.refused != nil:
-				counts.fail(a.number, outcome.refused)
-			case outcome.created:
-				counts.Created++
-			case outcome.replaced:
-				counts.Replaced++
-			default:
-				counts.Unchanged++
-			}
-		}
-		works, err := g.finish()
-		return &decision{works: works, counts: counts}, err
+// sealAll seals a line with its history.
+func (a *arrival) sealAll() error {
+	if err := a.seal(); err != nil {
+		return err
 	}
+	a.older = make([]*Row, len(a.history))
+	for i, older := range a.history {
+		row, err := a.st.row(older)
+		if err != nil {
+			return err
+		}
+		a.older[i] = row
+	}
+	return nil
 }
 
-// loadNamed reads what stands in the store under the ids and keys of a chunk, and which of its ids were erased.
-func (s *Service) loadNamed(ctx context.Context, g *deciding, chunk []*arrival) (erased map[string]bool, err error) {
+// decideImport decides what to write of a chunk. What stands in the store is looked up here, in the unit: of ids that are
+// another subject's or were erased, the change of a subject says nothing.
+func (s *Service) decideImport(ctx context.Context, workspaceID string, chunk []*arrival, held map[Hash]*standing, room int64) (_ []*work, counts Imported, err error) {
+	g := newDeciding(held, room)
+	erased, err := s.meetNamed(ctx, workspaceID, g, chunk)
+	if err != nil {
+		return nil, counts, err
+	}
+	for _, a := range chunk {
+		counts.Received++
+		if err := a.err; err != nil {
+			counts.fail(a.number, err)
+			continue
+		}
+		outcome, err := g.arrive(a, erased)
+		if err != nil {
+			return nil, counts, err
+		}
+		switch {
+		case outcome.refused != nil:
+			counts.fail(a.number, outcome.refused)
+		case outcome.created:
+			counts.Created++
+		case outcome.replaced:
+			counts.Replaced++
+		default:
+			counts.Unchanged++
+		}
+	}
+	works, err := g.finish()
+	return works, counts, err
+}
+
+// meetNamed makes known what stands in the store under the ids and keys of a chunk, and says which of its ids were erased.
+func (s *Service) meetNamed(ctx context.Context, workspaceID string, g *deciding, chunk []*arrival) (erased map[string]bool, err error) {
 	var ids []string
 	var drafts []*draft
 	for _, a := range chunk {
@@ -61,44 +74,44 @@ func (s *Service) loadNamed(ctx context.Context, g *deciding, chunk []*arrival) 
 	}
 	erased = map[string]bool{}
 	if len(ids) > 0 {
-		gone, err := s.o.Store.MemoryTombstones(ctx, g.v.workspaceID, ids)
+		gone, err := s.o.Store.MemoryTombstones(ctx, workspaceID, ids)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range gone {
 			erased[id] = true
 		}
-		rows, err := s.o.Store.MemoriesByID(ctx, g.v.workspaceID, ids)
+		rows, err := s.o.Store.MemoriesByID(ctx, workspaceID, ids)
 		if err != nil {
 			return nil, err
 		}
+		now := s.o.Now()
 		for _, r := range rows {
-			if r.expired(g.now) {
+			st := g.held[r.Subject]
+			switch {
+			case r.expired(now):
 				erased[r.ID] = true // as good as
-			} else if err := g.meet(r); err != nil {
-				return nil, err
+			case st == nil:
+				g.foreign[r.ID] = true
+			default:
+				m, err := open(workspaceID, r, st.key)
+				if err != nil {
+					return nil, err
+				}
+				g.know(known{m, r})
 			}
 		}
 	}
-	return erased, s.load(ctx, g, drafts)
-}
-
-// meet makes a row of the store known. One of a subject that is not written here is known by its id alone.
-func (g *deciding) meet(r *Row) error {
-	st := g.v.of[r.Subject]
-	if st == nil || st.generation != r.Generation {
-		g.foreign[r.ID] = true
-		return nil
-	}
-	if g.byID[r.ID] != nil {
-		return nil
-	}
-	m, err := open(g.v.workspaceID, r, st.key)
+	found, err := s.lookUp(ctx, workspaceID, g.held, drafts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g.know(st, &entry{memory: m, row: r, base: r})
-	return nil
+	for _, list := range found {
+		for _, k := range list {
+			g.know(k)
+		}
+	}
+	return erased, nil
 }
 
 // outcome is what becomes of a line; nothing of it: it was there already.
@@ -108,66 +121,45 @@ type outcome struct {
 }
 
 // arrive decides on one line.
-func (g *deciding) arrive(p *auth.Principal, a *arrival, erased map[string]bool) (o outcome, err error) {
+func (g *deciding) arrive(a *arrival, erased map[string]bool) (o outcome, err error) {
 	if !a.named {
 		var r Result
-		err := g.put(p, &a.draft, &r, audit.MemoryImported)
+		err := g.put(&a.draft, &r, audit.MemoryImported)
 		return outcome{created: r.Created, replaced: !r.Created && !r.Deduplicated && r.Err == nil, refused: r.Err}, err
 	}
-	st, there := g.v.of[a.subject], g.byID[a.memory.ID]
+	id := a.memory.ID
+	there := g.byID[id]
+	var sameKey *entry
+	if a.memory.Key != "" {
+		sameKey = g.first(a.alike)
+	}
 	switch {
-	case erased[a.memory.ID]:
+	case erased[id]:
 		o.refused = problem.Validation("id", problem.NotAllowed, "The memory with this id was erased.")
-	case g.foreign[a.memory.ID] || there != nil && (there.memory.SubjectID != a.memory.SubjectID || !mine(p, there.memory)):
+	case g.foreign[id] || there != nil && (there.memory.SubjectID != a.memory.SubjectID || !mine(a.by.Principal, there.memory)):
 		o.refused = problem.Validation("id", problem.Conflicting, "The id is that of another memory.")
-	case a.memory.Key != "" && g.byKey[st.withKey(a.memory.Key)] != there && g.byKey[st.withKey(a.memory.Key)] != nil:
+	case sameKey != nil && sameKey != there:
 		o.refused = problem.Validation("key", problem.Conflicting, "Another memory of this subject has this key.")
 	case there == nil && g.room <= 0:
 		o.refused = errFull
 	case there == nil:
-		o.created, err = true, g.settle(st, a)
+		g.room--
+		g.add(&entry{memory: a.memory, row: a.row, older: a.older})
+		g.workOf(a.subject).log(a.by, audit.MemoryImported, id)
+		o.created = true
 	default:
-		return g.overwrite(p, st, there, a)
+		return g.overwrite(there, a)
 	}
-	return o, err
-}
-
-// settle adds a memory under its own id, with its history.
-func (g *deciding) settle(st *standing, a *arrival) error {
-	g.room--
-	if err := a.seal(st); err != nil {
-		return err
-	}
-	e := &entry{memory: a.memory, row: a.row}
-	older, err := a.olderRows(st)
-	if err != nil {
-		return err
-	}
-	e.older = older
-	g.know(st, e)
-	g.workOf(st).log(audit.MemoryImported, a.memory.ID)
-	return nil
-}
-
-func (a *arrival) olderRows(st *standing) ([]*Row, error) {
-	rows := make([]*Row, len(a.history))
-	for i, older := range a.history {
-		row, err := st.row(older)
-		if err != nil {
-			return nil, err
-		}
-		rows[i] = row
-	}
-	return rows, nil
+	return o, nil
 }
 
 // overwrite decides on a line whose memory is there.
-func (g *deciding) overwrite(p *auth.Principal, st *standing, there *entry, a *arrival) (o outcome, err error) {
+func (g *deciding) overwrite(there *entry, a *arrival) (o outcome, err error) {
 	next := *a.memory
 	if !a.kept { // it is a change as of now
 		next.CreatedAt, next.CreatedBy = there.memory.CreatedAt, there.memory.CreatedBy
 		next.Revision = there.memory.Revision
-		if alike := next; sameContent(&alike, there.memory) {
+		if sameContent(&next, there.memory) {
 			return o, nil
 		}
 		next.Revision++
@@ -178,15 +170,11 @@ func (g *deciding) overwrite(p *auth.Principal, st *standing, there *entry, a *a
 		o.refused = problem.Validation("revision", problem.Conflicting, "The memory is there in another or a newer revision.")
 		return o, nil
 	}
-	if err := g.revise(st, there, &next); err != nil {
+	if err := g.revise(a.subject, there, &next); err != nil {
 		return o, err
 	}
-	older, err := a.olderRows(st)
-	if err != nil {
-		return o, err
-	}
-	there.older = append(there.older, older...) // those that are there already stay as they are
-	g.workOf(st).log(audit.MemoryImported, next.ID)
+	there.older = append(there.older, a.older...) // those that are there already stay as they are
+	g.workOf(a.subject).log(a.by, audit.MemoryImported, next.ID)
 	return outcome{replaced: true}, nil
 }
 

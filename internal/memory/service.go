@@ -79,6 +79,7 @@ type Service struct {
 	o       Options
 	words   *text.Analyzer
 	recalls *recalls
+	line    waitingLine
 }
 
 // NewService makes a Service.

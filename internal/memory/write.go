@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -17,8 +18,9 @@ import (
 )
 
 // A write happens in three steps. It looks how the subjects stand and gets their keys (see), which may be a commit of the
-// keys' database. It decides what to write and seals that. Then, in one unit of work, it holds the subjects: where one has
-// changed since, it is decided anew, under the same key; where one was erased, all is done again, under a new key.
+// keys' database. It seals what it will most likely write. Then, in one unit of work, it holds the subjects and decides:
+// where one has changed since, what was looked up is looked up again; where one was erased, all is done again, under a new
+// key.
 
 // standing is how a subject stood when it was looked at.
 type standing struct {
@@ -28,13 +30,6 @@ type standing struct {
 	sealer
 }
 
-// seen is the subjects of a write, in rising order of their hashes.
-type seen struct {
-	workspaceID string
-	subjects    []Hash
-	of          map[Hash]*standing
-}
-
 // ErrAgain says that something was prepared on what does not stand any more: the subject was erased, or an id was taken.
 var ErrAgain = errors.New("memory: what was prepared does not hold any more")
 
@@ -42,47 +37,49 @@ var ErrAgain = errors.New("memory: what was prepared does not hold any more")
 const tries = 5
 
 // see looks at subjects, given by their readable ids.
-func (s *Service) see(ctx context.Context, workspaceID string, ids map[Hash]string) (*seen, error) {
-	v := &seen{workspaceID: workspaceID, of: make(map[Hash]*standing, len(ids))}
-	for hash := range ids {
-		v.subjects = append(v.subjects, hash)
-	}
-	slices.SortFunc(v.subjects, func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, v.subjects)
+func (s *Service) see(ctx context.Context, workspaceID string, ids map[Hash]string) (map[Hash]*standing, error) {
+	subjects := rising(ids)
+	rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, subjects)
 	if err != nil {
 		return nil, err
 	}
+	seen := make(map[Hash]*standing, len(ids))
 	for hash, id := range ids {
-		v.of[hash] = &standing{id: id, sealer: sealer{workspaceID: workspaceID, subject: hash, generation: 1, lookup: s.o.Lookup}}
+		seen[hash] = &standing{id: id, sealer: sealer{workspaceID: workspaceID, subject: hash, generation: 1, lookup: s.o.Lookup}}
 	}
 	named := make(map[Hash]bool, len(rows))
 	for _, row := range rows {
-		st := v.of[row.Hash]
+		st := seen[row.Hash]
 		st.generation, st.change = row.Generation, row.Change
 		named[row.Hash] = len(row.SealedID) > 0
 	}
-	if err := s.keysOf(ctx, v, named); err != nil {
+	if err := s.keysOf(ctx, workspaceID, subjects, seen, named); err != nil {
 		return nil, err
 	}
-	for hash, st := range v.of {
+	for hash, st := range seen {
 		if !named[hash] {
 			st.name = st.sealer.name(st.id)
 		}
 	}
-	return v, nil
+	return seen, nil
+}
+
+// rising are hashes in the order in which rows are held, so that nobody waits in a circle.
+func rising[T any](of map[Hash]T) []Hash {
+	return slices.SortedFunc(maps.Keys(of), func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
 }
 
 // keysOf gets the data keys of subjects. Only that of a subject in whose generation nothing was written may be a new one:
 // another one that is missing is lost, and what it sealed with it.
-func (s *Service) keysOf(ctx context.Context, v *seen, named map[Hash]bool) error {
+func (s *Service) keysOf(ctx context.Context, workspaceID string, subjects []Hash, seen map[Hash]*standing, named map[Hash]bool) error {
 	var missing []seal.SubjectGeneration
-	for _, hash := range v.subjects {
-		st := v.of[hash]
+	for _, hash := range subjects {
+		st := seen[hash]
 		if !named[hash] {
 			missing = append(missing, seal.SubjectGeneration{Subject: hash, Generation: st.generation})
 			continue
 		}
-		key, err := s.o.Keys.Find(ctx, v.workspaceID, hash, st.generation)
+		key, err := s.o.Keys.Find(ctx, workspaceID, hash, st.generation)
 		if err != nil {
 			return keyError(err)
 		}
@@ -91,12 +88,12 @@ func (s *Service) keysOf(ctx context.Context, v *seen, named map[Hash]bool) erro
 	if len(missing) == 0 {
 		return nil
 	}
-	keys, err := s.o.Keys.Ensure(ctx, v.workspaceID, missing)
+	keys, err := s.o.Keys.Ensure(ctx, workspaceID, missing)
 	if err != nil {
 		return keyError(err)
 	}
 	for i, key := range keys {
-		v.of[missing[i].Subject].key = key
+		seen[missing[i].Subject].key = key
 	}
 	return nil
 }
@@ -106,6 +103,17 @@ func keyError(err error) error {
 		return ErrAgain
 	}
 	return fmt.Errorf("get a data key: %w", err)
+}
+
+// caller is who writes, and from where.
+type caller struct {
+	*auth.Principal
+	source audit.Source
+}
+
+func callerOf(ctx context.Context, p *auth.Principal) *caller {
+	source, _ := ctx.Value(audit.SourceKey).(audit.Source)
+	return &caller{p, source}
 }
 
 // work is what is written of one subject.
@@ -120,73 +128,61 @@ type work struct {
 
 // deed is what the access log is told.
 type deed struct {
+	by     *caller
 	action audit.Action
 	ids    []string
 }
 
 func (w *work) writes() bool { return len(w.insert)+len(w.replace)+len(w.older) > 0 }
 
-func (w *work) log(action audit.Action, id string) {
+func (w *work) log(by *caller, action audit.Action, id string) {
 	for i := range w.did {
-		if w.did[i].action == action {
-			w.did[i].ids = append(w.did[i].ids, id)
+		if d := &w.did[i]; d.by == by && d.action == action {
+			d.ids = append(d.ids, id)
 			return
 		}
 	}
-	w.did = append(w.did, deed{action, []string{id}})
-}
-
-// decision is what is to be written, by subject in the order of seen.
-type decision struct {
-	works   []*work
-	results []Result // of a batch
-	counts  Imported // of an import
-}
-
-func (d *decision) inserts() (n int64) {
-	for _, w := range d.works {
-		n += int64(len(w.insert))
-	}
-	return n
+	w.did = append(w.did, deed{by, action, []string{id}})
 }
 
 // noLimit is the room of a workspace without a limit.
 const noLimit = math.MaxInt64
 
-// decide decides on what stands in the store, where room is how many memories may be added.
-type decide func(ctx context.Context, v *seen, room int64) (*decision, error)
+// decide decides what to write, in the unit that holds the subjects. Each standing has the change at which its subject is
+// held; room is how many memories may be added.
+type decide func(ctx context.Context, held map[Hash]*standing, room int64) ([]*work, error)
 
-// commit writes what was decided on what v saw, or what is decided anew, and logs it.
-func (s *Service) commit(ctx context.Context, p *auth.Principal, v *seen, first *decision, again decide) (d *decision, err error) {
-	err = s.o.Units.Run(ctx, func(ctx context.Context) error {
-		d = first
-		held, err := s.o.Store.HoldMemorySubjects(ctx, v.workspaceID, v.subjects, s.now())
+// commit holds subjects, has it decided what to write of them, and writes and logs that.
+func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]*standing, decide decide) error {
+	subjects := rising(seen)
+	err := s.o.Units.Run(ctx, func(ctx context.Context) error {
+		rows, err := s.o.Store.HoldMemorySubjects(ctx, workspaceID, subjects, s.now())
 		if err != nil {
 			return err
 		}
-		changed := false
-		for i, row := range held {
-			st := v.of[v.subjects[i]]
+		held := make(map[Hash]*standing, len(rows))
+		for _, row := range rows {
+			st := *seen[row.Hash]
 			if row.Generation != st.generation {
 				return ErrAgain
 			}
-			changed = changed || row.Change != st.change
+			st.change = row.Change
+			held[row.Hash] = &st
 		}
-		room, err := s.room(ctx, v.workspaceID)
+		room, err := s.room(ctx, workspaceID)
 		if err != nil {
 			return err
 		}
-		if changed || d.inserts() > room {
-			if d, err = again(ctx, v, room); err != nil {
-				return err
-			}
+		works, err := decide(ctx, held, room)
+		if err != nil {
+			return err
 		}
-		return s.write(ctx, p, v, held, d)
+		return s.write(ctx, workspaceID, rows, works)
 	})
 	if errors.Is(err, ErrAgain) && unit.Running(ctx) {
-		return nil, &unit.StaleError{Problem: errErasing}
+		return &unit.StaleError{Problem: errErasing}
 	}
-	return d, err
+	return err
 }
 
 var errErasing = problem.NotAvailable("The subject is being erased at this moment.", time.Second)
@@ -204,32 +200,34 @@ func (s *Service) room(ctx context.Context, workspaceID string) (int64, error) {
 	return max(0, most-n), nil
 }
 
-// write writes a decision. held are the rows of the subjects, in the order of v.
-func (s *Service) write(ctx context.Context, p *auth.Principal, v *seen, held []*Subject, d *decision) error {
-	rows := make(map[Hash]*Subject, len(held))
-	for _, row := range held {
-		rows[row.Hash] = row
+// write writes works. rows are those of the subjects that are held.
+func (s *Service) write(ctx context.Context, workspaceID string, rows []*Subject, works []*work) error {
+	held := make(map[Hash]*Subject, len(rows))
+	for _, row := range rows {
+		held[row.Hash] = row
 	}
 	now := s.now()
 	var all work
 	var save []*Subject
-	for _, w := range d.works {
+	for _, w := range works {
 		if !w.writes() {
 			continue
 		}
-		row := rows[w.subject]
+		row := held[w.subject]
 		row.change(w, now)
 		save = append(save, row)
 		all.insert = append(all.insert, w.insert...)
 		all.replace = append(all.replace, w.replace...)
 		all.older = append(all.older, w.older...)
 	}
-	if err := s.store(ctx, v.workspaceID, &all, save); err != nil {
+	if err := s.store(ctx, workspaceID, &all, save); err != nil {
 		return err
 	}
-	for _, w := range d.works {
+	for _, w := range works {
 		for _, did := range w.did {
-			if err := s.o.Audit.Record(ctx, s.entry(p, did.action, w.id, did.ids)); err != nil {
+			e := s.entry(did.by.Principal, did.action, w.id, did.ids)
+			e.Address, e.RequestID = did.by.source.Address, did.by.source.RequestID
+			if err := s.o.Audit.Record(ctx, e); err != nil {
 				return err
 			}
 		}

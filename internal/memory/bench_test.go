@@ -1,0 +1,96 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"keepsake/internal/document"
+	"keepsake/internal/memory"
+)
+
+// text of the length of a sentence or two that somebody says.
+func sentence(i int64) string {
+	return fmt.Sprintf("On day %d she said that the walk in the morning does her good, and that she wants to try %s again.", i, strings.Repeat("tea ", int(i%7)))
+}
+
+// BenchmarkWrites compares, in one run, 64 clients that each write a memory at a time with 64 that write a bare row into
+// the store: both wait for the disk, and share its commits.
+func BenchmarkWrites(b *testing.B) {
+	const clients = 64
+	rate := map[string]float64{}
+	measure := func(name string, b *testing.B, write func(i int64) error) {
+		var next atomic.Int64
+		var all sync.WaitGroup
+		b.ResetTimer()
+		for range clients {
+			all.Go(func() {
+				for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+					if err := write(i); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		rate[name] = float64(b.N) / b.Elapsed().Seconds()
+		b.ReportMetric(rate[name], "writes/s")
+		if name != "Raw" {
+			b.ReportMetric(rate[name]/rate["Raw"], "×raw")
+		}
+	}
+	b.Run("Raw", func(b *testing.B) {
+		s := onSQLite(b).store
+		measure("Raw", b, func(i int64) error {
+			return s.Run(b.Context(), func(ctx context.Context) error {
+				_, err := s.PutDocument(ctx, "wsp_a", &document.Document{ID: fmt.Sprint("d", i), Text: sentence(i)}, document.Put{})
+				return err
+			})
+		})
+	})
+	for _, subjects := range []int64{1, 1000} {
+		name := fmt.Sprint(subjects, "Subjects")
+		b.Run(name, func(b *testing.B) {
+			s := onSQLite(b)
+			s.live()
+			for i := range subjects {
+				s.create(b, memory.New{SubjectID: fmt.Sprint("s", i), Text: "first"})
+			}
+			measure(name, b, func(i int64) error {
+				_, err := s.put(b.Context(), anna, memory.New{
+					SubjectID: fmt.Sprint("s", i%subjects), SessionID: fmt.Sprint("t", i%50), AgentID: "coach", Kind: memory.Turn, Text: sentence(i),
+				})
+				return err
+			})
+		})
+	}
+}
+
+// live lets the time of the machine pass.
+func (b *bundle) live() {
+	other := b.with(func(o *memory.Options) { o.Now = time.Now })
+	b.Service = other.Service
+	b.log.Now = time.Now
+}
+
+// BenchmarkBatch writes batches of a thousand.
+func BenchmarkBatch(b *testing.B) {
+	s := onSQLite(b)
+	s.live()
+	n := int64(0)
+	for b.Loop() {
+		var list []memory.New
+		for range 1000 {
+			n++
+			list = append(list, memory.New{SubjectID: "ada", SessionID: fmt.Sprint("t", n%50), AgentID: "coach", Text: sentence(n)})
+		}
+		if _, err := s.batch(b.Context(), anna, false, list...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
