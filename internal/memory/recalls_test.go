@@ -265,7 +265,7 @@ func BenchmarkFirstRecall(b *testing.B) {
 	for i := range 10 {
 		var list []memory.New
 		for j := range 1000 {
-			list = append(list, memory.New{SubjectID: "ada", Kind: memory.Turn, SessionID: fmt.Sprint("s", i, j/20), Speaker: "Ada", OccurredAt: pointer(noon), Text: fmt.Sprintf(
+			list = append(list, memory.New{SubjectID: "ada", Kind: memory.Turn, SessionID: fmt.Sprintf("s%d-%d", i, j/20), Speaker: "Ada", OccurredAt: pointer(noon), Text: fmt.Sprintf(
 				"I went to the market number%d on day%d and bought some apples, pears and a lamp%d for the hall; it was quite late already.", j, i, j*i)})
 		}
 		_, err := on.batch(b.Context(), anna, true, list...)

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -266,5 +267,81 @@ func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 		if got := fmt.Sprint(ids(search(x, c.query))); got != c.want {
 			t.Errorf("%q finds %s, want %s", c.query, got, c.want)
 		}
+	}
+}
+
+func TestNeighboursCountByTheirDistance(t *testing.T) {
+	t.Parallel()
+	w := recall.Weights{K1: 0.9, Near: 0.5, NearTwo: 0.25, Reply: 0.125}
+	for _, c := range []struct {
+		turns string
+		zebra int       // which of them holds the word
+		want  []float64 // what each turn has of that one's score
+	}{
+		{"Ann: one|Bob: two|Ann: a zebra|Bob: four|Ann: five|Bob: six", 2, []float64{0.25, 0.5, 1, 0.5, 0.25, 0}},
+		{"Ann: one|Bob: two|Ann: a zebra?|Bob: four|Ann: five|Bob: six", 2, []float64{0.25, 0.5, 1, 0.625, 0.25, 0}},
+		{"Ann: one|Bob: two|Ann: three|Bob: a zebra", 3, []float64{0, 0.25, 0.5, 1}},
+		{"Ann: a zebra|Bob: two|Ann: three", 0, []float64{1, 0.5, 0.25}},
+	} {
+		items := talk("s", "2023-05-07", strings.Split(c.turns, "|")...)
+		// Their ids fall while the times rise: it is the time that orders them.
+		for i := range items {
+			items[i].ID = fmt.Sprint(9 - i)
+		}
+		got := make([]float64, 10)
+		for _, h := range index(items...).Search(recall.Query{Text: "zebra", Limit: 10, Now: now, Weights: &w}) {
+			got[9-int(h.ID[0]-'0')] = h.Score
+		}
+		got = got[:len(items)]
+		own := got[c.zebra]
+		for i := range got {
+			got[i] = math.Round(got[i]/own*1e4) / 1e4
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.turns, diff)
+		}
+	}
+}
+
+func TestEqualOnesAreCutOffByTheirID(t *testing.T) {
+	t.Parallel()
+	var items []recall.Item
+	for i := range 30 {
+		items = append(items, recall.Item{ID: fmt.Sprintf("m%02d", 29-i), Text: "a yellow door", SessionID: fmt.Sprint(i)})
+	}
+	hits := index(items...).Search(recall.Query{Text: "yellow door", Limit: 3, Now: now})
+	if diff := cmp.Diff([]string{"m00", "m01", "m02"}, ids(hits)); diff != "" {
+		t.Errorf("first of equals (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAnswerOfTheKindAskedForIsPreferred(t *testing.T) {
+	t.Parallel()
+	x := index(
+		recall.Item{ID: "a", Text: "Ann visited the museum with glee"}, recall.Item{ID: "b", Text: "Ann visited the museum last week"},
+		recall.Item{ID: "c", Text: "Ann visited the museum with 14"},
+	)
+	for _, c := range []struct{ query, want string }{
+		{"When was the museum visited?", "b"}, {"How many visited the museum?", "c"}, {"Who visited the museum?", "a"},
+	} {
+		if hits := search(x, c.query); len(hits) != 3 || hits[0].ID != c.want {
+			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
+		}
+	}
+}
+
+// What one agent stored has no part in what another one's recall finds, nor in its scores.
+func TestOtherAgentsLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	mine := []recall.Item{
+		{ID: "m1", AgentID: "mine", Text: "Rosa saw a campfire", Speaker: "Bob"}, {ID: "m2", AgentID: "mine", Text: "the campsite was full"},
+	}
+	theirs := slices.Clone(mine)
+	for i, word := range strings.Fields("camps camper campers campus campy camping campaign campari campo camped campion") {
+		theirs = append(theirs, recall.Item{ID: fmt.Sprint("t", i), AgentID: "theirs", Text: word + " " + word + "a", Speaker: "Rosa"})
+	}
+	q := recall.Query{Text: "Did Rosa see the camp?", Limit: 10, Now: now, AgentID: "mine", Explain: true}
+	if diff := cmp.Diff(index(mine...).Search(q), index(theirs...).Search(q)); diff != "" {
+		t.Errorf("found alone and beside others (-alone +beside):\n%s", diff)
 	}
 }
