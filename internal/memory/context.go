@@ -44,7 +44,7 @@ func (s *Service) Context(ctx context.Context, p *auth.Principal, q ContextQuery
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
 	if index == nil {
-		return &Packed{}, nil
+		return &Packed{MemoryIDs: []string{}}, nil
 	}
 	now := s.o.Now()
 	var ids []string
@@ -118,7 +118,7 @@ func pack(ranked []*Memory, maxTokens, maxCharacters int) *Packed {
 		return cmp.Or(a.At().Compare(b.At()), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	var b strings.Builder
-	packed := &Packed{}
+	packed := &Packed{MemoryIDs: []string{}}
 	day := ""
 	for _, m := range taken {
 		if h := heading(m); h != day {

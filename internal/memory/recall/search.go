@@ -301,7 +301,7 @@ func (s *search) keep(slot int32, near float64) {
 
 // matched lists the words of the query that a memory has.
 func (s *search) matched(slot int32) []string {
-	var list []string
+	list := []string{} // an answer has a list, if an empty one
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		if n, ok := s.x.terms[w.term]; ok && s.timesIn(n, slot) > 0 && !slices.Contains(list, w.shown) {
