@@ -18,10 +18,18 @@ const (
 	togetherBytes  = 1 << 20
 )
 
+// togetherUnits is how many units of a workspace may be under way: one is made ready while another waits for the disk.
+const togetherUnits = 2
+
 // waitingLine is who waits to write, by workspace. A workspace is in it while a unit is under way.
 type waitingLine struct {
 	mu   sync.Mutex
-	busy map[string]*[]*wish
+	busy map[string]*busy
+}
+
+type busy struct {
+	units   int
+	waiting []*wish
 }
 
 // wish is a single memory that somebody wants to have written.
@@ -40,37 +48,42 @@ const (
 	gone
 )
 
-// join puts w into the line of a workspace; first says that no unit is under way.
-func (l *waitingLine) join(workspaceID string, w *wish) (first bool) {
+// join puts w into the line of a workspace; begin says that there is room for another unit.
+func (l *waitingLine) join(workspaceID string, w *wish) (begin bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.busy[workspaceID]
-	if all == nil {
-		if l.busy == nil {
-			l.busy = map[string]*[]*wish{}
-		}
-		l.busy[workspaceID] = &[]*wish{w}
-		return true
+	if l.busy == nil {
+		l.busy = map[string]*busy{}
 	}
-	*all = append(*all, w)
-	return false
+	b := l.busy[workspaceID]
+	if b == nil {
+		b = &busy{}
+		l.busy[workspaceID] = b
+	}
+	b.waiting = append(b.waiting, w)
+	if begin = b.units < togetherUnits; begin {
+		b.units++
+	}
+	return begin
 }
 
-// next takes the wishes of the next unit; none when nobody waits, and then the workspace is out of the line.
+// next takes the wishes of the next unit; none when nobody waits, and then there is one unit less.
 func (l *waitingLine) next(workspaceID string) (unit []*wish) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.busy[workspaceID]
+	b := l.busy[workspaceID]
 	n, bytes := 0, 0
-	for ; n < len(*all) && len(unit) < togetherWrites && bytes < togetherBytes; n++ {
-		if w := (*all)[n]; w.state.CompareAndSwap(waiting, taken) {
+	for ; n < len(b.waiting) && len(unit) < togetherWrites && bytes < togetherBytes; n++ {
+		if w := b.waiting[n]; w.state.CompareAndSwap(waiting, taken) {
 			unit = append(unit, w)
 			bytes += len(w.batch.drafts[0].memory.Text)
 		}
 	}
-	*all = (*all)[n:]
+	b.waiting = b.waiting[n:]
 	if len(unit) == 0 {
-		delete(l.busy, workspaceID)
+		if b.units--; b.units == 0 {
+			delete(l.busy, workspaceID)
+		}
 	}
 	return unit
 }
