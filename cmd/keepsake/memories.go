@@ -61,7 +61,7 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 
 // exportMemories writes into a file that must be new, or to standard output, and says how many memories those are. A file
 // that was not finished is taken away.
-func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (lines int64, err error) {
+func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (lines int64, failed error) {
 	w := st.out
 	if out != "" && out != "-" {
 		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -71,15 +71,12 @@ func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, 
 		if err != nil {
 			return 0, err
 		}
-		w = f
 		defer func() {
-			if closed := f.Close(); err == nil {
-				err = closed
-			}
-			if err != nil {
-				err = errors.Join(err, os.Remove(out))
+			if failed = errors.Join(failed, f.Close()); failed != nil {
+				failed = errors.Join(failed, os.Remove(out))
 			}
 		}()
+		w = f
 	}
 	person, err := c.Subject(ctx, subject)
 	if err != nil {

@@ -7,16 +7,29 @@ import (
 	"fmt"
 	"strings"
 
+	"keepsake/internal/auth"
 	"keepsake/internal/document"
+	"keepsake/internal/memory"
 )
 
-// demo is a small sample to try search on, one document a line as an import takes it.
-//
-//go:embed demo.ndjson
-var demo string
+// demo is a small sample to try search on, and demoMemories one to try recall on: one document, and one memory, a line as
+// an import takes it.
+var (
+	//go:embed demo.ndjson
+	demo string
+	//go:embed demomemory.ndjson
+	demoMemories string
+)
 
 // loadDemo stores the sample in a workspace.
 func (p *parts) loadDemo(ctx context.Context, workspaceID string) error {
+	if err := p.loadDemoDocuments(ctx, workspaceID); err != nil {
+		return err
+	}
+	return p.loadDemoMemories(ctx, workspaceID)
+}
+
+func (p *parts) loadDemoDocuments(ctx context.Context, workspaceID string) error {
 	outcome, err := p.documents.Import(ctx, workspaceID, demoLines(), document.ImportOptions{})
 	if err == nil && outcome.Failed > 0 {
 		err = fmt.Errorf("line %d: %s", outcome.Errors[0].Line, outcome.Errors[0].Message)
@@ -25,6 +38,34 @@ func (p *parts) loadDemo(ctx context.Context, workspaceID string) error {
 		return fmt.Errorf("load the sample documents: %w", err)
 	}
 	return nil
+}
+
+func (p *parts) loadDemoMemories(ctx context.Context, workspaceID string) error {
+	operator := &auth.Principal{Kind: auth.Local, WorkspaceID: workspaceID, Operator: true, Scopes: auth.All}
+	outcome, err := p.memories.Import(ctx, operator, demoMemoryLines(), false)
+	if err == nil && outcome.Failed > 0 {
+		err = fmt.Errorf("line %d: %s", outcome.Errors[0].Line, outcome.Errors[0].Message)
+	}
+	if err != nil {
+		return fmt.Errorf("load the sample memories: %w", err)
+	}
+	return nil
+}
+
+func demoMemoryLines() memory.Lines {
+	lines := strings.Split(strings.TrimSpace(demoMemories), "\n")
+	next := 0
+	return func() (memory.ImportLine, bool, error) {
+		if next == len(lines) {
+			return memory.ImportLine{}, false, nil
+		}
+		next++
+		m := &memory.Memory{}
+		if err := json.Unmarshal([]byte(lines[next-1]), m); err != nil {
+			return memory.ImportLine{}, false, fmt.Errorf("line %d: %w", next, err)
+		}
+		return memory.ImportLine{Number: next, Portable: memory.Portable{Memory: m}}, true, nil
+	}
 }
 
 func demoLines() document.Lines {
