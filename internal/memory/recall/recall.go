@@ -109,7 +109,7 @@ var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
 	Near: 0.4, NearTwo: 0.2, Reply: 0.25,
-	Session: 0.6, Speaker: 0.3, Date: 1.2, Answer: 0.15,
+	Session: 0.6, Speaker: 0.25, Date: 1.2, Answer: 0.15,
 }
 
 // Plain are weights that leave nothing but BM25, to compare with.
