@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -38,6 +39,7 @@ type PostgresOptions struct {
 	Password string            // what Role needs over TCP; empty: nothing
 	Fsync    bool              // commits wait for the disk, as in life
 	Settings map[string]string // further settings of postgresql.conf
+	Log      io.Writer         // gets all that the server says, too
 }
 
 // PostgresServer is one server with a folder of its own.
@@ -216,6 +218,9 @@ func (s *PostgresServer) run() error {
 	cmd := exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.data())
 	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	if s.opt.Log != nil {
+		cmd.Stderr = io.MultiWriter(&s.log, s.opt.Log)
+	}
 	ready := s.log.wait(func(line string) bool { return strings.Contains(line, "is ready to accept") })
 	if err := start(cmd, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("start postgres: %w", err)
@@ -406,6 +411,24 @@ func (s *PostgresServer) copyOf(t testing.TB, name string, prepare func(ctx cont
 		t.Fatal(err)
 	}
 	return s.database(t, template)
+}
+
+// Count asks a database for one number; names without a schema are looked up in the one that is named.
+func Count(t testing.TB, url, schema, query string) (n int64) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "SET search_path TO "+schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.QueryRow(ctx, query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
 }
 
 // Exec runs a statement as the superuser.

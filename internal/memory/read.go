@@ -216,16 +216,20 @@ func (s *Service) AccessLog(ctx context.Context, p *auth.Principal, subjectID, b
 	if err != nil {
 		return nil, false, err
 	}
-	row, err := s.o.Store.MemorySubject(ctx, p.WorkspaceID, s.o.Lookup.Subject(p.WorkspaceID, subjectID))
-	if err != nil {
-		return nil, false, fmt.Errorf("read subject: %w", err)
-	}
-	if row == nil || len(row.SealedID) == 0 && row.ErasedAt == nil {
-		return nil, false, problem.Missing()
-	}
 	a := audit.Accesses{WorkspaceID: p.WorkspaceID, SubjectID: subjectID, Before: before, Limit: limit + 1}
-	if p.AgentID != "" { // what others did with the memories of other agents is not there
+	if p.AgentID != "" { // a subject without memories of the agent is not there, nor is what others did
+		if _, err := s.known(ctx, p, subjectID); err != nil {
+			return nil, false, err
+		}
 		a.Actor = p.Actor()
+	} else {
+		row, err := s.o.Store.MemorySubject(ctx, p.WorkspaceID, s.o.Lookup.Subject(p.WorkspaceID, subjectID))
+		if err != nil {
+			return nil, false, fmt.Errorf("read subject: %w", err)
+		}
+		if row == nil || len(row.SealedID) == 0 && row.ErasedAt == nil {
+			return nil, false, problem.Missing()
+		}
 	}
 	if rows, err = s.o.Audit.Accesses(ctx, a); err != nil {
 		return nil, false, fmt.Errorf("read access log: %w", err)
