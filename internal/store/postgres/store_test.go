@@ -25,6 +25,13 @@ func TestAuditPlans(t *testing.T) {
 	storetest.AuditPlans(t, e, "EXPLAIN", 1, "ANALYZE audit_log")
 }
 
+func TestMemoryPlans(t *testing.T) {
+	t.Parallel()
+	// A plan is what the planner makes of tables that it knows nothing of, and that are too small for it to care.
+	opt := postgres.Options{URL: migrated(t) + "&enable_seqscan=off&enable_bitmapscan=off", Connections: 4}
+	storetest.MemoryPlans(t, open(t, opt), "EXPLAIN", 1)
+}
+
 func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	t.Helper()
 	e, err := postgres.Open(context.WithoutCancel(t.Context()), opt)

@@ -24,3 +24,8 @@ func TestAuditPlans(t *testing.T) {
 	t.Parallel()
 	storetest.AuditPlans(t, open(t, t.TempDir()), "EXPLAIN QUERY PLAN", 4, "SELECT 1")
 }
+
+func TestMemoryPlans(t *testing.T) {
+	t.Parallel()
+	storetest.MemoryPlans(t, open(t, t.TempDir()), "EXPLAIN QUERY PLAN", 4)
+}

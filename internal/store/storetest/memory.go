@@ -1,0 +1,385 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"keepsake/internal/memory"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+)
+
+func named(n byte) memory.Hash { return memory.Hash{n} }
+
+// memoryRow is a memory of a subject; what n says is in all that may be looked for.
+func memoryRow(n int, subject byte) *memory.Row {
+	at := after(time.Duration(n) * time.Second)
+	return &memory.Row{
+		ID: fmt.Sprintf("mem_%03d", n), Subject: named(subject), Generation: 1, Session: named(byte(n % 3)), Agent: named(byte(n % 2)),
+		Kind: memory.Fact, At: at, CreatedAt: at, UpdatedAt: at, Same: named(byte(n)), Size: int64(n), Revision: 1, Change: int64(n),
+		Sealed: []byte{byte(n), 0, 255},
+	}
+}
+
+// writeMemories writes rows as the domain does.
+func writeMemories(t *testing.T, s *store.Store, workspaceID string, rows ...*memory.Row) {
+	t.Helper()
+	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+		for _, r := range rows {
+			held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{r.Subject}, epoch)
+			if err != nil {
+				return err
+			}
+			sub := held[0]
+			sub.Memories++
+			sub.Bytes += r.Size
+			sub.Change, sub.SealedID = max(sub.Change, r.Change), []byte{1}
+			if err := s.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
+				return err
+			}
+		}
+		if err := s.AddMemoryCount(ctx, workspaceID, int64(len(rows))); err != nil {
+			return err
+		}
+		return s.InsertMemories(ctx, workspaceID, rows)
+	}))
+}
+
+func memoryIDs(rows []*memory.Row) []string {
+	ids := []string{}
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func wantIDs(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func testMemory(t *testing.T, setup setup) {
+	later := after(time.Hour)
+
+	t.Run("AMemoryComesBackAsItWas", func(t *testing.T) {
+		s := setup(t)
+		full := memoryRow(7, 1)
+		full.ExpiresAt, full.Key = pointer(after(2*time.Hour)), named(9)
+		bare := memoryRow(8, 1)
+		bare.Agent, bare.Session = memory.Hash{}, memory.Hash{}
+		writeMemories(t, s, "wsp_a", full, bare)
+		for _, r := range []*memory.Row{full, bare} {
+			got, err := s.Memory(t.Context(), "wsp_a", r.ID, memory.Reach{}, later)
+			noError(t, err)
+			if diff := cmp.Diff(r, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		}
+		for name, c := range map[string]struct {
+			workspace string
+			reach     memory.Reach
+			now       time.Time
+		}{
+			"another workspace": {"wsp_b", memory.Reach{}, later},
+			"another subject":   {"wsp_a", memory.Reach{Subject: named(2)}, later},
+			"another agent":     {"wsp_a", memory.Reach{Agent: named(2)}, later},
+			"expired":           {"wsp_a", memory.Reach{}, after(2 * time.Hour)},
+		} {
+			if _, err := s.Memory(t.Context(), c.workspace, full.ID, c.reach, c.now); !isProblem(err, problem.CodeNotFound) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		err := s.Run(t.Context(), func(ctx context.Context) error {
+			return s.InsertMemories(ctx, "wsp_a", []*memory.Row{memoryRow(7, 2)})
+		})
+		if !errors.Is(err, memory.ErrAgain) {
+			t.Errorf("an id that is taken: %v", err)
+		}
+		writeMemories(t, s, "wsp_b", memoryRow(7, 2))
+	})
+
+	t.Run("AReplacementKeepsWhoseItIs", func(t *testing.T) {
+		s := setup(t)
+		first := memoryRow(1, 1)
+		writeMemories(t, s, "wsp_a", first, memoryRow(2, 1))
+		next := memoryRow(1, 1)
+		next.Revision, next.Change, next.Kind, next.Sealed, next.Key, next.Session = 2, 5, memory.Note, []byte("second"), named(3), named(8)
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{first, first}); err != nil {
+				return err
+			}
+			return s.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next})
+		}))
+		got, err := s.Memory(t.Context(), "wsp_a", first.ID, memory.Reach{}, later)
+		noError(t, err)
+		if diff := cmp.Diff(next, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		older, err := s.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID, "mem_002"}, 0, 0)
+		noError(t, err)
+		want := &memory.Row{ID: first.ID, Subject: first.Subject, Generation: 1, Revision: 1, Sealed: first.Sealed}
+		if diff := cmp.Diff([]*memory.Row{want}, older); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		older, err = s.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID}, 1, 10)
+		noError(t, err)
+		wantIDs(t, memoryIDs(older))
+		older, err = s.MemoryRevisions(t.Context(), "wsp_b", []string{first.ID}, 0, 0)
+		noError(t, err)
+		wantIDs(t, memoryIDs(older))
+	})
+
+	t.Run("WhatIsAlikeIsFound", func(t *testing.T) {
+		s := setup(t)
+		keyed, first, second := memoryRow(1, 1), memoryRow(3, 1), memoryRow(2, 1)
+		keyed.Key = named(9)
+		first.Same, second.Same = named(7), named(7)
+		gone := memoryRow(4, 1)
+		gone.Same, gone.ExpiresAt, gone.CreatedAt = named(7), pointer(epoch), epoch
+		writeMemories(t, s, "wsp_a", keyed, first, second, gone, memoryRow(5, 2))
+		ask := func(workspaceID string, limit int, wanted ...memory.Alike) []string {
+			t.Helper()
+			rows, err := s.MemoriesAlike(t.Context(), workspaceID, wanted, limit, later)
+			noError(t, err)
+			return memoryIDs(rows)
+		}
+		key := memory.Alike{Subject: named(1), Generation: 1, Key: named(9)}
+		same := memory.Alike{Subject: named(1), Generation: 1, Same: named(7)}
+		wantIDs(t, ask("wsp_a", 1, key), "mem_001")
+		wantIDs(t, ask("wsp_a", 1, same), "mem_002")
+		wantIDs(t, ask("wsp_a", 5, key, same, memory.Alike{Subject: named(2), Generation: 1, Same: named(7)}), "mem_001", "mem_002", "mem_003")
+		wantIDs(t, ask("wsp_a", 1, memory.Alike{Subject: named(2), Generation: 1, Key: named(9)}))
+		wantIDs(t, ask("wsp_a", 1, memory.Alike{Subject: named(1), Generation: 2, Key: named(9)}))
+		wantIDs(t, ask("wsp_b", 1, key))
+	})
+
+	t.Run("ChangesAreFollowed", func(t *testing.T) {
+		s := setup(t)
+		writeMemories(t, s, "wsp_a", memoryRow(1, 1), memoryRow(2, 1), memoryRow(3, 1), memoryRow(4, 2))
+		changes := func(generation, after int64) (ids, erased []string) {
+			t.Helper()
+			rows, erased, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), generation, after)
+			noError(t, err)
+			return memoryIDs(rows), erased
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			return s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 9, epoch)
+		}))
+		ids, erased := changes(1, 0)
+		wantIDs(t, ids, "mem_001", "mem_003")
+		wantIDs(t, erased)
+		ids, erased = changes(1, 1)
+		wantIDs(t, ids, "mem_003")
+		wantIDs(t, erased, "mem_002")
+		ids, erased = changes(1, 9)
+		wantIDs(t, ids)
+		wantIDs(t, erased)
+		ids, _ = changes(2, 0)
+		wantIDs(t, ids)
+		gone, err := s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_009"})
+		noError(t, err)
+		wantIDs(t, gone, "mem_002")
+		gone, err = s.MemoryTombstones(t.Context(), "wsp_b", []string{"mem_002"})
+		noError(t, err)
+		wantIDs(t, gone)
+	})
+
+	t.Run("ADeadGenerationIsNotThere", func(t *testing.T) {
+		s := setup(t)
+		old := memoryRow(1, 1)
+		writeMemories(t, s, "wsp_a", old, memoryRow(2, 1), memoryRow(3, 2))
+		e := &memory.Erasure{ID: "ers_1", WorkspaceID: "wsp_a", Subject: named(1), Generation: 1, Change: 5, Memories: 2, BeganAt: epoch}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			if err := s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{old}); err != nil {
+				return err
+			}
+			if err := s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 4, epoch); err != nil {
+				return err
+			}
+			held, err := s.HoldMemorySubjects(ctx, "wsp_a", []memory.Hash{named(1)}, epoch)
+			if err != nil {
+				return err
+			}
+			held[0].Generation, held[0].SealedID, held[0].ErasedAt = 2, nil, pointer(epoch)
+			return errors.Join(s.SaveMemorySubjects(ctx, "wsp_a", held), s.BeginErasure(ctx, e))
+		}))
+		_, err := s.Memory(t.Context(), "wsp_a", "mem_001", memory.Reach{}, later)
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+		rows, err := s.MemoriesByID(t.Context(), "wsp_a", []string{"mem_001", "mem_003"})
+		noError(t, err)
+		wantIDs(t, memoryIDs(rows), "mem_003")
+		rows, err = s.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Now: later, Limit: 9})
+		noError(t, err)
+		wantIDs(t, memoryIDs(rows), "mem_003")
+		rows, err = s.MemoryRevisions(t.Context(), "wsp_a", []string{"mem_001"}, 0, 0)
+		noError(t, err)
+		wantIDs(t, memoryIDs(rows))
+		people, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Reach{}, nil, later, 9)
+		noError(t, err)
+		if len(people) != 1 || people[0].Hash != named(2) {
+			t.Errorf("subjects are %v", people)
+		}
+		gone, err := s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_003"})
+		noError(t, err)
+		slices.Sort(gone)
+		wantIDs(t, gone, "mem_001", "mem_002")
+
+		under, err := s.Erasures(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff([]*memory.Erasure{e}, under); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		for i, want := range []int{1, 1, 0} {
+			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+				n, err := s.EraseDeadMemories(ctx, e, 1, epoch)
+				if n != want {
+					t.Errorf("step %d did %d, want %d", i, n, want)
+				}
+				return err
+			}))
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.EndErasure(ctx, e) }))
+		under, err = s.Erasures(t.Context())
+		noError(t, err)
+		gone, err = s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002"})
+		noError(t, err)
+		if len(under) != 0 || len(gone) != 2 {
+			t.Errorf("under way are %v, erased %v", under, gone)
+		}
+		_, named, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 1)
+		noError(t, err)
+		wantIDs(t, named)
+	})
+
+	t.Run("PlansAreHeldAndDropped", func(t *testing.T) {
+		s := setup(t)
+		plan := func(id string, generation int64, ids ...string) *memory.KeptPlan {
+			return &memory.KeptPlan{
+				Plan: memory.Plan{ID: id, MemoryIDs: ids, ExpiresAt: later}, Subject: named(1), Generation: generation, Credential: "key_a",
+			}
+		}
+		there := func(workspaceID, id string) *memory.KeptPlan {
+			t.Helper()
+			p, err := s.HoldMemoryPlan(t.Context(), workspaceID, id)
+			if isProblem(err, problem.CodeNotFound) {
+				return nil
+			}
+			noError(t, err)
+			return p
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			return errors.Join(s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2")), s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_2", 2)),
+				s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_3", 2)))
+		}))
+		if diff := cmp.Diff(plan("pln_1", 1, "mem_1", "mem_2"), there("wsp_a", "pln_1")); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if there("wsp_b", "pln_1") != nil {
+			t.Error("another workspace has it, too")
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			return errors.Join(s.DropMemoryPlans(ctx, "wsp_a", named(1), 1), s.DropMemoryPlan(ctx, "wsp_a", "pln_3"), s.PruneMemoryPlans(ctx, later))
+		}))
+		if there("wsp_a", "pln_1") != nil || there("wsp_a", "pln_2") == nil || there("wsp_a", "pln_3") != nil {
+			t.Error("other plans were dropped")
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.PruneMemoryPlans(ctx, later.Add(time.Second)) }))
+		if there("wsp_a", "pln_2") != nil {
+			t.Error("an expired plan is there")
+		}
+	})
+
+	t.Run("WhatIsExpiredIsListed", func(t *testing.T) {
+		s := setup(t)
+		for i, workspaceID := range []string{"wsp_b", "wsp_a", "wsp_a", "wsp_a"} {
+			r := memoryRow(i, byte(1+i%2))
+			r.ExpiresAt = pointer(after(time.Duration(i) * time.Minute))
+			writeMemories(t, s, workspaceID, r)
+		}
+		list, err := s.ExpiredMemories(t.Context(), after(2*time.Minute), 10)
+		noError(t, err)
+		want := []memory.Expired{
+			{WorkspaceID: "wsp_a", Subject: named(1), ID: "mem_002"}, {WorkspaceID: "wsp_a", Subject: named(2), ID: "mem_001"},
+			{WorkspaceID: "wsp_b", Subject: named(1), ID: "mem_000"},
+		}
+		if diff := cmp.Diff(want, list); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+}
+
+// MemoryPlans looks at how an engine finds memories: by the one index that is meant, whatever it knows of the tables.
+func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int) {
+	t.Helper()
+	h := &heard{Engine: engine}
+	s := store.New(h)
+	newWorkspace(t, s, "wsp_a")
+	var rows []*memory.Row
+	for n := range 900 {
+		r := memoryRow(n, byte(1+n%9))
+		r.Key, r.Session, r.Agent = named(byte(n)), named(byte(1+n%20)), named(1)
+		rows = append(rows, r)
+	}
+	writeMemories(t, s, "wsp_a", rows...)
+	list := func(f memory.RowFilter) func() error {
+		f.Limit, f.Now = 51, epoch
+		return func() error {
+			_, err := s.ListMemories(t.Context(), "wsp_a", &f)
+			return err
+		}
+	}
+	alike := func(a memory.Alike) func() error {
+		a.Subject, a.Generation = named(1), 1
+		return func() error {
+			_, err := s.MemoriesAlike(t.Context(), "wsp_a", []memory.Alike{a}, 1, epoch)
+			return err
+		}
+	}
+	place := &memory.Position{At: after(time.Minute), ID: "mem_x"}
+	for _, c := range []struct {
+		name string
+		ask  func() error
+		want string // the index
+	}{
+		{"a workspace", list(memory.RowFilter{}), "memory_at"},
+		{"a workspace, a page on", list(memory.RowFilter{Beyond: place}), "memory_at"},
+		{"a subject", list(memory.RowFilter{Subject: named(1)}), "memory_subject_at"},
+		{"a subject, a page on", list(memory.RowFilter{Subject: named(1), Beyond: place, Kinds: memory.Kinds()}), "memory_subject_at"},
+		{"an agent", list(memory.RowFilter{Agent: named(1)}), "memory_agent_at"},
+		{"a subject by an agent", list(memory.RowFilter{Reach: memory.Reach{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
+		{"a session of a subject", list(memory.RowFilter{Session: named(1), Subject: named(1), Agent: named(1)}), "memory_session_at"},
+		{"an export", list(memory.RowFilter{Subject: named(1), Rising: true, Beyond: place}), "memory_subject_at"},
+		{"a key", alike(memory.Alike{Key: named(1)}), "memory_key"},
+		{"an equal one", alike(memory.Alike{Same: named(1)}), "memory_same"},
+		{"what has changed", func() error {
+			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 0)
+			return err
+		}, "memory_change"},
+		{"what has expired", func() error {
+			_, err := s.ExpiredMemories(t.Context(), epoch, 10)
+			return err
+		}, "memory_expires"},
+		{"subjects", func() error {
+			_, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Reach{}, nil, epoch, 51)
+			return err
+		}, "memory_subject_created"},
+	} {
+		noError(t, c.ask())
+		found, err := engine.Main().In(t.Context()).Query(t.Context(), explain+" "+h.text, h.args...)
+		noError(t, err)
+		plan := readPlan(t, found, columns)
+		if !strings.Contains(plan, c.want) {
+			t.Errorf("%s is not read by %s:\n%s", c.name, c.want, plan)
+		}
+	}
+}
