@@ -11,7 +11,10 @@ import (
 )
 
 // span is a stretch of time that a query names, in microseconds: from the first on, before the second.
-type span struct{ from, to int64 }
+type span struct {
+	from, to int64
+	loose    bool // it is not meant to the day, and may be part of what is told: "moved here four years ago"
+}
 
 const (
 	second = int64(1_000_000)
@@ -50,7 +53,7 @@ func (d *dates) between(earliest, latest int64) []span {
 			if y.day == 0 {
 				to = from.AddDate(0, 1, 0)
 			}
-			spans = append(spans, span{from.UnixMicro(), to.UnixMicro()})
+			spans = append(spans, span{from: from.UnixMicro(), to: to.UnixMicro()})
 		}
 	}
 	return spans
@@ -63,8 +66,11 @@ func closeness(at int64, spans []span) float64 {
 	for _, s := range spans {
 		c := 0.0
 		switch {
-		case at >= s.from && at < s.to:
-			return 1
+		case s.has(at):
+			if c = 1; s.loose {
+				c = 0.4
+			}
+		case s.loose:
 		case at >= s.to:
 			if late, fade := at-s.to, min(max((s.to-s.from)/2, 7*day), 31*day); late < fade {
 				c = 0.5 * (1 - float64(late)/float64(fade))
@@ -78,6 +84,8 @@ func closeness(at int64, spans []span) float64 {
 	}
 	return best
 }
+
+func (s *span) has(at int64) bool { return at >= s.from && at < s.to }
 
 // piece is a word of a query as dates are read from it.
 type piece struct {
@@ -175,7 +183,7 @@ func (r *reader) mark(from, n int, d dated) int {
 }
 
 func (r *reader) add(from, to time.Time) {
-	r.found.spans = append(r.found.spans, span{from.UnixMicro(), to.UnixMicro()})
+	r.found.spans = append(r.found.spans, span{from: from.UnixMicro(), to: to.UnixMicro()})
 }
 
 func (r *reader) yearAt(i int) int {
@@ -322,6 +330,7 @@ func (r *reader) ago(i int) int {
 	case "year":
 		t = t.AddDate(-n, 0, 0)
 		r.add(t.AddDate(0, -6, 0), t.AddDate(0, 6, 0))
+		r.found.spans[len(r.found.spans)-1].loose = true
 	default:
 		return 0
 	}

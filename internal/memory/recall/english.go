@@ -242,17 +242,22 @@ const regularForms = `
 `
 
 // kin gives, for a term, those of words that mean nearly the same in everyday talk. The words of a line mean the same; where
-// it begins with "word >", that word covers the others, which are no kin of each other: who asks for a pet may mean a dog,
-// who asks for a dog means no cat.
+// it begins with "words >", these cover the others, which are no kin of each other: who asks for a pet may mean a dog, who
+// asks for a dog means no cat. With "words >>" who asks for one of the others does not mean the whole, either.
 var kin = func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(kinGroups) {
 		head, covered, isA := strings.Cut(line, ">")
 		terms := kinTerms(head)
 		if isA {
-			for _, t := range kinTerms(covered) {
-				addKin(m, terms[0], t)
-				addKin(m, t, terms[0])
+			list, oneWay := strings.CutPrefix(covered, ">")
+			for _, t := range kinTerms(list) {
+				for _, whole := range terms {
+					addKin(m, whole, t)
+					if !oneWay {
+						addKin(m, t, whole)
+					}
+				}
 			}
 			continue
 		}
@@ -428,6 +433,30 @@ const kinGroups = `
 	event > conference workshop
 	noise > loud
 	weather > rain storm snow
+	activity hobby >> hike camp swim paint pottery run dance cook garden yoga fish climb ski surf kayak knit photography read
+	event >> parade conference concert festival workshop party wedding fundraiser exhibition gala competition tournament show
+	outdoors outdoor nature >> hike camp mountain beach forest lake park trail river
+	country >> america france spain italy germany england ireland scotland portugal greece turkey poland sweden norway
+	country >> denmark finland netherlands belgium austria switzerland russia china japan korea thailand vietnam india
+	country >> indonesia australia canada mexico brazil argentina peru chile egypt morocco kenya israel iceland
+	city >> london paris rome berlin madrid barcelona lisbon vienna amsterdam dublin tokyo seoul sydney toronto chicago
+	city >> boston seattle miami dallas austin denver francisco angeles york vegas orleans bangkok istanbul prague
+	state >> california florida texas oregon colorado michigan minnesota arizona alaska hawaii virginia georgia ohio
+	food meal dish cuisine >> pizza pasta salad soup sandwich burger chicken fish steak rice sushi tacos curry noodles bread
+	dessert snack sweet >> cake cookies brownies pie pastry pudding chocolate muffin cupcakes candy
+	sport >> soccer football basketball tennis baseball hockey golf volleyball swim rugby cricket boxing
+	car vehicle >> toyota ford honda tesla jeep bmw audi volkswagen mustang prius
+	profession occupation career job >> nurse engineer chef lawyer designer writer actor musician accountant programmer
+	pet animal >> turtle snake hamster fish rabbit horse bird parrot lizard
+	genre >> jazz rock pop classical folk blues fantasy thriller romance mystery
+	season >> summer winter spring autumn
+	symptom >> headache cough fever nausea dizziness rash pain fatigue
+	medicine medication drug >> ibuprofen aspirin metformin insulin antibiotics paracetamol vitamin
+	emotion feeling feel >> happy sad proud nervous excited anxious grateful scared angry relieved
+	relative family >> mother father sister brother aunt uncle cousin grandmother grandfather son daughter
+	furniture >> sofa couch table chair bed desk shelf
+	device gadget >> phone laptop tablet camera headphones
+	clothes clothing >> jacket coat jeans sweater hat
 `
 
 func setOf(list string) map[string]bool {

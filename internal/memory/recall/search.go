@@ -194,7 +194,8 @@ func (s *search) nameDates() {
 	s.spans = s.p.dates.between(s.earliest, s.latest)
 	inside := 0
 	for slot := range s.x.docs {
-		if s.admitted[slot] && closeness(s.x.docs[slot].at, s.spans) == 1 {
+		at := s.x.docs[slot].at
+		if s.admitted[slot] && slices.ContainsFunc(s.spans, func(s span) bool { return s.has(at) }) {
 			inside++
 		}
 	}
