@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, servers
+//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, memory, servers
 package main
 
 import (
@@ -50,6 +50,7 @@ func main() {
 		{"search", measureSearch},
 		{"shared", measureShared},
 		{"recall", measureRecall},
+		{"memory", measureMemory},
 		{"servers", measureServers},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
