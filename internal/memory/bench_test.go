@@ -93,17 +93,26 @@ func (b *bundle) live() {
 
 // BenchmarkBatch writes batches of a thousand.
 func BenchmarkBatch(b *testing.B) {
-	s := onSQLite(b)
-	s.live()
-	n := int64(0)
-	for b.Loop() {
-		var list []memory.New
-		for range 1000 {
-			n++
-			list = append(list, memory.New{SubjectID: "ada", SessionID: fmt.Sprint("t", n%50), AgentID: "coach", Text: sentence(n)})
-		}
-		if _, err := s.batch(b.Context(), anna, false, list...); err != nil {
-			b.Fatal(err)
-		}
+	for name, open := range map[string]func() *bundle{
+		"SQLite":     func() *bundle { return onSQLite(b) },
+		"PostgreSQL": func() *bundle { return onPostgres(b, migrated(b)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := open()
+			s.live()
+			n := int64(0)
+			began := cpu(b)
+			for b.Loop() {
+				var list []memory.New
+				for range 1000 {
+					n++
+					list = append(list, memory.New{SubjectID: "ada", SessionID: fmt.Sprint("t", n%50), AgentID: "coach", Text: sentence(n)})
+				}
+				if _, err := s.batch(b.Context(), anna, false, list...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((cpu(b)-began).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
 	}
 }

@@ -33,8 +33,8 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 		return nil, fmt.Errorf("change memory: %w", err)
 	}
 	by := callerOf(ctx, p)
-	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, held map[Hash]*standing, _ int64) ([]*work, error) {
-		st := held[row.Subject]
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, _ int64) ([]*work, error) {
+		st := seen[row.Subject]
 		base, err := s.o.Store.Memory(ctx, p.WorkspaceID, id, s.reach(p), s.o.Now())
 		if err != nil {
 			return nil, err

@@ -25,9 +25,8 @@ type draft struct {
 	deduplicate bool
 
 	st    *standing // the subject, as it was seen
-	row   *Row      // memory, sealed; nil until it is needed
+	row   *Row      // memory, sealed
 	alike Alike     // what is looked for that it may replace or repeat
-	found []known   // what was, at the change of st
 }
 
 // known is a memory that stands in the store.
@@ -47,8 +46,7 @@ type batch struct {
 	seen        map[Hash]*standing
 }
 
-// Prepared is a New that was checked and sealed, or a batch of them. What Prepare saw may have changed when it comes to be
-// written; then it is looked at again.
+// Prepared is a New that was checked and sealed, or a batch of them.
 type Prepared struct{ batch *batch }
 
 // Prepare does of Create what must not happen inside a unit of work.
@@ -165,70 +163,51 @@ func (s *Service) complete(p *auth.Principal, m *Memory, subjectID, agentID stri
 	return m.check()
 }
 
-// prepare looks at the subjects of a batch and at what it may replace or repeat, and seals what it will most likely add.
+// prepare looks at the subjects of a batch and seals what it will most likely add.
 func (s *Service) prepare(ctx context.Context, b *batch) (err error) {
-	for range tries {
-		if err = s.look(ctx, b); !errors.Is(err, ErrAgain) {
-			return err
-		}
-	}
-	return errErasing.Because(err)
-}
-
-func (s *Service) look(ctx context.Context, b *batch) (err error) {
 	ids := map[Hash]string{}
 	for _, d := range b.drafts {
 		if d.err == nil {
 			ids[d.subject] = d.memory.SubjectID
 		}
 	}
-	if b.seen, err = s.see(ctx, b.workspaceID, ids); err != nil {
-		return err
+	for range tries {
+		if b.seen, err = s.see(ctx, b.workspaceID, ids); err == nil {
+			break
+		} else if !errors.Is(err, ErrAgain) {
+			return err
+		}
+	}
+	if err != nil {
+		return errErasing.Because(err)
 	}
 	for _, d := range b.drafts {
 		if d.err == nil {
-			d.stand(b.seen[d.subject])
-		}
-	}
-	found, err := s.lookUp(ctx, b.workspaceID, b.seen, b.drafts)
-	if err != nil {
-		return err
-	}
-	for _, d := range b.drafts {
-		if d.err != nil {
-			continue
-		}
-		if d.found = found[d.alike]; len(d.found) > 0 {
-			continue
-		}
-		if err := d.seal(); err != nil {
-			return err
+			if err := d.seal(b.seen[d.subject]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// stand puts a draft under the key of its subject.
-func (d *draft) stand(st *standing) {
-	d.st, d.row, d.found, d.alike = st, nil, nil, Alike{}
+// seal puts a draft under the key of its subject.
+func (d *draft) seal(st *standing) (err error) {
+	if d.row, err = st.row(d.memory); err != nil {
+		return err
+	}
+	d.st, d.alike = st, Alike{Subject: d.subject, Generation: st.generation}
 	if d.memory.Key != "" {
-		d.alike = st.withKey(d.memory.Key)
-	} else if d.deduplicate {
-		d.alike = st.like(d.memory)
+		d.alike.Key = d.row.Key
+	} else {
+		d.alike.Same = d.row.Same
 	}
+	return nil
 }
 
-// seal seals what is created, once.
-func (d *draft) seal() (err error) {
-	if d.row == nil {
-		d.row, err = d.st.row(d.memory)
-	}
-	return err
-}
-
-// lookUp reads what drafts may replace or repeat, by what they look for. Each memory that is replaced may have been the first
-// of equal ones, and then the next one is.
-func (s *Service) lookUp(ctx context.Context, workspaceID string, under map[Hash]*standing, drafts []*draft) (map[Alike][]known, error) {
+// lookUp reads what drafts may replace or repeat. Each memory that is replaced may have been the first of equal ones, and
+// then the next one is.
+func (s *Service) lookUp(ctx context.Context, workspaceID string, under map[Hash]*standing, drafts []*draft) (found []known, err error) {
 	var wanted []Alike
 	limit := 1
 	for _, d := range drafts {
@@ -247,33 +226,22 @@ func (s *Service) lookUp(ctx context.Context, workspaceID string, under map[Hash
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[Alike][]known, len(rows))
-	opened := make(map[string]*Memory, len(rows))
 	for _, r := range rows {
 		st := under[r.Subject]
-		if st == nil || r.Generation != st.generation || opened[r.ID] != nil {
+		if st == nil || r.Generation != st.generation {
 			continue
 		}
 		m, err := open(workspaceID, r, st.key)
 		if err != nil {
 			return nil, err
 		}
-		opened[r.ID] = m
-		for _, by := range []Alike{
-			{Subject: r.Subject, Generation: r.Generation, Key: r.Key}, {Subject: r.Subject, Generation: r.Generation, Same: r.Same},
-		} {
-			found[by] = append(found[by], known{m, r})
-		}
+		found = append(found, known{m, r})
 	}
 	return found, nil
 }
 
 func (s *standing) withKey(key string) Alike {
 	return Alike{Subject: s.subject, Generation: s.generation, Key: s.naturalKey(key)}
-}
-
-func (s *standing) like(m *Memory) Alike {
-	return Alike{Subject: s.subject, Generation: s.generation, Same: s.same(m)}
 }
 
 // put writes a batch. A single memory may share a unit with others, unless it is in one already.
@@ -301,8 +269,8 @@ func (s *Service) put(ctx context.Context, b *batch) (results []Result, err erro
 
 // putBatch writes a batch in a unit of its own, or in the one that ctx carries.
 func (s *Service) putBatch(ctx context.Context, b *batch) (results []Result, err error) {
-	err = s.commit(ctx, b.workspaceID, b.seen, func(ctx context.Context, held map[Hash]*standing, room int64) ([]*work, error) {
-		g := newDeciding(held, room)
+	err = s.commit(ctx, b.workspaceID, b.seen, func(ctx context.Context, room int64) ([]*work, error) {
+		g := newDeciding(b.seen, room)
 		if err := s.meet(ctx, b.workspaceID, g, b.drafts); err != nil {
 			return nil, err
 		}
@@ -322,34 +290,13 @@ func (s *Service) putBatch(ctx context.Context, b *batch) (results []Result, err
 	return results, err
 }
 
-// meet makes known what drafts look for: what was found while they were prepared, unless the subject has changed since.
+// meet makes known what drafts may replace or repeat.
 func (s *Service) meet(ctx context.Context, workspaceID string, g *deciding, drafts []*draft) error {
-	var again []*draft
-	for _, d := range drafts {
-		if d.err != nil || !d.looks() {
-			continue
-		}
-		if d.st.change != g.held[d.subject].change {
-			again = append(again, d)
-			continue
-		}
-		for _, k := range d.found {
-			g.know(k)
-		}
+	found, err := s.lookUp(ctx, workspaceID, g.held, drafts)
+	for _, k := range found {
+		g.know(k)
 	}
-	if len(again) == 0 {
-		return nil
-	}
-	found, err := s.lookUp(ctx, workspaceID, g.held, again)
-	if err != nil {
-		return err
-	}
-	for _, list := range found {
-		for _, k := range list {
-			g.know(k)
-		}
-	}
-	return nil
+	return err
 }
 
 // answered tells under which keys an answer is to be kept that shows memories of these subjects.
@@ -382,9 +329,6 @@ func (g *deciding) put(d *draft, r *Result, by audit.Action) error {
 		return nil
 	case there == nil:
 		g.room--
-		if err := d.seal(); err != nil {
-			return err
-		}
 		g.add(&entry{memory: d.memory, row: d.row})
 		r.Stored = Stored{Memory: d.memory, Created: true}
 		log(audit.MemoryCreated, d.memory.ID)

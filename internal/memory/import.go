@@ -237,13 +237,12 @@ func (s *Service) storeChunk(ctx context.Context, p *auth.Principal, chunk []*ar
 		if a.err != nil {
 			continue
 		}
-		a.stand(seen[a.subject])
-		if err := a.sealAll(); err != nil {
+		if err := a.sealAll(seen[a.subject]); err != nil {
 			return counts, err
 		}
 	}
-	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, held map[Hash]*standing, room int64) (works []*work, err error) {
-		works, counts, err = s.decideImport(ctx, p.WorkspaceID, chunk, held, room)
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, room int64) (works []*work, err error) {
+		works, counts, err = s.decideImport(ctx, p.WorkspaceID, chunk, seen, room)
 		return works, err
 	})
 	return counts, err

@@ -9,13 +9,13 @@ import (
 )
 
 // sealAll seals a line with its history.
-func (a *arrival) sealAll() error {
-	if err := a.seal(); err != nil {
+func (a *arrival) sealAll(st *standing) error {
+	if err := a.seal(st); err != nil {
 		return err
 	}
 	a.older = make([]*Row, len(a.history))
 	for i, older := range a.history {
-		row, err := a.st.row(older)
+		row, err := st.row(older)
 		if err != nil {
 			return err
 		}
@@ -102,16 +102,7 @@ func (s *Service) meetNamed(ctx context.Context, workspaceID string, g *deciding
 			}
 		}
 	}
-	found, err := s.lookUp(ctx, workspaceID, g.held, drafts)
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range found {
-		for _, k := range list {
-			g.know(k)
-		}
-	}
-	return erased, nil
+	return erased, s.meet(ctx, workspaceID, g, drafts)
 }
 
 // outcome is what becomes of a line; nothing of it: it was there already.

@@ -18,15 +18,13 @@ import (
 )
 
 // A write happens in three steps. It looks how the subjects stand and gets their keys (see), which may be a commit of the
-// keys' database. It seals what it will most likely write. Then, in one unit of work, it holds the subjects and decides:
-// where one has changed since, what was looked up is looked up again; where one was erased, all is done again, under a new
-// key.
+// keys' database. It seals what it will most likely write. Then, in one unit of work, it holds the subjects, looks at what is
+// there and decides. Where a subject was erased meanwhile, all is done again, under a new key.
 
 // standing is how a subject stood when it was looked at.
 type standing struct {
-	id     string
-	change int64
-	name   []byte // its readable id, sealed, for a row that has none yet
+	id   string
+	name []byte // its readable id, sealed, for a row that has none yet
 	sealer
 }
 
@@ -50,7 +48,7 @@ func (s *Service) see(ctx context.Context, workspaceID string, ids map[Hash]stri
 	named := make(map[Hash]bool, len(rows))
 	for _, row := range rows {
 		st := seen[row.Hash]
-		st.generation, st.change = row.Generation, row.Change
+		st.generation = row.Generation
 		named[row.Hash] = len(row.SealedID) > 0
 	}
 	if err := s.keysOf(ctx, workspaceID, subjects, seen, named); err != nil {
@@ -148,9 +146,8 @@ func (w *work) log(by *caller, action audit.Action, id string) {
 // noLimit is the room of a workspace without a limit.
 const noLimit = math.MaxInt64
 
-// decide decides what to write, in the unit that holds the subjects. Each standing has the change at which its subject is
-// held; room is how many memories may be added.
-type decide func(ctx context.Context, held map[Hash]*standing, room int64) ([]*work, error)
+// decide decides what to write, in the unit that holds the subjects; room is how many memories may be added.
+type decide func(ctx context.Context, room int64) ([]*work, error)
 
 // commit holds subjects, has it decided what to write of them, and writes and logs that.
 func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]*standing, decide decide) error {
@@ -160,20 +157,16 @@ func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]
 		if err != nil {
 			return err
 		}
-		held := make(map[Hash]*standing, len(rows))
 		for _, row := range rows {
-			st := *seen[row.Hash]
-			if row.Generation != st.generation {
+			if row.Generation != seen[row.Hash].generation {
 				return ErrAgain
 			}
-			st.change = row.Change
-			held[row.Hash] = &st
 		}
 		room, err := s.room(ctx, workspaceID)
 		if err != nil {
 			return err
 		}
-		works, err := decide(ctx, held, room)
+		works, err := decide(ctx, room)
 		if err != nil {
 			return err
 		}
