@@ -162,7 +162,7 @@ func (b *ground) rememberer(with func(*config.Config)) *rememberer {
 		unlimited.RequestsPerMinute = 1 << 30
 		c.Tiers["unlimited"] = unlimited
 	})
-	mine := b.after[before:]
+	mine := slices.Clone(b.after[before:])
 	b.after = b.after[:before]
 	m := &rememberer{b: b, app: a, stop: sync.OnceFunc(func() {
 		for _, f := range slices.Backward(mine) {
@@ -321,7 +321,8 @@ func (b *ground) others(texts, queries []string) {
 	row("Bleve, plain search", took)
 }
 
-// writers compares 64 clients that each send a memory at a time with 64 that write a bare row into the raw store.
+// writers compares 64 clients that each send a memory at a time with 64 that write a bare row into the raw store, and with
+// 64 that send a document.
 func (b *ground) writers() {
 	const clients, length = 64, 2 * time.Second
 	random := rand.New(rand.NewPCG(3, 4))
@@ -357,7 +358,16 @@ func (b *ground) writers() {
 	for i := range conns {
 		conns[i] = m.dial()
 	}
-	var plain, kept []float64
+	var plain, documents, kept []float64
+	const subjects = 500
+	remember := func(c, n int64) {
+		body, err := json.Marshal(map[string]any{"subjectId": fmt.Sprint("subject-", n%subjects), "text": fmt.Sprint(n, " ", texts[n%1000])})
+		b.must(err)
+		m.post(conns[c], "/api/v1/memories", body)
+	}
+	for n := range int64(subjects) { // each has a key then
+		remember(0, n)
+	}
 	for range 3 {
 		plain = append(plain, rate(func(_, n int64) {
 			b.must(raw.Run(ctx, func(ctx context.Context) error {
@@ -365,13 +375,16 @@ func (b *ground) writers() {
 				return err
 			}))
 		}))
-		kept = append(kept, rate(func(c, n int64) {
-			body, err := json.Marshal(map[string]any{"subjectId": fmt.Sprint("subject-", n%500), "text": fmt.Sprint(n, " ", texts[n%1000])})
+		documents = append(documents, rate(func(c, n int64) {
+			body, err := json.Marshal(map[string]any{"text": texts[n%1000]})
 			b.must(err)
-			m.post(conns[c], "/api/v1/memories", body)
+			m.post(conns[c], "/api/v1/documents", body)
 		}))
+		kept = append(kept, rate(func(c, n int64) { remember(c, n+subjects) }))
 	}
-	fmt.Printf("%48s  %.0f a second; bare rows into the store %.0f; ratio %.2f\n", "64 clients write memories over HTTP", middle(kept), middle(plain), middle(kept)/middle(plain))
+	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare rows into the raw store", middle(plain))
+	fmt.Printf("%48s  %.0f a second\n", "64 clients write documents over HTTP", middle(documents))
+	fmt.Printf("%48s  %.0f a second, %.2f of bare rows\n", "64 clients write memories over HTTP", middle(kept), middle(kept)/middle(plain))
 }
 
 // million measures one store of a million memories of 5,000 subjects.
