@@ -306,7 +306,7 @@ var questions = []string{
 }
 
 func TestBytesAreWhatTheIndexTakes(t *testing.T) { // not parallel: it looks at the heap
-	for _, n := range []int{200, 10_000} {
+	for _, n := range []int{1_000, 10_000} {
 		items := many(n)
 		build(items) // for the analyzer, which remembers stems
 		var before, after runtime.MemStats

@@ -220,14 +220,14 @@ func (s *search) score() {
 // scoreSession scores the turns of a session, each beside those around it.
 func (s *search) scoreSession(session int32, dated bool) {
 	s.values, s.line = s.values[:0], s.line[:0]
-	any := dated || s.theme[session] > 0 || s.p.onlyName
+	found := dated || s.theme[session] > 0 || s.p.onlyName
 	for _, slot := range s.x.orders[session].slots {
 		if s.admitted[slot] {
 			s.line, s.values = append(s.line, slot), append(s.values, s.own[slot])
-			any = any || s.own[slot] > 0
+			found = found || s.own[slot] > 0
 		}
 	}
-	if !any {
+	if !found {
 		return
 	}
 	// Most turns are out of the question at a glance.
