@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,10 @@ const living = `m.generation = (SELECT s.generation FROM memory_subject s WHERE 
 const ofWorkspace = `m.workspace_id || '' = $1`
 
 func beside(column string) string { return `coalesce(` + column + `, ` + column + `)` }
+
+// notExpired stands before the moment that it is about. A range of an indexed column would have SQLite plan a prepared
+// statement anew for each moment.
+const notExpired = `coalesce(m.expires_at, 9223372036854775807) > `
 
 // hashValue is how a hash lies in a column: NULL for none.
 func hashValue(h memory.Hash) any {
@@ -87,7 +92,7 @@ func within(c *conditions, reach memory.Reach) {
 func (s *Store) Memory(ctx context.Context, workspaceID, id string, reach memory.Reach, now time.Time) (*memory.Row, error) {
 	var c conditions
 	c.where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
-	c.where(`(m.expires_at IS NULL OR m.expires_at > ?)`, micros(now))
+	c.where(notExpired+`?`, micros(now))
 	within(&c, reach)
 	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+memoryColumns+` FROM memory m WHERE `+c.String()+` AND `+living, c.args...))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -166,7 +171,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	} else {
 		c.where(`m.workspace_id = ?`, workspaceID)
 	}
-	c.where(`(m.expires_at IS NULL OR m.expires_at > ?)`, micros(f.Now))
+	c.where(notExpired+`?`, micros(f.Now))
 	if len(f.Kinds) > 0 {
 		kinds := make([]string, len(f.Kinds))
 		for i, kind := range f.Kinds {
@@ -209,18 +214,18 @@ func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []
 const (
 	memoryByKey = `SELECT ` + memoryColumns + ` FROM memory m
 		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.key_hash = $4
-			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` LIMIT $6`
+			AND ` + notExpired + `$5 AND ` + living + ` LIMIT `
 	memoryAlike = `SELECT ` + memoryColumns + ` FROM memory m
 		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.same_hash = $4
-			AND (m.expires_at IS NULL OR m.expires_at > $5) AND ` + living + ` ORDER BY m.created_at, m.id LIMIT $6`
+			AND ` + notExpired + `$5 AND ` + living + ` ORDER BY m.created_at, m.id LIMIT `
 	// For an engine that is a way away.
 	memoriesByKeys = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
 		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.key_hash = wanted.hash
-			AND memory.generation = wanted.generation AND (memory.expires_at IS NULL OR memory.expires_at > $5) LIMIT $6) m
+			AND memory.generation = wanted.generation AND coalesce(memory.expires_at, 9223372036854775807) > $5 LIMIT $6) m
 		WHERE ` + ofWorkspace + ` AND ` + living
 	memoriesAlike = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
 		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.same_hash = wanted.hash
-			AND memory.generation = wanted.generation AND (memory.expires_at IS NULL OR memory.expires_at > $5)
+			AND memory.generation = wanted.generation AND coalesce(memory.expires_at, 9223372036854775807) > $5
 			ORDER BY memory.created_at, memory.id LIMIT $6) m
 		WHERE ` + ofWorkspace + ` AND ` + living
 )
@@ -239,8 +244,9 @@ func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.A
 		}
 		return list, nil
 	}
+	one += strconv.Itoa(limit) // as a parameter it would have SQLite plan the statement anew each time
 	for _, w := range wanted {
-		found, err := s.memories(ctx, one, workspaceID, w.Subject[:], w.Generation, hash(w), micros(now), limit)
+		found, err := s.memories(ctx, one, workspaceID, w.Subject[:], w.Generation, hash(w), micros(now))
 		if err != nil {
 			return nil, fmt.Errorf("look a memory up: %w", err)
 		}

@@ -194,7 +194,7 @@ func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reac
 	}
 	at := c.arg(micros(now))
 	theirs := `m.subject = s.subject AND m.generation = s.generation AND m.workspace_id || '' = s.workspace_id`
-	alive := theirs + ` AND (m.expires_at IS NULL OR m.expires_at > ` + at + `)`
+	alive := theirs + ` AND ` + notExpired + at
 	over := theirs + ` AND m.expires_at <= ` + at
 	counts := `s.memories - (SELECT count(*) FROM memory m WHERE ` + over + `),
 		s.bytes - (SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + over + `)`
