@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
@@ -183,4 +184,49 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+func TestMemoriesOutliveAChangeOfTheMasterKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	database := apptest.DatabaseURL(t, dir)
+	in := apptest.With(func(c *config.Config) { c.Data, c.DatabaseURL = dir, database })
+	var key string
+	var ids []string
+	read := func(t *testing.T, r *apptest.Running) {
+		t.Helper()
+		for i, id := range ids {
+			want := fmt.Sprintf("what is remembered of %d", i)
+			if status, body := call(t, http.MethodGet, r.URL+"/api/v1/memories/"+id, key, ""); status != http.StatusOK || !strings.Contains(body, want) {
+				t.Errorf("memory %d: %d %s", i, status, body)
+			}
+		}
+	}
+	more := func(t *testing.T, r *apptest.Running) {
+		t.Helper()
+		r.Key = key
+		ids = append(ids, remember(t, r, fmt.Sprint("subject-", len(ids)), fmt.Sprintf("what is remembered of %d", len(ids))))
+	}
+	for _, part := range []string{"first", "after a restart"} {
+		t.Run(part, func(t *testing.T) {
+			r := apptest.Start(t, in)
+			if key == "" {
+				key = r.Key
+			}
+			read(t, r)
+			more(t, r)
+			local := client.OverSocket(app.SocketPath(dir))
+			for range 2 {
+				if _, err := local.RotateMasterKey(t.Context(), ""); err != nil {
+					t.Fatal(err)
+				}
+				more(t, r)
+				read(t, r)
+			}
+		})
+	}
+	t.Run("at the end", func(t *testing.T) { read(t, apptest.Start(t, in)) })
+	if len(ids) != 6 {
+		t.Errorf("%d memories were read", len(ids))
+	}
 }
