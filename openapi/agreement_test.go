@@ -230,7 +230,10 @@ func textsOf(s *openapi3.Schema) []string {
 }
 
 func numbersOf(s *openapi3.Schema) []string {
-	numbers := []string{"1", "2", "0", "-1"} // 1 is right everywhere so far
+	numbers := []string{"1", "2", "0", "-1"}
+	if s.Min != nil && *s.Min > 1 { // the first is right
+		numbers = append([]string{strconv.FormatFloat(*s.Min, 'f', -1, 64)}, numbers...)
+	}
 	for _, bound := range []*float64{s.Min, s.Max} {
 		if bound != nil {
 			for _, x := range []float64{*bound, *bound - 1, *bound + 1} {
