@@ -139,14 +139,8 @@ func (b *budgets) verdict(workspace, key *Account) Verdict {
 		MonthlyRemaining: b.list[tierMonthly].left + b.list[tierMonthly].beyond,
 	}
 	if key.Use != nil {
-		v.HasKey = true
-		v.KeyLimit = key.PerMinute
-		v.KeyRemaining = b.list[keyMinute].left
-		if v.KeyRemaining < v.Remaining || v.KeyRemaining == v.Remaining && b.keyEnd > b.tierEnd {
-			v.Remaining, v.ResetUnix = v.KeyRemaining, b.keyEnd
-		}
-		v.DailyRemaining = min(v.DailyRemaining, b.list[keyDaily].left+b.list[keyDaily].beyond)
-		v.MonthlyRemaining = min(v.MonthlyRemaining, b.list[keyMonthly].left+b.list[keyMonthly].beyond)
+		daily, monthly := &b.list[keyDaily], &b.list[keyMonthly]
+		v.withKey(key, b.list[keyMinute].left, b.keyEnd, daily.left+daily.beyond, monthly.left+monthly.beyond)
 	}
 	return v
 }

@@ -47,16 +47,29 @@ const patience = 100
 //
 // It takes no lock and allocates nothing. However many goroutines charge at once, as many units are admitted as the
 // budgets have, never more.
-func Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt) {
-	cost = min(max(cost, 0), maxCount)
+func Charge(now time.Time, cost int64, workspace, key Account) (v Verdict, r Receipt) {
+	charge(&v, &r, now, cost, &workspace, &key)
+	return v, r
+}
+
+// charge is Charge into a verdict and a receipt, which it replaces.
+func charge(v *Verdict, r *Receipt, now time.Time, cost int64, workspace, key *Account) {
 	unix := secondOf(now)
+	if cost == 1 && chargeOne(v, r, unix, workspace, key) {
+		return
+	}
+	*v, *r = chargeAny(now, unix, min(max(cost, 0), maxCount), workspace, key)
+}
+
+// chargeAny is a charge of any cost, which may be refused.
+func chargeAny(now time.Time, unix, cost int64, workspace, key *Account) (Verdict, Receipt) {
 	var b budgets
 	for try := 0; ; {
 		ours, its := workspace.Use.marked(), key.Use.marked()
-		b.look(unix, &workspace, &key)
+		b.look(unix, workspace, key)
 		if !b.lacks(cost) {
-			if b.charge(cost, &workspace, &key) {
-				return b.verdict(&workspace, &key), b.receipt(unix, cost, &workspace, &key)
+			if b.charge(cost, workspace, key) {
+				return b.verdict(workspace, key), b.receipt(unix, cost, workspace, key)
 			}
 			continue // somebody was faster
 		}
@@ -65,8 +78,8 @@ func Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt
 			runtime.Gosched()
 			continue
 		}
-		v := b.verdict(&workspace, &key)
-		b.deny(&v, now, cost, &workspace)
+		v := b.verdict(workspace, key)
+		b.deny(&v, now, cost, workspace)
 		return v, Receipt{at: unix}
 	}
 }

@@ -10,7 +10,8 @@ type Counter struct{ word atomic.Uint64 }
 const (
 	countBits  = 38
 	maxCount   = 1<<countBits - 1 // a limit as large as this counts and refuses nothing
-	windowMask = 1<<(64-countBits) - 1
+	windowBits = 64 - countBits
+	windowMask = 1<<windowBits - 1
 )
 
 func pack(window uint32, count int64) uint64 {

@@ -192,12 +192,23 @@ type Subject struct {
 }
 
 // Charge is the function Charge, for all members together.
-func (s *Shared) Charge(now time.Time, cost int64, workspace, key Account, payer Payer) (Verdict, Receipt) {
+func (s *Shared) Charge(now time.Time, cost int64, workspace, key Account, payer Payer) (v Verdict, r Receipt) {
+	s.ChargeInto(&v, &r, now, cost, &workspace, &key, payer)
+	return v, r
+}
+
+// ChargeInto is Charge for the way of every request, where copies count: it replaces v and r.
+func (s *Shared) ChargeInto(v *Verdict, r *Receipt, now time.Time, cost int64, workspace, key *Account, payer Payer) {
 	if s == nil {
-		return Charge(now, cost, workspace, key)
+		charge(v, r, now, cost, workspace, key)
+		return
 	}
+	*v, *r = s.charge(now, cost, workspace, key, payer)
+}
+
+func (s *Shared) charge(now time.Time, cost int64, workspace, key *Account, payer Payer) (Verdict, Receipt) {
 	var c charging
-	s.begin(&c, now, min(max(cost, 0), maxCount), &workspace, &key, payer)
+	s.begin(&c, now, min(max(cost, 0), maxCount), workspace, key, payer)
 	for asked := 0; ; asked++ {
 		switch c.try() {
 		case admitted:

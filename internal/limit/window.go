@@ -1,6 +1,9 @@
 package limit
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 const (
 	minute = 60           // seconds
@@ -20,9 +23,17 @@ func dayOf(unix int64) int64 { return unix / day }
 
 // monthOf numbers the UTC month of a day.
 func monthOf(d int64) uint32 {
+	if known := knownMonth.Load(); known != 0 && d == int64(known>>windowBits) {
+		return uint32(known) & windowMask
+	}
 	year, month, _ := time.Unix(d*day, 0).UTC().Date()
-	return uint32(year*12+int(month)) & windowMask
+	m := uint32(year*12+int(month)) & windowMask
+	knownMonth.Store(uint64(d)<<windowBits | uint64(m))
+	return m
 }
+
+// knownMonth is the day that monthOf was asked for last, and its month: nearly every charge asks for the same.
+var knownMonth atomic.Uint64
 
 // monthEnd is the Unix second at which the UTC month of a day ends.
 func monthEnd(d int64) int64 {
