@@ -62,10 +62,16 @@ const shardCount = 256
 type index = map[[32]byte]ref
 
 type shard struct {
-	index atomic.Pointer[index]
-	_     [56]byte // hits change with every request, the index hardly ever: not in one cache line
-	hits  atomic.Uint64
-	_     [56]byte
+	index   atomic.Pointer[index]
+	changes atomic.Uint64 // counts what was published, after it is there
+	_       [48]byte      // hits change with every request, the index hardly ever: not in one cache line
+	hits    atomic.Uint64
+	_       [56]byte
+}
+
+func (s *shard) publish(next *index) {
+	s.index.Store(next)
+	s.changes.Add(1)
 }
 
 // removal is a revoked key that still has its slot.
@@ -85,7 +91,7 @@ func NewDirectory(store Store, hasher *Hasher, accounts *account.Directory, reco
 		unknown: newUnknown(), byID: map[id.UUID]uint32{},
 	}
 	for i := range d.shards {
-		d.shards[i].index.Store(&index{})
+		d.shards[i].publish(&index{})
 	}
 	d.shelves.Store(&[]*shelf{})
 	return d
@@ -118,7 +124,7 @@ func (d *Directory) Load(ctx context.Context, used account.Used) error {
 		return fmt.Errorf("read API keys: %w", err)
 	}
 	for i := range indexes {
-		d.shards[i].index.Store(&indexes[i])
+		d.shards[i].publish(&indexes[i])
 	}
 	return nil
 }
@@ -141,12 +147,27 @@ func (d *Directory) RecogniseAgain(ctx context.Context, text string, recent *Rec
 	if len(text) != textLen {
 		return errInvalid
 	}
-	hash := recent.of(text, d.hasher)
-	shard := &d.shards[hash[0]]
-	if ref, ok := (*shard.index.Load())[hash]; ok {
-		shard.hits.Add(1)
-		return d.live(ref, now, l)
+	var fresh Recent
+	if recent == nil {
+		recent = &fresh
 	}
+	if !recent.is(text) {
+		recent.keep(text, d.hasher.Hash(text))
+	}
+	shard := &d.shards[recent.hash[0]]
+	if changes := shard.changes.Load(); recent.changes != changes {
+		ref, ok := (*shard.index.Load())[recent.hash]
+		if !ok {
+			return d.recogniseUnknown(ctx, text, recent.hash, now, l)
+		}
+		recent.ref, recent.changes = ref, changes
+	}
+	shard.hits.Add(1)
+	return d.live(recent.ref, now, l)
+}
+
+// recogniseUnknown asks the store for a key that the directory does not have.
+func (d *Directory) recogniseUnknown(ctx context.Context, text string, hash [32]byte, now time.Time, l *Live) error {
 	// Only now the checksum: a text that is some key's has a right one, and most texts are.
 	if !WellFormed(text) {
 		return errInvalid
@@ -155,7 +176,7 @@ func (d *Directory) RecogniseAgain(ctx context.Context, text string, recent *Rec
 		return err
 	}
 	// The store had it and the directory did not: now it has.
-	if ref, ok := (*shard.index.Load())[hash]; ok {
+	if ref, ok := (*d.shards[hash[0]].index.Load())[hash]; ok {
 		return d.live(ref, now, l)
 	}
 	return errInvalid

@@ -201,7 +201,7 @@ func (d *Directory) reindex(m move) {
 	shard := &d.shards[m.hash[0]]
 	next := maps.Clone(*shard.index.Load())
 	m.apply(next)
-	shard.index.Store(&next)
+	shard.publish(&next)
 }
 
 func (d *Directory) shelf(i uint32) *shelf { return (*d.shelves.Load())[i/shelfLen] }
