@@ -55,10 +55,14 @@ func (x *exchange) head(status int, media []string) {
 		x.allowOrigin(h)
 	}
 	if x.conn != nil {
-		x.conn.waiting = x.everyAnswer(x.conn.waiting[:0], &x.conn.steady, status)
+		x.everyAnswer(&x.conn.headers, status)
+		x.conn.waiting = true
 	} else {
-		x.headers = x.everyAnswer(x.headers[:0], &x.steady, status)
-		x.headers.into(h)
+		if x.headers == nil {
+			x.headers = new(answerHeaders)
+		}
+		x.everyAnswer(x.headers, status)
+		x.headers.text.into(h)
 	}
 	x.status = status
 	if x.body != nil {
@@ -67,22 +71,18 @@ func (x *exchange) head(status int, media []string) {
 	x.w.WriteHeader(status)
 }
 
-// everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
-func (x *exchange) everyAnswer(h headers, s *steady, status int) headers {
+// everyAnswer makes the headers those that every answer has (§8, §9.2; decisions.md, A).
+func (x *exchange) everyAnswer(h *answerHeaders, status int) {
 	v := &x.verdict
-	h = append(h, s.lines(steadily{
+	h.set(&steadily{
 		version: x.table.number, private: x.known || status >= http.StatusBadRequest,
 		limit: v.Limit, reset: v.ResetUnix, hasKey: v.HasKey, keyLimit: v.KeyLimit,
-	})...)
-	h = h.number("X-RateLimit-Remaining: ", v.Remaining)
-	h = h.number("X-RateLimit-Daily-Remaining: ", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining: ", v.MonthlyRemaining)
-	if v.HasKey {
-		h = h.number("X-RateLimit-Key-Remaining: ", v.KeyRemaining)
-	}
+	}, v)
 	if x.callerID != "" {
-		return h.text("X-Request-Id: ", x.callerID)
+		h.text = h.text.text("X-Request-Id: ", x.callerID)
+		return
 	}
-	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
+	h.text = append(id.Append(append(h.text, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
 }
 
 // spelling is how the specification writes a header that an operation gives in Go's canonical form.

@@ -13,7 +13,8 @@ import (
 )
 
 // call is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. Each is made
-// anew, because a database driver may look at a context after the request has ended.
+// anew, because a database driver may look at a context after the request has ended; but one that only a brief operation
+// has seen, which keeps none, is used again.
 type call struct {
 	at       time.Time // when the request came in
 	uuid     id.UUID   // of the request, unless the caller gave an id
@@ -59,13 +60,16 @@ func (c *call) start() context.Context {
 	return t
 }
 
-// stop ends the context. Whoever looks at it for the first time after that sees the connection's.
-func (c *call) stop() {
-	if !c.timed.CompareAndSwap(nil, &neverTimed) {
-		if t := c.timed.Load(); t != &neverTimed {
-			t.end()
-		}
+// stop ends the context, and reports whether nobody has ever waited for its end. Whoever looks at it for the first time
+// after that sees the connection's.
+func (c *call) stop() (unseen bool) {
+	if c.timed.CompareAndSwap(nil, &neverTimed) {
+		return true
 	}
+	if t := c.timed.Load(); t != &neverTimed {
+		t.end()
+	}
+	return false
 }
 
 // Deadline is the end of the class's time.

@@ -18,10 +18,12 @@ type conn struct {
 
 	// What follows is used by the goroutine that serves the connection alone, one request after the other.
 
-	// waiting goes out behind the next status line. It is set when the status is decided, so no interim answer can come
-	// before it, and net/http begins every answer with an empty buffer: the status line is whole, and first in its write.
-	waiting headers
-	steady  steady
+	// While they are waiting, the headers go out behind the next status line. That begins when the status is decided, so
+	// no interim answer can come before it, and net/http begins every answer with an empty buffer: the status line is
+	// whole, and first in its write.
+	waiting bool
+	headers answerHeaders
+	way     way
 	sent    apikey.Recent // the key of the last request
 	noted   sighting      // who sent it, and with what
 }
@@ -49,7 +51,7 @@ var heads = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // Write writes p, behind whose status line the waiting headers go.
 func (c *conn) Write(p []byte) (int, error) {
-	if len(c.waiting) == 0 || !bytes.HasPrefix(p, statusLine) {
+	if !c.waiting || !bytes.HasPrefix(p, statusLine) {
 		return c.Conn.Write(p)
 	}
 	end := bytes.IndexByte(p, '\n') + 1
@@ -57,13 +59,13 @@ func (c *conn) Write(p []byte) (int, error) {
 	defer heads.Put(head)
 	head.Reset()
 	head.Write(p[:end])
-	head.Write(c.waiting)
+	head.Write(c.headers.text)
 	head.Write(p[end:])
 	n, err := c.Conn.Write(head.Bytes())
 	if n > end {
-		n = max(end, n-len(c.waiting)) // the caller counts its own bytes
+		n = max(end, n-len(c.headers.text)) // the caller counts its own bytes
 	}
-	c.waiting = c.waiting[:0]
+	c.waiting = false
 	return n, err
 }
 

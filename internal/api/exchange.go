@@ -30,24 +30,28 @@ type exchange struct {
 	receipt limit.Receipt // of the charge
 	paid    bool          // the caller's own budgets, not an address's, were charged
 	counted bool          // this request holds a slot of those in flight
+	unseen  bool          // it has ended, and nobody had waited for that
 
 	body *progress // of a stream, whose deadlines we keep
 
-	buf     []byte  // where the answer is encoded; it stays with the exchange
-	headers headers // those that every answer has; their buffers stay, too
-	steady  steady
-	status  int // of the answer, 0 while none was sent
-	size    int // bytes of its body
+	buf     []byte         // where the answer is encoded; it stays with the exchange
+	headers *answerHeaders // where its connection has none; they stay, too
+	status  int            // of the answer, 0 while none was sent
+	size    int            // bytes of its body
 }
 
 // maxBuffer keeps one large answer from holding memory for ever.
 const maxBuffer = 64 << 10
 
-// begin takes an exchange that is out of use: all its members but the buffers are zero.
+// begin takes an exchange that is out of use: all its members but the buffers, and maybe a call, are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	ctx := r.Context()
-	x.call = &call{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
+	if x.call == nil {
+		x.call = new(call)
+	}
+	c := x.call
+	c.request, c.api, c.parent, c.at, c.timeout = r, a, ctx, a.o.Now(), smallTime
 	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
 	x.takeRequestID(r)
 	return x
@@ -55,12 +59,16 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 
 // release gives an exchange back. One that met a panic is not: nobody knows who still holds it.
 func (x *exchange) release() {
-	a, buf, headers, steady := x.api, x.buf, x.headers, x.steady
+	a, buf, headers := x.api, x.buf, x.headers
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
-	x.signIn = nil // the call may outlive the exchange
-	*x = exchange{}
-	x.buf, x.headers, x.steady = buf, headers, steady
+	c := x.call
+	if op := x.route.op; op != nil && op.Brief() && x.unseen {
+		*c = call{}
+	} else { // it may outlive the exchange
+		c.signIn, c = nil, nil
+	}
+	*x = exchange{call: c, buf: buf, headers: headers}
 	a.exchanges.Put(x)
 }

@@ -156,19 +156,20 @@ func (x *exchange) replay(kept *idempotency.Answer) {
 }
 
 // read performs the GET of a path of ours for the same caller, inside this request.
-func (x *exchange) read(location string) (endpoint.Response, error) {
+func (x *exchange) read(location string) (resp endpoint.Response, err error) {
 	target, err := url.Parse(location)
 	if err != nil {
-		return endpoint.Response{}, fmt.Errorf("read its location: %w", err)
+		return resp, fmt.Errorf("read its location: %w", err)
 	}
 	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
 	rt := x.table.find(r)
 	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
-		return endpoint.Response{}, problem.Missing()
+		return resp, problem.Missing()
 	}
 	in, err := rt.op.Bind(r, false)
 	if err != nil {
-		return endpoint.Response{}, err
+		return resp, err
 	}
-	return x.invoke(rt.op, in)
+	err = x.invoke(rt.op, in, &resp)
+	return resp, err
 }

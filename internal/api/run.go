@@ -25,8 +25,8 @@ func (x *exchange) run(op *endpoint.Operation) {
 
 // runBound is run once the input is bound.
 func (x *exchange) runBound(op *endpoint.Operation, in endpoint.Bound) {
-	resp, err := x.invoke(op, in)
-	if err != nil {
+	var resp endpoint.Response
+	if err := x.invoke(op, in, &resp); err != nil {
 		x.fail(err)
 		return
 	}
@@ -34,19 +34,12 @@ func (x *exchange) runBound(op *endpoint.Operation, in endpoint.Bound) {
 }
 
 // invoke runs the operation and encodes its answer into the exchange's buffer.
-func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound) (resp endpoint.Response, err error) {
-	if err = op.Prepare(x.call, in); err != nil {
-		return resp, err
-	}
-	out, err := op.Run(x.call, in)
-	if err != nil {
-		return resp, err
-	}
-	resp, err = op.Encode(out, x.buf[:0])
+func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) error {
+	err := op.Answer(x.call, in, resp, x.buf[:0])
 	if cap(resp.Body) > cap(x.buf) {
 		x.buf = resp.Body
 	}
-	return resp, err
+	return err
 }
 
 // respond writes an operation's answer. A GET whose caller has it already is 304.

@@ -26,12 +26,6 @@ type Response struct {
 // Field is one response header, its name in canonical form.
 type Field struct{ Name, Value string }
 
-// Appender is an answer that is nothing but a body and writes that itself, as the plan would but without reflection. It is
-// for what is asked for all day.
-type Appender interface {
-	AppendBody(dst []byte) []byte
-}
-
 // output is an operation's Out, compiled.
 type output struct {
 	typ         reflect.Type
@@ -44,7 +38,6 @@ type output struct {
 	once        [][]int // of the body's fields that are shown once
 	lines       *shape  // of each line, where it can answer in lines
 	linesIndex  []int
-	appends     bool // it is an Appender
 }
 
 type outHeader struct {
@@ -95,9 +88,6 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 	if (o.body == nil && o.lines == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
-	if o.appends = reflect.PointerTo(t).Implements(reflect.TypeFor[Appender]()); o.appends && t.NumField() > 1 {
-		panic(fmt.Sprintf("endpoint: %s: an Appender has a Body and nothing else", op.ID))
-	}
 	return o
 }
 
@@ -118,11 +108,6 @@ func statusesOf(op *Operation, f reflect.StructField) []int {
 // encode fills in response, which is the zero Response.
 func (o *output) encode(response *Response, out any, buf []byte) (err error) {
 	response.Status = o.status
-	if o.appends && out != nil {
-		response.Body = out.(Appender).AppendBody(buf)[len(buf):]
-		response.Kept = response.Body
-		return nil
-	}
 	v := reflect.ValueOf(out)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != o.typ {
 		return errors.New("an operation gave no answer and no error")

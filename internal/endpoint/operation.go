@@ -135,6 +135,7 @@ type Operation struct {
 	newIn  func() any
 	ready  func(ctx context.Context, in any) error // nil for most
 	run    func(ctx context.Context, in any) (any, error)
+	brief  func(ctx context.Context, dst []byte) ([]byte, error) // in place of run (AddBrief)
 }
 
 // Harmless is an input of an Idempotent operation of which some requests change nothing. Their Idempotency-Key is not

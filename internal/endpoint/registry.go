@@ -32,16 +32,8 @@ func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in
 // hashing a password. prepare runs once before fn, outside the unit in which an Idempotency-Key has fn run, and leaves
 // what it made in an unexported field of in.
 func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx context.Context, in *In) error, fn func(ctx context.Context, in *In) (*Out, error)) {
-	op.mustBeWhole()
-	for _, other := range r.operations {
-		if other.ID == op.ID || other.Method == op.Method && other.Path == op.Path && other.Since == op.Since {
-			panic(fmt.Sprintf("endpoint: %s is declared twice", op.ID))
-		}
-	}
 	prototype := new(In)
-	op.input = compileInput(&op, reflect.TypeFor[In](), reflect.ValueOf(prototype))
-	op.output = compileOutput(&op, reflect.TypeFor[Out]())
-	op.mustNamePathParams()
+	compile[In, Out](r, &op, prototype)
 	op.newIn = func() any {
 		in := new(In)
 		*in = *prototype
@@ -58,6 +50,34 @@ func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx contex
 		return out, nil
 	}
 	r.operations = append(r.operations, &op)
+}
+
+// AddBrief is Add for an operation that takes no input and writes its own answer, because it is asked for all day: fn
+// appends to dst what the plan would make of an Out, which has a Body and nothing else, and keeps neither dst nor ctx.
+func AddBrief[Out any](r *Registry, op Operation, fn func(ctx context.Context, dst []byte) ([]byte, error)) {
+	compile[struct{}, Out](r, &op, new(struct{}))
+	if out := op.output; op.Method != http.MethodGet || out.body == nil || out.typ.NumField() > 1 {
+		panic(fmt.Sprintf("endpoint: %s: a brief operation is a GET whose answer has a Body and nothing else", op.ID))
+	}
+	op.newIn = func() any { return new(struct{}) }
+	op.brief = fn
+	r.operations = append(r.operations, &op)
+}
+
+// Brief reports whether the operation was added by AddBrief.
+func (op *Operation) Brief() bool { return op.brief != nil }
+
+// compile checks a declaration and makes the plans of it. prototype gets the defaults.
+func compile[In, Out any](r *Registry, op *Operation, prototype *In) {
+	op.mustBeWhole()
+	for _, other := range r.operations {
+		if other.ID == op.ID || other.Method == op.Method && other.Path == op.Path && other.Since == op.Since {
+			panic(fmt.Sprintf("endpoint: %s is declared twice", op.ID))
+		}
+	}
+	op.input = compileInput(op, reflect.TypeFor[In](), reflect.ValueOf(prototype))
+	op.output = compileOutput(op, reflect.TypeFor[Out]())
+	op.mustNamePathParams()
 }
 
 func (op *Operation) mustBeWhole() {
@@ -182,6 +202,9 @@ func (b Bound) Input() any { return b.in }
 // Bind reads parameters and body of r, which http.ServeMux has routed here (r.PathValue). With keepBody the raw body
 // stays in Bound.Body; for a Stream operation it is never kept. What is wrong is a *problem.Problem: 415, 413 or 400.
 func (op *Operation) Bind(r *http.Request, keepBody bool) (Bound, error) {
+	if op.brief != nil && r.URL.RawQuery == "" {
+		return Bound{}, nil // there is nothing to bind
+	}
 	in := op.newIn()
 	body, err := op.input.bind(r, in, keepBody)
 	if err != nil {
@@ -200,8 +223,8 @@ func (op *Operation) Prepare(ctx context.Context, b Bound) error {
 
 // Run calls the operation's function. The answer is the *Out, for Encode.
 func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
-	if b.in == nil {
-		return nil, errors.New("run " + op.ID + ": the request is not bound")
+	if b.in == nil || op.run == nil {
+		return nil, errors.New("run " + op.ID + ": the request is not bound, or the operation is brief")
 	}
 	return op.run(ctx, b.in)
 }
@@ -212,4 +235,28 @@ func (op *Operation) Encode(out any, buf []byte) (response Response, err error) 
 		return Response{}, fmt.Errorf("answer of %s: %w", op.ID, err)
 	}
 	return response, nil
+}
+
+// Answer runs the operation and shapes its answer as Encode does, into response, which is the zero Response.
+func (op *Operation) Answer(ctx context.Context, b Bound, response *Response, buf []byte) error {
+	if op.brief != nil {
+		body, err := op.brief(ctx, buf)
+		if err != nil {
+			return err
+		}
+		response.Status, response.Body = op.Status, body[len(buf):]
+		response.Kept = response.Body
+		return nil
+	}
+	if err := op.Prepare(ctx, b); err != nil {
+		return err
+	}
+	out, err := op.Run(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := op.output.encode(response, out, buf); err != nil {
+		return fmt.Errorf("answer of %s: %w", op.ID, err)
+	}
+	return nil
 }

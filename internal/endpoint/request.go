@@ -24,6 +24,9 @@ var RequestKey any = requestKey{}
 
 // RequestOf gives the request an operation runs for. It panics where there is none, which is a defect.
 func RequestOf(ctx context.Context) Request {
+	if r, ok := ctx.(Request); ok { // the context itself, which nobody has wrapped
+		return r
+	}
 	r, ok := ctx.Value(RequestKey).(Request)
 	if !ok {
 		panic("endpoint: there is no request in this context")

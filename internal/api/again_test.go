@@ -1,0 +1,171 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"keepsake/internal/api"
+	"keepsake/internal/api/apitest"
+	"keepsake/internal/apikey"
+	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
+	"keepsake/internal/lifecycle"
+)
+
+// line is one connection to a surface, asked one request after the other.
+type line struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (b *bundle) line() *line {
+	b.t.Helper()
+	conn, err := net.Dial("tcp", b.listen())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = conn.Close() })
+	return &line{b.t, conn, bufio.NewReader(conn)}
+}
+
+func (l *line) do(method, path string, headers ...string) answer {
+	l.t.Helper()
+	request := method + " " + path + " HTTP/1.1\r\nHost: a\r\n"
+	for i := 0; i < len(headers); i += 2 {
+		request += headers[i] + ": " + headers[i+1] + "\r\n"
+	}
+	if _, err := io.WriteString(l.conn, request+"\r\n"); err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(l.in, &http.Request{Method: method})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	a := answer{Response: resp, text: string(body)}
+	_ = json.Unmarshal(body, &a.object) // an answer that is no object has none
+	return a
+}
+
+// A connection that asks for the same again and again is told what holds now.
+func TestAConnectionGoesNoWayForLonger(t *testing.T) {
+	b := successor(t)
+	key := b.Key(apitest.Operator, auth.All, nil)
+	l := b.line()
+	get := func(path string) answer { return l.do("GET", path, "X-API-Key", key) }
+	for range 3 {
+		if a := get("/api/v1/read").want(t, 200, ""); a.object["scopes"] == nil || a.Header.Get("X-API-Version") != "1" {
+			t.Errorf("got %s %v", a.text, a.Header)
+		}
+		l.do("HEAD", "/api/v1/read", "X-API-Key", key).want(t, 200, "")
+		get("/api/v1/ping").want(t, 200, "")
+		get("/api/v1/ping").want(t, 200, "")
+		get("/api/v1/fresh").want(t, 404, "not_found")
+		get("/api/v1/read").want(t, 200, "")
+		l.do("DELETE", "/api/v1/read", "X-API-Key", key).want(t, 405, "method_not_allowed")
+		get("/api/v1/%72ead").want(t, 200, "")
+		get("/api/v1/notes/%7Bid%7D").want(t, 404, "not_found")
+		get("/api/v2/read").want(t, 404, "version_not_found")
+	}
+	b.notes.text["{id}"] = "of a note"
+	for range 3 { // a path that reads like its template
+		if a := get("/api/v1/notes/%7Bid%7D").want(t, 200, ""); a.object["id"] != "{id}" {
+			t.Errorf("got %s", a.text)
+		}
+	}
+	get("/api/v1/read").want(t, 200, "")
+	get("/api/v1/read").want(t, 200, "")
+
+	now := b.clock.Now()
+	b.release(now, lifecycle.AddMonths(now, 6))
+	for range 2 {
+		if a := get("/api/v1/read").want(t, 200, ""); a.Header.Get("Deprecation") != "true" || a.Header.Get("X-API-Version") != "1" {
+			t.Errorf("once deprecated it answers %v", a.Header)
+		}
+	}
+	for range 2 {
+		if a := get("/api/v2/read").want(t, 200, ""); a.object["says"] != "version 2" || a.Header.Get("Deprecation") != "" {
+			t.Errorf("version 2 answers %s %v", a.text, a.Header)
+		}
+	}
+	get("/api/v1/read").want(t, 200, "")
+	b.clock.Move(lifecycle.AddMonths(now, 6).Sub(now))
+	get("/api/v1/read").want(t, 410, "version_sunset")
+	get("/api/v1/read").want(t, 410, "version_sunset")
+	get("/api/v2/read").want(t, 200, "")
+}
+
+// Calls of brief operations are used again: each shows its own request and caller all the same, and one that somebody
+// waits on is left alone.
+func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
+	type said struct {
+		Body struct {
+			ID  string `json:"id"`
+			Key string `json:"key"`
+		}
+	}
+	held := map[context.Context]string{} // with the id of its request
+	b := setup(t, func(o *api.Options) {
+		op := endpoint.Operation{Method: "GET", Since: 1, Tag: "notes", Summary: "Test", Status: 200, Credentials: endpoint.Key}
+		op.ID, op.Path = "brief", "/brief"
+		says := func(hold bool) func(ctx context.Context, dst []byte) ([]byte, error) {
+			return func(ctx context.Context, dst []byte) ([]byte, error) {
+				id := endpoint.RequestOf(ctx).RequestID()
+				if was, again := held[ctx]; again {
+					t.Errorf("the call that was held for %s is that of %s", was, id)
+				}
+				if hold {
+					ctx.Done()
+					held[ctx] = id
+				}
+				return fmt.Appendf(dst, `{"id":%q,"key":%q}`, id, auth.From(ctx).KeyID()), nil
+			}
+		}
+		endpoint.AddBrief[said](o.Operations, op, says(false))
+		op.ID, op.Path = "held", "/held"
+		endpoint.AddBrief[said](o.Operations, op, says(true))
+	})
+	var ids, keys [2]string
+	for i := range keys {
+		keys[i] = b.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { ids[i] = k.ID })
+	}
+	l := b.line()
+	seen := map[string]bool{}
+	for i := range 40 {
+		path, headers := "/api/v1/brief", []string{"X-API-Key", keys[i%2]}
+		if i%8 == 5 {
+			path = "/api/v1/held"
+		}
+		own := ""
+		if i%3 == 0 {
+			own = fmt.Sprintf("request-%d", i)
+			headers = append(headers, "X-Request-Id", own)
+		}
+		a := l.do("GET", path, headers...).want(t, 200, "")
+		id := a.Header.Get("X-Request-Id")
+		if a.object["id"] != id || own != "" && id != own || seen[id] || a.object["key"] != ids[i%2] {
+			t.Errorf("request %d is told %s, and has the id %s", i, a.text, id)
+		}
+		seen[id] = true
+		l.do("GET", path).want(t, 401, "missing_credentials")
+		l.do("GET", path+"?more=1", "X-API-Key", keys[i%2]).want(t, 400, "validation_error")
+	}
+	for ctx, id := range held {
+		if got := endpoint.RequestOf(ctx).RequestID(); got != id {
+			t.Errorf("the call that was held for %s is that of %s", id, got)
+		}
+		if ctx.Err() == nil {
+			t.Error("a call that was held has not ended")
+		}
+	}
+}
