@@ -20,7 +20,7 @@ func (p *parts) assembleMemories(cfg *config.Config, deps *Deps) {
 	d := p.data
 	p.memories = memory.NewService(memory.Options{
 		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
-		Max:  p.maxMemories,
+		Alone: !d.engine.Shared(), Max: p.maxMemories,
 		Sign: func(payload []byte) (string, error) { return p.signing.Sign(receiptType, payload) },
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})

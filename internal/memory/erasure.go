@@ -118,6 +118,7 @@ func (s *Service) finishErasure(ctx context.Context, e *Erasure) (destroyed time
 	}
 	destroyed = s.now()
 	s.recalls.drop(e.WorkspaceID, e.Subject)
+	s.written.forget(map[Hash]*standing{e.Subject: nil})
 	if s.o.Erased != nil {
 		s.o.Erased(e.WorkspaceID, e.Subject, e.Generation)
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	Lookup  Lookup
 	Audit   Log
 	Journal Journal
+	// Alone says that no other process writes to the store: what was written last in this one need not be asked for.
+	Alone bool
 	// Max is how many memories a workspace may hold, 0 for no limit.
 	Max func(workspaceID string) int64
 	// Sign makes a compact JWS of a payload, by a key of the JWKS.
@@ -80,6 +82,7 @@ type Service struct {
 	words   *text.Analyzer
 	recalls *recalls
 	line    waitingLine
+	written generations
 }
 
 // NewService makes a Service.

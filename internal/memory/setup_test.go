@@ -107,7 +107,7 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 	})
 	b.options = memory.Options{
 		Store: b.store, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
-		Max:  func(string) int64 { return b.max.Load() },
+		Alone: !engine.Shared(), Max: func(string) int64 { return b.max.Load() },
 		Sign: func(payload []byte) (string, error) { return base64.RawURLEncoding.EncodeToString(payload), nil },
 		Answered: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			b.mu.Lock()

@@ -37,21 +37,29 @@ const tries = 5
 // see looks at subjects, given by their readable ids.
 func (s *Service) see(ctx context.Context, workspaceID string, ids map[Hash]string) (map[Hash]*standing, error) {
 	subjects := rising(ids)
-	rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, subjects)
+	seen := make(map[Hash]*standing, len(ids))
+	named := make(map[Hash]bool, len(ids))
+	var ask []Hash
+	for _, hash := range subjects {
+		st := &standing{id: ids[hash], sealer: sealer{workspaceID: workspaceID, subject: hash, generation: 1, lookup: s.o.Lookup}}
+		if generation, ok := s.written.get(hash); ok && s.o.Alone {
+			st.generation, named[hash] = generation, true
+		} else {
+			ask = append(ask, hash)
+		}
+		seen[hash] = st
+	}
+	rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, ask)
 	if err != nil {
 		return nil, err
 	}
-	seen := make(map[Hash]*standing, len(ids))
-	for hash, id := range ids {
-		seen[hash] = &standing{id: id, sealer: sealer{workspaceID: workspaceID, subject: hash, generation: 1, lookup: s.o.Lookup}}
-	}
-	named := make(map[Hash]bool, len(rows))
 	for _, row := range rows {
 		st := seen[row.Hash]
 		st.generation = row.Generation
 		named[row.Hash] = len(row.SealedID) > 0
 	}
 	if err := s.keysOf(ctx, workspaceID, subjects, seen, named); err != nil {
+		s.written.forget(seen)
 		return nil, err
 	}
 	for hash, st := range seen {
@@ -172,8 +180,11 @@ func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]
 		}
 		return s.write(ctx, workspaceID, rows, works)
 	})
-	if errors.Is(err, ErrAgain) && unit.Running(ctx) {
-		return &unit.StaleError{Problem: errErasing}
+	if errors.Is(err, ErrAgain) {
+		s.written.forget(seen)
+		if unit.Running(ctx) {
+			return &unit.StaleError{Problem: errErasing}
+		}
 	}
 	return err
 }
@@ -209,6 +220,7 @@ func (s *Service) write(ctx context.Context, workspaceID string, rows []*Subject
 		row := held[w.subject]
 		row.change(w, now)
 		save = append(save, row)
+		unit.AfterCommit(ctx, func() { s.written.put(w.subject, w.generation) })
 		all.insert = append(all.insert, w.insert...)
 		all.replace = append(all.replace, w.replace...)
 		all.older = append(all.older, w.older...)
