@@ -3,6 +3,9 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +15,7 @@ import (
 
 	"keepsake/internal/document"
 	"keepsake/internal/memory"
+	"keepsake/internal/store/sqlite"
 )
 
 // text of the length of a sentence or two that somebody says.
@@ -114,5 +118,79 @@ func BenchmarkBatch(b *testing.B) {
 			}
 			b.ReportMetric(float64((cpu(b)-began).Milliseconds())/float64(b.N), "cpu-ms/op")
 		})
+	}
+}
+
+// BenchmarkMillion fills a store with 1,000,000 memories of 5,000 subjects, opens it again and asks it. It is for one turn:
+// -benchtime 1x.
+func BenchmarkMillion(b *testing.B) {
+	const subjects, each = 5000, 200
+	dir := b.TempDir()
+	open := func() (*sqlite.Engine, *bundle) {
+		engine, err := sqlite.Open(b.Context(), sqlite.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+		noError(b, err)
+		s := assemble(b, engine, dir, true)
+		s.live()
+		return engine, s
+	}
+	engine, s := open()
+	n := int64(0)
+	filled := time.Now()
+	for first := 0; first < subjects; first += 5 {
+		var list []memory.New
+		for i := range 5 * each {
+			n++
+			list = append(list, memory.New{
+				SubjectID: fmt.Sprint("s", first+i/each), SessionID: fmt.Sprint("t", n/20), AgentID: "coach", Kind: memory.Turn, Text: sentence(n),
+			})
+		}
+		_, err := s.batch(b.Context(), anna, true, list...)
+		noError(b, err)
+	}
+	b.ReportMetric(time.Since(filled).Seconds(), "s-to-fill")
+	noError(b, engine.Close())
+	timed := func(name string, do func() error) {
+		began := time.Now()
+		noError(b, do())
+		b.ReportMetric(float64(time.Since(began).Microseconds())/1000, name)
+	}
+	for b.Loop() {
+		timed("ms-to-start", func() error {
+			engine, s = open()
+			return s.Sweep(b.Context(), time.Now())
+		})
+		list := func(f memory.Filter) func() error {
+			f.Limit = 50
+			return func() error {
+				found, _, err := s.List(b.Context(), anna, f)
+				if err == nil && len(found) != 50 {
+					err = fmt.Errorf("listed %d", len(found))
+				}
+				return err
+			}
+		}
+		timed("ms-first-list", list(memory.Filter{}))
+		timed("ms-list", list(memory.Filter{}))
+		timed("ms-list-subject", list(memory.Filter{SubjectID: "s4000"}))
+		timed("ms-list-agent", list(memory.Filter{AgentID: "coach"}))
+		timed("ms-subject", func() error { _, err := s.Subject(b.Context(), anna, "s4001"); return err })
+		timed("ms-write", func() error {
+			_, err := s.put(b.Context(), anna, memory.New{SubjectID: "s4002", Text: "one more"})
+			return err
+		})
+		recall := func() error {
+			found, err := s.Recall(b.Context(), anna, memory.RecallQuery{SubjectID: "s4003", Query: "walk in the morning", Limit: 10})
+			if err == nil && len(found.Results) != 10 {
+				err = fmt.Errorf("recalled %d", len(found.Results))
+			}
+			return err
+		}
+		timed("ms-recall-cold", recall)
+		timed("ms-recall-warm", recall)
+		timed("ms-erase", func() error { _, err := s.EraseSubject(b.Context(), anna, "s4004"); return err })
+		info, err := os.Stat(filepath.Join(dir, "main.db"))
+		noError(b, err)
+		b.ReportMetric(float64(info.Size())/(1<<20), "MiB")
+		noError(b, engine.Close())
 	}
 }
