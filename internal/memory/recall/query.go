@@ -23,6 +23,7 @@ type wanted struct {
 	weight  float64
 	name    bool // of a speaker
 	related []related
+	rarity  float64 // how much it tells, once it was counted
 }
 
 // related is a word of the index that stands in for a wanted one.

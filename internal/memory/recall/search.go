@@ -104,6 +104,7 @@ func (s *search) countWords() {
 			list := s.x.words[n].postings
 			if df := s.frequency(list); df > 0 {
 				rarity = s.idf(df)
+				w.rarity = rarity
 				s.addWord(list, w.weight*rarity)
 				s.addTheme(list, w.weight)
 			}
@@ -333,8 +334,7 @@ func (s *search) explain(r ranked) *Why {
 			continue
 		}
 		if times := s.timesIn(n, r.slot); times > 0 {
-			rarity := s.idf(s.frequency(s.x.words[n].postings))
-			why.Words += w.weight * rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
+			why.Words += w.weight * w.rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
 		}
 	}
 	why.Related = max(p.words-why.Words, 0)
