@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -54,7 +55,7 @@ func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*re
 		x.Remove(id)
 	}
 	k.index, k.generation, k.change = x, row.Generation, row.Change
-	s.recalls.weigh(k, x.Bytes())
+	s.recalls.weigh(k, x.Bytes(), row.Generation)
 	return x, nil
 }
 
@@ -155,6 +156,7 @@ type keptIndex struct {
 	change     int64
 
 	bytes int64 // as counted in recalls
+	of    int64 // generation, as recalls knows
 }
 
 // RecallStats is how the cache of recall indexes is doing.
@@ -199,9 +201,10 @@ func (c *recalls) count(hit bool) {
 }
 
 // weigh notes what an index takes.
-func (c *recalls) weigh(k *keptIndex, bytes int64) {
+func (c *recalls) weigh(k *keptIndex, bytes, generation int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	k.of = generation
 	if e := c.kept[k.name]; e != nil && e.Value == k { // else it was let go while somebody worked on it
 		c.resize(k, bytes+emptyIndex)
 	}
@@ -232,15 +235,18 @@ func (c *recalls) drop(workspaceID string, subject Hash) {
 	}
 }
 
-// names lists what is kept, by workspace.
-func (c *recalls) names() map[string][]Hash {
+// generations lists of which generations there are indexes, by workspace and subject.
+func (c *recalls) generations() map[string]map[Hash]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names := map[string][]Hash{}
-	for name := range c.kept {
-		names[name.workspaceID] = append(names[name.workspaceID], name.subject)
+	all := map[string]map[Hash]int64{}
+	for name, e := range c.kept {
+		if all[name.workspaceID] == nil {
+			all[name.workspaceID] = map[Hash]int64{}
+		}
+		all[name.workspaceID][name.subject] = e.Value.(*keptIndex).of
 	}
-	return names
+	return all
 }
 
 // RecallStats tells how the cache of indexes is doing.
@@ -255,18 +261,20 @@ func (s *Service) RecallStats() RecallStats {
 
 // dropErased lets go of the indexes of subjects that other processes have erased.
 func (s *Service) dropErased(ctx context.Context) error {
-	for workspaceID, subjects := range s.recalls.names() {
-		for some := range slices.Chunk(subjects, 500) {
+	for workspaceID, kept := range s.recalls.generations() {
+		for some := range slices.Chunk(slices.Collect(maps.Keys(kept)), 500) {
 			rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, some)
 			if err != nil {
 				return fmt.Errorf("read subjects: %w", err)
 			}
-			there := map[Hash]bool{}
+			living := map[Hash]int64{}
 			for _, r := range rows {
-				there[r.Hash] = len(r.SealedID) > 0
+				if len(r.SealedID) > 0 {
+					living[r.Hash] = r.Generation
+				}
 			}
 			for _, subject := range some {
-				if !there[subject] {
+				if of := kept[subject]; of != 0 && of != living[subject] {
 					s.recalls.drop(workspaceID, subject)
 				}
 			}

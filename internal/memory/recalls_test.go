@@ -88,6 +88,18 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 		}
 		here.create(t, say("a new lighthouse"))
 		wantTexts(t, there.recall(t, anna, about("lighthouse")), "a new lighthouse")
+		noError(t, there.Sweep(t.Context(), b.now()))
+		if n := there.RecallStats().Entries; n != 1 {
+			t.Errorf("%d indexes are left after a sweep that had nothing to do", n)
+		}
+		// Also where the person is written again before.
+		_, err = here.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		here.create(t, say("one more lighthouse"))
+		noError(t, there.Sweep(t.Context(), b.now()))
+		if n := there.RecallStats().Entries; n != 0 {
+			t.Errorf("%d indexes of a generation that is gone are left", n)
+		}
 	})
 }
 
