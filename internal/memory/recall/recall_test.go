@@ -345,3 +345,44 @@ func TestOtherAgentsLeaveNoTrace(t *testing.T) {
 		t.Errorf("found alone and beside others (-alone +beside):\n%s", diff)
 	}
 }
+
+func TestRelativeDatesAreSeenFromTheDayAsked(t *testing.T) {
+	t.Parallel()
+	days := []string{"2024-05-09", "2024-08-01", "2025-05-15", "2025-06-04", "2025-06-13", "2025-06-14", "2025-06-16", "2025-06-18", "2025-06-27", "2025-07-02"}
+	var items []recall.Item
+	for _, day := range days {
+		items = append(items, recall.Item{ID: day, Text: "Went climbing", OccurredAt: at(day)})
+	}
+	x := index(items...)
+	for _, c := range []struct{ query, want string }{
+		{"climbing last month", "2025-05-15"},
+		{"climbing last weekend", "2025-06-14"},
+		{"climbing in the past year", "2024-05-09"},
+		{"climbing last May", "2025-05-15"},
+		{"climbing in may 2024", "2024-05-09"},
+		{"climbing 2024-08", "2024-08-01"},
+		{"last Friday, climbing", "2025-06-13"},
+		{"climbing on friday", "2025-06-13"},
+		{"climbing on Monday", "2025-06-16"},
+		{"climbing today", "2025-06-18"},
+		{"climbing next week", "2025-06-27"},
+		{"climbing next month", "2025-07-02"},
+		{"a couple of weeks ago climbing", "2025-06-04"},
+		{"climbing two weeks ago", "2025-06-04"},
+		{"climbing five days ago", "2025-06-13"},
+		{"climbing last night", "2025-06-18"}, // nothing then, and people tell of it the day after
+	} {
+		hits := search(x, c.query)
+		if len(hits) == 0 || hits[0].ID != c.want {
+			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
+		}
+	}
+	// The same question on another day.
+	q := recall.Query{Text: "climbing last month", Limit: 1, Now: now, AsOf: *at("2025-07-20")}
+	for i := range items {
+		items[i].CreatedAt = *at("2020-01-01")
+	}
+	if got := ids(index(items...).Search(q)); len(got) != 1 || got[0] != "2025-06-04" {
+		t.Errorf("asked in July, last month finds %v", got)
+	}
+}
