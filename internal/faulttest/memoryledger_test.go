@@ -417,3 +417,67 @@ func TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown(t *testing.T) {
 		t.Logf("%s: %d fdatasync", r.line, syncs)
 	}
 }
+
+// TestManyReadersShareTheirSyncs counts what 64 clients wait for together that each read memories, one read after the other.
+func TestManyReadersShareTheirSyncs(t *testing.T) {
+	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
+	needStrace(t)
+	trace := t.TempDir() + "/trace"
+	s := start(t, t.TempDir(), "")
+	const clients, each = 64, 8
+	s.remember("person-1", "traced", nil)
+	traced(t, s, func() {
+		var all sync.WaitGroup
+		for range clients {
+			all.Go(func() {
+				for range each {
+					status, answer, err := s.do(context.Background(), http.MethodPost, memories+"/recall", map[string]any{"subjectId": "person-1", "query": "traced"})
+					if err != nil || status != http.StatusOK {
+						t.Errorf("a recall: %d %s %v", status, answer, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}, "-y", "-e", "trace=fsync,fdatasync", "-o", trace)
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syncs := 0
+	for line := range strings.Lines(string(text)) {
+		if syncCall.MatchString(strings.TrimSuffix(line, "\n")) {
+			syncs++
+		}
+	}
+	t.Logf("%d reads of %d clients: %d fdatasync, %.2f for as many reads as there are clients", clients*each, clients, syncs, float64(syncs)/each)
+	if syncs == 0 || syncs > clients*each/2 {
+		t.Errorf("%d reads of %d clients made %d fdatasync: they share none", clients*each, clients, syncs)
+	}
+}
+
+// TestRelaxedReadsAreLoggedAtAStop reads and stops at once: what was shown is in the log.
+func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
+	dir := t.TempDir()
+	relaxed := env("KEEPSAKE_AUDIT_READS=relaxed")
+	s := start(t, dir, "", relaxed)
+	s.remember("person-1", "shown", nil)
+	const reads = 30
+	for range reads {
+		s.recalled("person-1", "shown")
+	}
+	s = start(t, dir, s.stopped(), relaxed)
+	logged := 0
+	for _, action := range s.accesses("person-1") {
+		if action == "memory.recalled" {
+			logged++
+		}
+	}
+	if logged != reads {
+		t.Errorf("%d reads before the stop, and %d are in the log", reads, logged)
+	}
+	s.stop()
+	if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+		t.Errorf("the log: %d %s", code, out)
+	}
+}
