@@ -128,6 +128,53 @@ func memoryBatchChecks() []promise {
 			over := c.post(path).json(fields{"items": slices.Repeat([]fields{big}, 130)})
 			over.with("Expect", "100-continue").send().fails(413, "payload_too_large")
 		}},
+		{"AFullWorkspaceTakesNoMore", func(c *check) {
+			if !c.suite.target.Disposable {
+				c.skip("would change the numbers of a tier; runs against a deployment that is there for this alone")
+			}
+			const tiers = "/api/v1/admin/tiers"
+			t := c.tenant()
+			for _, who := range c.get(subjectsPath+"?limit=200").as(t.key).send().is(http.StatusOK).texts("items", "subjectId") {
+				c.delete(subjectsPath + "/" + who).as(t.key).send().is(http.StatusOK)
+			}
+			listed := c.get(tiers + "?limit=200").send().is(http.StatusOK)
+			at := fmt.Sprintf("items[%d].", slices.Index(listed.texts("items", "name"), "pro"))
+			small, before := fields{}, fields{}
+			for _, n := range []string{"requestsPerMinute", "daily", "monthly", "keys", "users", "documents", "memories"} {
+				before[n] = listed.integer(at + n)
+				small[n] = before[n]
+			}
+			small["memories"] = 2
+			c.patch(t.path()).json(fields{"tier": "pro"}).send().is(http.StatusOK)
+			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
+			c.put(tiers + "/pro").json(small).send().is(http.StatusOK)
+			c.finally(func() { c.put(tiers + "/pro").json(before).send() })
+
+			who := c.suite.name()
+			c.finally(func() { c.delete(subjectsPath + "/" + who).as(t.key).send() })
+			post := func(text string, more ...fields) *answer {
+				body := fields{"subjectId": who, "text": text}
+				for _, m := range more {
+					for name, v := range m {
+						body[name] = v
+					}
+				}
+				return c.post(memoriesPath).as(t.key).json(body).send()
+			}
+			post("one", fields{"key": "k"}).is(http.StatusCreated)
+			two := post("two").is(http.StatusCreated)
+			post("three").fails(409, "limit_reached").has(fields{"details.limit": "memories"})
+			post("one again", fields{"key": "k"}).is(http.StatusOK)
+			post("two").is(http.StatusOK).has(fields{"deduplicated": true})
+			items := []fields{{"subjectId": who, "text": "three"}, {"subjectId": who, "text": "two"}}
+			c.post(path).as(t.key).json(fields{"items": items}).send().is(http.StatusOK).has(fields{
+				"results[0].status": 409, "results[0].error.error": "limit_reached", "results[0].error.details.limit": "memories", "results[1].status": 200,
+			})
+			c.post(memoryImport).as(t.key).raw("application/x-ndjson", line(items[0])).send().is(http.StatusOK).
+				has(fields{"created": 0, "failed": 1, "errors[0].field": "memories"})
+			c.delete(two.memory()).as(t.key).send().is(http.StatusNoContent)
+			post("three").is(http.StatusCreated)
+		}},
 		{"ABatchIsMadeOncePerIdempotencyKey", func(c *check) {
 			who, once := c.subject(), c.suite.name()
 			post := func(texts ...string) *answer {

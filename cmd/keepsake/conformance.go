@@ -15,8 +15,8 @@ func conformanceCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
-		Long: "Checks any running deployment, promise by promise. It makes keys, users and documents of its own, whose names begin\n" +
-			"with \"conformance\", and removes them again; a workspace \"conformance\" stays behind, suspended. It needs a key with\n" +
+		Long: "Checks any running deployment, promise by promise. It makes keys, users, documents and memories of its own, whose\n" +
+			"names begin with \"conformance\", and removes them again; a workspace \"conformance\" stays behind, suspended. It needs a key with\n" +
 			"all scopes. The exit code is 1 when a promise is broken.",
 	}
 	cmd.Flags().StringVar(&to.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
