@@ -129,6 +129,14 @@ func TestMatchedAreTheWordsOfTheQuery(t *testing.T) {
 	}
 }
 
+func TestPairsOfCharactersAreMatchedAsPairs(t *testing.T) {
+	t.Parallel()
+	hits := search(facts("我对青霉素过敏", "茶"), "青霉素和茶")
+	if len(hits) != 2 || fmt.Sprint(hits[0].Matched) != "[青霉 霉素]" || fmt.Sprint(hits[1].Matched) != "[茶]" {
+		t.Errorf("found %+v", hits)
+	}
+}
+
 func TestNeighboursBringInAnswersThatRepeatNoWord(t *testing.T) {
 	t.Parallel()
 	items := talk("s1", "2023-05-07", "Ann: How did you find your new flat?", "Bob: Through my cousin Jo, she had a spare key.", "Ann: Ha!", "Bob: Yes.")

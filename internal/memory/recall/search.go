@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
+
+	"keepsake/internal/text"
 )
 
 // search is one look at an Index, with what it counts. Its lists are used again by later ones.
@@ -277,15 +280,15 @@ func (p *parts) sum() float64 {
 func (s *search) parts(slot int32, near float64) parts {
 	d := &s.x.docs[slot]
 	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session]}
-	text := p.words + p.near
+	said := p.words + p.near
 	if s.p.speakers != nil {
-		p.speaker = s.w.Speaker * s.p.speakers[d.speaker] * text
+		p.speaker = s.w.Speaker * s.p.speakers[d.speaker] * said
 		if s.p.onlyName {
 			p.speaker += s.p.speakers[d.speaker]
 		}
 	}
 	if s.p.answer&d.marks != 0 {
-		p.answer = s.w.Answer * text
+		p.answer = s.w.Answer * said
 	}
 	if s.rarity > 0 {
 		p.date = s.rarity * closeness(d.at, s.spans)
@@ -310,7 +313,13 @@ func (s *search) matched(slot int32) []string {
 			list = append(list, w.shown)
 		}
 	}
-	return list
+	// A character counts for itself where its pair is missing.
+	all := slices.Clone(list)
+	return slices.DeleteFunc(list, func(one string) bool {
+		return text.Unspaced(one) && slices.ContainsFunc(all, func(pair string) bool {
+			return len(pair) > len(one) && strings.Contains(pair, one)
+		})
+	})
 }
 
 // timesIn is how often a memory has a word.
