@@ -95,7 +95,7 @@ func (s *Service) putTogether(ctx context.Context, b *batch) ([]Result, error) {
 	}
 	w := &wish{batch: b, done: make(chan struct{})}
 	if s.line.join(b.workspaceID, w) {
-		go s.serve(context.WithoutCancel(ctx), b.workspaceID)
+		go s.serve(b.workspaceID) // for others, too: what this caller's context knows is not theirs
 	}
 	select {
 	case <-w.done:
@@ -109,7 +109,8 @@ func (s *Service) putTogether(ctx context.Context, b *batch) ([]Result, error) {
 }
 
 // serve runs unit after unit until nobody waits.
-func (s *Service) serve(ctx context.Context, workspaceID string) {
+func (s *Service) serve(workspaceID string) {
+	ctx := context.Background()
 	for {
 		wishes := s.line.next(workspaceID)
 		if len(wishes) == 0 {
