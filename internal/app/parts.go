@@ -97,7 +97,12 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(d, cfg, deps), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	p.keeper = &seal.Keeper{Secrets: d.secrets, Audit: p.audit, Now: deps.Now}
+	p.keeper = &seal.Keeper{
+		Secrets: d.secrets, Audit: p.audit, Now: deps.Now,
+		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
+			return d.engine.Alone(ctx, "master key", fn)
+		},
+	}
 	if cfg.MasterKey == "" {
 		p.keeper.File = MasterKeyFile(cfg.Data)
 	}

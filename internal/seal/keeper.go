@@ -19,6 +19,8 @@ type Keeper struct {
 	File     KeyFile // empty where a setting gives the key, which this process cannot change
 	Audit    audit.Recorder
 	Now      func() time.Time
+	// Alone runs fn while no other process on the store changes the master key; nil where there is no other.
+	Alone    func(ctx context.Context, fn func(ctx context.Context) error) error
 	Subjects *Subjects // whose wrapping secret changes with the master key; nil: there are none
 
 	rotating sync.Mutex
@@ -37,9 +39,26 @@ type Rotated struct {
 //
 // It is a problem.Invalid for a text that is no key, and a problem.Conflict for the key in use and, where a setting gives
 // the key, for none: nobody would know the random one after a restart.
-func (k *Keeper) Rotate(ctx context.Context, actor, text string) (*Rotated, error) {
+func (k *Keeper) Rotate(ctx context.Context, actor, text string) (r *Rotated, err error) {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
+	if k.Alone == nil {
+		return k.rotateAlone(ctx, actor, text)
+	}
+	err = k.Alone(ctx, func(ctx context.Context) (err error) {
+		r, err = k.rotateAlone(ctx, actor, text)
+		return err
+	})
+	return r, err
+}
+
+func (k *Keeper) rotateAlone(ctx context.Context, actor, text string) (*Rotated, error) {
+	switch err := k.Secrets.Reload(ctx); {
+	case errors.Is(err, ErrMasterKeyReplaced):
+		return nil, problem.Conflicts("Another process on this database has replaced the master key: give this one the new key and start it again.").Because(err)
+	case err != nil:
+		return nil, err
+	}
 	next, err := k.choose(ctx, text)
 	if err != nil {
 		return nil, err

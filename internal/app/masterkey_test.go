@@ -1,0 +1,75 @@
+package app_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"keepsake/client"
+	"keepsake/internal/app"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/config"
+	"keepsake/internal/enginetest"
+	"keepsake/internal/seal"
+)
+
+// Of two members at which somebody changes the master key at once one does. The file of that one opens the secrets; the
+// other one says that it wants the new key.
+func TestOfTwoChangesOfTheMasterKeyAtOnceOneHappens(t *testing.T) {
+	t.Parallel()
+	p := startPair(t, enginetest.Postgres(t), nil)
+	var all sync.WaitGroup
+	errs := make([]error, 2)
+	for i, r := range []*apptest.Running{p.a, p.b} {
+		all.Go(func() { _, errs[i] = client.OverSocket(app.SocketPath(r.Config.Data)).RotateMasterKey(t.Context(), "") })
+	}
+	all.Wait()
+	won := 0
+	for i, r := range []*apptest.Running{p.a, p.b} {
+		if errs[i] == nil {
+			won++
+			continue
+		}
+		var refused *client.Error
+		if !errors.As(errs[i], &refused) || refused.Status != http.StatusConflict {
+			t.Errorf("member %d: %v, want a conflict", i, errs[i])
+		}
+		if _, err := os.Stat(filepath.Join(r.Config.Data, "master.key.next")); err == nil {
+			t.Errorf("member %d keeps a key that is nobody's", i)
+		}
+	}
+	if won != 1 {
+		t.Fatalf("%d changes of two succeeded: %v", won, errs)
+	}
+	keys := map[seal.MasterKey]bool{}
+	for _, r := range []*apptest.Running{p.a, p.b} {
+		key, err := seal.LoadMasterKey(filepath.Join(r.Config.Data, "master.key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[key] = true
+	}
+	if len(keys) != 2 {
+		t.Error("the keys are the same: nothing has changed")
+	}
+	// Whoever starts with the file of the winner finds everything.
+	winner := p.a
+	if errs[0] != nil {
+		winner = p.b
+	}
+	key, err := os.ReadFile(filepath.Join(winner.Config.Data, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "master.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data, c.DatabaseURL = dir, p.url }))
+	if status, _, body := operator(t, p.a).on(third).send("GET", "/api/v1/developer/whoami", "", false); status != http.StatusOK {
+		t.Errorf("with the winner's key a third member answers %d %s", status, body)
+	}
+}
