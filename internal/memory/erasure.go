@@ -117,7 +117,7 @@ func (s *Service) finishErasure(ctx context.Context, e *Erasure) (destroyed time
 		return destroyed, fmt.Errorf("destroy a data key: %w", err)
 	}
 	destroyed = s.now()
-	s.recalls.drop(e.WorkspaceID, e.Subject)
+	s.forgetIndex(e.WorkspaceID, e.Subject)
 	s.written.forget(map[Hash]*standing{e.Subject: nil})
 	if s.o.Erased != nil {
 		s.o.Erased(e.WorkspaceID, e.Subject, e.Generation)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,11 +31,17 @@ func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*re
 		return nil, ctx.Err()
 	}
 	defer func() { <-k.turn }()
+	s.recalls.count(k.index != nil && k.generation == row.Generation)
+	return s.follow(ctx, k, row)
+}
+
+// follow brings an index up to what a subject's row says, which may be the first time. The caller has the turn.
+func (s *Service) follow(ctx context.Context, k *keptIndex, row *Subject) (*recall.Index, error) {
+	workspaceID := k.name.workspaceID
 	if k.generation > row.Generation { // the person was erased and written again since the row was read
 		return nil, nil
 	}
 	kept := k.index != nil && k.generation == row.Generation
-	s.recalls.count(kept)
 	if kept && k.change >= row.Change {
 		return k.index, nil
 	}
@@ -44,7 +49,7 @@ func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*re
 	if !kept {
 		x, after = recall.New(s.words), 0
 	}
-	rows, erased, err := s.o.Store.MemoryChanges(ctx, workspaceID, subject, row.Generation, after)
+	rows, erased, err := s.o.Store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +60,7 @@ func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*re
 		x.Remove(id)
 	}
 	k.index, k.generation, k.change = x, row.Generation, row.Change
-	s.recalls.weigh(k, x.Bytes(), row.Generation)
+	s.recalls.weigh(k, x.Bytes())
 	return x, nil
 }
 
@@ -156,7 +161,6 @@ type keptIndex struct {
 	change     int64
 
 	bytes int64 // as counted in recalls
-	of    int64 // generation, as recalls knows
 }
 
 // RecallStats is how the cache of recall indexes is doing.
@@ -201,10 +205,9 @@ func (c *recalls) count(hit bool) {
 }
 
 // weigh notes what an index takes.
-func (c *recalls) weigh(k *keptIndex, bytes, generation int64) {
+func (c *recalls) weigh(k *keptIndex, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k.of = generation
 	if e := c.kept[k.name]; e != nil && e.Value == k { // else it was let go while somebody worked on it
 		c.resize(k, bytes+emptyIndex)
 	}
@@ -235,16 +238,13 @@ func (c *recalls) drop(workspaceID string, subject Hash) {
 	}
 }
 
-// generations lists of which generations there are indexes, by workspace and subject.
-func (c *recalls) generations() map[string]map[Hash]int64 {
+// all lists what is kept, by workspace.
+func (c *recalls) all() map[string][]*keptIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := map[string]map[Hash]int64{}
+	all := map[string][]*keptIndex{}
 	for name, e := range c.kept {
-		if all[name.workspaceID] == nil {
-			all[name.workspaceID] = map[Hash]int64{}
-		}
-		all[name.workspaceID][name.subject] = e.Value.(*keptIndex).of
+		all[name.workspaceID] = append(all[name.workspaceID], e.Value.(*keptIndex))
 	}
 	return all
 }
@@ -259,26 +259,61 @@ func (s *Service) RecallStats() RecallStats {
 	return stats
 }
 
-// dropErased lets go of the indexes of subjects that other processes have erased.
-func (s *Service) dropErased(ctx context.Context) error {
-	for workspaceID, kept := range s.recalls.generations() {
-		for some := range slices.Chunk(slices.Collect(maps.Keys(kept)), 500) {
-			rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, some)
+// tidyRecalls takes out of the indexes what was forgotten since somebody asked them last, here or by another process, with the
+// words that nothing else holds.
+func (s *Service) tidyRecalls(ctx context.Context) error {
+	for workspaceID, kept := range s.recalls.all() {
+		for some := range slices.Chunk(kept, 500) {
+			subjects := make([]Hash, len(some))
+			for i, k := range some {
+				subjects[i] = k.name.subject
+			}
+			rows, err := s.o.Store.MemorySubjects(ctx, workspaceID, subjects)
 			if err != nil {
 				return fmt.Errorf("read subjects: %w", err)
 			}
-			living := map[Hash]int64{}
+			living := map[Hash]*Subject{}
 			for _, r := range rows {
 				if len(r.SealedID) > 0 {
-					living[r.Hash] = r.Generation
+					living[r.Hash] = r
 				}
 			}
-			for _, subject := range some {
-				if of := kept[subject]; of != 0 && of != living[subject] {
-					s.recalls.drop(workspaceID, subject)
+			for _, k := range some {
+				if err := s.tidy(ctx, k, living[k.name.subject]); err != nil {
+					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// tidy is tidyRecalls for one index. One that somebody is at work on is up to date without.
+func (s *Service) tidy(ctx context.Context, k *keptIndex, row *Subject) error {
+	select {
+	case k.turn <- struct{}{}:
+	default:
+		return nil
+	}
+	defer func() { <-k.turn }()
+	switch {
+	case k.index == nil:
+		return nil
+	case row == nil || row.Generation > k.generation:
+		s.forgetIndex(k.name.workspaceID, k.name.subject)
+		return nil
+	}
+	x, err := s.follow(ctx, k, row)
+	if err != nil || x == nil {
+		return err
+	}
+	x.Compact()
+	s.recalls.weigh(k, x.Bytes())
+	return nil
+}
+
+// forgetIndex lets go of all words of a subject.
+func (s *Service) forgetIndex(workspaceID string, subject Hash) {
+	s.recalls.drop(workspaceID, subject)
+	s.words.Forget()
 }

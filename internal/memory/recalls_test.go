@@ -103,6 +103,29 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 	})
 }
 
+func TestForgottenWordsDoNotStayInTheIndex(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	m := b.create(t, say("a long list of words: "+strings.Join(madeUp(400), " ")))
+	b.create(t, say("a lighthouse"))
+	wantTexts(t, b.recall(t, anna, about("lighthouse")), "a lighthouse")
+	before := b.RecallStats().Bytes
+	noError(t, b.Delete(t.Context(), anna, m.ID, nil))
+	noError(t, b.Sweep(t.Context(), b.now()))
+	if after := b.RecallStats().Bytes; after > before/2 {
+		t.Errorf("the index takes %d bytes after %d", after, before)
+	}
+	wantTexts(t, b.recall(t, anna, about("lighthouse")), "a lighthouse")
+}
+
+func madeUp(n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%dx", i)
+	}
+	return words
+}
+
 func TestARecallReachesNoFurtherThanItsKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)

@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) {
 
 // Sweep does once what Run does. Erasures that began later than a moment are left to whoever is at work on them.
 func (s *Service) Sweep(ctx context.Context, began time.Time) error {
-	errs := []error{s.resume(ctx, began), s.expire(ctx), s.dropErased(ctx)}
+	errs := []error{s.resume(ctx, began), s.expire(ctx), s.tidyRecalls(ctx)}
 	err := s.o.Units.Run(ctx, func(ctx context.Context) error { return s.o.Store.PruneMemoryPlans(ctx, s.o.Now()) })
 	if err != nil {
 		errs = append(errs, fmt.Errorf("remove plans that have expired: %w", err))

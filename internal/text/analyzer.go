@@ -26,6 +26,9 @@ type Analyzer struct {
 // NewAnalyzer makes an Analyzer.
 func NewAnalyzer() *Analyzer { return &Analyzer{forms: newFormCache()} }
 
+// Forget drops the words that the analyzer remembers, where they must not outlive their texts.
+func (a *Analyzer) Forget() { a.forms.forget() }
+
 // maxWord is how many bytes of a word count: longer ones, which no person writes, are equal when this much is.
 const maxWord = 128
 

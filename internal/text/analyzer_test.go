@@ -87,6 +87,28 @@ func TestScanHoldsItsPromisesOnAnyText(t *testing.T) {
 	})
 }
 
+func TestAForgottenWordIsReadAgain(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	remembered := func() (n int) {
+		for i := range a.forms.slots {
+			if a.forms.slots[i].Load() != nil {
+				n++
+			}
+		}
+		return n
+	}
+	checkScan(t, a, "canaries were singing")
+	if remembered() == 0 {
+		t.Error("no word is remembered")
+	}
+	a.Forget()
+	if n := remembered(); n != 0 {
+		t.Errorf("%d words are remembered", n)
+	}
+	checkScan(t, a, "canaries were singing")
+}
+
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{"", "don't stop", "黒猫 Café 3.14", "a\xff\u0301b", "ｶﾞ"} {
 		f.Add(s)

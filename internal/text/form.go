@@ -40,6 +40,13 @@ func (c *formCache) of(raw string) *form {
 	return f
 }
 
+// forget empties all slots.
+func (c *formCache) forget() {
+	for i := range c.slots {
+		c.slots[i].Store(nil)
+	}
+}
+
 func makeForm(raw string) *form {
 	word := Fold(raw)
 	return &form{raw: raw, word: word, stem: Stem(word)}

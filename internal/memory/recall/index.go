@@ -230,6 +230,15 @@ func (x *Index) Remove(id string) {
 	x.sweep()
 }
 
+// Compact drops the words of memories that were removed, which else stay until there are many.
+func (x *Index) Compact() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.dead > 0 {
+		x.compact()
+	}
+}
+
 // sweep compacts where a fifth of the slots are dead.
 func (x *Index) sweep() {
 	if x.dead > 64 && x.dead > len(x.docs)/5 {
