@@ -20,6 +20,7 @@ import (
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/audit"
+	"keepsake/internal/config"
 	"keepsake/internal/id"
 )
 
@@ -258,7 +259,11 @@ func TestTimesDoNotTellForeignMemories(t *testing.T) {
 	if pairs == 0 {
 		t.Skip("a measurement: KEEPSAKE_TIMING_PAIRS=2000 runs it")
 	}
-	p := apptest.Start(t)
+	p := apptest.Start(t, apptest.With(func(c *config.Config) {
+		business := c.Tiers["business"]
+		business.RequestsPerMinute, business.Daily = 10_000_000, 10_000_000
+		c.Tiers["business"] = business
+	}))
 	alpha, beta := memorised(newTenant(t, p, "alpha", "canary"), "alpha"), newTenant(t, p, "beta", "sparrow")
 	for _, path := range []string{"/api/v1/memories/%s", "/api/v1/memories/%s/history", "/api/v1/memories/subjects/%s"} {
 		foreign, random := alpha.ids[0], func() string { return id.New(id.Memory) }
