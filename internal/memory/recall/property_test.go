@@ -234,6 +234,7 @@ func FuzzSearch(f *testing.F) {
 func TestManySearchWhileOneWrites(t *testing.T) {
 	t.Parallel()
 	x := build(many(300))
+	x.Put(recall.Item{ID: "steady", Text: "steady"})
 	var searching sync.WaitGroup
 	stop := make(chan struct{})
 	for range 4 {
@@ -251,7 +252,6 @@ func TestManySearchWhileOneWrites(t *testing.T) {
 			}
 		})
 	}
-	x.Put(recall.Item{ID: "steady", Text: "steady"})
 	for i, it := range many(400) {
 		it.OccurredAt = nil
 		x.Put(it)
