@@ -309,7 +309,8 @@ func testMemory(t *testing.T, setup setup) {
 		list, err := s.ExpiredMemories(t.Context(), after(2*time.Minute), 10)
 		noError(t, err)
 		want := []memory.Expired{
-			{WorkspaceID: "wsp_a", Subject: named(1), ID: "mem_002"}, {WorkspaceID: "wsp_a", Subject: named(2), ID: "mem_001"},
+			{WorkspaceID: "wsp_a", Subject: named(1), ID: "mem_002"},
+			{WorkspaceID: "wsp_a", Subject: named(2), ID: "mem_001"},
 			{WorkspaceID: "wsp_b", Subject: named(1), ID: "mem_000"},
 		}
 		if diff := cmp.Diff(want, list); diff != "" {
