@@ -119,7 +119,7 @@ func variants() []variant {
 		}},
 		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},
 		{"speaker", func(to *engine.Weights, from engine.Weights) {
-			to.Speaker, to.NameInText = from.Speaker, from.NameInText
+			to.Speaker, to.Spoke, to.NameInText = from.Speaker, from.Spoke, from.NameInText
 		}},
 		{"dates", func(to *engine.Weights, from engine.Weights) { to.Date = from.Date }},
 		{"kind of answer", func(to *engine.Weights, from engine.Weights) { to.Answer = from.Answer }},

@@ -26,7 +26,7 @@ func (s *search) admit(q *Query) bool {
 		s.admitted[slot] = true
 		s.count++
 		s.length += int64(d.length)
-		s.speaks[d.speaker] = true
+		s.speaks[d.speaker]++
 		s.earliest, s.latest = min(s.earliest, d.at), max(s.latest, d.at)
 		if d.session != 0 {
 			if s.turns[d.session]++; s.turns[d.session] == 1 {

@@ -34,11 +34,13 @@ type related struct {
 
 // plan is a query taken apart.
 type plan struct {
-	words    []wanted
-	dates    dates
-	speakers []float64 // by number of Index.speakers: how surely the query names them; nil where it names none
-	onlyName bool      // nothing but a speaker's name says anything
-	answer   marks     // what the answer should have
+	words     []wanted
+	dates     dates
+	speakers  []float64 // by number of Index.speakers: how surely the query names them; nil where it names none
+	spoke     []float64 // by number: what that says by itself
+	mostSpoke float64
+	onlyName  bool  // nothing but a speaker's name says anything
+	answer    marks // what the answer should have
 }
 
 // plan takes a query apart, as seen by what is admitted.
@@ -135,7 +137,7 @@ func answerTo(list []piece) (m marks) {
 func (s *search) nameSpeakers(p *plan, list []piece) {
 	x := s.x
 	for i, name := range x.speakers.list {
-		if !s.speaks[i+1] {
+		if s.speaks[i+1] == 0 {
 			continue
 		}
 		var terms, words []string
@@ -161,9 +163,11 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 		}
 		if best > 0 {
 			if p.speakers == nil {
-				p.speakers = make([]float64, len(x.speakers.list)+1)
+				p.speakers, p.spoke = make([]float64, len(x.speakers.list)+1), make([]float64, len(x.speakers.list)+1)
 			}
 			p.speakers[i+1] = best
+			p.spoke[i+1] = s.w.Spoke * best * s.idf(int(s.speaks[i+1]))
+			p.mostSpoke = max(p.mostSpoke, p.spoke[i+1])
 		}
 	}
 }

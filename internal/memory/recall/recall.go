@@ -98,6 +98,7 @@ type Weights struct {
 
 	Session float64 // the score of the session
 	Speaker float64 // share added where the query names the speaker
+	Spoke   float64 // the speaker named, as if it were a word, where anything else speaks for the memory
 	Date    float64 // the time named, as if it were a word
 	Answer  float64 // share added where a time or a number is asked for and there is one
 }
@@ -109,7 +110,7 @@ var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
 	Near: 0.4, NearTwo: 0.2, Reply: 0.25,
-	Session: 0.6, Speaker: 0.25, Date: 1.2, Answer: 0.15,
+	Session: 0.6, Speaker: 0.2, Spoke: 0.8, Date: 1.2, Answer: 0.15,
 }
 
 // Plain are weights that leave nothing but BM25, to compare with.

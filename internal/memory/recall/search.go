@@ -20,7 +20,7 @@ type search struct {
 	length   int64  // of their texts
 	earliest int64  // of their times
 	latest   int64
-	speaks   []bool  // by speaker: one of theirs is admitted
+	speaks   []int32 // by speaker: how many of theirs are admitted
 	turns    []int32 // by session: how many are admitted
 	sessions int     // that have one
 
@@ -236,7 +236,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	}
 	// Most turns are out of the question at a glance.
 	most := 1 + s.w.Speaker + s.w.Answer
-	rest := s.w.Session*s.theme[session] + s.rarity
+	rest := s.w.Session*s.theme[session] + s.rarity + s.p.mostSpoke
 	if s.p.onlyName {
 		rest++
 	}
@@ -283,6 +283,9 @@ func (s *search) parts(slot int32, near float64) parts {
 	said := p.words + p.near
 	if s.p.speakers != nil {
 		p.speaker = s.w.Speaker * s.p.speakers[d.speaker] * said
+		if said > 0 || p.session > 0 {
+			p.speaker += s.p.spoke[d.speaker]
+		}
 		if s.p.onlyName {
 			p.speaker += s.p.speakers[d.speaker]
 		}
