@@ -102,3 +102,28 @@ func ExampleError() {
 	}
 	// Output: 400 validation_error scopes[0] not_allowed
 }
+
+// What should be remembered about a person goes in, and what answers a question comes back.
+func ExampleClient_Recall() {
+	url, key, stop := server()
+	defer stop()
+
+	c, err := client.New(url, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	for _, text := range []string{"Her bicycle is green.", "She drinks tea without sugar."} {
+		if _, err := c.CreateMemory(ctx, client.NewMemory{SubjectID: "p-4711", Text: text}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	found, err := c.Recall(ctx, client.RecallQuery{SubjectID: "p-4711", Query: "what colour is the bike?", Limit: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range found.Results {
+		fmt.Println(r.Rank, r.Memory.Text)
+	}
+	// Output: 1 Her bicycle is green.
+}
