@@ -342,7 +342,10 @@ func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 	within(t, 4*time.Second, "the server is down", all("503 unavailable"))
 	server.Start(t)
 	within(t, 5*time.Second, "the server was started again", all(known))
-	n.make("POST", "/api/v1/developer/api-keys/"+n.keyID+"/revoke", `{}`)
+	within(t, 5*time.Second, "it is written again", func() bool {
+		status, _, _ := n.send("POST", "/api/v1/developer/api-keys/"+n.keyID+"/revoke", `{}`, false)
+		return status == http.StatusOK
+	})
 	second := &tenant{t: t, base: p.b.URL, key: n.other}
 	within(t, time.Second, "a key is revoked after all that", func() bool { return second.status(false, ownKey) == "401 api_key_revoked" })
 }

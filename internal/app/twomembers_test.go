@@ -177,21 +177,23 @@ func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 		return ask(t, m.URL+"/api/auth/login", "", "", strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)))
 	}
 	signedIn := login(two[1], password)
-	var checked atomic.Int64
+	var checked, late atomic.Int64
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
 			switch got := login(two[i%2], "not the password"); {
 			case got.status == 401 && got.code == "invalid_credentials":
 				checked.Add(1)
+			case got.status == 503: // on a busy machine it waits for its turn longer than a request may
+				late.Add(1)
 			case got.status != 429 || got.policy != "login":
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
 	all.Wait()
-	if checked.Load() != 10 {
-		t.Errorf("%d guesses of 100 at once were checked, want 10", checked.Load())
+	if n := checked.Load(); n > 10 || n+late.Load() < 10 {
+		t.Errorf("%d guesses of 100 at once were checked, want 10", n)
 	}
 
 	token, _ := signedIn.body["refreshToken"].(string)
