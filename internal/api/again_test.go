@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -169,3 +170,39 @@ func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
 		}
 	}
 }
+
+// What governs a request of a connection allocates at most what docs/testing.md promises, and its operation comes to that.
+func TestGoverningARequestAllocatesLittle(t *testing.T) {
+	b := setup(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn, err := api.LimitConnections(l, 1).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := request("GET", "/api/v1/ping", "", "X-API-Key", b.Key(apitest.Operator, auth.All, nil))
+	r = r.WithContext(api.NewServer(b.handler, slog.New(slog.DiscardHandler)).ConnContext(t.Context(), conn))
+	w := &nowhere{header: http.Header{}}
+	if n := testing.AllocsPerRun(200, func() { b.handler.ServeHTTP(w, r) }); n > 4 || w.status != 200 {
+		t.Errorf("status %d, with %v allocations, want 4 at most", w.status, n)
+	}
+}
+
+// nowhere is a ResponseWriter that keeps nothing but the status.
+type nowhere struct {
+	header http.Header
+	status int
+}
+
+func (w *nowhere) Header() http.Header         { return w.header }
+func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (w *nowhere) WriteHeader(status int)      { w.status = status }
