@@ -265,8 +265,16 @@ func memoryChecks() []promise {
 		}},
 		{"AMemoryExpiresToTheSecond", func(c *check) {
 			who, word := c.subject(), c.suite.word()
-			ends := time.Now().Add(3 * time.Second).UTC().Truncate(time.Second)
-			a := c.remember(who, word, fields{"expiresAt": ends.Format(time.RFC3339)})
+			var ends time.Time
+			var a *answer
+			for _, seconds := range []time.Duration{3, 15, 60} { // longer where the server is too busy to store it before its end
+				ends = time.Now().Add(seconds * time.Second).UTC().Truncate(time.Second)
+				a = c.rememberAgain(who, word, fields{"expiresAt": ends.Format(time.RFC3339)})
+				if a.status == http.StatusCreated || a.came.Before(ends) {
+					break
+				}
+			}
+			a.is(http.StatusCreated)
 			if seen := c.get(a.memory()).send(); seen.came.Before(ends) {
 				seen.is(http.StatusOK)
 			}
@@ -316,6 +324,7 @@ func memoryRefusals() []promise {
 		{"WithTextForPinned", fields{"pinned": "yes"}, "pinned", "type"},
 		{"WithAMalformedTime", fields{"occurredAt": "2026-13-01"}, "occurredAt", "format"},
 		{"WithANumberForATime", fields{"expiresAt": 1}, "expiresAt", "type"},
+		{"WithAnExpiryInThePast", fields{"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt", "expired|too_small|invalid"},
 		{"WithAnEndBeforeItsBeginning", fields{"validFrom": "2026-02-01T00:00:00Z", "validTo": "2026-01-01T00:00:00Z"}, "validTo", "invalid|too_small"},
 		{"WithTooManyTags", fields{"tags": tags}, "tags", "too_long|too_large"},
 		{"WithALongTag", fields{"tags": []string{"ok", strings.Repeat("é", 65)}}, "tags[1]", "too_long"},

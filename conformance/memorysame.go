@@ -94,6 +94,15 @@ func memorySameChecks() []promise {
 			c.rememberAgain(who, "z", fields{"key": "k", "deduplicate": true}).is(http.StatusOK).has(fields{"id": keyed.text("id"), "text": "z"})
 			c.get(plain.memory()).send().has(fields{"text": "x", "revision": 1})
 		}},
+		{"AKeyBelongsToOneMemory", func(c *check) {
+			who := c.subject()
+			a, b := c.remember(who, "one", fields{"key": "k1"}), c.remember(who, "two", fields{"key": "k2"})
+			c.patch(b.memory()).json(fields{"key": "k1"}).send().fails(409, "conflict")
+			c.get(b.memory()).send().has(fields{"key": "k2", "revision": 1})
+			c.patch(a.memory()).json(fields{"key": nil}).send().is(http.StatusOK).has(fields{"key": nil})
+			c.patch(b.memory()).json(fields{"key": "k1"}).send().is(http.StatusOK).has(fields{"key": "k1"})
+			c.rememberAgain(who, "three", fields{"key": "k1"}).is(http.StatusOK).has(fields{"id": b.text("id")})
+		}},
 		{"OfParallelWritesUnderOneKeyOneCreates", func(c *check) {
 			who, made, ids := c.subject(), 0, map[string]bool{}
 			n := 0
