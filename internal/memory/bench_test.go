@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"os"
@@ -49,6 +50,7 @@ func BenchmarkWrites(b *testing.B) {
 		b.ReportMetric(float64((cpu(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
 		if name != "Raw" {
 			b.ReportMetric(rate[name]/rate["Raw"], "×raw")
+			b.ReportMetric(rate[name]/rate["RawRow"], "×row")
 		}
 	}
 	b.Run("Raw", func(b *testing.B) {
@@ -58,6 +60,18 @@ func BenchmarkWrites(b *testing.B) {
 				_, err := s.PutDocument(ctx, "wsp_a", &document.Document{ID: fmt.Sprint("d", i), Text: sentence(i)}, document.Put{})
 				return err
 			})
+		})
+	})
+	b.Run("RawRow", func(b *testing.B) { // the same row with its indexes, and nothing around it
+		s := onSQLite(b).store
+		now, sealed := time.Now(), make([]byte, 400)
+		measure("RawRow", b, func(i int64) error {
+			row := &memory.Row{
+				ID: fmt.Sprint("m", i), Generation: 1, Kind: memory.Turn, At: now, CreatedAt: now, UpdatedAt: now, Size: 100, Revision: 1, Change: i,
+				Sealed: sealed, Subject: memory.Hash{1}, Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
+			}
+			binary.BigEndian.PutUint64(row.Same[:], uint64(i)*0x9e3779b97f4a7c15)
+			return s.Run(b.Context(), func(ctx context.Context) error { return s.InsertMemories(ctx, "wsp_a", []*memory.Row{row}) })
 		})
 	})
 	for _, subjects := range []int64{1, 1000} {

@@ -81,11 +81,11 @@ type Service struct {
 	o       Options
 	words   *text.Analyzer
 	recalls *recalls
-	line    waitingLine
+	line    *waitingLine
 	written generations
 }
 
 // NewService makes a Service.
 func NewService(o Options) *Service {
-	return &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes)}
+	return &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes), line: newWaitingLine(o.Alone)}
 }

@@ -18,13 +18,26 @@ const (
 	togetherBytes  = 1 << 20
 )
 
-// togetherUnits is how many units of a workspace may be under way: one is made ready while another waits for the disk.
-const togetherUnits = 2
+// How many units of a workspace may be under way: one is made ready while another waits for the disk. Where units follow each
+// other anyhow, and share commits, there may be more; elsewhere each has a connection, and waits for the same subjects.
+const (
+	unitsAlone  = 4
+	unitsShared = 2
+)
 
 // waitingLine is who waits to write, by workspace. A workspace is in it while a unit is under way.
 type waitingLine struct {
+	most int // units of a workspace
 	mu   sync.Mutex
 	busy map[string]*busy
+}
+
+func newWaitingLine(alone bool) *waitingLine {
+	l := &waitingLine{most: unitsShared, busy: map[string]*busy{}}
+	if alone {
+		l.most = unitsAlone
+	}
+	return l
 }
 
 type busy struct {
@@ -52,16 +65,13 @@ const (
 func (l *waitingLine) join(workspaceID string, w *wish) (begin bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.busy == nil {
-		l.busy = map[string]*busy{}
-	}
 	b := l.busy[workspaceID]
 	if b == nil {
 		b = &busy{}
 		l.busy[workspaceID] = b
 	}
 	b.waiting = append(b.waiting, w)
-	if begin = b.units < togetherUnits; begin {
+	if begin = b.units < l.most; begin {
 		b.units++
 	}
 	return begin
