@@ -17,7 +17,8 @@ func (s *Service) Delete(ctx context.Context, p *auth.Principal, id string, ifRe
 		return err
 	}
 	err = s.o.Units.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.hold(ctx, p.WorkspaceID, row.Subject); err != nil {
+		held, err := s.hold(ctx, p.WorkspaceID, row.Subject)
+		if err != nil {
 			return err
 		}
 		// Held, and read again: what has come in between counts.
@@ -28,7 +29,7 @@ func (s *Service) Delete(ctx context.Context, p *auth.Principal, id string, ifRe
 		if ifRevision != nil && *ifRevision != there.Revision {
 			return problem.RevisionMismatch()
 		}
-		return s.erase(ctx, p, m.SubjectID, row.Subject, []*Row{there}, audit.MemoryErasedOne)
+		return s.erase(ctx, p, m.SubjectID, held, []*Row{there}, audit.MemoryErasedOne)
 	})
 	if err != nil {
 		return fmt.Errorf("erase memory: %w", err)
@@ -49,13 +50,9 @@ func (s *Service) hold(ctx context.Context, workspaceID string, subject Hash) (*
 const eraseAtOnce = 1000
 
 // erase removes memories of one subject, whose row the unit holds, and logs that.
-func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string, subject Hash, rows []*Row, action audit.Action) error {
+func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string, held *Subject, rows []*Row, action audit.Action) error {
 	if len(rows) == 0 {
 		return nil
-	}
-	held, err := s.hold(ctx, p.WorkspaceID, subject)
-	if err != nil {
-		return err
 	}
 	now := s.now()
 	held.Change++
@@ -67,7 +64,7 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 		held.Bytes -= r.Size
 	}
 	for some := range slices.Chunk(ids, eraseAtOnce) {
-		if err := s.o.Store.EraseMemories(ctx, p.WorkspaceID, subject, some, held.Change, now); err != nil {
+		if err := s.o.Store.EraseMemories(ctx, p.WorkspaceID, held.Hash, some, held.Change, now); err != nil {
 			return err
 		}
 		if err := s.o.Audit.Record(ctx, s.entry(p, action, subjectID, some)); err != nil {
@@ -83,5 +80,5 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 	if action == audit.MemoryExpired { // a backup that brings it back brings its end back, too
 		return nil
 	}
-	return s.o.Journal.MemoriesErased(ctx, p.WorkspaceID, subject, ids, now)
+	return s.o.Journal.MemoriesErased(ctx, p.WorkspaceID, held.Hash, ids, now)
 }

@@ -262,7 +262,7 @@ func (s *Service) carryOut(ctx context.Context, p *auth.Principal, row *Subject,
 		return did, err
 	}
 	did.erased = len(rows)
-	return did, s.erase(ctx, p, subjectID, subject, rows, audit.MemoryForgotten)
+	return did, s.erase(ctx, p, subjectID, row, rows, audit.MemoryForgotten)
 }
 
 // allows reports whether p may carry a plan out at a moment. row is the subject's; nil where there is none.

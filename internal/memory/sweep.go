@@ -61,10 +61,11 @@ func (s *Service) resume(ctx context.Context, began time.Time) error {
 
 // expire erases what has expired, the memories of one subject in one unit.
 func (s *Service) expire(ctx context.Context) error {
+	var errs []error
 	for {
 		list, err := s.o.Store.ExpiredMemories(ctx, s.o.Now(), eraseAtOnce)
 		if err != nil {
-			return fmt.Errorf("list expired memories: %w", err)
+			return errors.Join(append(errs, fmt.Errorf("list expired memories: %w", err))...)
 		}
 		progress := false
 		for len(list) > 0 {
@@ -73,14 +74,14 @@ func (s *Service) expire(ctx context.Context) error {
 				n++
 			}
 			erased, err := s.expireOf(ctx, list[:n])
-			if err != nil {
-				return fmt.Errorf("erase expired memories: %w", err)
+			if err != nil { // the memories of others are over, too
+				errs = append(errs, fmt.Errorf("erase expired memories: %w", err))
 			}
 			progress = progress || erased > 0
 			list = list[n:]
 		}
-		if !progress {
-			return nil
+		if !progress || ctx.Err() != nil {
+			return errors.Join(errs...)
 		}
 	}
 }
@@ -101,7 +102,8 @@ func (s *Service) expireOf(ctx context.Context, list []Expired) (erased int, err
 		ids[i] = e.ID
 	}
 	err = s.o.Units.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.hold(ctx, workspaceID, subject); err != nil {
+		held, err := s.hold(ctx, workspaceID, subject)
+		if err != nil {
 			return err
 		}
 		rows, err := s.o.Store.MemoriesByID(ctx, workspaceID, ids)
@@ -111,7 +113,7 @@ func (s *Service) expireOf(ctx context.Context, list []Expired) (erased int, err
 		now := s.o.Now()
 		rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.Subject != subject || !r.expired(now) })
 		erased = len(rows)
-		return s.erase(ctx, &auth.Principal{WorkspaceID: workspaceID}, name, subject, rows, audit.MemoryExpired)
+		return s.erase(ctx, &auth.Principal{WorkspaceID: workspaceID}, name, held, rows, audit.MemoryExpired)
 	})
 	return erased, err
 }
