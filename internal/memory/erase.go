@@ -71,7 +71,7 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 			return err
 		}
 	}
-	if err := s.o.Store.SaveMemorySubjects(ctx, p.WorkspaceID, []*Subject{held}); err != nil {
+	if err := s.o.Store.CountMemorySubjects(ctx, p.WorkspaceID, []*Subject{held}); err != nil {
 		return err
 	}
 	if err := s.o.Store.AddMemoryCount(ctx, p.WorkspaceID, -int64(len(rows))); err != nil {

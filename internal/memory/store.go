@@ -109,6 +109,8 @@ type Store interface {
 	HoldMemorySubjects(ctx context.Context, workspaceID string, subjects []Hash, at time.Time) ([]*Subject, error)
 	// SaveMemorySubjects writes rows that are held.
 	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
+	// CountMemorySubjects writes of rows that are held Change, Memories, Bytes and UpdatedAt, which change with each memory.
+	CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
 	// ListMemorySubjects reads subjects that have a name, newest first, at most limit of those behind a place. For a caller
 	// who is bound to an agent they are those in which the agent has memories, which alone count.
 	ListMemorySubjects(ctx context.Context, workspaceID string, reach Reach, after *PersonPosition, now time.Time, limit int) ([]*Subject, error)

@@ -212,20 +212,24 @@ func (s *Service) write(ctx context.Context, workspaceID string, rows []*Subject
 	}
 	now := s.now()
 	var all work
-	var save []*Subject
+	var save, count []*Subject // rows that are new in their generation, and the others
 	for _, w := range works {
 		if !w.writes() {
 			continue
 		}
 		row := held[w.subject]
+		if len(row.SealedID) == 0 {
+			save = append(save, row)
+		} else {
+			count = append(count, row)
+		}
 		row.change(w, now)
-		save = append(save, row)
 		unit.AfterCommit(ctx, func() { s.written.put(w.subject, w.generation) })
 		all.insert = append(all.insert, w.insert...)
 		all.replace = append(all.replace, w.replace...)
 		all.older = append(all.older, w.older...)
 	}
-	if err := s.store(ctx, workspaceID, &all, save); err != nil {
+	if err := s.store(ctx, workspaceID, &all, save, count); err != nil {
 		return err
 	}
 	for _, w := range works {
@@ -256,8 +260,8 @@ func (row *Subject) change(w *work, now time.Time) {
 	}
 }
 
-func (s *Service) store(ctx context.Context, workspaceID string, w *work, save []*Subject) error {
-	if len(save) == 0 {
+func (s *Service) store(ctx context.Context, workspaceID string, w *work, save, count []*Subject) error {
+	if len(save)+len(count) == 0 {
 		return nil
 	}
 	if err := s.o.Store.InsertMemories(ctx, workspaceID, w.insert); err != nil {
@@ -270,6 +274,9 @@ func (s *Service) store(ctx context.Context, workspaceID string, w *work, save [
 		return err
 	}
 	if err := s.o.Store.SaveMemorySubjects(ctx, workspaceID, save); err != nil {
+		return err
+	}
+	if err := s.o.Store.CountMemorySubjects(ctx, workspaceID, count); err != nil {
 		return err
 	}
 	if len(w.insert) == 0 {

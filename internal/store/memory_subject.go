@@ -184,6 +184,23 @@ func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subj
 	return nil
 }
 
+// countSubject leaves alone what an index is about.
+const countSubject = `UPDATE memory_subject SET change = $1, memories = $2, bytes = $3, updated_at = $4 WHERE workspace_id = $5 AND subject = $6`
+
+// CountMemorySubjects implements memory.Store.
+func (s *Store) CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
+	if s.shared && len(subjects) > 1 {
+		return s.SaveMemorySubjects(ctx, workspaceID, subjects) // one way to the server for all
+	}
+	for _, sub := range subjects {
+		_, err := s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
+		if err != nil {
+			return fmt.Errorf("write a subject: %w", err)
+		}
+	}
+	return nil
+}
+
 // ListMemorySubjects implements memory.Store.
 func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reach memory.Reach, after *memory.PersonPosition, now time.Time, limit int) ([]*memory.Subject, error) {
 	var c conditions
