@@ -481,3 +481,58 @@ func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
 		t.Errorf("the log: %d %s", code, out)
 	}
 }
+
+// TestAnErasureIsCutOffAnywhere kills the server while it erases, each time a little later, until past the time that an
+// erasure takes: after the next start the person is there whole, or gone, and nothing is stranded.
+func TestAnErasureIsCutOffAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir, "")
+	const steps, ofOne = 10, 1200 // more than are erased at once
+	store := func(subject string) {
+		var items []map[string]any
+		for i := range ofOne {
+			items = append(items, map[string]any{"subjectId": subject, "text": fmt.Sprintf("remark %d", i)})
+		}
+		for _, some := range [][]map[string]any{items[:ofOne/2], items[ofOne/2:]} {
+			s.must(http.StatusOK, http.MethodPost, memories+"/batch", map[string]any{"items": some})
+		}
+	}
+	store("first")
+	began := time.Now()
+	s.erase("first")
+	takes := time.Since(began)
+	outcomes := map[string]int{}
+	for step := range steps {
+		subject := fmt.Sprintf("person-%d", step)
+		store(subject)
+		timer := time.AfterFunc(takes*time.Duration(step+1)/(steps-1), s.kill)
+		status, answer, err := s.do(context.Background(), http.MethodDelete, memories+"/subjects/"+subject, nil)
+		if err == nil && status != http.StatusOK {
+			t.Errorf("an erasure: %d %s", status, answer)
+		}
+		timer.Stop()
+		key := s.key
+		s.kill()
+		s = start(t, dir, key)
+		s.nothingStranded()
+		stored := len(s.memoriesOf(subject))
+		switch {
+		case stored == 0 && err == nil:
+			outcomes["answered"]++
+		case stored == 0:
+			outcomes["carried on with"]++
+		case stored == ofOne && err != nil:
+			outcomes["not begun"]++
+		default:
+			t.Errorf("cut off at step %d: %d of %d memories are left, answered: %v", step, stored, ofOne, err == nil)
+		}
+		if stored == 0 {
+			s.isGone(subject, "remark")
+		}
+	}
+	t.Logf("an erasure took %s; cut off within that time %d were %v", takes.Round(time.Millisecond), steps, outcomes)
+	s.stop()
+	if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+		t.Errorf("the log: %d %s", code, out)
+	}
+}
