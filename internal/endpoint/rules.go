@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"keepsake/internal/problem"
@@ -39,6 +40,20 @@ var formats = map[string]func(string) bool{
 	},
 }
 
+// patterns are those that were compiled, by their texts: few are in many places, and one that counts characters is large.
+var patterns sync.Map
+
+func compiled(text string) (*regexp.Regexp, error) {
+	if there, ok := patterns.Load(text); ok {
+		return there.(*regexp.Regexp), nil
+	}
+	pattern, err := regexp.Compile(text)
+	if err == nil {
+		patterns.Store(text, pattern)
+	}
+	return pattern, err
+}
+
 // constrained is s under the constraint tags of f. On a list the tags of scalars are for each item.
 func constrained(s *shape, f reflect.StructField) *shape {
 	var r rules
@@ -60,7 +75,7 @@ func constrained(s *shape, f reflect.StructField) *shape {
 		}
 	}
 	if text, ok := f.Tag.Lookup("pattern"); ok {
-		pattern, err := regexp.Compile(text)
+		pattern, err := compiled(text)
 		must(err, f, "pattern")
 		r.pattern = pattern
 	}
