@@ -15,10 +15,10 @@ import (
 
 // Keeper changes the master key of an instance while it runs. It is safe for concurrent use.
 type Keeper struct {
-	Secrets  *Secrets
-	File     KeyFile // empty where a setting gives the key, which this process cannot change
-	Audit    audit.Recorder
-	Now      func() time.Time
+	Secrets *Secrets
+	File    KeyFile // empty where a setting gives the key, which this process cannot change
+	Audit   audit.Recorder
+	Now     func() time.Time
 	// Alone runs fn while no other process on the store changes the master key; nil where there is no other.
 	Alone    func(ctx context.Context, fn func(ctx context.Context) error) error
 	Subjects *Subjects // whose wrapping secret changes with the master key; nil: there are none
