@@ -48,6 +48,7 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 		return err
 	}
 	debug.FreeOSMemory() // hashing the first password took 19 MiB, which nothing needs again
+	leavePages()
 	return a.Run(ctx)
 }
 
