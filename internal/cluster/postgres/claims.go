@@ -226,13 +226,20 @@ func (c *Claims) ask(ctx context.Context, asked []*claimAsk) bool {
 // send does what is asked in one round trip, in order. After an error it is not known what the connection holds.
 func (c *Claims) send(ctx context.Context, asked []*claimAsk) error {
 	var batch pgx.Batch
-	taken := map[int64]struct{}{}
+	held := map[int64]bool{} // once what is in the batch is done, if nobody else has it
 	for _, a := range asked {
 		_, ours := c.locked[a.key]
-		_, soon := taken[a.key]
+		soon, told := held[a.key]
+		if told {
+			ours = soon
+		}
 		switch {
+		case !a.leave && ours && !told:
+			// The database counts how often a lock is taken. This one was taken for what runs when the connection was made,
+			// and whoever asked before that is served after it.
+			a.ok = true
 		case !a.leave:
-			taken[a.key] = struct{}{}
+			held[a.key] = true
 			batch.Queue("SELECT pg_try_advisory_lock($1)", a.key).QueryRow(func(row pgx.Row) error {
 				if err := row.Scan(&a.ok); err != nil {
 					return err
@@ -242,7 +249,8 @@ func (c *Claims) send(ctx context.Context, asked []*claimAsk) error {
 				}
 				return nil
 			})
-		case ours || soon:
+		case ours:
+			held[a.key] = false
 			batch.Queue("SELECT pg_advisory_unlock($1)", a.key).Exec(func(pgconn.CommandTag) error {
 				delete(c.locked, a.key)
 				return nil

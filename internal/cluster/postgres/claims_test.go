@@ -63,11 +63,45 @@ func holders(t *testing.T, conn *pgx.Conn) (pids []int32) {
 	return pids
 }
 
+// Who comes while the first connection is still being made waits a second and runs. The lock that is then taken for it is
+// given back once, also where it was asked for twice.
+func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	asked := make(chan struct{})
+	c := postgres.NewClaims(func(ctx context.Context) (*pgx.Conn, error) {
+		<-asked
+		return pgx.Connect(context.WithoutCancel(ctx), url)
+	}, slog.New(slog.DiscardHandler))
+	if !c.Take(ctx, claim(1)) { // nobody answers yet
+		t.Fatal("it is refused by nobody")
+	}
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	close(asked)
+	conn := watcher(t, url)
+	eventually(t, "what runs is locked", func() bool { return len(holders(t, conn)) == 1 })
+	c.Release(claim(1), true)
+	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+}
+
 func TestARequestRunsInOneProcess(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	a, b := runClaims(t, url), runClaims(t, url)
 	ctx := t.Context()
+	conn := watcher(t, url)
+	eventually(t, "both have a connection", func() bool { // before, and where it takes a second, nobody is kept from running
+		a.Take(ctx, claim(9))
+		defer a.Release(claim(9), true)
+		if b.Take(ctx, claim(9)) {
+			b.Release(claim(9), true)
+			return false
+		}
+		return true
+	})
 	for range 3 {
 		if !a.Take(ctx, claim(1)) {
 			t.Fatal("the first is refused")
@@ -92,7 +126,6 @@ func TestARequestRunsInOneProcess(t *testing.T) {
 		}
 		a.Release(claim(3), false)
 	}
-	conn := watcher(t, url)
 	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 

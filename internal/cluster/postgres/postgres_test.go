@@ -310,7 +310,7 @@ func TestAServerThatIsPaused(t *testing.T) {
 		_, err := board.From(ctx, 0, 10)
 		return err
 	}
-	noError(t, poll())
+	eventually(t, "a poll goes well", func() bool { return poll() == nil })
 	server.Pause(t)
 	for range 3 {
 		start := time.Now()

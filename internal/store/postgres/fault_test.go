@@ -163,7 +163,7 @@ func TestUnitsThatBlockEachOtherRunAgain(t *testing.T) {
 
 func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
 	t.Parallel()
-	s := store.New(open(t, postgres.Options{URL: migrated(t), Connections: 1, Acquire: 50 * time.Millisecond}))
+	s := store.New(open(t, postgres.Options{URL: migrated(t), Connections: 1, Acquire: 500 * time.Millisecond}))
 	err := s.Run(t.Context(), func(ctx context.Context) error {
 		wantUnavailable(t, s.CreateWorkspace(context.WithoutCancel(t.Context()), workspace("wsp_b")))
 		gone, cancel := context.WithCancel(t.Context())
