@@ -2,13 +2,12 @@ package memory
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"keepsake/internal/field"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
 )
@@ -24,6 +23,8 @@ const (
 	MaxKey      = 256   // characters
 	MaxSource   = 1_024 // characters
 )
+
+var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry}
 
 // Times are kept where every engine and every format can: years 1 to 9999.
 var firstTime, lastTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
@@ -48,17 +49,17 @@ func (m *Memory) check() error {
 		field, value string
 		limit        int
 	}{{"speaker", m.Speaker, MaxSpeaker}, {"key", m.Key, MaxKey}, {"source", m.Source, MaxSource}} {
-		if err := checkString(of.field, of.value, of.limit); err != nil {
+		if err := rules.String(of.field, of.value, of.limit); err != nil {
 			return err
 		}
-		if of.value != "" && blank(of.value) {
+		if of.value != "" && field.Blank(of.value) {
 			return problem.Validation(of.field, problem.Required, of.field+" must not be blank.")
 		}
 	}
-	if err := checkTags("tags", m.Tags); err != nil {
+	if err := rules.Tags("tags", m.Tags); err != nil {
 		return err
 	}
-	if err := m.checkMetadata(); err != nil {
+	if err := rules.Metadata(m.Metadata); err != nil {
 		return err
 	}
 	if i := m.Importance; i != nil {
@@ -95,21 +96,21 @@ func checkExpiry(expiresAt *time.Time, now time.Time) error {
 	return nil
 }
 
-func checkName(field, name string, needed bool) error {
+func checkName(what, name string, needed bool) error {
 	switch {
 	case name == "" && !needed || ValidName(name):
 		return nil
-	case blank(name):
-		return problem.Validation(field, problem.Required, field+" is required.")
+	case field.Blank(name):
+		return problem.Validation(what, problem.Required, what+" is required.")
 	case len(name) > maxName && utf8.RuneCountInString(name) > maxName:
-		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, maxName))
+		return problem.Validation(what, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", what, maxName))
 	}
-	return problem.Validation(field, problem.Format, field+" must begin with a letter or digit and have at most 128 letters, digits and . _ : @ -")
+	return problem.Validation(what, problem.Format, what+" must begin with a letter or digit and have at most 128 letters, digits and . _ : @ -")
 }
 
 func checkText(text string) error {
 	switch {
-	case blank(text):
+	case field.Blank(text):
 		return problem.Validation("text", problem.Required, "text is required.")
 	case len(text) > MaxText:
 		return problem.Validation("text", problem.TooLong, fmt.Sprintf("text must have at most %d bytes.", MaxText))
@@ -118,59 +119,6 @@ func checkText(text string) error {
 	}
 	return nil
 }
-
-func checkTags(field string, tags []string) error {
-	if len(tags) > MaxTags {
-		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d items.", field, MaxTags))
-	}
-	for i, tag := range tags {
-		name := fmt.Sprintf("%s[%d]", field, i)
-		if err := checkString(name, tag, MaxTag); err != nil {
-			return err
-		}
-		if blank(tag) {
-			return problem.Validation(name, problem.Required, name+" must not be blank.")
-		}
-	}
-	return nil
-}
-
-func (m *Memory) checkMetadata() error {
-	if len(m.Metadata) > MaxMetadata {
-		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", MaxMetadata))
-	}
-	// A name is the client's text, so a message must not repeat it.
-	for _, name := range slices.Sorted(maps.Keys(m.Metadata)) {
-		if blank(name) {
-			return problem.Validation("metadata", problem.Required, "Names in metadata must not be blank.")
-		}
-		if err := checkString("metadata", name, MaxEntry); err != nil {
-			return err
-		}
-		switch v := m.Metadata[name].(type) {
-		case string:
-			if err := checkString("metadata", v, MaxEntry); err != nil {
-				return err
-			}
-		case float64, bool:
-		default:
-			return problem.Validation("metadata", problem.Type, "Values in metadata must be strings, numbers or booleans.")
-		}
-	}
-	return nil
-}
-
-func checkString(field, value string, limit int) error {
-	if len(value) > limit && utf8.RuneCountInString(value) > limit {
-		return problem.Validation(field, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", field, limit))
-	}
-	if !utf8.ValidString(value) {
-		return problem.Validation(field, problem.Format, field+" must be valid UTF-8.")
-	}
-	return nil
-}
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 const maxName = 128
 

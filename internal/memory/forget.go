@@ -40,7 +40,7 @@ func (f *Forget) check(words *text.Analyzer) error {
 	case len(f.IDs) > MaxBatch:
 		return problem.Validation("ids", problem.TooLong, fmt.Sprintf("ids must have at most %d items.", MaxBatch))
 	case f.Query != "":
-		if err := checkString("query", f.Query, maxQuery); err != nil {
+		if err := rules.String("query", f.Query, maxQuery); err != nil {
 			return err
 		}
 		if len(termsOf(words, f.Query)) == 0 {
@@ -58,7 +58,7 @@ func (f *ForgetFilter) check() error {
 			return problem.Validation(fmt.Sprintf("filter.kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
 		}
 	}
-	if err := checkTags("filter.tags", f.Tags); err != nil {
+	if err := rules.Tags("filter.tags", f.Tags); err != nil {
 		return err
 	}
 	if err := checkName("filter.sessionId", f.SessionID, false); err != nil {

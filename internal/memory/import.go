@@ -197,7 +197,7 @@ func checkTold(at string, m *Memory) error {
 		}
 	}
 	for _, of := range []struct{ field, by string }{{"createdBy", m.CreatedBy}, {"updatedBy", m.UpdatedBy}} {
-		if err := checkString(at+of.field, of.by, 64); err != nil {
+		if err := rules.String(at+of.field, of.by, 64); err != nil {
 			return err
 		}
 	}

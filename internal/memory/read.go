@@ -109,7 +109,7 @@ func (s *Service) filter(p *auth.Principal, f *Filter) (_ *RowFilter, err error)
 			return nil, problem.Validation("kind", problem.NotAllowed, "There is no such kind.")
 		}
 	}
-	if err := checkTags("tag", f.Tags); err != nil {
+	if err := rules.Tags("tag", f.Tags); err != nil {
 		return nil, err
 	}
 	if len(f.Tags) > 0 && f.SubjectID == "" {

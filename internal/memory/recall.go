@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/field"
 	"keepsake/internal/memory/recall"
 	"keepsake/internal/problem"
 )
@@ -88,7 +89,7 @@ func (s *Service) Recall(ctx context.Context, p *auth.Principal, q RecallQuery) 
 
 func checkQuery(query string) error {
 	switch {
-	case blank(query):
+	case field.Blank(query):
 		return problem.Validation("query", problem.Required, "query is required.")
 	case len(query) > MaxQuery:
 		return problem.Validation("query", problem.TooLong, fmt.Sprintf("query must have at most %d bytes.", MaxQuery))
@@ -112,7 +113,7 @@ func (s *Service) checkRecall(p *auth.Principal, q *RecallQuery, limit int) (err
 			return problem.Validation(fmt.Sprintf("kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
 		}
 	}
-	if err := checkTags("tags", q.Tags); err != nil {
+	if err := rules.Tags("tags", q.Tags); err != nil {
 		return err
 	}
 	switch {
