@@ -79,7 +79,10 @@ func (x *Indexer) Run(ctx context.Context) error {
 	}
 	var away outage
 	for err := x.load(ctx); err != nil; err = x.load(ctx) {
-		if !away.wait(ctx, x.o.Log, err) {
+		switch again := away.wait(ctx, x.o.Log, err); {
+		case ctx.Err() != nil:
+			return nil // it is stopped before it has begun
+		case !again:
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -92,6 +93,17 @@ func each(t *testing.T, dir string, fn func(path string)) {
 	}
 	for _, e := range entries {
 		fn(filepath.Join(dir, e.Name()))
+	}
+}
+
+func TestAStopBeforeTheFirstLookIsNoError(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), nil)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	x := search.NewIndexer(search.IndexerOptions{Dir: t.TempDir(), Source: b.store, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err := x.Run(stopped); err != nil {
+		t.Error(err)
 	}
 }
 
