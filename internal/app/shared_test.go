@@ -156,11 +156,11 @@ func (t *tally) ask(tb testing.TB, url, key string) {
 	t.last = resp.Header
 }
 
-// within wants as many requests to have passed as were left, and no more than the bound of the limit above that. What was
-// left was read at one process, which may lag.
+// within wants nearly as many requests to have passed as were left, and no more than the bound of the limit above that.
+// What was left was read at one process, which may lag, and the last units go to whoever asks the ledger first.
 func (p *pair) within(t *tally, left int) {
 	p.t.Helper()
-	least, most := left-sharedLimit/100, left+sharedLimit/10
+	least, most := left-sharedLimit/20, left+sharedLimit/10
 	if p.said.outages() > 0 {
 		least, most = 1, left+sharedLimit/2
 	}
