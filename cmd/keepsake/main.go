@@ -48,11 +48,8 @@ func run(args []string, st *stage) int {
 	root.SetOut(st.out)
 	root.SetErr(st.err)
 
-	// The first signal asks for an orderly end; after it they have their usual meaning, so that the second one ends
-	// the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilSignalled()
 	defer stop()
-	context.AfterFunc(ctx, stop)
 
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -120,4 +117,31 @@ func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	}
 	c.AddCommand(verbs...)
 	return c
+}
+
+// untilSignalled gives a context that the first signal ends: it asks for an orderly end. The second one has its usual
+// meaning and ends the process at once, however soon it follows.
+func untilSignalled() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, done := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case again := <-signals:
+			signal.Stop(signals)
+			_ = syscall.Kill(os.Getpid(), again.(syscall.Signal))
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
 }
