@@ -37,9 +37,26 @@ func (t taken) giveBack(cost int64) {
 	t.use.Monthly.giveBack(t.monthly, cost)
 }
 
-// patience is how often a charge that would be refused yields to larger ones under way before it believes what it sees.
-// They end within nanoseconds unless the machine takes their thread away.
-const patience = 100
+// A charge that would be refused gives way to larger ones under way before it believes what it sees. They end within
+// nanoseconds, so at first it only yields; where the machine has taken their thread away, it sleeps.
+const (
+	yields = 100
+	sleeps = 20
+	nap    = 200 * time.Microsecond
+)
+
+// giveWay waits a little longer with each try, and is false once it has waited enough. Tests replace it.
+var giveWay = func(try int) bool {
+	switch {
+	case try <= yields:
+		runtime.Gosched()
+	case try <= yields+sleeps:
+		time.Sleep(nap)
+	default:
+		return false
+	}
+	return true
+}
 
 // Charge takes cost units from every budget of both accounts, or from none. key is the zero Account where the caller has
 // no key; workspace, whose Use is never nil, is the client's address (Addresses) where there is no credential at all. A
@@ -65,7 +82,7 @@ func charge(v *Verdict, r *Receipt, now time.Time, cost int64, workspace, key *A
 func chargeAny(now time.Time, unix, cost int64, workspace, key *Account) (Verdict, Receipt) {
 	var b budgets
 	for try := 0; ; {
-		ours, its := workspace.Use.marked(), key.Use.marked()
+		before := marksOf(workspace, key)
 		b.look(unix, workspace, key)
 		if !b.lacks(cost) {
 			if b.charge(cost, workspace, key) {
@@ -73,9 +90,7 @@ func chargeAny(now time.Time, unix, cost int64, workspace, key *Account) (Verdic
 			}
 			continue // somebody was faster
 		}
-		doubtful := underWay(ours) || underWay(its) || workspace.Use.marked() != ours || key.Use.marked() != its
-		if try++; doubtful && try < patience {
-			runtime.Gosched()
+		if try++; before.doubtful(marksOf(workspace, key)) && giveWay(try) {
 			continue
 		}
 		v := b.verdict(workspace, key)

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,17 +158,27 @@ func TestSmallChargeIsNotRefusedForALargeOneThatFails(t *testing.T) {
 		t.Fatal("the large charge finds no minute")
 	}
 
-	small := make(chan Verdict)
-	go func() {
-		v, _ := Charge(noon, 1, workspace, Account{})
-		small <- v
-	}()
-	for range 10 {
-		runtime.Gosched()
+	defer func(wait func(int) bool) { giveWay = wait }(giveWay)
+	waited := 0
+	giveWay = func(int) bool {
+		if waited++; waited == 3 {
+			minute.counter.giveBack(minute.window, 5)
+			workspace.Use.unmark()
+		}
+		return waited < 10
 	}
-	minute.counter.giveBack(minute.window, 5)
-	workspace.Use.unmark()
-	if v := <-small; !v.Allowed {
-		t.Errorf("it was refused by %s", v.Policy)
+	if v, _ := Charge(noon, 1, workspace, Account{}); !v.Allowed || waited != 3 {
+		t.Errorf("after %d waits it was refused by %q", waited, v.Policy)
+	}
+}
+
+func TestWaitingForALargeChargeEnds(t *testing.T) {
+	workspace := account(5, 3, 100)
+	workspace.Use.mark() // whose thread does not come back
+	for range 5 {
+		Charge(noon, 1, workspace, Account{})
+	}
+	if v, _ := Charge(noon, 1, workspace, Account{}); v.Allowed {
+		t.Error("it is admitted beyond the limit")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -304,7 +303,7 @@ const (
 // try is a charge by what is known here. It does as the function Charge does, but that a budget may end before its limit.
 func (c *charging) try() outcome {
 	for try := 0; ; {
-		ours, its := c.workspace.Use.marked(), c.key.Use.marked()
+		before := marksOf(&c.workspace, &c.key)
 		c.b.look(c.unix, &c.workspace, &c.key)
 		if c.lower() && !c.shut {
 			return short
@@ -318,9 +317,7 @@ func (c *charging) try() outcome {
 			}
 			continue // somebody was faster
 		}
-		doubtful := underWay(ours) || underWay(its) || c.workspace.Use.marked() != ours || c.key.Use.marked() != its
-		if try++; doubtful && try < patience {
-			runtime.Gosched()
+		if try++; before.doubtful(marksOf(&c.workspace, &c.key)) && giveWay(try) {
 			continue
 		}
 		return refused

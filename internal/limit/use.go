@@ -69,4 +69,12 @@ func (u *Use) marked() uint32 {
 	return u.marks.Load()
 }
 
-func underWay(marks uint32) bool { return marks%markDone != 0 }
+// marks is what both subjects of a charge show.
+type marks struct{ workspace, key uint32 }
+
+func marksOf(workspace, key *Account) marks { return marks{workspace.Use.marked(), key.Use.marked()} }
+
+// doubtful reports whether larger charges were under way at some time between m and after.
+func (m marks) doubtful(after marks) bool {
+	return m != after || m.workspace%markDone != 0 || m.key%markDone != 0
+}
