@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +27,18 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
+	"keepsake/internal/enginetest"
+	"keepsake/internal/memory"
 	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
 
 // million is how the store of a million memories is asked for; it takes minutes to fill.
 var million = flag.Bool("million", false, "memory: a million memories of 5,000 subjects instead")
+
+// onServers is how everything is measured that keeps memories, on private servers that wait for the disk.
+var onServers = flag.Bool("postgres", false, "memory: on PostgreSQL and Redis in place of SQLite")
 
 const (
 	ofOne     = 10_000 // memories of the subject that is recalled
@@ -45,15 +53,20 @@ func measureMemory(contest) (err error) {
 	b := &ground{}
 	defer func() {
 		b.clear()
+		enginetest.Stop()
 		if given, ok := recover().(stopped); ok {
 			err = given.error
 		}
 	}()
+	k := &keeping{ground: b}
+	if *onServers {
+		k.serve()
+	}
 	if *million {
-		b.million()
+		k.million()
 		return nil
 	}
-	fmt.Printf("\nmemories, GOMAXPROCS=%d\n", runtime.GOMAXPROCS(0))
+	fmt.Printf("\nmemories on %s, GOMAXPROCS=%d; load %s\n", k.name(), runtime.GOMAXPROCS(0), load())
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := make([]string, ofOne)
 	for i := range texts {
@@ -63,8 +76,8 @@ func measureMemory(contest) (err error) {
 	for i := range queries {
 		queries[i] = question(random, texts)
 	}
-	b.fsync()
-	m := b.rememberer(func(*config.Config) {})
+	k.fsync()
+	m := k.rememberer(k.place())
 	var batches []time.Duration
 	for _, subject := range []string{"first", "second", "third"} {
 		batches = append(batches, m.fill(subject, texts)...)
@@ -79,13 +92,81 @@ func measureMemory(contest) (err error) {
 	row("first recall of 10,000, whole request", cold)
 	m.warm("warm, durable reads", "first", queries)
 	m.stop()
-	relaxed := b.rememberer(func(c *config.Config) { c.Audit.Reads = config.ReadsRelaxed })
+	place := k.place()
+	relaxed := k.rememberer(func(c *config.Config) {
+		place(c)
+		c.Audit.Reads = config.ReadsRelaxed
+	})
 	relaxed.fill("first", texts)
 	relaxed.warm("warm, relaxed reads", "first", queries)
 	relaxed.stop()
-	b.others(texts, queries)
-	b.writers()
+	if k.postgres == nil {
+		k.others(texts, queries)
+	}
+	k.writers()
+	fmt.Printf("%48s  %s\n", "load in the end", load())
 	return nil
+}
+
+// keeping is where programs run that keep memories: on files, or on servers.
+type keeping struct {
+	*ground
+	postgres *enginetest.PostgresServer // nil: on files
+	redis    *enginetest.RedisServer
+}
+
+// serve starts servers. PostgreSQL waits for the disk as in life and has some room.
+func (k *keeping) serve() {
+	k.postgres = enginetest.StartPostgres(k.ground, enginetest.PostgresOptions{Fsync: true, Settings: map[string]string{
+		"shared_buffers": "'256MB'", "min_wal_size": "'512MB'", "max_wal_size": "'2GB'",
+	}})
+	k.redis = enginetest.StartRedis(k.ground, enginetest.RedisOptions{})
+}
+
+func (k *keeping) name() string {
+	if k.postgres != nil {
+		return "PostgreSQL"
+	}
+	return "SQLite"
+}
+
+// place is a new place for the data of a program: a database of its own on the server, or nothing beside its folder.
+func (k *keeping) place() func(*config.Config) {
+	if k.postgres == nil {
+		return func(*config.Config) {}
+	}
+	database := k.postgres.Database(k.ground)
+	return func(c *config.Config) {
+		c.DatabaseURL, c.RedisURL = database, k.redis.URL()
+		c.MasterKey = "YSBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyBmb3IgaXQ="
+	}
+}
+
+// engine opens a raw store.
+func (k *keeping) engine() (e store.Engine, stop func()) {
+	ctx, log := context.Background(), slog.New(slog.DiscardHandler)
+	if k.postgres != nil {
+		engine, err := postgres.Open(ctx, postgres.Options{URL: k.postgres.Database(k.ground), Log: log})
+		k.must(err)
+		return engine, func() { _ = engine.Close() }
+	}
+	dir, err := os.MkdirTemp("", "keepsake-bench-")
+	k.must(err)
+	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: log})
+	k.must(err)
+	return engine, func() {
+		_ = engine.Close()
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// load is how busy the machine is: the means of one, five and fifteen minutes.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
 // words of a remark: a few hundred that people use, and names that only some remarks have.
@@ -154,8 +235,8 @@ type rememberer struct {
 	stop func()
 }
 
-func (b *ground) rememberer(with func(*config.Config)) *rememberer {
-	before := len(b.after)
+func (k *keeping) rememberer(with func(*config.Config)) *rememberer {
+	b, before := k.ground, len(k.after)
 	a := b.start(func(c *config.Config) {
 		with(c)
 		unlimited := c.Tiers["unlimited"]
@@ -321,9 +402,9 @@ func (b *ground) others(texts, queries []string) {
 	row("Bleve, plain search", took)
 }
 
-// writers compares 64 clients that each send a memory at a time with 64 that write a bare row into the raw store, and with
-// 64 that send a document.
-func (b *ground) writers() {
+// writers compares 64 clients that each send a memory at a time with 64 that write a bare row of the same table, or a
+// document, into the raw store, and with 64 that send a document.
+func (k *keeping) writers() {
 	const clients, length = 64, 2 * time.Second
 	random := rand.New(rand.NewPCG(3, 4))
 	texts := make([]string, 1000)
@@ -344,62 +425,87 @@ func (b *ground) writers() {
 		all.Wait()
 		return float64(n.Load()) / time.Since(began).Seconds()
 	}
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	b.must(err)
-	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-	b.must(err)
-	defer engine.Close()
+	engine, stop := k.engine()
+	defer stop()
 	raw := store.New(engine)
-	m := b.rememberer(func(*config.Config) {})
+	m := k.rememberer(k.place())
 	defer m.stop()
 	conns := make([]*client, clients)
-	for i := range conns {
-		conns[i] = m.dial()
+	dial := func() { // a connection that says nothing for some seconds is cut off
+		for i := range conns {
+			if conns[i] != nil {
+				_ = conns[i].conn.Close()
+			}
+			conns[i] = m.dial()
+		}
 	}
-	var plain, documents, kept []float64
 	const subjects = 500
 	remember := func(c, n int64) {
 		body, err := json.Marshal(map[string]any{"subjectId": fmt.Sprint("subject-", n%subjects), "text": fmt.Sprint(n, " ", texts[n%1000])})
-		b.must(err)
+		k.must(err)
 		m.post(conns[c], "/api/v1/memories", body)
 	}
+	dial()
 	for n := range int64(subjects) { // each has a key then
 		remember(0, n)
 	}
-	for range 3 {
+	var rows, plain, documents, kept []float64
+	const most = 1 << 32 // so that no turn writes what another has written
+	for turn := range int64(3) {
+		rows = append(rows, rate(func(_, n int64) {
+			r := bareRow(turn*most+n, subjects)
+			k.must(raw.Run(ctx, func(ctx context.Context) error { return raw.InsertMemories(ctx, "wsp_bench", []*memory.Row{r}) }))
+		}))
 		plain = append(plain, rate(func(_, n int64) {
-			b.must(raw.Run(ctx, func(ctx context.Context) error {
+			k.must(raw.Run(ctx, func(ctx context.Context) error {
 				_, err := raw.PutDocument(ctx, "wsp_bench", &document.Document{ID: fmt.Sprint("d", n), Text: texts[n%1000], UpdatedAt: time.Now()}, document.Put{})
 				return err
 			}))
 		}))
+		dial()
 		documents = append(documents, rate(func(c, n int64) {
 			body, err := json.Marshal(map[string]any{"text": texts[n%1000]})
-			b.must(err)
+			k.must(err)
 			m.post(conns[c], "/api/v1/documents", body)
 		}))
-		kept = append(kept, rate(func(c, n int64) { remember(c, n+subjects) }))
+		kept = append(kept, rate(func(c, n int64) { remember(c, turn*most+n+subjects) }))
 	}
-	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare rows into the raw store", middle(plain))
+	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare documents", middle(plain))
+	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare rows of memories", middle(rows))
 	fmt.Printf("%48s  %.0f a second\n", "64 clients write documents over HTTP", middle(documents))
-	fmt.Printf("%48s  %.0f a second, %.2f of bare rows\n", "64 clients write memories over HTTP", middle(kept), middle(kept)/middle(plain))
+	fmt.Printf("%48s  %.0f a second: %.2f of bare rows, %.2f of bare documents, %.2f of documents\n", "64 clients write memories over HTTP",
+		middle(kept), middle(kept)/middle(rows), middle(kept)/middle(plain), middle(kept)/middle(documents))
+}
+
+// bareRow is a row as a memory's, of one of so many subjects.
+func bareRow(i, subjects int64) *memory.Row {
+	now := time.Now()
+	row := &memory.Row{
+		ID: fmt.Sprint("mem_", i), Generation: 1, Kind: memory.Turn, At: now, CreatedAt: now, UpdatedAt: now, Size: 100, Revision: 1, Change: i,
+		Sealed: make([]byte, 400), Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
+	}
+	mixed := func(n int64) uint64 { return uint64(n+1) * 0x9e3779b97f4a7c15 }
+	binary.BigEndian.PutUint64(row.Same[:], mixed(i))
+	binary.BigEndian.PutUint64(row.Subject[:], mixed(i%subjects))
+	return row
 }
 
 // million measures one store of a million memories of 5,000 subjects.
-func (b *ground) million() {
+func (k *keeping) million() {
 	const subjects, each = 5000, 200
 	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	b.must(err)
+	k.must(err)
 	defer os.RemoveAll(dir)
+	place := k.place()
 	in := func(c *config.Config) {
+		place(c)
 		c.Data = filepath.Join(dir, "data")
 		c.Memory.Cache = 64
 	}
-	fmt.Printf("\na million memories of 5,000 subjects, a cache of 64 MiB, GOMAXPROCS=%d\n", runtime.GOMAXPROCS(0))
+	fmt.Printf("\na million memories of 5,000 subjects on %s, a cache of 64 MiB, GOMAXPROCS=%d; load %s\n", k.name(), runtime.GOMAXPROCS(0), load())
 	random := rand.New(rand.NewPCG(5, 6))
-	m := b.rememberer(in)
+	m := k.rememberer(in)
 	began := time.Now()
 	var sample []string
 	for s := 0; s < subjects; s += 5 { // five subjects a batch
@@ -412,7 +518,7 @@ func (b *ground) million() {
 			}
 		}
 		body, err := json.Marshal(map[string]any{"items": items})
-		b.must(err)
+		k.must(err)
 		m.post(m.conn, "/api/v1/memories/batch", body)
 	}
 	fmt.Printf("%48s  %v, %.0f a second\n", "filled in", time.Since(began).Round(time.Second), 1e6/time.Since(began).Seconds())
@@ -424,10 +530,10 @@ func (b *ground) million() {
 	key := m.key
 	m.stop()
 
-	runtime.GC()
+	debug.FreeOSMemory() // what filling took is not what the start takes
 	before := resident()
 	began = time.Now()
-	m = b.rememberer(in)
+	m = k.rememberer(in)
 	m.key = key
 	fmt.Printf("%48s  %v; %d MB resident before it, %d after\n", "start", time.Since(began).Round(time.Millisecond), before, resident())
 	var first []time.Duration
@@ -444,7 +550,7 @@ func (b *ground) million() {
 	}
 	m.warm("subject of 200, warm", "subject-7", queries)
 	m.warm("subject of 10,000, warm", "large", queries)
-	fmt.Printf("%48s  %d MB resident\n", "in the end", resident())
+	fmt.Printf("%48s  %d MB resident; load %s\n", "in the end", resident(), load())
 }
 
 // resident is the memory of this process in MB.
