@@ -261,10 +261,11 @@ func TestRedisIsLostAtNineTenths(t *testing.T) {
 			p, n := together(t, redis.URL(), nil)
 			left := p.fresh(n.key)
 			before := p.flood(p.both(), documents, n.key, left*9/10, 8)
+			early := p.said.outages() > 0 // then each may have used up its share already
 			lose.lose(redis, t)
 			after := p.flood(p.both(), documents, n.key, 300, 8)
 			passed := before.status[200] + after.status[200]
-			if passed > left+sharedLimit/10 || after.status[200] == 0 || after.status[200]+after.status[429] != 300 {
+			if passed > left+sharedLimit/10 || after.status[200] == 0 && !early || after.status[200]+after.status[429] != 300 {
 				t.Errorf("of %d that were left %v passed before and %v after", left, before.status, after.status)
 			}
 			t.Logf("%d passed of %d that were left, the slowest took %v", passed, left, after.slowest)

@@ -24,7 +24,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	}
 	f, err := x.upToDate(waiting, workspaceID)
 	if err != nil {
-		if waiting.Err() != nil {
+		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // of the question, which may end a moment earlier
 			err = errBehind.Because(err)
 		}
 		return err
