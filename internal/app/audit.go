@@ -21,15 +21,11 @@ import (
 const embeddedChain = "main"
 
 // auditReads is how rows of reads are written. A program that works on the folder and ends waits for each.
-func auditReads(d *data, cfg *config.Config, deps *Deps) audit.Reads {
-	switch {
-	case cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local:
+func auditReads(_ *data, cfg *config.Config, deps *Deps) audit.Reads {
+	if cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local {
 		return audit.ReadsRelaxed
-	case d.engine.Shared():
-		return audit.ReadsTogether // units that write to the chain follow each other there
-	default:
-		return audit.ReadsAlone
 	}
+	return audit.ReadsTogether
 }
 
 // CheckpointsPath is where the checkpoints of the audit log in a data folder are.

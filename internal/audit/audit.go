@@ -87,8 +87,8 @@ type Recorder interface {
 
 // Reader is what takes entries of what was only looked at: a *Log.
 type Reader interface {
-	// Read adds e to the log before what it tells of is shown. An error means that it must not be shown.
-	Read(ctx context.Context, e Entry) error
+	// Read adds entries to the log before what they tell of is shown. An error means that it must not be shown.
+	Read(ctx context.Context, entries ...Entry) error
 }
 
 // Source is where the request that ctx belongs to came from.

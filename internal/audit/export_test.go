@@ -1,15 +1,41 @@
 package audit
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // ReadsLate is how old a row may become that nobody waits for.
 const ReadsLate = readsLate
 
-// Queued is how many rows of reads wait, and how many of those who queued them.
-func (l *Log) Queued() (rows, callers int) {
+// Queued is how many rows of reads wait that nobody waits for.
+func (l *Log) Queued() int {
 	l.queue.mu.Lock()
 	defer l.queue.mu.Unlock()
-	return len(l.queue.rows), count(l.queue.rows, func(r *queued) bool { return r.done != nil })
+	return len(l.queue.rows)
+}
+
+// Gathered is how many rows the unit has that takes in rows.
+func (l *Log) Gathered() int {
+	l.gathering.mu.Lock()
+	defer l.gathering.mu.Unlock()
+	if l.gathering.open == nil {
+		return 0
+	}
+	return len(l.gathering.open.rows)
+}
+
+// ReadAsking is Read for ReadsTogether, and calls asks at the moment at which its row is asked for: no unit shuts meanwhile.
+func (l *Log) ReadAsking(ctx context.Context, e Entry, asks func()) error {
+	r, err := l.row(ctx, e)
+	if err != nil {
+		return err
+	}
+	l.gathering.mu.Lock()
+	asks()
+	s := l.join(ctx, []*Row{r})
+	l.gathering.mu.Unlock()
+	return s.wait(ctx)
 }
 
 // Age makes what is queued older.

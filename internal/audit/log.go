@@ -49,7 +49,8 @@ type Log struct {
 	countMu sync.Mutex
 	counts  map[counted]tally
 
-	queue queue // of rows of reads
+	gathering gathering // of rows of reads that are waited for
+	queue     queue     // of those that nobody waits for
 
 	verifying sync.Mutex
 }
@@ -110,6 +111,10 @@ func (l *Log) link(ctx context.Context, rows []*Row) error {
 	if err != nil {
 		return unwritten(err)
 	}
+	return l.linkTo(ctx, head, rows)
+}
+
+func (l *Log) linkTo(ctx context.Context, head Head, rows []*Row) error {
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
 		r.Hash = r.sum()

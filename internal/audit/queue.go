@@ -25,8 +25,7 @@ type Reads uint8
 
 // The ways. Either way nothing is shown that could not be logged.
 const (
-	ReadsAlone    Reads = iota // each in a unit of its own, before Read returns: for an engine whose units share a commit
-	ReadsTogether              // those that come at the same time in one unit, before Read returns
+	ReadsTogether Reads = iota // before Read returns, those that come at the same time in one unit
 	ReadsRelaxed               // within a second after Read
 )
 
@@ -34,19 +33,33 @@ const (
 // at most: for the one that is under way when they come, and for their own. With ReadsRelaxed a caller waits for none,
 // unless rows could not be written within a second, or there are too many of them: then each caller waits for its own
 // again, and if that cannot be written, the read fails.
-func (l *Log) Read(ctx context.Context, e Entry) error {
-	if l.Reads == ReadsAlone || unit.Running(ctx) {
-		return l.Record(ctx, e)
+func (l *Log) Read(ctx context.Context, entries ...Entry) error {
+	rows := make([]*Row, len(entries))
+	for i, e := range entries {
+		var err error
+		if rows[i], err = l.row(ctx, e); err != nil {
+			return err
+		}
 	}
-	r, err := l.row(ctx, e)
-	if err != nil {
-		return err
+	switch {
+	case len(rows) == 0:
+		return nil
+	case unit.Running(ctx):
+		return l.append(ctx, rows)
+	case l.Reads == ReadsTogether:
+		return l.share(ctx, rows)
 	}
-	q := &queued{row: r, since: time.Now()}
-	if l.Reads == ReadsTogether || l.behind() {
-		q.done = make(chan error, 1)
+	waits := l.behind()
+	for i, r := range rows {
+		q := &queued{row: r, since: time.Now()}
+		if waits && i == len(rows)-1 { // those before it are written before it
+			q.done = make(chan error, 1)
+		}
+		if err := l.enqueue(ctx, q); err != nil {
+			return err
+		}
 	}
-	return l.enqueue(ctx, q)
+	return nil
 }
 
 // settle waits until everything is written that was queued before.

@@ -2,12 +2,8 @@ package audit_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,112 +29,6 @@ func (b *bundle) reads(how audit.Reads, s audit.Store, units unit.Runner) *bundl
 	other := &bundle{Log: audit.NewLog(o), store: b.store, engine: b.engine, dir: b.dir}
 	other.at.Store(b.at.Load())
 	return other
-}
-
-// commits counts the commits in a write-ahead log that was not begun anew: the last frame of each holds the size of the
-// database after it. Each is one fdatasync (faulttest looks at those).
-func (b *bundle) commits(t testing.TB) (n int) {
-	t.Helper()
-	wal, err := os.ReadFile(filepath.Join(b.dir, "main.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const header, frameHeader = 32, 24
-	salt, page := string(wal[16:24]), int(binary.BigEndian.Uint32(wal[8:]))
-	for at := header; at+frameHeader+page <= len(wal); at += frameHeader + page {
-		if string(wal[at+8:at+16]) == salt && binary.BigEndian.Uint32(wal[at+4:]) != 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// What one caller waits for is one commit, and what many wait for is shared.
-func TestAReadCostsOneCommitAndManyShareTheirs(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	before := b.commits(t)
-	const alone = 20
-	for n := range alone {
-		if err := b.Read(t.Context(), b.reading(n)); err != nil {
-			t.Fatal(err)
-		}
-		if rows := b.rows(t); len(rows) != n+1 {
-			t.Fatalf("after read %d there are %d rows", n+1, len(rows))
-		}
-	}
-	if n := b.commits(t) - before; n != alone {
-		t.Errorf("%d reads of one caller made %d commits", alone, n)
-	}
-	before = b.commits(t)
-	const callers, each = 64, 5
-	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() {
-			for n := range each {
-				if err := b.Read(t.Context(), b.reading(n)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	n := b.commits(t) - before
-	t.Logf("%d callers with %d reads each: %d commits, %.1f for a read", callers, each, n, float64(n)/each)
-	// A machine that is busy ends a group early; an idle one makes about one commit for each read of all callers.
-	if n > callers*each/4 {
-		t.Errorf("%d reads of %d callers made %d commits: they share none", callers*each, callers, n)
-	}
-}
-
-// gate is a unit.Runner whose first unit waits, and that counts them.
-type gate struct {
-	unit.Runner
-	begun, open chan struct{}
-	units       atomic.Int64
-}
-
-func (g *gate) Run(ctx context.Context, fn func(ctx context.Context) error) error {
-	if !unit.Running(ctx) && g.units.Add(1) == 1 {
-		close(g.begun)
-		<-g.open
-	}
-	return g.Runner.Run(ctx, fn)
-}
-
-// Where units of a chain follow each other, 64 callers wait for the unit that is under way when they come and for one of
-// all of them.
-func TestReadsTogetherTakeTwoUnitsAtMost(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	g := &gate{Runner: b.store, begun: make(chan struct{}), open: make(chan struct{})}
-	l := b.reads(audit.ReadsTogether, b.store, g)
-	var all sync.WaitGroup
-	read := func(n int) {
-		all.Go(func() {
-			if err := l.Read(t.Context(), l.reading(n)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	read(0)
-	<-g.begun
-	const callers = 64
-	for n := range callers {
-		read(n)
-	}
-	await(t, "64 callers to wait", func() bool { _, waiting := l.Queued(); return waiting == callers+1 })
-	close(g.open)
-	all.Wait()
-	if n := g.units.Load(); n != 2 {
-		t.Errorf("%d units for one read and %d during it, want 2", n, callers)
-	}
-	if rows := b.rows(t); len(rows) != callers+1 {
-		t.Errorf("%d rows, want %d", len(rows), callers+1)
-	}
-	if v := b.verify(t); v.Break() != nil {
-		t.Error(v.Break())
-	}
 }
 
 // await waits until something is so.
@@ -247,7 +137,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 				t.Error("accesses were shown without those that are not written")
 			}
 			s.full.Store(false)
-			await(t, "what was shown to be written", func() bool { rows, _ := l.Queued(); return rows == 0 })
+			await(t, "what was shown to be written", func() bool { return l.Queued() == 0 })
 			if err := l.Read(t.Context(), l.reading(20)); err != nil {
 				t.Errorf("a read after the fault: %v", err)
 			}
@@ -274,7 +164,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 func TestAReadInAUnitBelongsToIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, how := range []audit.Reads{audit.ReadsAlone, audit.ReadsTogether, audit.ReadsRelaxed} {
+	for _, how := range []audit.Reads{audit.ReadsTogether, audit.ReadsRelaxed} {
 		l := b.reads(how, b.store, b.store)
 		before := len(b.rows(t))
 		err := b.store.Run(t.Context(), func(ctx context.Context) error {

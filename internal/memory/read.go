@@ -1,11 +1,10 @@
 package memory
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -194,20 +193,8 @@ func (s *Service) looked(ctx context.Context, p *auth.Principal, action audit.Ac
 
 // log writes rows about what is about to be shown.
 func (s *Service) log(ctx context.Context, entries []audit.Entry) error {
-	switch len(entries) {
-	case 0:
-		return nil
-	case 1:
-		return s.o.Audit.Read(ctx, entries[0])
-	}
-	slices.SortFunc(entries, func(a, b audit.Entry) int { return bytes.Compare([]byte(a.Target), []byte(b.Target)) })
-	return s.o.Units.Run(ctx, func(ctx context.Context) error {
-		var errs []error
-		for _, e := range entries {
-			errs = append(errs, s.o.Audit.Record(ctx, e))
-		}
-		return errors.Join(errs...)
-	})
+	slices.SortFunc(entries, func(a, b audit.Entry) int { return strings.Compare(a.Target, b.Target) })
+	return s.o.Audit.Read(ctx, entries...)
 }
 
 // AccessLog reads who did what with a subject's memories, newest first: at most limit rows older than one.
