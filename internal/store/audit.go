@@ -74,6 +74,9 @@ const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, targ
 // AppendAuditRows implements audit.Store.
 func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
+		if s.shared {
+			return s.appendAuditRowsAtOnce(ctx, rows)
+		}
 		first, last := rows[0], rows[len(rows)-1]
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
@@ -82,17 +85,13 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 		if err != nil {
 			return fmt.Errorf("move the head of audit chain %s: %w", last.Chain, err)
 		}
-		if n == 0 { // the first rows of a chain are the only ones that nothing was held for
-			return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", last.Chain)}
+		if n == 0 {
+			return otherAuditRows(last.Chain)
 		}
 		err = insertAuditRows.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
 			r := rows[i]
-			address := ""
-			if r.Address.IsValid() {
-				address = r.Address.String()
-			}
 			return append(values, r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
-				string(r.Outcome), r.Count, r.Details, address, r.RequestID, r.Previous[:], r.Hash[:])
+				string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:])
 		}, func(text string, values []any) error {
 			_, err := s.main.In(ctx).Exec(ctx, text, values...)
 			return err
@@ -102,6 +101,56 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 		}
 		return nil
 	})
+}
+
+// otherAuditRows is for the first rows of a chain, which are the only ones that nothing was held for.
+func otherAuditRows(chain string) error {
+	return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", chain)}
+}
+
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+const appendAuditRows = `
+	WITH moved AS (
+		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash WHERE audit_chain.sequence = $4
+		RETURNING name
+	)
+	INSERT INTO audit_log (` + auditColumns + `)
+	SELECT moved.name, r.* FROM moved CROSS JOIN unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
+		$11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::bytea[], $18::bytea[]) AS r`
+
+// appendAuditRowsAtOnce is for an engine that is a way away: one statement, which every unit waits for that is logged.
+func (s *Store) appendAuditRowsAtOnce(ctx context.Context, rows []*audit.Row) error {
+	last := rows[len(rows)-1]
+	var (
+		sequences, times, counts                  []int64
+		ids, workspaces, actors, actions, targets []string
+		outcomes, details, addresses, requests    []string
+		previous, hashes                          [][]byte
+	)
+	for _, r := range rows {
+		sequences, times, counts = append(sequences, r.Sequence), append(times, micros(r.At)), append(counts, r.Count)
+		ids, workspaces, actors = append(ids, r.ID), append(workspaces, r.WorkspaceID), append(actors, r.Actor)
+		actions, targets = append(actions, string(r.Action)), append(targets, r.Target)
+		outcomes, details = append(outcomes, string(r.Outcome)), append(details, r.Details)
+		addresses, requests = append(addresses, addressText(r.Address)), append(requests, r.RequestID)
+		previous, hashes = append(previous, r.Previous[:]), append(hashes, r.Hash[:])
+	}
+	n, err := s.main.In(ctx).Exec(ctx, appendAuditRows, last.Chain, last.Sequence, last.Hash[:], rows[0].Sequence-1,
+		sequences, ids, times, workspaces, actors, actions, targets, outcomes, counts, details, addresses, requests, previous, hashes)
+	if err != nil {
+		return fmt.Errorf("add rows to audit chain %s: %w", last.Chain, err)
+	}
+	if n == 0 {
+		return otherAuditRows(last.Chain)
+	}
+	return nil
 }
 
 var insertAuditRows = &bulk{insert: `INSERT INTO audit_log (` + auditColumns + `) VALUES`, columns: 15}

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -304,13 +306,23 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 	return list, rows.Err()
 }
 
+// memoryChanges asks once whether the generation lives, not for each row.
+const memoryChanges = `SELECT ` + memoryColumns + ` FROM memory m
+	WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.generation = $4
+		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $4)`
+
 // MemoryChanges implements memory.Store.
 func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after int64) (list []*memory.Row, erased []string, err error) {
-	list, err = s.memories(ctx, `SELECT `+memoryColumns+` FROM memory m
-		WHERE `+ofWorkspace+` AND m.subject = $2 AND m.change > $3 AND m.generation = $4 AND `+living+` ORDER BY m.change`,
-		workspaceID, subject[:], after, generation)
+	text := memoryChanges
+	if !s.shared {
+		text += ` ORDER BY m.change` // the index has them in order; a server that fetches ten thousand sorts them on its disk
+	}
+	list, err = s.memories(ctx, text, workspaceID, subject[:], after, generation)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list changes: %w", err)
+	}
+	if s.shared {
+		slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
 	}
 	if after == 0 {
 		return list, nil, nil // who begins has nothing that could be gone
