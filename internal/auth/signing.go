@@ -156,10 +156,12 @@ func (s *SigningKeys) Public() []PublicKey {
 	slices.Reverse(keys)
 	list := make([]PublicKey, len(keys))
 	for i, k := range keys {
-		list[i] = PublicKey{ID: k.id, X: encode(k.public())}
+		list[i] = k.shown()
 	}
 	return list
 }
+
+func (k *signingKey) shown() PublicKey { return PublicKey{ID: k.id, X: encode(k.public())} }
 
 func (k *signingKey) public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 

@@ -133,6 +133,8 @@ func TestForgedTokensAreInvalid(t *testing.T) {
 	kid, private := b.private()
 	public := private.Public().(ed25519.PublicKey)
 	_, foreign, _ := ed25519.GenerateKey(rand.Reader)
+	receiptSecret := make([]byte, ed25519.SeedSize)
+	receipts := auth.NewReceiptKey(receiptSecret).Public().ID
 	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -162,15 +164,19 @@ func TestForgedTokensAreInvalid(t *testing.T) {
 		t.Fatalf("the forger's own right token: %v", err)
 	}
 	for name, change := range map[string]func(f *forger){
-		"alg none":                     func(f *forger) { f.method, f.key = jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType },
-		"alg None":                     func(f *forger) { f.header["alg"] = "None" },
-		"HS256 with the public key":    func(f *forger) { f.method, f.key = jwt.SigningMethodHS256, []byte(public) },
-		"HS256 with the key's text":    func(f *forger) { f.method, f.key = jwt.SigningMethodHS256, []byte(b.keys.Public()[0].X) },
-		"HS512 with the kid":           func(f *forger) { f.method, f.key = jwt.SigningMethodHS512, []byte(kid) },
-		"ES256":                        func(f *forger) { f.method, f.key = jwt.SigningMethodES256, curve },
-		"ES256 said, EdDSA done":       func(f *forger) { f.header["alg"] = "ES256" },
-		"Ed25519 as a name":            func(f *forger) { f.header["alg"] = "Ed25519" },
-		"another's key":                func(f *forger) { f.key = foreign },
+		"alg none":                  func(f *forger) { f.method, f.key = jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType },
+		"alg None":                  func(f *forger) { f.header["alg"] = "None" },
+		"HS256 with the public key": func(f *forger) { f.method, f.key = jwt.SigningMethodHS256, []byte(public) },
+		"HS256 with the key's text": func(f *forger) { f.method, f.key = jwt.SigningMethodHS256, []byte(b.keys.Public()[0].X) },
+		"HS512 with the kid":        func(f *forger) { f.method, f.key = jwt.SigningMethodHS512, []byte(kid) },
+		"ES256":                     func(f *forger) { f.method, f.key = jwt.SigningMethodES256, curve },
+		"ES256 said, EdDSA done":    func(f *forger) { f.header["alg"] = "ES256" },
+		"Ed25519 as a name":         func(f *forger) { f.header["alg"] = "Ed25519" },
+		"another's key":             func(f *forger) { f.key = foreign },
+		"the key of receipts":       func(f *forger) { f.key = ed25519.NewKeyFromSeed(receiptSecret) },
+		"the key of receipts, named": func(f *forger) {
+			f.key, f.header["kid"] = ed25519.NewKeyFromSeed(receiptSecret), receipts
+		},
 		"no kid":                       func(f *forger) { delete(f.header, "kid") },
 		"a kid that is a path":         func(f *forger) { f.header["kid"] = "../../../../dev/null" },
 		"a kid that is SQL":            func(f *forger) { f.header["kid"] = "' OR 1=1 --" },
