@@ -83,7 +83,7 @@ func (c *Client) ChangeProfile(ctx context.Context, change ProfileChange, ifRevi
 	return result[Profile](func(out any) error { return c.send(ctx, r, change, out) })
 }
 
-// SigningKey is a key that access tokens are signed with, as a JWK.
+// SigningKey is a key that access tokens or receipts are signed with, as a JWK.
 type SigningKey struct {
 	ID        string `json:"kid"`
 	KeyType   string `json:"kty"`
@@ -93,7 +93,7 @@ type SigningKey struct {
 	Algorithm string `json:"alg"`
 }
 
-// SigningKeys lists the keys that valid access tokens may be signed with, the newest first.
+// SigningKeys lists the keys that valid access tokens may be signed with, the newest first, and the one of receipts.
 func (c *Client) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	var set struct {
 		Keys []SigningKey `json:"keys"`

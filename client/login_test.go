@@ -60,7 +60,7 @@ func TestAUserSignsInAndOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := nobody.SigningKeys(ctx)
-	if err != nil || len(keys) != 2 || keys[0].ID != rotated.ID {
+	if err != nil || len(keys) != 3 || keys[0].ID != rotated.ID {
 		t.Errorf("the signing keys are %+v, %v, want %s first", keys, err, rotated.ID)
 	}
 }

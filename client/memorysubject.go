@@ -19,17 +19,6 @@ type Subject struct {
 	UpdatedAt time.Time  `json:"updatedAt"` // when memories changed last
 }
 
-// Receipt proves that a subject was erased. Signature is a compact JWS over the other members, by a key of
-// /.well-known/jwks.json.
-type Receipt struct {
-	ReceiptID        string    `json:"receiptId"`
-	Memories         int64     `json:"memories"`
-	ErasedAt         time.Time `json:"erasedAt"`
-	LiveKeyDestroyed bool      `json:"liveKeyDestroyed"`
-	KeyBackupsBefore time.Time `json:"keyBackupsBefore"` // key files that are older still open older data
-	Signature        string    `json:"signature"`
-}
-
 // AccessEntry says who read or changed what of a subject.
 type AccessEntry struct {
 	ID        string    `json:"id"`

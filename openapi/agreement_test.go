@@ -36,7 +36,7 @@ func declarations() *endpoint.Registry {
 	v1.AddAuditLog(r, nil, nil)
 	v1.AddLogin(r, nil)
 	v1.AddProfile(r, nil)
-	v1.AddSigningKeys(r, nil, nil)
+	v1.AddSigningKeys(r, nil, nil, nil)
 	v1.AddAPIKeys(r, nil, nil)
 	v1.AddAPIKeyRotation(r, nil)
 	v1.AddVerify(r, nil)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"keepsake/internal/auth"
 	"keepsake/internal/backup"
 	"keepsake/internal/config"
 	"keepsake/internal/idempotency"
@@ -12,22 +13,26 @@ import (
 	"keepsake/internal/seal"
 )
 
-// receiptType is the typ of a receipt's signature.
-const receiptType = "keepsake-receipt+jws"
-
 // assembleMemories makes what keeps memories.
-func (p *parts) assembleMemories(cfg *config.Config, deps *Deps) {
+func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *Deps) error {
 	d := p.data
+	// A lost one would leave old receipts that nobody can check; but it lies in the same file as the data keys, without which
+	// nobody can erase either.
+	secret, err := d.secrets.Ensure(ctx, seal.Receipts)
+	if err != nil {
+		return err
+	}
+	p.receipts = auth.NewReceiptKey(secret)
 	p.memories = memory.NewService(memory.Options{
 		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
-		Alone: !d.engine.Shared(), Max: p.maxMemories,
-		Sign: func(payload []byte) (string, error) { return p.signing.Sign(receiptType, payload) },
+		Alone: !d.engine.Shared(), Max: p.maxMemories, Sign: p.receipts.Sign,
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
 		RecallBytes: int64(cfg.Memory.Cache) << 20,
 		Now:         deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
+	return nil
 }
 
 // maxMemories is what the workspace's tier allows, 0 for no limit.

@@ -78,6 +78,7 @@ type services struct {
 	apiKeys   *apikey.Service
 	documents *document.Service
 	memories  *memory.Service
+	receipts  *auth.ReceiptKey
 	search    *search.Service
 	releases  *lifecycle.Service
 	cursors   *page.Sealer
@@ -139,7 +140,9 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Together: d.engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
-	p.assembleMemories(cfg, deps)
+	if err := p.assembleMemories(ctx, cfg, deps); err != nil {
+		return nil, err
+	}
 	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{

@@ -27,7 +27,7 @@ func operations(s services) *endpoint.Registry {
 	v1.AddAdminTiers(r, s.people, s.cursors)
 	v1.AddLogin(r, s.logins)
 	v1.AddProfile(r, s.logins)
-	v1.AddSigningKeys(r, s.signing, s.audit)
+	v1.AddSigningKeys(r, s.signing, s.receipts, s.audit)
 	v1.AddAuditLog(r, s.audit, s.cursors)
 	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
 	v1.AddAPIKeyRotation(r, s.apiKeys)

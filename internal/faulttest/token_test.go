@@ -26,7 +26,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 	good := s.at(1).signIn("ada@example.org", goodPassword)
 	trap := newTrap(t)
 	var set struct{ Keys []struct{ X, Kid string } }
-	if err := json.Unmarshal(s.at(1).ask(http.MethodGet, "/.well-known/jwks.json", nil).text, &set); err != nil || len(set.Keys) != 1 {
+	if err := json.Unmarshal(s.at(1).ask(http.MethodGet, "/.well-known/jwks.json", nil).text, &set); err != nil || len(set.Keys) != 2 { // of tokens, and of receipts
 		t.Fatalf("the key set: %+v, %v", set, err)
 	}
 	parts := strings.Split(good.access, ".")
@@ -54,6 +54,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		header("b64", false, "crit", []string{"b64"}) + "." + parts[1] + "." + parts[2],
 		header("kid", "../../../../dev/null") + "." + parts[1] + "." + parts[2],
 		header("kid", "x' UNION SELECT 1 --") + "." + parts[1] + "." + parts[2],
+		header("kid", set.Keys[1].Kid) + "." + parts[1] + "." + parts[2],
 		header("kid", trap.url) + "." + parts[1] + "." + parts[2],
 		header("jku", trap.url) + "." + parts[1] + "." + parts[2],
 		header("x5u", trap.url) + "." + parts[1] + "." + parts[2],

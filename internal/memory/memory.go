@@ -227,7 +227,7 @@ type Receipt struct {
 	Memories         int64
 	ErasedAt         time.Time
 	KeyBackupsBefore time.Time // key files older than this still open older data
-	Signature        string    // compact JWS by a key of the JWKS over all of the above
+	Signature        string    // compact JWS over all of the above and the workspace's id
 }
 
 // Portable is a memory as it is exported and imported.

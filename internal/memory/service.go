@@ -62,7 +62,7 @@ type Options struct {
 	Alone bool
 	// Max is how many memories a workspace may hold, 0 for no limit.
 	Max func(workspaceID string) int64
-	// Sign makes a compact JWS of a payload, by a key of the JWKS.
+	// Sign makes a compact JWS of a receipt's payload, by a key that stays in the JWKS.
 	Sign func(payload []byte) (string, error)
 	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)

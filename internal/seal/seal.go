@@ -22,6 +22,7 @@ const (
 	Refresh      = "refresh"  // hashes and successors of refresh tokens
 	LookupSecret = "lookup"   // hashes by which subjects, agents and sessions are found (see Lookup)
 	Bindings     = "bindings" // seals what API keys are bound to (see Binding)
+	Receipts     = "receipts" // signs receipts of erasures
 )
 
 // Wrapped is a secret as it lies in the store: sealed by the master key, bound to its name and the instance.

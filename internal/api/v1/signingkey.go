@@ -8,8 +8,9 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// AddSigningKeys declares the keys that sign access tokens: for whoever checks tokens, and their rotation.
-func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, log audit.Recorder) {
+// AddSigningKeys declares the keys that sign access tokens: for whoever checks tokens, and their rotation. For whoever checks
+// receipts, the one that signs these stands among them.
+func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth.ReceiptKey, log audit.Recorder) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",
 		Summary:     "Read the keys that access tokens are signed with",
@@ -17,7 +18,7 @@ func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, log audit.Reco
 		Status:      200, Uncharged: true,
 	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
 		out := &jwksAnswer{CacheControl: "public, max-age=300"}
-		for _, k := range keys.Public() {
+		for _, k := range append(keys.Public(), receipts.Public()) {
 			out.Body.Keys = append(out.Body.Keys, jwkView{KeyType: "OKP", Curve: "Ed25519", X: k.X, ID: k.ID, Use: "sig", Algorithm: "EdDSA"})
 		}
 		return out, nil

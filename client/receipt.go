@@ -1,0 +1,123 @@
+package client
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Receipt proves that a subject was erased. Signature is a compact JWS over the other members and the workspace's id, by a
+// key that stays in /.well-known/jwks.json.
+type Receipt struct {
+	ReceiptID        string    `json:"receiptId"`
+	Memories         int64     `json:"memories"`
+	ErasedAt         time.Time `json:"erasedAt"`
+	LiveKeyDestroyed bool      `json:"liveKeyDestroyed"`
+	KeyBackupsBefore time.Time `json:"keyBackupsBefore"` // key files that are older still open older data
+	Signature        string    `json:"signature"`
+}
+
+// ReceiptSigner says who signed a receipt, and for whom.
+type ReceiptSigner struct {
+	KeyID       string // kid in the JWK set
+	WorkspaceID string // where the subject was
+}
+
+// Verify asks no server: it looks whether one of keys (SigningKeys) signed the receipt and nothing in it was changed since.
+// The error says why it does not hold.
+func (r *Receipt) Verify(keys []SigningKey) (*ReceiptSigner, error) {
+	keyID, payload, err := openReceipt(r.Signature, keys)
+	if err != nil {
+		return nil, err
+	}
+	var signed struct {
+		Receipt
+		WorkspaceID string `json:"workspaceId"`
+	}
+	if !decodeWhole(payload, &signed) {
+		return nil, errors.New("what was signed is no receipt that this release knows")
+	}
+	if member := r.differs(&signed.Receipt); member != "" {
+		return nil, errors.New(member + " is not what was signed")
+	}
+	return &ReceiptSigner{KeyID: keyID, WorkspaceID: signed.WorkspaceID}, nil
+}
+
+// differs names a member that is another one in s.
+func (r *Receipt) differs(s *Receipt) string {
+	switch {
+	case r.ReceiptID != s.ReceiptID:
+		return "receiptId"
+	case r.Memories != s.Memories:
+		return "memories"
+	case !r.ErasedAt.Equal(s.ErasedAt):
+		return "erasedAt"
+	case r.LiveKeyDestroyed != s.LiveKeyDestroyed:
+		return "liveKeyDestroyed"
+	case !r.KeyBackupsBefore.Equal(s.KeyBackupsBefore):
+		return "keyBackupsBefore"
+	default:
+		return ""
+	}
+}
+
+// receiptType tells a receipt's signature from an access token, which keys of the same set sign.
+const receiptType = "keepsake-receipt+jws"
+
+var errNoReceipt = errors.New("the signature is none of a receipt")
+
+// openReceipt gives what one of keys signed as a receipt, and that key's id.
+func openReceipt(signature string, keys []SigningKey) (keyID string, payload []byte, err error) {
+	parts := strings.Split(signature, ".")
+	if len(parts) != 3 {
+		return "", nil, errNoReceipt
+	}
+	var raw [3][]byte
+	for i, part := range parts {
+		if raw[i], err = base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
+			return "", nil, errNoReceipt
+		}
+	}
+	var header struct {
+		Algorithm string `json:"alg"`
+		KeyID     string `json:"kid"`
+		Type      string `json:"typ"`
+	}
+	if !decodeWhole(raw[0], &header) || header.Algorithm != "EdDSA" || header.Type != receiptType {
+		return "", nil, errNoReceipt
+	}
+	for _, k := range keys {
+		public, ok := k.public()
+		if !ok || k.ID != header.KeyID {
+			continue
+		}
+		if !ed25519.Verify(public, []byte(parts[0]+"."+parts[1]), raw[2]) {
+			return "", nil, errors.New("the signature is not that of its key: one of them was changed")
+		}
+		return k.ID, raw[1], nil
+	}
+	return "", nil, fmt.Errorf("the key %q that it names is none of these: another server signed it, or nobody did", header.KeyID)
+}
+
+// public is the key itself, where it is one for Ed25519.
+func (k *SigningKey) public() (ed25519.PublicKey, bool) {
+	x, err := base64.RawURLEncoding.DecodeString(k.X)
+	return x, err == nil && k.KeyType == "OKP" && k.Curve == "Ed25519" && len(x) == ed25519.PublicKeySize
+}
+
+// decodeWhole decodes one object that has no members but those of v, and nothing after it.
+func decodeWhole(text []byte, v any) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(v) != nil {
+		return false
+	}
+	_, err := d.Token()
+	return errors.Is(err, io.EOF)
+}
