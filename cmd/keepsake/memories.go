@@ -14,7 +14,8 @@ import (
 )
 
 func memoriesCommand(st *stage) *cobra.Command {
-	return group("memories", "Take memories out and bring them in", memoriesExportCommand(st), memoriesImportCommand(st))
+	return group("memories", "Take memories out, bring them in, and check receipts of erasures",
+		memoriesExportCommand(st), memoriesImportCommand(st), memoriesVerifyReceiptCommand(st))
 }
 
 func memoriesExportCommand(st *stage) *cobra.Command {

@@ -45,6 +45,7 @@ func (m withServers) Run() int {
 //	refused ADDRESS             waits until nobody listens there any more
 //	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
 //	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
+//	remove STATUS URL [KEY]     DELETEs a URL like that; the answer goes to the file removed
 //	database NAME…              sets each NAME to the address of an empty PostgreSQL database
 //	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
 //
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
-			"fetch": fetch, "setenv": setenv,
+			"fetch": asker(http.MethodGet, "fetched"), "remove": asker(http.MethodDelete, "removed"), "setenv": setenv,
 			"database": func(ts *testscript.TestScript, _ bool, args []string) {
 				for _, name := range args {
 					ts.Setenv(name, enginetest.Postgres(t))
@@ -159,22 +160,25 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-func fetch(ts *testscript.TestScript, neg bool, args []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[1], http.NoBody)
-	ts.Check(err)
-	if len(args) > 2 {
-		req.Header.Set("X-API-Key", args[2])
-	}
-	res, err := http.DefaultClient.Do(req)
-	ts.Check(err)
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs("fetched"), body, 0o600))
-	if strconv.Itoa(res.StatusCode) != args[0] {
-		ts.Fatalf("%s answers %s, want %s: %s", args[1], res.Status, args[0], body)
+// asker is a command that sends a request, and keeps the answer in a file.
+func asker(method, file string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, method, args[1], http.NoBody)
+		ts.Check(err)
+		if len(args) > 2 {
+			req.Header.Set("X-API-Key", args[2])
+		}
+		res, err := http.DefaultClient.Do(req)
+		ts.Check(err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(file), body, 0o600))
+		if strconv.Itoa(res.StatusCode) != args[0] {
+			ts.Fatalf("%s answers %s, want %s: %s", args[1], res.Status, args[0], body)
+		}
 	}
 }
 
