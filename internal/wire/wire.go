@@ -24,17 +24,19 @@ type Value = jsontext.Value
 // text does not name keep what they held. A JSON null sets a field to its zero value: callers that must tell a null
 // from a value use a pointer, Optional, or package endpoint's checks.
 func Decode(data []byte, v any) error {
-	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
+	if blank(data) {
 		return errEmpty
 	}
 	if tooDeep(data) {
 		return errTooDeep
 	}
-	if err := json.Unmarshal(data, v, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(data, v, strict); err != nil {
 		return explain(err, v)
 	}
 	return nil
 }
+
+var strict = json.RejectUnknownMembers(true)
 
 // Encode writes v as JSON: a nil slice is [], a nil map {}, map members sorted, so that equal values have equal bytes.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
@@ -64,28 +66,50 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// blank reports whether a text is nothing but JSON's white space.
+func blank(text []byte) bool { return len(bytes.TrimLeft(text, " \t\r\n")) == 0 }
+
 // tooDeep reports whether brackets are nested deeper than MaxDepth. Counting them is far cheaper than following them,
-// and few texts have so many that they must be followed. Text that is not JSON may be judged wrongly; the decoder
-// refuses it all the same.
+// and few texts have so many that they must be followed.
 func tooDeep(data []byte) bool {
 	if bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'['}) <= MaxDepth {
 		return false
 	}
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
+	var b brackets
+	b.follow(data)
+	return b.tooDeep
+}
+
+// brackets follows how deep brackets are nested in a text that may come in pieces. Text that is not JSON may be judged
+// wrongly; the decoder refuses it all the same.
+type brackets struct {
+	depth           int
+	quoted, escaped bool
+	tooDeep         bool // they once were deeper than MaxDepth
+}
+
+func (b *brackets) follow(text []byte) {
+	if b.tooDeep {
+		return
+	}
+	depth, quoted, escaped := b.depth, b.quoted, b.escaped
+	for _, c := range text {
+		switch {
+		case escaped:
+			escaped = false
 		case quoted && c == '\\':
-			i++
+			escaped = true
 		case c == '"':
 			quoted = !quoted
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return true
+				b.tooDeep = true
+				return
 			}
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return false
+	b.depth, b.quoted, b.escaped = depth, quoted, escaped
 }
