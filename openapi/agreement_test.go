@@ -149,7 +149,7 @@ func agree(t *rapid.T, op *endpoint.Operation, route *routers.Route) bool {
 		Request: request(), PathParams: params, QueryParams: query, Route: route,
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true},
 	})
-	_, err := op.Bind(request(), false)
+	_, err := op.Bind(request(), nil)
 	if p, ok := problem.As(err); err != nil && (!ok || p.Kind != problem.Invalid) {
 		t.Fatalf("Bind: %v", err)
 	}

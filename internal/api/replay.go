@@ -21,8 +21,9 @@ var replayed = []string{"true"}
 func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	var in endpoint.Bound
 	var err error
+	body := x.api.o.Replays.BodyHash()
 	if op.Class != endpoint.Stream { // the whole body first
-		if in, err = op.Bind(x.r, true); err == nil && in.Harmless() {
+		if in, err = op.Bind(x.r, body); err == nil && in.Harmless() {
 			x.runBound(op, in)
 			return
 		}
@@ -52,7 +53,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	if op.Class == endpoint.Stream {
 		kept, err = x.streamOnce(op, request, work)
 	} else {
-		kept, err = x.api.o.Replays.Do(x.call, request, in.Body, idempotency.Work{
+		kept, err = x.api.o.Replays.Do(x.call, request, body, idempotency.Work{
 			Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
 		})
 	}
@@ -73,7 +74,7 @@ func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Reques
 	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
 	x.r.Body = &hashed
-	in, err := op.Bind(x.r, false)
+	in, err := op.Bind(x.r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (x *exchange) read(location string) (resp endpoint.Response, err error) {
 	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
 		return resp, problem.Missing()
 	}
-	in, err := rt.op.Bind(r, false)
+	in, err := rt.op.Bind(r, nil)
 	if err != nil {
 		return resp, err
 	}

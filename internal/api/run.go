@@ -15,7 +15,7 @@ func (x *exchange) run(op *endpoint.Operation) {
 			return
 		}
 	}
-	in, err := op.Bind(x.r, false)
+	in, err := op.Bind(x.r, nil)
 	if err != nil {
 		x.fail(err)
 		return

@@ -72,7 +72,7 @@ func declared(b *testing.B) http.HandlerFunc {
 	})
 	op := operation(b, r, "createArticle")
 	return func(w http.ResponseWriter, r *http.Request) {
-		bound, err := op.Bind(r, false)
+		bound, err := op.Bind(r, nil)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -184,7 +184,7 @@ func BenchmarkGetWithoutInput(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		bound, err := op.Bind(request, false)
+		bound, err := op.Bind(request, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func BenchmarkQuery(b *testing.B) {
 	r := request(op, "q=opening&limit=20&tag=a&tag=b&state=open", "")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := op.Bind(r, false); err != nil {
+		if _, err := op.Bind(r, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"keepsake/internal/problem"
+	"keepsake/internal/wire"
 )
 
 // input is an operation's In, compiled.
@@ -18,7 +19,8 @@ type input struct {
 
 	body         *shape
 	bodyIndex    []int
-	bodyOptional bool // the field is a pointer
+	bodyOptional bool       // the field is a pointer
+	items        wire.Items // reads its list of Loose items; nil for most
 	streamIndex  []int
 	media        string
 	limit        int64
@@ -53,12 +55,16 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 				body = body.Elem()
 			}
 			d.body = shapes.of(body)
+			d.items = d.body.looseItems()
 			prefill(d.body, prototype.Elem().FieldByIndex(f.Index))
 		case f.Name == "Stream" && f.Type == readerType && op.Class == Stream:
 			d.streamIndex = f.Index
 		default:
 			panic(fmt.Sprintf("endpoint: %s: field %s is neither a parameter nor the body", op.ID, f.Name))
 		}
+	}
+	if shapes.loose > 1 || shapes.loose == 1 && (d.items == nil || d.bodyOptional) {
+		panic(fmt.Sprintf("endpoint: %s: a Loose is an item of the one such list of a body", op.ID))
 	}
 	return d
 }
@@ -79,20 +85,22 @@ func prefill(s *shape, v reflect.Value) {
 }
 
 // bind reads r into in, a *In.
-func (d *input) bind(r *http.Request, in any, keepBody bool) ([]byte, error) {
+func (d *input) bind(r *http.Request, in any, copied io.Writer) error {
 	v := reflect.ValueOf(in).Elem()
 	if len(d.params) > 0 || r.URL.RawQuery != "" {
 		if f := d.bindParams(r, v); f != nil {
-			return nil, f.problem()
+			return f.problem()
 		}
 	}
 	switch {
 	case d.streamIndex != nil:
-		return nil, d.bindStream(r, v)
+		return d.bindStream(r, v)
+	case d.items != nil:
+		return d.bindItems(r, v, copied)
 	case d.body != nil:
-		return d.bindBody(r, v, keepBody)
+		return d.bindBody(r, v, copied)
 	}
-	return nil, nil
+	return nil
 }
 
 func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {

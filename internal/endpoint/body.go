@@ -25,38 +25,45 @@ func (c Class) MaxBody() int64 {
 	}
 }
 
-func (d *input) bindBody(r *http.Request, in reflect.Value, keep bool) ([]byte, error) {
+// bindBody reads the whole body, then decodes it. What was read is written to copied, too, where there is one.
+func (d *input) bindBody(r *http.Request, in reflect.Value, copied io.Writer) error {
 	if err := d.accept(r); err != nil {
-		return nil, err
+		return err
 	}
-	var buf *[]byte
-	if keep {
-		buf = new([]byte)
-	} else {
-		buf = buffers.Get().(*[]byte)
-		defer release(buf)
-	}
+	buf := buffers.Get().(*[]byte)
+	defer release(buf)
 	data, err := readBody(r, d.limit, (*buf)[:0])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	*buf = data
+	if copied != nil {
+		if _, err := copied.Write(data); err != nil {
+			return err
+		}
+	}
 	field := in.FieldByIndex(d.bodyIndex)
 	target := field.Addr()
 	if d.bodyOptional {
 		if len(data) == 0 {
-			return nil, nil
+			return nil
 		}
 		target = reflect.New(field.Type().Elem())
 		field.Set(target)
 	}
-	if err := d.body.decode(data, target); err != nil {
-		return nil, err
+	return d.body.decode(data, target)
+}
+
+// bindItems is bindBody for a body that is decoded as it arrives.
+func (d *input) bindItems(r *http.Request, in reflect.Value, copied io.Writer) error {
+	body, err := d.open(r)
+	if err != nil {
+		return err
 	}
-	if !keep {
-		return nil, nil
+	if copied != nil {
+		body = io.TeeReader(body, copied)
 	}
-	return data, nil
+	return d.body.decodeRead(body, in.FieldByIndex(d.bodyIndex).Addr(), d.items)
 }
 
 // buffers hold bodies while they are decoded; the decoder copies what it keeps.
@@ -120,21 +127,29 @@ func (d *input) accept(r *http.Request) error {
 }
 
 func (d *input) bindStream(r *http.Request, in reflect.Value) error {
-	if err := d.accept(r); err != nil {
+	body, err := d.open(r)
+	if err != nil {
 		return err
-	}
-	if r.ContentLength > d.limit {
-		return tooLarge(d.limit)
-	}
-	var body io.Reader = strings.NewReader("")
-	if r.Body != nil {
-		body = &stream{body: r.Body, limit: d.limit, left: d.limit}
 	}
 	in.FieldByIndex(d.streamIndex).Set(reflect.ValueOf(body))
 	return nil
 }
 
-// stream is a body that is read by the operation itself. Its errors are problems: 413, or 400 for a broken one.
+// open gives a body that is read as it arrives.
+func (d *input) open(r *http.Request) (io.Reader, error) {
+	if err := d.accept(r); err != nil {
+		return nil, err
+	}
+	if r.ContentLength > d.limit {
+		return nil, tooLarge(d.limit)
+	}
+	if r.Body == nil {
+		return strings.NewReader(""), nil
+	}
+	return &stream{body: r.Body, limit: d.limit, left: d.limit}, nil
+}
+
+// stream is a body that is not read whole before it is used. Its errors are problems: 413, or 400 for a broken one.
 type stream struct {
 	body        io.Reader
 	limit, left int64

@@ -27,9 +27,9 @@ func TestABriefOperationWritesItsOwnAnswer(t *testing.T) {
 		t.Error("it is not brief")
 	}
 
-	_, err := op.Bind(httptest.NewRequest("GET", "/api/v1/brief?more=1", nil), false)
+	_, err := op.Bind(httptest.NewRequest("GET", "/api/v1/brief?more=1", nil), nil)
 	wants(t, err, 400, "more", "unknown")
-	in, err := op.Bind(httptest.NewRequest("GET", "/api/v1/brief", nil), false)
+	in, err := op.Bind(httptest.NewRequest("GET", "/api/v1/brief", nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

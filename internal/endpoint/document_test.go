@@ -107,7 +107,7 @@ func agree(t *rapid.T, doc *openapi3.T, op *endpoint.Operation, r *http.Request,
 		Route:   &routers.Route{Spec: doc, Path: op.Route(1), PathItem: item, Method: op.Method, Operation: item.GetOperation(op.Method)},
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true},
 	})
-	_, bound := op.Bind(r, false)
+	_, bound := op.Bind(r, nil)
 	if p, ok := problem.As(bound); bound != nil && (!ok || p.Kind != problem.Invalid) {
 		t.Fatalf("Bind: %v", bound)
 	}
@@ -286,7 +286,7 @@ func FuzzBind(f *testing.F) {
 			if req.Method == "POST" {
 				op = create
 			}
-			_, err := op.Bind(req, false)
+			_, err := op.Bind(req, nil)
 			if p, ok := problem.As(err); err != nil && (!ok || p.Kind != problem.Invalid && p.Kind != problem.UnsupportedMedia) {
 				t.Fatalf("%s %q: %v", query, body, err)
 			}

@@ -120,7 +120,7 @@ func TestWhatHasNoFormIsAnError(t *testing.T) {
 			t.Errorf("%s: got %s", name, got.Body)
 		}
 	}
-	bound, err := op.Bind(request(op, "", ""), false)
+	bound, err := op.Bind(request(op, "", ""), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestAnAnswerHasStatusHeadersAndASecretOnlyOnce(t *testing.T) {
 	t.Parallel()
 	r := notes(new(echo))
 	op := operation(t, r, "createNote")
-	bound, err := op.Bind(request(op, "", `{"title":"t","weight":1}`), false)
+	bound, err := op.Bind(request(op, "", `{"title":"t","weight":1}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

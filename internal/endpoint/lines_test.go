@@ -70,7 +70,7 @@ func TestAnAnswerInLinesIsEncodedAsItIsRead(t *testing.T) {
 	answer := func(accept string) endpoint.Response {
 		r := httptest.NewRequest("GET", "/api/v1/numbers", nil)
 		r.Header["Accept"] = []string{"text/csv", accept}
-		in, err := op.Bind(r, false)
+		in, err := op.Bind(r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -189,28 +190,23 @@ func (op *Operation) Route(n int) string {
 }
 
 // Bound is a request as an operation takes it: read, decoded and checked.
-type Bound struct {
-	// Body is the raw request body where Bind was asked to keep it.
-	Body []byte
-
-	in any // *In
-}
+type Bound struct{ in any } // *In
 
 // Input is the *In.
 func (b Bound) Input() any { return b.in }
 
-// Bind reads parameters and body of r, which http.ServeMux has routed here (r.PathValue). With keepBody the raw body
-// stays in Bound.Body; for a Stream operation it is never kept. What is wrong is a *problem.Problem: 415, 413 or 400.
-func (op *Operation) Bind(r *http.Request, keepBody bool) (Bound, error) {
+// Bind reads parameters and body of r, which http.ServeMux has routed here (r.PathValue). The body's bytes are written to
+// copied as well, unless that is nil; a Stream operation reads its body later, and nothing is written. What is wrong is a
+// *problem.Problem: 415, 413 or 400.
+func (op *Operation) Bind(r *http.Request, copied io.Writer) (Bound, error) {
 	if op.brief != nil && r.URL.RawQuery == "" {
 		return Bound{}, nil // there is nothing to bind
 	}
 	in := op.newIn()
-	body, err := op.input.bind(r, in, keepBody)
-	if err != nil {
+	if err := op.input.bind(r, in, copied); err != nil {
 		return Bound{}, err
 	}
-	return Bound{Body: body, in: in}, nil
+	return Bound{in}, nil
 }
 
 // Prepare does what an operation does before its function and outside any unit of work, which is nothing for most.

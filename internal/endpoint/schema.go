@@ -62,8 +62,8 @@ func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 		return
 	}
 	if reflect.PointerTo(t).Implements(looseType) {
-		c.registry.RegisterTypeAlias(t, looseOf(t))
-		c.alias(looseOf(t), seen)
+		c.registry.RegisterTypeAlias(t, looseOf(t).of())
+		c.alias(looseOf(t).of(), seen)
 		return
 	}
 	switch {

@@ -77,6 +77,7 @@ const (
 type shapes struct {
 	side    side
 	objects map[reflect.Type]*shape
+	loose   int // how often a Loose was met
 }
 
 func newShapes(s side) *shapes { return &shapes{side: s, objects: map[reflect.Type]*shape{}} }
@@ -106,7 +107,8 @@ func (c *shapes) of(t reflect.Type) *shape {
 		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}, nullable: t == metadataChange}
 		return s
 	case reflect.PointerTo(t).Implements(looseType):
-		s.kind, s.loose = anyKind, looseOf(t)
+		s.kind, s.loose = anyKind, looseOf(t).of()
+		c.loose++
 		return s
 	case reflect.PointerTo(t).Implements(textType), t.Implements(textWriterType):
 		s.kind = textKind

@@ -88,10 +88,10 @@ func TestAnAnswerThatTellsOfSubjectsLiesSealed(t *testing.T) {
 	} {
 		for size, text := range texts {
 			request := asked(size + " " + key)
-			if kept, err := b.Do(t.Context(), request, nil, told("", text, names...)); kept != nil || err != nil {
+			if kept, err := b.Do(t.Context(), request, b.hashed(""), told("", text, names...)); kept != nil || err != nil {
 				t.Fatalf("%s: %v, %v", key, kept, err)
 			}
-			kept, err := b.Do(t.Context(), request, nil, told("", "another", names...))
+			kept, err := b.Do(t.Context(), request, b.hashed(""), told("", "another", names...))
 			if err != nil || kept == nil || string(kept.Body) != text {
 				t.Errorf("%s: the repetition got %v, %v", key, kept, err)
 			}
@@ -107,7 +107,7 @@ func TestAnAnswerThatTellsOfSubjectsLiesSealed(t *testing.T) {
 			t.Errorf("a stream: %v, %v", kept, err)
 		}
 	}
-	if _, err := b.Do(t.Context(), asked("one in the clear"), nil, told("", "a text in the clear")); err != nil {
+	if _, err := b.Do(t.Context(), asked("one in the clear"), b.hashed(""), told("", "a text in the clear")); err != nil {
 		t.Fatal(err)
 	}
 	if in := filesWith(t, dir, "a text in the clear"); len(in) == 0 {
@@ -143,7 +143,7 @@ func TestAReplayAfterAnErasureFindsNothingAndHasNoEffect(t *testing.T) {
 	v.make(t, person(1), person(2))
 	both, one := asked("of two persons"), asked("of one person")
 	for request, names := range map[idempotency.Request][]idempotency.KeyName{both: {person(1), person(2)}, one: {person(2)}} {
-		if _, err := b.Do(t.Context(), request, nil, told("", canary, names...)); err != nil {
+		if _, err := b.Do(t.Context(), request, b.hashed(""), told("", canary, names...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,21 +154,21 @@ func TestAReplayAfterAnErasureFindsNothingAndHasNoEffect(t *testing.T) {
 		t.Error("it ran again")
 		return idempotency.Outcome{}, errors.New("ran")
 	}}
-	if kept, err := b.Do(t.Context(), both, nil, ran); !is(err, problem.CodeNotFound) {
+	if kept, err := b.Do(t.Context(), both, b.hashed(""), ran); !is(err, problem.CodeNotFound) {
 		t.Errorf("got %v, %v", kept, err)
 	}
-	if _, err := b.Do(t.Context(), both, []byte("another"), ran); !is(err, problem.CodeValidation) {
+	if _, err := b.Do(t.Context(), both, b.hashed("another"), ran); !is(err, problem.CodeValidation) {
 		t.Errorf("with another body: %v", err)
 	}
-	if kept, err := b.Do(t.Context(), one, nil, ran); err != nil || string(kept.Body) != canary {
+	if kept, err := b.Do(t.Context(), one, b.hashed(""), ran); err != nil || string(kept.Body) != canary {
 		t.Errorf("the other person's: %v, %v", kept, err)
 	}
 	// One who is erased while the answer is made has nothing kept of it.
 	late := asked("of a person who goes")
-	if kept, err := b.Do(t.Context(), late, nil, told("", canary, person(1))); kept != nil || err != nil {
+	if kept, err := b.Do(t.Context(), late, b.hashed(""), told("", canary, person(1))); kept != nil || err != nil {
 		t.Fatalf("got %v, %v", kept, err)
 	}
-	if kept, err := b.Do(t.Context(), late, nil, ran); !is(err, problem.CodeNotFound) {
+	if kept, err := b.Do(t.Context(), late, b.hashed(""), ran); !is(err, problem.CodeNotFound) {
 		t.Errorf("got %v, %v", kept, err)
 	}
 }
@@ -182,7 +182,7 @@ func TestAnAnswerThatWasDroppedIsRebuiltOrNotFound(t *testing.T) {
 	for request, w := range map[idempotency.Request]idempotency.Work{
 		named: told("/1", canary, person(1)), nameless: told("", canary, person(1), person(2)), other: told("", canary, person(2)),
 	} {
-		if _, err := b.Do(t.Context(), request, nil, w); err != nil {
+		if _, err := b.Do(t.Context(), request, b.hashed(""), w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,13 +192,13 @@ func TestAnAnswerThatWasDroppedIsRebuiltOrNotFound(t *testing.T) {
 	if err := b.store.DropAnswers(t.Context(), "wsp_a", person(1).Subject); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := b.Do(t.Context(), named, nil, idempotency.Work{}); err != nil || kept.Body != nil || kept.Location != "/1" {
+	if kept, err := b.Do(t.Context(), named, b.hashed(""), idempotency.Work{}); err != nil || kept.Body != nil || kept.Location != "/1" {
 		t.Errorf("with a location: %v, %v", kept, err)
 	}
-	if kept, err := b.Do(t.Context(), nameless, nil, idempotency.Work{}); !is(err, problem.CodeNotFound) {
+	if kept, err := b.Do(t.Context(), nameless, b.hashed(""), idempotency.Work{}); !is(err, problem.CodeNotFound) {
 		t.Errorf("without: %v, %v", kept, err)
 	}
-	if kept, err := b.Do(t.Context(), other, nil, idempotency.Work{}); err != nil || string(kept.Body) != canary {
+	if kept, err := b.Do(t.Context(), other, b.hashed(""), idempotency.Work{}); err != nil || string(kept.Body) != canary {
 		t.Errorf("somebody else's: %v, %v", kept, err)
 	}
 }
@@ -218,7 +218,7 @@ func TestOnlyTheRunThatCountsSaysWhatSeals(t *testing.T) {
 		},
 	}
 	for range 2 {
-		kept, err := b.Do(t.Context(), request, nil, refused)
+		kept, err := b.Do(t.Context(), request, b.hashed(""), refused)
 		if kept == nil && !is(err, problem.CodeConflict) || kept != nil && string(kept.Body) != "refused" {
 			t.Errorf("got %v, %v", kept, err)
 		}

@@ -96,20 +96,20 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Do does w once for r. A repetition with the same body gives the kept answer (its Body is nil where it was too large to
+// BodyHash starts the hash of a request's body, for Do. Nothing of a body needs to be kept for its sake.
+func (s *Service) BodyHash() hash.Hash { return s.keyed("body") }
+
+// Do does w once for r, whose whole body was written to body, a BodyHash. A repetition with the same body gives the kept answer (its Body is nil where it was too large to
 // keep); nil means that w ran, and an error of Run comes back unchanged. The effect and the answer commit together.
 //
 // Problems: `reused` for another body under the same key, idempotency_in_progress while the first request runs.
-func (s *Service) Do(ctx context.Context, r Request, body []byte, w Work) (*Answer, error) {
+func (s *Service) Do(ctx context.Context, r Request, body hash.Hash, w Work) (*Answer, error) {
 	turn := s.turn(r)
 	if err := turn.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer turn.end()
-	digest := s.bodyHash()
-	digest.Write(body)
-	turn.sum = [32]byte(digest.Sum(nil))
-
+	turn.sum = [32]byte(body.Sum(nil))
 	if kept, err := turn.first(ctx); kept != nil || err != nil {
 		return turn.same(ctx, kept, err)
 	}
@@ -145,7 +145,7 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		return nil, err
 	}
 	defer turn.end()
-	digest := s.bodyHash()
+	digest := s.BodyHash()
 	read := io.TeeReader(body, digest)
 
 	kept, err := turn.first(ctx)
@@ -344,8 +344,6 @@ func (s *Service) claimOf(r Request) [32]byte {
 	}
 	return [32]byte(h.Sum(nil))
 }
-
-func (s *Service) bodyHash() hash.Hash { return s.keyed("body") }
 
 // keyed starts a hash for one purpose, so that a claim never equals a body's hash.
 func (s *Service) keyed(purpose string) hash.Hash {

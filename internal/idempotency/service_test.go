@@ -2,8 +2,10 @@ package idempotency_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 	"sync"
@@ -75,21 +77,41 @@ func (b *bundle) create(id string, end error) idempotency.Work {
 	}
 }
 
+// hashed is a body as Do is told of it.
+func (b *bundle) hashed(body string) hash.Hash {
+	h := b.BodyHash()
+	io.WriteString(h, body)
+	return h
+}
+
 var request = idempotency.Request{Credential: "key_1", Method: "POST", Path: "/things", Key: "a-key-of-a-client"}
+
+// Answers are kept for a day, over a change of the program, too: bodies must keep their hashes.
+func TestTheHashOfABodyStays(t *testing.T) {
+	b := setup(t)
+	h := b.BodyHash()
+	for _, piece := range []string{`{"a"`, "", `:1}`} {
+		io.WriteString(h, piece)
+	}
+	const want = "c6d4ff665e1f49ebcd185a518f1f9dbd04cc28aaa5bd82e6bbc74108dae662d7"
+	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
 
 func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 	b := setup(t)
-	if kept, err := b.Do(t.Context(), request, []byte("body"), b.create("wsp_1", nil)); kept != nil || err != nil {
+	if kept, err := b.Do(t.Context(), request, b.hashed("body"), b.create("wsp_1", nil)); kept != nil || err != nil {
 		t.Fatalf("the first request: %v, %v", kept, err)
 	}
-	kept, err := b.Do(t.Context(), request, []byte("body"), b.create("wsp_2", nil))
+	kept, err := b.Do(t.Context(), request, b.hashed("body"), b.create("wsp_2", nil))
 	if err != nil || kept == nil || kept.Status != 201 || string(kept.Body) != "wsp_1" || kept.Location != "/wsp_1" || kept.ETag != `"1"` {
 		t.Fatalf("the repetition: %+v, %v", kept, err)
 	}
 	if n := b.workspaces(t); n != 1 {
 		t.Errorf("%d effects, want 1", n)
 	}
-	if _, err := b.Do(t.Context(), request, []byte("another"), b.create("wsp_3", nil)); !is(err, "validation_error") {
+	if _, err := b.Do(t.Context(), request, b.hashed("another"), b.create("wsp_3", nil)); !is(err, "validation_error") {
 		t.Errorf("another body: %v, want it refused as reused", err)
 	}
 	// Whoever differs in any part has a request of their own.
@@ -99,7 +121,7 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 		{"key_1", "POST", "/thing", "sa-key-of-a-client"},
 		{"key_1", "POST", "/things", "b-key-of-a-client"},
 	} {
-		if kept, err := b.Do(t.Context(), other, []byte("body"), b.create(fmt.Sprintf("wsp_other%d", i), nil)); kept != nil || err != nil {
+		if kept, err := b.Do(t.Context(), other, b.hashed("body"), b.create(fmt.Sprintf("wsp_other%d", i), nil)); kept != nil || err != nil {
 			t.Errorf("%v met the answer of another: %v, %v", other, kept, err)
 		}
 	}
@@ -108,12 +130,12 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
 	b := setup(t)
 	for range 2 {
-		kept, err := b.Do(t.Context(), request, nil, b.create("wsp_1", problem.Conflicts("no")))
+		kept, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", problem.Conflicts("no")))
 		if kept == nil && !is(err, problem.CodeConflict) || kept != nil && (kept.Status != 409 || string(kept.Body) != problem.CodeConflict) {
 			t.Fatalf("got %+v, %v, want the conflict", kept, err)
 		}
 	}
-	if kept, err := b.Do(t.Context(), request, nil, b.create("wsp_1", nil)); err != nil || kept == nil {
+	if kept, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", nil)); err != nil || kept == nil {
 		t.Errorf("after a refusal: %v, %v, want the refusal", kept, err)
 	}
 	if n := b.workspaces(t); n != 0 {
@@ -124,11 +146,11 @@ func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
 func TestWhatPassesWithTimeIsNotKept(t *testing.T) {
 	b := setup(t)
 	for _, end := range []error{errors.New("defect"), problem.NotAvailable("later", time.Second), problem.New(problem.RateLimited, "x", "y")} {
-		if _, err := b.Do(t.Context(), request, nil, b.create("wsp_1", end)); !errors.Is(err, end) {
+		if _, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", end)); !errors.Is(err, end) {
 			t.Fatalf("got %v, want %v", err, end)
 		}
 	}
-	if kept, err := b.Do(t.Context(), request, nil, b.create("wsp_1", nil)); kept != nil || err != nil || b.workspaces(t) != 1 {
+	if kept, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", nil)); kept != nil || err != nil || b.workspaces(t) != 1 {
 		t.Errorf("the retry: %v, %v, %d effects, want it to run", kept, err, b.workspaces(t))
 	}
 }
@@ -137,7 +159,7 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 	b := setup(t)
 	do := func(id string) *idempotency.Answer {
 		t.Helper()
-		kept, err := b.Do(t.Context(), request, nil, b.create(id, nil))
+		kept, err := b.Do(t.Context(), request, b.hashed(""), b.create(id, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,10 +187,10 @@ func TestALargeBodyIsKeptOnlyWhereItCannotBeRebuilt(t *testing.T) {
 		work := idempotency.Work{Run: func(context.Context) (idempotency.Outcome, error) {
 			return idempotency.Outcome{Status: 201, Location: location, Body: make([]byte, idempotency.MaxBody+1)}, nil
 		}}
-		if _, err := b.Do(t.Context(), r, nil, work); err != nil {
+		if _, err := b.Do(t.Context(), r, b.hashed(""), work); err != nil {
 			t.Fatal(err)
 		}
-		kept, err := b.Do(t.Context(), r, nil, work)
+		kept, err := b.Do(t.Context(), r, b.hashed(""), work)
 		if err != nil || (kept.Body != nil) != keptWhole {
 			t.Errorf("location %q: body of %d bytes, %v; kept whole must be %v", location, len(kept.Body), err, keptWhole)
 		}
@@ -181,7 +203,7 @@ func TestManyAtOnceHaveOneEffect(t *testing.T) {
 	var running sync.WaitGroup
 	for range 64 {
 		running.Go(func() {
-			kept, err := b.Do(context.Background(), request, nil, b.create("wsp_1", nil))
+			kept, err := b.Do(context.Background(), request, b.hashed(""), b.create("wsp_1", nil))
 			switch {
 			case is(err, problem.CodeIdempotencyRunning):
 				told.Add(1)
@@ -208,7 +230,7 @@ func TestAPanicLeavesNoClaimBehind(t *testing.T) {
 			panic("defect")
 		}, nil)
 	}()
-	if kept, err := b.Do(t.Context(), request, nil, b.create("wsp_1", nil)); kept != nil || err != nil {
+	if kept, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", nil)); kept != nil || err != nil {
 		t.Errorf("after a panic: %v, %v, want the request to run", kept, err)
 	}
 }

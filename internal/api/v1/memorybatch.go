@@ -17,9 +17,8 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 	batch.Description = "Items are stored as if one after the other, and results come in their order. An item that is refused fails alone; " +
 		"where the batch is atomic it makes all of it a 400, and nothing is stored."
 	batch.Class, batch.Idempotent = endpoint.Batch, true
-	decoder := endpoint.NewDecoder[newMemory]()
 	endpoint.AddPrepared(r, batch, func(ctx context.Context, in *createMemories) (err error) {
-		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(decoder), in.Body.Atomic)
+		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
 		return err
 	}, func(ctx context.Context, in *createMemories) (*memoryResults, error) {
 		results, err := memories.Batch(ctx, auth.From(ctx), in.prepared)
@@ -45,16 +44,14 @@ type createMemories struct {
 	prepared *memory.Prepared
 }
 
-// items decodes the items one by one: what is wrong with one is that one's.
-func (in *createMemories) items(decoder *endpoint.Decoder[newMemory]) []memory.Item {
+// items are the items as the domain takes them: what is wrong with one is that one's.
+func (in *createMemories) items() []memory.Item {
 	items := make([]memory.Item, len(in.Body.Items))
 	for i := range items {
-		var n newMemory
-		if err := decoder.Decode(in.Body.Items[i].Text, &n); err != nil {
-			items[i].Err = err
-			continue
+		sent := &in.Body.Items[i]
+		if items[i].Err = sent.Err; sent.Err == nil {
+			items[i].New = sent.Value.memory()
 		}
-		items[i].New = n.memory()
 	}
 	return items
 }
