@@ -32,12 +32,14 @@ type Options struct {
 // Service holds the rules of documents. All of it is safe for concurrent use.
 type Service struct {
 	o    Options
-	line line
+	line *unit.Line[*single]
 }
 
 // NewService makes a Service.
 func NewService(o Options) *Service {
-	return &Service{o: o, line: line{busy: map[string]*[]*wish{}}}
+	s := &Service{o: o}
+	s.line = s.newLine()
+	return s
 }
 
 // Condition is what must hold for a document to be replaced. The zero value asks for nothing.

@@ -248,7 +248,7 @@ func (s *standing) withKey(key string) Alike {
 func (s *Service) put(ctx context.Context, b *batch) (results []Result, err error) {
 	for try := 1; ; try++ {
 		if len(b.drafts) == 1 && b.drafts[0].err == nil && !b.atomic && !unit.Running(ctx) {
-			results, err = s.putTogether(ctx, b)
+			results, err = s.putSingle(ctx, b)
 		} else {
 			results, err = s.putBatch(ctx, b)
 		}

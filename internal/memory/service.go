@@ -62,7 +62,7 @@ type Options struct {
 	Alone bool
 	// Max is how many memories a workspace may hold, 0 for no limit.
 	Max func(workspaceID string) int64
-	// Sign makes a compact JWS of a receipt's payload, by a key that stays in the JWKS.
+	// Sign makes a compact JWS of a payload, by a key of the JWKS.
 	Sign func(payload []byte) (string, error)
 	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
@@ -81,11 +81,13 @@ type Service struct {
 	o       Options
 	words   *text.Analyzer
 	recalls *recalls
-	line    *waitingLine
+	line    *unit.Line[*single]
 	written generations
 }
 
 // NewService makes a Service.
 func NewService(o Options) *Service {
-	return &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes), line: newWaitingLine(o.Alone)}
+	s := &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes)}
+	s.line = s.newLine()
+	return s
 }
