@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -202,5 +203,37 @@ func TestMembersSignReceiptsWithOneKey(t *testing.T) {
 	}
 	if signed[0] != signed[1] {
 		t.Errorf("the members sign with %v", signed)
+	}
+}
+
+// The access log tells of an erasure how many memories went, as the receipt does: several, and none.
+func TestTheAccessLogAgreesWithTheReceipt(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	c, err := client.New(r.URL, r.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int64{3, 1, 0} {
+		who := fmt.Sprintf("erased-with-%d", want)
+		for n := range want {
+			remember(t, r, who, fmt.Sprint("She likes tea number ", n))
+		}
+		if want == 0 {
+			if err := c.DeleteMemory(t.Context(), remember(t, r, who, "She likes nothing."), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		receipt, err := c.EraseSubject(t.Context(), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := c.AccessLog(t.Context(), who, 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := log.Items[0]; row.Action != "subject.erased" || row.Count != want || receipt.Memories != want || len(row.MemoryIDs) != 0 {
+			t.Errorf("the receipt tells of %d memories and the log of %d (%s), want %d", receipt.Memories, row.Count, row.Action, want)
+		}
 	}
 }

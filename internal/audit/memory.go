@@ -33,6 +33,9 @@ const (
 // MemoryIDs is the member of Details that holds the ids of the memories an entry is about, as JoinMemoryIDs writes them.
 const MemoryIDs = "memoryIds"
 
+// Memories is the member of Details that tells how many memories went with a subject; no entry lists these.
+const Memories = "memories"
+
 // maxMemoryIDs is how many ids an entry holds; Count tells how many there were.
 const maxMemoryIDs = 1000
 

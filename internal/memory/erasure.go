@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"keepsake/internal/audit"
@@ -66,7 +67,7 @@ func (s *Service) beginErasure(ctx context.Context, p *auth.Principal, name stri
 			return err
 		}
 		entry := s.entry(p, audit.SubjectErased, name, nil)
-		entry.Count = e.Memories
+		entry.Count, entry.Details = e.Memories, map[string]string{audit.Memories: strconv.FormatInt(e.Memories, 10)}
 		if err := s.o.Audit.Record(ctx, entry); err != nil {
 			return err
 		}

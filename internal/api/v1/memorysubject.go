@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -195,6 +196,12 @@ func viewOfAccess(r *audit.Row) (accessView, error) {
 	v.MemoryIDs = audit.SplitMemoryIDs(details[audit.MemoryIDs])
 	if v.Count = int64(len(v.MemoryIDs)); v.Count > 1 { // a row of nothing counts once, too
 		v.Count = max(v.Count, r.Count)
+	}
+	if n, ok := details[audit.Memories]; ok { // as the receipt says, none included
+		var err error
+		if v.Count, err = strconv.ParseInt(n, 10, 64); err != nil {
+			return v, fmt.Errorf("audit row %s: read how many memories: %w", r.ID, err)
+		}
 	}
 	if r.Address.IsValid() {
 		v.Address = textOrNull(r.Address.String())
