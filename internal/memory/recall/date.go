@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,51 +40,106 @@ func (d *dates) none() bool { return len(d.spans) == 0 && len(d.yearly) == 0 }
 // mostYears is how many years back from the newest memory a month without a year is looked for.
 const mostYears = 60
 
-// between gives all spans, the yearly ones in the years from the earliest to the latest moment.
-func (d *dates) between(earliest, latest int64) []span {
-	spans := d.spans
-	if len(d.yearly) == 0 || earliest > latest {
-		return spans
+// calendar is spans by their beginnings, each with the latest end of those up to it, so that a moment is held against those
+// near it.
+type calendar []entry
+
+type entry struct {
+	span
+	reach int64
+}
+
+// How long after a span, and before it, is near.
+const (
+	longAfter  = 31 * day
+	longBefore = 3 * day
+)
+
+// between gives the spans that are near a moment from the earliest to the latest, the yearly ones in those years.
+func (d *dates) between(earliest, latest int64) calendar {
+	if earliest > latest {
+		return nil
+	}
+	seen := map[span]bool{}
+	var c calendar
+	add := func(s span) {
+		if !seen[s] && s.to > earliest-longAfter && s.from < latest+longBefore {
+			seen[s] = true
+			c = append(c, entry{span: s})
+		}
+	}
+	for _, s := range d.spans {
+		add(s)
 	}
 	last := time.UnixMicro(latest).UTC().Year()
 	first := max(time.UnixMicro(earliest).UTC().Year(), last-mostYears)
-	for _, y := range d.yearly {
+	slices.SortFunc(d.yearly, func(a, b yearly) int { return cmp.Or(cmp.Compare(a.month, b.month), cmp.Compare(a.day, b.day)) })
+	for _, y := range slices.Compact(d.yearly) {
 		for year := first; year <= last; year++ {
 			from := time.Date(year, y.month, max(y.day, 1), 0, 0, 0, 0, time.UTC)
 			to := from.AddDate(0, 0, 1)
 			if y.day == 0 {
 				to = from.AddDate(0, 1, 0)
 			}
-			spans = append(spans, span{from: from.UnixMicro(), to: to.UnixMicro()})
+			add(span{from: from.UnixMicro(), to: to.UnixMicro()})
 		}
 	}
-	return spans
+	slices.SortFunc(c, func(a, b entry) int { return cmp.Compare(a.from, b.from) })
+	for i := range c {
+		c[i].reach = c[i].to
+		if i > 0 {
+			c[i].reach = max(c[i].to, c[i-1].reach)
+		}
+	}
+	return c
+}
+
+// near calls f with the spans that a moment is in or near, until it has enough, and perhaps with others.
+func (c calendar) near(at int64, f func(s *span) (enough bool)) {
+	i, _ := slices.BinarySearchFunc(c, at+longBefore, func(e entry, t int64) int { return cmp.Compare(e.from, t) })
+	for i--; i >= 0 && c[i].reach > at-longAfter; i-- {
+		if f(&c[i].span) {
+			return
+		}
+	}
+}
+
+func (c calendar) has(at int64) (found bool) {
+	c.near(at, func(s *span) bool {
+		found = s.has(at)
+		return found
+	})
+	return found
 }
 
 // closeness says how near a moment is to what was named: 1 in it, less just after, when people tell of it, a little just
 // before, when they look forward to it.
-func closeness(at int64, spans []span) float64 {
+func (c calendar) closeness(at int64) float64 {
 	best := 0.0
-	for _, s := range spans {
-		c := 0.0
-		switch {
-		case s.has(at):
-			if c = 1; s.loose {
-				c = 0.4
-			}
-		case s.loose:
-		case at >= s.to:
-			if late, fade := at-s.to, min(max((s.to-s.from)/2, 7*day), 31*day); late < fade {
-				c = 0.5 * (1 - float64(late)/float64(fade))
-			}
-		default:
-			if early, fade := s.from-at, 3*day; early < fade {
-				c = 0.25 * (1 - float64(early)/float64(fade))
-			}
-		}
-		best = max(best, c)
-	}
+	c.near(at, func(s *span) bool {
+		best = max(best, s.closeness(at))
+		return best == 1
+	})
 	return best
+}
+
+func (s *span) closeness(at int64) float64 {
+	switch {
+	case s.has(at) && s.loose:
+		return 0.4
+	case s.has(at):
+		return 1
+	case s.loose:
+	case at >= s.to:
+		if late, fade := at-s.to, min(max((s.to-s.from)/2, 7*day), longAfter); late < fade {
+			return 0.5 * (1 - float64(late)/float64(fade))
+		}
+	default:
+		if early := s.from - at; early < longBefore {
+			return 0.25 * (1 - float64(early)/float64(longBefore))
+		}
+	}
+	return 0
 }
 
 func (s *span) has(at int64) bool { return at >= s.from && at < s.to }

@@ -365,3 +365,27 @@ func BenchmarkPutAndRemove(b *testing.B) {
 		x.Put(it)
 	}
 }
+
+// BenchmarkLongQuery asks with as much text as a query may have, of different words and dates, among many speakers.
+func BenchmarkLongQuery(b *testing.B) {
+	items := many(10_000)
+	for i := range items {
+		items[i].Speaker = fmt.Sprint("Person", i%2000)
+	}
+	x := build(items)
+	for name, nth := range map[string]func(i int) string{
+		"unknown words": func(i int) string { return fmt.Sprintf("w%co%cd%c ", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26) },
+		"known words":   func(i int) string { return items[i%len(items)].Text + " " },
+		"dates":         func(i int) string { return fmt.Sprintf("%d May %d ", 1+i%28, 2000+i/28%25) },
+	} {
+		var q strings.Builder
+		for i := 0; q.Len() < 64_000; i++ {
+			q.WriteString(nth(i))
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				x.Search(recall.Query{Text: q.String(), Limit: 200, Now: now})
+			}
+		})
+	}
+}

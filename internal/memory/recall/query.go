@@ -20,6 +20,7 @@ const (
 type wanted struct {
 	shown   string // as it stands in the query, folded
 	term    string
+	number  int32 // of Index.words; -1: no memory has it
 	weight  float64
 	name    bool // of a speaker
 	related []related
@@ -136,6 +137,7 @@ func answerTo(list []piece) (m marks) {
 // nameSpeakers finds whom the query names among those who speak.
 func (s *search) nameSpeakers(p *plan, list []piece) {
 	x := s.x
+	called := callNames(p, list)
 	for i, name := range x.speakers.list {
 		if s.speaks[i+1] == 0 {
 			continue
@@ -147,19 +149,9 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 			}
 			return len(terms) < 8
 		})
-		best := 0.0
-		for j := range p.words {
-			if sameName(&p.words[j], terms, words) {
-				best, p.words[j].name = 1, true
-			}
-		}
-		for j := range list {
-			if best == 0 && list[j].capital && j > 0 && shortName(list[j].word, words) {
-				best = 0.5
-			}
-			if best == 0 && (firstPerson[list[j].word] && overlap(words, askers) || secondPerson[list[j].word] && overlap(words, asked)) {
-				best = 0.5
-			}
+		best := called.surely(p, terms, words)
+		if best == 0 && (called.first && overlap(words, askers) || called.second && overlap(words, asked) || called.shortly(words)) {
+			best = 0.5
 		}
 		if best > 0 {
 			if p.speakers == nil {
@@ -172,24 +164,72 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 	}
 }
 
-// sameName reports that a wanted word is one of a name.
-func sameName(w *wanted, terms, words []string) bool {
-	return slices.Contains(terms, w.term) || slices.Contains(words, strings.TrimSuffix(w.shown, "'s"))
+// calls are the words of a query that may name a speaker, so that each speaker is looked for among them and not in the
+// whole query.
+type calls struct {
+	byTerm        map[string][]int // into plan.words
+	byWord        map[string][]int
+	shorts        []string // in order: what may be a short form of a name, or the name of one
+	first, second bool     // it speaks of whoever asks, or of whoever is asked
 }
 
-// shortName reports that a word is a short form of a name, or the name of it: Mel and Melanie.
-func shortName(word string, names []string) bool {
-	if text.Stopword(word) || idle[word] || timeWords[word] || weak[word] {
+func callNames(p *plan, list []piece) *calls {
+	c := &calls{byTerm: map[string][]int{}, byWord: map[string][]int{}}
+	for i := range p.words {
+		w := &p.words[i]
+		c.byTerm[w.term] = append(c.byTerm[w.term], i)
+		word := strings.TrimSuffix(w.shown, "'s")
+		c.byWord[word] = append(c.byWord[word], i)
+	}
+	for j := range list {
+		word := list[j].word
+		c.first = c.first || firstPerson[word]
+		c.second = c.second || secondPerson[word]
+		if list[j].capital && j > 0 && !text.Stopword(word) && !idle[word] && !timeWords[word] && !weak[word] {
+			c.shorts = append(c.shorts, strings.TrimSuffix(word, "'s"))
+		}
+	}
+	slices.Sort(c.shorts)
+	c.shorts = slices.Compact(c.shorts)
+	return c
+}
+
+// surely is 1 where a word of the query is one of a name, and marks it as that.
+func (c *calls) surely(p *plan, terms, words []string) (best float64) {
+	mark := func(found []int) {
+		for _, j := range found {
+			best, p.words[j].name = 1, true
+		}
+	}
+	for _, term := range terms {
+		mark(c.byTerm[term])
+	}
+	for _, word := range words {
+		mark(c.byWord[word])
+	}
+	return best
+}
+
+// leastShort is how many characters a short form of a name has: Mel for Melanie.
+const leastShort = 3
+
+// shortly reports that the query has a short form of one of the words of a name, or a word that one of them is a short form of.
+func (c *calls) shortly(names []string) bool {
+	if len(c.shorts) == 0 {
 		return false
 	}
-	word = strings.TrimSuffix(word, "'s")
 	for _, name := range names {
-		short, long := word, name
-		if len(short) > len(long) {
-			short, long = long, short
-		}
-		if utf8.RuneCountInString(short) >= 3 && strings.HasPrefix(long, short) {
+		if at, _ := slices.BinarySearch(c.shorts, name); at < len(c.shorts) && strings.HasPrefix(c.shorts[at], name) && utf8.RuneCountInString(name) >= leastShort {
 			return true
+		}
+		runes := 0
+		for end := range name + " " { // each beginning of the name
+			if runes >= leastShort {
+				if _, is := slices.BinarySearch(c.shorts, name[:end]); is {
+					return true
+				}
+			}
+			runes++
 		}
 	}
 	return false
@@ -223,8 +263,10 @@ func (s *search) grow(p *plan) {
 	x, w := s.x, &s.w
 	exact := map[int32]bool{}
 	for i := range p.words {
-		if n, ok := x.terms[p.words[i].term]; ok {
-			exact[n] = true
+		wd := &p.words[i]
+		wd.number = -1
+		if n, ok := x.terms[wd.term]; ok {
+			wd.number, exact[n] = n, true
 		}
 	}
 	for i := range p.words[:min(len(p.words), mostGrown)] {

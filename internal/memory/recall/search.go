@@ -28,7 +28,7 @@ type search struct {
 	theme   []float64 // by session: its score
 	touched []int32   // sessions that have the word being counted
 	times   []int32   // by session: in how many turns
-	spans   []span
+	spans   calendar
 	rarity  float64 // of the times named
 
 	values []float64 // of a session's turns, in their order
@@ -103,8 +103,8 @@ func (s *search) countWords() {
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		rarity := math.Inf(1)
-		if n, ok := s.x.terms[w.term]; ok {
-			list := s.x.words[n].postings
+		if w.number >= 0 {
+			list := s.x.words[w.number].postings
 			if df := s.frequency(list); df > 0 {
 				rarity = s.idf(df)
 				w.rarity = rarity
@@ -198,8 +198,7 @@ func (s *search) nameDates() {
 	s.spans = s.p.dates.between(s.earliest, s.latest)
 	inside := 0
 	for slot := range s.x.docs {
-		at := s.x.docs[slot].at
-		if s.admitted[slot] && slices.ContainsFunc(s.spans, func(s span) bool { return s.has(at) }) {
+		if s.admitted[slot] && s.spans.has(s.x.docs[slot].at) {
 			inside++
 		}
 	}
@@ -294,7 +293,7 @@ func (s *search) parts(slot int32, near float64) parts {
 		p.answer = s.w.Answer * said
 	}
 	if s.rarity > 0 {
-		p.date = s.rarity * closeness(d.at, s.spans)
+		p.date = s.rarity * s.spans.closeness(d.at)
 	}
 	return p
 }
@@ -312,7 +311,7 @@ func (s *search) matched(slot int32) []string {
 	list := []string{} // an answer has a list, if an empty one
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		if n, ok := s.x.terms[w.term]; ok && s.timesIn(n, slot) > 0 && !slices.Contains(list, w.shown) {
+		if w.number >= 0 && s.timesIn(w.number, slot) > 0 && !slices.Contains(list, w.shown) {
 			list = append(list, w.shown)
 		}
 	}
@@ -341,11 +340,10 @@ func (s *search) explain(r ranked) *Why {
 	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: p.date, Answer: p.answer, Fused: r.fused}
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		n, ok := s.x.terms[w.term]
-		if !ok {
+		if w.number < 0 {
 			continue
 		}
-		if times := s.timesIn(n, r.slot); times > 0 {
+		if times := s.timesIn(w.number, r.slot); times > 0 {
 			why.Words += w.weight * w.rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
 		}
 	}
