@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +17,9 @@ import (
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/enginetest"
 	"keepsake/internal/memory"
+	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
 
@@ -24,9 +28,36 @@ func sentence(i int64) string {
 	return fmt.Sprintf("On day %d she said that the walk in the morning does her good, and that she wants to try %s again.", i, strings.Repeat("tea ", int(i%7)))
 }
 
+// lastingEngines are the engines, whose commits wait for the disk.
+func lastingEngines(b *testing.B) map[string]func(b *testing.B) *bundle {
+	b.Helper()
+	var server *enginetest.PostgresServer
+	return map[string]func(b *testing.B) *bundle{
+		"SQLite": func(b *testing.B) *bundle { b.Helper(); return onSQLite(b) },
+		"PostgreSQL": func(in *testing.B) *bundle {
+			in.Helper()
+			if server == nil { // it lives as long as b
+				server = enginetest.StartPostgres(b, enginetest.PostgresOptions{Fsync: true, Settings: map[string]string{
+					"shared_buffers": "'256MB'", "min_wal_size": "'512MB'", "max_wal_size": "'2GB'",
+				}})
+			}
+			url := server.Database(in)
+			noError(in, postgres.Migrate(in.Context(), postgres.Options{URL: url}))
+			return onPostgres(in, url)
+		},
+	}
+}
+
 // BenchmarkWrites compares, in one run, 64 clients that each write a memory at a time with 64 that write a bare row into
 // the store: both wait for the disk, and share its commits.
 func BenchmarkWrites(b *testing.B) {
+	engines := lastingEngines(b)
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		b.Run(name, func(b *testing.B) { measureWrites(b, engines[name]) })
+	}
+}
+
+func measureWrites(b *testing.B, open func(b *testing.B) *bundle) {
 	const clients = 64
 	rate := map[string]float64{}
 	measure := func(name, row string, b *testing.B, write func(i int64) error) {
@@ -54,7 +85,7 @@ func BenchmarkWrites(b *testing.B) {
 		}
 	}
 	b.Run("Raw", func(b *testing.B) {
-		s := onSQLite(b).store
+		s := open(b).store
 		measure("Raw", "", b, func(i int64) error {
 			return s.Run(b.Context(), func(ctx context.Context) error {
 				_, err := s.PutDocument(ctx, "wsp_a", &document.Document{ID: fmt.Sprint("d", i), Text: sentence(i)}, document.Put{})
@@ -65,7 +96,7 @@ func BenchmarkWrites(b *testing.B) {
 	for _, subjects := range []int64{1, 1000} {
 		row := fmt.Sprint("RawRow", subjects)
 		b.Run(row, func(b *testing.B) { // the same row with its indexes, and nothing around it
-			s := onSQLite(b).store
+			s := open(b).store
 			measure(row, "", b, func(i int64) error {
 				r := bareRow(i, subjects)
 				return s.Run(b.Context(), func(ctx context.Context) error { return s.InsertMemories(ctx, "wsp_a", []*memory.Row{r}) })
@@ -73,7 +104,7 @@ func BenchmarkWrites(b *testing.B) {
 		})
 		name := fmt.Sprint(subjects, "Subjects")
 		b.Run(name, func(b *testing.B) {
-			s := onSQLite(b)
+			s := open(b)
 			s.live()
 			for i := range subjects {
 				s.create(b, memory.New{SubjectID: fmt.Sprint("s", i), Text: "first"})
@@ -120,12 +151,10 @@ func (b *bundle) live() {
 
 // BenchmarkBatch writes batches of a thousand.
 func BenchmarkBatch(b *testing.B) {
-	for name, open := range map[string]func() *bundle{
-		"SQLite":     func() *bundle { return onSQLite(b) },
-		"PostgreSQL": func() *bundle { return onPostgres(b, migrated(b)) },
-	} {
+	engines := lastingEngines(b)
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		b.Run(name, func(b *testing.B) {
-			s := open()
+			s := engines[name](b)
 			s.live()
 			n := int64(0)
 			began := cpu(b)
