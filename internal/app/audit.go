@@ -21,7 +21,7 @@ import (
 const embeddedChain = "main"
 
 // auditReads is how rows of reads are written. A program that works on the folder and ends waits for each.
-func auditReads(_ *data, cfg *config.Config, deps *Deps) audit.Reads {
+func auditReads(cfg *config.Config, deps *Deps) audit.Reads {
 	if cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local {
 		return audit.ReadsRelaxed
 	}
