@@ -88,7 +88,7 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 		if n == 0 {
 			return otherAuditRows(last.Chain)
 		}
-		err = insertAuditRows.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+		err = insertAuditRows.each(s.shared, len(rows), func(i int, values []any) []any {
 			r := rows[i]
 			return append(values, r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
 				string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:])

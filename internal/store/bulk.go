@@ -5,37 +5,37 @@ import (
 	"sync/atomic"
 )
 
-// bulk is an INSERT of many rows at once: a row then costs what it costs to write, not a way to the server and back.
+// bulk is an INSERT of many rows at once: a row then costs what it costs to write, not a way to the engine and back.
 type bulk struct {
-	insert  string // up to VALUES
+	insert  string // INSERT INTO and on, up to VALUES
 	columns int
 	rest    string // what stands behind the rows
-	texts   [len(bulkSizes)]atomic.Pointer[string]
+	texts   [2][len(bulkSizes)]atomic.Pointer[string]
 }
 
 // bulkSizes are how many rows a statement has. They are few, so that there are few texts and they stay prepared.
 var bulkSizes = [...]int{512, 64, 8, 1}
 
-// rowsAtOnce is the most rows of a statement. SQLite is a call away, and a statement that writes several rows, or tells
-// what it wrote, keeps a journal of its own, which it pays for at its end with all that the transaction has written.
-func (s *Store) rowsAtOnce() int {
-	if s.shared {
+// mostOf is the most rows of a statement. SQLite is but a call away, and slower with longer ones.
+func mostOf(shared bool) int {
+	if shared {
 		return bulkSizes[0]
 	}
-	return 1
+	return 8
 }
 
-// each calls do for as many statements of at most so many rows as n rows take. row appends the values of one of them.
-func (b *bulk) each(n, most int, row func(i int, values []any) []any, do func(text string, values []any) error) error {
+// each calls do for as few statements as n rows take on an engine that is shared, or not. row appends the values of one of
+// them.
+func (b *bulk) each(shared bool, n int, row func(i int, values []any) []any, do func(text string, values []any) error) error {
 	at := 0
 	for size, rows := range bulkSizes {
-		for rows <= most && n-at >= rows {
+		for rows <= mostOf(shared) && n-at >= rows {
 			values := make([]any, 0, rows*b.columns)
 			for range rows {
 				values = row(at, values)
 				at++
 			}
-			if err := do(b.text(size), values); err != nil {
+			if err := do(b.text(shared, size), values); err != nil {
 				return err
 			}
 		}
@@ -44,12 +44,22 @@ func (b *bulk) each(n, most int, row func(i int, values []any) []any, do func(te
 }
 
 // text is the statement of a size.
-func (b *bulk) text(size int) string {
-	if text := b.texts[size].Load(); text != nil {
+func (b *bulk) text(shared bool, size int) string {
+	kept := &b.texts[0][size]
+	if shared {
+		kept = &b.texts[1][size]
+	}
+	if text := kept.Load(); text != nil {
 		return *text
 	}
 	var text strings.Builder
-	text.WriteString(b.insert)
+	if shared {
+		text.WriteString(b.insert)
+	} else {
+		// A unit ends with its first error in any case. Said so, SQLite keeps no journal of the rows that a statement wrote
+		// before one that fails.
+		text.WriteString("INSERT OR FAIL" + strings.TrimPrefix(b.insert, "INSERT"))
+	}
 	for i := range bulkSizes[size] {
 		if i > 0 {
 			text.WriteByte(',')
@@ -58,6 +68,6 @@ func (b *bulk) text(size int) string {
 	}
 	text.WriteString(" " + b.rest)
 	made := text.String()
-	b.texts[size].Store(&made)
+	kept.Store(&made)
 	return made
 }

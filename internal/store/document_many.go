@@ -192,7 +192,7 @@ var upsertDocuments = &bulk{
 }
 
 func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	err := upsertDocuments.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := upsertDocuments.each(s.shared, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
 			micros(r.CreatedAt), micros(r.UpdatedAt), r.Revision, r.Change)
@@ -254,7 +254,7 @@ func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*do
 			all = append(all, [2]string{tag, r.ID})
 		}
 	}
-	err := insertTags.each(len(all), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := insertTags.each(s.shared, len(all), func(i int, values []any) []any {
 		return append(values, workspaceID, all[i][0], all[i][1])
 	}, func(text string, values []any) error {
 		_, err := s.main.In(ctx).Exec(ctx, text, values...)

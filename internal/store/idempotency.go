@@ -47,7 +47,7 @@ var insertAnswerSubjects = &bulk{
 
 // keepAnswerSubjects notes whom an answer tells of.
 func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
-	err := insertAnswerSubjects.each(len(a.Subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := insertAnswerSubjects.each(s.shared, len(a.Subjects), func(i int, values []any) []any {
 		of := &a.Subjects[i]
 		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], micros(a.ExpiresAt))
 	}, func(text string, values []any) error {

@@ -93,7 +93,7 @@ var insertSubjects = &bulk{
 }
 
 func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
-	err := insertSubjects.each(len(subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := insertSubjects.each(s.shared, len(subjects), func(i int, values []any) []any {
 		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, micros(at), micros(at))
 	}, func(text string, values []any) error {
 		_, err := s.main.In(ctx).Exec(ctx, text, values...)
@@ -166,7 +166,7 @@ var saveSubjects = &bulk{
 
 // SaveMemorySubjects implements memory.Store.
 func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
-	err := saveSubjects.each(len(subjects), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := saveSubjects.each(s.shared, len(subjects), func(i int, values []any) []any {
 		sub := subjects[i]
 		var name any
 		if len(sub.SealedID) > 0 {

@@ -46,7 +46,7 @@ func (s *Store) ReplaceMemories(ctx context.Context, workspaceID string, rows []
 }
 
 func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
-	err = b.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+	err = b.each(s.shared, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
 			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.Same[:], r.Size,
@@ -64,7 +64,7 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 
 // AddMemoryRevisions implements memory.Store.
 func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
-	err := insertMemoryRevisions.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := insertMemoryRevisions.each(s.shared, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Revision, r.Subject[:], r.Generation, r.Sealed)
 	}, func(text string, values []any) error {
@@ -96,7 +96,7 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 			}
 		}
 	}
-	err := insertMemoryTombstones.each(len(ids), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := insertMemoryTombstones.each(s.shared, len(ids), func(i int, values []any) []any {
 		return append(values, workspaceID, ids[i], subject, change, micros(at))
 	}, func(text string, values []any) error {
 		_, err := s.main.In(ctx).Exec(ctx, text, values...)

@@ -100,7 +100,7 @@ func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []s
 		if len(missing) == 0 {
 			return nil
 		}
-		err := insertSubjectKeys.each(len(missing), s.rowsAtOnce(), func(i int, values []any) []any {
+		err := insertSubjectKeys.each(s.shared, len(missing), func(i int, values []any) []any {
 			k := missing[i]
 			return append(values, k.WorkspaceID, k.Subject[:], k.Generation, k.Wrapped, k.With, micros(k.CreatedAt))
 		}, func(text string, values []any) error {

@@ -151,7 +151,7 @@ var (
 
 // addCells adds merged cells to minutes or to hours, whose number then is in Minute.
 func (s *Store) addCells(ctx context.Context, to *bulk, cells []usage.Cell) error {
-	return to.each(len(cells), s.rowsAtOnce(), func(i int, values []any) []any {
+	return to.each(s.shared, len(cells), func(i int, values []any) []any {
 		c := &cells[i]
 		return append(values, c.WorkspaceID, c.KeyID, c.Minute, c.Route, c.Method, c.Status, c.Version, c.Surface,
 			c.Requests, c.Charged, c.BytesIn, c.BytesOut)
@@ -168,7 +168,7 @@ func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota) ([]usage
 	if s.shared {
 		add = addQuotasAndTell
 	}
-	err := add.each(len(charged), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := add.each(s.shared, len(charged), func(i int, values []any) []any {
 		return append(values, charged[i].OwnerID, charged[i].Period, charged[i].Added)
 	}, func(text string, values []any) error {
 		if !s.shared {
@@ -221,7 +221,7 @@ func withAdded(list, charged []usage.Quota) []usage.Quota {
 }
 
 func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
-	err := moveLastUses.each(len(uses), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := moveLastUses.each(s.shared, len(uses), func(i int, values []any) []any {
 		return append(values, uses[i].KeyID, uses[i].Hint, micros(uses[i].At))
 	}, func(text string, values []any) error {
 		_, err := s.usage.In(ctx).Exec(ctx, text, values...)

@@ -89,7 +89,7 @@ func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error
 		a.LastAt = b.LastAt
 		return a == b
 	})
-	err := addCallers.each(len(rows), s.rowsAtOnce(), func(i int, values []any) []any {
+	err := addCallers.each(s.shared, len(rows), func(i int, values []any) []any {
 		c := &rows[i]
 		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, micros(c.LastAt))
 	}, func(text string, values []any) error {

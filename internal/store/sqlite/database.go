@@ -119,7 +119,7 @@ func (d *database) closeSession() error {
 func dsn(path string, secureDelete bool) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-		"wal_autocheckpoint(2000)", "journal_size_limit(67108864)", "cache_size(-8000)",
+		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "cache_size(-8000)",
 		"secure_delete(" + strconv.FormatBool(secureDelete) + ")",
 	}}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
