@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -279,7 +280,7 @@ func (c *client) answer(request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := -1
+	size, chunked := -1, false
 	for {
 		line, err := c.in.ReadString('\n')
 		if err != nil {
@@ -293,12 +294,21 @@ func (c *client) answer(request []byte) ([]byte, error) {
 				return nil, err
 			}
 		}
+		chunked = chunked || line == "Transfer-Encoding: chunked\r\n"
 	}
-	if size < 0 {
-		return nil, errors.New("an answer without a length")
+	var body []byte
+	switch {
+	case chunked: // a batch's
+		if body, err = io.ReadAll(httputil.NewChunkedReader(c.in)); err == nil {
+			_, err = c.in.ReadString('\n')
+		}
+	case size >= 0:
+		body = make([]byte, size)
+		_, err = io.ReadFull(c.in, body)
+	default:
+		err = errors.New("an answer without a length")
 	}
-	body := make([]byte, size)
-	if _, err := io.ReadFull(c.in, body); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(status, "HTTP/1.1 2") {

@@ -5,15 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/endpoint"
 	"keepsake/internal/id"
 )
 
 // Header values that never change, made once. They are shared by all answers and never written to.
 var (
-	mediaJSON  = []string{"application/json"}
-	mediaLines = []string{endpoint.MediaLines}
-	mediaHTML  = []string{"text/html; charset=utf-8"}
+	mediaJSON = []string{"application/json"}
+	mediaHTML = []string{"text/html; charset=utf-8"}
 
 	// Pages hold text and nothing that runs, loads or is framed.
 	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -103,5 +104,101 @@ func TestAnAnswerInLines(t *testing.T) {
 	}
 	if resp, body, err := get("GET", "count=100000&fail=broken"); err == nil || resp.StatusCode != 200 || strings.Contains(body, "secret") {
 		t.Errorf("broken after 100,000 lines: %d, %d bytes, %v; want the connection cut", resp.StatusCode, len(body), err)
+	}
+}
+
+type countIn struct {
+	Body struct {
+		Count int    `json:"count" required:"false"`
+		Fail  string `json:"fail" required:"false"`
+	}
+}
+
+type countOut struct {
+	Status int `enum:"200,201"`
+	Body   struct {
+		Count   int                           `json:"count"`
+		Numbers iter.Seq2[*numberLine, error] `json:"numbers"`
+	}
+}
+
+// TestAnAnswerInPieces holds that a list that is encoded as it is sent is in an answer like any other, large or small.
+func TestAnAnswerInPieces(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	b := setup(t, func(o *api.Options) {
+		endpoint.Add(o.Operations, endpoint.Operation{
+			ID: "count", Method: "POST", Path: "/count", Since: 1, Tag: "notes", Summary: "Test", Credentials: endpoint.Key,
+			Class: endpoint.Batch, Status: 200, Idempotent: true,
+		}, func(ctx context.Context, in *countIn) (*countOut, error) {
+			ran++
+			counted, err := numbers(ctx, &numbersIn{Accept: endpoint.MediaLines, Count: in.Body.Count, Fail: in.Body.Fail})
+			out := &countOut{Status: 201}
+			out.Body.Count, out.Body.Numbers = in.Body.Count, counted.Lines
+			return out, err
+		})
+	})
+	key := b.Key(apitest.Operator, auth.All, nil)
+	addr := "http://" + b.listen()
+	post := func(body string, headers ...string) (*http.Response, string, error) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, addr+"/api/v1/count", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", key)
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return resp, string(text), err
+	}
+	list := func(n int) string {
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = fmt.Sprintf(`{"n":%d}`, i)
+		}
+		return fmt.Sprintf(`{"count":%d,"numbers":[%s]}`, n, strings.Join(lines, ","))
+	}
+	// An answer of a chunk at most has its length, as any other.
+	for n, hasLength := range map[int]bool{0: true, 1: true, 500: true, 100_000: false} {
+		body := fmt.Sprintf(`{"count":%d}`, n)
+		for _, headers := range [][]string{nil, {"Idempotency-Key", body + "--"}, {"Idempotency-Key", body + "--"}} {
+			resp, text, err := post(body, headers...)
+			if err != nil || resp.StatusCode != 201 || text != list(n) {
+				t.Errorf("%d numbers, %v: got %d %.80s, %v", n, headers, resp.StatusCode, text, err)
+			}
+			if known := resp.ContentLength == int64(len(text)); known != (hasLength || headers != nil) {
+				t.Errorf("%d numbers, %v: a length of %d for %d bytes", n, headers, resp.ContentLength, len(text))
+			}
+			for name, want := range map[string]string{"Content-Type": "application/json", "X-API-Version": "1", "Cache-Control": "no-store"} {
+				if got := resp.Header.Get(name); got != want {
+					t.Errorf("%d numbers: %s is %q, want %q", n, name, got, want)
+				}
+			}
+			if resp.Header.Get("X-RateLimit-Remaining") == "" || resp.Header.Get("X-Request-Id") == "" {
+				t.Errorf("%d numbers: the headers are %v", n, resp.Header)
+			}
+		}
+	}
+	if ran != 8 {
+		t.Errorf("it ran %d times, want 8: once for each kept answer", ran)
+	}
+	if resp, text, _ := post(`{"count":10,"fail":"unavailable"}`); resp.StatusCode != 503 || !strings.Contains(text, `"unavailable"`) {
+		t.Errorf("unavailable after 10: %d %s", resp.StatusCode, text)
+	}
+	if resp, text, _ := post(`{"count":10,"fail":"broken"}`); resp.StatusCode != 500 || strings.Contains(text, "secret") {
+		t.Errorf("broken after 10: %d %s", resp.StatusCode, text)
+	}
+	if resp, text, err := post(`{"count":100000,"fail":"broken"}`); err == nil || resp.StatusCode != 201 || strings.Contains(text, "secret") {
+		t.Errorf("broken after 100,000: %d, %d bytes, %v; want the connection cut", resp.StatusCode, len(text), err)
+	}
+	if resp, text, err := post(`{"count":100000,"fail":"broken"}`, "Idempotency-Key", "a-broken-one"); err != nil || resp.StatusCode != 500 {
+		t.Errorf("broken and kept: %d, %.80s, %v; want it refused", resp.StatusCode, text, err)
 	}
 }

@@ -171,6 +171,9 @@ func (x *exchange) read(location string) (resp endpoint.Response, err error) {
 	if err != nil {
 		return resp, err
 	}
-	err = x.invoke(rt.op, in, &resp)
-	return resp, err
+	out, err := rt.op.Run(x.call, in)
+	if err != nil {
+		return resp, err
+	}
+	return rt.op.Encode(out, nil)
 }

@@ -58,8 +58,8 @@ func (x *exchange) respond(resp *endpoint.Response) {
 			return
 		}
 	}
-	if resp.Lines != nil {
-		x.sendLines(resp.Lines)
+	if resp.Pieces != nil {
+		x.sendPieces(resp)
 		return
 	}
 	media := mediaJSON

@@ -19,8 +19,9 @@ type Response struct {
 	// Kept is Body as a repeated request may see it: secrets that are shown once are null. It is Body itself where
 	// there are none.
 	Kept []byte
-	// Lines, where it is not nil, is the answer in place of Body: encoded as it is sent, each line good until the next.
-	Lines iter.Seq2[[]byte, error]
+	// Pieces, where it is not nil, is the answer in place of Body: encoded as it is sent, each piece good until the next.
+	Pieces iter.Seq2[[]byte, error]
+	Media  string // of Pieces
 }
 
 // Field is one response header, its name in canonical form.
@@ -36,7 +37,8 @@ type output struct {
 	body        *shape
 	bodyIndex   []int
 	once        [][]int // of the body's fields that are shown once
-	lines       *shape  // of each line, where it can answer in lines
+	sequence    int     // which of the body's members is one; -1 for most
+	line        *shape  // of each line, where it can answer in lines
 	linesIndex  []int
 }
 
@@ -48,7 +50,7 @@ type outHeader struct {
 }
 
 func compileOutput(op *Operation, t reflect.Type) *output {
-	o := &output{typ: t, status: op.Status, statuses: []int{op.Status}}
+	o := &output{typ: t, status: op.Status, statuses: []int{op.Status}, sequence: -1}
 	shapes := newShapes(answered)
 	for _, f := range visibleFields(t) {
 		name, isHeader := f.Tag.Lookup("header")
@@ -62,12 +64,15 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			o.bodyIndex = f.Index
 			o.body = shapes.of(f.Type)
 			for i := range o.body.members {
-				if m := &o.body.members[i]; m.once {
+				switch m := &o.body.members[i]; {
+				case m.once:
 					o.once = append(o.once, m.index)
+				case m.shape.kind == sequenceKind:
+					o.sequence = i
 				}
 			}
 		case f.Name == "Lines":
-			item, ok := isLines(f.Type)
+			item, ok := isSequence(f.Type)
 			if !ok {
 				panic(fmt.Sprintf("endpoint: %s: Lines is no iter.Seq2 of pointers and errors", op.ID))
 			}
@@ -75,7 +80,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 				panic(fmt.Sprintf("endpoint: %s: an answer in lines takes its time, which is the class Stream", op.ID))
 			}
 			o.linesIndex = f.Index
-			o.lines = shapes.of(item)
+			o.line = shapes.of(item)
 		default:
 			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body nor Lines", op.ID, f.Name))
 		}
@@ -85,7 +90,10 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			panic(fmt.Sprintf("endpoint: %s: only a member of the body itself can be shown once, not one of %s", op.ID, s.typ))
 		}
 	}
-	if (o.body == nil && o.lines == nil) != (op.Status == 204) {
+	if shapes.sequences > 1 || shapes.sequences == 1 && (o.sequence < 0 || o.once != nil) {
+		panic(fmt.Sprintf("endpoint: %s: a sequence is the one member of a body that is, where nothing is shown once", op.ID))
+	}
+	if (o.body == nil && o.line == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
 	return o
@@ -105,8 +113,9 @@ func statusesOf(op *Operation, f reflect.StructField) []int {
 	panic(fmt.Sprintf("endpoint: %s: its own status %d is not among %v", op.ID, op.Status, list))
 }
 
-// encode fills in response, which is the zero Response.
-func (o *output) encode(response *Response, out any, buf []byte) (err error) {
+// encode fills in response, which is the zero Response. A body with a sequence is encoded as it is sent, unless it is wanted
+// whole.
+func (o *output) encode(response *Response, out any, buf []byte, whole bool) (err error) {
 	response.Status = o.status
 	v := reflect.ValueOf(out)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != o.typ {
@@ -124,18 +133,17 @@ func (o *output) encode(response *Response, out any, buf []byte) (err error) {
 			response.Header = append(response.Header, Field{h.canonical, text})
 		}
 	}
-	if o.lines != nil {
-		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
-			response.Lines = o.encodeLines(lines)
-			return nil
-		}
-	}
-	if o.body == nil {
+	if o.inPieces(response, v, whole) || o.body == nil {
 		return nil
 	}
 	body := v.FieldByIndex(o.bodyIndex)
 	start := len(buf)
-	if buf, err = o.body.append(buf, body); err != nil {
+	if o.sequence >= 0 {
+		buf, err = o.appendItems(buf, body)
+	} else {
+		buf, err = o.body.append(buf, body)
+	}
+	if err != nil {
 		return fmt.Errorf("encode %s: %w", o.typ, err)
 	}
 	response.Body = buf[start:]
@@ -144,6 +152,24 @@ func (o *output) encode(response *Response, out any, buf []byte) (err error) {
 		response.Kept, err = o.withoutSecrets(body)
 	}
 	return err
+}
+
+// inPieces makes response one that is encoded as it is sent, where v is that.
+func (o *output) inPieces(response *Response, v reflect.Value, whole bool) bool {
+	if o.line != nil {
+		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
+			response.Media = MediaLines
+			response.Pieces = o.pieces(func(out func([]byte) bool) error { return o.encodeLines(lines, out) })
+			return true
+		}
+	}
+	if o.sequence < 0 || whole {
+		return false
+	}
+	body := v.FieldByIndex(o.bodyIndex)
+	response.Media = mediaJSON
+	response.Pieces = o.pieces(func(out func([]byte) bool) error { return o.encodeItems(body, out) })
+	return true
 }
 
 // withoutSecrets encodes a copy of body whose fields that are shown once are null.

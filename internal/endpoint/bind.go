@@ -32,7 +32,7 @@ var readerType = reflect.TypeFor[io.Reader]()
 func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input {
 	d := &input{typ: t, queries: map[string]int{}, media: op.Media, limit: op.Class.MaxBody()}
 	if d.media == "" {
-		d.media = "application/json"
+		d.media = mediaJSON
 	}
 	shapes := newShapes(asked)
 	for _, f := range visibleFields(t) {

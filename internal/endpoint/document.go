@@ -146,15 +146,15 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 		}
 	}
 	var content map[string]*huma.MediaType
-	if op.output.body != nil || op.output.lines != nil {
+	if op.output.body != nil || op.output.line != nil {
 		content = map[string]*huma.MediaType{}
 	}
 	if op.output.body != nil {
 		field := op.output.typ.FieldByIndex(op.output.bodyIndex)
-		content["application/json"] = &huma.MediaType{Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")}
+		content[mediaJSON] = &huma.MediaType{Schema: d.answers.body(field.Type, capitalised(op.ID)+"Answer")}
 	}
-	if op.output.lines != nil {
-		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.lines.typ, capitalised(op.ID)+"Line")}
+	if op.output.line != nil {
+		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.line.typ, capitalised(op.ID)+"Line")}
 	}
 	for _, status := range op.output.statuses {
 		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Headers: headers, Content: content}

@@ -42,20 +42,24 @@ func (s *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
 	}
 }
 
-func (s *shape) appendObject(dst []byte, v reflect.Value) (_ []byte, err error) {
-	dst = append(dst, '{')
-	first := len(dst)
-	for i := range s.members {
-		m := &s.members[i]
+func (s *shape) appendObject(dst []byte, v reflect.Value) ([]byte, error) {
+	dst, err := appendMembers(append(dst, '{'), s.members, v)
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, '}'), nil
+}
+
+// appendMembers appends members of the struct v to what dst has of it: its bracket, or members before these.
+func appendMembers(dst []byte, members []member, v reflect.Value) (_ []byte, err error) {
+	for i := range members {
+		m := &members[i]
 		field := m.of(v)
 		if m.omitZero && field.IsZero() {
 			continue
 		}
 		start := len(dst)
-		if start > first {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, m.quoted...)
+		dst = m.appendName(dst)
 		value := len(dst)
 		if dst, err = m.append(dst, field); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
@@ -64,7 +68,15 @@ func (s *shape) appendObject(dst []byte, v reflect.Value) (_ []byte, err error) 
 			dst = dst[:start]
 		}
 	}
-	return append(dst, '}'), nil
+	return dst, nil
+}
+
+// appendName begins the member: only behind its object's bracket it needs no comma.
+func (m *member) appendName(dst []byte) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(dst, m.quoted...)
 }
 
 func (m *member) append(dst []byte, v reflect.Value) ([]byte, error) {

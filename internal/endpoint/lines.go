@@ -1,11 +1,9 @@
 package endpoint
 
-import (
-	"fmt"
-	"iter"
-	"reflect"
-	"strings"
-)
+import "strings"
+
+// mediaJSON is the type of a body where nothing else is said.
+const mediaJSON = "application/json"
 
 // MediaLines is the type of a list that is sent as one JSON value a line.
 const MediaLines = "application/x-ndjson"
@@ -26,38 +24,4 @@ func (a Accept) Lines() bool {
 		return !weighted || strings.Trim(weight, "0.") != ""
 	}
 	return false
-}
-
-// isLines reports whether t is iter.Seq2[*T, error], and says what T is.
-func isLines(t reflect.Type) (item reflect.Type, ok bool) {
-	if t.Kind() != reflect.Func || !t.CanSeq2() {
-		return nil, false
-	}
-	yield := t.In(0)
-	if yield.In(0).Kind() != reflect.Pointer || yield.In(1) != reflect.TypeFor[error]() {
-		return nil, false
-	}
-	return yield.In(0).Elem(), true
-}
-
-// encodeLines encodes what a Lines field yields, item by item; a line is good until the next one is asked for.
-func (o *output) encodeLines(lines reflect.Value) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		var line []byte
-		for item, failed := range lines.Seq2() {
-			if err, _ := failed.Interface().(error); err != nil {
-				yield(nil, err)
-				return
-			}
-			var err error
-			if line, err = o.lines.append(line[:0], item.Elem()); err != nil {
-				yield(nil, fmt.Errorf("encode %s: %w", o.lines.typ, err))
-				return
-			}
-			line = append(line, '\n')
-			if !yield(line, nil) {
-				return
-			}
-		}
-	}
 }

@@ -84,19 +84,19 @@ func TestAnAnswerInLinesIsEncodedAsItIsRead(t *testing.T) {
 		}
 		return resp
 	}
-	if resp := answer("*/*"); resp.Lines != nil || string(resp.Body) != `{"items":[]}` {
+	if resp := answer("*/*"); resp.Pieces != nil || string(resp.Body) != `{"items":[]}` {
 		t.Errorf("as JSON: %s", resp.Body)
 	}
 	resp := answer(endpoint.MediaLines)
 	var text []byte
 	var failed error
-	for line, err := range resp.Lines {
+	for line, err := range resp.Pieces {
 		text, failed = append(text, line...), err
 	}
 	if string(text) != "{\"n\":1}\n{\"n\":2}\n" || !errors.Is(failed, errNumbers) || resp.Body != nil {
 		t.Errorf("as lines: %q and %v", text, failed)
 	}
-	for line := range resp.Lines {
+	for line := range resp.Pieces {
 		if !bytes.Equal(line, []byte("{\"n\":1}\n")) {
 			t.Errorf("the first line is %q", line)
 		}

@@ -114,7 +114,7 @@ func TestAnAnswerMayBeNothingButLines(t *testing.T) {
 	if err != nil || resp.Body != nil || resp.Status != 200 {
 		t.Fatalf("got %+v and %v", resp, err)
 	}
-	for line, err := range resp.Lines {
+	for line, err := range resp.Pieces {
 		if err != nil || string(line) != "{\"street\":\"x\",\"number\":1}\n" {
 			t.Errorf("got %s and %v", line, err)
 		}

@@ -37,6 +37,12 @@
 //		}
 //	}
 //
+//	type createNotes struct {
+//		Body struct {
+//			Items []endpoint.Loose[newNote] `json:"items" maxItems:"1000"` // decoded and checked as they arrive; one that is wrong fails alone
+//		}
+//	}
+//
 //	type listNotes struct {
 //		Limit  int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
 //		Cursor string   `query:"cursor"`                    // query and header parameters are optional …
@@ -52,6 +58,12 @@
 //		Loc    string   `header:"Location"`
 //		Body   noteView                                     // no Body: 204
 //		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
+//	}
+//
+//	type manyNotes struct {
+//		Body struct {
+//			Notes iter.Seq2[*noteView, error] `json:"notes"` // a list that is encoded as it is sent
+//		}
 //	}
 //
 //	type noteView struct {

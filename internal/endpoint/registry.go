@@ -225,15 +225,17 @@ func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
 	return op.run(ctx, b.in)
 }
 
-// Encode shapes an answer of Run. Body is appended to buf, which may be nil, and shares its memory.
+// Encode shapes an answer of Run, whole unless it is in lines. Body is appended to buf, which may be nil, and shares its
+// memory.
 func (op *Operation) Encode(out any, buf []byte) (response Response, err error) {
-	if err := op.output.encode(&response, out, buf); err != nil {
+	if err := op.output.encode(&response, out, buf, true); err != nil {
 		return Response{}, fmt.Errorf("answer of %s: %w", op.ID, err)
 	}
 	return response, nil
 }
 
-// Answer runs the operation and shapes its answer as Encode does, into response, which is the zero Response.
+// Answer runs the operation and shapes its answer as Encode does, into response, which is the zero Response. Where the
+// body has a sequence it is in pieces: all that the operation does is done then, and only that list is still to be made.
 func (op *Operation) Answer(ctx context.Context, b Bound, response *Response, buf []byte) error {
 	if op.brief != nil {
 		body, err := op.brief(ctx, buf)
@@ -251,7 +253,7 @@ func (op *Operation) Answer(ctx context.Context, b Bound, response *Response, bu
 	if err != nil {
 		return err
 	}
-	if err := op.output.encode(response, out, buf); err != nil {
+	if err := op.output.encode(response, out, buf, false); err != nil {
 		return fmt.Errorf("answer of %s: %w", op.ID, err)
 	}
 	return nil

@@ -77,6 +77,10 @@ func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		c.alias(t.Elem(), seen)
+	case reflect.Func:
+		item, _ := isSequence(t)
+		c.registry.RegisterTypeAlias(t, reflect.SliceOf(item))
+		c.alias(item, seen)
 	case reflect.Struct:
 		for _, f := range visibleFields(t) {
 			c.alias(f.Type, seen)
@@ -147,7 +151,7 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 			// Whatever it is, it is taken; a null is named beside it for validators that do not count it as anything.
 			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
 		}
-	case listKind:
+	case listKind, sequenceKind:
 		schema.Items = c.refined(schema.Items, s.item)
 	case mapKind:
 		if s.item.shape.kind == scalarKind {

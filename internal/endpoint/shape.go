@@ -25,6 +25,7 @@ const (
 	listKind
 	mapKind
 	objectKind
+	sequenceKind // a list of an answer that is encoded as it is sent: iter.Seq2[*T, error]
 )
 
 // shape is a Go type as JSON or as a parameter, compiled once: what its values may be.
@@ -33,7 +34,7 @@ type shape struct {
 	typ     reflect.Type
 	rules   rules
 	loose   reflect.Type // what a Loose value should be
-	item    *member      // of a list or a map
+	item    *member      // of a list, a map or a sequence
 	members []member     // of an object
 	byName  map[string]int
 }
@@ -77,7 +78,8 @@ const (
 type shapes struct {
 	side    side
 	objects map[reflect.Type]*shape
-	loose   int // how often a Loose was met
+	// how many were met that may stand in one place only
+	loose, sequences int
 }
 
 func newShapes(s side) *shapes { return &shapes{side: s, objects: map[reflect.Type]*shape{}} }
@@ -136,6 +138,14 @@ func (c *shapes) of(t reflect.Type) *shape {
 		s.item = c.item(t.Elem())
 	case reflect.Struct:
 		return c.object(t)
+	case reflect.Func:
+		item, ok := isSequence(t)
+		if !ok || c.side == asked {
+			panic(fmt.Sprintf("endpoint: %s is no iter.Seq2 of pointers and errors of an answer", t))
+		}
+		s.kind = sequenceKind
+		s.item = c.item(item)
+		c.sequences++
 	default:
 		panic(fmt.Sprintf("endpoint: %s has no form on the wire", t))
 	}

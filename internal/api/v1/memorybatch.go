@@ -2,7 +2,8 @@ package v1
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"iter"
 	"strings"
 
 	"keepsake/internal/auth"
@@ -25,14 +26,12 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 		if err != nil {
 			return nil, err
 		}
-		out := &memoryResults{}
-		out.Body.Results = make([]memoryResult, len(results))
 		for i := range results {
-			if out.Body.Results[i], err = viewOfResultOf(ctx, i, &results[i]); err != nil {
-				return nil, err
+			if _, ok := problem.As(results[i].Err); results[i].Err != nil && !ok {
+				return nil, fmt.Errorf("item %d of a batch: %w", i, results[i].Err)
 			}
 		}
-		return out, nil
+		return answerResults(ctx, results), nil
 	})
 }
 
@@ -58,8 +57,21 @@ func (in *createMemories) items() []memory.Item {
 
 type memoryResults struct {
 	Body struct {
-		Results []memoryResult `json:"results"`
+		Results iter.Seq2[*memoryResult, error] `json:"results"`
 	}
+}
+
+// answerResults makes the views one by one, when they are sent: nothing can fail in that.
+func answerResults(ctx context.Context, results []memory.Result) *memoryResults {
+	out := &memoryResults{}
+	out.Body.Results = func(yield func(*memoryResult, error) bool) {
+		for i := range results {
+			if view := viewOfBatchResult(ctx, i, &results[i]); !yield(&view, nil) {
+				return
+			}
+		}
+	}
+	return out
 }
 
 type memoryResult struct {
@@ -82,27 +94,23 @@ type itemErrorDetails struct {
 	Limit string `json:"limit,omitempty" doc:"The count of the tier that is reached."`
 }
 
-// viewOfResultOf is what became of item i. An error that is no problem is of the whole batch.
-func viewOfResultOf(ctx context.Context, i int, r *memory.Result) (memoryResult, error) {
+// viewOfBatchResult is what became of item i.
+func viewOfBatchResult(ctx context.Context, i int, r *memory.Result) memoryResult {
 	out := memoryResult{Index: i, Status: 200, Deduplicated: r.Deduplicated}
-	if r.Err == nil {
-		view := viewOfMemory(ctx, r.Memory)
-		out.Memory = &view
-		if r.Created {
-			out.Status = 201
+	if p, ok := problem.As(r.Err); ok {
+		out.Status = endpoint.StatusOf(p.Code)
+		out.Error = &itemError{Error: p.Code, Message: p.Message}
+		if d := p.Details; d.Field != "" || d.Limit != "" {
+			out.Error.Details = &itemErrorDetails{Field: ofItem(i, d.Field), Issue: string(d.Issue), Limit: d.Limit}
 		}
-		return out, nil
+		return out
 	}
-	p, ok := problem.As(r.Err)
-	if !ok {
-		return out, errors.Join(errors.New("an item of a batch"), r.Err)
+	view := viewOfMemory(ctx, r.Memory)
+	out.Memory = &view
+	if r.Created {
+		out.Status = 201
 	}
-	out.Status = endpoint.StatusOf(p.Code)
-	out.Error = &itemError{Error: p.Code, Message: p.Message}
-	if d := p.Details; d.Field != "" || d.Limit != "" {
-		out.Error.Details = &itemErrorDetails{Field: ofItem(i, d.Field), Issue: string(d.Issue), Limit: d.Limit}
-	}
-	return out, nil
+	return out
 }
 
 // ofItem names a field of item i: items[3].text.

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"keepsake/internal/endpoint"
+)
+
+// chunkSize is how much of an answer in pieces is written at a time.
+const chunkSize = 32 << 10
+
+// sendPieces writes an answer in pieces as it is made; one that is no more than a chunk is like any other. What fails
+// before the first chunk is out is answered as ever; after that the connection is cut, so that half an answer is not taken
+// for the whole.
+func (x *exchange) sendPieces(resp *endpoint.Response) {
+	media := []string{resp.Media}
+	if x.r.Method == http.MethodHead {
+		x.head(resp.Status, media)
+		return
+	}
+	chunk := x.buf[:0]
+	for piece, err := range resp.Pieces {
+		switch {
+		case err != nil && x.status == 0:
+			x.fail(err)
+			return
+		case err != nil:
+			x.api.o.Log.Error("an answer was cut off", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
+			panic(http.ErrAbortHandler)
+		}
+		chunk = append(chunk, piece...)
+		if len(chunk) >= chunkSize {
+			x.write(resp.Status, media, chunk)
+			chunk = chunk[:0]
+		}
+	}
+	x.buf = chunk
+	if x.status == 0 {
+		x.send(resp.Status, media, chunk)
+		return
+	}
+	x.write(resp.Status, media, chunk)
+}
+
+// write sends a part of an answer in pieces, the head before the first. A stream has its time anew for each; other classes
+// have theirs for the whole.
+func (x *exchange) write(status int, media []string, chunk []byte) {
+	if x.status == 0 {
+		x.head(status, media)
+	}
+	if x.body != nil {
+		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime))
+	}
+	n, err := x.w.Write(chunk)
+	x.size += n
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client went away
+	}
+}
