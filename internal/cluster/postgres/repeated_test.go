@@ -75,7 +75,9 @@ type sending func(m *member, id string, effect func()) (*idempotency.Answer, err
 
 var ways = map[string]sending{
 	"Whole": func(m *member, id string, effect func()) (*idempotency.Answer, error) {
-		return m.Do(context.Background(), request, []byte("body"), idempotency.Work{Run: func(ctx context.Context) (idempotency.Outcome, error) {
+		body := m.BodyHash()
+		io.WriteString(body, "body")
+		return m.Do(context.Background(), request, body, idempotency.Work{Run: func(ctx context.Context) (idempotency.Outcome, error) {
 			effect()
 			return m.make(ctx, id)
 		}, Refused: refused})
@@ -142,7 +144,7 @@ func TestWhatIsNotKeptMayRunAnywhereAtOnce(t *testing.T) {
 	members := []*member{join(t, url), join(t, url)}
 	passing := problem.NotAvailable("later", time.Second)
 	for i := range 50 {
-		_, err := members[i%2].Do(t.Context(), request, nil, idempotency.Work{
+		_, err := members[i%2].Do(t.Context(), request, members[i%2].BodyHash(), idempotency.Work{
 			Run:     func(context.Context) (idempotency.Outcome, error) { return idempotency.Outcome{}, passing },
 			Refused: refused,
 		})
@@ -220,7 +222,7 @@ func TestManyAtOnceOnManyMembersHaveOneEffect(t *testing.T) {
 		for i := range 60 {
 			m := members[i%len(members)]
 			all.Go(func() {
-				kept, err := m.Do(context.Background(), r, nil, idempotency.Work{
+				kept, err := m.Do(context.Background(), r, m.BodyHash(), idempotency.Work{
 					Run:     func(ctx context.Context) (idempotency.Outcome, error) { return m.make(ctx, "wsp_"+r.Key) },
 					Refused: refused,
 				})
