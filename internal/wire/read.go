@@ -66,6 +66,9 @@ type arrival struct {
 func (a *arrival) Read(p []byte) (int, error) {
 	a.forget()
 	n, err := a.followed.Read(p)
+	if a.brackets.tooDeep {
+		return 0, errTooDeep // the decoder need not go there
+	}
 	a.rest = append(a.rest, p[:n]...)
 	return n, err
 }
