@@ -13,8 +13,9 @@ import (
 func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth.ReceiptKey, log audit.Recorder) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",
-		Summary:     "Read the keys that access tokens are signed with",
-		Description: "A JWK set (RFC 7517). A key stays in it for as long as a token that it signed may be valid.",
+		Summary:     "Read the keys that access tokens and receipts are signed with",
+		Description: "A JWK set (RFC 7517). A key of tokens stays in it for as long as one that it signed may be valid; the key of receipts, which " +
+			"is the last, for good.",
 		Status:      200, Uncharged: true,
 	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
 		out := &jwksAnswer{CacheControl: "public, max-age=300"}
@@ -56,7 +57,7 @@ type rotatedSigningKey struct {
 type jwksAnswer struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
-		Keys []jwkView `json:"keys" doc:"The newest first."`
+		Keys []jwkView `json:"keys" doc:"Those of tokens, the newest first, and that of receipts."`
 	}
 }
 
