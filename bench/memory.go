@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/jackc/pgx/v5"
 
 	"keepsake/internal/app"
 	"keepsake/internal/config"
@@ -77,7 +78,7 @@ func measureMemory(contest) (err error) {
 	for i := range queries {
 		queries[i] = question(random, texts)
 	}
-	k.fsync()
+	disk := k.disk()
 	m := k.rememberer(k.place())
 	var batches []time.Duration
 	for _, subject := range []string{"first", "second", "third"} {
@@ -91,7 +92,7 @@ func measureMemory(contest) (err error) {
 		cold = append(cold, time.Since(began))
 	}
 	row("first recall of 10,000, whole request", cold)
-	m.warm("warm, durable reads", "first", queries)
+	m.warm("warm, durable reads", "first", queries, disk)
 	m.stop()
 	place := k.place()
 	relaxed := k.rememberer(func(c *config.Config) {
@@ -99,7 +100,7 @@ func measureMemory(contest) (err error) {
 		c.Audit.Reads = config.ReadsRelaxed
 	})
 	relaxed.fill("first", texts)
-	relaxed.warm("warm, relaxed reads", "first", queries)
+	relaxed.warm("warm, relaxed reads", "first", queries, nil)
 	relaxed.stop()
 	if k.postgres == nil {
 		k.others(texts, queries)
@@ -161,6 +162,44 @@ func (k *keeping) engine() (e store.Engine, stop func()) {
 	}
 }
 
+// disk gives what waits for the disk once, which is the least that a logged read waits for: on the server a bare row's
+// commit.
+func (k *keeping) disk() func() time.Duration {
+	if k.postgres == nil {
+		f, err := os.CreateTemp("", "keepsake-bench-")
+		k.must(err)
+		k.Cleanup(func() {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		})
+		page, at := make([]byte, 8<<10), int64(0)
+		return func() time.Duration {
+			began := time.Now()
+			_, err := f.WriteAt(page, at)
+			k.must(err)
+			k.must(f.Sync())
+			at += int64(len(page))
+			return time.Since(began)
+		}
+	}
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, k.postgres.Database(k.ground))
+	k.must(err)
+	k.Cleanup(func() { _ = conn.Close(ctx) })
+	run := func(statement string) {
+		_, err := conn.Exec(ctx, statement)
+		k.must(err)
+	}
+	run("CREATE TABLE bare (text TEXT)")
+	return func() time.Duration {
+		run("BEGIN")
+		run("INSERT INTO bare VALUES (repeat('x', 500))")
+		began := time.Now()
+		run("COMMIT")
+		return time.Since(began)
+	}
+}
+
 // load is how busy the machine is: the means of one, five and fifteen minutes.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
@@ -207,24 +246,6 @@ func row(what string, took []time.Duration) {
 		return took[int(share*float64(len(took)-1))].Round(time.Microsecond)
 	}
 	fmt.Printf("%48s  median %9v  p99 %9v  of %d\n", what, at(0.5), at(0.99), len(took))
-}
-
-// fsync prints what one costs on this disk.
-func (b *ground) fsync() {
-	f, err := os.CreateTemp("", "keepsake-bench-")
-	b.must(err)
-	defer os.Remove(f.Name())
-	defer f.Close()
-	var took []time.Duration
-	page := make([]byte, 8<<10)
-	for i := range 200 {
-		began := time.Now()
-		_, err := f.WriteAt(page, int64(i*len(page)))
-		b.must(err)
-		b.must(f.Sync())
-		took = append(took, time.Since(began))
-	}
-	row("8 KiB and an fsync", took)
 }
 
 // rememberer is a program that keeps memories, and a connection to it.
@@ -345,10 +366,13 @@ func (m *rememberer) recall(subject, query string) time.Duration {
 	return time.Duration(answer.TookMs * float64(time.Millisecond))
 }
 
-// warm recalls again and again.
-func (m *rememberer) warm(what, subject string, queries []string) {
-	var ranking, whole []time.Duration
+// warm recalls again and again, and waits for the disk in between: how long that takes changes from minute to minute.
+func (m *rememberer) warm(what, subject string, queries []string, disk func() time.Duration) {
+	var ranking, whole, waits []time.Duration
 	for i, q := range append(queries[:50:50], queries...) {
+		if disk != nil {
+			waits = append(waits, disk())
+		}
 		began := time.Now()
 		took := m.recall(subject, q)
 		if i >= 50 {
@@ -357,6 +381,9 @@ func (m *rememberer) warm(what, subject string, queries []string) {
 	}
 	row(what+", ranking", ranking)
 	row(what+", whole request", whole)
+	if disk != nil {
+		row("the disk meanwhile", waits)
+	}
 }
 
 // others are plain searches of the same texts.
@@ -558,8 +585,9 @@ func (k *keeping) million() {
 	for i := range queries {
 		queries[i] = question(random, texts)
 	}
-	m.warm("subject of 200, warm", "subject-7", queries)
-	m.warm("subject of 10,000, warm", "large", queries)
+	disk := k.disk()
+	m.warm("subject of 200, warm", "subject-7", queries, disk)
+	m.warm("subject of 10,000, warm", "large", queries, disk)
 	fmt.Printf("%48s  %d MB resident; load %s\n", "in the end", resident(), load())
 }
 
