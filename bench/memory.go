@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/jackc/pgx/v5"
 
 	"keepsake/internal/app"
 	"keepsake/internal/config"
@@ -183,21 +182,18 @@ func (k *keeping) disk() func() time.Duration {
 		}
 	}
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, k.postgres.Database(k.ground))
-	k.must(err)
-	k.Cleanup(func() { _ = conn.Close(ctx) })
-	run := func(statement string) {
-		_, err := conn.Exec(ctx, statement)
-		k.must(err)
+	engine, stop := k.engine()
+	k.Cleanup(stop)
+	bare := func(statement string) (ended time.Time) {
+		k.must(engine.Main().Run(ctx, func(ctx context.Context) error {
+			_, err := engine.Main().In(ctx).Exec(ctx, statement)
+			ended = time.Now()
+			return err
+		}))
+		return ended
 	}
-	run("CREATE TABLE bare (text TEXT)")
-	return func() time.Duration {
-		run("BEGIN")
-		run("INSERT INTO bare VALUES (repeat('x', 500))")
-		began := time.Now()
-		run("COMMIT")
-		return time.Since(began)
-	}
+	bare("CREATE TABLE bare (text TEXT)")
+	return func() time.Duration { return time.Since(bare("INSERT INTO bare VALUES (repeat('x', 500))")) }
 }
 
 // load is how busy the machine is: the means of one, five and fifteen minutes.
