@@ -13,10 +13,10 @@ import (
 func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth.ReceiptKey, log audit.Recorder) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",
-		Summary:     "Read the keys that access tokens and receipts are signed with",
+		Summary: "Read the keys that access tokens and receipts are signed with",
 		Description: "A JWK set (RFC 7517). A key of tokens stays in it for as long as one that it signed may be valid; the key of receipts, which " +
 			"is the last, for good.",
-		Status:      200, Uncharged: true,
+		Status: 200, Uncharged: true,
 	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
 		out := &jwksAnswer{CacheControl: "public, max-age=300"}
 		for _, k := range append(keys.Public(), receipts.Public()) {
