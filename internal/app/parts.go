@@ -96,7 +96,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.audit = audit.NewLog(audit.Options{
 		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
-		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), Away: d.engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.keeper = &seal.Keeper{
 		Secrets: d.secrets, Audit: p.audit, Now: deps.Now,

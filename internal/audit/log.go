@@ -31,6 +31,7 @@ type Options struct {
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
 	Reads       Reads     // how rows of reads are written
+	Away        bool      // the store is a way away, so that one statement for them is better than several
 	Random      io.Reader // of ids: crypto/rand.Reader but in tests
 	Now         func() time.Time
 	Log         *slog.Logger
@@ -50,7 +51,8 @@ type Log struct {
 	counts  map[counted]tally
 
 	gathering gathering // of rows of reads that are waited for
-	queue     queue     // of those that nobody waits for
+	end       end
+	queue     queue // of those that nobody waits for
 
 	verifying sync.Mutex
 }
@@ -107,20 +109,26 @@ func (l *Log) append(ctx context.Context, rows []*Row) error {
 
 // link gives rows their places. It is among the last things of a unit, so that a chain is held only for a moment.
 func (l *Log) link(ctx context.Context, rows []*Row) error {
+	turn := l.end.begin()
 	head, err := l.Store.AuditHead(ctx, l.Chain)
 	if err != nil {
 		return unwritten(err)
 	}
-	return l.linkTo(ctx, head, rows)
+	return l.linkTo(ctx, turn, head, rows)
 }
 
-func (l *Log) linkTo(ctx context.Context, head Head, rows []*Row) error {
+// linkTo gives rows their places behind head, where a turn of end has found it.
+func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) error {
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
 		r.Hash = r.sum()
 		head.Sequence, head.Hash = r.Sequence, r.Hash
 	}
-	return unwritten(l.Store.AppendAuditRows(ctx, rows))
+	if err := l.Store.AppendAuditRows(ctx, rows); err != nil {
+		return unwritten(err)
+	}
+	unit.AfterCommit(ctx, func() { l.end.settle(turn, head) })
+	return nil
 }
 
 // unwritten is the error of rows that cannot be written, whatever is the matter: for now nothing happens that has to be

@@ -89,7 +89,9 @@ type Store interface {
 	AuditHeads(ctx context.Context) ([]Head, error)
 	// AuditChains names all chains that have rows or a head. It looks at every row.
 	AuditChains(ctx context.Context) ([]string, error)
-	// AppendAuditRows adds rows behind the head of their chain, and moves it. Joins the unit of work of ctx.
+	// AppendAuditRows adds rows behind the head of their chain, and moves it. Joins the unit of work of ctx; outside of one it
+	// is one by itself. Where the chain ends elsewhere it is a *unit.StaleError, and outside a unit also where nobody knows
+	// whether it was written: then it is at the end of the chain, or never will be once other rows are.
 	AppendAuditRows(ctx context.Context, rows []*Row) error
 	// ListAuditRows reads rows newest first.
 	ListAuditRows(ctx context.Context, f Filter) ([]*Row, error)

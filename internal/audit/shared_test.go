@@ -41,22 +41,19 @@ func (b *bundle) commits(t testing.TB) int64 {
 // durable is a store that notes with which commit each row came to be, by the id of its request.
 type durable struct {
 	audit.Store
-	note  func(ctx context.Context, rows []*audit.Row)
-	begun atomic.Int64 // units that have had the head of the chain
+	ended func() int64 // how many commits have, the one that tells included
 
 	mu  sync.Mutex
 	own map[string]int64
 }
 
-func (d *durable) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
-	head, err := d.Store.AuditHead(ctx, chain)
-	d.begun.Add(1)
-	return head, err
-}
-
 func (d *durable) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
-	d.note(ctx, rows)
-	return d.Store.AppendAuditRows(ctx, rows)
+	if err := d.Store.AppendAuditRows(ctx, rows); err != nil {
+		return err
+	}
+	// The next commit of these rows' chain waits until the hooks of this one have run. Outside a unit it has ended.
+	unit.AfterCommit(ctx, func() { d.set(rows, d.ended()) })
+	return nil
 }
 
 func (d *durable) set(rows []*audit.Row, commit int64) {
@@ -121,13 +118,9 @@ func (d *durable) waits(t testing.TB, asked map[string]int64) map[int64]int {
 func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	d := &durable{Store: b.store, own: map[string]int64{}}
-	d.note = func(ctx context.Context, rows []*audit.Row) {
-		// The next commit waits until the hooks of this one have run.
-		unit.AfterCommit(ctx, func() { d.set(rows, b.commits(t)) })
-	}
-	l := b.reads(audit.ReadsTogether, d, b.store)
 	last := func() int64 { return b.commits(t) }
+	d := &durable{Store: b.store, ended: last, own: map[string]int64{}}
+	l := b.reads(audit.ReadsTogether, d, b.store)
 
 	const alone = 50
 	asked := map[string]int64{}
@@ -152,8 +145,7 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	}
 }
 
-// On PostgreSQL a unit has the head of the chain until its commit has ended, so that commits are counted by who had it: a row
-// comes to be with the unit that has it when it is asked for, or with the next one.
+// On PostgreSQL each set of rows that is written is a commit, of a statement alone or of a unit.
 func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -163,25 +155,184 @@ func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
 	}
 	t.Cleanup(func() { engine.Close() })
 	shared := store.New(engine)
-	d := &durable{Store: shared, own: map[string]int64{}}
-	d.note = func(_ context.Context, rows []*audit.Row) { d.set(rows, d.begun.Load()) }
+	var commits atomic.Int64
+	d := &durable{Store: shared, ended: func() int64 { return commits.Add(1) }, own: map[string]int64{}}
 	l := b.reads(audit.ReadsTogether, d, shared)
+	l.Away = true
 
 	const alone = 20
+	asked := map[string]int64{}
 	for n := range alone {
-		ask(t, l, fmt.Sprint(n, " alone"), d.begun.Load)
+		name := fmt.Sprint(n, " alone")
+		asked[name] = ask(t, l, name, commits.Load)
 	}
-	if n := d.begun.Load(); n != alone {
-		t.Errorf("%d reads of one reader made %d units", alone, n)
+	if waits := d.waits(t, asked); waits[1] != alone {
+		t.Errorf("reads of one reader by the commits they waited for: %v", waits)
 	}
-	asked := crowd(t, l, d.begun.Load)
+	asked = crowd(t, l, commits.Load)
 	waits := d.waits(t, asked)
-	t.Logf("%d reads of 64 readers: %d commits; reads by how far behind the last one to begin theirs was: %v", len(asked), d.begun.Load()-alone, waits)
-	if waits[0]+waits[1] != len(asked) {
-		t.Errorf("of %d reads some waited for more than the commit under way and their own: %v", len(asked), waits)
+	t.Logf("%d reads of 64 readers: %d commits; reads by the commits they waited for: %v", len(asked), commits.Load()-alone, waits)
+	if waits[1]+waits[2] != len(asked) {
+		t.Errorf("of %d reads some waited for more than two commits: %v", len(asked), waits)
 	}
 	if v := l.verify(t); v.Break() != nil || v.Rows != int64(alone+len(asked)) {
 		t.Errorf("%d good rows for %d reads: %v", v.Rows, alone+len(asked), v.Break())
+	}
+}
+
+// alone is a store that counts rows which are written by a statement alone, and may lose its answers.
+type alone struct {
+	audit.Store
+	heads, statements atomic.Int64
+	before, after     error // instead of the statement, and after it
+}
+
+func (a *alone) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
+	a.heads.Add(1)
+	return a.Store.AuditHead(ctx, chain)
+}
+
+func (a *alone) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
+	if unit.Running(ctx) {
+		return a.Store.AppendAuditRows(ctx, rows)
+	}
+	a.statements.Add(1)
+	if a.before != nil {
+		return a.before
+	}
+	if err := a.Store.AppendAuditRows(ctx, rows); err != nil {
+		return err
+	}
+	return a.after
+}
+
+// Where the store is a way away, rows are written by a statement alone while nobody else is at the chain.
+func TestAwayAReadIsOneStatement(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := &alone{Store: b.store}
+	l := b.reads(audit.ReadsTogether, a, b.store)
+	l.Away = true
+	read := func() {
+		t.Helper()
+		if err := l.Read(t.Context(), l.reading(1)); err != nil {
+			t.Error(err)
+		}
+	}
+	expect := func(when string, heads, statements int64) {
+		t.Helper()
+		if h, s := a.heads.Swap(0), a.statements.Swap(0); h != heads || s != statements {
+			t.Errorf("%s: the head was read %d times, and %d statements stood alone; want %d and %d", when, h, s, heads, statements)
+		}
+	}
+	read()
+	expect("the first, which does not know the end of the chain", 1, 0)
+	read()
+	read()
+	expect("two more", 0, 2)
+	l.write(t, 1)
+	expect("a unit that is logged", 1, 0)
+	read()
+	expect("a read after it", 0, 1)
+	err := b.store.Run(t.Context(), func(ctx context.Context) error {
+		return errors.Join(l.Record(ctx, l.reading(2)), errTest)
+	})
+	if !errors.Is(err, errTest) {
+		t.Error(err)
+	}
+	expect("a unit that failed before it came to the chain", 0, 0)
+	read()
+	expect("a read after it", 0, 1)
+	if v := l.verify(t); v.Break() != nil || v.Rows != 6 {
+		t.Errorf("%d rows: %v", v.Rows, v.Break())
+	}
+}
+
+// What became of a statement that nobody heard of is seen at the end of the chain: its rows are there once.
+func TestAStatementWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	lost := &unit.StaleError{Problem: errTest}
+	for name, a := range map[string]*alone{"done": {after: lost}, "not done": {before: lost}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			a.Store = b.store
+			l := b.reads(audit.ReadsTogether, a, b.store)
+			l.Away = true
+			for n := range 5 {
+				if err := l.Read(t.Context(), l.reading(n)); err != nil {
+					t.Error(err)
+				}
+				if v := l.verify(t); v.Break() != nil || v.Rows != int64(n+1) {
+					t.Fatalf("after read %d there are %d rows: %v", n+1, v.Rows, v.Break())
+				}
+			}
+			if a.statements.Load() == 0 {
+				t.Error("no statement stood alone")
+			}
+		})
+	}
+	t.Run("another error", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		a := &alone{Store: b.store, before: errTest}
+		l := b.reads(audit.ReadsTogether, a, b.store)
+		l.Away = true
+		if err := l.Read(t.Context(), l.reading(0)); err != nil {
+			t.Error(err)
+		}
+		if err := l.Read(t.Context(), l.reading(1)); !errors.Is(err, errTest) {
+			t.Errorf("a read whose row cannot be written: %v", err)
+		}
+		a.before = nil
+		if err := l.Read(t.Context(), l.reading(2)); err != nil {
+			t.Error(err)
+		}
+		if v := l.verify(t); v.Break() != nil || v.Rows != 2 {
+			t.Errorf("%d rows: %v", v.Rows, v.Break())
+		}
+	})
+}
+
+// Reads and writes of many at once, on PostgreSQL: the chain has all of them in a row.
+func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: enginetest.Postgres(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	shared := store.New(engine)
+	a := &alone{Store: shared}
+	l := b.reads(audit.ReadsTogether, a, shared)
+	l.Away = true
+	const workers, each = 6, 40
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			for n := range each {
+				do := func(ctx context.Context) error { return l.Read(ctx, l.reading(n)) }
+				if worker%3 == 0 {
+					do = func(ctx context.Context) error { return l.Record(ctx, l.reading(n)) }
+				}
+				if err := do(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for n := range 3 {
+		if err := l.Read(t.Context(), l.reading(n)); err != nil {
+			t.Error(err)
+		}
+	}
+	if a.statements.Load() < 2 {
+		t.Error("no statement stood alone")
+	}
+	if v := l.verify(t); v.Break() != nil || v.Rows != workers*each+3 {
+		t.Errorf("%d rows: %v", v.Rows, v.Break())
 	}
 }
 

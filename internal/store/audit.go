@@ -73,10 +73,10 @@ const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, targ
 
 // AppendAuditRows implements audit.Store.
 func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
+	if s.shared {
+		return s.appendAuditRowsAtOnce(ctx, rows)
+	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if s.shared {
-			return s.appendAuditRowsAtOnce(ctx, rows)
-		}
 		first, last := rows[0], rows[len(rows)-1]
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
@@ -142,7 +142,7 @@ func (s *Store) appendAuditRowsAtOnce(ctx context.Context, rows []*audit.Row) er
 		addresses, requests = append(addresses, addressText(r.Address)), append(requests, r.RequestID)
 		previous, hashes = append(previous, r.Previous[:]), append(hashes, r.Hash[:])
 	}
-	n, err := s.main.In(ctx).Exec(ctx, appendAuditRows, last.Chain, last.Sequence, last.Hash[:], rows[0].Sequence-1,
+	n, err := s.main.Once(ctx, appendAuditRows, last.Chain, last.Sequence, last.Hash[:], rows[0].Sequence-1,
 		sequences, ids, times, workspaces, actors, actions, targets, outcomes, counts, details, addresses, requests, previous, hashes)
 	if err != nil {
 		return fmt.Errorf("add rows to audit chain %s: %w", last.Chain, err)

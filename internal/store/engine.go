@@ -36,6 +36,10 @@ type Database interface {
 	// In gives what runs statements: the unit of work of this database that ctx carries, else readers, which see what
 	// has committed and cannot write.
 	In(ctx context.Context) Querier
+	// Once runs one statement that writes, in the unit of work of this database that ctx carries, or else as a unit by itself.
+	// Then the error is a *unit.StaleError where it met others, or nobody knows whether it was done: whoever can see what is
+	// there, and do it again, may.
+	Once(ctx context.Context, query string, args ...any) (int64, error)
 	// Hold keeps the rows that a SELECT finds from other writers until the unit ends. It does nothing outside a unit, and
 	// nothing on an engine with one writer.
 	Hold(ctx context.Context, query string, args ...any) error

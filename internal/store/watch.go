@@ -17,6 +17,11 @@ type watched struct {
 
 func (w watched) In(ctx context.Context) Querier { return watchedQuerier{w.Database.In(ctx), w.fn} }
 
+func (w watched) Once(ctx context.Context, query string, args ...any) (int64, error) {
+	w.fn(ctx, query)
+	return w.Database.Once(ctx, query, args...)
+}
+
 func (w watched) Hold(ctx context.Context, query string, args ...any) error {
 	w.fn(ctx, query)
 	return w.Database.Hold(ctx, query, args...)

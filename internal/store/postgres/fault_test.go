@@ -237,6 +237,60 @@ func TestAUnitThatDoesNothingForTooLongIsEndedByTheServer(t *testing.T) {
 	wantWorkspaces(t, s)
 }
 
+// A statement that is a unit by itself: where nobody knows whether it was done, whoever asked may look and do it again.
+func TestAStatementAloneWhoseAnswerIsLostIsStale(t *testing.T) {
+	t.Parallel()
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{TCP: true})
+	proxy := enginetest.StartProxy(t, server.Address())
+	e := open(t, postgres.Options{URL: server.TCPURL(proxy.Address(), server.NewDatabase(t)), Connections: 1})
+	add := func(id string) error {
+		n, err := e.Main().Once(t.Context(), "INSERT INTO kept_answer_subject (workspace_id, subject, claim, expires_at) VALUES ($1, $2, $3, 0)",
+			id, []byte{1}, []byte{1})
+		if err == nil && n != 1 {
+			t.Errorf("%d rows", n)
+		}
+		return err
+	}
+	there := func(id string) (is bool) {
+		t.Helper()
+		err := e.Main().In(t.Context()).QueryRow(t.Context(), "SELECT EXISTS (SELECT 1 FROM kept_answer_subject WHERE workspace_id = $1)", id).Scan(&is)
+		if err != nil {
+			t.Error(err)
+		}
+		return is
+	}
+	if err := add("wsp_first"); err != nil || !there("wsp_first") {
+		t.Fatal(err)
+	}
+	for id, cut := range map[string]func(string) <-chan struct{}{"wsp_before": proxy.CutBefore, "wsp_after": proxy.CutAfter} {
+		done := cut(id)
+		err := add(id)
+		<-done
+		if _, stale := errors.AsType[*unit.StaleError](err); !stale {
+			t.Errorf("%s: got %v, want an error that asks to look again", id, err)
+		}
+		wantUnavailable(t, err)
+		if is := there(id); is != (id == "wsp_after") {
+			t.Errorf("%s: there: %v", id, is)
+		}
+	}
+	if err := add("wsp_first"); err == nil {
+		t.Error("a row twice")
+	} else if _, stale := errors.AsType[*unit.StaleError](err); stale {
+		t.Errorf("a row twice is the statement's own fault: %v", err)
+	}
+	if err := add("wsp_last"); err != nil {
+		t.Error(err)
+	}
+	err := e.Main().Run(t.Context(), func(ctx context.Context) error {
+		_, err := e.Main().Once(ctx, "DELETE FROM kept_answer_subject")
+		return errors.Join(err, errors.New("no"))
+	})
+	if err == nil || !there("wsp_last") {
+		t.Errorf("in a unit it is the unit's: %v", err)
+	}
+}
+
 func TestReadsOutsideUnitsCannotWrite(t *testing.T) {
 	t.Parallel()
 	e := open(t, postgres.Options{URL: migrated(t)})

@@ -104,6 +104,9 @@ func (*frozen) Run(context.Context, func(context.Context) error) error { return 
 // In implements store.Database.
 func (f *frozen) In(context.Context) store.Querier { return frozenQuerier{f.tx} }
 
+// Once implements store.Database.
+func (*frozen) Once(context.Context, string, ...any) (int64, error) { return 0, errFrozen }
+
 // Hold implements store.Database.
 func (*frozen) Hold(context.Context, string, ...any) error { return nil }
 

@@ -65,6 +65,41 @@ func (d *database) once(ctx context.Context, fn func(ctx context.Context) error)
 	return t.commit(hooks)
 }
 
+// Once implements store.Database: the server commits a statement that stands alone, which saves two ways to it.
+func (d *database) Once(ctx context.Context, query string, args ...any) (int64, error) {
+	if t, ok := ctx.Value(unitKey{d}).(*transaction); ok {
+		return t.Exec(ctx, query, args...)
+	}
+	turn, cancel := context.WithTimeout(ctx, d.opt.Acquire)
+	defer cancel()
+	conn, err := d.acquire(ctx, turn, d.units)
+	if err != nil {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		return 0, refusal(err)
+	}
+	defer conn.Release()
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
+	defer cancel()
+	answered := d.pulse.begin(cancel)
+	tag, err := conn.Exec(patience, query, args...)
+	answered(err)
+	err = lost(conn, err)
+	_, away := errors.AsType[*lostError](err)
+	switch {
+	case err == nil:
+		return tag.RowsAffected(), nil
+	case dead(err), kindOf(err) == repeat:
+		return 0, &unit.StaleError{Problem: undecided(err)}
+	case away:
+		return 0, undecided(err)
+	case kindOf(err) == broken:
+		return 0, refusal(err)
+	}
+	return 0, err
+}
+
 // begin waits for a connection, but not for long, and begins a transaction on it. Those that turn out dead are passed
 // over: after the server was started again that may be all of them.
 func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {

@@ -124,6 +124,10 @@ func newOwnTransactions(b *testing.B, e *Engine, clients int) *ownTransactions {
 
 func (o *ownTransactions) Main() store.Database { return o }
 
+func (o *ownTransactions) Once(ctx context.Context, query string, args ...any) (int64, error) {
+	return o.In(ctx).Exec(ctx, query, args...)
+}
+
 func (o *ownTransactions) Hold(context.Context, string, ...any) error { return nil }
 
 func (o *ownTransactions) HoldRow(ctx context.Context, query string, args ...any) store.Row {

@@ -48,6 +48,15 @@ func (d *database) In(ctx context.Context) store.Querier {
 	return &d.readers
 }
 
+// Once implements store.Database.
+func (d *database) Once(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = d.Run(ctx, func(ctx context.Context) (err error) {
+		n, err = d.In(ctx).Exec(ctx, query, args...)
+		return err
+	})
+	return n, err
+}
+
 // Hold implements store.Database: units follow each other here, so every row is held.
 func (d *database) Hold(context.Context, string, ...any) error { return nil }
 

@@ -101,6 +101,9 @@ func (*viewed) Run(context.Context, func(context.Context) error) error { return 
 // In implements store.Database.
 func (v *viewed) In(context.Context) store.Querier { return &v.readers }
 
+// Once implements store.Database.
+func (*viewed) Once(context.Context, string, ...any) (int64, error) { return 0, errViewed }
+
 // Hold implements store.Database.
 func (*viewed) Hold(context.Context, string, ...any) error { return nil }
 
