@@ -57,34 +57,68 @@ func (s *Service) Recall(ctx context.Context, p *auth.Principal, q RecallQuery) 
 	if err := s.checkRecall(p, &q, defaultRecall); err != nil {
 		return nil, err
 	}
-	found := &Recalled{}
-	index, err := s.index(ctx, p.WorkspaceID, q.SubjectID)
-	if err != nil {
-		return nil, fmt.Errorf("recall: %w", err)
-	}
-	if index == nil {
-		return found, nil
-	}
 	now := s.o.Now()
-	began := time.Now()
-	hits := index.Search(q.ranked(now))
-	found.Took = time.Since(began)
-	ids := make([]string, len(hits))
-	for i, h := range hits {
-		ids[i] = h.ID
-	}
-	memories, err := s.recalled(ctx, p, q.SubjectID, ids, now)
+	r, err := s.ranking(ctx, p, &q, now)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
+	if r == nil {
+		return &Recalled{}, nil
+	}
+	found := &Recalled{Took: r.took}
 	var shown []string
-	for _, h := range hits {
-		if m := memories[h.ID]; m != nil {
+	for _, h := range r.hits {
+		if m := r.memories[h.ID]; m != nil {
 			found.Results = append(found.Results, RecallResult{Memory: m, Score: h.Score, Matched: h.Matched, Why: h.Why})
 			shown = append(shown, m.ID)
 		}
 	}
 	return found, s.logRecall(ctx, p, audit.MemoryRecalled, q.SubjectID, shown)
+}
+
+// ranking is what an index has found, and what of it is there.
+type ranking struct {
+	hits     []recall.Hit
+	took     time.Duration
+	memories map[string]*Memory
+}
+
+func (r *ranking) ids() []string {
+	ids := make([]string, len(r.hits))
+	for i, h := range r.hits {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+func rank(index *recall.Index, q *RecallQuery, now time.Time) *ranking {
+	began := time.Now()
+	return &ranking{hits: index.Search(q.ranked(now)), took: time.Since(began)}
+}
+
+// ranking asks an index of the subject, nil where there is no such subject. One that is kept is asked first, since mostly
+// nothing has changed: then the store says so together with the memories, which saves a way to it.
+func (s *Service) ranking(ctx context.Context, p *auth.Principal, q *RecallQuery, now time.Time) (*ranking, error) {
+	subject := s.o.Lookup.Subject(p.WorkspaceID, q.SubjectID)
+	if index, generation, change := s.recalls.known(indexName{p.WorkspaceID, subject}); index != nil {
+		r := rank(index, q, now)
+		rows, still, err := s.o.Store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, r.ids())
+		if err != nil {
+			return nil, err
+		}
+		if still {
+			s.recalls.count(true)
+			r.memories, err = s.shown(ctx, p, q.SubjectID, rows, now)
+			return r, err
+		}
+	}
+	index, err := s.index(ctx, p.WorkspaceID, q.SubjectID)
+	if err != nil || index == nil {
+		return nil, err
+	}
+	r := rank(index, q, now)
+	r.memories, err = s.recalled(ctx, p, q.SubjectID, r.ids(), now)
+	return r, err
 }
 
 func checkQuery(query string) error {
@@ -151,6 +185,11 @@ func (s *Service) recalled(ctx context.Context, p *auth.Principal, subjectID str
 	if err != nil {
 		return nil, fmt.Errorf("read memories: %w", err)
 	}
+	return s.shown(ctx, p, subjectID, rows, now)
+}
+
+// shown opens those of rows that p may see now.
+func (s *Service) shown(ctx context.Context, p *auth.Principal, subjectID string, rows []*Row, now time.Time) (map[string]*Memory, error) {
 	opened, err := s.open(ctx, p.WorkspaceID, rows)
 	if err != nil {
 		return nil, err

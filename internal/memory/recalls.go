@@ -191,6 +191,27 @@ func (c *recalls) open(name indexName) *keptIndex {
 	return k
 }
 
+// known gives an index that is kept with the generation and the change that it is of; nil where there is none, or somebody is
+// at work on it.
+func (c *recalls) known(name indexName) (x *recall.Index, generation, change int64) {
+	c.mu.Lock()
+	e := c.kept[name]
+	if e == nil {
+		c.mu.Unlock()
+		return nil, 0, 0
+	}
+	c.recent.MoveToFront(e)
+	k := e.Value.(*keptIndex)
+	c.mu.Unlock()
+	select {
+	case k.turn <- struct{}{}:
+	default:
+		return nil, 0, 0
+	}
+	defer func() { <-k.turn }()
+	return k.index, k.generation, k.change
+}
+
 // emptyIndex is what a place costs before there is anything in it.
 const emptyIndex = 1 << 10
 

@@ -103,6 +103,33 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 	})
 }
 
+// Others write and ask meanwhile: the index that is kept is never taken for one that holds what came after it.
+func TestWhatWasWrittenAmongOthersIsInTheNextRecall(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		here, there := recalling(b), recalling(b)
+		const writers, each = 4, 25
+		var all sync.WaitGroup
+		for writer := range writers {
+			all.Go(func() {
+				for n := range each {
+					word := fmt.Sprintf("lighthouse%dx%d", writer, n)
+					m, err := here.put(t.Context(), anna, say(word+" is the word"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, s := range []*bundle{here, there, here} {
+						if found, err := s.Recall(t.Context(), anna, about(word)); err != nil || len(found.Results) == 0 || found.Results[0].Memory.ID != m.Memory.ID {
+							t.Errorf("%s: %+v, %v", word, found, err)
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
 func TestForgottenWordsDoNotStayInTheIndex(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))

@@ -119,6 +119,9 @@ type Store interface {
 	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
 	// MemoriesByID reads those of ids that there are, in no order; also those that have expired.
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
+	// MemoriesOf is MemoriesByID for memories of one subject in one generation. still says that the subject's last change is
+	// that of change, which is not known where there are none.
+	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, still bool, err error)
 	// ListMemories reads at most f.Limit.
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
 	// MemoriesAlike reads for each of wanted the one that has its key, or the first ones that are equal to it, at most limit.

@@ -48,13 +48,15 @@ func hashOf(b []byte) (h memory.Hash) {
 	return h
 }
 
-func scanMemory(row Row) (*memory.Row, error) {
+func scanMemory(row Row, more ...any) (*memory.Row, error) {
 	var r memory.Row
 	var subject, agent, session, key, same []byte
 	var at, created, updated int64
 	var expires *int64
-	err := row.Scan(&r.ID, &subject, &r.Generation, &agent, &session, &r.Kind, &at, &created, &updated, &expires, &key, &same,
-		&r.Size, &r.Revision, &r.Change, &r.Sealed)
+	err := row.Scan(append([]any{
+		&r.ID, &subject, &r.Generation, &agent, &session, &r.Kind, &at, &created, &updated, &expires, &key, &same,
+		&r.Size, &r.Revision, &r.Change, &r.Sealed,
+	}, more...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +66,27 @@ func scanMemory(row Row) (*memory.Row, error) {
 }
 
 func (s *Store) memories(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
+	var list []*memory.Row
+	err := s.eachMemory(ctx, func(row Row) error {
+		r, err := scanMemory(row)
+		list = append(list, r)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+func (s *Store) eachMemory(ctx context.Context, do func(row Row) error, query string, args ...any) error {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	var list []*memory.Row
 	for rows.Next() {
-		r, err := scanMemory(rows)
-		if err != nil {
-			return nil, err
+		if err := do(rows); err != nil {
+			return err
 		}
-		list = append(list, r)
 	}
-	return list, rows.Err()
+	return rows.Err()
 }
 
 // within adds what a caller is bound to.
@@ -134,6 +143,42 @@ const memoriesOneByOne = `SELECT ` + memoryColumns + ` FROM unnest($2::text[]) A
 
 var memoriesByIDs = `SELECT ` + memoryColumns + ` FROM memory m
 	WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `) AND ` + living
+
+// MemoriesOf implements memory.Store.
+func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
+	if len(ids) == 0 {
+		return nil, false, nil
+	}
+	still = true
+	add := func(row Row) error {
+		var now int64
+		r, err := scanMemory(row, &now)
+		list = append(list, r)
+		still = still && now == change
+		return err
+	}
+	if s.shared {
+		err = s.eachMemory(ctx, add, memoriesOfOneByOne, workspaceID, ids, subject[:], generation)
+	}
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		if err == nil && !s.shared {
+			err = s.eachMemory(ctx, add, memoriesOf, append(filled(workspaceID, some), subject[:], generation)...)
+		}
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read memories: %w", err)
+	}
+	return list, still && len(list) > 0, nil
+}
+
+const memoriesOfOneByOne = `SELECT ` + memoryColumns + `, s.change FROM memory_subject s CROSS JOIN unnest($2::text[]) AS wanted(id)
+	CROSS JOIN LATERAL (SELECT * FROM memory WHERE workspace_id = $1 AND memory.id = wanted.id LIMIT 1) m
+	WHERE s.workspace_id = $1 AND s.subject = $3 AND s.generation = $4 AND m.subject = s.subject AND m.generation = s.generation`
+
+var memoriesOf = `SELECT ` + memoryColumns + `, s.change FROM memory m CROSS JOIN memory_subject s
+	WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `)
+		AND s.workspace_id = $1 AND s.subject = $` + strconv.Itoa(idsAtOnce+2) + ` AND s.generation = $` + strconv.Itoa(idsAtOnce+3) + `
+		AND ` + beside(`m.subject`) + ` = s.subject AND m.generation = s.generation`
 
 // ListMemories implements memory.Store.
 func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.RowFilter) ([]*memory.Row, error) {

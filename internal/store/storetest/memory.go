@@ -194,6 +194,45 @@ func testMemory(t *testing.T, setup setup) {
 		wantIDs(t, gone)
 	})
 
+	t.Run("MemoriesOfASubjectSayWhetherItHasChanged", func(t *testing.T) {
+		s := setup(t)
+		var ids, want []string
+		var rows []*memory.Row
+		for n := range 250 {
+			r := memoryRow(n, byte(1+n%2))
+			rows, ids = append(rows, r), append(ids, r.ID)
+			if n%2 == 0 {
+				want = append(want, r.ID)
+			}
+		}
+		writeMemories(t, s, "wsp_a", rows...)
+		last := rows[248].Change // of the subject named 1
+		for name, c := range map[string]struct {
+			workspaceID        string
+			subject            byte
+			generation, change int64
+			ids, want          []string
+			still              bool
+		}{
+			"no change":         {"wsp_a", 1, 1, last, ids, want, true},
+			"a change since":    {"wsp_a", 1, 1, last - 1, ids, want, false},
+			"none":              {"wsp_a", 1, 1, last, nil, nil, false},
+			"none of its own":   {"wsp_a", 1, 1, last, []string{"mem_001", "mem_x"}, nil, false},
+			"another life":      {"wsp_a", 1, 2, last, ids, nil, false},
+			"another workspace": {"wsp_b", 1, 1, last, ids, nil, false},
+			"nobody":            {"wsp_a", 9, 1, last, ids, nil, false},
+		} {
+			got, still, err := s.MemoriesOf(t.Context(), c.workspaceID, named(c.subject), c.generation, c.change, c.ids)
+			noError(t, err)
+			if still != c.still {
+				t.Errorf("%s: still the same: %v", name, still)
+			}
+			found := memoryIDs(got)
+			slices.Sort(found)
+			wantIDs(t, found, c.want...)
+		}
+	})
+
 	t.Run("ADeadGenerationIsNotThere", func(t *testing.T) {
 		s := setup(t)
 		old := memoryRow(1, 1)
@@ -322,6 +361,10 @@ func testMemory(t *testing.T, setup setup) {
 // MemoryPlans looks at how an engine finds memories: by the one index that is meant, whatever it knows of the tables.
 func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int) {
 	t.Helper()
+	primaryKey := "sqlite_autoindex_memory_1"
+	if engine.Shared() {
+		primaryKey = "memory_pkey"
+	}
 	h := &heard{Engine: engine}
 	s := store.New(h)
 	newWorkspace(t, s, "wsp_a")
@@ -366,6 +409,10 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 0)
 			return err
 		}, "memory_change"},
+		{"some of a subject by their ids", func() error {
+			_, _, err := s.MemoriesOf(t.Context(), "wsp_a", named(1), 1, 1, []string{"mem_000", "mem_009"})
+			return err
+		}, primaryKey},
 		{"what has expired", func() error {
 			_, err := s.ExpiredMemories(t.Context(), epoch, 10)
 			return err
