@@ -1,11 +1,10 @@
 package api
 
 import (
+	"iter"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"keepsake/internal/endpoint"
 )
 
 // chunkSize is how much of an answer in pieces is written at a time.
@@ -14,14 +13,13 @@ const chunkSize = 32 << 10
 // sendPieces writes an answer in pieces as it is made; one that is no more than a chunk is like any other. What fails
 // before the first chunk is out is answered as ever; after that the connection is cut, so that half an answer is not taken
 // for the whole.
-func (x *exchange) sendPieces(resp *endpoint.Response) {
-	media := []string{resp.Media}
+func (x *exchange) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	if x.r.Method == http.MethodHead {
-		x.head(resp.Status, media)
+		x.head(status, media)
 		return
 	}
 	chunk := x.buf[:0]
-	for piece, err := range resp.Pieces {
+	for piece, err := range pieces {
 		switch {
 		case err != nil && x.status == 0:
 			x.fail(err)
@@ -32,16 +30,16 @@ func (x *exchange) sendPieces(resp *endpoint.Response) {
 		}
 		chunk = append(chunk, piece...)
 		if len(chunk) >= chunkSize {
-			x.write(resp.Status, media, chunk)
+			x.write(status, media, chunk)
 			chunk = chunk[:0]
 		}
 	}
 	x.buf = chunk
 	if x.status == 0 {
-		x.send(resp.Status, media, chunk)
+		x.send(status, media, chunk)
 		return
 	}
-	x.write(resp.Status, media, chunk)
+	x.write(status, media, chunk)
 }
 
 // write sends a part of an answer in pieces, the head before the first. A stream has its time anew for each; other classes

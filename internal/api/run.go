@@ -59,7 +59,7 @@ func (x *exchange) respond(resp *endpoint.Response) {
 		}
 	}
 	if resp.Pieces != nil {
-		x.sendPieces(resp)
+		x.sendPieces(resp.Status, []string{resp.Media}, resp.Pieces)
 		return
 	}
 	media := mediaJSON
