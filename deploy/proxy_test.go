@@ -199,6 +199,17 @@ func (m *member) stop() {
 	}
 }
 
+// enough is how many requests have to be answered between two changes, however slow the machine is.
+const enough = 60
+
+// serves waits until that many more are answered, and half a second at least.
+func (l *load) serves() {
+	before, end := l.answered.Load(), time.Now().Add(time.Minute)
+	for time.Sleep(500 * time.Millisecond); l.answered.Load() < before+enough && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
 	t.Parallel()
 	p := newPair(t)
@@ -218,16 +229,16 @@ func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
 	load := &load{url: "http://" + p.address, key: p.key}
 	load.begin(6)
 	for _, m := range p.members {
-		time.Sleep(500 * time.Millisecond) // both serve
+		load.serves() // both do
 		m.stop()
 		m.start()
 	}
-	time.Sleep(500 * time.Millisecond)
+	load.serves()
 	load.end()
 	for _, failure := range load.failures {
 		t.Errorf("a request failed: %s", failure)
 	}
-	if n := load.answered.Load(); n < 200 {
+	if n := load.answered.Load(); n < 3*enough {
 		t.Errorf("only %d requests were answered, too few to tell anything", n)
 	}
 	for id := range load.stored {
