@@ -15,6 +15,7 @@ type Listener struct {
 	done    chan struct{}
 	once    sync.Once
 	retired atomic.Bool
+	queued  chan net.Conn // accepted while it retired; each has its slot
 }
 
 // Accept implements net.Listener.
@@ -27,11 +28,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
 		<-l.slots
-		if l.retired.Load() {
-			<-l.done
+		if !l.retired.Load() {
+			return nil, err
+		}
+		select {
+		case accepted = <-l.queued:
+		case <-l.done:
 			return nil, net.ErrClosed
 		}
-		return nil, err
 	}
 	return &conn{Conn: accepted, release: func() { <-l.slots }}, nil
 }
@@ -51,6 +55,7 @@ func (l *Listener) Close() error {
 // So where connections can wait for another process, this one first takes no more of them, and answers what it has.
 func (l *Listener) Retire(ctx context.Context) error {
 	l.retired.Store(true)
+	l.empty()
 	if err := l.Listener.Close(); err != nil {
 		return err
 	}
@@ -64,4 +69,26 @@ func (l *Listener) Retire(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// empty accepts what waits in the system's queue, where clients may have sent requests: a listener that is closed resets it.
+func (l *Listener) empty() {
+	tcp, ok := l.Listener.(*net.TCPListener)
+	if !ok {
+		return
+	}
+	eachQueued(tcp, func(accepted net.Conn) {
+		select {
+		case l.slots <- struct{}{}:
+		default:
+			accepted.Close()
+			return
+		}
+		select {
+		case l.queued <- accepted:
+		default:
+			<-l.slots
+			accepted.Close()
+		}
+	})
 }

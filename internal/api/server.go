@@ -47,5 +47,5 @@ func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 
 // LimitConnections bounds how many connections of l are open at once; more wait to be accepted.
 func LimitConnections(l net.Listener, most int) *Listener {
-	return &Listener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
+	return &Listener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{}), queued: make(chan net.Conn, min(most, 1024))}
 }

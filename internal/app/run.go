@@ -61,7 +61,7 @@ func (a *App) Run(ctx context.Context) error {
 // handOverTime is how long clients have to leave their connections before the servers shut down. One that is in use is
 // closed with its next answer; one that lies idle all that time is closed after it, and if a request is sent on it in that
 // moment, it is lost.
-const handOverTime = 500 * time.Millisecond
+const handOverTime = 1500 * time.Millisecond
 
 // handOver takes no new connections any more, where they can go to another process, and answers those there are: a server
 // that shuts down drops what it has accepted and not begun to read. Others can take them where the socket outlives this
