@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httputil"
 	"strconv"
+	"strings"
 )
 
 // client is one connection that does as little as possible: it sends prepared bytes and reads an answer without
@@ -73,4 +76,50 @@ func request(method, path, body string, headers ...string) []byte {
 	}
 	b.WriteString("\r\n" + body)
 	return b.Bytes()
+}
+
+// answer is exchange that keeps the body.
+func (c *client) answer(request []byte) ([]byte, error) {
+	if _, err := c.conn.Write(request); err != nil {
+		return nil, err
+	}
+	status, err := c.in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	size, chunked := -1, false
+	for {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		if line == "\r\n" {
+			break
+		}
+		if length, ok := strings.CutPrefix(line, "Content-Length: "); ok {
+			if size, err = strconv.Atoi(strings.TrimSpace(length)); err != nil {
+				return nil, err
+			}
+		}
+		chunked = chunked || line == "Transfer-Encoding: chunked\r\n"
+	}
+	var body []byte
+	switch {
+	case chunked: // a batch's
+		if body, err = io.ReadAll(httputil.NewChunkedReader(c.in)); err == nil {
+			_, err = c.in.ReadString('\n')
+		}
+	case size >= 0:
+		body = make([]byte, size)
+		_, err = io.ReadFull(c.in, body)
+	default:
+		err = errors.New("an answer without a length")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(status, "HTTP/1.1 2") {
+		return nil, fmt.Errorf("%s: %.300s", strings.TrimSpace(status), body)
+	}
+	return body, nil
 }

@@ -2,41 +2,25 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net/http/httputil"
 	"os"
-	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/blevesearch/bleve/v2"
 
 	"keepsake/internal/app"
 	"keepsake/internal/config"
-	"keepsake/internal/document"
 	"keepsake/internal/enginetest"
-	"keepsake/internal/memory"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 )
-
-// million is how the store of a million memories is asked for; it takes minutes to fill.
-var million = flag.Bool("million", false, "memory: a million memories of 5,000 subjects instead")
 
 // onServers is how everything is measured that keeps memories, on private servers that wait for the disk.
 var onServers = flag.Bool("postgres", false, "memory: on PostgreSQL and Redis in place of SQLite")
@@ -102,7 +86,7 @@ func measureMemory(contest) (err error) {
 	relaxed.warm("warm, relaxed reads", "first", queries, nil)
 	relaxed.stop()
 	if k.postgres == nil {
-		k.others(texts, queries)
+		k.plain(texts, queries)
 	}
 	k.writers()
 	fmt.Printf("%48s  %s\n", "load in the end", load())
@@ -205,36 +189,6 @@ func load() string {
 	return strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
-// words of a remark: a few hundred that people use, and names that only some remarks have.
-var common = strings.Fields(`the a to and of in is it that for was on with as at be by had her she he his they walk morning tea coffee
-	sleep doctor sister brother weekend work garden music piano train holiday dinner breakfast run knee pain better worse again
-	likes wants said asked planned started finished promised remembers forgot bought sold called visited met tired happy worried
-	medicine dose evening week month year birthday party dog cat house kitchen window letter book film city river mountain`)
-
-// remark is about twenty words that somebody says.
-func remark(random *rand.Rand) string {
-	var b strings.Builder
-	for range 12 + random.IntN(16) {
-		if random.IntN(5) > 0 {
-			b.WriteString(common[random.IntN(len(common))])
-		} else {
-			fmt.Fprintf(&b, "name%d", int(3000*random.Float64()*random.Float64()))
-		}
-		b.WriteByte(' ')
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// question is a few words of some remark, among others.
-func question(random *rand.Rand, texts []string) string {
-	of := strings.Fields(texts[random.IntN(len(texts))])
-	words := []string{"what", "about"}
-	for range 4 {
-		words = append(words, of[random.IntN(len(of))])
-	}
-	return strings.Join(words, " ")
-}
-
 // row prints what something took.
 func row(what string, took []time.Duration) {
 	slices.Sort(took)
@@ -288,52 +242,6 @@ func (m *rememberer) post(c *client, path string, body []byte) []byte {
 	return answer
 }
 
-// answer is exchange that keeps the body.
-func (c *client) answer(request []byte) ([]byte, error) {
-	if _, err := c.conn.Write(request); err != nil {
-		return nil, err
-	}
-	status, err := c.in.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	size, chunked := -1, false
-	for {
-		line, err := c.in.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		if line == "\r\n" {
-			break
-		}
-		if length, ok := strings.CutPrefix(line, "Content-Length: "); ok {
-			if size, err = strconv.Atoi(strings.TrimSpace(length)); err != nil {
-				return nil, err
-			}
-		}
-		chunked = chunked || line == "Transfer-Encoding: chunked\r\n"
-	}
-	var body []byte
-	switch {
-	case chunked: // a batch's
-		if body, err = io.ReadAll(httputil.NewChunkedReader(c.in)); err == nil {
-			_, err = c.in.ReadString('\n')
-		}
-	case size >= 0:
-		body = make([]byte, size)
-		_, err = io.ReadFull(c.in, body)
-	default:
-		err = errors.New("an answer without a length")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !strings.HasPrefix(status, "HTTP/1.1 2") {
-		return nil, fmt.Errorf("%s: %.300s", strings.TrimSpace(status), body)
-	}
-	return body, nil
-}
-
 // fill writes memories of one subject in batches.
 func (m *rememberer) fill(subject string, texts []string) (took []time.Duration) {
 	for some := range slices.Chunk(texts, batchSize) {
@@ -380,221 +288,4 @@ func (m *rememberer) warm(what, subject string, queries []string, disk func() ti
 	if disk != nil {
 		row("the disk meanwhile", waits)
 	}
-}
-
-// others are plain searches of the same texts.
-func (b *ground) others(texts, queries []string) {
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	b.must(err)
-	defer os.RemoveAll(dir)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "fts.db")+"?_pragma=journal_mode(WAL)")
-	b.must(err)
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	_, err = db.Exec("CREATE VIRTUAL TABLE said USING fts5(text, tokenize = 'porter unicode61')")
-	b.must(err)
-	tx, err := db.Begin()
-	b.must(err)
-	for _, text := range texts {
-		_, err := tx.Exec("INSERT INTO said (text) VALUES (?)", text)
-		b.must(err)
-	}
-	b.must(tx.Commit())
-	find, err := db.Prepare("SELECT rowid, text FROM said WHERE said MATCH ? ORDER BY bm25(said) LIMIT 10")
-	b.must(err)
-	var took []time.Duration
-	for _, q := range queries {
-		began := time.Now()
-		rows, err := find.Query(strings.Join(strings.Fields(q), " OR "))
-		b.must(err)
-		for rows.Next() {
-			var id int64
-			var text string
-			b.must(rows.Scan(&id, &text))
-		}
-		b.must(rows.Close())
-		took = append(took, time.Since(began))
-	}
-	row("SQLite FTS5, plain search", took)
-
-	index, err := bleve.New(filepath.Join(dir, "bleve"), bleve.NewIndexMapping())
-	b.must(err)
-	defer index.Close()
-	batch := index.NewBatch()
-	for i, text := range texts {
-		b.must(batch.Index(strconv.Itoa(i), map[string]any{"text": text}))
-	}
-	b.must(index.Batch(batch))
-	took = nil
-	for _, q := range queries {
-		began := time.Now()
-		_, err := index.Search(bleve.NewSearchRequest(bleve.NewMatchQuery(q)))
-		b.must(err)
-		took = append(took, time.Since(began))
-	}
-	row("Bleve, plain search", took)
-}
-
-// writers compares 64 clients that each send a memory at a time with 64 that write a bare row of the same table, or a
-// document, into the raw store, and with 64 that send a document.
-func (k *keeping) writers() {
-	const clients, length = 64, 2 * time.Second
-	random := rand.New(rand.NewPCG(3, 4))
-	texts := make([]string, 1000)
-	for i := range texts {
-		texts[i] = remark(random)
-	}
-	rate := func(write func(client, n int64)) float64 {
-		var n atomic.Int64
-		var all sync.WaitGroup
-		began := time.Now()
-		for c := range int64(clients) {
-			all.Go(func() {
-				for time.Since(began) < length {
-					write(c, n.Add(1))
-				}
-			})
-		}
-		all.Wait()
-		return float64(n.Load()) / time.Since(began).Seconds()
-	}
-	ctx := context.Background()
-	engine, stop := k.engine()
-	defer stop()
-	raw := store.New(engine)
-	m := k.rememberer(k.place())
-	defer m.stop()
-	conns := make([]*client, clients)
-	dial := func() { // a connection that says nothing for some seconds is cut off
-		for i := range conns {
-			if conns[i] != nil {
-				_ = conns[i].conn.Close()
-			}
-			conns[i] = m.dial()
-		}
-	}
-	const subjects = 500
-	remember := func(c, n int64) {
-		body, err := json.Marshal(map[string]any{"subjectId": fmt.Sprint("subject-", n%subjects), "text": fmt.Sprint(n, " ", texts[n%1000])})
-		k.must(err)
-		m.post(conns[c], "/api/v1/memories", body)
-	}
-	dial()
-	for n := range int64(subjects) { // each has a key then
-		remember(0, n)
-	}
-	var rows, plain, documents, kept []float64
-	const most = 1 << 32 // so that no turn writes what another has written
-	for turn := range int64(3) {
-		rows = append(rows, rate(func(_, n int64) {
-			r := bareRow(turn*most+n, subjects)
-			k.must(raw.Run(ctx, func(ctx context.Context) error { return raw.InsertMemories(ctx, "wsp_bench", []*memory.Row{r}) }))
-		}))
-		plain = append(plain, rate(func(_, n int64) {
-			k.must(raw.Run(ctx, func(ctx context.Context) error {
-				_, err := raw.PutDocument(ctx, "wsp_bench", &document.Document{ID: fmt.Sprint("d", n), Text: texts[n%1000], UpdatedAt: time.Now()}, document.Put{})
-				return err
-			}))
-		}))
-		dial()
-		documents = append(documents, rate(func(c, n int64) {
-			body, err := json.Marshal(map[string]any{"text": texts[n%1000]})
-			k.must(err)
-			m.post(conns[c], "/api/v1/documents", body)
-		}))
-		kept = append(kept, rate(func(c, n int64) { remember(c, turn*most+n+subjects) }))
-	}
-	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare documents", middle(plain))
-	fmt.Printf("%48s  %.0f a second\n", "64 clients write bare rows of memories", middle(rows))
-	fmt.Printf("%48s  %.0f a second\n", "64 clients write documents over HTTP", middle(documents))
-	fmt.Printf("%48s  %.0f a second: %.2f of bare rows, %.2f of bare documents, %.2f of documents\n", "64 clients write memories over HTTP",
-		middle(kept), middle(kept)/middle(rows), middle(kept)/middle(plain), middle(kept)/middle(documents))
-}
-
-// bareRow is a row as a memory's, of one of so many subjects.
-func bareRow(i, subjects int64) *memory.Row {
-	now := time.Now()
-	row := &memory.Row{
-		ID: fmt.Sprint("mem_", i), Generation: 1, Kind: memory.Turn, At: now, CreatedAt: now, UpdatedAt: now, Size: 100, Revision: 1, Change: i,
-		Sealed: make([]byte, 400), Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
-	}
-	mixed := func(n int64) uint64 { return uint64(n+1) * 0x9e3779b97f4a7c15 }
-	binary.BigEndian.PutUint64(row.Same[:], mixed(i))
-	binary.BigEndian.PutUint64(row.Subject[:], mixed(i%subjects))
-	return row
-}
-
-// million measures one store of a million memories of 5,000 subjects.
-func (k *keeping) million() {
-	const subjects, each = 5000, 200
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	k.must(err)
-	defer os.RemoveAll(dir)
-	place := k.place()
-	in := func(c *config.Config) {
-		place(c)
-		c.Data = filepath.Join(dir, "data")
-		c.Memory.Cache = 64
-	}
-	fmt.Printf("\na million memories of 5,000 subjects on %s, a cache of 64 MiB, GOMAXPROCS=%d; load %s\n", k.name(), runtime.GOMAXPROCS(0), load())
-	random := rand.New(rand.NewPCG(5, 6))
-	m := k.rememberer(in)
-	began := time.Now()
-	var sample []string
-	for s := 0; s < subjects; s += 5 { // five subjects a batch
-		items := make([]map[string]any, 0, 5*each)
-		for i := range 5 * each {
-			text := remark(random)
-			items = append(items, map[string]any{"subjectId": fmt.Sprint("subject-", s+i/each), "text": text, "kind": "turn", "sessionId": fmt.Sprintf("s%d", i%each/40)})
-			if i == 0 {
-				sample = append(sample, text)
-			}
-		}
-		body, err := json.Marshal(map[string]any{"items": items})
-		k.must(err)
-		m.post(m.conn, "/api/v1/memories/batch", body)
-	}
-	fmt.Printf("%48s  %v, %.0f a second\n", "filled in", time.Since(began).Round(time.Second), 1e6/time.Since(began).Seconds())
-	texts := make([]string, ofOne)
-	for i := range texts {
-		texts[i] = remark(random)
-	}
-	m.fill("large", texts)
-	key := m.key
-	m.stop()
-
-	debug.FreeOSMemory() // what filling took is not what the start takes
-	before := resident()
-	began = time.Now()
-	m = k.rememberer(in)
-	m.key = key
-	fmt.Printf("%48s  %v; %d MB resident before it, %d after\n", "start", time.Since(began).Round(time.Millisecond), before, resident())
-	var first []time.Duration
-	for s := range subjects {
-		began := time.Now()
-		m.recall(fmt.Sprint("subject-", s), question(random, sample))
-		first = append(first, time.Since(began))
-	}
-	row("first recall of each subject, whole request", first)
-	fmt.Printf("%48s  %d MB resident\n", "after all 5,000", resident())
-	queries := make([]string, recalls)
-	for i := range queries {
-		queries[i] = question(random, texts)
-	}
-	disk := k.disk()
-	m.warm("subject of 200, warm", "subject-7", queries, disk)
-	m.warm("subject of 10,000, warm", "large", queries, disk)
-	fmt.Printf("%48s  %d MB resident; load %s\n", "in the end", resident(), load())
-}
-
-// resident is the memory of this process in MB.
-func resident() int64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
-	var kb int64
-	_, _ = fmt.Sscan(rest, &kb)
-	return kb / 1024
 }
