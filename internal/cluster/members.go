@@ -118,14 +118,18 @@ func (m *Members) beat(ctx context.Context) error {
 	}
 }
 
-// rejoin joins again where we were away for so long that others may count without us.
+// rejoin joins again where we were away for so long that others may count without us. We are away until that went well:
+// of a join without an answer nobody knows whether the table has it, and one that it has not may be counted by nobody.
 func (m *Members) rejoin(ctx context.Context, began time.Time, known bool) error {
-	last := m.beaten.Swap(int64(began.Sub(m.began)))
-	if known && (last == 0 || began.Sub(m.began)-time.Duration(last) < DeadAfter) {
-		return nil
+	last := m.beaten.Load()
+	if !known || last != 0 && began.Sub(m.began)-time.Duration(last) >= DeadAfter {
+		// Not alone: two that by mistake have one name would end each other for ever.
+		if err := m.join(ctx, false); err != nil {
+			return err
+		}
 	}
-	// Not alone: two that by mistake have one name would end each other for ever.
-	return m.join(ctx, false)
+	m.beaten.Store(int64(began.Sub(m.began)))
+	return nil
 }
 
 // take makes what follows from a muster known. began is when it was asked for.

@@ -24,7 +24,9 @@ type table struct {
 // link is how one member reaches the table.
 type link struct {
 	*table
-	cut atomicBool
+	cut     atomicBool
+	refused atomicBool // its joins do not come to pass
+	unheard atomicBool // its joins come to pass, and their answers are lost
 }
 
 type atomicBool struct {
@@ -55,6 +57,9 @@ func (l *link) Join(_ context.Context, m *cluster.Member, alone bool) (int64, er
 		return 0, err
 	}
 	defer l.mu.Unlock()
+	if l.refused.get() {
+		return 0, errCut
+	}
 	now := time.Now()
 	l.epoch++
 	for _, row := range l.rows {
@@ -65,6 +70,9 @@ func (l *link) Join(_ context.Context, m *cluster.Member, alone bool) (int64, er
 	row := *m
 	row.StartedAt, row.SeenAt, row.JoinedEpoch, row.SeenEpoch = now, now, l.epoch, l.epoch
 	l.rows[m.ID] = &row
+	if l.unheard.get() {
+		return 0, errCut
+	}
 	return l.epoch, nil
 }
 
@@ -257,6 +265,25 @@ func TestMembers(t *testing.T) {
 			wantSettled(t, true, a, b)
 			if tab.epoch != 3 {
 				t.Errorf("there were %d joins, want 3", tab.epoch)
+			}
+		},
+		"WhoseJoinHadNoAnswerJoinsOnceMore": func(t *testing.T) {
+			for _, fault := range []func(*link) *atomicBool{
+				func(l *link) *atomicBool { return &l.refused }, func(l *link) *atomicBool { return &l.unheard },
+			} {
+				tab := newTable()
+				a, b := start(t, tab, "a"), start(t, tab, "b")
+				time.Sleep(2 * time.Second)
+				b.link.cut.set(true)
+				time.Sleep(10 * time.Second)
+				fault(b.link).set(true)
+				b.link.cut.set(false)
+				time.Sleep(time.Second)
+				wantSettled(t, false, b)
+				fault(b.link).set(false)
+				time.Sleep(2300 * time.Millisecond)
+				wantCount(t, 2, a, b)
+				wantSettled(t, true, a, b)
 			}
 		},
 		"AShortAbsenceIsNoDeath": func(t *testing.T) {
