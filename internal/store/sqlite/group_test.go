@@ -102,7 +102,7 @@ func start(f func() error) chan error {
 
 func untilQueued(t *testing.T, e *Engine, n int) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); len(e.main.writer.queue) < n; {
+	for end := time.Now().Add(time.Minute); len(e.main.writer.queue) < n; {
 		if time.Now().After(end) {
 			t.Fatalf("%d members queued, want %d", len(e.main.writer.queue), n)
 		}
@@ -141,14 +141,16 @@ func wantRows(t *testing.T, e *Engine, want ...int) {
 // group runs fns so that they end up in one group, in this order, and returns their answers.
 func group(t *testing.T, e *Engine, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
-	// The first member keeps the writer busy until the others wait behind it, and longer than its own group takes
-	// anybody in, so that the group under test begins with a fresh transaction.
+	// The first member keeps the writer busy until the others wait behind it. Its own group takes in nobody else, so that
+	// the one under test begins with a fresh transaction, and that one takes in all who wait, however slow the machine is.
+	w := e.main.writer
+	w.groupTime = -1
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	blocker := start(func() error {
 		return e.main.Run(t.Context(), func(ctx context.Context) error {
 			close(inside)
 			<-goOn
-			time.Sleep(groupTime + time.Millisecond)
+			w.groupTime = time.Hour // read again when the next group begins
 			return nil
 		})
 	})

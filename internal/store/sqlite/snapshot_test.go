@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -20,6 +21,7 @@ func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 	e := open(t, t.TempDir())
 	run(t, e, "CREATE TABLE pair (n INTEGER NOT NULL PRIMARY KEY, half INTEGER NOT NULL, filler BLOB NOT NULL)")
 	stop := make(chan struct{})
+	var written atomic.Int64 // units
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for n := 0; ; n++ {
@@ -41,11 +43,18 @@ func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			written.Add(1)
 		}
 	})
 	last := 0
 	for range 5 {
-		time.Sleep(50 * time.Millisecond)
+		// The second of two units has begun after the snapshot before.
+		before, end := written.Load(), time.Now().Add(time.Minute)
+		for ; written.Load() < before+2; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("nothing is written while snapshots are made")
+			}
+		}
 		dir := t.TempDir()
 		if err := e.Snapshot(t.Context(), dir); err != nil {
 			t.Fatal(err)
@@ -55,16 +64,13 @@ func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 		if rows%2 != 0 || highest != rows-1 {
 			t.Errorf("the snapshot has %d rows, the highest is %d", rows, highest)
 		}
-		if rows < last {
-			t.Errorf("a snapshot has %d rows, one before it had %d", rows, last)
+		if rows <= last {
+			t.Errorf("a snapshot has %d rows, one before it had %d, and more were written since", rows, last)
 		}
 		last = rows
 	}
 	close(stop)
 	writer.Wait()
-	if last == 0 {
-		t.Error("nothing was written while snapshots were made")
-	}
 }
 
 func TestASnapshotOpensAsTheInstanceItIsAndHoldsNothingThatWasDeleted(t *testing.T) {
@@ -125,7 +131,7 @@ func TestASnapshotStopsWhenItIsNotWantedAnyMore(t *testing.T) {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Skipf("the snapshot was faster than its end: %v", err)
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second { // it takes a moment where the machine is not busy
 		t.Errorf("it went on for %s", took)
 	}
 }

@@ -33,6 +33,8 @@ type writer struct {
 	log     *slog.Logger // names the database
 	large   bool         // it has been said that the write-ahead log is large
 
+	groupTime time.Duration // groupTime but in tests; read where a group begins
+
 	mu     sync.RWMutex // held to send to queue; closing it takes the write side
 	closed bool
 	queue  chan *member
@@ -44,7 +46,7 @@ type writer struct {
 func newWriter(path string, s *session, opt Options) *writer {
 	w := &writer{
 		path: path, session: s, opt: opt, log: opt.Log.With("database", filepath.Base(path)),
-		queue: make(chan *member, queueLength), ended: make(chan struct{}),
+		queue: make(chan *member, queueLength), ended: make(chan struct{}), groupTime: groupTime,
 	}
 	go w.loop()
 	return w
@@ -121,7 +123,7 @@ func (w *writer) group(first *member) {
 		return
 	}
 	var members []*member
-	end := time.Now().Add(groupTime)
+	end := time.Now().Add(w.groupTime)
 	for m := first; m != nil; m = w.next(len(members), end) {
 		if !m.take() {
 			continue
