@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,8 +111,10 @@ func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error
 	return rebuilt, nil
 }
 
-// openChecked opens an index and reads its state. The library may panic on files that were cut off.
+// openChecked opens an index and reads its state. The library may panic on files that were cut off; it maps them into
+// memory, and what is read behind their end is a fault, which would end the program.
 func openChecked(dir string, queue *bleveindex.AnalysisQueue) (index *workspaceIndex, change int64, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("open index: %v", cause)

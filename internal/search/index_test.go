@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,60 @@ func TestScoresAreThoseOfTheFormula(t *testing.T) {
 	}
 	if len(scores) != 2 {
 		t.Errorf("scores are %v", scores)
+	}
+}
+
+// The library reads the file that names the others through memory that it maps: what lies behind the end of one that was
+// cut off is a fault, wherever the pages lie that it needs.
+func TestAnIndexIsMadeAnewWhereverItsFileEnds(t *testing.T) {
+	t.Parallel()
+	queue := bleveindex.NewAnalysisQueue(1)
+	t.Cleanup(queue.Close)
+	dir, kept := t.TempDir()+"/wsp", t.TempDir()
+	x, err := openIndex(dir, queue)
+	noError(t, err)
+	a := text.NewAnalyzer()
+	for n := range int64(4) { // each takes other pages
+		_, err := x.apply(a, []document.Change{textChange(n+1, fmt.Sprint("d", n), "", "word")})
+		noError(t, err)
+		for end := time.Now().Add(time.Minute); x.unwritten.Load() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("it is not written")
+			}
+		}
+	}
+	noError(t, x.close())
+	noError(t, os.CopyFS(kept, os.DirFS(dir)))
+	info, err := os.Stat(kept + "/root.bolt")
+	noError(t, err)
+	const page = 4096
+	anew := 0
+	for size := int64(0); size <= info.Size(); size += page {
+		noError(t, os.RemoveAll(dir))
+		noError(t, os.CopyFS(dir, os.DirFS(kept)))
+		noError(t, os.Truncate(dir+"/root.bolt", size))
+		f := &folder{dir: dir}
+		rebuilt, err := f.open(queue)
+		if err != nil {
+			t.Fatalf("with %d bytes: %v", size, err)
+		}
+		if rebuilt != nil {
+			anew++
+		}
+		if change := f.position.Load(); change < 0 || change > 4 || size == info.Size() && change != 4 {
+			t.Errorf("with %d bytes it holds up to change %d", size, change)
+		}
+		noError(t, f.closeIndex())
+	}
+	if anew == 0 {
+		t.Error("it was never made anew")
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
