@@ -38,7 +38,7 @@ func TestSearchGoesOnWhenTheServerIsBack(t *testing.T) {
 		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
 			t.Errorf("%s: got %v, want unavailable", c.name, err)
 		}
-		if took := time.Since(began); took > 10*time.Second { // 2 s where the machine is not busy
+		if took := time.Since(began); took > 20*time.Second { // 2 s where the machine is not busy
 			t.Errorf("%s: it took %v to say so", c.name, took)
 		}
 		c.back(t)
@@ -46,7 +46,7 @@ func TestSearchGoesOnWhenTheServerIsBack(t *testing.T) {
 		again := func(what string, try func() error) {
 			t.Helper()
 			for err := try(); err != nil; err = try() {
-				if time.Since(back) > 30*time.Second {
+				if time.Since(back) > time.Minute {
 					t.Fatalf("%s: %s: %v", c.name, what, err)
 				}
 				time.Sleep(50 * time.Millisecond)
