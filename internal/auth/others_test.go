@@ -14,10 +14,16 @@ import (
 	"keepsake/internal/problem"
 )
 
-// copies is a vault that knows of what is in another one as of its last reload.
+// store is a vault that several processes reach at once.
+type store struct {
+	mu  sync.Mutex
+	all vault
+}
+
+// copies is a vault that knows of what is in the store as of its last reload.
 type copies struct {
-	vault
-	of    vault
+	vault // used by who rotates or reloads alone, one at a time
+	of    *store
 	looks atomic.Int64
 	fail  error
 }
@@ -27,15 +33,17 @@ func (c *copies) reload(context.Context) error {
 	if c.fail != nil {
 		return c.fail
 	}
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
 	clear(c.vault)
-	maps.Copy(c.vault, c.of)
+	maps.Copy(c.vault, c.of.all)
 	return nil
 }
 
 // process signs and checks over a vault that others share.
-func process(t *testing.T, shared vault) (*copies, *auth.SigningKeys, *auth.Tokens) {
+func process(t *testing.T, shared *store) (*copies, *auth.SigningKeys, *auth.Tokens) {
 	t.Helper()
-	c := &copies{vault: maps.Clone(shared), of: shared}
+	c := &copies{vault: maps.Clone(shared.all), of: shared}
 	keys, err := auth.OpenSigningKeys(t.Context(), c, time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -44,24 +52,35 @@ func process(t *testing.T, shared vault) (*copies, *auth.SigningKeys, *auth.Toke
 	return c, keys, auth.NewTokens(keys, issuer, time.Now)
 }
 
-// Add and Remove reach the vault that is shared.
+// newStore is one that holds a first key.
+func newStore(t *testing.T) *store {
+	t.Helper()
+	s := &store{all: vault{}}
+	if _, err := auth.OpenSigningKeys(t.Context(), s.all, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Add and Remove reach the store.
 func (c *copies) Add(ctx context.Context, name string, secret []byte) error {
-	return errors.Join(c.vault.Add(ctx, name, secret), c.of.Add(ctx, name, secret))
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	return errors.Join(c.vault.Add(ctx, name, secret), c.of.all.Add(ctx, name, secret))
 }
 
 func (c *copies) Remove(ctx context.Context, name string) error {
-	if _, ok := c.of[name]; !ok {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if _, ok := c.of.all[name]; !ok {
 		return problem.Missing()
 	}
-	return errors.Join(c.vault.Remove(ctx, name), c.of.Remove(ctx, name))
+	return errors.Join(c.vault.Remove(ctx, name), c.of.all.Remove(ctx, name))
 }
 
 func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := vault{}
-		if _, err := auth.OpenSigningKeys(t.Context(), shared, time.Now); err != nil {
-			t.Fatal(err)
-		}
+		shared := newStore(t)
 		_, aKeys, aTokens := process(t, shared)
 		b, bKeys, bTokens := process(t, shared)
 		if _, err := aKeys.Rotate(t.Context()); err != nil {
@@ -131,10 +150,7 @@ func TestWhoSignsAloneAsksNobody(t *testing.T) {
 // Two processes may rotate at once: the keys of both verify on both, and none is removed that still verifies.
 func TestTwoProcessesRotateAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := vault{}
-		if _, err := auth.OpenSigningKeys(t.Context(), shared, time.Now); err != nil {
-			t.Fatal(err)
-		}
+		shared := newStore(t)
 		_, aKeys, aTokens := process(t, shared)
 		_, bKeys, bTokens := process(t, shared)
 		for range 5 {
@@ -167,8 +183,8 @@ func TestTwoProcessesRotateAtOnce(t *testing.T) {
 		if err := bKeys.Hear(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(shared) > 3 {
-			t.Errorf("%d keys are kept", len(shared))
+		if len(shared.all) > 3 {
+			t.Errorf("%d keys are kept", len(shared.all))
 		}
 	})
 }

@@ -235,12 +235,17 @@ func TestTextsThatAreNoTokensAreInvalid(t *testing.T) {
 		parts[0] + "." + parts[1] + "." + parts[2][:len(parts[2])-1] + "B", // the same bits but for those that base64 leaves over
 	}
 	for _, text := range texts {
-		began := time.Now()
-		if _, err := b.tokens.Check(text); !errors.Is(err, auth.ErrInvalidToken) {
-			t.Errorf("%.40q: got %v, want invalid_token", text, err)
+		// The fastest of a few: the machine may do something else in the middle of one.
+		fastest := time.Hour
+		for tries := 0; tries < 100 && fastest > 50*time.Millisecond; tries++ {
+			began := time.Now()
+			if _, err := b.tokens.Check(text); !errors.Is(err, auth.ErrInvalidToken) {
+				t.Errorf("%.40q: got %v, want invalid_token", text, err)
+			}
+			fastest = min(fastest, time.Since(began))
 		}
-		if took := time.Since(began); took > 50*time.Millisecond {
-			t.Errorf("%.40q took %s", text, took)
+		if fastest > 50*time.Millisecond {
+			t.Errorf("%.40q takes %s", text, fastest)
 		}
 	}
 }
