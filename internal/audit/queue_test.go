@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,11 +86,18 @@ func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 	}
 }
 
-// stuck is a store that takes no rows for a while. Where it is unsure, they are there all the same.
+// stuck is a store that takes no rows for a while. Where it is unsure, they are there all the same, which it tells when it
+// is let look.
 type stuck struct {
 	audit.Store
 	full, unsure atomic.Bool
 	tries        atomic.Int64
+	look         chan struct{}
+}
+
+func (s *stuck) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
+	<-s.look
+	return s.Store.ListAuditRows(ctx, f)
 }
 
 func (s *stuck) Run(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -111,7 +119,9 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 		t.Run(fmt.Sprint("unsure=", unsure), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			s := &stuck{Store: b.store}
+			s := &stuck{Store: b.store, look: make(chan struct{})}
+			letLook := sync.OnceFunc(func() { close(s.look) })
+			defer letLook()
 			s.full.Store(true)
 			s.unsure.Store(unsure)
 			l := b.reads(audit.ReadsRelaxed, s, s)
@@ -128,7 +138,12 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 				refused = 1 // with it those before turn out to be there, so that nothing is late any more
 			}
 			for n := range refused {
-				err := l.Read(t.Context(), l.reading(10+n))
+				told := make(chan error, 1)
+				go func() { told <- l.Read(t.Context(), l.reading(10+n)) }()
+				// A second try comes in a moment. Those before are late until it has looked, so this one waits for its row.
+				await(t, "a read that waits", func() bool { return l.Queued() > shown || len(told) > 0 })
+				letLook()
+				err := <-told
 				if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || !errors.Is(err, errTest) {
 					t.Errorf("a read that cannot be logged: %v, want unavailable", err)
 				}
