@@ -50,7 +50,7 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 	if _, err := s.Search(ctx, workspace, search.Request{Query: `"` + phrase + `"`}); err == nil {
 		t.Errorf("a search of a request that is over was answered after %v", time.Since(began))
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second { // milliseconds where the machine is not busy
 		t.Errorf("it took %v to notice", took)
 	}
 }
