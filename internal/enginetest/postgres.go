@@ -129,6 +129,16 @@ func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
 		return nil, nil, fmt.Errorf("make a folder for postgres: %w", err)
 	}
 	s := &PostgresServer{opt: opt, bin: filepath.Dir(program), dir: dir}
+	if opt.TCP {
+		port, release, err := reservePort(net.IPv4(127, 0, 0, 1))
+		if err != nil {
+			remove()
+			return nil, nil, err
+		}
+		s.port = port
+		files := remove
+		remove = func() { files(); release() }
+	}
 	if err := s.init(); err != nil {
 		remove()
 		return nil, nil, err
@@ -175,12 +185,7 @@ func (s *PostgresServer) configure() error {
 		settings["fsync"], settings["full_page_writes"] = "on", "on"
 	}
 	if s.opt.TCP {
-		port, err := freePort()
-		if err != nil {
-			return err
-		}
-		s.port = port
-		settings["listen_addresses"], settings["port"] = "'127.0.0.1'", strconv.Itoa(port)
+		settings["listen_addresses"], settings["port"] = "'127.0.0.1'", strconv.Itoa(s.port)
 	}
 	maps.Copy(settings, s.opt.Settings)
 	var text strings.Builder
@@ -201,15 +206,6 @@ func (s *PostgresServer) data() string { return filepath.Join(s.dir, "data") }
 
 // Files is the folder of everything the server keeps: its databases and its write-ahead log.
 func (s *PostgresServer) Files() string { return s.dir }
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
 
 // run starts the server and waits until it takes connections.
 func (s *PostgresServer) run() error {

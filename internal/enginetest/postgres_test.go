@@ -35,8 +35,8 @@ func TestAServerOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	s := StartPostgres(t, PostgresOptions{TCP: true, Password: "it's", Fsync: true})
 	name := s.NewDatabase(t)
-	ping := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ping := func(patience time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, s.TCPURL(s.Address(), name))
 		if err != nil {
@@ -45,31 +45,31 @@ func TestAServerOfOnesOwn(t *testing.T) {
 		defer conn.Close(ctx)
 		return conn.Ping(ctx)
 	}
-	if err := ping(); err != nil {
+	if err := ping(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	connect(t, s.URL(name))
 
 	s.StopImmediately(t)
-	if err := ping(); err == nil {
+	if err := ping(time.Minute); err == nil {
 		t.Fatal("a stopped server answered")
 	}
 	s.Start(t)
-	if err := ping(); err != nil {
+	if err := ping(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 
 	s.Pause(t)
-	if err := ping(); !errors.Is(err, context.DeadlineExceeded) {
+	if err := ping(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a paused server: got %v, want no answer", err)
 	}
 	s.Resume(t)
-	if err := ping(); err != nil {
+	if err := ping(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	s.Stop(t)
 	s.Start(t)
-	if err := ping(); err != nil {
+	if err := ping(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -78,7 +78,11 @@ func newRedis(opt RedisOptions) (*RedisServer, func(), error) {
 	case opt.Network != nil:
 		s.port = 6379
 	case opt.TCP:
-		s.port, err = freePort()
+		var release func()
+		if s.port, release, err = reservePort(net.IPv4(127, 0, 0, 1)); err == nil {
+			files := remove
+			remove = func() { files(); release() }
+		}
 	}
 	if err == nil {
 		err = s.run()
