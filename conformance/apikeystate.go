@@ -6,6 +6,26 @@ import (
 	"time"
 )
 
+// lifetimes are how long what is to end in a check lives, longer where the server is too busy for the first ones.
+var lifetimes = []time.Duration{2 * time.Second, 10 * time.Second, time.Minute}
+
+// expiringKey makes a key that expires soon: it lives for the first of these times in which the server can make it.
+func (c *check) expiringKey(lives ...time.Duration) key {
+	var a *answer
+	for _, d := range lives {
+		ends := time.Now().Add(d)
+		a = c.post(keysPath).json(fields{
+			"name": "conformance " + c.suite.mark, "scopes": []string{"read"}, "expiresAt": ends.UTC().Format(time.RFC3339Nano),
+		}).send()
+		if a.status == http.StatusCreated || a.came.Before(ends) {
+			break
+		}
+	}
+	k := key{id: a.is(http.StatusCreated).text("id"), text: a.text("key"), made: a}
+	c.removeKey(k.id)
+	return k
+}
+
 // apiKeyStateChecks is §3.2 with the states of decisions.md, D.
 func apiKeyStateChecks() []promise {
 	const health = "/api/v1/health"
@@ -47,8 +67,15 @@ func apiKeyStateChecks() []promise {
 			use(c, k).is(http.StatusOK)
 		}},
 		{"AKeyExpiresOnTheSecondAndMayBeExtended", func(c *check) {
-			k := c.newKey(fields{"expiresAt": inThe(2 * time.Second)}, "read")
-			use(c, k).is(http.StatusOK)
+			var k key
+			for _, lives := range lifetimes {
+				k = c.expiringKey(lives)
+				if a := use(c, k); a.status == http.StatusOK {
+					break
+				} else if a.came.Before(k.made.moment("expiresAt")) || lives == lifetimes[len(lifetimes)-1] {
+					a.is(http.StatusOK)
+				}
+			}
 			c.wait(time.Until(k.made.moment("expiresAt")) + 100*time.Millisecond)
 			use(c, k).fails(401, "api_key_expired")
 			c.get(k.path()).send().is(http.StatusOK).has(fields{"state": "expired"})
@@ -57,7 +84,7 @@ func apiKeyStateChecks() []promise {
 			c.patch(k.path()).json(fields{"expiresAt": nil}).send().is(http.StatusOK).has(fields{"expiresAt": nil})
 		}},
 		{"DisabledComesBeforeExpiredAndRevokedBeforeBoth", func(c *check) {
-			k := c.newKey(fields{"expiresAt": inThe(time.Second)}, "read")
+			k := c.expiringKey(lifetimes...)
 			c.patch(k.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
 			c.wait(time.Until(k.made.moment("expiresAt")) + 100*time.Millisecond)
 			use(c, k).fails(401, "api_key_disabled")

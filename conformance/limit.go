@@ -105,6 +105,9 @@ func limitChecks() []promise {
 		{"OfParallelRequestsExactlyTheLimitPasses", func(c *check) { c.parallel(20, 60) }},
 		{"ACallerWithoutAKeyHasItsAddressesBudget", func(c *check) {
 			a := c.get(health).anonymous().send().is(401)
+			if a.number("X-RateLimit-Remaining") == 0 { // the next one is asked from another address, or in another minute
+				a = c.get(health).anonymous().send().is(401)
+			}
 			b := c.get(health).anonymous().send().is(401)
 			if !resetsLater(a, b) && b.number("X-RateLimit-Remaining") >= a.number("X-RateLimit-Remaining") {
 				b.broken("a 401 did not spend the address's budget: %d left, then %d", a.number("X-RateLimit-Remaining"), b.number("X-RateLimit-Remaining"))
@@ -140,7 +143,7 @@ func (c *check) quota(name, policy string, left func(time.Time) time.Duration) {
 		a.broken("the minute budget is not used up, but X-RateLimit-Remaining says so")
 	}
 	want := left(a.came.UTC())
-	if off := (time.Duration(a.integer("resetTimeMs"))*time.Millisecond - want).Abs(); off > 3*time.Second {
+	if off := (time.Duration(a.integer("resetTimeMs"))*time.Millisecond - want).Abs(); off > 3*time.Second+a.came.Sub(a.sent) {
 		a.broken("resetTimeMs is %s away from the end of the UTC period", off)
 	}
 }
@@ -157,8 +160,12 @@ func (c *check) exhaustedSoon() (key, *answer) {
 		c.delete(k.path()).send()
 	}
 	k := c.newKey(perMinute(1), "read")
-	c.get("/api/v1/health").as(k.text).now().send()
 	a := c.get("/api/v1/health").as(k.text).now().send()
+	for range 3 { // one more where the minute ended in between
+		if a = c.get("/api/v1/health").as(k.text).now().send(); a.status == http.StatusTooManyRequests {
+			return k, a
+		}
+	}
 	a.is(http.StatusTooManyRequests)
 	return k, a
 }
@@ -195,16 +202,27 @@ func (c *check) spendAddress() {
 	if a.number("X-RateLimit-Limit") > most {
 		c.skip("the tier anonymous has more than 200 requests a minute")
 	}
-	for range most + 1 {
-		if a.status == http.StatusTooManyRequests {
-			break
+	for tries := 1; ; tries++ {
+		for range most + 1 {
+			if a.status == http.StatusTooManyRequests {
+				break
+			}
+			a = c.get("/api/v1/health").anonymous().now().send()
 		}
-		a = c.get("/api/v1/health").anonymous().now().send()
+		refused := []*answer{
+			a, c.get("/api/v1/nothing-here").anonymous().now().send(), c.delete("/api/v1/health").anonymous().now().send(),
+			c.get("/api/v1/health").as(c.strangersKey()).now().send(),
+		}
+		last := refused[len(refused)-1]
+		if tries < 3 && resetsLater(a, last) {
+			a = last
+			continue // the minute ended in between
+		}
+		for _, r := range refused {
+			r.fails(429, "rate_limit_exceeded").has(fields{"details.policy": "anonymous"})
+		}
+		break
 	}
-	a.fails(429, "rate_limit_exceeded").has(fields{"details.policy": "anonymous"})
-	c.get("/api/v1/nothing-here").anonymous().now().send().fails(429, "rate_limit_exceeded")
-	c.delete("/api/v1/health").anonymous().now().send().fails(429, "rate_limit_exceeded")
-	c.get("/api/v1/health").as(c.strangersKey()).now().send().fails(429, "rate_limit_exceeded")
 	c.get("/api/v1/health").now().send().is(http.StatusOK)
 	c.call(http.MethodOptions, "/api/v1/health").anonymous().now().send().is(http.StatusNoContent)
 }

@@ -46,12 +46,13 @@ func perMinute(n int) fields { return fields{"rateLimit": fields{"requestsPerMin
 
 // sameWindow runs fn with a new key, and again with another one while fn says that the key's minute ended in between.
 func (c *check) sameWindow(members fields, fn func(k key) bool) {
-	for range 3 {
+	const tries = 6
+	for range tries {
 		if fn(c.newKey(members, "read")) {
 			return
 		}
 	}
-	c.stop("thrice in a row the minute of a new key ended within a few requests")
+	c.stop("%d times in a row the minute of a new key ended within a few requests", tries)
 }
 
 // resetsLater says whether b belongs to a later window than a.

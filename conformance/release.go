@@ -49,6 +49,18 @@ func (c *check) released() *release {
 	return c.suite.release
 }
 
+// deprecated is released where version 1 has yet to answer for the rest of a check: a server that is too busy to get so
+// far in time is given more of it.
+func (c *check) deprecated() *release {
+	r := c.released()
+	if time.Until(r.sunsetAt) < 20*time.Second {
+		later := time.Now().Add(30 * time.Second).UTC().Truncate(time.Second)
+		c.patch("/api/v2" + versionsPath + "/1").json(fields{"sunsetAt": later.Format(time.RFC3339)}).send().is(http.StatusOK)
+		r.sunsetAt = later
+	}
+	return r
+}
+
 // releaseChecks is §3.1 and decisions.md, I, from the announcement of a version to the end of its predecessor.
 func releaseChecks() []promise {
 	release := func(c *check, body fields) *answer {
@@ -80,7 +92,7 @@ func releaseChecks() []promise {
 			c.get("/api/versions").anonymous().send().has(fields{"items[0].state": "active", "items[0].sunsetAt": nil})
 		}},
 		{"ADeprecatedVersionSaysSoInItsHeaders", func(c *check) {
-			r := c.released()
+			r := c.deprecated()
 			for _, q := range []*call{
 				c.get("/api/v1/health"), c.get("/api/v1/health").anonymous(), c.get("/api/v1/search"), c.get("/api/v1/nothing-here"),
 				c.delete("/api/v1/health"), c.get("/api/v1/search?q=x").as(c.newKey(nil, "write").text), c.call(http.MethodHead, "/api/v1/health"),
@@ -102,7 +114,7 @@ func releaseChecks() []promise {
 			}
 		}},
 		{"TheNewVersionServesEverythingOfTheOldOne", func(c *check) {
-			c.released()
+			c.deprecated()
 			a := c.get("/api/v2/health").send().is(http.StatusOK).has(fields{"version": "2"}).head("X-API-Version", "2")
 			for _, name := range []string{"Deprecation", "Sunset", "X-API-Replacement-Version", "Link"} {
 				a.head(name, "")
@@ -118,12 +130,12 @@ func releaseChecks() []promise {
 			c.get("/api/v3/health").send().fails(404, "version_not_found").head("X-API-Version", "2")
 		}},
 		{"AMigrationGuideIsPublished", func(c *check) {
-			c.released()
+			c.deprecated()
 			c.get("/docs/api/migration/v1-to-v2").anonymous().send().is(http.StatusOK)
 			c.get("/docs/api/migration/v2-to-v3").anonymous().send().fails(404, "not_found")
 		}},
 		{"WhoStillCallsIsListed", func(c *check) {
-			c.released()
+			c.deprecated()
 			k := c.newKey(nil, "read")
 			c.get("/api/v1/health").as(k.text).send().is(http.StatusOK)
 			var a *answer
@@ -145,7 +157,7 @@ func releaseChecks() []promise {
 			}
 		}},
 		{"ASunsetIsRehearsedForOneKeyAlone", func(c *check) {
-			c.released()
+			c.deprecated()
 			k, other := c.newKey(nil, "read"), c.newKey(nil, "read")
 			path := "/api/v2" + versionsPath + "/1/rehearse-sunset"
 			until := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
@@ -161,7 +173,7 @@ func releaseChecks() []promise {
 			c.get("/api/v1/health").as(other.text).send().is(http.StatusOK)
 		}},
 		{"ASunsetDateMovesLaterAndNeverEarlier", func(c *check) {
-			r := c.released()
+			r := c.deprecated()
 			path := "/api/v2" + versionsPath + "/1"
 			c.patch(path).json(fields{"sunsetAt": r.sunsetAt.Add(-2 * time.Second).Format(time.RFC3339)}).send().fails(400, "validation_error", "sunsetAt")
 			later := r.sunsetAt.Add(2 * time.Second)

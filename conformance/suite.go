@@ -124,6 +124,7 @@ func (d *door) open() {
 	d.client = &http.Client{
 		Transport: &http.Transport{
 			DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, ForceAttemptHTTP2: true,
+			IdleConnTimeout:       20 * time.Second, // sooner than servers: after a wait for a limit nothing is sent on a connection that ends
 			ExpectContinueTimeout: 5 * time.Second,
 		},
 		Timeout:       time.Minute,

@@ -24,7 +24,7 @@ func verifyChecks() []promise {
 		}},
 		{"EveryStateHasItsCode", func(c *check) {
 			revoked, disabled, held := c.newKey(nil, "read"), c.newKey(nil, "read"), c.newKey(fields{"allowedIps": []string{"192.0.2.0/24"}}, "read")
-			expired := c.newKey(fields{"expiresAt": time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)}, "read")
+			expired := c.expiringKey(lifetimes...)
 			c.delete(revoked.path()).send().is(http.StatusNoContent)
 			c.patch(disabled.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
 			code(c, "REVOKED", fields{"key": revoked.text})
