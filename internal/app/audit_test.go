@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/client"
 	"keepsake/internal/app"
@@ -161,21 +162,21 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "an old copy of its file is put back; TestALogThatWasCutInTheDatabaseIsTold is the same elsewhere")
 	dir := t.TempDir()
-	serve := func(work func(p *apptest.Running)) (log string) {
+	serve := func(work func(p *apptest.Running, log *apptest.Buffer)) (log string) {
 		t.Run("serve", func(t *testing.T) {
 			var written apptest.Buffer
 			t.Cleanup(func() { log = written.String() }) // after the stop
-			work(apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = dir }), apptest.Log(&written)))
+			work(apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = dir }), apptest.Log(&written)), &written)
 		})
 		return log
 	}
 	var key string
-	serve(func(p *apptest.Running) { key = p.Key })
+	serve(func(p *apptest.Running, _ *apptest.Buffer) { key = p.Key })
 	old, err := os.ReadFile(filepath.Join(dir, "main.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(func(p *apptest.Running) {
+	serve(func(p *apptest.Running, _ *apptest.Buffer) {
 		c, err := client.New(p.URL, key)
 		if err != nil {
 			t.Fatal(err)
@@ -190,17 +191,22 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.db"), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := serve(func(p *apptest.Running) {
+	const told = "the audit log does not hold what its last checkpoint says"
+	log := serve(func(p *apptest.Running, soFar *apptest.Buffer) {
 		c, err := client.New(p.URL, key)
 		if err != nil {
 			t.Fatal(err)
+		}
+		// It is compared beside the requests, and a stop that comes too soon ends that.
+		for end := time.Now().Add(30 * time.Second); !strings.Contains(soFar.String(), told) && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
 		}
 		v, err := c.VerifyAuditLog(t.Context())
 		if err != nil || v.OK || v.Break == nil || v.Break.Reason != "cut_off" {
 			t.Errorf("verified: %+v, %v", v, err)
 		}
 	})
-	if !strings.Contains(log, "the audit log does not hold what its last checkpoint says") {
+	if !strings.Contains(log, told) {
 		t.Errorf("the log of the start:\n%s", log)
 	}
 }

@@ -138,10 +138,15 @@ func TestABackupUnderLoadHoldsWhatWasAcknowledgedBeforeItAndIsServedAgain(t *tes
 			}
 		})
 	}
-	time.Sleep(200 * time.Millisecond)
-	before := snapshot()
-	data, keys := backUp(t, r.Config.Data)
-	after := snapshot()
+	within(t, 10*time.Second, "documents are written", func() bool { return len(snapshot()) >= 20 })
+	// On a starved machine a backup may be over before any writer had its turn; while writers are kept out it is so each time.
+	var before, after map[string]bool
+	var data, keys string
+	for tries := 0; tries < 20 && len(after) == len(before); tries++ {
+		before = snapshot()
+		data, keys = backUp(t, r.Config.Data)
+		after = snapshot()
+	}
 	close(stop)
 	all.Wait()
 	t.Logf("%d documents before the backup, %d after it; the slowest write took %s", len(before), len(after), slowest.Round(time.Millisecond))

@@ -233,7 +233,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 	var log apptest.Buffer
 	apptest.Start(t, apptest.With(func(c *config.Config) { *c = first }), apptest.Log(&log))
 	const told = "the audit log does not hold what its last checkpoint says"
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), told); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), told); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log of the start:\n%s", log.String())
 		}
