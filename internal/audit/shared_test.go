@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/enginetest"
@@ -145,16 +146,24 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	}
 }
 
-// On PostgreSQL each set of rows that is written is a commit, of a statement alone or of a unit.
-func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: enginetest.Postgres(t)})
+// onPostgres is a store that others share. On a busy machine a crowd may wait for long.
+func onPostgres(t *testing.T) *store.Store {
+	t.Helper()
+	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{
+		URL: enginetest.Postgres(t), Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	shared := store.New(engine)
+	return store.New(engine)
+}
+
+// On PostgreSQL each set of rows that is written is a commit, of a statement alone or of a unit.
+func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	shared := onPostgres(t)
 	var commits atomic.Int64
 	d := &durable{Store: shared, ended: func() int64 { return commits.Add(1) }, own: map[string]int64{}}
 	l := b.reads(audit.ReadsTogether, d, shared)
@@ -298,12 +307,7 @@ func TestAStatementWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: enginetest.Postgres(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { engine.Close() })
-	shared := store.New(engine)
+	shared := onPostgres(t)
 	a := &alone{Store: shared}
 	l := b.reads(audit.ReadsTogether, a, shared)
 	l.Away = true

@@ -27,7 +27,10 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 	var all sync.WaitGroup
 	workspaces := []string{"wsp_a", "wsp_b"}
 	for process := range 2 {
-		engine, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+		engine, err := postgres.Open(t.Context(), postgres.Options{
+			URL:     url, // and on a busy machine a crowd may wait for long
+			Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func crowd(t *testing.T, change func(*document.Options)) (b *bundle, g *gate, al
 
 func until(t *testing.T, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not come about")
 		}
