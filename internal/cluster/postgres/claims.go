@@ -27,9 +27,10 @@ const (
 // While the connection is lost nobody is kept from running (see idempotency.Claims); the locks are taken again when it is
 // back.
 type Claims struct {
-	connect Connect
-	log     *slog.Logger
-	wake    chan struct{} // holds one token
+	connect  Connect
+	log      *slog.Logger
+	patience time.Duration // claimWait but in tests
+	wake     chan struct{} // holds one token
 
 	mu      sync.Mutex
 	lost    bool
@@ -53,7 +54,7 @@ var _ idempotency.Claims = (*Claims)(nil)
 // NewClaims makes Claims that work while Run does. connect gives it a connection of its own.
 func NewClaims(connect Connect, log *slog.Logger) *Claims {
 	return &Claims{
-		connect: connect, log: log, wake: make(chan struct{}, 1),
+		connect: connect, log: log, patience: claimWait, wake: make(chan struct{}, 1),
 		running: map[int64]struct{}{}, locked: map[int64]struct{}{},
 	}
 }
@@ -65,7 +66,7 @@ func keyOf(claim [32]byte) int64 { return int64(binary.BigEndian.Uint64(claim[:]
 func (c *Claims) Take(ctx context.Context, claim [32]byte) bool {
 	a := &claimAsk{key: keyOf(claim), done: make(chan struct{})}
 	if c.push(a) {
-		a.wait(ctx)
+		a.wait(ctx, c.patience)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (c *Claims) Release(claim [32]byte, wait bool) {
 	delete(c.running, a.key)
 	c.mu.Unlock()
 	if c.push(a) && wait {
-		a.wait(context.Background())
+		a.wait(context.Background(), c.patience)
 	}
 }
 
@@ -106,8 +107,8 @@ func (c *Claims) push(a *claimAsk) bool {
 	return !c.lost
 }
 
-func (a *claimAsk) wait(ctx context.Context) {
-	timer := time.NewTimer(claimWait)
+func (a *claimAsk) wait(ctx context.Context, longest time.Duration) {
+	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
 	case <-a.done:
@@ -142,7 +143,7 @@ func (c *Claims) Run(ctx context.Context) {
 
 // open connects and takes the locks of what runs. Where it fails, nobody waits for a lock until it succeeds.
 func (c *Claims) open(ctx context.Context) bool {
-	short, cancel := context.WithTimeout(ctx, claimWait)
+	short, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	c.mu.Lock()
 	if c.lost {
@@ -209,7 +210,7 @@ func (c *Claims) serve(ctx context.Context) {
 // ask asks the database, by another connection where the first turns out lost.
 func (c *Claims) ask(ctx context.Context, asked []*claimAsk) bool {
 	for range 2 {
-		short, cancel := context.WithTimeout(ctx, claimWait)
+		short, cancel := context.WithTimeout(ctx, c.patience)
 		err := c.send(short, asked)
 		cancel()
 		if err == nil {

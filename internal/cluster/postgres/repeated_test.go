@@ -40,6 +40,7 @@ func join(t *testing.T, url string) *member {
 		}
 		return engine.Connect(ctx)
 	}, slog.New(slog.DiscardHandler))
+	c.SetPatience(forever)
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
 	m.claims = &process{c, func() { cancel(); running.Wait() }}
