@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +24,13 @@ func open(t *testing.T, url string) *Ledger {
 	return l
 }
 
+// patient gives a server as long to answer as a machine with much to do needs: what the test is about is what it answers.
+func patient(url string) string { return url + "?dial_timeout=2m&write_timeout=2m" }
+
 func TestRedisIsALedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) func() limit.Ledger {
-		url := enginetest.Redis(t)
+		url := patient(enginetest.Redis(t))
 		return func() limit.Ledger { return open(t, url) }
 	})
 }
@@ -45,7 +49,7 @@ func TestLedgersAreReachedByEveryKindOfAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := enginetest.StartRedis(t, opt)
-			l := open(t, s.URL())
+			l := open(t, patient(s.URL()))
 			if _, _, err := l.Life(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +81,7 @@ func TestAddressesThatAreNoneAreNotShown(t *testing.T) {
 func TestTheLifeOfALedgerEndsWithWhatItHolds(t *testing.T) {
 	t.Parallel()
 	s := enginetest.StartRedis(t, enginetest.RedisOptions{})
-	l := open(t, s.URL())
+	l := open(t, patient(s.URL()))
 	life := func() string {
 		name, at, err := l.Life(t.Context())
 		if err != nil {
@@ -117,44 +121,49 @@ func TestAServerThatIsPausedIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	s := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	l := open(t, s.URL())
-	if r := l.Exchange(t.Context(), one(1, 3))[0]; r.Err != nil {
-		t.Fatal(r.Err)
+	n := uint64(0)
+	answers := func(own int64) { // in the end
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; {
+			n++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			r := l.Exchange(ctx, one(n, own))[0]
+			cancel()
+			if r.Err == nil && r.Budget[0].Own == own {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("got %+v", r)
+			}
+		}
 	}
+	answers(3)
 	s.Pause(t)
+	n++
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if r := l.Exchange(ctx, one(2, 9))[0]; r.Err == nil {
+	if r := l.Exchange(ctx, one(n, 9))[0]; r.Err == nil {
 		t.Error("it answers")
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it was given up after %v", took)
 	}
 	s.Resume(t)
-	deadline := time.Now().Add(10 * time.Second)
-	for n := uint64(3); ; n++ {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		r := l.Exchange(ctx, one(n, 4))[0]
-		cancel()
-		if r.Err == nil && r.Budget[0].Own == 4 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("got %+v", r)
-		}
-	}
+	answers(4)
 }
 
 func TestWindowsExpireSoonAfterTheirEnd(t *testing.T) {
 	t.Parallel()
 	s := enginetest.StartRedis(t, enginetest.RedisOptions{})
-	l := open(t, s.URL())
+	l := open(t, patient(s.URL()))
+	began := time.Now()
 	if r := l.Exchange(t.Context(), one(1, 3))[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	switch got := s.Do(t, "TTL keepsake:{wsp_1}:minute:wsp_1:7"); got {
-	case ":118", ":119", ":120":
-	default:
-		t.Errorf("it expires in %s s, want a minute after its end", got)
+	answer := s.Do(t, "TTL keepsake:{wsp_1}:minute:wsp_1:7")
+	passed := int(time.Since(began)/time.Second) + 1
+	if ttl, err := strconv.Atoi(strings.TrimPrefix(answer, ":")); err != nil || ttl > 120 || ttl < 120-passed {
+		t.Errorf("it expires in %s s, %d s after it was written, want a minute after its end", answer, passed)
 	}
 }

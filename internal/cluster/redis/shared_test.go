@@ -29,7 +29,7 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 	url := enginetest.Redis(t)
 	var all, running sync.WaitGroup
 	var mu sync.Mutex
-	admitted, refused := map[int64]int{}, map[int64]int{}
+	admitted, refunded, refused := map[int64]int{}, map[int64]int{}, map[int64]int{} // by the second at which the window ends
 	var waits, slowest atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	members := make([]*limit.Shared, 4)
@@ -65,6 +65,7 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 						r.Refund()
 						mu.Lock()
 						admitted[v.ResetUnix]--
+						refunded[v.ResetUnix]++
 						mu.Unlock()
 					}
 				}
@@ -79,9 +80,15 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 	}
 	stop()
 	running.Wait()
+	ended := time.Now().Unix()
 	for end, n := range admitted {
-		if n > perMinute*11/10 || n < perMinute && refused[end] > 0 && outages == 0 {
-			t.Errorf("%d passed of %d, and %d were refused", n, perMinute, refused[end])
+		// Nobody has used again what came back in the last moment of a window.
+		most := n
+		if end <= ended {
+			most += refunded[end]
+		}
+		if n > perMinute*11/10 || most < perMinute && refused[end] > 0 && outages == 0 {
+			t.Errorf("%d passed of %d, %d came back, and %d were refused", n, perMinute, refunded[end], refused[end])
 		}
 	}
 	t.Logf("%v passed and %v were refused of %d, %d waited, the slowest %v, %d outages",
