@@ -12,8 +12,12 @@ export CGO_ENABLED = 0
 # Everything that must hold before a change is offered. CI runs the same. What starts whole programs runs twice: on the
 # embedded engine, and on PostgreSQL. Tests that lose a PostgreSQL have one of their own either way.
 test: check engines
-	$(GO) test ./...
-	KEEPSAKE_TEST_ENGINE=postgres $(GO) test -skip IsLostUnderLoad $(WHOLE)
+	$(GO) test -timeout $(PATIENCE) ./...
+	KEEPSAKE_TEST_ENGINE=postgres $(GO) test -timeout $(PATIENCE) -skip IsLostUnderLoad $(WHOLE)
+
+# For all tests of a package together: those of internal/faulttest take nine minutes where others use the cores, and ten
+# is what Go gives them.
+PATIENCE := 30m
 
 WHOLE := ./client ./cmd/keepsake ./conformance ./internal/app/... ./internal/faulttest ./openapi
 
