@@ -83,7 +83,10 @@ func onSQLite(t testing.TB) *bundle {
 
 func onPostgres(t testing.TB, url string) *bundle {
 	t.Helper()
-	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: url, Connections: 8})
+	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{
+		URL: url, Connections: 8, // and on a busy machine a crowd may wait for long
+		Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+	})
 	noError(t, err)
 	t.Cleanup(func() { engine.Close() })
 	return assemble(t, engine, t.TempDir(), true)
