@@ -157,7 +157,9 @@ func (l *ledger) work(worker int, stop <-chan struct{}) {
 			if l.stored == nil {
 				l.stored = map[string]bool{}
 			}
-			l.stored[last] = true
+			if last != "" {
+				l.stored[last] = true
+			}
 			return
 		default:
 		}

@@ -38,7 +38,7 @@ func (m withServers) Run() int {
 // TestScripts runs testdata/script: each file is a session at a prompt. Besides testscript's own commands there are
 //
 //	rc N args…                  runs keepsake and wants exit code N and, for one that is not 0, one line about it
-//	ports NAME…                 sets each NAME to an address that was free a moment ago
+//	ports NAME…                 sets each NAME to an address that is given to nobody else
 //	taken NAME                  sets NAME to an address that is in use until the script ends
 //	ready ADDRESS               waits until the server whose backend listens there is ready
 //	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
@@ -55,8 +55,13 @@ func TestScripts(t *testing.T) {
 	p := testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"rc": rc, "ports": ports, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
+			"rc": rc, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
 			"fetch": asker(http.MethodGet, "fetched"), "remove": asker(http.MethodDelete, "removed"), "setenv": setenv,
+			"ports": func(ts *testscript.TestScript, _ bool, args []string) {
+				for _, name := range args {
+					ts.Setenv(name, enginetest.FreeAddress(t))
+				}
+			},
 			"database": func(ts *testscript.TestScript, _ bool, args []string) {
 				for _, name := range args {
 					ts.Setenv(name, enginetest.Postgres(t))
@@ -89,15 +94,6 @@ func rc(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func ports(ts *testscript.TestScript, neg bool, args []string) {
-	for _, name := range args {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		defer l.Close() // after all were chosen, so that they differ
-		ts.Setenv(name, l.Addr().String())
-	}
-}
-
 func taken(ts *testscript.TestScript, neg bool, args []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -105,8 +101,11 @@ func taken(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], l.Addr().String())
 }
 
+// patience is how long a command waits for what a starved machine does late.
+const patience = time.Minute
+
 func ready(ts *testscript.TestScript, neg bool, args []string) {
-	for range 200 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		res, err := http.Get("http://" + args[0] + "/readyz")
 		if err == nil {
 			res.Body.Close()
@@ -114,9 +113,8 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 				return
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("%s is not ready after 10 s", args[0])
+	ts.Fatalf("%s is not ready after %v", args[0], patience)
 }
 
 func terminate(ts *testscript.TestScript, neg bool, args []string) {
@@ -126,15 +124,14 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func refused(ts *testscript.TestScript, neg bool, args []string) {
-	for range 200 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", args[0])
 		if err != nil {
 			return
 		}
 		conn.Close()
-		time.Sleep(20 * time.Millisecond)
 	}
-	ts.Fatalf("%s still accepts connections after 4 s", args[0])
+	ts.Fatalf("%s still accepts connections after %v", args[0], patience)
 }
 
 func endless(ts *testscript.TestScript, neg bool, args []string) {
@@ -163,7 +160,7 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 // asker is a command that sends a request, and keeps the answer in a file.
 func asker(method, file string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, method, args[1], http.NoBody)
 		ts.Check(err)
