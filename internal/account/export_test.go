@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-// SetTryLife shortens how long a try counts whose member does not say how it went.
+// SetLookWait changes how long a guesser waits for a store that does not answer.
+func (s *LoginService) SetLookWait(d time.Duration) { s.throttle.(*sharedThrottle).patience = d }
+
+// SetTryLife changes how long a try counts whose member does not say how it went.
 func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.(*sharedThrottle).life = d }
 
 // Visit counts a try that is right, without its hash.

@@ -55,12 +55,13 @@ const (
 // sharedThrottle is the throttle of all members together. They count in one database, on its clock: where it cannot be
 // reached nobody is checked.
 type sharedThrottle struct {
-	store   GuessStore
-	secret  []byte
-	life    time.Duration // tryLife but in tests
-	now     func() time.Time
-	sleep   func(ctx context.Context, d time.Duration) error
-	inLines atomic.Int64
+	store    GuessStore
+	secret   []byte
+	life     time.Duration // tryLife but in tests
+	patience time.Duration // lookWait but in tests
+	now      func() time.Time
+	sleep    func(ctx context.Context, d time.Duration) error
+	inLines  atomic.Int64
 
 	// Failures are never taken back, so who was refused for them is refused until the oldest is over, and need not be
 	// looked up before.
@@ -70,7 +71,7 @@ type sharedThrottle struct {
 
 func newSharedThrottle(store GuessStore, secret []byte) *sharedThrottle {
 	return &sharedThrottle{
-		store: store, secret: secret, life: tryLife, now: time.Now, sleep: sleep,
+		store: store, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
 		refused: newRecent[GuessName, time.Time](throttleEntries),
 	}
 }
@@ -128,7 +129,7 @@ var errNoAnswer = problem.NotAvailable("Nobody can sign in at the moment.", 2*ti
 
 // look reads what is known of the guesser, which others may change meanwhile.
 func (v *sharedVisit) look(ctx context.Context) (*tally, error) {
-	short, cancel := context.WithTimeout(ctx, lookWait)
+	short, cancel := context.WithTimeout(ctx, v.patience)
 	defer cancel()
 	now, texts, err := v.store.Guesses(short, v.names[:])
 	switch {
