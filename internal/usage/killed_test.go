@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/enginetest"
 )
 
 // childPlace is set for the process that is going to be killed: a folder or the URL of a database.
@@ -47,6 +49,7 @@ func TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush(t *testing.T) {
 func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
 	for round := range 6 {
 		flushed, charged := killedRound(t, place)
+		awaitEnd(t, place)
 		func() {
 			s, end := openerOf(place)(t)
 			defer end()
@@ -65,6 +68,24 @@ func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
 				t.Fatalf("round %d: restored counters (-quotas +counters):\n%s", round, diff)
 			}
 		}()
+	}
+}
+
+// awaitEnd waits until the database has done with all that a killed process sent: its last commit may still be under way.
+func awaitEnd(t *testing.T, place string) {
+	t.Helper()
+	if !strings.HasPrefix(place, "postgres:") {
+		return // it ended with the process
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		left := enginetest.Count(t, place, "pg_catalog", `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`)
+		if left == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d connections of a killed process are left", left)
+		}
 	}
 }
 

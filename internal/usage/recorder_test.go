@@ -416,7 +416,7 @@ func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
 		defer store.mu.Unlock()
 		return len(store.cells) == 1
 	}
-	for deadline := time.Now().Add(10 * time.Second); !stored(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !stored(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing was flushed")
 		}
