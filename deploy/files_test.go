@@ -166,7 +166,7 @@ func TestTheImageRuns(t *testing.T) {
 	if healthy == nil {
 		t.Fatal("the Dockerfile has no health check")
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		out, err := inside(healthy[1]).CombinedOutput()
 		if err == nil {
 			break
@@ -185,8 +185,9 @@ func TestTheImageRuns(t *testing.T) {
 		if err != nil {
 			t.Errorf("stopped with %v\n%s", err, printed.String())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		serve.Process.Kill()
+		<-ended
 		t.Error("SIGTERM did not stop it")
 	}
 }
