@@ -27,7 +27,7 @@ func TestARetiringListenerTakesWhatWaits(t *testing.T) {
 		defer c.Close()
 		fmt.Fprint(c, i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
 	all.Go(func() {

@@ -52,7 +52,7 @@ func TestWhatGosServerAnswersByItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
 			if _, err := io.WriteString(conn, c.request); err != nil {
 				t.Fatal(err)
 			}

@@ -138,7 +138,7 @@ func TestARepeatedRotationIsOne(t *testing.T) {
 
 func TestAVerificationCostsTheJudgedKeyAndNobodyElse(t *testing.T) {
 	t.Parallel()
-	c := start(t)
+	c := start(t, apptest.Clock(newMovable().now)) // which stands still, so that no minute ends between two charges
 	caller := c.as(c.make(t, object{"scopes": []string{"developer:manage"}, "rateLimit": object{"requestsPerMinute": 2}}).text("key"))
 	judged := c.make(t, object{"scopes": []string{"read", "memory:read"}, "rateLimit": object{"requestsPerMinute": 10}, "metadata": object{"plan": "gold"}})
 	ask := func(body object) *answer {
