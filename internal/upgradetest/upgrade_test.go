@@ -89,13 +89,17 @@ func TestAReleaseThatIsTooOldStops(t *testing.T) {
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	for _, m := range f.members {
 		m.want(http.StatusServiceUnavailable, f.key, "POST", "/api/v1/documents", `{"title":"after"}`)
-		for deadline := time.Now().Add(2 * time.Second); m.ready(); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); m.ready(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s is still ready", m.name)
 			}
 		}
 		m.want(http.StatusServiceUnavailable, f.key, "POST", "/api/v1/documents", `{"title":"after"}`)
-		if n := strings.Count(m.said.String(), "must not work on it any more"); n != 1 {
+		const tooOld = "must not work on it any more"
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(m.said.String(), tooOld) && time.Now().Before(deadline); {
+			time.Sleep(20 * time.Millisecond) // what it prints comes through a pipe
+		}
+		if n := strings.Count(m.said.String(), tooOld); n != 1 {
 			t.Errorf("%s says %d times that it is too old, want once:\n%s", m.name, n, m.said.String())
 		}
 	}
@@ -139,59 +143,86 @@ func (f *fleet) tellsOfSomethingNew() {
 		INSERT INTO keepsake.news (number, kind, subject, author) SELECT number, 'bookmark', 'bmk_1', 'somebody' FROM head`)
 }
 
-// revoked revokes a key at one member and wants that in force at another one within a second.
+// revoked revokes a key at one member and wants that in force at another one within a second. A machine that is full of other
+// programs is late by chance, so that two further keys may show it; a member that does not hear is late each time.
 func (f *fleet) revoked(at, elsewhere *member, k apiKey) {
 	f.t.Helper()
-	elsewhere.want(http.StatusOK, k.Key, "GET", "/api/v1/documents", "")
-	at.want(http.StatusOK, f.key, "POST", "/api/v1/developer/api-keys/"+k.ID+"/revoke", "{}")
-	began := time.Now()
+	var late []time.Duration
 	for {
-		status, text := elsewhere.do(k.Key, "GET", "/api/v1/documents", "")
-		took := time.Since(began)
-		if status == http.StatusUnauthorized {
+		elsewhere.want(http.StatusOK, k.Key, "GET", "/api/v1/documents", "")
+		at.want(http.StatusOK, f.key, "POST", "/api/v1/developer/api-keys/"+k.ID+"/revoke", "{}")
+		took := f.inForce(elsewhere, k)
+		if took <= time.Second {
 			f.t.Logf("revoked at %s (%s), in force at %s (%s) after %s", at.name, at.release, elsewhere.name, elsewhere.release, took.Round(time.Millisecond))
 			return
 		}
-		if took > time.Second {
-			f.t.Errorf("revoked at %s (%s), and after %s %s (%s) says %d %s", at.name, at.release, took, elsewhere.name, elsewhere.release, status, text)
+		if late = append(late, took); len(late) == 3 {
+			f.t.Errorf("revoked at %s (%s), in force at %s (%s) after %v, each of three", at.name, at.release, elsewhere.name, elsewhere.release, late)
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		k = at.makeKey(`{"name":"another one","scopes":["read"]}`)
+	}
+}
+
+// inForce waits until a key is refused, and says how long that took.
+func (f *fleet) inForce(at *member, k apiKey) time.Duration {
+	f.t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		status, text := at.do(k.Key, "GET", "/api/v1/documents", "")
+		took := time.Since(began)
+		if status == http.StatusUnauthorized {
+			return took
+		}
+		if took > time.Minute {
+			f.t.Fatalf("%s after it was revoked %s (%s) says %d %s", took, at.name, at.release, status, text)
+		}
 	}
 }
 
 // countTogether uses up a limit at two members in turn.
 func (f *fleet) countTogether(one, other *member) {
 	f.t.Helper()
+	for range 10 {
+		if f.countedTogether(one, other) {
+			return
+		}
+	}
+	f.t.Log("the machine was too slow to count within a minute and with Redis at hand")
+}
+
+// countedTogether uses up a limit, and says whether that shows anything: the minutes of a key turn at a second that its id
+// decides, so that one may have ended meanwhile, and without Redis each member admits its share.
+func (f *fleet) countedTogether(one, other *member) bool {
+	f.t.Helper()
 	const limit = 60
 	k := one.makeKey(fmt.Sprintf(`{"name":"limited","scopes":["read"],"rateLimit":{"requestsPerMinute":%d}}`, limit))
-	for time.Now().Second() > 30 { // of one minute, whatever the machine is busy with
-		time.Sleep(100 * time.Millisecond)
+	for deadline := time.Now().Add(10 * time.Second); !one.shares() || !other.shares(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
 	}
-	minute := time.Now().Truncate(time.Minute)
-	admitted := map[string]int{}
+	outages := one.outages() + other.outages()
+	admitted, minutes := map[string]int{}, map[string]bool{}
 	for i := range 3 * limit {
 		m := []*member{one, other}[i%2]
-		switch status, text := m.do(k.Key, "GET", "/api/v1/documents?limit=1", ""); status {
+		switch status, text, header := m.ask(k.Key, "GET", "/api/v1/documents?limit=1", ""); status {
 		case http.StatusOK:
 			admitted[m.release]++
+			minutes[header.Get("X-RateLimit-Reset")] = true
 		case http.StatusTooManyRequests:
 		default:
 			f.t.Errorf("%s (%s): %d %s", m.name, m.release, status, text)
 		}
 	}
-	if !time.Now().Truncate(time.Minute).Equal(minute) {
-		f.t.Log("the machine was too slow to count within a minute")
-		return
+	if len(minutes) > 1 || one.outages()+other.outages() > outages {
+		return false
 	}
 	sum := admitted[one.release] + admitted[other.release]
-	if one.withoutRedis() || other.withoutRedis() { // each admits its share
-		return
-	}
 	if most := limit + limit/10; sum < limit || sum > most || admitted[one.release] == 0 || admitted[other.release] == 0 {
 		f.t.Errorf("of a limit of %d %v were admitted, want %d to %d at both together", limit, admitted, limit, most)
 	}
 	f.t.Logf("of a limit of %d, %v were admitted", limit, admitted)
+	return true
 }
 
 // doctorTells asks both releases what they see.
