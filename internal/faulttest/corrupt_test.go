@@ -78,7 +78,7 @@ func outcome(t *testing.T, dir, key string, mayLose bool) bool {
 	defer s.kill()
 	s.key = key
 	served := false
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end) && !served; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end) && !served; time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-s.done:
 			s.refuses()
@@ -89,7 +89,7 @@ func outcome(t *testing.T, dir, key string, mayLose bool) bool {
 		served = err == nil && status > 0
 	}
 	if !served {
-		t.Errorf("neither served nor refused in 5 s\n%s", tail(s.log.String()))
+		t.Errorf("neither served nor refused in %s\n%s", patience, tail(s.log.String()))
 		return false
 	}
 	for _, path := range []string{"/api/v1/documents?limit=200", "/api/v1/search?q=ledger", "/api/v1/developer/api-keys", "/api/v1/documents/daa"} {

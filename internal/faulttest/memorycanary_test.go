@@ -162,7 +162,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 		pg := enginetest.StartPostgres(t, enginetest.PostgresOptions{Log: told, Settings: map[string]string{
 			"log_statement": "'all'", "log_parameter_max_length": "-1", "autovacuum": "off",
 		}})
-		redis := enginetest.StartRedis(t, enginetest.RedisOptions{Settings: []string{"--appendonly", "yes", "--save", "1 1"}})
+		redis := enginetest.StartRedis(t, enginetest.RedisOptions{Settings: []string{"--appendonly", "yes"}}) // and a dump when it is asked for, not besides
 		apptest.Use(dir, pg.Database(t))
 		settings = append(settings, "KEEPSAKE_REDIS_URL="+redis.URL())
 		roots = append(roots, pg.Files(), redis.Files())
@@ -313,7 +313,7 @@ func wrappedKeys(t *testing.T, dir string) (keys [][]byte) {
 	if apptest.OnPostgres(t) {
 		return nil
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "keys.db")+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "keys.db")+"?mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}

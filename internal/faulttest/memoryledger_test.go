@@ -301,12 +301,12 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 func (s *server) nothingStranded() {
 	s.t.Helper()
 	var wrong []string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if wrong = apptest.Stranded(s.t, s.dir, apptest.DatabaseURL(s.t, s.dir)); len(wrong) == 0 {
 			return
 		}
 	}
-	s.t.Errorf("30 s after the start there are %s", strings.Join(wrong, ", "))
+	s.t.Errorf("%s after the start there are %s", patience, strings.Join(wrong, ", "))
 }
 
 // TestAFullDiskLosesNoMemory fills the disk: nothing is acknowledged that is not there later, nothing is shown that cannot be

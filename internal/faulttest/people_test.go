@@ -27,7 +27,7 @@ type person struct {
 func (s *server) at(n int) *person {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(n/250), byte(1+n%250))}}
 	return &person{t: s.t, s: s, http: &http.Client{
-		Timeout: 30 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+		Timeout: patience, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
 	}}
 }
 

@@ -54,10 +54,7 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		stop()
 		running.Wait()
 
-		s = start(t, dir, s.key, patient)
-		if s.took > readyWithin {
-			t.Errorf("round %d: the start took %s", round, s.took)
-		}
+		s = restart(t, dir, s.key, patient)
 		if left, _ := filepath.Glob(filepath.Join(dir, "master.key.next*")); len(left) != 0 {
 			t.Errorf("round %d: a start left %v", round, left)
 		}
@@ -65,7 +62,7 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 	}
 	t.Logf("in %d rounds the master key was changed %d times, the API key %d times (%d whose answer was cut off)",
 		rounds, masters, len(turning.dead), turning.undecided)
-	if masters == 0 || len(turning.dead) == 0 {
+	if masters <= 1 || len(turning.dead) == 0 {
 		t.Error("nothing was rotated")
 	}
 	s.stop()

@@ -179,7 +179,6 @@ func (s *server) refusesToWrite(id string) {
 // writesAgain waits until a write works.
 func (s *server) writesAgain() {
 	s.t.Helper()
-	const patience = 10 * time.Second
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
 		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
@@ -211,7 +210,7 @@ func traced(t *testing.T, s *server, fn func(), args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); !strings.Contains(attached.String(), "attached"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(attached.String(), "attached"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = cmd.Process.Kill()
 			t.Fatalf("strace did not attach: %s", attached)
