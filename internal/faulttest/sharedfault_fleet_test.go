@@ -54,7 +54,7 @@ func startFleet(t *testing.T, network *enginetest.Network) *fleet {
 	}
 	write(t, filepath.Join(f.dirs[1], "master.key"), string(master))
 	f.begin(1)
-	f.settle(10 * time.Second)
+	f.settle(patience)
 	return f
 }
 
@@ -97,7 +97,7 @@ func (f *fleet) settle(longest time.Duration) time.Time {
 
 // readiness is what /readyz says, and which parts it says are degraded; the status is empty where there is no answer.
 func (s *server) readiness() (status, degraded string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.backend+"/readyz", nil)
 	if err != nil {
@@ -208,7 +208,7 @@ func (a *answer) code() string {
 }
 
 // eager has connections enough for all that a load does at once, and waits longer than any request may take.
-var eager = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+var eager = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 // ask sends a request with headers in pairs.
 func (s *server) ask(ctx context.Context, key, method, path string, body any, headers ...string) *answer {
