@@ -49,7 +49,7 @@ func (p *pair) settle() {
 
 func (p *pair) until(what string, done func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatal(what)
 		}
@@ -178,6 +178,30 @@ func (t *tally) all() int {
 	return all
 }
 
+// minutely runs a test of one minute's limit, and once more where the minute ended before it did: on a machine that is so
+// slow it would have judged two.
+func (p *pair) minutely(key string, test func(left int) (verdict func())) {
+	p.t.Helper()
+	for tries := 1; ; tries++ {
+		left := p.fresh(key)
+		began := p.resets(key)
+		verdict := test(left - 1) // that request was one
+		if p.resets(key) == began {
+			verdict()
+			return
+		}
+		if tries == 3 {
+			p.t.Fatal("thrice a minute ended within the test")
+		}
+	}
+}
+
+// resets is when the minute ends that a request of a key falls into.
+func (p *pair) resets(key string) string {
+	p.t.Helper()
+	return p.flood(p.both(), documents, key, 1, 1).last.Get("X-RateLimit-Reset")
+}
+
 // fresh waits until enough of a workspace's minute is left for a test, and both processes say the same of it.
 func (p *pair) fresh(key string) (left int) {
 	p.t.Helper()
@@ -201,20 +225,27 @@ func (p *pair) both() []*apptest.Running { return []*apptest.Running{p.a, p.b} }
 func TestTwoProcessesKeepALimitTogether(t *testing.T) {
 	t.Parallel()
 	p, n := together(t, enginetest.Redis(t), nil)
-	left := p.fresh(n.key)
-	p.within(p.flood(p.both(), documents, n.key, left+300, 16), left)
-	if p.said.outages() > 0 {
-		return
-	}
-	for _, r := range p.both() {
-		last := p.flood([]*apptest.Running{r}, documents, n.key, 1, 1).last
-		if last.Get("X-RateLimit-Remaining") != "0" || last.Get("Retry-After") == "" {
-			t.Errorf("after that a process answers %v", last)
+	p.minutely(n.key, func(left int) func() {
+		passed := p.flood(p.both(), documents, n.key, left+300, 16)
+		var last []http.Header
+		for _, r := range p.both() {
+			last = append(last, p.flood([]*apptest.Running{r}, documents, n.key, 1, 1).last)
 		}
-		if mode, degraded := p.limiter(r); mode != "shared" || degraded {
-			t.Errorf("the limiter is %s, degraded %t", mode, degraded)
+		return func() {
+			p.within(passed, left)
+			if p.said.outages() > 0 {
+				return
+			}
+			for i, r := range p.both() {
+				if last[i].Get("X-RateLimit-Remaining") != "0" || last[i].Get("Retry-After") == "" {
+					t.Errorf("after that a process answers %v", last[i])
+				}
+				if mode, degraded := p.limiter(r); mode != "shared" || degraded {
+					t.Errorf("the limiter is %s, degraded %t", mode, degraded)
+				}
+			}
 		}
-	}
+	})
 }
 
 func TestAddressesAreCountedTogether(t *testing.T) {
@@ -228,7 +259,7 @@ func TestAddressesAreCountedTogether(t *testing.T) {
 	p.until("too little of the minute is left", func() bool {
 		last := p.flood([]*apptest.Running{p.a}, nowhere, "", 1, 1).last
 		reset, _ := strconv.ParseInt(last.Get("X-RateLimit-Reset"), 10, 64)
-		if rest := time.Until(time.Unix(reset, 0)); rest < 20*time.Second {
+		if rest := time.Until(time.Unix(reset, 0)); rest < 40*time.Second {
 			time.Sleep(rest + 100*time.Millisecond)
 			return false
 		}
@@ -259,27 +290,34 @@ func TestRedisIsLostAtNineTenths(t *testing.T) {
 			t.Parallel()
 			redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 			p, n := together(t, redis.URL(), nil)
-			left := p.fresh(n.key)
-			before := p.flood(p.both(), documents, n.key, left*9/10, 8)
-			early := p.said.outages() > 0 // then each may have used up its share already
-			lose.lose(redis, t)
-			after := p.flood(p.both(), documents, n.key, 300, 8)
-			passed := before.status[200] + after.status[200]
-			if passed > left+sharedLimit/10 || after.status[200] == 0 && !early || after.status[200]+after.status[429] != 300 {
-				t.Errorf("of %d that were left %v passed before and %v after", left, before.status, after.status)
-			}
-			t.Logf("%d passed of %d that were left, the slowest took %v", passed, left, after.slowest)
-			for _, r := range p.both() {
-				if got := p.ready(r)["limits"]; got != "degraded" || !p.degraded(r) {
-					t.Errorf("readiness says of limits: %s", got)
+			p.minutely(n.key, func(left int) func() {
+				outages := p.said.outages()
+				before := p.flood(p.both(), documents, n.key, left*9/10, 8)
+				early := p.said.outages() > outages // then each may have used up its share already
+				lose.lose(redis, t)
+				after := p.flood(p.both(), documents, n.key, 300, 8)
+				for _, r := range p.both() {
+					if got := p.ready(r)["limits"]; got != "degraded" || !p.degraded(r) {
+						t.Errorf("readiness says of limits: %s", got)
+					}
 				}
-			}
-			lose.back(redis, t)
-			within(t, 5*time.Second, "they count together again", func() bool { return !p.degraded(p.a) && !p.degraded(p.b) })
-			again := p.flood(p.both(), documents, n.key, 100, 4)
-			if passed += again.status[200]; passed > left+sharedLimit/10 {
-				t.Errorf("what was admitted without Redis was forgotten: %d passed of %d", passed, left)
-			}
+				lose.back(redis, t)
+				within(t, 5*time.Second, "they count together again", func() bool { return !p.degraded(p.a) && !p.degraded(p.b) })
+				again := p.flood(p.both(), documents, n.key, 100, 4)
+				return func() {
+					passed, most := before.status[200]+after.status[200], left+sharedLimit/10
+					if early {
+						most = left + sharedLimit/2 // as of every limit while one process counts alone
+					}
+					if passed > most || after.status[200] == 0 && !early || after.status[200]+after.status[429] != 300 {
+						t.Errorf("of %d that were left %v passed before and %v after", left, before.status, after.status)
+					}
+					t.Logf("%d passed of %d that were left, the slowest took %v", passed, left, after.slowest)
+					if passed += again.status[200]; passed > most {
+						t.Errorf("what was admitted without Redis was forgotten: %d passed of %d", passed, left)
+					}
+				}
+			})
 		})
 	}
 }
@@ -288,12 +326,13 @@ func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 	t.Parallel()
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), nil)
-	left := p.fresh(n.key)
-	before := p.flood(p.both(), documents, n.key, left*9/10, 8)
-	redis.Flush(t)
-	after := p.flood(p.both(), documents, n.key, 300, 8)
-	after.status[200] += before.status[200]
-	p.within(after, left)
+	p.minutely(n.key, func(left int) func() {
+		before := p.flood(p.both(), documents, n.key, left*9/10, 8)
+		redis.Flush(t)
+		after := p.flood(p.both(), documents, n.key, 300, 8)
+		after.status[200] += before.status[200]
+		return func() { p.within(after, left) }
+	})
 }
 
 // What a quota has used is in the database. When Redis loses everything, and both processes are started anew, it is there.
