@@ -21,7 +21,10 @@ func TestMain(m *testing.M) { enginetest.Main(m) }
 // open opens the same database as often as it is called with its URL.
 func open(t *testing.T, url string) (*store.Store, *engine.Engine) {
 	t.Helper()
-	e, err := engine.Open(context.WithoutCancel(t.Context()), engine.Options{URL: url, Connections: 4})
+	e, err := engine.Open(context.WithoutCancel(t.Context()), engine.Options{
+		URL: url, Connections: 4, // and on a busy machine a crowd may wait for long
+		Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
