@@ -287,7 +287,7 @@ func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	p := startPair(t, server.Database(t), func(c *config.Config) {
-		c.Cluster.NewsPatience = 4 * time.Second
+		c.Cluster.NewsPatience = 8 * time.Second
 		generous(c)
 	})
 	n := newTenant(t, p.a, "alpha", "canary")
@@ -316,12 +316,13 @@ func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 	server.Pause(t)
 	paused := time.Now()
 	time.Sleep(time.Second)
-	if known := all(known)(); !known && time.Since(paused) < 3*time.Second { // later it is the machine
+	if known := all(known)(); !known && time.Since(paused) < 5*time.Second { // later it is the machine
 		t.Error("credentials are not taken though everything was heard a second ago")
 	}
-	within(t, 5*time.Second, "credentials are not taken any more", all("503 unavailable"))
-	if took := time.Since(paused); took < 3700*time.Millisecond {
-		t.Errorf("patience of four seconds was over after %v", took)
+	within(t, 10*time.Second, "credentials are not taken any more", all("503 unavailable"))
+	// It is counted from the last poll that was answered, and on a busy machine that was a while before the pause.
+	if took := time.Since(paused); took < 6*time.Second {
+		t.Errorf("patience of eight seconds was over after %v", took)
 	}
 	_, header, _ := there.send("GET", "/api/v1/documents?limit=0", "", false)
 	if got := header.Get("Retry-After"); got != "1" {

@@ -213,10 +213,14 @@ func TestForeignMemoriesAreLikeNone(t *testing.T) {
 			foreign, none = append(foreign, writings(alpha)...), append(none, writings(never)...)
 		}
 		for i, c := range foreign {
-			// Whoever asks first pays for what is remembered then; so both are asked twice, and the second time counts.
+			// Whoever asks first pays for what is remembered then; so both are asked twice, and the second time counts. Where
+			// the log was just being noted beside a request, it waited with a statement more: that does not happen each time.
 			var got, want asked
-			for range 2 {
+			for tries := range 4 {
 				got, want = who.as.ask(heard, c), who.as.ask(heard, none[i])
+				if tries > 0 && slices.Equal(got.ran, want.ran) {
+					break
+				}
 			}
 			what := fmt.Sprintf("%s: %s %s %s", who.name, c.method, c.path, c.body)
 			clean := func(s string) string {
