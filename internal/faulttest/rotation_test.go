@@ -36,6 +36,8 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	takes := max(30*time.Millisecond, time.Since(began))
+	s = start(t, dir, s.stopped(), patient)
+	inOrder := s.took
 	masters := 1
 	for round := range rounds {
 		ctx, stop := context.WithCancel(t.Context())
@@ -54,7 +56,7 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		stop()
 		running.Wait()
 
-		s = restart(t, dir, s.key, patient)
+		s = restart(t, inOrder, dir, s.key, patient)
 		if left, _ := filepath.Glob(filepath.Join(dir, "master.key.next*")); len(left) != 0 {
 			t.Errorf("round %d: a start left %v", round, left)
 		}
