@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -221,6 +224,112 @@ func testPeople(t *testing.T, setup setup) {
 		if diff := cmp.Diff([]account.Tier{free, pro}, got); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+func testPeopleSideBySide(t *testing.T, setup pairSetup) {
+	t.Run("OneUserHasAnEmail", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		errs := p.race(8, func(i int, s *store.Store) error {
+			return s.CreateUser(t.Context(), user(fmt.Sprintf("usr_%d", i), "wsp_a", "a@example.com"))
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("OneWorkspaceIsTheOperators", func(t *testing.T) {
+		p := setup(t)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			w := workspace(fmt.Sprintf("wsp_%d", i))
+			w.Operator = true
+			return s.CreateWorkspace(t.Context(), w)
+		})
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("ARefreshTokenIsUsedOnce", func(t *testing.T) {
+		p := setup(t)
+		startSession(t, p[0], "ses_a", "usr_a", 1)
+		errs := p.race(8, func(i int, s *store.Store) error { return refresh(t.Context(), s, 1, byte(i+2)) })
+		wantWinners(t, errs, 1, problem.CodeConflict)
+	})
+
+	t.Run("NoSessionOutlivesTheEndOfAllOfItsUser", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		noError(t, p[0].CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
+		startSession(t, p[0], "ses_0", "usr_a", 200)
+		errs := p.race(8, func(i int, s *store.Store) error {
+			switch i {
+			case 0: // an administrator disables the user
+				return s.Run(t.Context(), func(ctx context.Context) error {
+					u, err := s.User(ctx, account.Everywhere, "usr_a")
+					if err != nil {
+						return err
+					}
+					u.Disabled = true
+					u.Revision++
+					if err := s.UpdateUser(ctx, u); err != nil {
+						return err
+					}
+					return s.EndSessions(ctx, "usr_a", "", after(time.Second))
+				})
+			case 1: // somebody goes on with a session
+				if err := refresh(t.Context(), s, 200, 201); err != nil && !isProblem(err, problem.CodeConflict) {
+					return err
+				}
+				return nil
+			default: // others log in
+				err := s.Run(t.Context(), func(ctx context.Context) error {
+					if err := s.NoteLogin(ctx, user("usr_a", "wsp_a", "a@example.com"), epoch); err != nil {
+						return err
+					}
+					return s.StartSession(ctx, session(fmt.Sprintf("ses_%d", i), "usr_a"), refreshToken(fmt.Sprintf("ses_%d", i), byte(i)))
+				})
+				if isProblem(err, problem.CodeNotFound) {
+					return nil
+				}
+				return err
+			}
+		})
+		allWell(t, errs)
+		for i := range 8 {
+			_, its, err := p[1].RefreshToken(t.Context(), refreshToken("", map[bool]byte{true: 200, false: byte(i)}[i == 0]).Hash)
+			if isProblem(err, problem.CodeNotFound) {
+				continue
+			}
+			noError(t, err)
+			if its.EndedAt == nil {
+				t.Errorf("session %s goes on", its.ID)
+			}
+		}
+	})
+
+	t.Run("ThoseWhoChangeAndDeleteUsersDoNotWaitForEachOther", func(t *testing.T) {
+		p := setup(t)
+		newWorkspace(t, p[0], "wsp_a")
+		for i := range 5 {
+			noError(t, p[0].CreateUser(t.Context(), member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i))))
+			startSession(t, p[0], fmt.Sprintf("ses_%d", i), fmt.Sprintf("usr_%d", i), byte(i+1))
+		}
+		errs := p.race(10, func(i int, s *store.Store) error {
+			err := s.Run(t.Context(), func(ctx context.Context) error {
+				u, err := s.User(ctx, account.Everywhere, fmt.Sprintf("usr_%d", i/2))
+				if err != nil {
+					return err
+				}
+				if i%2 == 0 {
+					u.Revision++
+					return errors.Join(s.UpdateUser(ctx, u), s.EndSessions(ctx, u.ID, "", epoch))
+				}
+				return errors.Join(s.EndSessions(ctx, u.ID, "", epoch), s.DeleteUser(ctx, u))
+			})
+			if isProblem(err, problem.CodeNotFound) {
+				return nil
+			}
+			return err
+		})
+		allWell(t, errs)
 	})
 }
 

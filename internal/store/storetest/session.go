@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -133,5 +134,33 @@ func testSession(t *testing.T, setup setup) {
 		left("4")
 		_, err := s.Standing(t.Context(), "ses_on")
 		noError(t, err)
+	})
+}
+
+// startSession begins a session whose first token has a hash that is all n.
+func startSession(t *testing.T, s *store.Store, id, userID string, n byte) {
+	t.Helper()
+	noError(t, s.StartSession(t.Context(), session(id, userID), refreshToken(id, n)))
+}
+
+func session(id, userID string) *account.Session {
+	return &account.Session{ID: id, UserID: userID, WorkspaceID: "wsp_a", CreatedAt: epoch, ExpiresAt: after(time.Hour)}
+}
+
+func refreshToken(sessionID string, n byte) *account.RefreshToken {
+	return &account.RefreshToken{Hash: [32]byte{n}, SessionID: sessionID, CreatedAt: epoch, ExpiresAt: after(time.Hour)}
+}
+
+// refresh uses a token, as the domain does; a token that was used, or whose session has ended, is a conflict.
+func refresh(ctx context.Context, s *store.Store, n, child byte) error {
+	return s.Run(ctx, func(ctx context.Context) error {
+		t, its, err := s.RefreshToken(ctx, [32]byte{n})
+		if err != nil {
+			return err
+		}
+		if t.UsedAt != nil || its.EndedAt != nil {
+			return problem.Conflicts("over")
+		}
+		return s.UseRefreshToken(ctx, t.Hash, epoch, refreshToken(its.ID, child))
 	})
 }

@@ -68,3 +68,8 @@ func newWorkspace(t *testing.T, s *store.Store, id string) {
 		ID: id, Name: id, Tier: "free", CreatedAt: epoch, Revision: 1,
 	}))
 }
+
+func isProblem(err error, code string) bool {
+	p, ok := problem.As(err)
+	return ok && p.Code == code
+}
