@@ -102,7 +102,7 @@ var forbidden = []struct {
 		reason: "only the engine knows its driver",
 	},
 	{
-		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "bench/"},
+		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "internal/programtest", "internal/suite", "bench/"},
 		reason: "it starts servers for tests",
 	},
 	{
@@ -167,7 +167,10 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 }
 
 // rim are the packages around the domain, which may know it.
-var rim = []string{"internal/api", "internal/app", "internal/config", "internal/folder", "internal/store", "internal/faulttest", "internal/upgradetest", "internal/enginetest"}
+var rim = []string{
+	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/store",
+	"internal/await", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
+}
 
 // under reports whether a package is one of folders or, where one ends in a slash, below it.
 func under(pkg string, folders []string) bool {
