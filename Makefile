@@ -1,29 +1,23 @@
-# What a fresh machine needs is Go and a shell; the checkers are built from tools/go.mod, a module of its own
-# because their dependencies do not fit the product's.
+# A fresh machine needs Go, make and a shell. The checkers are built from tools/go.mod, a module of its own because their
+# dependencies do not fit the product's.
 
 GO   ?= go
 TOOL := $(GO) tool -modfile=tools/go.mod
 
-# One way of building for all that tests start: programs in the image are built like this, too.
+# Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test engines check format vet staticcheck bench openapi openapi-baseline build
+.PHONY: test test-all check format vet staticcheck bench openapi openapi-baseline build
 
-# Everything that must hold before a change is offered. CI runs the same. What starts whole programs runs twice: on the
-# embedded engine, and on PostgreSQL. Tests that lose a PostgreSQL have one of their own either way.
-test: check engines
-	$(GO) test -timeout $(PATIENCE) ./...
-	KEEPSAKE_TEST_ENGINE=postgres $(GO) test -timeout $(PATIENCE) -skip IsLostUnderLoad $(WHOLE)
+# The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this.
+test: format vet
+	@tools/engines.sh quick
+	$(GO) run ./internal/suite quick
 
-# For all tests of a package together: those of internal/faulttest take nine minutes where others use the cores, and ten
-# is what Go gives them.
-PATIENCE := 30m
-
-WHOLE := ./client ./cmd/keepsake ./conformance ./internal/app/... ./internal/faulttest ./openapi
-
-# The servers and programs that tests start: PostgreSQL, Redis, proxies, strace. Root gets what is missing installed.
-engines:
-	@tools/engines.sh
+# Every test on every engine, and every static check. Run it before you offer a change.
+test-all: check
+	@tools/engines.sh all
+	$(GO) run ./internal/suite all
 
 check: format vet staticcheck
 

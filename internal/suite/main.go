@@ -1,0 +1,126 @@
+// Suite runs a tier of the tests as `make test` and `make test-all` do: it builds the program once, runs `go test`, prints
+// what failed, and says what was left out and why.
+//
+//	go run ./internal/suite quick
+//	go run ./internal/suite all
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"keepsake/internal/testtier"
+)
+
+// run is one call of go test.
+type run struct {
+	name     string   // what the report calls it; empty for the embedded engine
+	engine   string   // KEEPSAKE_TEST_ENGINE; empty for SQLite
+	packages []string // patterns
+	skip     string   // -skip; empty for no test
+}
+
+// tiers are the runs of each tier. Tests of single packages use PostgreSQL and Redis by themselves in the first run; the
+// second runs whole programs on PostgreSQL.
+var tiers = map[string][]run{
+	"quick": {
+		{packages: []string{"./..."}},
+		{name: "postgres", engine: "postgres", packages: []string{"./client", "./conformance"}},
+	},
+	"all": {
+		{packages: []string{"./..."}},
+		{
+			name: "postgres", engine: "postgres", packages: []string{"./client", "./cmd/keepsake", "./conformance", "./internal/app/...", "./internal/faulttest", "./openapi"},
+			skip: "IsLostUnderLoad", // these start a PostgreSQL of their own in the first run
+		},
+	},
+}
+
+// parallel is how many tests of a package run at once. Most of them wait for servers, so it exceeds the number of cores.
+const parallel = "8"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := suite(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		os.Exit(1)
+	}
+}
+
+func suite(ctx context.Context) error {
+	if len(os.Args) != 2 || tiers[os.Args[1]] == nil {
+		return errors.New("usage: suite quick|all")
+	}
+	tier := os.Args[1]
+	dir, err := os.MkdirTemp("", "keepsake-suite-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	report := newReport(os.Stdout)
+	for _, r := range tiers[tier] {
+		if err := r.test(ctx, tier, program, report); err != nil {
+			return err
+		}
+	}
+	report.finish(tier)
+	if report.failed > 0 {
+		return errors.New("tests failed")
+	}
+	return nil
+}
+
+// build builds the program that tests start as a process.
+func build(ctx context.Context, dir string) (string, error) {
+	// A test runs it as another user, who has to be able to enter the folder.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "keepsake")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/keepsake")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("build the program: %w", err)
+	}
+	return program, nil
+}
+
+// test runs go test and reports what it prints.
+func (r run) test(ctx context.Context, tier, program string, report *report) error {
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=20m", "-parallel=" + parallel}
+	if r.skip != "" {
+		args = append(args, "-skip="+r.skip)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, r.packages...)...)
+	cmd.Env = append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, "KEEPSAKE_TEST_ENGINE="+r.engine)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := report.read(r.name, out); err != nil {
+		return err
+	}
+	// A failed test is in the report. Anything else that ends go test with an error is not.
+	if err := cmd.Wait(); err != nil && report.failed == 0 {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}

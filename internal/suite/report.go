@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"keepsake/internal/testtier"
+)
+
+// event is a line that go test -json prints; see `go doc test2json`.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of a build
+	Test       string
+	Output     string
+	Elapsed    float64 // seconds
+}
+
+// Budgets of the quick tier, in seconds. What exceeds them is named and does not fail: a busy machine is no defect.
+const (
+	packageBudget = 20.0
+	testBudget    = 3.0
+)
+
+// report collects the results of all runs and prints them as they come.
+type report struct {
+	out                     io.Writer
+	run                     string
+	passed, failed, skipped int
+	output                  map[string]*strings.Builder // by package and test, until it is known how the test ended
+	reasons                 map[string]int              // of skipped tests
+	slow                    []string
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, output: map[string]*strings.Builder{}, reasons: map[string]int{}}
+}
+
+// read prints the packages and failures of one run of go test, named run.
+func (r *report) read(run string, in io.Reader) error {
+	r.run = run
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprintf(r.out, "%s", line) // not an event: go itself says something
+			} else {
+				r.add(e)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the output of go test: %w", err)
+		}
+	}
+}
+
+func (r *report) add(e event) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		if r.output[key] == nil {
+			r.output[key] = &strings.Builder{}
+		}
+		r.output[key].WriteString(e.Output)
+	case "build-output":
+		fmt.Fprint(r.out, e.Output)
+	case "build-fail":
+		r.failed++
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			r.endPackage(e)
+		} else {
+			r.endTest(e, r.printed(key))
+		}
+		delete(r.output, key)
+	}
+}
+
+// printed is what a test has printed.
+func (r *report) printed(key string) string {
+	if b := r.output[key]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+func (r *report) endTest(e event, output string) {
+	name := r.name(e.Package) + " " + e.Test
+	switch e.Action {
+	case "pass":
+		r.passed++
+	case "fail":
+		r.failed++
+		fmt.Fprintf(r.out, "FAIL %s\n%s", name, indent(output))
+	case "skip":
+		r.skipped++
+		r.reasons[reason(output)]++
+	}
+	if e.Elapsed > testBudget && !strings.Contains(e.Test, "/") {
+		r.slow = append(r.slow, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
+	}
+}
+
+func (r *report) endPackage(e event) {
+	name := r.name(e.Package)
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(r.out, "ok   %6.1f s  %s\n", e.Elapsed, name)
+	case "fail":
+		// A package fails without a failed test if it does not build, or if its process ends early. Then what its unfinished
+		// tests printed tells why.
+		fmt.Fprintf(r.out, "FAIL %6.1f s  %s\n", e.Elapsed, name)
+		unfinished := 0
+		for _, key := range slices.Sorted(maps.Keys(r.output)) {
+			if pkg, test, _ := strings.Cut(key, " "); pkg == e.Package {
+				if test != "" {
+					unfinished++
+				}
+				fmt.Fprint(r.out, indent(r.printed(key)))
+				delete(r.output, key)
+			}
+		}
+		r.failed += max(unfinished, 1)
+	}
+	if e.Elapsed > packageBudget {
+		r.slow = append(r.slow, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
+	}
+}
+
+// name is a package within its run.
+func (r *report) name(pkg string) string {
+	name := strings.TrimPrefix(pkg, "keepsake/")
+	if r.run != "" {
+		name += " (" + r.run + ")"
+	}
+	return name
+}
+
+// reason is what a skipped test printed about itself: "    file_test.go:12: reason".
+func reason(output string) string {
+	for line := range strings.Lines(output) {
+		if text := strings.TrimSpace(line); !strings.HasPrefix(text, "=== ") && !strings.HasPrefix(text, "--- ") {
+			if _, after, ok := strings.Cut(text, ".go:"); ok {
+				if _, after, ok = strings.Cut(after, ": "); ok {
+					return after
+				}
+			}
+		}
+	}
+	return "no reason given"
+}
+
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "=== ") {
+			b.WriteString("    " + line)
+		}
+	}
+	return b.String()
+}
+
+// finish prints what was skipped, what was slow, and the totals.
+func (r *report) finish(tier string) {
+	long, missing := 0, map[string]int{}
+	for _, why := range slices.Sorted(maps.Keys(r.reasons)) {
+		n := r.reasons[why]
+		if _, ok := strings.CutPrefix(why, testtier.SkipLong); ok {
+			long += n
+		} else if what, ok := strings.CutPrefix(why, testtier.SkipMissing); ok {
+			missing[what] += n
+		} else if tier == "all" {
+			fmt.Fprintf(r.out, "skipped %d: %s\n", n, why)
+		}
+	}
+	if long > 0 {
+		fmt.Fprintf(r.out, "left out: %d long tests, which `make test-all` runs\n", long)
+	}
+	if len(missing) > 0 {
+		var list []string
+		for _, what := range slices.Sorted(maps.Keys(missing)) {
+			list = append(list, fmt.Sprintf("%s (%d tests)", what, missing[what]))
+		}
+		fmt.Fprintf(r.out, "SKIPPED, because this machine lacks: %s\n", strings.Join(list, ", "))
+	}
+	if tier == "quick" && len(r.slow) > 0 {
+		fmt.Fprintf(r.out, "over the budget of %.0f s a package and %.0f s a test:\n  %s\n", packageBudget, testBudget, strings.Join(r.slow, "\n  "))
+	}
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
+}

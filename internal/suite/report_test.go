@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// events are what go test -json prints for a package that passes, one with a failure, one that ends early and one that does
+// not build.
+const events = `{"Action":"output","Package":"keepsake/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+{"Action":"pass","Package":"keepsake/a","Test":"TestGood","Elapsed":3.5}
+{"Action":"output","Package":"keepsake/a","Test":"TestLong","Output":"    a_test.go:3: long: restarts a server\n"}
+{"Action":"skip","Package":"keepsake/a","Test":"TestLong","Elapsed":0}
+{"Action":"output","Package":"keepsake/a","Test":"TestEngine","Output":"    a_test.go:4: missing: PostgreSQL\n"}
+{"Action":"skip","Package":"keepsake/a","Test":"TestEngine","Elapsed":0}
+{"Action":"pass","Package":"keepsake/a","Elapsed":21}
+{"Action":"output","Package":"keepsake/b","Test":"TestBad","Output":"    b_test.go:9: got 1, want 2\n"}
+{"Action":"fail","Package":"keepsake/b","Test":"TestBad","Elapsed":0.1}
+{"Action":"fail","Package":"keepsake/b","Elapsed":0.2}
+{"Action":"output","Package":"keepsake/c","Test":"TestPanics","Output":"panic: boom\n"}
+{"Action":"fail","Package":"keepsake/c","Elapsed":0.2}
+{"ImportPath":"keepsake/d","Action":"build-output","Output":"d.go:1: syntax error\n"}
+{"ImportPath":"keepsake/d","Action":"build-fail"}
+`
+
+func TestReportNamesFailuresAndSkips(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport(&out)
+	if err := r.read("", strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	r.finish("quick")
+	for _, want := range []string{
+		"ok     21.0 s  a\n", "FAIL b TestBad\n        b_test.go:9: got 1, want 2\n", "FAIL    0.2 s  c\n    panic: boom\n", "d.go:1: syntax error\n",
+		"left out: 1 long tests", "lacks: PostgreSQL (1 tests)", "   3.5 s  a TestGood\n", "  21.0 s  a\n",
+		"1 passed, 4 failed, 2 skipped\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}
