@@ -32,11 +32,22 @@ type Deps struct {
 	Statement func(ctx context.Context, text string)
 	// Demo loads the sample documents at a first start.
 	Demo bool
+
+	// Patience is the least time that this process waits for its database and its search indexes before it gives up. Tests
+	// set it, because on a busy machine an answer may be late.
+	Patience time.Duration
+	// Steady is the clock that measures how long the other processes were not heard; time.Now when nil.
+	Steady func() time.Time
+	// Sleep waits for shutdown.delay; time.Sleep when nil.
+	Sleep func(time.Duration)
 }
 
 func (d *Deps) complete(cfg *config.Config) error {
 	if d.Now == nil {
 		d.Now = time.Now
+	}
+	if d.Sleep == nil {
+		d.Sleep = time.Sleep
 	}
 	if d.Out == nil {
 		d.Out = os.Stderr

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ import (
 	"keepsake/internal/config"
 )
 
-func silent() app.Deps { return app.Deps{Log: slog.New(slog.DiscardHandler)} }
+func silent() app.Deps { return apptest.Silent() }
 
 func get(t *testing.T, c *http.Client, url, key string) (status int, body string) {
 	t.Helper()

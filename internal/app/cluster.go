@@ -72,7 +72,7 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		p.data.store.OnNews(func() { n.bell.Ring(newsTopic, "") })
 	}
 	n.reader = cluster.NewReader(cluster.ReaderOptions{
-		Source: n.board, Hearer: n, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log,
+		Source: n.board, Hearer: n, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
 	})
 	host, _ := os.Hostname() // only for people
 	n.members = cluster.NewMembers(cluster.MembersOptions{

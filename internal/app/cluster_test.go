@@ -152,7 +152,7 @@ func TestWhatOneProcessChangesIsInForceOnTheOther(t *testing.T) {
 	for _, notify := range []bool{true, false} {
 		t.Run(fmt.Sprintf("notify=%v", notify), func(t *testing.T) {
 			t.Parallel()
-			p := startPair(t, enginetest.Postgres(t), func(c *config.Config) {
+			p := startPair(t, apptest.Database(t), func(c *config.Config) {
 				c.Cluster.Notify, c.Lifecycle.AllowUndeclared = notify, true
 				generous(c)
 			})
@@ -353,7 +353,7 @@ func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 
 func TestTheMembersOfADatabaseAreKnown(t *testing.T) {
 	t.Parallel()
-	p := startPair(t, enginetest.Postgres(t), nil)
+	p := startPair(t, apptest.Database(t), nil)
 	count := func(which string) (n int) {
 		ctx := context.WithoutCancel(t.Context())
 		conn, err := pgx.Connect(ctx, p.url)
@@ -388,7 +388,7 @@ func ready(t *testing.T, r *apptest.Running) string {
 // A process that stops is no member from then on, and its place is taken again at once.
 func TestWhoStopsIsNoMember(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.BackendListen, cfg.DatabaseURL = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", url
 	members := func() (here, connections int) {

@@ -86,6 +86,10 @@ func (d *data) openShared(ctx context.Context, cfg *config.Config, deps *Deps) (
 		return &config.Error{Setting: "data", Reason: cfg.Data + " holds an instance of its own: name another folder beside the database"}
 	}
 	opt := postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL, Log: deps.Log}
+	if least := deps.Patience; least > 0 {
+		opt.Connect, opt.Acquire, opt.Statement, opt.Lock = least, least, least, least
+		opt.Unit, opt.Answer, opt.Commit, opt.Migrate = least, least, least, least
+	}
 	if deps.Local {
 		there, err := postgres.Exists(ctx, opt)
 		if err != nil {

@@ -117,7 +117,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	p.keys = apikey.NewDirectory(d.store, hasher, p.accounts, p.usage, deps.Now)
 	p.indexer = search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: d.store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Shared: d.engine.Shared(),
+		Wait: deps.Patience, Shared: d.engine.Shared(),
 	})
 	p.assembleReplays(deps)
 	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))

@@ -39,7 +39,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.stopping.Store(true)
 	a.deps.Log.Info("stopping")
 	if err == nil {
-		time.Sleep(a.cfg.Shutdown.Delay)
+		a.deps.Sleep(a.cfg.Shutdown.Delay)
 		a.handOver()
 	}
 	a.shutDown()

@@ -22,7 +22,7 @@ func (p *parts) assembleShared(cfg *config.Config, deps *Deps) error {
 	options := limit.SharedOptions{
 		Members: company{p, deps.Now}, Addresses: cfg.Limits.Addresses, Secret: p.data.secrets.Get(seal.Replay),
 		Durable: func(ctx context.Context) ([]limit.Durable, error) { return p.quotas(ctx, deps.Now().UTC()) },
-		Now:     deps.Now, Log: deps.Log.With(slog.String("part", "limits")),
+		Wait:    cfg.Limits.RedisWait, Now: deps.Now, Log: deps.Log.With(slog.String("part", "limits")),
 	}
 	part := part{
 		name: "limits", spare: true,

@@ -23,7 +23,7 @@ const (
 // together starts two processes that share limits, and makes a workspace with sharedLimit requests a minute.
 func together(t *testing.T, redis string, change func(*config.Config)) (*pair, *tenant) {
 	t.Helper()
-	p := startPair(t, enginetest.Postgres(t), func(c *config.Config) {
+	p := startPair(t, apptest.Database(t), func(c *config.Config) {
 		c.RedisURL = redis
 		generous(c)
 		business := c.Tiers["business"]

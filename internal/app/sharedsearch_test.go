@@ -13,7 +13,6 @@ import (
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
 )
 
 // found are the ids that a search gives.
@@ -30,7 +29,7 @@ func (n *tenant) found(q string) []string {
 // What was written at one process is found at the other by the next search, with many writing and deleting at both.
 func TestWhatIsWrittenAtOneProcessIsFoundAtTheOther(t *testing.T) {
 	t.Parallel()
-	p := startPair(t, enginetest.Postgres(t), generous)
+	p := startPair(t, apptest.Database(t), generous)
 	both := [2]*tenant{operator(t, p.a), operator(t, p.b)}
 	var all sync.WaitGroup
 	for w := range 6 {
@@ -62,7 +61,7 @@ func TestWhatIsWrittenAtOneProcessIsFoundAtTheOther(t *testing.T) {
 // A new process has indexes of its own to make before it is sent requests.
 func TestANewProcessIsReadyWhenItsIndexesAre(t *testing.T) {
 	t.Parallel()
-	database := enginetest.Postgres(t)
+	database := apptest.Database(t)
 	p := startPair(t, database, generous)
 	here := operator(t, p.a)
 	var lines strings.Builder

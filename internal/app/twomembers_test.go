@@ -19,13 +19,12 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
 )
 
 // twoMembers are two programs on one database. The second is given the first one's master key, and no more.
 func twoMembers(t *testing.T) [2]*apptest.Running {
 	t.Helper()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	common := apptest.With(func(c *config.Config) {
 		c.DatabaseURL = url
 		anonymous := c.Tiers["anonymous"]

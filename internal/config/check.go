@@ -57,6 +57,9 @@ func (c *Config) check() error {
 			return wrong(n.setting, "must be at least 1")
 		}
 	}
+	if c.Limits.RedisWait < time.Millisecond || c.Limits.RedisWait > time.Minute {
+		return wrong("limits.redisWait", "must be from 1ms to 1m")
+	}
 	if c.Shutdown.Grace < 0 {
 		return wrong("shutdown.grace", "must not be negative")
 	}

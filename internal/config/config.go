@@ -61,6 +61,8 @@ type Limits struct {
 	Connections int `setting:"connections" help:"open connections; more wait to be accepted"`
 	InFlight    int `setting:"inFlight" help:"requests being worked on; more are 503"`
 	Addresses   int `setting:"addresses" help:"client addresses whose anonymous budget is remembered"`
+
+	RedisWait time.Duration `setting:"redisWait" help:"how long a request waits for Redis; after that each process admits its share of the limits until Redis answers again"`
 }
 
 // Index bounds the search indexes.
@@ -117,7 +119,7 @@ func Default() Config {
 		Listen:        ":8080",
 		BackendListen: "127.0.0.1:8081",
 		Log:           Log{Level: "info", Requests: true},
-		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536},
+		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536, RedisWait: 50 * time.Millisecond},
 		Index:         Index{Open: 64},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, Notify: true},

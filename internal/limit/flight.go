@@ -42,7 +42,7 @@ func (c *charging) ask(cost int64) (Receipt, bool) {
 	}
 	g.mu.Unlock()
 
-	timer := time.NewTimer(waitMost)
+	timer := time.NewTimer(s.o.Wait)
 	defer timer.Stop()
 	select {
 	case <-a.done:
@@ -76,7 +76,7 @@ func (s *Shared) fly(g *group) {
 			f.fail()
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), waitMost)
+		ctx, cancel := context.WithTimeout(context.Background(), s.o.Wait)
 		s.exchange(ctx, []*flight{f})
 		cancel()
 		f.fail() // whoever has no answer by now

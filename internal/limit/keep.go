@@ -181,7 +181,7 @@ func (s *Shared) send(t *trip) {
 
 func (s *Shared) travel(ctx context.Context, t *trip) {
 	for flights := range slices.Chunk(t.flights, batch) {
-		ctx, cancel := context.WithTimeout(ctx, batchTime)
+		ctx, cancel := context.WithTimeout(ctx, max(batchTime, s.o.Wait))
 		s.exchange(ctx, flights)
 		cancel()
 	}
@@ -304,7 +304,7 @@ func (s *Shared) beat(ctx context.Context) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	ctx, cancel := context.WithTimeout(ctx, max(batchTime, s.o.Wait))
 	defer cancel()
 	sent := s.since()
 	life, at, err := s.o.Ledger.Life(ctx)
@@ -320,7 +320,7 @@ func (s *Shared) beat(ctx context.Context) {
 	changed := life != s.life && s.life != ""
 	s.life = life
 	if out := s.outage.Load(); out != nil {
-		if got-sent > waitMost {
+		if got-sent > s.o.Wait {
 			return // requests would wait for it, and in vain
 		}
 		s.recover(context.WithoutCancel(ctx), out)

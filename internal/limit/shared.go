@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -29,6 +30,7 @@ type SharedOptions struct {
 	Secret    []byte // with it addresses are hashed, so that the ledger learns none
 	// Durable reads what is stored as used of the present day and month, after the ledger has lost it. It may be nil.
 	Durable func(ctx context.Context) ([]Durable, error)
+	Wait    time.Duration // how long a request waits for the ledger before this member takes its share; 0: 50 ms
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -107,9 +109,9 @@ type outage struct {
 }
 
 const (
-	waitMost    = 50 * time.Millisecond // how long a request waits, once
-	goodFor     = 5 * time.Second       // how long what is known of others is good enough for the headers
-	storedFor   = 3 * time.Second       // how long what is stored of a quota is good enough to divide the rest by it
+	defaultWait = 50 * time.Millisecond
+	goodFor     = 5 * time.Second // how long what is known of others is good enough for the headers
+	storedFor   = 3 * time.Second // how long what is stored of a quota is good enough to divide the rest by it
 	sweepEvery  = 100 * time.Millisecond
 	beatEvery   = 250 * time.Millisecond
 	busyFor     = 75 * time.Second // how long a subject is looked after when it sends nothing any more
@@ -124,6 +126,7 @@ const missedFor = 55 * time.Second
 
 // NewShared makes Shared. Run keeps it going.
 func NewShared(o SharedOptions) *Shared {
+	o.Wait = cmp.Or(o.Wait, defaultWait)
 	s := &Shared{
 		o: o, began: o.Now(), subjects: map[string]*book{}, tags: map[string]*group{},
 		urgent: make(chan *group, 1024), missing: make(chan struct{}, 1),

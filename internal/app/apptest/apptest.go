@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"keepsake/internal/app"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -32,6 +33,18 @@ func With(change func(*config.Config)) Option {
 	return func(c *config.Config, _ *app.Deps) { change(c) }
 }
 
+// patience is how long programs wait for the database. It is far longer than any answer takes on a busy machine.
+const patience = 2 * time.Minute
+
+// wait lengthens the waits for Redis and the news. A test about such a wait sets its own.
+func wait(c *config.Config) { c.Limits.RedisWait, c.Cluster.NewsPatience = time.Minute, time.Hour }
+
+// Silent is what programs get that log nothing, with the waits of Start.
+func Silent() app.Deps { return app.Deps{Log: slog.New(slog.DiscardHandler), Patience: patience} }
+
+// Deps changes what the program takes from outside.
+func Deps(change func(*app.Deps)) Option { return func(_ *config.Config, d *app.Deps) { change(d) } }
+
 // Clock sets the program's clock.
 func Clock(now func() time.Time) Option { return func(_ *config.Config, d *app.Deps) { d.Now = now } }
 
@@ -52,7 +65,8 @@ func Start(t testing.TB, options ...Option) *Running {
 	cfg := config.Default()
 	cfg.Data = t.TempDir()
 	cfg.Listen, cfg.BackendListen = "127.0.0.1:0", "127.0.0.1:0"
-	deps := app.Deps{Log: slog.New(slog.DiscardHandler)}
+	deps := Silent()
+	wait(&cfg)
 	for _, o := range options {
 		o(&cfg, &deps)
 	}
@@ -89,7 +103,12 @@ func Start(t testing.TB, options ...Option) *Running {
 func AwaitReady(t testing.TB, backendURL string) {
 	t.Helper()
 	said := ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	defer func() {
+		if t.Failed() {
+			t.Log("the last answer about readiness: ", said)
+		}
+	}()
+	await.Until(t, "the process is ready", func() bool {
 		res, err := http.Get(backendURL + "/readyz")
 		if err != nil {
 			t.Fatalf("ask for readiness: %v", err)
@@ -98,10 +117,7 @@ func AwaitReady(t testing.TB, backendURL string) {
 		if err := errors.Join(err, res.Body.Close()); err != nil {
 			t.Fatalf("ask for readiness: %v", err)
 		}
-		if res.StatusCode == http.StatusOK {
-			return
-		}
 		said = string(body)
-	}
-	t.Fatalf("not ready after 30 s: %s", said)
+		return res.StatusCode == http.StatusOK
+	})
 }
