@@ -119,8 +119,12 @@ func StartPostgres(t testing.TB, opt PostgresOptions) *PostgresServer {
 	return s
 }
 
+func findPostgres() (string, error) {
+	return find("postgres", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
+}
+
 func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
-	program, err := find("postgres", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
+	program, err := findPostgres()
 	if err != nil {
 		return nil, nil, errors.New(installPostgres)
 	}
@@ -151,16 +155,8 @@ func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
 
 // init makes the server's files and starts it.
 func (s *PostgresServer) init() error {
-	// Names in byte order and UTF-8, as on SQLite.
-	initdb := exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(), "--username="+superuser, "--auth=trust",
-		"--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")
-	initdb.Dir = s.dir
-	initdb.Stdout, initdb.Stderr = &s.log, &s.log
-	if err := start(initdb, syscall.SIGKILL); err != nil {
-		return fmt.Errorf("run initdb: %w", err)
-	}
-	if err := initdb.Wait(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, &s.log)
+	if err := copyCluster(s.dir); err != nil {
+		return err
 	}
 	if err := s.configure(); err != nil {
 		return err

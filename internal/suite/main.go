@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"keepsake/internal/enginetest"
 	"keepsake/internal/testtier"
 )
 
@@ -68,9 +69,15 @@ func suite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cluster, remove, err := enginetest.NewCluster()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster)
 	report := newReport(os.Stdout)
 	for _, r := range tiers[tier] {
-		if err := r.test(ctx, tier, program, report); err != nil {
+		if err := r.test(ctx, env, report); err != nil {
 			return err
 		}
 	}
@@ -100,13 +107,13 @@ func build(ctx context.Context, dir string) (string, error) {
 }
 
 // test runs go test and reports what it prints.
-func (r run) test(ctx context.Context, tier, program string, report *report) error {
+func (r run) test(ctx context.Context, env []string, report *report) error {
 	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=20m", "-parallel=" + parallel}
 	if r.skip != "" {
 		args = append(args, "-skip="+r.skip)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, r.packages...)...)
-	cmd.Env = append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, "KEEPSAKE_TEST_ENGINE="+r.engine)
+	cmd.Env = append(env, "KEEPSAKE_TEST_ENGINE="+r.engine)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

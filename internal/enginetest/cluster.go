@@ -1,0 +1,70 @@
+package enginetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// ClusterVariable names a folder of files that NewCluster made. Without it each test binary makes its own.
+const ClusterVariable = "KEEPSAKE_TEST_CLUSTER"
+
+// NewCluster makes the files of a PostgreSQL server that has never run. initdb takes most of the time of a server's start,
+// so it runs once, and each server starts on a copy. Without a PostgreSQL there is no folder and no error.
+func NewCluster() (dir string, remove func(), err error) {
+	program, err := findPostgres()
+	if err != nil {
+		return "", func() {}, nil
+	}
+	dir, remove, err = folder()
+	if err != nil {
+		return "", nil, fmt.Errorf("make a folder for initdb: %w", err)
+	}
+	// Names are in byte order and UTF-8, as on SQLite.
+	initdb := exec.Command(filepath.Join(filepath.Dir(program), "initdb"), "--pgdata="+filepath.Join(dir, "data"), "--username="+superuser,
+		"--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")
+	if err := runIn(dir, initdb); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return dir, remove, nil
+}
+
+// cluster is the folder whose files each server starts on.
+var cluster = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv(ClusterVariable); dir != "" {
+		return dir, nil
+	}
+	dir, remove, err := NewCluster()
+	if err == nil {
+		onStop(remove)
+	}
+	return dir, err
+})
+
+// copyCluster gives a server its files.
+func copyCluster(to string) error {
+	from, err := cluster()
+	if err != nil {
+		return err
+	}
+	// cp runs as the owner of the files, and keeps their modes, which PostgreSQL checks.
+	return runIn(to, exec.Command("cp", "-Rp", filepath.Join(from, "data"), filepath.Join(to, "data")))
+}
+
+// runIn runs a program in a folder, as the user that servers run as.
+func runIn(dir string, cmd *exec.Cmd) error {
+	var said output
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	err := start(cmd, syscall.SIGKILL)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, &said)
+	}
+	return nil
+}
