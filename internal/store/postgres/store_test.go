@@ -15,9 +15,10 @@ func TestMain(m *testing.M) { enginetest.Main(m) }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Engine {
-		return open(t, patient(postgres.Options{URL: migrated(t), Connections: 4}))
+	engines := storetest.NewPool(4, func() []store.Engine {
+		return []store.Engine{open(t, patient(postgres.Options{URL: migrated(t), Connections: 4}))}
 	})
+	storetest.Run(t, func(t *testing.T) store.Engine { return engines.Engines(t)[0] })
 }
 
 // patient is opt for units that wait for each other in a crowd: on a busy machine that may take longer than a client is to
@@ -60,8 +61,12 @@ func migrated(t testing.TB) (url string) {
 
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
+	engines := storetest.NewPool(4, func() []store.Engine {
+		opt := patient(postgres.Options{URL: migrated(t), Connections: 6})
+		return []store.Engine{open(t, opt), open(t, opt)}
+	})
 	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
-		opt := patient(postgres.Options{URL: migrated(t), Connections: 8})
-		return open(t, opt), open(t, opt)
+		two := engines.Engines(t)
+		return two[0], two[1]
 	})
 }

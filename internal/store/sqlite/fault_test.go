@@ -34,7 +34,7 @@ func fill(e *Engine, n int) func(context.Context) error {
 // max_page_count makes SQLite itself answer SQLITE_FULL, as a full disk does, without a file system to fill.
 func TestFullDatabaseAnswers503ToTheGroupAndRecoversByItself(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	limit := func(pages int) func(context.Context) error {
 		return func(ctx context.Context) error {

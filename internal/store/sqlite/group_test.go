@@ -16,7 +16,7 @@ import (
 // else's with it, and one that goes away before its turn leaves no trace.
 func TestCancelledMemberTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -177,7 +177,7 @@ func inserting(e *Engine, n int) func(context.Context) error {
 
 func TestFailingMemberTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	refused := errors.New("refused")
 	errs := group(t, e,
@@ -223,7 +223,7 @@ func TestMemberThatEndsTheTransactionTakesNobodyWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := open(t, t.TempDir())
+			e := open(t, emptyInstance(t))
 			table(t, e)
 			ran := 0
 			errs := group(t, e,
@@ -257,7 +257,7 @@ func TestMemberThatEndsTheTransactionTakesNobodyWithIt(t *testing.T) {
 // What is checked at the commit fails for all: each runs again, and only the one to blame fails.
 func TestMemberWhoseCommitFailsTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	errs := group(t, e,
 		inserting(e, 1),
@@ -281,7 +281,7 @@ func TestMemberWhoseCommitFailsTakesNobodyWithIt(t *testing.T) {
 
 func TestPanicIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	panicked := make(chan any, 2)
 	errs := group(t, e,
@@ -320,7 +320,7 @@ func TestPanicIsTheCallersOwn(t *testing.T) {
 
 func TestStatementAfterItsUnitIsRefused(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	var leaked context.Context
 	if err := e.main.Run(t.Context(), func(ctx context.Context) error {
@@ -337,7 +337,7 @@ func TestStatementAfterItsUnitIsRefused(t *testing.T) {
 
 func TestMoreStatementsThanAreKept(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	many := func(ctx context.Context) error {
 		q := e.main.In(ctx)
@@ -378,7 +378,7 @@ func TestMoreStatementsThanAreKept(t *testing.T) {
 
 func TestReadersCannotWrite(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	if err := insert(t.Context(), e, 1); err == nil {
 		t.Error("a reader wrote")
@@ -388,7 +388,7 @@ func TestReadersCannotWrite(t *testing.T) {
 
 func TestCloseWaitsForUnitsAndRefusesNewOnes(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	running := start(func() error {

@@ -46,7 +46,7 @@ var behaviours = map[string]func(ctx context.Context, e *Engine, n int) error{
 // not.
 func TestAcknowledgedRowsAreThereAndRefusedOnesAreNot(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	table(t, e)
 	next := 0
 	names := slices.Sorted(maps.Keys(behaviours))

@@ -12,7 +12,7 @@ import (
 // makes it good.
 func TestWhatWasDeletedIsNotSaidToBeGoneWhileSomebodyReadsIt(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	write := func(name string) error {
 		return e.keys.Run(t.Context(), func(ctx context.Context) error {
 			_, err := e.keys.In(ctx).Exec(ctx, `INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, 1)`, name, []byte(name))

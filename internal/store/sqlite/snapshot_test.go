@@ -18,7 +18,7 @@ import (
 // Every snapshot is one moment: the rows up to some commit and none of the others, whatever is written meanwhile.
 func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	run(t, e, "CREATE TABLE pair (n INTEGER NOT NULL PRIMARY KEY, half INTEGER NOT NULL, filler BLOB NOT NULL)")
 	stop := make(chan struct{})
 	var written atomic.Int64 // units
@@ -75,7 +75,7 @@ func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 
 func TestASnapshotOpensAsTheInstanceItIsAndHoldsNothingThatWasDeleted(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	run(t, e, "CREATE TABLE note (text TEXT NOT NULL)")
 	canary := strings.Repeat("canary", 200)
 	for i := range 50 {
@@ -121,7 +121,7 @@ func TestASnapshotOpensAsTheInstanceItIsAndHoldsNothingThatWasDeleted(t *testing
 
 func TestASnapshotStopsWhenItIsNotWantedAnyMore(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir())
+	e := open(t, emptyInstance(t))
 	run(t, e, "CREATE TABLE big (filler BLOB NOT NULL)")
 	run(t, e, "INSERT INTO big SELECT randomblob(1000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT i FROM n)")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
