@@ -11,6 +11,7 @@ import (
 var anonymous = Allowance{30, 1_000, 20_000}
 
 func TestAddressHasOneBudgetHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
 	a := NewAddresses(anonymous, DefaultAddresses)
 	same := [][2]string{
 		{"192.0.2.1", "::ffff:192.0.2.1"},
@@ -40,6 +41,7 @@ func TestAddressHasOneBudgetHoweverItIsWritten(t *testing.T) {
 func (a *Addresses) of(addr string) *Use { return a.Account(netip.MustParseAddr(addr)).Use }
 
 func TestExhaustedAddressIsRefusedAsAnonymous(t *testing.T) {
+	t.Parallel()
 	a := NewAddresses(Allowance{2, 1_000, 1_000}, 10)
 	addr := netip.MustParseAddr("192.0.2.1")
 	for range 2 {
@@ -55,6 +57,7 @@ func TestExhaustedAddressIsRefusedAsAnonymous(t *testing.T) {
 }
 
 func TestSilentAddressIsForgottenFirst(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.IntRange(1, 6).Draw(t, "capacity")
 		a := NewAddresses(anonymous, capacity)
@@ -100,6 +103,7 @@ func TestSilentAddressIsForgottenFirst(t *testing.T) {
 }
 
 func TestFloodOfAddressesStaysBounded(t *testing.T) {
+	t.Parallel()
 	const capacity = 8 * 1024
 	a := NewAddresses(anonymous, capacity)
 	for i := range 10 * capacity {
@@ -111,6 +115,7 @@ func TestFloodOfAddressesStaysBounded(t *testing.T) {
 }
 
 func TestManyCallersFromOneAddressAreAdmittedToTheLimit(t *testing.T) {
+	t.Parallel()
 	a := NewAddresses(anonymous, DefaultAddresses)
 	var admitted atomic.Int64
 	together(2_000, func(int) {

@@ -17,6 +17,7 @@ func account(perMinute, daily, monthly int64) Account {
 }
 
 func TestNthRequestPassesAndTheNextIsRefused(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 200).Draw(t, "limit")
 		which := rapid.IntRange(0, budgetCount-1).Draw(t, "binding budget")
@@ -48,6 +49,7 @@ func TestNthRequestPassesAndTheNextIsRefused(t *testing.T) {
 }
 
 func TestWhoWaitsRetryAfterIsAdmitted(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		workspace := account(drawLimit(t, "minute"), drawLimit(t, "daily"), drawLimit(t, "monthly"))
 		key := account(drawLimit(t, "key minute"), drawLimit(t, "key daily"), drawLimit(t, "key monthly"))
@@ -76,6 +78,7 @@ func TestWhoWaitsRetryAfterIsAdmitted(t *testing.T) {
 }
 
 func TestRemainingNeverRisesWithinAWindow(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		workspace, key := account(30, 60, 90), account(drawLimit(t, "key minute"), 0, 0)
 		workspace.Use.Init(rapid.String().Draw(t, "workspace"))
@@ -100,6 +103,7 @@ func TestRemainingNeverRisesWithinAWindow(t *testing.T) {
 }
 
 func TestDenialNamesTheExhaustedBudgetThatEndsLast(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name                    string
 		minute, daily, monthly  int64
@@ -134,6 +138,7 @@ func TestDenialNamesTheExhaustedBudgetThatEndsLast(t *testing.T) {
 }
 
 func TestRefundGoesBackToItsOwnWindow(t *testing.T) {
+	t.Parallel()
 	workspace, key := account(5, 10, 20), account(5, 10, 20)
 	_, first := Charge(noon, 3, workspace, key)
 	later := noon.Add(time.Minute)
@@ -147,6 +152,7 @@ func TestRefundGoesBackToItsOwnWindow(t *testing.T) {
 }
 
 func TestRefundedChargeLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		workspace, key := account(50, 60, 70), account(40, 0, 65)
 		now := drawTime(t, "now")
@@ -161,6 +167,7 @@ func TestRefundedChargeLeavesNoTrace(t *testing.T) {
 }
 
 func TestChargeThatFitsOneBudgetOnlyTakesFromNone(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		workspace := account(drawLimit(t, "minute"), drawLimit(t, "daily"), drawLimit(t, "monthly"))
 		key := account(drawLimit(t, "key minute"), drawLimit(t, "key daily"), drawLimit(t, "key monthly"))
@@ -180,6 +187,7 @@ func TestChargeThatFitsOneBudgetOnlyTakesFromNone(t *testing.T) {
 }
 
 func TestQuotaGivenAtNoonKnowsOfTheMorning(t *testing.T) {
+	t.Parallel()
 	workspace, key := account(100, 100, 100), account(100, 0, 0)
 	for range 7 {
 		Charge(noon, 1, workspace, key)
@@ -191,6 +199,7 @@ func TestQuotaGivenAtNoonKnowsOfTheMorning(t *testing.T) {
 }
 
 func TestSmallerTierKeepsTheUse(t *testing.T) {
+	t.Parallel()
 	workspace := account(100, 100, 100)
 	Charge(noon, 40, workspace, Account{})
 	workspace.Daily = 30
@@ -201,6 +210,7 @@ func TestSmallerTierKeepsTheUse(t *testing.T) {
 }
 
 func TestRestoredUseCounts(t *testing.T) {
+	t.Parallel()
 	workspace := account(100, 10, 20)
 	workspace.Use.Init("wsp_a")
 	workspace.Use.Restore(noon, 4, 12)
@@ -211,6 +221,7 @@ func TestRestoredUseCounts(t *testing.T) {
 }
 
 func TestLargestTierHasRoom(t *testing.T) {
+	t.Parallel()
 	for _, tier := range Tiers() {
 		a := tier.Allowance()
 		for _, n := range []int64{a.PerMinute, a.Daily, a.Monthly} {
@@ -222,6 +233,7 @@ func TestLargestTierHasRoom(t *testing.T) {
 }
 
 func TestUnlimitedBudgetCountsToItsEndAndStays(t *testing.T) {
+	t.Parallel()
 	workspace := account(10, 0, 0)
 	workspace.Use.Restore(noon, maxCount-1, maxCount-1)
 	for range 3 {

@@ -25,6 +25,7 @@ func together(n int, fn func(i int)) {
 }
 
 func TestTenThousandGoroutinesOnOneKeyAdmitExactlyTheLimit(t *testing.T) {
+	t.Parallel()
 	const callers = 10_000
 	for name, limits := range map[string][2]Allowance{
 		"KeyMinute":    {{9_000, 9_000, 9_000}, {1_234, 0, 0}},
@@ -71,6 +72,7 @@ func TestTenThousandGoroutinesOnOneKeyAdmitExactlyTheLimit(t *testing.T) {
 }
 
 func TestKeysOfOneWorkspaceShareItsLimitExactly(t *testing.T) {
+	t.Parallel()
 	const callers, keys = 10_000, 20
 	workspace := account(1_000, 700, 5_000)
 	var own [keys]Account
@@ -100,6 +102,7 @@ func TestKeysOfOneWorkspaceShareItsLimitExactly(t *testing.T) {
 }
 
 func TestChargesAndRefundsBalance(t *testing.T) {
+	t.Parallel()
 	workspace, key := account(500, 500, 500), account(400, 0, 0)
 	var kept atomic.Int64
 	together(4_000, func(i int) {
@@ -123,6 +126,7 @@ func TestChargesAndRefundsBalance(t *testing.T) {
 }
 
 func TestWindowTurnsOnceForAll(t *testing.T) {
+	t.Parallel()
 	const callers, limit = 4_000, 300
 	border := noon.Add(time.Minute)
 	workspace := account(limit, 1_000_000, 1_000_000)
@@ -147,7 +151,8 @@ func TestWindowTurnsOnceForAll(t *testing.T) {
 }
 
 // A charge of 5 has taken the minute's units and is about to find too few of the day's; a charge of 1, which both
-// budgets have room for, waits for that instead of being refused.
+// budgets have room for, waits for that instead of being refused. It is not parallel, because it replaces giveWay for the
+// whole package.
 func TestSmallChargeIsNotRefusedForALargeOneThatFails(t *testing.T) {
 	workspace := account(5, 3, 100)
 	var large budgets
@@ -173,6 +178,7 @@ func TestSmallChargeIsNotRefusedForALargeOneThatFails(t *testing.T) {
 }
 
 func TestWaitingForALargeChargeEnds(t *testing.T) {
+	t.Parallel()
 	workspace := account(5, 3, 100)
 	workspace.Use.mark() // whose thread does not come back
 	for range 5 {

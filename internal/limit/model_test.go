@@ -35,6 +35,7 @@ func (m *model) windows(now time.Time) [budgetCount]modelWindow {
 }
 
 func TestChargeAgreesWithThePlainestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key := account(drawLimit(t, "key minute"), rapid.SampledFrom([]int64{0, 7, 20}).Draw(t, "key daily"), 30)
 		workspace := account(drawLimit(t, "minute"), 40, 60)

@@ -9,6 +9,7 @@ import (
 
 // What chargeOne does is what chargeAny would do, and where it does nothing it leaves nothing behind.
 func TestOneUnitIsChargedAsAnyCostIs(t *testing.T) {
+	t.Parallel()
 	done := 0
 	rapid.Check(t, func(t *rapid.T) {
 		budget := rapid.SampledFrom([]int64{0, 3, 8, 50})
@@ -75,6 +76,7 @@ func TestOneUnitIsChargedAsAnyCostIs(t *testing.T) {
 }
 
 func TestAMonthIsNumberedWhateverWasAskedBefore(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			d := rapid.SampledFrom([]int64{0, 1, 30, 31, 58, 59, 20_000, 20_001, 20_800}).Draw(t, "day") + rapid.Int64Range(0, 2).Draw(t, "more")

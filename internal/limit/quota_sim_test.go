@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/limit"
 	"keepsake/internal/limit/ledgertest"
+	"keepsake/internal/testtier"
 )
 
 // payer is a member that stores each second what it has admitted, and hears then what all have stored.
@@ -106,10 +107,16 @@ func (a *payers) check(t *testing.T) {
 // The ledger goes when half of a quota is used, and what was admitted is heard of from the database only. All use the rest
 // at once; or one uses it, and then the clients go to another one that has not heard of that.
 func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
-	for _, n := range []int{2, 3, 4, 8} {
-		for _, daily := range []int64{10, 300, 5_000} {
+	t.Parallel()
+	members, quotas := []int{2, 4}, []int64{10, 300}
+	if testtier.All() {
+		members, quotas = []int{2, 3, 4, 8}, []int64{10, 300, 5_000}
+	}
+	for _, n := range members {
+		for _, daily := range quotas {
 			for _, withLedger := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%d members, %d a day, ledger %t", n, daily, withLedger), func(t *testing.T) {
+					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						random := rand.New(rand.NewPCG(uint64(n), uint64(daily)))
 						a := newPayers(t, n, daily, withLedger)
@@ -131,6 +138,7 @@ func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
 					})
 				})
 				t.Run(fmt.Sprintf("%d members in turn, %d a day, ledger %t", n, daily, withLedger), func(t *testing.T) {
+					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						random := rand.New(rand.NewPCG(uint64(n), uint64(daily)))
 						a := newPayers(t, n, daily, withLedger)
@@ -155,6 +163,7 @@ func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
 // The database is away for all members, so that none knows whether the others count it, and then the ledger goes too: each
 // has its share of what is left.
 func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newParty(t, []float64{1, 1}, 0)
 		defer p.end()
@@ -192,6 +201,7 @@ func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
 // A contact is answered late, when a request has given up waiting and the member has taken its share of what was left: it
 // keeps that.
 func TestALateAnswerTakesNoShareAway(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newParty(t, []float64{1, 1}, 0)
 		defer p.end()

@@ -15,9 +15,10 @@ import (
 
 	"keepsake/internal/limit"
 	"keepsake/internal/limit/ledgertest"
+	"keepsake/internal/testtier"
 )
 
-// party is members with one ledger, in a time that passes only when all of them wait.
+// party is members with one ledger, on a fake clock: its time passes only when all of them wait.
 type party struct {
 	t       *testing.T
 	ledger  *ledgertest.Model
@@ -185,7 +186,7 @@ func (p *party) over(limit int64) int64 {
 	return worst
 }
 
-// check wants the bound of H kept, nothing odd, and nobody made to wait for longer than once.
+// check wants the bound of H kept, nothing odd, and no request to have waited longer than once, on the fake clock.
 func (p *party) check(limit int64) {
 	p.t.Helper()
 	bound := max(limit/10, int64(len(p.members)))
@@ -221,10 +222,17 @@ var shapes = map[string][]float64{
 	"8Uneven": {90, 2, 2, 2, 1, 1, 1, 1},
 }
 
+// eachShape runs fn for every shape and limit, in the quick tier for two of the shapes. Loads are the same in every run: the
+// limit seeds them.
 func eachShape(t *testing.T, limits []int64, fn func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand)) {
-	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+	names := []string{"2Uneven", "4Even"}
+	if testtier.All() {
+		names = slices.Sorted(maps.Keys(shapes))
+	}
+	for _, name := range names {
 		for _, l := range limits {
 			t.Run(fmt.Sprintf("%s/%d", name, l), func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					fn(t, shapes[name], limit.Allowance{PerMinute: l, Daily: 1_000_000, Monthly: 10_000_000}, rand.New(rand.NewPCG(uint64(l), 7)))
 				})
@@ -236,6 +244,7 @@ func eachShape(t *testing.T, limits []int64, fn func(t *testing.T, weights []flo
 func perSecond(a limit.Allowance, times float64) float64 { return float64(a.PerMinute) / 60 * times }
 
 func TestMembersTogetherKeepAMinuteAndUseItUp(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.load(a, perSecond(a, 1.5), 3*time.Minute, random)
@@ -247,6 +256,7 @@ func TestMembersTogetherKeepAMinuteAndUseItUp(t *testing.T) {
 }
 
 func TestABurstKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{60, 3000}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		for range 3 {
@@ -265,6 +275,7 @@ func TestABurstKeepsTheLimit(t *testing.T) {
 }
 
 func TestClocksThatAreWrongChangeNothing(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{60, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 30*time.Second)
 		p.load(a, perSecond(a, 1.5), 3*time.Minute, random)
@@ -308,6 +319,7 @@ func (p *party) degraded(want bool) {
 }
 
 func TestALedgerThatIsLostAtNineTenthsKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(p *party, lost bool){
 		"Refuses":  func(p *party, lost bool) { p.ledger.Down(lost) },
 		"IsSilent": func(p *party, lost bool) { p.ledger.Silence(lost) },
@@ -319,6 +331,7 @@ func TestALedgerThatIsLostAtNineTenthsKeepsTheLimit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 				p := newParty(t, weights, 0)
 				p.loadWith(a, random, func() {
@@ -351,6 +364,7 @@ func (p *party) served(limit int64) {
 }
 
 func TestALedgerThatIsEmptiedAtNineTenthsKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.loadWith(a, random, p.ledger.Empty)
@@ -362,6 +376,7 @@ func TestALedgerThatIsEmptiedAtNineTenthsKeepsTheLimit(t *testing.T) {
 }
 
 func TestAMemberThatDiesTakesNothingAlong(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.loadWith(a, random, func() {
@@ -379,6 +394,7 @@ func TestAMemberThatDiesTakesNothingAlong(t *testing.T) {
 }
 
 func TestAMemberThatJoinsKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.loadWith(a, random, func() {
@@ -399,8 +415,10 @@ func TestAMemberThatJoinsKeepsTheLimit(t *testing.T) {
 
 // Whatever comes together: any number of members, any load, anything that happens to the ledger, to members and clocks.
 func TestWhateverHappensTheLimitIsKept(t *testing.T) {
-	for seed := range uint64(40) {
+	t.Parallel()
+	for seed := range uint64(testtier.Rounds(10, 40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { whatever(t, rand.New(rand.NewPCG(seed, 4))) })
 		})
 	}
@@ -465,6 +483,7 @@ func whatever(t *testing.T, random *rand.Rand) {
 
 // At half of its use a limit of 600 and more makes one request in fifty wait, at most.
 func TestAtHalfLoadFewRequestsWait(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.load(a, perSecond(a, 0.5), 3*time.Minute, random)
@@ -486,6 +505,7 @@ func TestAtHalfLoadFewRequestsWait(t *testing.T) {
 
 // One member alone loses the ledger. It admits its share; the others leave it that, from the next minute on.
 func TestAMemberThatIsCutOffKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	eachShape(t, []int64{60, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
 		p.loadWith(a, random, func() {

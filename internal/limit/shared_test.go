@@ -85,7 +85,7 @@ func stop(list []*wallet) {
 	}
 }
 
-// inTime runs a test in a time that passes only when everybody waits.
+// inTime runs a test on a fake clock, whose time passes only when all goroutines wait.
 func inTime(t *testing.T, fn func(t *testing.T, ledger *ledgertest.Model)) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := ledgertest.NewModel(time.Now)
@@ -99,6 +99,7 @@ func of(ledger *ledgertest.Model) func(i int) limit.Ledger {
 }
 
 func TestNilSharedIsOneProcess(t *testing.T) {
+	t.Parallel()
 	var w wallet
 	w.ofWorkspace = roomy
 	if v, _ := w.charge(1); !v.Allowed || v.Remaining != 999 {
@@ -113,6 +114,7 @@ func TestNilSharedIsOneProcess(t *testing.T) {
 
 // What one member admits the other one shows: at once where it knew nothing, within a moment where it did.
 func TestMembersShowWhatOthersHaveUsed(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		two := wallets(t, 2, of(ledger), nil)
 		defer stop(two)
@@ -132,6 +134,7 @@ func TestMembersShowWhatOthersHaveUsed(t *testing.T) {
 }
 
 func TestARefundIsGivenBackToAllMembers(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		two := wallets(t, 2, of(ledger), nil)
 		defer stop(two)
@@ -163,6 +166,7 @@ func TestARefundIsGivenBackToAllMembers(t *testing.T) {
 }
 
 func TestACostIsTakenWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		two := wallets(t, 2, of(ledger), nil)
 		defer stop(two)
@@ -185,6 +189,7 @@ func TestACostIsTakenWholeOrNotAtAll(t *testing.T) {
 }
 
 func TestManyWaitForOneContactAndExactlyWhatIsLeftPasses(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		four := wallets(t, 4, of(ledger), nil)
 		defer stop(four)
@@ -214,6 +219,7 @@ func TestManyWaitForOneContactAndExactlyWhatIsLeftPasses(t *testing.T) {
 
 // Without a ledger every member has its share of a minute, and of a quota by what is stored.
 func TestWithoutALedgerMembersSplit(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, _ *ledgertest.Model) {
 		four := wallets(t, 4, nil, nil)
 		defer stop(four)
@@ -268,6 +274,7 @@ func TestWithoutALedgerMembersSplit(t *testing.T) {
 
 // A ledger that has lost the quotas hears of them from what is stored, also of what members admitted that are gone.
 func TestALostQuotaIsReadFromWhatIsStored(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		stored := atomic.Int64{}
 		two := wallets(t, 2, of(ledger), func(o *limit.SharedOptions) {
@@ -295,6 +302,7 @@ func TestALostQuotaIsReadFromWhatIsStored(t *testing.T) {
 }
 
 func TestAddressesShareOneBudgetAndComeBackWithIt(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		two := wallets(t, 2, of(ledger), nil)
 		defer stop(two)
@@ -331,24 +339,23 @@ func TestAddressesShareOneBudgetAndComeBackWithIt(t *testing.T) {
 
 // A request waits once, for as long as it may; nobody waits after it.
 func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
+	t.Parallel()
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		one := wallets(t, 2, of(ledger), nil)[:2]
-		defer stop(one)
-		w := one[0]
+		const wait = 70 * time.Millisecond
+		two := wallets(t, 2, of(ledger), func(o *limit.SharedOptions) { o.Wait = wait })
+		defer stop(two)
+		w := two[0]
 		w.ofKey.PerMinute = 60 // an allowance of 3
 		ledger.Silence(true)
-		var longest time.Duration
-		var waited int
+		waits, began := w.Stats().Waits, time.Now()
 		for range 20 {
-			began := time.Now()
 			w.charge(1)
-			if took := time.Since(began); took > 0 {
-				waited++
-				longest = max(longest, took)
-			}
 		}
-		if waited != 1 || longest > 50*time.Millisecond || !w.Degraded() {
-			t.Errorf("%d waited, for %v at most", waited, longest)
+		if n := w.Stats().Waits - waits; n != 1 || !w.Degraded() {
+			t.Errorf("%d waited, want 1; degraded is %t", n, w.Degraded())
+		}
+		if got, want := time.Now(), began.Add(wait); !got.Equal(want) { // on the fake clock
+			t.Errorf("the wait ended at %v, want %v", got, want)
 		}
 		ledger.Silence(false)
 		time.Sleep(time.Second)
@@ -358,21 +365,21 @@ func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
 	})
 }
 
+// It is not parallel, because AllocsPerRun counts what the whole process allocates.
 func TestChargingTogetherAllocatesNothing(t *testing.T) {
-	w := wallets(t, 2, of(ledgertest.NewModel(time.Now)), nil)
-	defer stop(w)
-	w[0].ofWorkspace, w[0].ofKey = limit.Tiers()[4].Allowance(), limit.Allowance{PerMinute: 1_000_000}
-	// Until a member counts by itself each charge waits for the ledger, which may take its time on a busy machine.
-	for began, waits := time.Now(), int64(-1); w[0].Stats().Waits != waits; w[0].charge(1) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("every charge waits for the ledger")
+	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
+		w := wallets(t, 2, of(ledger), nil)
+		defer stop(w)
+		w[0].ofWorkspace, w[0].ofKey = limit.Tiers()[4].Allowance(), limit.Allowance{PerMinute: 1_000_000}
+		w[0].charge(1) // waits for the ledger, because nothing is known of this workspace
+		waits := w[0].Stats().Waits
+		if n := testing.AllocsPerRun(1000, func() { w[0].charge(1) }); n >= 1 { // reports on the way allocate
+			t.Errorf("a charge allocates %v times", n)
 		}
-		waits = w[0].Stats().Waits
-		w[0].charge(1)
-	}
-	if n := testing.AllocsPerRun(1000, func() { w[0].charge(1) }); n >= 1 { // reports on the way allocate
-		t.Errorf("a charge allocates %v times", n)
-	}
+		if n := w[0].Stats().Waits; n != waits {
+			t.Errorf("%d charges waited for the ledger", n-waits)
+		}
+	})
 }
 
 func BenchmarkSharedCharge(b *testing.B) {

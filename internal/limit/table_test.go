@@ -7,6 +7,7 @@ import (
 )
 
 func TestATablesNumbersChangeForWhoeverHoldsATier(t *testing.T) {
+	t.Parallel()
 	table := NewTable(Tiers())
 	if !slices.Equal(table.All(), Tiers()) {
 		t.Errorf("the table lists %+v", table.All())
@@ -25,6 +26,7 @@ func TestATablesNumbersChangeForWhoeverHoldsATier(t *testing.T) {
 }
 
 func TestAddressesAreAllowedOtherNumbersAndKeepTheirUse(t *testing.T) {
+	t.Parallel()
 	addresses := NewAddresses(Allowance{PerMinute: 30, Daily: 100, Monthly: 1000}, 16)
 	known := netip.MustParseAddr("192.0.2.1")
 	Charge(noon, 5, addresses.Account(known), Account{})

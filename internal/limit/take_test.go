@@ -10,6 +10,7 @@ import (
 // Between its look and its charge a goroutine may be overtaken: here by others who use up one budget, or who are in the
 // next window of one already.
 func TestOvertakenChargeTakesNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		workspace, key := account(10, 10, 10), account(10, 10, 10)
 		Charge(noon, rapid.Int64Range(0, 5).Draw(t, "before"), workspace, key)
@@ -34,6 +35,7 @@ func TestOvertakenChargeTakesNothing(t *testing.T) {
 }
 
 func TestChargeThatNobodyOvertakesTakesFromAll(t *testing.T) {
+	t.Parallel()
 	workspace, key := account(10, 10, 10), account(10, 10, 10)
 	Charge(noon.Add(-31*24*time.Hour), 9, workspace, key) // windows that give way
 	var b budgets

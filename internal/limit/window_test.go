@@ -8,6 +8,7 @@ import (
 )
 
 func TestMinuteWindowsAreSixtySecondsShiftedByPhase(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		unix := secondOf(drawTime(t, "now"))
 		phase := rapid.Uint32Range(0, 59).Draw(t, "phase")
@@ -25,6 +26,7 @@ func TestMinuteWindowsAreSixtySecondsShiftedByPhase(t *testing.T) {
 }
 
 func TestPhaseIsTheHashOfTheSubject(t *testing.T) {
+	t.Parallel()
 	// fnv64a("") is the offset basis 14695981039346656037, and fnv64a("a") is 0xaf63dc4c8601ec8c.
 	for subject, want := range map[string]uint32{"": 14695981039346656037 % 60, "a": 0xaf63dc4c8601ec8c % 60} {
 		var u Use
@@ -36,6 +38,7 @@ func TestPhaseIsTheHashOfTheSubject(t *testing.T) {
 }
 
 func TestMonthsEndWithTheirLastDay(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := drawTime(t, "now")
 		d := dayOf(secondOf(now))
@@ -50,6 +53,7 @@ func TestMonthsEndWithTheirLastDay(t *testing.T) {
 }
 
 func TestClockThatStepsBackALittleReopensNothing(t *testing.T) {
+	t.Parallel()
 	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) // a minute, a day and a month begin
 	workspace, key := account(5, 50, 500), account(5, 50, 500)
 	for range 5 {
@@ -68,6 +72,7 @@ func TestClockThatStepsBackALittleReopensNothing(t *testing.T) {
 }
 
 func TestClockThatStepsBackFarFreezesNoMinute(t *testing.T) {
+	t.Parallel()
 	workspace := account(5, 50, 500)
 	for _, ahead := range []time.Duration{365 * 24 * time.Hour, 40 * 24 * time.Hour, 2 * time.Hour, 3 * time.Minute} {
 		for range 5 {
@@ -85,6 +90,7 @@ func TestClockThatStepsBackFarFreezesNoMinute(t *testing.T) {
 }
 
 func TestChargeBeforeMidnightOfADayThatHasBegunCountsForThatDay(t *testing.T) {
+	t.Parallel()
 	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	workspace, ahead, behind := account(9, 50, 500), account(9, 50, 500), account(9, 50, 500)
 	before := midnight.Add(-time.Millisecond)
