@@ -35,12 +35,13 @@ var (
 
 // Ledger is a limit.Ledger in Redis. It connects when it is asked for the first time, and again whenever it has to.
 type Ledger struct {
-	option rueidis.ClientOption
-	member string       // this run of this process
-	dials  atomic.Int64 // a connection made anew may be to a server that was started anew
-	mu     sync.Mutex   // guards what follows
-	client [2]rueidis.Client
-	closed bool
+	option   rueidis.ClientOption
+	member   string        // this run of this process
+	settling time.Duration // limit.Settling but in tests
+	dials    atomic.Int64  // a connection made anew may be to a server that was started anew
+	mu       sync.Mutex    // guards what follows
+	client   [2]rueidis.Client
+	closed   bool
 }
 
 // There are two connections: what a request waits for must not stand behind what members tell each other in between.
@@ -66,7 +67,7 @@ func Open(url string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.New("is not an address such as redis://host:6379, rediss://host:6379 or unix:///path")
 	}
-	l := &Ledger{member: strings.ToLower(rand.Text()[:13])}
+	l := &Ledger{member: strings.ToLower(rand.Text()[:13]), settling: limit.Settling}
 	if option.Dialer.Timeout == 0 {
 		option.Dialer.Timeout = dialTime
 	}
@@ -207,7 +208,7 @@ func (l *Ledger) exec(ctx context.Context, client rueidis.Client, list []rueidis
 func (l *Ledger) encode(c *limit.Contact) (keys, args []string) {
 	keys = make([]string, len(c.Budget))
 	args = make([]string, 0, 3+7*len(c.Budget)+9*len(c.Wants))
-	args = append(args, l.member, strconv.FormatUint(c.Number, 10), number(limit.Settling.Milliseconds()))
+	args = append(args, l.member, strconv.FormatUint(c.Number, 10), number(l.settling.Milliseconds()))
 	for i := range c.Budget {
 		e := &c.Budget[i]
 		keys[i] = prefix + "{" + c.Tag + "}:" + e.Kind.String() + ":" + e.Subject + ":" + number(int64(e.Window))

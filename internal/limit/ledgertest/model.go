@@ -17,6 +17,7 @@ type Model struct {
 	life    int
 	windows map[key]*window
 	now     func() time.Time
+	settle  time.Duration // limit.Settling but for a ledger that settles sooner
 	delay   time.Duration // of an answer, half of it before the effect
 	down    bool
 	silent  bool
@@ -39,7 +40,7 @@ type window struct {
 
 // NewModel makes an empty one with a clock.
 func NewModel(now func() time.Time) *Model {
-	return &Model{windows: map[key]*window{}, now: now}
+	return &Model{windows: map[key]*window{}, now: now, settle: limit.Settling}
 }
 
 // ErrDown is what a model answers that is down.
@@ -73,7 +74,7 @@ func (m *Model) Total(tag, subject string, kind limit.Kind, number uint32) int64
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if w := m.windows[key{tag, subject, kind, number}]; w != nil {
-		return w.total(m.now())
+		return w.total(m.now(), m.settle)
 	}
 	return 0
 }
@@ -177,7 +178,7 @@ func (m *Model) contact(id string, c *limit.Contact) limit.Reply {
 			w.own[id] = e.Own
 		}
 		w.durable = max(w.durable, e.Durable)
-		if now.Sub(w.born) < limit.Settling {
+		if now.Sub(w.born) < m.settle {
 			w.known = max(w.known, e.Known)
 			w.lost = w.lost || w.sum() == w.own[id] && e.Known > e.Own
 		} else if w.lost && e.Kind == limit.Minute {
@@ -187,7 +188,7 @@ func (m *Model) contact(id string, c *limit.Contact) limit.Reply {
 	for _, want := range c.Wants {
 		granted := want.Callers
 		for _, i := range want.Of {
-			left := max(0, c.Budget[i].Limit-list[i].total(now))
+			left := max(0, c.Budget[i].Limit-list[i].total(now, m.settle))
 			granted = min(granted, left/want.Cost)
 		}
 		for _, i := range want.Of {
@@ -197,7 +198,7 @@ func (m *Model) contact(id string, c *limit.Contact) limit.Reply {
 		reply.Granted = append(reply.Granted, granted)
 	}
 	for i, w := range list {
-		reply.Budget[i].Total, reply.Budget[i].Own = w.total(now), w.own[id]
+		reply.Budget[i].Total, reply.Budget[i].Own = w.total(now, m.settle), w.own[id]
 	}
 	return reply
 }
@@ -210,9 +211,9 @@ func (w *window) sum() int64 {
 	return sum
 }
 
-func (w *window) total(now time.Time) int64 {
+func (w *window) total(now time.Time, settle time.Duration) int64 {
 	sum := w.sum()
-	if sum = max(sum, w.durable); w.lost && now.Sub(w.born) < limit.Settling {
+	if sum = max(sum, w.durable); w.lost && now.Sub(w.born) < settle {
 		sum = max(sum, w.known)
 	}
 	return sum

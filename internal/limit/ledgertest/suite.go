@@ -8,24 +8,29 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/limit"
+	"keepsake/internal/testtier"
 )
 
-// Run wants a ledger to answer as the Model does. member gives the empty ledger as one of its members sees it.
-func Run(t *testing.T, member func(t *testing.T) (open func() limit.Ledger)) {
+// Run wants a ledger to answer as the Model does. member gives the empty ledger as one of its members sees it. settle is
+// how long that ledger takes to settle: each round waits for that once.
+func Run(t *testing.T, settle time.Duration, member func(t *testing.T) (open func() limit.Ledger)) {
 	t.Helper()
-	for seed := range uint64(6) {
+	for seed := range uint64(testtier.Rounds(3, 6)) {
 		t.Run(fmt.Sprint("AnswersAsTheModelDoes", seed), func(t *testing.T) {
 			t.Parallel()
-			agree(t, member(t), rand.New(rand.NewPCG(seed, 1)), seed < 2)
+			agree(t, member(t), rand.New(rand.NewPCG(seed, 1)), settle)
 		})
 	}
 }
 
-// agree makes the same contacts with both, for long enough to settle where that is wanted.
-func agree(t *testing.T, open func() limit.Ledger, random *rand.Rand, settle bool) {
+// agree makes the same contacts with both, half of them after what came first has settled. The clock of the model is the
+// one of the ledger's replies, to the millisecond.
+func agree(t *testing.T, open func() limit.Ledger, random *rand.Rand, settle time.Duration) {
 	var clock atomic.Int64
-	model := NewModel(func() time.Time { return time.Unix(0, clock.Load()) })
+	model := NewModel(func() time.Time { return time.UnixMilli(clock.Load()) })
+	model.settle = settle
 	type pair struct{ real, model limit.Ledger }
 	members := make([]pair, 1+random.IntN(4))
 	for i := range members {
@@ -34,8 +39,8 @@ func agree(t *testing.T, open func() limit.Ledger, random *rand.Rand, settle boo
 	window := uint32(random.IntN(1000))
 	const times = 300
 	for n := range times {
-		if settle && n == times/2 {
-			passes(t, members[0].real)
+		if n == times/2 {
+			passes(t, members[0].real, settle)
 		}
 		p := members[random.IntN(len(members))]
 		contacts := make([]limit.Contact, 1+random.IntN(3))
@@ -48,7 +53,7 @@ func agree(t *testing.T, open func() limit.Ledger, random *rand.Rand, settle boo
 		real := p.real.Exchange(t.Context(), contacts)
 		for i := range contacts {
 			if !real[i].At.IsZero() {
-				clock.Store(real[i].At.UnixNano())
+				clock.Store(real[i].At.UnixMilli())
 			}
 			want := p.model.Exchange(t.Context(), contacts[i:i+1])[0]
 			got := real[i]
@@ -63,18 +68,18 @@ func agree(t *testing.T, open func() limit.Ledger, random *rand.Rand, settle boo
 	}
 }
 
-// passes waits until the time for settling is over.
-func passes(t *testing.T, l limit.Ledger) {
+// passes waits until what is in the ledger has settled by its own clock.
+func passes(t *testing.T, l limit.Ledger, settle time.Duration) {
 	t.Helper()
-	_, began, err := l.Life(t.Context())
-	for err == nil {
-		var now time.Time
-		if _, now, err = l.Life(t.Context()); now.Sub(began) > limit.Settling+10*time.Millisecond {
-			return
+	now := func() time.Time {
+		_, at, err := l.Life(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // the ledger's clock cannot be waited for otherwise
+		return at
 	}
-	t.Fatal(err)
+	end := now().Add(settle + time.Millisecond)
+	await.Until(t, "the ledger settles", func() bool { return now().After(end) })
 }
 
 // contact draws one. Two of them often meet in a budget.
