@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"keepsake/internal/cluster"
+	"keepsake/internal/testtier"
 )
 
 // board is where news are kept, with what they are about: how often each subject was changed.
@@ -299,7 +300,7 @@ func TestReader(t *testing.T) {
 func TestAReaderThatIsCurrentKnowsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for seed := range uint64(300) {
+		for seed := range uint64(testtier.Rounds(60, 300)) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			b := newBoard()
 			r, m := reader(t, b, nil)

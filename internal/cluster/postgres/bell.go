@@ -19,6 +19,7 @@ import (
 type Bell struct {
 	connect Connect
 	log     *slog.Logger
+	every   time.Duration // ringEvery but in tests
 
 	mu        sync.Mutex
 	ears      map[string][]func(subject string)
@@ -35,7 +36,7 @@ const (
 
 // NewBell makes a Bell.
 func NewBell(connect Connect, log *slog.Logger) *Bell {
-	return &Bell{connect: connect, log: log, ears: map[string][]func(string){}, pending: map[string]bool{}}
+	return &Bell{connect: connect, log: log, every: ringEvery, ears: map[string][]func(string){}, pending: map[string]bool{}}
 }
 
 // On has heard called when another process rings for a topic, with the subject it named, and with an empty one where some
@@ -88,7 +89,7 @@ func (b *Bell) listen(ctx context.Context, connected func()) error {
 	b.everything()
 	var sent time.Time
 	for {
-		if wait := ringEvery - time.Since(sent); wait > 0 {
+		if wait := b.every - time.Since(sent); wait > 0 {
 			if err := b.hear(ctx, conn, wait, false); err != nil {
 				return err
 			}

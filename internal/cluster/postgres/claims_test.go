@@ -12,8 +12,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"keepsake/internal/await"
 	"keepsake/internal/cluster/postgres"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/testtier"
 )
 
 // process is Claims as one process has them.
@@ -22,19 +24,24 @@ type process struct {
 	die func() // ends it at once, with all it holds
 }
 
-// forever is how long claims wait for their verdict where that is what a test is about. In life whoever waits for a second
-// runs, and on a machine with much to do a second is soon over.
-const forever = 5 * time.Minute
+// forever is how long claims wait for their verdict in the tests that are about the verdict. The program waits for a second
+// and then runs the request.
+const forever = time.Hour
 
-func runClaims(t testing.TB, url string) *process {
-	t.Helper()
-	return runClaimsWith(t, url, forever)
+// to connects to a database by its URL.
+func to(url string) postgres.Connect {
+	return func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, url) }
 }
 
-func runClaimsWith(t testing.TB, url string, patience time.Duration) *process {
+func runClaims(t testing.TB, connect postgres.Connect) *process {
+	t.Helper()
+	return runClaimsWith(t, connect, forever)
+}
+
+func runClaimsWith(t testing.TB, connect postgres.Connect, patience time.Duration) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := postgres.NewClaims(func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, url) }, slog.New(slog.DiscardHandler))
+	c := postgres.NewClaims(connect, slog.New(slog.DiscardHandler))
 	c.SetPatience(patience)
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
@@ -73,8 +80,8 @@ func holders(t *testing.T, conn *pgx.Conn) (pids []int32) {
 	return pids
 }
 
-// Who comes while the first connection is still being made waits a second and runs. The lock that is then taken for it is
-// given back once, also where it was asked for twice.
+// A request that comes while the first connection is still being made waits a second and runs, or less when its own time is
+// over, as here. The lock that is then taken for it is given back once, also if it was asked for twice.
 func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
@@ -84,23 +91,26 @@ func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
 		<-asked
 		return pgx.Connect(context.WithoutCancel(ctx), url)
 	}, slog.New(slog.DiscardHandler))
-	if !c.Take(ctx, claim(1)) { // nobody answers yet
-		t.Fatal("it is refused by nobody")
+	c.SetPatience(forever)
+	over, end := context.WithCancel(t.Context())
+	end()
+	if !c.Take(over, claim(1)) {
+		t.Fatal("it is refused, though no connection has answered")
 	}
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	close(asked)
 	conn := watcher(t, url)
-	eventually(t, "what runs is locked", func() bool { return len(holders(t, conn)) == 1 })
+	await.Until(t, "what runs is locked", func() bool { return len(holders(t, conn)) == 1 })
 	c.Release(claim(1), true)
-	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
 func TestARequestRunsInOneProcess(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
-	a, b := runClaims(t, url), runClaims(t, url)
+	a, b := runClaims(t, to(url)), runClaims(t, to(url))
 	ctx := t.Context()
 	conn := watcher(t, url)
 	for range 3 {
@@ -120,24 +130,36 @@ func TestARequestRunsInOneProcess(t *testing.T) {
 		b.Release(claim(1), true)
 		b.Release(claim(2), true)
 	}
-	// Whoever comes while the news of the end is under way finds the lock of its own process given back before.
+	// A request that comes while the last one gives its lock back finds it given back: its process does both in order.
 	for range 100 {
 		if !a.Take(ctx, claim(3)) {
 			t.Fatal("refused by itself")
 		}
 		a.Release(claim(3), false)
 	}
-	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
 func TestManyRequestsAtOnceRunInOneProcessEach(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
-	processes := []*process{runClaims(t, url), runClaims(t, url), runClaims(t, url)}
+	processes := []*process{runClaims(t, to(url)), runClaims(t, to(url)), runClaims(t, to(url))}
 	const claims = 20
 	var runs [claims]atomic.Int32 // how many processes run it
 	var ran, refused atomic.Int64
 	var all sync.WaitGroup
+	if !processes[0].Take(t.Context(), claim(claims)) { // which runs all the time
+		t.Fatal("the first is refused")
+	}
+	for _, p := range processes[1:] {
+		all.Go(func() {
+			for range 30 {
+				if p.Take(context.Background(), claim(claims)) {
+					t.Error("a request runs in two processes")
+				}
+			}
+		})
+	}
 	for _, p := range processes {
 		var local [claims]sync.Mutex // a process has one at a time by itself
 		for range 20 {
@@ -161,22 +183,23 @@ func TestManyRequestsAtOnceRunInOneProcessEach(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if ran.Load() == 0 || refused.Load() == 0 {
-		t.Errorf("%d ran and %d were refused; this shows nothing", ran.Load(), refused.Load())
+	if ran.Load() == 0 {
+		t.Errorf("none ran, and %d were refused", refused.Load())
 	}
+	processes[0].Release(claim(claims), true)
 	conn := watcher(t, url)
-	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
 func TestAProcessThatDiesRunsNothing(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
-	a, b := runClaims(t, url), runClaims(t, url)
+	a, b := runClaims(t, to(url)), runClaims(t, to(url))
 	if !a.Take(t.Context(), claim(1)) || b.Take(t.Context(), claim(1)) {
 		t.Fatal("the first does not run alone")
 	}
 	a.die()
-	eventually(t, "another process takes it", func() bool { return b.Take(t.Context(), claim(1)) })
+	await.Until(t, "another process takes it", func() bool { return b.Take(t.Context(), claim(1)) })
 	if !a.Take(t.Context(), claim(1)) {
 		t.Error("a process that stops keeps somebody from running")
 	}
@@ -185,7 +208,7 @@ func TestAProcessThatDiesRunsNothing(t *testing.T) {
 func TestAConnectionThatIsKilledTakesItsLocksAgain(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
-	a, b := runClaims(t, url), runClaims(t, url)
+	a, b := runClaims(t, to(url)), runClaims(t, to(url))
 	conn := watcher(t, url)
 	if !a.Take(t.Context(), claim(1)) {
 		t.Fatal("the first is refused")
@@ -194,7 +217,7 @@ func TestAConnectionThatIsKilledTakesItsLocksAgain(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend($1)", before[0]); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the lock is held again", func() bool {
+	await.Until(t, "the lock is held again", func() bool {
 		now := holders(t, conn)
 		return len(now) == 1 && now[0] != before[0]
 	})
@@ -211,79 +234,115 @@ func TestAConnectionThatIsKilledTakesItsLocksAgain(t *testing.T) {
 	}
 }
 
+// Requests run while the database is away, and what runs has its lock once the database is back.
 func TestWithoutTheDatabaseNobodyIsKeptFromRunning(t *testing.T) {
 	t.Parallel()
-	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
-	url := server.Database(t)
-	a, b := runClaimsWith(t, url, time.Second), runClaimsWith(t, url, time.Second)
-	ctx := t.Context()
-	if !a.Take(ctx, claim(1)) {
-		t.Fatal("the first is refused")
-	}
-	eventually(t, "the first runs alone", func() bool { // before both have a connection nobody is kept from running
-		if b.Take(ctx, claim(1)) {
-			b.Release(claim(1), true)
-			return false
-		}
-		return true
+	t.Run("TheNetworkIsCut", func(t *testing.T) {
+		t.Parallel()
+		url := enginetest.Postgres(t)
+		way := newNetwork(t, to(url))
+		runWithout(t, way.connect, url, way.cut, way.mend)
 	})
-	server.StopImmediately(t)
-	began := time.Now()
-	for n := range uint64(20) {
-		if !b.Take(ctx, claim(n)) {
-			t.Errorf("%d is refused by nobody", n)
-		}
+	t.Run("TheServerIsStopped", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "starts a server of its own, stops it and starts it again")
+		server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+		url := server.Database(t)
+		runWithout(t, to(url), url, func() { server.StopImmediately(t) }, func() { server.Start(t) })
+	})
+}
+
+func runWithout(t *testing.T, connect postgres.Connect, url string, lose, restore func()) {
+	t.Helper()
+	a, b := runClaims(t, connect), runClaims(t, connect)
+	ctx := t.Context()
+	if !a.Take(ctx, claim(1)) || b.Take(ctx, claim(1)) {
+		t.Fatal("the first does not run alone")
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("20 requests waited %s", took)
+	lose()
+	ran := make(chan bool, 20)
+	go func() {
+		for n := range uint64(20) {
+			ran <- b.Take(ctx, claim(n))
+		}
+	}()
+	for n := range 20 {
+		if !await.Receive(t, "a request gets its verdict without the database", ran) {
+			t.Errorf("request %d is refused without the database", n)
+		}
 	}
 	for n := range uint64(20) {
 		if n != 5 {
 			b.Release(claim(n), true)
 		}
 	}
-	server.Start(t)
-	eventually(t, "what runs is locked again", func() bool {
-		if a.Take(ctx, claim(5)) {
-			a.Release(claim(5), true)
-			return false
-		}
-		return true
-	})
-	eventually(t, "also by the first", func() bool {
-		if b.Take(ctx, claim(1)) {
-			b.Release(claim(1), true)
-			return false
-		}
-		return true
-	})
+	restore()
+	conn := watcher(t, url)
+	await.Until(t, "what runs in both processes is locked again", func() bool { return len(holders(t, conn)) == 2 })
+	await.Until(t, "the first is refused what the second runs", func() bool { return refuses(ctx, a, claim(5)) })
+	await.Until(t, "the second is refused what the first runs", func() bool { return refuses(ctx, b, claim(1)) })
 	a.Release(claim(1), true)
 	b.Release(claim(5), true)
+	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+}
 
-	// It hangs: nobody waits for long, and what comes late is given back.
-	server.Pause(t)
-	began = time.Now()
-	var all sync.WaitGroup
+// refuses reports whether a process is refused a claim. It keeps none.
+func refuses(ctx context.Context, p *process, c [32]byte) bool {
+	if p.Take(ctx, c) {
+		p.Release(c, true)
+		return false
+	}
+	return true
+}
+
+// Requests run while the database does not answer, and a lock that it gives late is given back.
+func TestRequestsRunWhileTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	t.Run("TheNetworkIsSilent", func(t *testing.T) {
+		t.Parallel()
+		url := enginetest.Postgres(t)
+		way := newNetwork(t, to(url))
+		runWhileSilent(t, way.connect, url, way.silence, way.unsilence)
+	})
+	t.Run("TheServerIsPaused", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "starts a server of its own and pauses it")
+		server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+		url := server.Database(t)
+		runWhileSilent(t, to(url), url, func() { server.Pause(t) }, func() { server.Resume(t) })
+	})
+}
+
+func runWhileSilent(t *testing.T, connect postgres.Connect, url string, silence, unsilence func()) {
+	t.Helper()
+	// Without a limit the requests below would wait until the test gives up.
+	p, other := runClaimsWith(t, connect, 200*time.Millisecond), runClaims(t, to(url))
+	ctx, conn := t.Context(), watcher(t, url)
+	if !p.Take(ctx, claim(1)) {
+		t.Fatal("the first is refused")
+	}
+	await.Until(t, "the first is locked", func() bool { return len(holders(t, conn)) == 1 })
+	silence()
+	ran := make(chan bool, 20)
 	for n := range uint64(20) {
-		all.Go(func() {
-			if !a.Take(ctx, claim(100+n)) {
-				t.Errorf("%d is refused by nobody", n)
-			}
-			a.Release(claim(100+n), true)
-		})
+		go func() {
+			ran <- p.Take(ctx, claim(100+n))
+			p.Release(claim(100+n), true)
+		}()
 	}
-	all.Wait()
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("20 requests at once waited %s", took)
+	for range 20 {
+		if !await.Receive(t, "a request gets its verdict while the database is silent", ran) {
+			t.Error("a request is refused while the database is silent")
+		}
 	}
-	server.Resume(t)
-	conn := watcher(t, url)
-	eventually(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
-	eventually(t, "locks work again", func() bool {
-		first, second := a.Take(ctx, claim(7)), b.Take(ctx, claim(7))
-		a.Release(claim(7), true)
+	unsilence()
+	p.Release(claim(1), true)
+	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
+	await.Until(t, "locks work again", func() bool {
+		first, second := p.Take(ctx, claim(7)), other.Take(ctx, claim(7))
+		p.Release(claim(7), true)
 		if second {
-			b.Release(claim(7), true)
+			other.Release(claim(7), true)
 		}
 		return first && !second
 	})
@@ -291,7 +350,7 @@ func TestWithoutTheDatabaseNobodyIsKeptFromRunning(t *testing.T) {
 
 // BenchmarkClaims takes and gives back the claim of a request, alone and for 64 requests at once.
 func BenchmarkClaims(b *testing.B) {
-	c := runClaims(b, enginetest.Postgres(b))
+	c := runClaims(b, to(enginetest.Postgres(b)))
 	var n atomic.Uint64
 	one := func() {
 		k := claim(n.Add(1))

@@ -14,11 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/internal/account"
+	"keepsake/internal/await"
 	"keepsake/internal/cluster/postgres"
-	"keepsake/internal/enginetest"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
+	"keepsake/internal/testtier"
 )
 
 // member is a process that runs requests once. Its effects are workspaces.
@@ -109,7 +110,7 @@ func TestARequestThatRunsOnOneMemberWaitsForItsEndOnAll(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := enginetest.Postgres(t)
+			url := migrated(t)
 			a, b := join(t, url), join(t, url)
 			began, end := make(chan struct{}), make(chan struct{})
 			var first sync.WaitGroup
@@ -141,10 +142,10 @@ func TestARequestThatRunsOnOneMemberWaitsForItsEndOnAll(t *testing.T) {
 
 func TestWhatIsNotKeptMayRunAnywhereAtOnce(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := migrated(t)
 	members := []*member{join(t, url), join(t, url)}
 	passing := problem.NotAvailable("later", time.Second)
-	for i := range 50 {
+	for i := range testtier.Rounds(10, 50) {
 		_, err := members[i%2].Do(t.Context(), request, members[i%2].BodyHash(), idempotency.Work{
 			Run:     func(context.Context) (idempotency.Outcome, error) { return idempotency.Outcome{}, passing },
 			Refused: refused,
@@ -161,7 +162,7 @@ func TestWhoeverIsSecondToKeepAnAnswerRepeatsTheFirst(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := enginetest.Postgres(t)
+			url := migrated(t)
 			a, b := join(t, url), join(t, url)
 			conn := watcher(t, url)
 			var running sync.WaitGroup
@@ -179,11 +180,11 @@ func TestWhoeverIsSecondToKeepAnAnswerRepeatsTheFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			eventually(t, "the lock is gone", func() bool { return len(holders(t, conn)) == 0 })
+			await.Until(t, "the lock is gone", func() bool { return len(holders(t, conn)) == 0 })
 			running.Go(func() {
 				kept[1], errs[1] = send(b, "wsp_2", func() { both <- struct{}{}; <-killed })
 			})
-			eventually(t, "both run", func() bool { return len(both) == 2 })
+			await.Until(t, "both run", func() bool { return len(both) == 2 })
 			meet()
 			running.Wait()
 			ran := 0
@@ -213,9 +214,10 @@ func TestWhoeverIsSecondToKeepAnAnswerRepeatsTheFirst(t *testing.T) {
 
 func TestManyAtOnceOnManyMembersHaveOneEffect(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := migrated(t)
 	members := []*member{join(t, url), join(t, url), join(t, url)}
-	for round := range 10 {
+	rounds := testtier.Rounds(3, 10)
+	for round := range rounds {
 		r := request
 		r.Key = "a-key-of-round-" + string(rune('a'+round))
 		var ran, replayed, told atomic.Int64
@@ -244,7 +246,7 @@ func TestManyAtOnceOnManyMembersHaveOneEffect(t *testing.T) {
 			t.Errorf("round %d: ran %d, replayed %d, told to wait %d", round, ran.Load(), replayed.Load(), told.Load())
 		}
 	}
-	if n := members[0].workspaces(t); n != 10 {
-		t.Errorf("%d effects, want 10", n)
+	if n := members[0].workspaces(t); n != rounds {
+		t.Errorf("%d effects, want %d", n, rounds)
 	}
 }
