@@ -18,6 +18,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -222,7 +223,13 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 	t.Parallel()
 	cfg := apptest.Local(t, t.TempDir())
 	cfg.Shutdown.Delay = 2 * time.Second
-	a, err := app.New(t.Context(), cfg, silent())
+	asked, served := make(chan time.Duration, 1), make(chan struct{})
+	deps := silent()
+	deps.Sleep = func(d time.Duration) {
+		asked <- d
+		<-served
+	}
+	a, err := app.New(t.Context(), cfg, deps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +260,18 @@ func TestAStopLetsRunningRequestsFinish(t *testing.T) {
 	}()
 	io.WriteString(w, `{"id":"a","title":"before"}`+"\n")
 	stop()
-	within(t, 5*time.Second, "readiness says no", func() bool {
-		status, _ := get(t, http.DefaultClient, a.BackendURL()+"/readyz", "")
-		return status == http.StatusServiceUnavailable
-	})
+	if d := await.Receive(t, "the stop waits for the load balancer", asked); d != cfg.Shutdown.Delay {
+		t.Errorf("the stop waits for %v, want %v", d, cfg.Shutdown.Delay)
+	}
+	if status, _ := get(t, http.DefaultClient, a.BackendURL()+"/readyz", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("readiness while the stop waits: %d, want 503", status)
+	}
 	anew := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // on a connection of its own each time
-	within(t, 3*time.Second, "new connections are refused", func() bool {
+	if status, _ := get(t, anew, a.PrimaryURL()+"/api/v1/health", first.APIKey); status != http.StatusOK {
+		t.Errorf("a new connection while the stop waits: %d, want 200", status)
+	}
+	close(served)
+	await.Until(t, "new connections are refused", func() bool {
 		res, err := anew.Get(a.PrimaryURL() + "/api/versions")
 		if err == nil {
 			res.Body.Close()
@@ -316,14 +329,14 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	if err := errors.Join(<-done, a.Close()); err != nil {
 		t.Fatal(err)
 	}
-	// goleak itself waits for less than a second, in which a starved machine may not have ended what was told to end.
-	for end := time.Now().Add(30 * time.Second); ; {
-		err := goleak.Find(before)
-		if err == nil {
-			return
+	var left error
+	defer func() {
+		if t.Failed() {
+			t.Log(left)
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	}()
+	await.Until(t, "all goroutines have ended", func() bool {
+		left = goleak.Find(before)
+		return left == nil
+	})
 }

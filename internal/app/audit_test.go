@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -162,13 +162,11 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "an old copy of its file is put back; TestALogThatWasCutInTheDatabaseIsTold is the same elsewhere")
 	dir := t.TempDir()
-	serve := func(work func(p *apptest.Running, log *apptest.Buffer)) (log string) {
+	serve := func(work func(p *apptest.Running, log *apptest.Buffer)) {
 		t.Run("serve", func(t *testing.T) {
 			var written apptest.Buffer
-			t.Cleanup(func() { log = written.String() }) // after the stop
 			work(apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = dir }), apptest.Log(&written)), &written)
 		})
-		return log
 	}
 	var key string
 	serve(func(p *apptest.Running, _ *apptest.Buffer) { key = p.Key })
@@ -192,21 +190,16 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	const told = "the audit log does not hold what its last checkpoint says"
-	log := serve(func(p *apptest.Running, soFar *apptest.Buffer) {
+	serve(func(p *apptest.Running, soFar *apptest.Buffer) {
 		c, err := client.New(p.URL, key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// It is compared beside the requests, and a stop that comes too soon ends that.
-		for end := time.Now().Add(30 * time.Second); !strings.Contains(soFar.String(), told) && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
+		await.Until(t, "the log of the start says so", func() bool { return strings.Contains(soFar.String(), told) })
 		v, err := c.VerifyAuditLog(t.Context())
 		if err != nil || v.OK || v.Break == nil || v.Break.Reason != "cut_off" {
 			t.Errorf("verified: %+v, %v", v, err)
 		}
 	})
-	if !strings.Contains(log, told) {
-		t.Errorf("the log of the start:\n%s", log)
-	}
 }

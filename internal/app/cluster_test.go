@@ -1,16 +1,15 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +17,11 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
+	"keepsake/internal/cluster"
 	"keepsake/internal/config"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/testtier"
 )
 
 // pair is two processes on one database.
@@ -27,35 +29,14 @@ type pair struct {
 	t    *testing.T
 	url  string
 	a, b *apptest.Running
-	said log // of both
 }
 
-// log is what programs said.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// outages is how often a process noted that Redis did not answer in the 50 ms that a request waits for it, as happens on a
-// busy machine: each then admits its share, which may be less than what is left.
-func (l *log) outages() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Count(l.text.Bytes(), []byte("limits cannot be shared"))
-}
-
-// startPair starts two processes. What is said of their settings holds for both.
-func startPair(t *testing.T, url string, change func(*config.Config)) *pair {
+// startPair starts two processes. change and options hold for both.
+func startPair(t *testing.T, url string, change func(*config.Config), options ...apptest.Option) *pair {
 	t.Helper()
 	p := &pair{t: t, url: url}
 	start := func(dir string) *apptest.Running {
-		return apptest.Start(t, apptest.Log(&p.said), apptest.With(func(c *config.Config) {
+		return apptest.Start(t, append(options, apptest.With(func(c *config.Config) {
 			c.DatabaseURL = url
 			if dir != "" {
 				c.Data = dir
@@ -63,7 +44,7 @@ func startPair(t *testing.T, url string, change func(*config.Config)) *pair {
 			if change != nil {
 				change(c)
 			}
-		}))
+		}))...)
 	}
 	p.a = start("")
 	dir := t.TempDir()
@@ -111,23 +92,6 @@ func (n *tenant) status(bearer bool, path string) string {
 	return strings.TrimSpace(fmt.Sprint(status, " ", e.Error))
 }
 
-// busy is how many times longer anything may take on a machine that is full of other tests. What it took is in the log.
-const busy = 5
-
-// within waits until something holds, for so long that it is not the machine where it does not.
-func within(t *testing.T, longest time.Duration, what string, holds func() bool) {
-	t.Helper()
-	began := time.Now()
-	for !holds() {
-		if time.Since(began) > busy*longest {
-			t.Errorf("%s: not within %v", what, busy*longest)
-			return
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	t.Logf("%s: after %v", what, time.Since(began).Round(time.Millisecond))
-}
-
 // execute runs a statement in the database, behind everybody's back.
 func (p *pair) execute(statement string, args ...any) {
 	p.t.Helper()
@@ -161,7 +125,12 @@ func TestWhatOneProcessChangesIsInForceOnTheOther(t *testing.T) {
 	}
 }
 
+// testNews waits for the state that follows each change. A process asks for news every cluster.PollEvery, so it knows of a
+// change within a second.
 func testNews(t *testing.T, p *pair) {
+	if 2*cluster.PollEvery > time.Second {
+		t.Errorf("news are asked for every %v, so two polls take longer than a second", cluster.PollEvery)
+	}
 	root := operator(t, p.a)
 	n := newTenant(t, p.a, "alpha", "canary")
 	there := n.on(p.b)
@@ -183,31 +152,31 @@ func testNews(t *testing.T, p *pair) {
 	}
 
 	n.make("POST", "/api/v1/developer/api-keys/"+fresh.keyID+"/revoke", `{}`)
-	within(t, time.Second, "a key is revoked", func() bool { return fresh.on(p.b).status(false, ownKey) == "401 api_key_revoked" })
+	await.Until(t, "a key is revoked", func() bool { return fresh.on(p.b).status(false, ownKey) == "401 api_key_revoked" })
 
 	second := &tenant{t: t, base: p.b.URL, key: n.other}
 	second.status(false, ownKey)
 	n.make("PATCH", "/api/v1/developer/api-keys/"+n.keyID, `{"disabled":true}`)
-	within(t, time.Second, "a key is disabled", func() bool { return second.status(false, ownKey) == "401 api_key_disabled" })
+	await.Until(t, "a key is disabled", func() bool { return second.status(false, ownKey) == "401 api_key_disabled" })
 	n.make("PATCH", "/api/v1/developer/api-keys/"+n.keyID, `{"disabled":false}`)
-	within(t, time.Second, "and enabled", func() bool { return second.status(false, ownKey) == "200" })
+	await.Until(t, "and enabled", func() bool { return second.status(false, ownKey) == "200" })
 	rotated := n.make("POST", "/api/v1/developer/api-keys/"+n.keyID+"/rotate", `{"graceSeconds":0}`)["key"].(string)
 	if got := (&tenant{t: t, base: p.b.URL, key: rotated}).status(false, ownKey); got != "200" {
 		t.Errorf("the new secret of a key that was rotated just now: %s", got)
 	}
-	within(t, time.Second, "a key was rotated", func() bool { return second.status(false, ownKey) == "401 invalid_api_key" })
+	await.Until(t, "a key was rotated", func() bool { return second.status(false, ownKey) == "401 invalid_api_key" })
 
 	const read = "/api/v1/documents?limit=1"
 	c := operatorOf(t, p.a)
 	bob := colleague(t, c, n, "bob@example.org", "member")
 	bob.on(p.b).status(true, read)
 	n.make("PATCH", "/api/v1/admin/users/"+bob.admin, `{"role":"viewer"}`)
-	within(t, time.Second, "a role is less", func() bool {
+	await.Until(t, "a role is less", func() bool {
 		status, _, _ := bob.on(p.b).send("POST", "/api/v1/documents", `{"text":"a"}`, true)
 		return status == 403
 	})
 	n.make("PATCH", "/api/v1/admin/users/"+bob.admin, `{"disabled":true}`)
-	within(t, time.Second, "a user is disabled", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
+	await.Until(t, "a user is disabled", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
 	n.make("PATCH", "/api/v1/admin/users/"+bob.admin, `{"disabled":false}`)
 	bob.signIn("bob@example.org")
 	if got := bob.on(p.b).status(true, read); got != "200" {
@@ -216,24 +185,24 @@ func testNews(t *testing.T, p *pair) {
 	if status, _, text := bob.send("POST", "/api/auth/logout", "", true); status != 204 {
 		t.Fatalf("logout: %d %s", status, text)
 	}
-	within(t, time.Second, "a session ended", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
+	await.Until(t, "a session ended", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
 	bob.signIn("bob@example.org")
 	bob.on(p.b).status(true, read)
 	if status, _, text := n.send("DELETE", "/api/v1/admin/users/"+bob.admin, "", false); status != 204 {
 		t.Fatalf("delete: %d %s", status, text)
 	}
-	within(t, time.Second, "a user is deleted", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
+	await.Until(t, "a user is deleted", func() bool { return bob.on(p.b).status(true, read) == "401 invalid_token" })
 
 	root.make("PUT", "/api/v1/admin/tiers/business",
 		`{"requestsPerMinute":999999,"daily":1500000,"monthly":30000000,"keys":100,"users":200,"documents":10000,"memories":10000}`)
-	within(t, time.Second, "a tier changed", func() bool {
+	await.Until(t, "a tier changed", func() bool {
 		_, header, _ := there.send("GET", read, "", false)
 		return header.Get("X-RateLimit-Limit") == "999999"
 	})
 	root.make("PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"suspended":true}`)
-	within(t, time.Second, "a workspace is suspended", func() bool { return there.status(false, read) == "403 workspace_suspended" })
+	await.Until(t, "a workspace is suspended", func() bool { return there.status(false, read) == "403 workspace_suspended" })
 	root.make("PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"suspended":false}`)
-	within(t, time.Second, "and let in again", func() bool { return there.status(false, read) == "200" })
+	await.Until(t, "and let in again", func() bool { return there.status(false, read) == "200" })
 
 	// Tokens signed with a key that is new are good on both from the first one on.
 	for range 3 {
@@ -245,7 +214,7 @@ func testNews(t *testing.T, p *pair) {
 			t.Errorf("a token signed with a new key: %s", got)
 		}
 	}
-	within(t, time.Second, "both show the same keys", func() bool {
+	await.Until(t, "both show the same keys", func() bool {
 		return body(t, p.a.URL+"/.well-known/jwks.json") == body(t, p.b.URL+"/.well-known/jwks.json")
 	})
 
@@ -256,10 +225,10 @@ func testNews(t *testing.T, p *pair) {
 	missed.status(false, ownKey)
 	p.execute(`UPDATE keepsake.api_key SET revoked_at = 1, revoke_reason = '', revision = revision + 1 WHERE id = $1;
 		UPDATE keepsake.cluster_head SET number = number + 1 WHERE name = 'news'`, victim["id"])
-	within(t, time.Second, "a message is missing", func() bool { return missed.status(false, ownKey) == "401 api_key_revoked" })
+	await.Until(t, "a message is missing", func() bool { return missed.status(false, ownKey) == "401 api_key_revoked" })
 
 	root.make("POST", "/api/v1/admin/versions/release", `{"version":2}`)
-	within(t, time.Second, "a version is released", func() bool {
+	await.Until(t, "a version is released", func() bool {
 		_, header, _ := operator(t, p.b).send("GET", "/api/v1/health", "", false)
 		return header.Get("Deprecation") == "true" && strings.Contains(body(t, p.b.URL+"/api/versions"), `"version":"2"`)
 	})
@@ -282,49 +251,81 @@ func body(t *testing.T, url string) string {
 	return string(text)
 }
 
-// Whoever cannot tell whether a credential still holds neither takes nor refuses it.
+// A process that cannot hear what the others change neither takes nor refuses credentials once newsPatience is over. The
+// clock that measures the silence stands still, so the test decides when that is.
 func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 	t.Parallel()
-	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
-	p := startPair(t, server.Database(t), func(c *config.Config) {
-		c.Cluster.NewsPatience = 8 * time.Second
-		generous(c)
+	t.Run("Refused", func(t *testing.T) {
+		t.Parallel()
+		url := apptest.Database(t)
+		server, name := enginetest.SharedPostgres(t), databaseName(t, url)
+		allow := func(connections bool) {
+			server.Exec(t, fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", name, connections))
+			server.Exec(t, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+name+"'")
+		}
+		testPatience(t, url, func() { allow(false) }, func() { allow(true) })
 	})
+	t.Run("Paused", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "has a server of its own")
+		server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+		testPatience(t, server.Database(t), func() { server.Pause(t) }, func() { server.Resume(t) })
+	})
+	t.Run("Restarted", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "has a server of its own, and stops it")
+		server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+		testPatience(t, server.Database(t), func() { server.StopImmediately(t) }, func() { server.Start(t) })
+	})
+}
+
+// databaseName is the name of a database in its address.
+func databaseName(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(u.Path, "/")
+}
+
+// testPatience cuts two processes off from their database and lets them reach it again.
+func testPatience(t *testing.T, url string, cut, mend func()) {
+	const patience = 8 * time.Second
+	clock := apptest.NewClock(time.Now())
+	p := startPair(t, url, func(c *config.Config) {
+		c.Cluster.NewsPatience = patience
+		generous(c)
+	}, apptest.Deps(func(d *app.Deps) { d.Steady, d.Patience = clock.Now, 0 }))
 	n := newTenant(t, p.a, "alpha", "canary")
 	here, there := n, n.on(p.b)
-	all := func(want string) func() bool {
-		return func() bool {
-			for _, caller := range []*tenant{here, there} {
-				for _, bearer := range []bool{false, true} {
-					path := "/api/versions" // takes no credential: it is answered whatever happens
-					if want != "" {
-						path = map[bool]string{false: "/api/v1/documents?limit=0", true: "/api/v1/documents?limit=0"}[bearer]
-					}
-					if got := caller.status(bearer, path); want != "" && got != want {
-						return false
-					}
+	const path = "/api/v1/documents?limit=0"
+	all := func(want string) (wrong []string) {
+		for _, caller := range []*tenant{here, there} {
+			for _, bearer := range []bool{false, true} {
+				if got := caller.status(bearer, path); got != want {
+					wrong = append(wrong, got)
 				}
 			}
-			return true
 		}
+		return wrong
 	}
-	// The request is wrong, which is told only to whoever has a credential.
-	const known = "400 validation_error"
-	if !all(known)() {
-		t.Fatal("the callers are not known to both")
+	// The request is wrong, and only a caller with a credential learns that.
+	const known, unknown = "400 validation_error", "503 unavailable"
+	await.Until(t, "both processes know the callers", func() bool { return all(known) == nil })
+	cut()
+	if wrong := all(known); wrong != nil {
+		t.Errorf("cut off, and all was heard just now: %v, want %s", wrong, known)
 	}
-	server.Pause(t)
-	paused := time.Now()
-	time.Sleep(time.Second)
-	if known := all(known)(); !known && time.Since(paused) < 5*time.Second { // later it is the machine
-		t.Error("credentials are not taken though everything was heard a second ago")
+	clock.Advance(patience - 1)
+	if wrong := all(known); wrong != nil {
+		t.Errorf("cut off for a nanosecond less than newsPatience: %v, want %s", wrong, known)
 	}
-	within(t, 10*time.Second, "credentials are not taken any more", all("503 unavailable"))
-	// It is counted from the last poll that was answered, and on a busy machine that was a while before the pause.
-	if took := time.Since(paused); took < 6*time.Second {
-		t.Errorf("patience of eight seconds was over after %v", took)
+	clock.Advance(1)
+	if wrong := all(unknown); wrong != nil {
+		t.Errorf("cut off for newsPatience: %v, want %s", wrong, unknown)
 	}
-	_, header, _ := there.send("GET", "/api/v1/documents?limit=0", "", false)
+	_, header, _ := there.send("GET", path, "", false)
 	if got := header.Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After is %q, want 1", got)
 	}
@@ -336,19 +337,14 @@ func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
 			t.Error("the process is not alive")
 		}
 	}
-	server.Resume(t)
-	within(t, 5*time.Second, "credentials are taken again", all(known))
-
-	server.StopImmediately(t)
-	within(t, 4*time.Second, "the server is down", all("503 unavailable"))
-	server.Start(t)
-	within(t, 5*time.Second, "the server was started again", all(known))
-	within(t, 5*time.Second, "it is written again", func() bool {
+	mend()
+	await.Until(t, "credentials are taken again", func() bool { return all(known) == nil })
+	await.Until(t, "the database is written again", func() bool {
 		status, _, _ := n.send("POST", "/api/v1/developer/api-keys/"+n.keyID+"/revoke", `{}`, false)
 		return status == http.StatusOK
 	})
 	second := &tenant{t: t, base: p.b.URL, key: n.other}
-	within(t, time.Second, "a key is revoked after all that", func() bool { return second.status(false, ownKey) == "401 api_key_revoked" })
+	await.Until(t, "a key is revoked after all that", func() bool { return second.status(false, ownKey) == "401 api_key_revoked" })
 }
 
 func TestTheMembersOfADatabaseAreKnown(t *testing.T) {
@@ -366,11 +362,11 @@ func TestTheMembersOfADatabaseAreKnown(t *testing.T) {
 		}
 		return n
 	}
-	within(t, 3*time.Second, "both know that both have joined", func() bool {
+	await.Until(t, "both know that both have joined", func() bool {
 		return count(`left_at IS NULL AND seen_epoch = (SELECT number FROM keepsake.cluster_head WHERE name = 'member')`) == 2
 	})
 	for _, r := range []*apptest.Running{p.a, p.b} {
-		within(t, 3*time.Second, "ready", func() bool { return strings.HasPrefix(ready(t, r), "200") })
+		await.Until(t, "ready", func() bool { return strings.HasPrefix(ready(t, r), "200") })
 	}
 }
 
@@ -389,8 +385,7 @@ func ready(t *testing.T, r *apptest.Running) string {
 func TestWhoStopsIsNoMember(t *testing.T) {
 	t.Parallel()
 	url := apptest.Database(t)
-	cfg := config.Default()
-	cfg.Data, cfg.Listen, cfg.BackendListen, cfg.DatabaseURL = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", url
+	cfg := beside(t, url)
 	members := func() (here, connections int) {
 		ctx := context.WithoutCancel(t.Context())
 		conn, err := pgx.Connect(ctx, url)
@@ -416,15 +411,18 @@ func TestWhoStopsIsNoMember(t *testing.T) {
 		}
 		if served {
 			ctx, stop := context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, stop)
-			if err := a.Run(ctx); err != nil {
+			done := make(chan error, 1)
+			go func() { done <- a.Run(ctx) }()
+			apptest.AwaitReady(t, a.BackendURL())
+			stop()
+			if err := await.Receive(t, "the process stops", done); err != nil {
 				t.Error(err)
 			}
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
-		within(t, 2*time.Second, "nothing is left", func() bool {
+		await.Until(t, "nothing is left", func() bool {
 			here, connections := members()
 			return here == 0 && connections == 0
 		})

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 	"keepsake/internal/enginetest"
 )
@@ -233,11 +233,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 	var log apptest.Buffer
 	apptest.Start(t, apptest.With(func(c *config.Config) { *c = first }), apptest.Log(&log))
 	const told = "the audit log does not hold what its last checkpoint says"
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), told); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the log of the start:\n%s", log.String())
-		}
-	}
+	await.Until(t, "the log of the start says so", func() bool { return strings.Contains(log.String(), told) })
 }
 
 func readJSON(t *testing.T, path string, into any) {

@@ -32,7 +32,11 @@ type statements struct {
 
 func (s *statements) heard(ctx context.Context, text string) {
 	source, ok := ctx.Value(audit.SourceKey).(audit.Source)
-	if !ok || source.RequestID == "" {
+	if !ok || source.RequestID == "" { // in the background
+		return
+	}
+	// A request looks for the end of the log where another write has just moved it. That says nothing about what was asked.
+	if strings.Contains(text, "FROM audit_chain WHERE name") {
 		return
 	}
 	s.mu.Lock()
@@ -213,14 +217,10 @@ func TestForeignMemoriesAreLikeNone(t *testing.T) {
 			foreign, none = append(foreign, writings(alpha)...), append(none, writings(never)...)
 		}
 		for i, c := range foreign {
-			// Whoever asks first pays for what is remembered then; so both are asked twice, and the second time counts. Where
-			// the log was just being noted beside a request, it waited with a statement more: that does not happen each time.
+			// The first request pays for what is remembered then; so both are asked twice, and the second time counts.
 			var got, want asked
-			for tries := range 4 {
+			for range 2 {
 				got, want = who.as.ask(heard, c), who.as.ask(heard, none[i])
-				if tries > 0 && slices.Equal(got.ran, want.ran) {
-					break
-				}
 			}
 			what := fmt.Sprintf("%s: %s %s %s", who.name, c.method, c.path, c.body)
 			clean := func(s string) string {

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -165,18 +165,16 @@ func TestEveryAccessIsLogged(t *testing.T) {
 				if res.Body.Close(); res.StatusCode >= 300 {
 					t.Fatalf("%s %s: %d", c.method, c.path, res.StatusCode)
 				}
-				if !rowOf(t, p, request) {
-					t.Errorf("%s %s left no row", c.method, c.path)
-				}
+				awaitRow(t, p, request)
 			}
 		})
 	}
 }
 
-// rowOf waits until the operator's log has a row of a request, and reports whether it came.
-func rowOf(t *testing.T, p *apptest.Running, request string) bool {
+// awaitRow waits until the operator's log has a row of a request.
+func awaitRow(t *testing.T, p *apptest.Running, request string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	await.Until(t, "the log has a row of "+request, func() bool {
 		for _, e := range export(t, p, p.Key) {
 			if text(e.RequestID) != request {
 				continue
@@ -195,6 +193,6 @@ func rowOf(t *testing.T, p *apptest.Running, request string) bool {
 			}
 			return true
 		}
-	}
-	return false
+		return false
+	})
 }

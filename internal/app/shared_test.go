@@ -3,28 +3,39 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/testtier"
 )
 
 const (
-	sharedLimit = 600
+	sharedLimit = 200
 	documents   = "/api/v1/documents?limit=1"
 )
 
-// together starts two processes that share limits, and makes a workspace with sharedLimit requests a minute.
+// together starts two processes that share limits, and makes a workspace with sharedLimit requests a minute, most of which
+// is left.
 func together(t *testing.T, redis string, change func(*config.Config)) (*pair, *tenant) {
 	t.Helper()
+	return togetherWaiting(t, redis+"?dial_timeout=1m&write_timeout=1m", time.Minute, change)
+}
+
+// togetherWaiting is together for processes that wait for Redis no longer than wait.
+func togetherWaiting(t *testing.T, redis string, wait time.Duration, change func(*config.Config)) (*pair, *tenant) {
+	t.Helper()
 	p := startPair(t, apptest.Database(t), func(c *config.Config) {
-		c.RedisURL = redis
+		c.RedisURL, c.Limits.RedisWait = redis, wait
 		generous(c)
 		business := c.Tiers["business"]
 		business.RequestsPerMinute = sharedLimit
@@ -33,26 +44,32 @@ func together(t *testing.T, redis string, change func(*config.Config)) (*pair, *
 			change(c)
 		}
 	})
-	n := newTenant(t, p.a, "alpha", "canary")
 	p.settle()
-	return p, n
+	return p, p.freshTenant()
 }
 
-// settle waits until both processes count the other one.
+// freshTenant makes a workspace whose minute has just begun. Where a minute begins follows from the id of the workspace.
+func (p *pair) freshTenant() *tenant {
+	p.t.Helper()
+	root := operator(p.t, p.a)
+	n := &tenant{t: p.t, base: p.a.URL}
+	await.Until(p.t, "a workspace whose minute has just begun", func() bool {
+		n.workspace = root.make("POST", "/api/v1/admin/workspaces", `{"name":"alpha","tier":"business"}`)["id"].(string)
+		phase := fnv.New64a()
+		phase.Write([]byte(n.workspace))
+		return (time.Now().Unix()+60-int64(phase.Sum64()%60))%60 < 5
+	})
+	root.make("POST", "/api/v1/admin/users", fmt.Sprintf(`{"email":"alpha@example.org","role":"admin","workspaceId":%q,"password":%q}`, n.workspace, tenantPassword))
+	n.signIn("alpha@example.org")
+	n.key = n.make("POST", "/api/v1/developer/api-keys", `{"name":"all","scopes":["read","write"]}`)["key"].(string)
+	return n
+}
+
+// settle waits until both processes count the other one and may admit by themselves.
 func (p *pair) settle() {
 	p.t.Helper()
 	for _, r := range []*apptest.Running{p.a, p.b} {
-		p.until("they do not know each other", func() bool { return p.ready(r)["members"] == "ok" && !p.degraded(r) })
-	}
-	time.Sleep(1500 * time.Millisecond) // and the time that members give each other to tell what they took before
-}
-
-func (p *pair) until(what string, done func() bool) {
-	p.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.t.Fatal(what)
-		}
+		await.Until(p.t, "the processes know each other", func() bool { return p.ready(r)["members"] == "ok" && !p.degraded(r) })
 	}
 }
 
@@ -108,264 +125,257 @@ func (p *pair) degraded(r *apptest.Running) bool {
 	return degraded
 }
 
-// tally is what many requests were answered.
+// tally counts the answers to many requests. It counts those of each minute apart, so that no test depends on when a minute
+// ends.
 type tally struct {
 	mu      sync.Mutex
-	status  map[int]int
-	slowest time.Duration
-	last    http.Header
+	minutes map[string]*answers // by X-RateLimit-Reset
+	other   []string            // answers that are neither passed nor refused
 }
 
-// flood sends so many requests at each process, several at once.
-func (p *pair) flood(at []*apptest.Running, path, key string, requests, atOnce int) *tally {
+// answers are those of one minute.
+type answers struct{ passed, refused int }
+
+func newTally() *tally { return &tally{minutes: map[string]*answers{}} }
+
+// request is a request that is sent again and again.
+type request struct{ path, key, from string }
+
+// flood sends so many requests to the processes in turn, several at once.
+func (p *pair) flood(t *tally, at []*apptest.Running, r request, requests, atOnce int) {
 	p.t.Helper()
-	t := &tally{status: map[int]int{}}
 	var all sync.WaitGroup
 	for i := range atOnce {
 		all.Go(func() {
 			for n := i; n < requests; n += atOnce {
-				t.ask(p.t, at[n%len(at)].URL+path, key)
+				status, header := p.ask(at[n%len(at)], r)
+				t.add(status, header)
 			}
 		})
 	}
 	all.Wait()
-	return t
 }
 
-func (t *tally) ask(tb testing.TB, url, key string) {
-	req, err := http.NewRequest("GET", url, nil)
+// ask sends a request to a process.
+func (p *pair) ask(at *apptest.Running, r request) (status int, header http.Header) {
+	req, err := http.NewRequest("GET", at.URL+r.path, nil)
 	if err != nil {
-		tb.Error(err)
-		return
+		p.t.Error(err)
+		return 0, nil
 	}
-	if key != "" {
-		req.Header.Set("X-API-Key", key)
+	if r.key != "" {
+		req.Header.Set("X-API-Key", r.key)
 	}
-	began := time.Now()
+	if r.from != "" {
+		req.Header.Set("X-Forwarded-For", r.from)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		tb.Error(err)
-		return
+		p.t.Error(err)
+		return 0, nil
 	}
+	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
-	resp.Body.Close()
+	return resp.StatusCode, resp.Header
+}
+
+func (t *tally) add(status int, header http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.status[resp.StatusCode]++
-	t.slowest = max(t.slowest, time.Since(began))
-	t.last = resp.Header
+	reset := header.Get("X-RateLimit-Reset")
+	m := t.minutes[reset]
+	if m == nil {
+		m = &answers{}
+		t.minutes[reset] = m
+	}
+	switch status {
+	case http.StatusOK, http.StatusNotFound:
+		m.passed++
+	case http.StatusTooManyRequests:
+		m.refused++
+	default:
+		t.other = append(t.other, fmt.Sprint(status))
+	}
 }
 
-// within wants nearly as many requests to have passed as were left, and no more than the bound of the limit above that.
-// What was left was read at one process, which may lag, and the last units go to whoever asks the ledger first.
-func (p *pair) within(t *tally, left int) {
-	p.t.Helper()
-	least, most := left-sharedLimit/20, left+sharedLimit/10
-	if p.said.outages() > 0 {
-		least, most = 1, left+sharedLimit/2
-	}
-	if got := t.status[200]; got < least || got > most || t.status[200]+t.status[429] != t.all() {
-		p.t.Errorf("got %v, want at least %d and at most %d to pass, and the others to be 429", t.status, least, most)
-	}
-	p.t.Logf("%d passed of %d that were left of %d, the slowest took %v", t.status[200], left, sharedLimit, t.slowest)
-}
-
-func (t *tally) all() int {
-	all := 0
-	for _, n := range t.status {
-		all += n
-	}
-	return all
-}
-
-// minutely runs a test of one minute's limit, and once more where the minute ended before it did: on a machine that is so
-// slow it would have judged two.
-func (p *pair) minutely(key string, test func(left int) (verdict func())) {
-	p.t.Helper()
-	for tries := 1; ; tries++ {
-		left := p.fresh(key)
-		began := p.resets(key)
-		verdict := test(left - 1) // that request was one
-		if p.resets(key) == began {
-			verdict()
-			return
+// atMost wants no more requests to have passed in any minute than most, and all others to be refused.
+func (t *tally) atMost(tb testing.TB, most int) {
+	tb.Helper()
+	for reset, m := range t.minutes {
+		tb.Logf("minute until %s: %d passed, %d refused", reset, m.passed, m.refused)
+		if m.passed > most {
+			tb.Errorf("minute until %s: %d requests passed, want at most %d", reset, m.passed, most)
 		}
-		if tries == 3 {
-			p.t.Fatal("thrice a minute ended within the test")
+	}
+	if len(t.other) > 0 {
+		tb.Errorf("some requests were neither served nor refused: %v", t.other)
+	}
+}
+
+// atLeast wants a minute in which requests were refused to have served nearly as many as the limit.
+func (t *tally) atLeast(tb testing.TB, least int) {
+	tb.Helper()
+	for reset, m := range t.minutes {
+		if m.refused > 0 && m.passed < least {
+			tb.Errorf("minute until %s: %d requests passed and %d were refused, want at least %d to pass", reset, m.passed, m.refused, least)
 		}
 	}
 }
 
-// resets is when the minute ends that a request of a key falls into.
-func (p *pair) resets(key string) string {
-	p.t.Helper()
-	return p.flood(p.both(), documents, key, 1, 1).last.Get("X-RateLimit-Reset")
-}
-
-// fresh waits until enough of a workspace's minute is left for a test, and both processes say the same of it.
-func (p *pair) fresh(key string) (left int) {
-	p.t.Helper()
-	p.until("they say different things", func() bool {
-		a, b := p.flood([]*apptest.Running{p.a}, documents, key, 1, 1), p.flood([]*apptest.Running{p.b}, documents, key, 1, 1)
-		reset, _ := strconv.ParseInt(a.last.Get("X-RateLimit-Reset"), 10, 64)
-		if rest := time.Until(time.Unix(reset, 0)); rest < 25*time.Second {
-			time.Sleep(rest + 100*time.Millisecond) // a minute cannot be made to pass sooner
-			return false
-		}
-		of, _ := strconv.Atoi(a.last.Get("X-RateLimit-Remaining"))
-		left, _ = strconv.Atoi(b.last.Get("X-RateLimit-Remaining"))
-		return b.last.Get("X-RateLimit-Reset") == a.last.Get("X-RateLimit-Reset") && left < of && left > sharedLimit/2 &&
-			!p.degraded(p.a) && !p.degraded(p.b)
-	})
-	return left
-}
+// The bounds of a limit that two processes share. They may pass it by a tenth. The last units go to the process that asks
+// for them first, and making the workspace took a few.
+const (
+	sharedMost  = sharedLimit + sharedLimit/10
+	sharedLeast = sharedLimit - sharedLimit/10
+)
 
 func (p *pair) both() []*apptest.Running { return []*apptest.Running{p.a, p.b} }
 
 func TestTwoProcessesKeepALimitTogether(t *testing.T) {
 	t.Parallel()
 	p, n := together(t, enginetest.Redis(t), nil)
-	p.minutely(n.key, func(left int) func() {
-		passed := p.flood(p.both(), documents, n.key, left+300, 16)
-		var last []http.Header
-		for _, r := range p.both() {
-			last = append(last, p.flood([]*apptest.Running{r}, documents, n.key, 1, 1).last)
-		}
-		return func() {
-			p.within(passed, left)
-			if p.said.outages() > 0 {
-				return
-			}
-			for i, r := range p.both() {
-				if last[i].Get("X-RateLimit-Remaining") != "0" || last[i].Get("Retry-After") == "" {
-					t.Errorf("after that a process answers %v", last[i])
-				}
-				if mode, degraded := p.limiter(r); mode != "shared" || degraded {
-					t.Errorf("the limiter is %s, degraded %t", mode, degraded)
-				}
+	got, r := newTally(), request{path: documents, key: n.key}
+	p.flood(got, p.both(), r, sharedLimit*3/2, 16)
+	got.atMost(t, sharedMost)
+	got.atLeast(t, sharedLeast)
+	for _, at := range p.both() {
+		status, header := p.ask(at, r)
+		if m := got.minutes[header.Get("X-RateLimit-Reset")]; m != nil && m.refused > 0 {
+			if status != http.StatusTooManyRequests || header.Get("X-RateLimit-Remaining") != "0" || header.Get("Retry-After") == "" {
+				t.Errorf("after that a process answers %d %v", status, header)
 			}
 		}
-	})
+		if mode, degraded := p.limiter(at); mode != "shared" || degraded {
+			t.Errorf("the limiter is %s, degraded %t", mode, degraded)
+		}
+	}
 }
 
 func TestAddressesAreCountedTogether(t *testing.T) {
 	t.Parallel()
-	p, _ := together(t, enginetest.Redis(t), func(c *config.Config) {
+	const limit = 100
+	redis := enginetest.Redis(t) + "?dial_timeout=1m&write_timeout=1m"
+	p := startPair(t, apptest.Database(t), func(c *config.Config) {
+		generous(c)
 		anonymous := c.Tiers["anonymous"]
-		anonymous.RequestsPerMinute = 200
+		anonymous.RequestsPerMinute = limit
 		c.Tiers["anonymous"] = anonymous
+		c.RedisURL = redis
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	const nowhere = "/api/v1/nowhere" // costs its address
-	p.until("too little of the minute is left", func() bool {
-		last := p.flood([]*apptest.Running{p.a}, nowhere, "", 1, 1).last
-		reset, _ := strconv.ParseInt(last.Get("X-RateLimit-Reset"), 10, 64)
-		if rest := time.Until(time.Unix(reset, 0)); rest < 40*time.Second {
-			time.Sleep(rest + 100*time.Millisecond)
-			return false
-		}
-		return true
+	p.settle()
+	r := request{path: "/api/v1/nowhere"} // costs its address
+	i := 0
+	await.Until(t, "an address whose minute has just begun", func() bool {
+		i++
+		r.from = fmt.Sprintf("198.51.100.%d", i%256)
+		_, header := p.ask(p.a, r)
+		reset, _ := strconv.ParseInt(header.Get("X-RateLimit-Reset"), 10, 64)
+		return time.Until(time.Unix(reset, 0)) > 50*time.Second
 	})
-	got := p.flood(p.both(), nowhere, "", 400, 8)
-	least, most := 150, 220
-	if p.said.outages() > 0 {
-		least, most = 1, 300
-	}
-	if passed := got.status[404]; passed < least || passed > most || got.status[429]+passed != 400 {
-		t.Errorf("got %v, want about 200 to pass", got.status)
-	}
+	got := newTally()
+	p.flood(got, p.both(), r, 2*limit, 8)
+	got.atMost(t, limit+limit/10)
+	got.atLeast(t, limit-limit/10)
 }
 
-// Nine tenths of a minute are used when Redis goes. Each process serves its share of the rest, nobody waits, and when
-// Redis is back they count together again.
+// Redis goes when nine tenths of a minute are used. Each process serves its share of the rest, and when Redis is back they
+// count together again.
 func TestRedisIsLostAtNineTenths(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]struct {
-		lose func(*enginetest.RedisServer, testing.TB)
-		back func(*enginetest.RedisServer, testing.TB)
-	}{
-		"Killed": {(*enginetest.RedisServer).Kill, (*enginetest.RedisServer).Start},
-		"Paused": {(*enginetest.RedisServer).Pause, (*enginetest.RedisServer).Resume},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
-			p, n := together(t, redis.URL(), nil)
-			p.minutely(n.key, func(left int) func() {
-				outages := p.said.outages()
-				before := p.flood(p.both(), documents, n.key, left*9/10, 8)
-				early := p.said.outages() > outages // then each may have used up its share already
-				lose.lose(redis, t)
-				after := p.flood(p.both(), documents, n.key, 300, 8)
-				for _, r := range p.both() {
-					if got := p.ready(r)["limits"]; got != "degraded" || !p.degraded(r) {
-						t.Errorf("readiness says of limits: %s", got)
-					}
-				}
-				lose.back(redis, t)
-				within(t, 5*time.Second, "they count together again", func() bool { return !p.degraded(p.a) && !p.degraded(p.b) })
-				again := p.flood(p.both(), documents, n.key, 100, 4)
-				return func() {
-					passed, most := before.status[200]+after.status[200], left+sharedLimit/10
-					if early {
-						most = left + sharedLimit/2 // as of every limit while one process counts alone
-					}
-					if passed > most || after.status[200] == 0 && !early || after.status[200]+after.status[429] != 300 {
-						t.Errorf("of %d that were left %v passed before and %v after", left, before.status, after.status)
-					}
-					t.Logf("%d passed of %d that were left, the slowest took %v", passed, left, after.slowest)
-					if passed += again.status[200]; passed > most {
-						t.Errorf("what was admitted without Redis was forgotten: %d passed of %d", passed, left)
-					}
-				}
-			})
+	t.Run("Killed", func(t *testing.T) {
+		t.Parallel()
+		redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
+		p, n := together(t, redis.URL(), nil)
+		p.loseRedis(n, sharedMost, func() { redis.Kill(t) }, func() { redis.Start(t) })
+	})
+	t.Run("Paused", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "waits for a Redis that does not answer")
+		redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
+		// The waits are the real ones. A busy machine exceeds them at any time, and while one process counts alone and the other
+		// does not they serve half as much again.
+		p, n := togetherWaiting(t, redis.URL(), config.Default().Limits.RedisWait, nil)
+		p.loseRedis(n, sharedMost+sharedLimit/2, func() { redis.Pause(t) }, func() { redis.Resume(t) })
+	})
+}
+
+func (p *pair) loseRedis(n *tenant, most int, lose, back func()) {
+	got, r := newTally(), request{path: documents, key: n.key}
+	p.flood(got, p.both(), r, sharedLimit*9/10, 8)
+	lose()
+	for _, at := range p.both() {
+		// A process that heard of the others long ago has no share until the next minute.
+		await.Until(p.t, "a process serves its share", func() bool {
+			status, header := p.ask(at, r)
+			got.add(status, header)
+			return status == http.StatusOK && p.degraded(at)
 		})
+		if says := p.ready(at)["limits"]; says != "degraded" {
+			p.t.Errorf("readiness says of limits: %s", says)
+		}
 	}
+	p.flood(got, p.both(), r, sharedLimit/2, 8) // which nobody waits for: Redis is still away
+	back()
+	await.Until(p.t, "the processes count together again", func() bool { return !p.degraded(p.a) && !p.degraded(p.b) })
+	p.flood(got, p.both(), r, sharedLimit/4, 4)
+	got.atMost(p.t, most)
 }
 
 func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 	t.Parallel()
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), nil)
-	p.minutely(n.key, func(left int) func() {
-		before := p.flood(p.both(), documents, n.key, left*9/10, 8)
-		redis.Flush(t)
-		after := p.flood(p.both(), documents, n.key, 300, 8)
-		after.status[200] += before.status[200]
-		return func() { p.within(after, left) }
-	})
+	got, r := newTally(), request{path: documents, key: n.key}
+	p.flood(got, p.both(), r, sharedLimit*9/10, 8)
+	redis.Flush(t)
+	p.flood(got, p.both(), r, sharedLimit/2, 8)
+	got.atMost(t, sharedMost)
+	got.atLeast(t, sharedLeast)
 }
 
-// What a quota has used is in the database. When Redis loses everything, and both processes are started anew, it is there.
+// What a quota has used is in the database. It is there when Redis loses everything.
 func TestQuotasSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()
-	const daily = 400
+	const daily = 200
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), func(c *config.Config) {
 		business := c.Tiers["business"]
 		business.RequestsPerMinute, business.Daily = 100_000, daily
 		c.Tiers["business"] = business
 	})
-	remaining := func(r *apptest.Running) int {
-		last := p.flood([]*apptest.Running{r}, documents, n.key, 1, 1).last
-		left, err := strconv.Atoi(last.Get("X-RateLimit-Daily-Remaining"))
-		if err != nil {
-			t.Fatal(err)
+	r := request{path: documents, key: n.key}
+	passed := map[string]int{} // by day
+	send := func(at *apptest.Running) (left string) {
+		status, header := p.ask(at, r)
+		if status == http.StatusOK {
+			sent, err := http.ParseTime(header.Get("Date"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed[sent.UTC().Format(time.DateOnly)]++
 		}
-		return left
+		return header.Get("X-RateLimit-Daily-Remaining")
 	}
-	left := remaining(p.a)
-	passed := p.flood(p.both(), documents, n.key, 200, 4).status[200]
+	for range daily / 4 {
+		send(p.a)
+		send(p.b)
+	}
 	redis.Flush(t)
-	p.until("the quota is not used up", func() bool {
-		passed += p.flood(p.both(), documents, n.key, 20, 4).status[200]
-		return remaining(p.a) == 0 && remaining(p.b) == 0
-	})
-	if passed > left+daily/10 {
-		t.Errorf("%d passed of %d that were left of the day", passed, left)
+	usedUp := func() bool {
+		a, b := send(p.a), send(p.b)
+		return a == "0" && b == "0"
 	}
-	t.Logf("%d passed of %d that were left of the day", passed, left)
-	redis.Flush(t) // with all they know in memory and in the database, nothing is given anew
-	if got := p.flood(p.both(), documents, n.key, 100, 4).status[200]; got > 2 {
-		t.Errorf("%d passed after Redis lost what was used", got)
+	await.Until(t, "the quota is used up", usedUp)
+	redis.Flush(t)
+	for range daily / 4 {
+		send(p.a)
+		send(p.b)
+	}
+	for day, n := range passed {
+		t.Logf("%s: %d passed", day, n)
+		if n > daily+daily/10 {
+			t.Errorf("%s: %d passed of %d", day, n, daily)
+		}
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 // found are the ids that a search gives.
@@ -65,17 +66,17 @@ func TestANewProcessIsReadyWhenItsIndexesAre(t *testing.T) {
 	p := startPair(t, database, generous)
 	here := operator(t, p.a)
 	var lines strings.Builder
-	const documents = 3_000
+	documents := testtier.Rounds(300, 3_000)
 	for i := range documents {
 		fmt.Fprintf(&lines, `{"id":"d%d","text":"stone number %d"}`+"\n", i, i)
 	}
 	here.make("POST", "/api/v1/documents/import", lines.String())
-	within(t, time.Minute, "the other follows without being asked", func() bool {
+	await.Until(t, "the other follows without being asked", func() bool {
 		return strings.HasPrefix(ready(t, p.b), "200") && len(operator(t, p.b).found("stone")) == 100
 	})
 	c := startAnother(t, p)
-	within(t, time.Minute, "the new process is ready", func() bool { return strings.HasPrefix(ready(t, c), "200") })
-	if answer := operator(t, c).make("GET", "/api/v1/search?q=stone", ""); answer["total"].(float64) != documents {
+	await.Until(t, "the new process is ready", func() bool { return strings.HasPrefix(ready(t, c), "200") })
+	if answer := operator(t, c).make("GET", "/api/v1/search?q=stone", ""); answer["total"].(float64) != float64(documents) {
 		t.Errorf("the new process finds %v documents, want %d", answer["total"], documents)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 // twoMembers are two programs on one database. The second is given the first one's master key, and no more.
@@ -154,14 +155,16 @@ func waitForClaim(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(t.Context()))
-	for n := 0; n == 0; time.Sleep(10 * time.Millisecond) {
+	await.Until(t, "a member runs the request", func() bool {
+		n := 0
 		err := conn.QueryRow(t.Context(), `
 			SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
 			WHERE locktype = 'advisory' AND objsubid = 1 AND d.datname = current_database()`).Scan(&n)
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
+		return n > 0
+	})
 }
 
 func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
@@ -178,12 +181,13 @@ func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 	signedIn := login(two[1], password)
 	var checked, late atomic.Int64
 	var all sync.WaitGroup
-	for i := range 100 {
+	guesses := testtier.Rounds(30, 100)
+	for i := range guesses {
 		all.Go(func() {
 			switch got := login(two[i%2], "not the password"); {
 			case got.status == 401 && got.code == "invalid_credentials":
 				checked.Add(1)
-			case got.status == 503: // on a busy machine it waits for its turn longer than a request may
+			case got.status == 503: // it waited for its turn longer than a request may
 				late.Add(1)
 			case got.status != 429 || got.policy != "login":
 				t.Errorf("got %+v", got)
@@ -192,7 +196,7 @@ func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 	}
 	all.Wait()
 	if n := checked.Load(); n > 10 || n+late.Load() < 10 {
-		t.Errorf("%d guesses of 100 at once were checked, want 10", n)
+		t.Errorf("%d guesses of %d at once were checked, want 10", n, guesses)
 	}
 
 	token, _ := signedIn.body["refreshToken"].(string)
