@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 
 	"keepsake/internal/store"
 )
@@ -23,6 +24,8 @@ type database struct {
 	readers readers
 	session *session
 	writer  *writer
+
+	scrubWait time.Duration // scrubWait except in tests
 }
 
 // unitKey is the context key of the unit of work of one database.
@@ -73,7 +76,7 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	if err := makePrivate(path); err != nil {
 		return nil, err
 	}
-	d := &database{file: file, path: path}
+	d := &database{file: file, path: path, scrubWait: scrubWait}
 	var err error
 	if d.writers, err = sql.Open("sqlite", dsn(path, secureDelete)); err != nil {
 		return nil, opening(path, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/problem"
 )
 
@@ -102,12 +103,7 @@ func start(f func() error) chan error {
 
 func untilQueued(t *testing.T, e *Engine, n int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); len(e.main.writer.queue) < n; {
-		if time.Now().After(end) {
-			t.Fatalf("%d members queued, want %d", len(e.main.writer.queue), n)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, fmt.Sprintf("%d members in the queue", n), func() bool { return len(e.main.writer.queue) >= n })
 }
 
 func wantRows(t *testing.T, e *Engine, want ...int) {
@@ -400,7 +396,17 @@ func TestCloseWaitsForUnitsAndRefusesNewOnes(t *testing.T) {
 	})
 	<-inside
 	closed := start(e.Close)
-	time.Sleep(5 * time.Millisecond)
+	await.Until(t, "the writer takes no more units", func() bool {
+		w := e.main.writer
+		w.mu.RLock()
+		defer w.mu.RUnlock()
+		return w.closed
+	})
+	select {
+	case err := <-closed:
+		t.Errorf("Close did not wait for the unit: %v", err)
+	default:
+	}
 	close(goOn)
 	if err := <-running; err != nil {
 		t.Errorf("unit that ran: %v", err)

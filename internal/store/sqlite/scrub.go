@@ -16,11 +16,13 @@ import (
 
 var _ store.Scrubbed = (*database)(nil)
 
+// scrubWait is how long one try to cut the write-ahead log waits for readers.
+const scrubWait = 500 * time.Millisecond
+
 // Scrub implements store.Scrubbed. In a file with secure_delete nothing that was deleted is left, but the write-ahead log
 // still holds the pages as they were before. So all of it is folded into the file, and the log is cut to nothing.
 //
-// That waits for whoever reads at the moment, and keeps writers waiting meanwhile, which they do for 5 s: so all tries
-// together take less.
+// That waits for those who read, and keeps writers waiting meanwhile. Writers wait for 5 s, so all tries together take less.
 func (d *database) Scrub(ctx context.Context) (err error) {
 	db, err := sql.Open("sqlite", dsn(d.path, true))
 	if err != nil {
@@ -28,7 +30,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout(500)"); err != nil {
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", d.scrubWait.Milliseconds())); err != nil {
 		return unscrubbed(err)
 	}
 	const tries = 5
@@ -42,7 +44,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 			return unscrubbed(err)
 		}
 		select { // let those write that waited
-		case <-time.After(250 * time.Millisecond):
+		case <-time.After(d.scrubWait / 2):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

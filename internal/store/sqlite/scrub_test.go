@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+	"time"
 
 	"keepsake/internal/problem"
 )
@@ -13,6 +14,7 @@ import (
 func TestWhatWasDeletedIsNotSaidToBeGoneWhileSomebodyReadsIt(t *testing.T) {
 	t.Parallel()
 	e := open(t, emptyInstance(t))
+	e.keys.scrubWait = 5 * time.Millisecond
 	write := func(name string) error {
 		return e.keys.Run(t.Context(), func(ctx context.Context) error {
 			_, err := e.keys.In(ctx).Exec(ctx, `INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, 1)`, name, []byte(name))

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"testing"
 
 	"keepsake/internal/store"
@@ -9,13 +10,25 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{open(t, emptyInstance(t))} })
+	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{openWithoutSync(t)} })
 	storetest.Run(t, func(t *testing.T) store.Engine { return engines.Engines(t)[0] })
+}
+
+// openWithoutSync opens an engine that does not wait for the disk, for tests that are not about it.
+func openWithoutSync(t *testing.T) *Engine {
+	t.Helper()
+	e := open(t, emptyInstance(t))
+	for _, d := range e.files() {
+		if _, err := d.session.conn.ExecContext(context.WithoutCancel(t.Context()), "PRAGMA synchronous = OFF"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
 }
 
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
-	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{open(t, emptyInstance(t))} })
+	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{openWithoutSync(t)} })
 	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
 		e := engines.Engines(t)[0] // no other engine can have the folder open
 		return e, e
@@ -24,10 +37,10 @@ func TestSideBySide(t *testing.T) {
 
 func TestAuditPlans(t *testing.T) {
 	t.Parallel()
-	storetest.AuditPlans(t, open(t, emptyInstance(t)), "EXPLAIN QUERY PLAN", 4, "SELECT 1")
+	storetest.AuditPlans(t, openWithoutSync(t), "EXPLAIN QUERY PLAN", 4, "SELECT 1")
 }
 
 func TestMemoryPlans(t *testing.T) {
 	t.Parallel()
-	storetest.MemoryPlans(t, open(t, emptyInstance(t)), "EXPLAIN QUERY PLAN", 4)
+	storetest.MemoryPlans(t, openWithoutSync(t), "EXPLAIN QUERY PLAN", 4)
 }
