@@ -12,6 +12,7 @@ import (
 
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
+	"keepsake/internal/await"
 	"keepsake/internal/document"
 	"keepsake/internal/text"
 )
@@ -149,11 +150,7 @@ func TestAnIndexIsMadeAnewWhereverItsFileEnds(t *testing.T) {
 	for n := range int64(4) { // each takes other pages
 		_, err := x.apply(a, []document.Change{textChange(n+1, fmt.Sprint("d", n), "", "word")})
 		noError(t, err)
-		for end := time.Now().Add(time.Minute); x.unwritten.Load() > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("it is not written")
-			}
-		}
+		await.Until(t, "the batch is on disk", func() bool { return x.unwritten.Load() == 0 })
 	}
 	noError(t, x.close())
 	noError(t, os.CopyFS(kept, os.DirFS(dir)))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
 	"keepsake/internal/search"
@@ -80,16 +81,11 @@ func TestAnIndexThatCannotBeReadIsMadeAnew(t *testing.T) {
 // onDisk waits until segments of the index are files, which a stop does not wait for.
 func (b *bundle) onDisk() {
 	b.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	await.Until(b.t, "the index is on disk", func() bool {
 		segments, err := filepath.Glob(filepath.Join(b.dir, workspace, "*.zap"))
 		must(b.t, err)
-		if len(segments) > 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.t.Fatal("the index is not on disk")
-		}
-	}
+		return len(segments) > 0
+	})
 }
 
 func must(t *testing.T, err error) {
@@ -137,17 +133,10 @@ func TestAnIndexAheadOfTheStoreIsMadeAnew(t *testing.T) {
 	must(t, os.RemoveAll(older.dir))
 	must(t, os.Rename(ahead.dir, older.dir))
 	again := open(t, dir, nil)
-	deadline := time.Now().Add(time.Minute)
-	for {
+	await.Until(t, "the search finds one document", func() bool {
 		answer, err := again.search.Search(t.Context(), workspace, search.Request{Query: "stone"})
-		if err == nil && answer.Total == 1 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("found %+v, %v, want one document", answer, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil && answer.Total == 1
+	})
 }
 
 func TestOnlySoManyIndexesStayOpen(t *testing.T) {
@@ -166,11 +155,10 @@ func TestOnlySoManyIndexesStayOpen(t *testing.T) {
 			}
 		}
 	}
+	// A turn of the indexer opens one more until it ends.
+	await.Until(t, "two indexes are open", func() bool { return b.indexer.Stats().Entries <= 2 })
 	stats := b.indexer.Stats()
-	for deadline := time.Now().Add(time.Minute); stats.Entries > 2 && time.Now().Before(deadline); stats = b.indexer.Stats() {
-		time.Sleep(time.Millisecond) // a turn of the indexer, which opens one more, comes to its end
-	}
-	if stats.Entries > 2 || stats.Capacity != 2 || stats.Evictions < 7 || stats.Misses < 9 || stats.Bytes == 0 {
+	if stats.Capacity != 2 || stats.Evictions < 7 || stats.Misses < 9 || stats.Bytes == 0 {
 		t.Errorf("stats are %+v", stats)
 	}
 }
@@ -179,15 +167,10 @@ func TestASearchDoesNotWaitForeverForItsIndex(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Wait = 50 * time.Millisecond })
 	b.text("a", "stone")
-	for deadline := time.Now().Add(30 * time.Second); ; { // on a busy machine the first change takes longer than that
+	await.Until(t, "the first change is in the index", func() bool {
 		_, err := b.search.Search(t.Context(), workspace, search.Request{Query: "stone"})
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 	b.indexer.Notify(workspace, 1_000) // which the store does not have
 	_, err := b.search.Search(t.Context(), workspace, search.Request{Query: "stone"})
 	var p *problem.Problem
@@ -222,8 +205,8 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	t.Parallel()
 	slow := &slowSource{turns: make(chan string, 10_000), goOn: make(chan struct{})}
 	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { slow.Source, o.Source = o.Source, slow })
-	b.many(2_000, func(int) string { return "stone" }) // two hundred turns
-	first := <-slow.turns                              // it is under way, and all others are to come
+	b.many(200, func(int) string { return "stone" }) // twenty turns
+	first := <-slow.turns                            // it is under way, and all others are to come
 	_, _, err := b.documents.Put(t.Context(), "wsp_small", "a", document.Fields{Text: "sand"}, document.Condition{})
 	must(t, err)
 	close(slow.goOn)
@@ -245,9 +228,7 @@ func TestPaceWaitsForAnIndexThatIsFarBehind(t *testing.T) {
 	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Wait = 100 * time.Millisecond })
 	must(t, b.indexer.Pace(t.Context(), "wsp_unheard_of"))
 	b.many(600, func(int) string { return "stone" })
-	deadline := time.Now().Add(time.Minute)
-	for b.indexer.Pace(t.Context(), workspace) != nil && time.Now().Before(deadline) {
-	}
+	await.Until(t, "the index is only a little behind", func() bool { return b.indexer.Pace(t.Context(), workspace) == nil })
 	if lag := b.indexer.Lag(); lag > 600-80 {
 		t.Errorf("after the wait %d of 600 changes are not in the index", lag)
 	}

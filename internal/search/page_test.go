@@ -9,6 +9,7 @@ import (
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/testtier"
 )
 
 // many imports n documents d00000… at once.
@@ -47,7 +48,7 @@ func (b *bundle) pages(r search.Request, between func(page int)) []string {
 func TestPagesReachEveryResultOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const n = 10_500
+	n := testtier.Rounds(1_050, 10_500)
 	b.many(n, func(i int) string { return fmt.Sprintf("stone number%d %s", i%7, "pebble sand"[:i%11]) })
 	for r, want := range map[*search.Request]int{
 		{Query: "stone number3 pebble", Limit: 100}:                     n,
@@ -66,7 +67,7 @@ func TestPagesReachEveryResultOnce(t *testing.T) {
 	one := b.find(search.Request{Query: "stone number3 pebble", Limit: 37})
 	two := b.find(search.Request{Query: "stone number3 pebble", Limit: 20, Cursor: one.NextCursor})
 	whole := b.find(search.Request{Query: "stone number3 pebble", Limit: 57})
-	if got := append(idsOf(one), idsOf(two)...); !slices.Equal(got, idsOf(whole)) || one.Total != n || two.Total != n {
+	if got := append(idsOf(one), idsOf(two)...); !slices.Equal(got, idsOf(whole)) || one.Total != int64(n) || two.Total != int64(n) {
 		t.Errorf("pages of 37 and 20 are not the first 57")
 	}
 }
@@ -75,9 +76,10 @@ func TestPagesReachEveryResultOnce(t *testing.T) {
 func TestPagesStayWhileDocumentsAreWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.many(300, func(i int) string { return fmt.Sprintf("stone %s%s", "pebble "[:7*(i%2)], fmt.Sprint("sand ", i%5)) })
-	ids := b.pages(search.Request{Query: "stone pebble sand", Limit: 20}, func(page int) {
-		for i := range 20 {
+	n, step := testtier.Rounds(60, 300), testtier.Rounds(6, 20)
+	b.many(n, func(i int) string { return fmt.Sprintf("stone %s%s", "pebble "[:7*(i%2)], fmt.Sprint("sand ", i%5)) })
+	ids := b.pages(search.Request{Query: "stone pebble sand", Limit: step}, func(page int) {
+		for i := range step {
 			b.text(fmt.Sprintf("new%d-%d", page, i), "pebble and nothing that was asked for before, only pebble pebble pebble")
 		}
 	})
@@ -85,7 +87,7 @@ func TestPagesStayWhileDocumentsAreWritten(t *testing.T) {
 	for _, id := range ids {
 		seen[id]++
 	}
-	for i := range 300 {
+	for i := range n {
 		if id := fmt.Sprintf("d%05d", i); seen[id] != 1 {
 			t.Errorf("%s was seen %d times", id, seen[id])
 		}

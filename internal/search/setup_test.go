@@ -14,9 +14,13 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testtier"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	testtier.Checks(10) // a case writes and searches on real databases
+	enginetest.Main(m)
+}
 
 // bundle is documents and their search on a real database in a folder of the test's own.
 type bundle struct {

@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/document"
 	"keepsake/internal/page"
 	"keepsake/internal/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/testtier"
 )
 
 // another is the search of another process on b's documents: nobody tells it of changes.
@@ -72,7 +74,7 @@ func TestWhatIsWrittenElsewhereIsFoundAtOnce(t *testing.T) {
 		t.Fatalf("found %v before anything was written", got)
 	}
 	written := map[string]bool{}
-	for i := range 100 {
+	for i := range testtier.Rounds(30, 100) {
 		id := fmt.Sprintf("d%d", i%7)
 		if written[id] && i%3 == 0 {
 			must(t, b.documents.Delete(t.Context(), workspace, id, nil))
@@ -144,7 +146,7 @@ func TestSearchesAtOnceFindWhatWasWrittenRightBefore(t *testing.T) {
 	b.text("a", "stone")
 	a := b.another(nil)
 	var all sync.WaitGroup
-	for round := range 20 {
+	for round := range testtier.Rounds(5, 20) {
 		for i := range 8 {
 			all.Go(func() {
 				id := fmt.Sprintf("d%d-%d", round, i)
@@ -177,13 +179,10 @@ func TestASearchWhoseSourceDoesNotAnswerIsUnavailable(t *testing.T) {
 	}
 	source.refuses.Store(false)
 	close(source.hold)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"}); err == nil && answer.Total == 1 {
-			return
-		} else if time.Now().After(deadline) {
-			t.Fatalf("once it answers again: %+v, %v", answer, err)
-		}
-	}
+	await.Until(t, "the search answers again", func() bool {
+		answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"})
+		return err == nil && answer.Total == 1
+	})
 }
 
 func TestALookBringsInWhatOthersWrote(t *testing.T) {
@@ -214,11 +213,7 @@ func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
 		t.Errorf("%d indexes are awaited before it is known which there are", n)
 	}
 	source.refuses.Store(false)
-	for deadline := time.Now().Add(time.Minute); a.indexer.Awaited() != 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d indexes are still awaited", a.indexer.Awaited())
-		}
-	}
+	await.Until(t, "no index is awaited", func() bool { return a.indexer.Awaited() == 0 })
 }
 
 // A database server that ends may have a successor that lacks the last changes. What was indexed of them goes.
@@ -244,16 +239,16 @@ func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
 				a.indexer.Look()
 				<-looked.looked
 			}
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			await.Until(t, "the search is available", func() bool {
 				answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"})
-				if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable && time.Now().Before(deadline) {
-					continue
+				if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable {
+					return false
 				}
 				if err != nil || answer.Total != 1 {
 					t.Fatalf("found %+v, %v, want one", answer, err)
 				}
-				return
-			}
+				return true
+			})
 		})
 	}
 }

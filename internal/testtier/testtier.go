@@ -3,7 +3,9 @@
 package testtier
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -33,6 +35,17 @@ func Rounds(quick, all int) int {
 		return all
 	}
 	return quick
+}
+
+// Checks sets how many cases rapid.Check tries of each property in the quick tier. A TestMain calls it before it runs the
+// tests, so a flag on the command line takes precedence.
+func Checks(quick int) {
+	if All() {
+		return
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(quick)); err != nil {
+		panic(err)
+	}
 }
 
 // Missing skips t because this machine lacks what, a package or a privilege. It fails t where the environment variable CI
