@@ -33,6 +33,7 @@ func (o *owners) Owner(string, string) usage.Owner {
 }
 
 func TestADirectoryGivesWhatRequestsNeed(t *testing.T) {
+	t.Parallel()
 	store := rows{workspaces: []account.Workspace{
 		{ID: "wsp_a", Name: "default", Tier: limit.TierUnlimited, Operator: true, Revision: 1},
 		{ID: "wsp_b", Name: "tenant", Tier: limit.TierFree, Suspended: true, Revision: 1},
@@ -70,6 +71,7 @@ func TestADirectoryGivesWhatRequestsNeed(t *testing.T) {
 }
 
 func TestAChangedWorkspaceKeepsItsUse(t *testing.T) {
+	t.Parallel()
 	w := account.Workspace{ID: "wsp_b", Name: "tenant", Tier: limit.TierFree, Revision: 1}
 	d := account.NewDirectory(rows{}, limit.Tiers(), &owners{}, clock)
 	if err := d.Put(&w); err != nil {
@@ -94,6 +96,7 @@ func TestAChangedWorkspaceKeepsItsUse(t *testing.T) {
 }
 
 func TestATierNobodyConfiguredIsNamed(t *testing.T) {
+	t.Parallel()
 	w := account.Workspace{ID: "wsp_b", Tier: "gold", Revision: 1}
 	d := account.NewDirectory(rows{workspaces: []account.Workspace{w}}, limit.Tiers(), &owners{}, clock)
 	for _, err := range []error{d.Load(t.Context(), nil), d.Put(&w)} {
@@ -107,6 +110,7 @@ func TestATierNobodyConfiguredIsNamed(t *testing.T) {
 }
 
 func TestReadersDoNotSeeHalfADirectory(t *testing.T) {
+	t.Parallel()
 	d := account.NewDirectory(rows{}, limit.Tiers(), &owners{}, clock)
 	if err := d.Put(&account.Workspace{ID: "wsp_0", Tier: limit.TierFree, Revision: 1}); err != nil {
 		t.Fatal(err)

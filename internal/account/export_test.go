@@ -12,6 +12,11 @@ func (s *LoginService) SetLookWait(d time.Duration) { s.throttle.(*sharedThrottl
 // SetTryLife changes how long a try counts whose member does not say how it went.
 func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.(*sharedThrottle).life = d }
 
+// SetSleep changes how a guesser waits in a line.
+func (s *LoginService) SetSleep(sleep func(ctx context.Context, d time.Duration) error) {
+	s.throttle.(*sharedThrottle).sleep = sleep
+}
+
 // Visit counts a try that is right, without its hash.
 func (s *LoginService) Visit(ctx context.Context, email string, from netip.Addr) error {
 	v, err := s.throttle.enter(ctx, newGuesser(email, from))

@@ -73,6 +73,7 @@ func matches(t *testing.T, phc, password string) bool {
 }
 
 func TestAFirstStartMakesTheOperatorAndItsAdmin(t *testing.T) {
+	t.Parallel()
 	s, kept := setup(t)
 	var inside string
 	first, err := s.FirstStart(t.Context(), account.Admin{}, func(_ context.Context, workspaceID string) error {
@@ -103,6 +104,7 @@ func TestAFirstStartMakesTheOperatorAndItsAdmin(t *testing.T) {
 }
 
 func TestASecondFirstStartChangesNothing(t *testing.T) {
+	t.Parallel()
 	s, kept := setup(t)
 	if _, err := s.FirstStart(t.Context(), account.Admin{}, nothingElse); err != nil {
 		t.Fatal(err)
@@ -117,6 +119,7 @@ func TestASecondFirstStartChangesNothing(t *testing.T) {
 }
 
 func TestWhatBelongsToAFirstStartIsThereOrNoneOfItIs(t *testing.T) {
+	t.Parallel()
 	s, kept := setup(t)
 	broken := errors.New("no key today")
 	_, err := s.FirstStart(t.Context(), account.Admin{}, func(context.Context, string) error { return broken })
@@ -135,6 +138,7 @@ func TestWhatBelongsToAFirstStartIsThereOrNoneOfItIs(t *testing.T) {
 }
 
 func TestAnAdminMayBeChosen(t *testing.T) {
+	t.Parallel()
 	s, kept := setup(t)
 	password := strings.Repeat("é", 12)
 	first, err := s.FirstStart(t.Context(), account.Admin{Email: "  Ada@Exämple.ORG ", Password: password}, nothingElse)
@@ -147,6 +151,7 @@ func TestAnAdminMayBeChosen(t *testing.T) {
 }
 
 func TestABadAdminIsRefusedBeforeAnythingIsMade(t *testing.T) {
+	t.Parallel()
 	s, kept := setup(t)
 	for _, bad := range []struct {
 		account.Admin
@@ -178,6 +183,7 @@ func TestABadAdminIsRefusedBeforeAnythingIsMade(t *testing.T) {
 }
 
 func TestGeneratedPasswordsDiffer(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 3 {
 		s, _ := setup(t)

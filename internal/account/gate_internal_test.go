@@ -7,10 +7,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"keepsake/internal/await"
 )
 
 func TestTheGateTakesAddressesInTurn(t *testing.T) {
+	t.Parallel()
 	g := newGate(1)
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
@@ -30,9 +32,7 @@ func TestTheGateTakesAddressesInTurn(t *testing.T) {
 			mu.Unlock()
 			g.leave()
 		})
-		for g.waits() == before {
-			time.Sleep(time.Millisecond)
-		}
+		await.Until(t, "one more waits", func() bool { return g.waits() > before })
 	}
 	for i := range 5 {
 		join(i, 1)
@@ -57,6 +57,7 @@ func (g *gate) waits() int {
 }
 
 func TestAFullGateMakesRoomForOtherAddresses(t *testing.T) {
+	t.Parallel()
 	g := newGate(1)
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
@@ -76,25 +77,17 @@ func TestAFullGateMakesRoomForOtherAddresses(t *testing.T) {
 			}
 		})
 	}
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("never: %s", what)
-			}
-		}
-	}
 	for range g.most + 10 {
 		join(1)
 	}
-	until("ten of one address are refused", func() bool { return refused.Load() == 10 })
+	await.Until(t, "ten of one address are refused", func() bool { return refused.Load() == 10 })
 	join(2)
-	until("one of the many makes room", func() bool { return refused.Load() == 11 && g.waits() == g.most })
+	await.Until(t, "one of the many makes room", func() bool { return refused.Load() == 11 && g.waits() == g.most })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	gone := make(chan error)
 	go func() { gone <- g.enter(ctx, address(3)) }()
-	until("another one makes room", func() bool { return refused.Load() == 12 && g.waits() == g.most })
+	await.Until(t, "another one makes room", func() bool { return refused.Load() == 12 && g.waits() == g.most })
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) || g.waits() != g.most-1 {
 		t.Errorf("who goes away: %v, %d wait", err, g.waits())

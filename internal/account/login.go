@@ -31,6 +31,7 @@ type LoginOptions struct {
 	Guesses   GuessStore                                   // where all members count guesses; nil for a process that is alone
 	Clock     func(ctx context.Context) (time.Time, error) // that all members agree on; nil for Now
 	Secret    []byte                                       // of refresh tokens, and of what is counted of guesses
+	Cost      PasswordCost                                 // of new hashes; zero but in tests
 	Random    io.Reader                                    // of ids, salts and tokens: crypto/rand.Reader but in tests
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -61,7 +62,7 @@ func NewLoginService(o LoginOptions) *LoginService {
 	}
 	s := &LoginService{
 		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newInprocThrottle(o.Now),
-		nobody: phc(noise[:argonSalt], noise[argonSalt:]),
+		nobody: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
 	}
 	if o.Guesses != nil {
 		s.throttle = newSharedThrottle(o.Guesses, o.Secret)
@@ -218,7 +219,7 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 		return err
 	}
 	changed := *u
-	changed.PasswordHash = hashPassword(wanted, s.Random)
+	changed.PasswordHash = hashPassword(wanted, s.Cost, s.Random)
 	changed.Revision++
 	s.gate.leave()
 	err = s.Units.Run(ctx, func(ctx context.Context) error {

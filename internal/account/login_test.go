@@ -28,6 +28,7 @@ type office struct {
 	people  *account.Service
 	bearers *account.Bearers
 	log     *entries
+	guesses *guesses // nil for an office that is alone
 	clock   atomic.Int64
 	user    string
 	admin   *auth.Principal
@@ -37,6 +38,9 @@ const (
 	email    = "ada@example.org"
 	password = "correct horse battery staple"
 )
+
+// cheap is what passwords cost in tests that are not about their cost.
+var cheap = account.PasswordCost{MemoryKiB: 64, Passes: 1}
 
 var here = netip.MustParseAddr("192.0.2.1")
 
@@ -124,15 +128,16 @@ func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
 	o.bearers = account.NewBearers(o.store, directory, tokens)
 	options := account.LoginOptions{
 		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
-		Audit: o.log, Secret: []byte("secret of the tests"), Random: rand.Reader, Now: o.now, Log: log,
+		Audit: o.log, Secret: []byte("secret of the tests"), Cost: cheap, Random: rand.Reader, Now: o.now, Log: log,
 	}
 	if engine.Shared() {
-		options.Guesses, options.Clock = o.store, o.store.Clock
+		o.guesses = &guesses{GuessStore: o.store}
+		options.Guesses, options.Clock = o.guesses, o.store.Clock
 	}
 	o.LoginService = account.NewLoginService(options)
 	o.people = account.NewService(account.Options{
 		Store: o.store, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
-		Random: rand.Reader, Now: o.now,
+		Cost: cheap, Random: rand.Reader, Now: o.now,
 	})
 	return o
 }
@@ -174,6 +179,7 @@ func (o *office) wantAlive(t *testing.T, g *account.Grant, alive bool) {
 }
 
 func TestALoginGivesTokensOfTheUser(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	u, err := o.Authenticate(t.Context(), "  ADA@example.org\t", password, here)
 	if err != nil {
@@ -196,6 +202,7 @@ func TestALoginGivesTokensOfTheUser(t *testing.T) {
 }
 
 func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	hashed, err := o.people.HashPassword(t.Context(), password)
 	if err != nil {
@@ -231,6 +238,7 @@ func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
 }
 
 func TestAUserWhoChangesWhileSigningInIsNotSignedIn(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	u, err := o.Authenticate(t.Context(), email, password, here)
 	if err != nil {
@@ -248,6 +256,7 @@ func TestAUserWhoChangesWhileSigningInIsNotSignedIn(t *testing.T) {
 }
 
 func TestRefusedLoginsAreCounted(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	for range 3 {
 		_, err := o.Authenticate(t.Context(), email, "not the password", here)
@@ -262,6 +271,7 @@ func TestRefusedLoginsAreCounted(t *testing.T) {
 }
 
 func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	g, other := o.login(t), o.login(t)
 	if err := o.Logout(t.Context(), o.principal(t, g)); err != nil {
@@ -274,6 +284,7 @@ func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
 }
 
 func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	g, other := o.login(t), o.login(t)
 	o.wantAlive(t, other, true)
@@ -300,6 +311,7 @@ func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
 }
 
 func TestARoleHoldsAtOnceAndGivesNoMoreThanTheToken(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	made := account.NewUser{Email: "bob@example.org", Role: account.RoleMember}
 	var err error
@@ -347,6 +359,7 @@ func TestARoleHoldsAtOnceAndGivesNoMoreThanTheToken(t *testing.T) {
 }
 
 func TestInventedTokensAreCheckedSoOftenOnly(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	g := o.login(t)
 	o.wantAlive(t, g, true)

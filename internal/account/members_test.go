@@ -14,28 +14,29 @@ import (
 	"keepsake/internal/account"
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
 	"keepsake/internal/problem"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testtier"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
 
 // long is more than a crowd waits for on a busy machine.
-const long = 2 * time.Minute
+const long = time.Minute
 
 // members are offices of two processes on one database, whose clocks are half a minute apart.
-func members(t testing.TB, url string) [2]*office {
+func members(t testing.TB) [2]*office {
 	t.Helper()
-	two := membersOn(t, postgres.Options{URL: url, Connections: 8, Connect: long, Acquire: long, Lock: long, Commit: long, Answer: long})
-	for _, o := range two {
-		o.SetLookWait(long)
-	}
-	return two
+	return membersOn(t, enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	}))
 }
 
-func membersOn(t testing.TB, opt postgres.Options) [2]*office {
+func membersOn(t testing.TB, url string) [2]*office {
 	t.Helper()
+	opt := postgres.Options{URL: url, Connections: 8, Connect: long, Acquire: long, Lock: long, Commit: long, Answer: long}
 	var two [2]*office
 	signing := safe{}
 	for i := range two {
@@ -56,6 +57,8 @@ func membersOn(t testing.TB, opt postgres.Options) [2]*office {
 		t.Fatal(err)
 	}
 	for _, o := range two {
+		o.SetLookWait(long)
+		o.SetTryLife(long)
 		o.user = first.UserID
 		o.admin = &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Operator: true, Scopes: auth.All}
 	}
@@ -64,10 +67,10 @@ func membersOn(t testing.TB, opt postgres.Options) [2]*office {
 
 func from(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}) }
 
-// guesses counts how tries end that two members get at once.
-type guesses struct{ checked, refused atomic.Int64 }
+// outcomes counts how tries end that two members get at once.
+type outcomes struct{ checked, refused atomic.Int64 }
 
-func (g *guesses) all(t *testing.T, two [2]*office, n int, who func(i int) (email string, from netip.Addr)) {
+func (g *outcomes) all(t *testing.T, two [2]*office, n int, who func(i int) (email string, from netip.Addr)) {
 	t.Helper()
 	var running sync.WaitGroup
 	for i := range n {
@@ -89,7 +92,8 @@ func (g *guesses) all(t *testing.T, two [2]*office, n int, who func(i int) (emai
 
 func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 	t.Parallel()
-	two := members(t, enginetest.Postgres(t))
+	tries := testtier.Rounds(40, 100)
+	two := members(t)
 	for name, c := range map[string]struct {
 		who  func(i int) (string, netip.Addr)
 		want int64
@@ -102,10 +106,10 @@ func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 		}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var g guesses
-			g.all(t, two, 100, c.who)
+			var g outcomes
+			g.all(t, two, tries, c.who)
 			if g.checked.Load() != c.want {
-				t.Errorf("%d of 100 tries at once were checked, want %d", g.checked.Load(), c.want)
+				t.Errorf("%d of %d tries at once were checked, want %d", g.checked.Load(), tries, c.want)
 			}
 			for i, o := range two { // also of whoever never heard of it
 				name, addr := c.who(1000)
@@ -124,43 +128,75 @@ func limited(err error) bool {
 
 func TestALineOfTwoMembersIsOneLine(t *testing.T) {
 	t.Parallel()
-	two := members(t, enginetest.Postgres(t))
+	two := members(t)
+	w := stopClock(two)
 	if _, err := two[0].Authenticate(t.Context(), email, password, here); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	var g guesses
-	g.all(t, two, 60, func(i int) (string, netip.Addr) { return email, from(i) })
-	most := 11 + 2*int64(runtime.GOMAXPROCS(0)) + int64(time.Since(began)/time.Second) + 1
-	if n := g.checked.Load(); n < 11 || n > most {
-		t.Errorf("%d of 60 guesses from as many addresses were checked in %s, want 11 to %d", n, time.Since(began), most)
-	}
-	// Guesses go on at both, four of them a second; who signed in before gets through at the other one.
-	ctx, stop := context.WithCancel(context.Background())
-	var attack sync.WaitGroup
-	for i := range 8 {
-		attack.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				_, _ = two[i%2].Authenticate(ctx, email, "not the password", from(100+100*i+n%100))
-				select {
-				case <-time.After(100 * time.Millisecond):
-				case <-ctx.Done():
-				}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	var checked, refused, signedIn atomic.Int64
+	come := func(i int, password string, from netip.Addr) {
+		running.Go(func() {
+			_, err := two[i%2].Authenticate(ctx, email, password, from)
+			switch p, _ := problem.As(err); {
+			case err == nil:
+				signedIn.Add(1)
+			case limited(err):
+				refused.Add(1)
+			case p != nil && p.Code == problem.CodeInvalidCredentials:
+				checked.Add(1)
+			case ctx.Err() == nil:
+				t.Errorf("try %d: %v", i, err)
 			}
 		})
 	}
-	signedIn := false
-	for end := time.Now().Add(long); !signedIn && time.Now().Before(end); {
-		_, err := two[1].Authenticate(ctx, email, password, here)
-		signedIn = err == nil
-		if err != nil && !limited(err) {
-			t.Errorf("who knows the password: %v", err)
-		}
+	came := int64(0)
+	settled := func() {
+		t.Helper()
+		await.Until(t, "each guesser has its answer or sleeps", func() bool {
+			return checked.Load()+refused.Load()+signedIn.Load()+w.asleep() == came
+		})
 	}
-	stop()
-	attack.Wait()
-	if !signedIn {
-		t.Error("who knows the password, and signed in from there before, does not get through")
+	stranger := func() {
+		came++
+		come(int(came), "not the password", from(int(came)))
+	}
+
+	// Of many at once, ten are free, then those whose check was under way when the line formed, and the first of the line.
+	for range 40 {
+		stranger()
+	}
+	settled()
+	if n, most := checked.Load(), 11+2*int64(runtime.GOMAXPROCS(0)); n < 11 || n > most {
+		t.Errorf("%d of 40 guesses from as many addresses were checked, want 11 to %d", n, most)
+	}
+
+	// Strangers fill the line up to its last place, which is for an address from where the user signed in before.
+	for before := refused.Load(); refused.Load() == before; {
+		stranger()
+		settled()
+	}
+	if n := w.asleep(); n != 4 {
+		t.Errorf("%d strangers wait, want 4", n)
+	}
+	came++
+	come(1, password, here)
+	settled()
+	for second := range 5 {
+		before := checked.Load() + signedIn.Load()
+		w.move(time.Second)
+		settled()
+		if n := checked.Load() + signedIn.Load() - before; n != 1 {
+			t.Errorf("%d passwords were checked in second %d, want 1", n, second+1)
+		}
+		if (signedIn.Load() == 1) != (second == 4) {
+			t.Errorf("%d signed in after second %d, want the one who knows the password after second 5", signedIn.Load(), second+1)
+		}
+		stranger() // the guesses go on
+		settled()
 	}
 }
 
@@ -179,38 +215,35 @@ func (h *hanging) UserByEmail(context.Context, string) (*account.User, error) {
 
 func TestTriesOfAMemberThatDiesEnd(t *testing.T) {
 	t.Parallel()
-	const life = 3 * time.Second
-	two := members(t, enginetest.Postgres(t))
+	two := members(t)
+	w := stopClock(two)
 	dying := &hanging{two[0].Sessions, make(chan struct{}, 30), make(chan struct{})}
 	two[0].Sessions = dying
 	slots := min(4, runtime.GOMAXPROCS(0)) // fewer than there are tries
-	two[0].SetTryLife(life)
-	first := time.Now()
 	var hung sync.WaitGroup
 	for range slots {
 		hung.Go(func() {
 			_, err := two[0].Authenticate(context.Background(), email, password, here)
-			// It was gone for longer than its tries counted: what it found out is told to nobody.
+			// It was gone for longer than its tries counted, so its result is not used.
 			if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
 				t.Errorf("the member that came back: %v", err)
 			}
 		})
 	}
 	for range slots {
-		<-dying.began
+		await.Receive(t, "a try of the member that dies is under way", dying.began)
 	}
-	last := time.Now()
-	const tries = 50 // no more than have room to wait where there is one core
-	var g guesses
+	const tries = 20
+	var g outcomes
 	other := [2]*office{two[1], two[1]}
 	g.all(t, other, tries, func(int) (string, netip.Addr) { return email, here })
-	if want := int64(10 - slots); g.checked.Load() != want && time.Since(first) < life {
+	if want := int64(10 - slots); g.checked.Load() != want {
 		t.Errorf("%d guesses were checked beside %d of a member that died, want %d", g.checked.Load(), slots, want)
 	}
-	time.Sleep(time.Until(last.Add(life)))
+	w.move(long)
 	g.all(t, other, tries, func(int) (string, netip.Addr) { return email, here })
 	if g.checked.Load() != 10 {
-		t.Errorf("after %s %d guesses were checked in all, want 10", life, g.checked.Load())
+		t.Errorf("after the life of a try %d guesses were checked in all, want 10", g.checked.Load())
 	}
 	close(dying.end)
 	hung.Wait()
@@ -218,51 +251,47 @@ func TestTriesOfAMemberThatDiesEnd(t *testing.T) {
 
 func TestWithoutTheDatabaseNobodySignsIn(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "stops a PostgreSQL server twice")
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
-	two := membersOn(t, postgres.Options{URL: server.Database(t), Connections: 8})
+	two := membersOn(t, server.Database(t))
 	for range 10 {
 		_, err := two[0].Authenticate(t.Context(), email, "not the password", from(1))
 		wantCode(t, err, problem.CodeInvalidCredentials)
 	}
-	away := func(what string) {
+	away := func() {
 		t.Helper()
-		began := time.Now()
 		for _, o := range two {
+			o.SetLookWait(200 * time.Millisecond)
 			for _, try := range []string{password, "not the password"} {
 				_, err := o.Authenticate(t.Context(), email, try, here)
 				wantCode(t, err, problem.CodeUnavailable)
 			}
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%s: four answers took %s", what, took)
+			o.SetLookWait(long)
 		}
 	}
-	server.Pause(t)
-	away("hanging")
-	server.Resume(t)
 	back := func(o *office, what string) {
 		t.Helper()
-		var err error
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if _, err = o.Authenticate(t.Context(), email, password, here); err == nil {
-				return
-			}
-		}
-		t.Errorf("%s: %v", what, err)
+		await.Until(t, "the user signs in "+what, func() bool {
+			_, err := o.Authenticate(t.Context(), email, password, here)
+			return err == nil
+		})
 	}
-	back(two[0], "when it goes on")
+	server.Pause(t)
+	away()
+	server.Resume(t)
+	back(two[0], "when the server goes on")
 	server.Stop(t)
-	away("stopped")
+	away()
 	server.Start(t)
-	back(two[1], "when it is back")
+	back(two[1], "when the server is back")
 	if _, err := two[1].Authenticate(t.Context(), email, password, from(1)); !limited(err) {
-		t.Errorf("who guessed before it was stopped: %v", err)
+		t.Errorf("an address that failed ten times before the stop: %v", err)
 	}
 }
 
 func TestTwoMembersRefreshATokenOnce(t *testing.T) {
 	t.Parallel()
-	two := members(t, enginetest.Postgres(t))
+	two := members(t)
 	// The parent gives its child again for ten seconds of the clock that both agree on; a busy machine may need more.
 	at, err := two[0].Clock(t.Context())
 	if err != nil {
@@ -276,7 +305,7 @@ func TestTwoMembersRefreshATokenOnce(t *testing.T) {
 		}
 	}
 	g := two[0].login(t)
-	for round := range 5 {
+	for round := range testtier.Rounds(2, 5) {
 		var mu sync.Mutex
 		children := map[string]int{}
 		var running sync.WaitGroup
@@ -305,7 +334,7 @@ func TestTwoMembersRefreshATokenOnce(t *testing.T) {
 // A token whose child was used, and which comes again at many places at once, ends its family once.
 func TestTwoMembersEndAFamilyOnce(t *testing.T) {
 	t.Parallel()
-	two := members(t, enginetest.Postgres(t))
+	two := members(t)
 	first := two[0].login(t)
 	second := two[1].refresh(t, first.RefreshToken)
 	third := two[0].refresh(t, second.RefreshToken)
@@ -333,12 +362,12 @@ func TestTwoMembersEndAFamilyOnce(t *testing.T) {
 // left.
 func TestNoSessionOutlivesADisabledUser(t *testing.T) {
 	t.Parallel()
-	two := members(t, enginetest.Postgres(t))
+	two := members(t)
 	hash, err := two[0].people.HashPassword(t.Context(), password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for round := range 10 {
+	for round := range testtier.Rounds(3, 10) {
 		made := account.NewUser{Email: fmt.Sprintf("bob%d@example.org", round), Role: account.RoleMember, Password: hash}
 		bob, err := two[0].people.CreateUser(t.Context(), two[0].admin, made)
 		if err != nil {

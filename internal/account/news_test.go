@@ -51,6 +51,7 @@ func (o *others) put(w account.Workspace) {
 }
 
 func TestAWorkspaceThatAnotherProcessMadeOrChanged(t *testing.T) {
+	t.Parallel()
 	store := &others{workspaces: map[string]account.Workspace{}}
 	alone := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
 	d := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
@@ -92,6 +93,7 @@ func TestAWorkspaceThatAnotherProcessMadeOrChanged(t *testing.T) {
 }
 
 func TestAnOlderRevisionOfATierChangesNothing(t *testing.T) {
+	t.Parallel()
 	store := &others{}
 	d := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
 	s := account.NewService(account.Options{Store: store, Directory: d, Now: clock})

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
@@ -13,7 +14,13 @@ import (
 	"keepsake/internal/problem"
 )
 
-// The cost of a password's hash (decisions.md, C): Argon2id over 19 MiB twice, in one thread.
+// PasswordCost is what the hash of a password costs. The zero value stands for the cost that decisions.md, C sets: Argon2id
+// over 19 MiB twice, in one thread.
+type PasswordCost struct {
+	MemoryKiB uint32
+	Passes    uint32
+}
+
 const (
 	argonTime    = 2
 	argonMemory  = 19 * 1024 // KiB
@@ -21,6 +28,10 @@ const (
 	argonSalt    = 16
 	argonKey     = 32
 )
+
+func (c PasswordCost) orDefault() PasswordCost {
+	return PasswordCost{MemoryKiB: cmp.Or(c.MemoryKiB, argonMemory), Passes: cmp.Or(c.Passes, argonTime)}
+}
 
 // The length of a password, in characters.
 const (
@@ -44,20 +55,22 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hashPassword hashes a password under a new salt, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It takes tens of
-// milliseconds and 19 MiB.
-func hashPassword(password string, random io.Reader) string {
+// hashPassword hashes a password under a new salt, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. At the default
+// cost it takes tens of milliseconds and 19 MiB.
+func hashPassword(password string, cost PasswordCost, random io.Reader) string {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
-	return phc(salt, key)
+	cost = cost.orDefault()
+	key := argon2.IDKey([]byte(password), salt, cost.Passes, cost.MemoryKiB, argonThreads, argonKey)
+	return phc(cost, salt, key)
 }
 
-func phc(salt, key []byte) string {
+func phc(cost PasswordCost, salt, key []byte) string {
 	encoding := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+	cost = cost.orDefault()
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.MemoryKiB, cost.Passes, argonThreads,
 		encoding.EncodeToString(salt), encoding.EncodeToString(key))
 }
 

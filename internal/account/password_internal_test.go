@@ -7,8 +7,9 @@ import (
 )
 
 func TestPasswordsMatchTheirHashAlone(t *testing.T) {
+	t.Parallel()
 	const cheap = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$"
-	right := hashPassword("correct horse", zero{})
+	right := hashPassword("correct horse", PasswordCost{}, zero{})
 	for stored, want := range map[string]bool{
 		right: true, "": false, "$": false, "$$$$$": false, "$2a$10$abcdefghijklmnopqrstuv": false,
 		right[:len(right)-1]: false, right + "$": false, "x" + right: false,
@@ -35,6 +36,7 @@ type zero struct{}
 func (zero) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 func TestCommonPasswordsAreRefused(t *testing.T) {
+	t.Parallel()
 	for password, want := range map[string]problem.Issue{
 		"password1234": problem.NotAllowed, "PassWord1234": problem.NotAllowed, "qwertyuiop123": problem.NotAllowed,
 		"correct horse battery staple": "", "aaaaaaaaaaab": "", "eleven char": problem.TooShort,

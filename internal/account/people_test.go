@@ -73,7 +73,7 @@ func people(t *testing.T) *bench {
 	b.Service = account.NewService(account.Options{
 		Store: s, Units: s, Directory: account.NewDirectory(s, limit.Tiers(), &owners{}, clock),
 		Audit: b.log, Sessions: b.sessions, Anonymous: func(a limit.Allowance) { b.anyone = a },
-		Random: rand.Reader, Now: clock,
+		Cost: cheap, Random: rand.Reader, Now: clock,
 	})
 	first, err := b.FirstStart(t.Context(), account.Admin{}, nothingElse)
 	if err != nil {

@@ -19,6 +19,7 @@ func (o *office) refresh(t *testing.T, token string) *account.Grant {
 }
 
 func TestARefreshTokenWorksOnce(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
 	second := o.refresh(t, first.RefreshToken)
@@ -40,6 +41,7 @@ func TestARefreshTokenWorksOnce(t *testing.T) {
 }
 
 func TestTheParentGivesTheSameChildForTenSeconds(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
 	second := o.refresh(t, first.RefreshToken)
@@ -56,6 +58,7 @@ func TestTheParentGivesTheSameChildForTenSeconds(t *testing.T) {
 }
 
 func TestAChildThatWasUsedIsNotGivenAgain(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
 	second := o.refresh(t, first.RefreshToken)
@@ -71,6 +74,7 @@ func TestAChildThatWasUsedIsNotGivenAgain(t *testing.T) {
 }
 
 func TestTwentyRefreshesAtOnceAreOne(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
 	var mu sync.Mutex
@@ -98,6 +102,7 @@ func TestTwentyRefreshesAtOnceAreOne(t *testing.T) {
 }
 
 func TestRefreshTokensExpire(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
 	o.wait(account.RefreshLifetime - time.Second)
@@ -113,6 +118,7 @@ func TestRefreshTokensExpire(t *testing.T) {
 }
 
 func TestTextsThatAreNoRefreshTokensAreInvalid(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	g := o.login(t)
 	for _, text := range []string{"", "kprt_", g.AccessToken, g.RefreshToken + "A", g.RefreshToken[:len(g.RefreshToken)-1], "kprt_" + g.RefreshToken[6:] + "A"} {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRolesHaveTheScopesOfTheTable(t *testing.T) {
+	t.Parallel()
 	for role, want := range map[account.Role]string{
 		account.RoleViewer:    "read analytics:read",
 		account.RoleMember:    "read write analytics:read memory:read memory:write",

@@ -25,6 +25,7 @@ type Options struct {
 	Sessions  Sessions              // learns what becomes of users; nil where nobody can sign in
 	Hashing   Hashing               // where passwords are hashed; nil where that needs no bounds
 	Anonymous func(limit.Allowance) // told what callers without a credential may use, when that changes; may be nil
+	Cost      PasswordCost          // of hashes that are not left to Hashing; zero but in tests
 	Random    io.Reader             // of ids, salts and passwords: crypto/rand.Reader but in tests
 	Now       func() time.Time
 }
@@ -98,7 +99,7 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 	}
 	user := &User{
 		ID: first.UserID, WorkspaceID: workspace.ID, Email: email, Role: RoleAdmin,
-		PasswordHash: hashPassword(password, s.Random), // before the unit: it takes tens of milliseconds
+		PasswordHash: hashPassword(password, s.Cost, s.Random), // before the unit: it takes tens of milliseconds
 		CreatedAt:    now, Revision: 1,
 	}
 	if err := s.Directory.Knows(workspace.Tier); err != nil {

@@ -1,10 +1,6 @@
 package account_test
 
-import (
-	"testing"
-
-	"keepsake/internal/enginetest"
-)
+import "testing"
 
 // BenchmarkThrottle counts a login that succeeds, without the hash, which takes tens of milliseconds.
 func BenchmarkThrottle(b *testing.B) {
@@ -16,5 +12,5 @@ func BenchmarkThrottle(b *testing.B) {
 		}
 	}
 	b.Run("InProcess", func(b *testing.B) { visit(b, newOffice(b)) })
-	b.Run("OnADatabase", func(b *testing.B) { visit(b, members(b, enginetest.Postgres(b))[0]) })
+	b.Run("OnADatabase", func(b *testing.B) { visit(b, members(b)[0]) })
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"keepsake/internal/problem"
@@ -93,6 +94,7 @@ func try(t throttle, g guesser, o outcome) error {
 }
 
 func TestMembersCountTogether(t *testing.T) {
+	t.Parallel()
 	w, m, two := members(2)
 	g := newGuesser("a@example.org", address(1))
 	for i := range maxFromPair {
@@ -137,6 +139,7 @@ func TestMembersCountTogether(t *testing.T) {
 }
 
 func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
+	t.Parallel()
 	_, _, two := members(2)
 	for name, c := range map[string]struct {
 		who  func(i int) guesser
@@ -162,6 +165,7 @@ func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
 }
 
 func TestARightPasswordCostsNoTryOfAnyMember(t *testing.T) {
+	t.Parallel()
 	w, m, two := members(2)
 	g := newGuesser("a@example.org", address(1))
 	for i := range 100 {
@@ -179,6 +183,7 @@ func TestARightPasswordCostsNoTryOfAnyMember(t *testing.T) {
 }
 
 func TestATryOfAMemberThatDiedEnds(t *testing.T) {
+	t.Parallel()
 	w, _, two := members(2)
 	ctx := t.Context()
 	g := newGuesser("a@example.org", address(1))
@@ -202,6 +207,7 @@ func TestATryOfAMemberThatDiedEnds(t *testing.T) {
 }
 
 func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
+	t.Parallel()
 	w, m, two := members(2)
 	ctx := t.Context()
 	for _, o := range []outcome{wrong, right} {
@@ -226,6 +232,7 @@ func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
 }
 
 func TestWithoutItsStoreAThrottleLetsNobodyIn(t *testing.T) {
+	t.Parallel()
 	_, m, two := members(2)
 	ctx := t.Context()
 	g := newGuesser("a@example.org", address(1))
@@ -241,6 +248,28 @@ func TestWithoutItsStoreAThrottleLetsNobodyIn(t *testing.T) {
 	}
 }
 
+// silent is a GuessStore that never answers.
+type silent struct{ GuessStore }
+
+func (silent) Guesses(ctx context.Context, _ []GuessName) (time.Time, [][]byte, error) {
+	<-ctx.Done()
+	return time.Time{}, nil, ctx.Err()
+}
+
+func TestAStoreThatIsSilentIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := try(newSharedThrottle(silent{}, []byte("secret")), newGuesser("a@example.org", address(1)), right)
+		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
+			t.Errorf("got %v, want it to be unavailable", err)
+		}
+		if waited := time.Since(began); waited != lookWait { // of the clock of the bubble
+			t.Errorf("the guesser waited %s, want %s", waited, lookWait)
+		}
+	})
+}
+
 // guessedAt has an email fail from more addresses than are free of a line.
 func guessedAt(t *testing.T, throttle throttle, email string) {
 	t.Helper()
@@ -252,6 +281,7 @@ func guessedAt(t *testing.T, throttle throttle, email string) {
 }
 
 func TestALineIsOneForAllMembers(t *testing.T) {
+	t.Parallel()
 	w, m, two := members(2)
 	ctx := t.Context()
 	const email = "a@example.org"
@@ -344,6 +374,7 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 }
 
 func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
+	t.Parallel()
 	_, _, two := members(2)
 	ctx := t.Context()
 	const many = 50
@@ -367,6 +398,7 @@ func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
 }
 
 func TestALineIsBoundedAndEmptiesItself(t *testing.T) {
+	t.Parallel()
 	_, m, two := members(2)
 	ctx := t.Context()
 	guessedAt(t, two[0], "a@example.org")
@@ -392,6 +424,7 @@ func TestALineIsBoundedAndEmptiesItself(t *testing.T) {
 }
 
 func TestAClockThatIsSetBackHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	w, _, two := members(2)
 	ctx := t.Context()
 	g := newGuesser("a@example.org", address(1))

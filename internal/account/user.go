@@ -39,7 +39,7 @@ func (s *Service) HashPassword(ctx context.Context, password string) (Hashed, er
 		return h, err
 	}
 	if s.Hashing == nil {
-		h.hash = hashPassword(password, s.Random)
+		h.hash = hashPassword(password, s.Cost, s.Random)
 		return h, nil
 	}
 	hash, err := s.Hashing.Hash(ctx, password)
