@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/await"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -32,16 +33,6 @@ func (b *bundle) reads(how audit.Reads, s audit.Store, units unit.Runner) *bundl
 	return other
 }
 
-// await waits until something is so.
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited 30 s for %s", what)
-		}
-	}
-}
-
 func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -55,7 +46,7 @@ func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(t, "the rows", func() bool { return len(b.rows(t)) == reads })
+	await.Until(t, "the rows", func() bool { return len(b.rows(t)) == reads })
 	for i, r := range b.rows(t) {
 		if r.Target != targets[i] {
 			t.Fatalf("row %d is that of another read", i+1)
@@ -131,7 +122,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 					t.Fatalf("read %d: %v", n, err)
 				}
 			}
-			await(t, "a first try", func() bool { return s.tries.Load() > 0 })
+			await.Until(t, "a first try", func() bool { return s.tries.Load() > 0 })
 			l.Age(audit.ReadsLate + time.Second)
 			refused := 3
 			if unsure {
@@ -141,7 +132,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 				told := make(chan error, 1)
 				go func() { told <- l.Read(t.Context(), l.reading(10+n)) }()
 				// A second try comes in a moment. Those before are late until it has looked, so this one waits for its row.
-				await(t, "a read that waits", func() bool { return l.Queued() > shown || len(told) > 0 })
+				await.Until(t, "a read that waits", func() bool { return l.Queued() > shown || len(told) > 0 })
 				letLook()
 				err := <-told
 				if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || !errors.Is(err, errTest) {
@@ -152,7 +143,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 				t.Error("accesses were shown without those that are not written")
 			}
 			s.full.Store(false)
-			await(t, "what was shown to be written", func() bool { return l.Queued() == 0 })
+			await.Until(t, "what was shown to be written", func() bool { return l.Queued() == 0 })
 			if err := l.Read(t.Context(), l.reading(20)); err != nil {
 				t.Errorf("a read after the fault: %v", err)
 			}

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testtier"
 	"keepsake/internal/unit"
 )
 
@@ -79,7 +81,8 @@ func ask(t testing.TB, l *bundle, name string, last func() int64) (at int64) {
 // crowd has 64 readers read one time after the other, and says which commit was the last one when each read asked.
 func crowd(t testing.TB, l *bundle, last func() int64) map[string]int64 {
 	t.Helper()
-	const readers, each = 64, 40
+	const readers = 64
+	each := testtier.Rounds(8, 40)
 	var mu sync.Mutex
 	asked := map[string]int64{}
 	var all sync.WaitGroup
@@ -149,8 +152,11 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 // onPostgres is a store that others share. On a busy machine a crowd may wait for long.
 func onPostgres(t *testing.T) *store.Store {
 	t.Helper()
+	url := enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
+		return postgres.Migrate(ctx, postgres.Options{URL: url})
+	})
 	engine, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{
-		URL: enginetest.Postgres(t), Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+		URL: url, Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +317,8 @@ func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
 	a := &alone{Store: shared}
 	l := b.reads(audit.ReadsTogether, a, shared)
 	l.Away = true
-	const workers, each = 6, 40
+	const workers = 6
+	each := testtier.Rounds(10, 40)
 	var all sync.WaitGroup
 	for worker := range workers {
 		all.Go(func() {
@@ -335,7 +342,7 @@ func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
 	if a.statements.Load() < 2 {
 		t.Error("no statement stood alone")
 	}
-	if v := l.verify(t); v.Break() != nil || v.Rows != workers*each+3 {
+	if v := l.verify(t); v.Break() != nil || v.Rows != int64(workers*each+3) {
 		t.Errorf("%d rows: %v", v.Rows, v.Break())
 	}
 }
@@ -393,7 +400,7 @@ func TestReadsThatComeDuringAUnitShareTheNext(t *testing.T) {
 					}
 				})
 			}
-			await(t, "64 callers to wait", func() bool { return l.Gathered() == callers })
+			await.Until(t, "64 callers to wait", func() bool { return l.Gathered() == callers })
 			close(h.open)
 			all.Wait()
 			rows := callers
@@ -430,9 +437,9 @@ func TestAReaderThatGoesAwayTakesNobodyWithIt(t *testing.T) {
 	leaving, leave := context.WithCancel(t.Context())
 	left, stayed := make(chan error, 1), make(chan error, 1)
 	go func() { left <- l.Read(leaving, l.reading(1)) }() // it makes the unit that the other joins
-	await(t, "a unit that takes rows in", func() bool { return l.Gathered() == 1 })
+	await.Until(t, "a unit that takes rows in", func() bool { return l.Gathered() == 1 })
 	go func() { stayed <- l.Read(t.Context(), l.reading(2), l.reading(3)) }()
-	await(t, "three rows", func() bool { return l.Gathered() == 3 })
+	await.Until(t, "three rows", func() bool { return l.Gathered() == 3 })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)
