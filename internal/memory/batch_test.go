@@ -68,7 +68,7 @@ func TestABatchIsLikeOneAfterTheOther(t *testing.T) {
 }
 
 func TestAnAtomicBatchIsAllOrNothing(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		_, err := b.batch(t.Context(), anna, true, say("one"), say("two"), say(""))
 		wantField(t, err, "items[2].text", problem.Required)
 		b.max.Store(1)
@@ -91,7 +91,7 @@ func TestAnAtomicBatchIsAllOrNothing(t *testing.T) {
 }
 
 func TestABatchOfAThousandIsWhole(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		var list []memory.New
 		for i := range 1000 {
 			list = append(list, memory.New{SubjectID: fmt.Sprint("s", i%300), Text: fmt.Sprint("text ", i), Key: fmt.Sprint("k", i%700)})
@@ -122,7 +122,7 @@ func TestABatchOfAThousandIsWhole(t *testing.T) {
 
 // An outer unit of work is that of an idempotent request. What was prepared before it may not hold any more in it.
 func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		first := b.create(t, memory.New{SubjectID: "ada", Text: "one", Key: "k"})
 		prepared, err := b.Prepare(t.Context(), anna, memory.New{SubjectID: "ada", Text: "two", Key: "k"})
 		noError(t, err)

@@ -11,7 +11,7 @@ import (
 
 // What a key is bound to is all there is for it, on every way in.
 func TestABoundKeyReachesNothingElse(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		own := b.create(t, memory.New{SubjectID: "ada", AgentID: "coach", Text: "ada coach", Key: "k1"})
 		b.pass(time.Millisecond)
 		foreign := map[*auth.Principal]*memory.Memory{
@@ -103,7 +103,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 }
 
 func TestSubjectsAreListedInPages(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		names := []string{"a", "b", "c", "d", "e", "f", "g"}
 		for i, name := range names {
 			if i%3 > 0 {

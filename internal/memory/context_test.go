@@ -14,7 +14,7 @@ import (
 )
 
 func TestAContextIsInTheOrderOfTime(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		day := func(n int) *time.Time { return pointer(time.Date(2026, 1, n, 9, 0, 0, 0, time.UTC)) }
 		create := func(n memory.New) *memory.Memory {

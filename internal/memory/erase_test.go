@@ -13,11 +13,12 @@ import (
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
+	"keepsake/internal/testtier"
 	"keepsake/internal/unit"
 )
 
 func TestAnErasedSubjectIsGone(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, full("ada"))
 		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("new")}, nil)
 		noError(t, err)
@@ -125,7 +126,7 @@ func (u *failingUnits) Run(ctx context.Context, fn func(ctx context.Context) err
 }
 
 func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		keys := &failingKeys{Keys: b.keys}
 		units := &failingUnits{Runner: b.store}
 		broken := b.with(func(o *memory.Options) { o.Keys, o.Units = keys, units })
@@ -175,7 +176,7 @@ func TestWritersRaceAnErasure(t *testing.T) {
 		if b.engine.Shared() {
 			other = b.beside(t, b.engine)
 		}
-		for round := range 12 {
+		for round := range testtier.Rounds(4, 12) {
 			subject := fmt.Sprint("s", round)
 			b.create(t, memory.New{SubjectID: subject, Text: "before"})
 			var all sync.WaitGroup

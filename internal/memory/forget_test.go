@@ -13,7 +13,7 @@ import (
 )
 
 func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		var ids []string
 		for i := range 6 {
 			ids = append(ids, b.create(t, memory.New{
@@ -137,7 +137,7 @@ func TestAPlanIsUsedOnce(t *testing.T) {
 }
 
 func TestALargePlanIsCarriedOutInParts(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		for range 3 {
 			var list []memory.New
 			for i := range 800 {

@@ -56,7 +56,7 @@ func wantImported(t testing.TB, got, want memory.Imported) {
 }
 
 func TestAnExportComesInAgainAsItWas(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		first := b.create(t, full("ada"))
 		for i := range 3 {
 			b.pass(time.Second)
@@ -117,7 +117,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 }
 
 func TestLinesFailAlone(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		there := b.create(t, memory.New{SubjectID: "ada", Text: "there", Key: "k"})
 		gone := b.create(t, say("gone"))
 		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))

@@ -63,7 +63,7 @@ func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
 }
 
 func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		here, there := recalling(b), recalling(b)
 		here.create(t, say("the first lighthouse"))
 		wantTexts(t, there.recall(t, anna, about("lighthouse")), "the first lighthouse")
@@ -105,7 +105,7 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 
 // Others write and ask meanwhile: the index that is kept is never taken for one that holds what came after it.
 func TestWhatWasWrittenAmongOthersIsInTheNextRecall(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		here, there := recalling(b), recalling(b)
 		const writers, each = 4, 25
 		var all sync.WaitGroup
@@ -154,7 +154,7 @@ func madeUp(n int) []string {
 }
 
 func TestARecallReachesNoFurtherThanItsKey(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		b.create(t, memory.New{SubjectID: "ada", AgentID: "coach", Text: "runs in the morning"})
 		b.create(t, memory.New{SubjectID: "ada", AgentID: "nurse", Text: "runs a fever"})

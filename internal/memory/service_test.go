@@ -65,7 +65,7 @@ func TestWhatIsAnsweredIsWhatIsReadBack(t *testing.T) {
 }
 
 func TestAKeyReplaces(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		first := b.create(t, memory.New{SubjectID: "ada", Text: "no nuts", Key: "diet", SessionID: "one", Pinned: true})
 		b.pass(time.Second)
 		stored, err := b.put(t.Context(), anna, memory.New{SubjectID: "ada", Text: "nuts again", Key: "diet", SessionID: "two"})
@@ -103,7 +103,7 @@ func TestAKeyReplaces(t *testing.T) {
 }
 
 func TestEqualMemoriesAreOne(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		turn := func(n memory.New) memory.New { n.Kind = memory.Turn; return n }
 		marked := func(n memory.New, mark func(n *memory.New)) memory.New { mark(&n); return n }
 		first := b.create(t, say("one"))
@@ -154,7 +154,7 @@ func TestEqualMemoriesAreOne(t *testing.T) {
 }
 
 func TestAMergePatch(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, full("ada"))
 		b.pass(time.Second)
 		next, err := b.Change(t.Context(), anna, m.ID, memory.Change{
@@ -190,7 +190,7 @@ func TestAMergePatch(t *testing.T) {
 }
 
 func TestADeletedMemoryIsGone(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, say("one"))
 		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("two")}, nil)
 		noError(t, err)
@@ -214,7 +214,7 @@ func TestADeletedMemoryIsGone(t *testing.T) {
 }
 
 func TestListsAreFilteredBeforePaging(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		for i := range 30 {
 			n := memory.New{
 				SubjectID: []string{"ada", "bob"}[i%2], Text: fmt.Sprintf("m%02d", i), SessionID: fmt.Sprintf("s%d", i%3),
@@ -294,7 +294,7 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 }
 
 func TestExpiryIsToTheSecond(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, memory.New{SubjectID: "ada", Text: "short", Key: "k", ExpiresAt: pointer(noon.Add(2 * time.Second))})
 		b.create(t, memory.New{SubjectID: "ada", Text: "long"})
 		b.pass(2*time.Second - time.Millisecond)
@@ -332,7 +332,7 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 }
 
 func TestATierBoundsMemories(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b.max.Store(3)
 		b.create(t, say("one"))
 		m := b.create(t, memory.New{SubjectID: "bob", Text: "two", Key: "k"})

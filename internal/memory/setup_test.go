@@ -24,9 +24,13 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testtier"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	testtier.Checks(20) // a case writes to a real database
+	enginetest.Main(m)
+}
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -61,6 +65,22 @@ func onBoth(t *testing.T, test func(t *testing.T, b *bundle)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
+		test(t, onPostgres(t, migrated(t)))
+	})
+}
+
+// onBothInLong is onBoth for a test that the quick tier runs on SQLite alone: what differs between the engines is in the
+// store, whose own tests run on both.
+func onBothInLong(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, onSQLite(t))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		testtier.Long(t, "the quick tier runs it on SQLite")
 		test(t, onPostgres(t, migrated(t)))
 	})
 }

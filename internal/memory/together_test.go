@@ -30,7 +30,7 @@ func (g *gate) Run(ctx context.Context, fn func(ctx context.Context) error) erro
 
 // Writes that share a unit stay what each of them is by itself: its caller's in the log, and its own refusal.
 func TestWritesThatShareAUnitAreTheirCallers(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b.max.Store(30)
 		g := &gate{Runner: b.store, open: make(chan struct{})}
 		gated := b.with(func(o *memory.Options) { o.Units = g })
