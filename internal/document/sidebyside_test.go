@@ -11,9 +11,13 @@ import (
 	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testtier"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	testtier.Checks(30) // a case writes to a real database
+	enginetest.Main(m)
+}
 
 // Two processes import into the same workspaces, replace what the other has, and write and delete single documents
 // meanwhile. Nobody waits for somebody who waits for them, no change is lost, and the numbers have no gaps.
@@ -22,7 +26,8 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 	url := enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
 		return postgres.Migrate(ctx, postgres.Options{URL: url})
 	})
-	const limit = 700
+	lines, puts := testtier.Rounds(150, 600), testtier.Rounds(6, 10) // puts of each writer; the last one stays
+	limit := int64(lines + 100)
 	var stores []*store.Store
 	var all sync.WaitGroup
 	workspaces := []string{"wsp_a", "wsp_b"}
@@ -45,14 +50,14 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 			// The workspaces in one order here and in the other there.
 			id := workspaces[(w+process)%2]
 			all.Go(func() {
-				imported, err := service.Import(t.Context(), id, linesOf(600, process), document.ImportOptions{})
+				imported, err := service.Import(t.Context(), id, linesOf(lines, process), document.ImportOptions{})
 				if err != nil || imported.Failed != 0 {
 					t.Errorf("import into %s: %+v, %v", id, imported, err)
 				}
 			})
 			for n := range 8 {
 				all.Go(func() {
-					for i := range 10 {
+					for i := range puts {
 						name := fmt.Sprintf("s%d-%d", process, n)
 						_, _, err := service.Put(t.Context(), id, name, document.Fields{Text: fmt.Sprint(i), Tags: []string{fmt.Sprint("t", i%3)}}, document.Condition{})
 						if err == nil && i%4 == 3 {
@@ -69,11 +74,11 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 	all.Wait()
 	for _, id := range workspaces {
 		list, err := stores[0].ListDocuments(t.Context(), id, document.Filter{Limit: 10_000})
-		if err != nil || len(list) != 600+16 {
-			t.Errorf("%s: %d documents, %v, want %d", id, len(list), err, 600+16)
+		if err != nil || len(list) != lines+16 {
+			t.Errorf("%s: %d documents, %v, want %d", id, len(list), err, lines+16)
 		}
 		last, err := stores[1].DocumentChange(t.Context(), id)
-		const want = 2 * (600 + 8*(10+2)) // each import, and the puts and deletes of eight
+		want := int64(2 * (lines + 8*(puts+puts/4))) // each import, and the puts and deletes of eight
 		if err != nil || last != want {
 			t.Errorf("%s: the last change is %d, %v, want %d", id, last, err, want)
 		}
@@ -81,7 +86,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		if err != nil || len(changes) != len(list) {
 			t.Errorf("%s: %d changes stand, %v, want %d", id, len(changes), err, len(list))
 		}
-		if rest, err := stores[0].PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: 616}); err == nil {
+		if rest, err := stores[0].PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: int64(lines + 16)}); err == nil {
 			t.Errorf("%s: the count of documents is wrong: one more fits (%v)", id, rest)
 		}
 	}

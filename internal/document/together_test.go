@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -55,17 +56,8 @@ func crowd(t *testing.T, change func(*document.Options)) (b *bundle, g *gate, al
 			t.Error(err)
 		}
 	})
-	until(t, func() bool { return g.units() == 1 })
+	await.Until(t, "the first write is under way", func() bool { return g.units() == 1 })
 	return b, g, all
-}
-
-func until(t *testing.T, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come about")
-		}
-	}
 }
 
 func TestWritersOfAWorkspaceShareAUnit(t *testing.T) {
@@ -96,7 +88,7 @@ func TestWritersOfAWorkspaceShareAUnit(t *testing.T) {
 			}
 		})
 	}
-	until(t, func() bool { return b.Waiting(workspace) == writers })
+	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == writers })
 	close(g.open)
 	all.Wait()
 	slices.Sort(changes)
@@ -123,9 +115,9 @@ func TestWhoLeavesTheLineIsNotWritten(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	until(t, func() bool { return b.Waiting(workspace) == 2 })
+	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 2 })
 	leave()
-	until(t, func() bool { return b.Waiting(workspace) == 1 })
+	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 1 })
 	close(g.open)
 	all.Wait()
 	for id, there := range map[string]bool{"first": true, "stays": true, "gone": false} {
@@ -191,7 +183,7 @@ func TestOneThatFailsFailsAlone(t *testing.T) {
 					}
 				})
 			}
-			until(t, func() bool { return b.Waiting(workspace) == 5 })
+			await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 5 })
 			close(g.open)
 			all.Wait()
 			list, err := b.List(t.Context(), workspace, document.Filter{Limit: 10})
