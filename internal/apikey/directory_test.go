@@ -147,6 +147,7 @@ func codeOf(t testing.TB, err error) string {
 }
 
 func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	expires, perMinute, monthly := b.now.Add(time.Hour), int64(7), int64(1000)
 	plain := b.add(nil)
@@ -209,6 +210,7 @@ func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
 }
 
 func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
+	t.Parallel()
 	codes := map[State]string{
 		Revoked: problem.CodeAPIKeyRevoked, Disabled: problem.CodeAPIKeyDisabled, Expired: problem.CodeAPIKeyExpired,
 		Rotating: "", Active: "",
@@ -251,6 +253,7 @@ func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
 }
 
 func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	stranger := Generate(rand.Reader)
 	for range 5 {
@@ -276,6 +279,7 @@ func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
 }
 
 func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for range unknownCapacity + 100 {
 		b.Recognise(t.Context(), Generate(rand.Reader), b.now)
@@ -286,6 +290,7 @@ func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
 }
 
 func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		b.keys.wait = make(chan struct{})
@@ -317,6 +322,7 @@ func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
 }
 
 func TestAFailedReadIsNotAVerdict(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.keys.err = problem.NotAvailable("The store is away.", time.Second)
@@ -330,6 +336,7 @@ func TestAFailedReadIsNotAVerdict(t *testing.T) {
 }
 
 func TestAKeyOnlyTheStoreKnowsIsLearned(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	for range 3 {
@@ -343,6 +350,7 @@ func TestAKeyOnlyTheStoreKnowsIsLearned(t *testing.T) {
 }
 
 func TestHooksOfTwoCommitsMayArriveInEitherOrder(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	revoked := *k
@@ -355,6 +363,7 @@ func TestHooksOfTwoCommitsMayArriveInEitherOrder(t *testing.T) {
 }
 
 func TestAChangeKeepsTheCounters(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)
@@ -373,6 +382,7 @@ func TestAChangeKeepsTheCounters(t *testing.T) {
 }
 
 func TestARevokedKeyLeavesItsSlotWhenNobodyCanHoldIt(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)
@@ -408,6 +418,7 @@ func TestARevokedKeyLeavesItsSlotWhenNobodyCanHoldIt(t *testing.T) {
 }
 
 func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	second := Generate(rand.Reader)
 	k := b.add(func(k *APIKey) {
@@ -429,6 +440,7 @@ func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
 // Readers recognise while keys are made, changed and revoked beside them. A key is refused from the moment its
 // revocation was put, and what a reader sees of a changing key is one of its revisions, never half of each.
 func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	const keys, readers = 64, 4
 	var texts [keys]string
@@ -482,6 +494,7 @@ func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 }
 
 func TestASlotIsTwoCacheLines(t *testing.T) {
+	t.Parallel()
 	if slotBytes != 128 {
 		t.Errorf("a slot is %d bytes, want 128: one more line to fetch for each request", slotBytes)
 	}
@@ -489,6 +502,7 @@ func TestASlotIsTwoCacheLines(t *testing.T) {
 
 // A reader may hold a place that it took from the index a moment ago, while rotations give the place to other secrets.
 func TestAPlaceThatChangedHandsIsRefused(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)

@@ -26,6 +26,7 @@ func (s *shelfStore) APIKeys(_ context.Context, ids []string, fn func(k *APIKey)
 }
 
 func TestKeysThatAnotherProcessChanged(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	revoked, disabled, left := b.add(nil), b.add(nil), b.add(nil)
 	if err := b.Load(t.Context(), nil); err != nil {
@@ -66,6 +67,7 @@ func TestKeysThatAnotherProcessChanged(t *testing.T) {
 }
 
 func TestReadingEverythingFindsWhatWasRevoked(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	revoked, changed, lost := b.add(nil), b.add(nil), b.add(nil)
 	if err := b.Load(t.Context(), nil); err != nil {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestARememberedTextIsComparedInFull(t *testing.T) {
+	t.Parallel()
 	text := Generate(rand.Reader)
 	var r Recent
 	if r.is(text) {
@@ -32,6 +33,7 @@ func TestARememberedTextIsComparedInFull(t *testing.T) {
 // Who remembers where a secret lies hears of every change of the index: the secret that leaves it, and the place that is
 // given to another one.
 func TestARememberedPlaceIsForgottenWithTheIndex(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)

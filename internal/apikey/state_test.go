@@ -31,6 +31,7 @@ yes      yes       yes      yes               revoked
 `
 
 func TestTheStateFollowsFromTimestamps(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	table := "\nrevoked  disabled  expired  two live secrets  state\n"
 	yes := map[bool]string{true: "yes", false: "no"}
@@ -65,6 +66,7 @@ func keyIn(now time.Time, revoked, disabled, expired, two bool) *APIKey {
 }
 
 func TestARevokedKeyStaysRevoked(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(0, 1<<34).Draw(t, "now"), 0)
 		k := keyIn(now, true, rapid.Bool().Draw(t, "disabled"), rapid.Bool().Draw(t, "expired"), rapid.Bool().Draw(t, "two"))

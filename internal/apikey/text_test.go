@@ -27,6 +27,7 @@ func checksumOf(head string) string {
 }
 
 func TestAGeneratedKeyIsWellFormed(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		random := rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random")
 		// However uneven the randomness, there is enough of it in the end.
@@ -47,6 +48,7 @@ func TestAGeneratedKeyIsWellFormed(t *testing.T) {
 }
 
 func TestOneWrongCharacterIsNoticed(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(Generate(rand.Reader))
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
@@ -59,6 +61,7 @@ func TestOneWrongCharacterIsNoticed(t *testing.T) {
 }
 
 func TestTextsThatAreNoKeysAreRefused(t *testing.T) {
+	t.Parallel()
 	good := Generate(rand.Reader)
 	other := "kpsk-" + good[5:35]
 	for _, text := range []string{
@@ -77,6 +80,7 @@ func TestTextsThatAreNoKeysAreRefused(t *testing.T) {
 }
 
 func TestNoCharacterIsLikelier(t *testing.T) {
+	t.Parallel()
 	const keys = 20_000
 	counts := map[byte]int{}
 	for range keys {
@@ -105,6 +109,7 @@ func FuzzWellFormed(f *testing.F) {
 }
 
 func TestTheHashIsHMACUnderThePepper(t *testing.T) {
+	t.Parallel()
 	pepper := []byte("a pepper of thirty-two bytes ...")
 	h := NewHasher(pepper)
 	var running sync.WaitGroup

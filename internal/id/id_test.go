@@ -16,6 +16,7 @@ import (
 // The examples are those of the TypeID specification (github.com/jetify-com/typeid, spec/valid.json), so that our text
 // is aligned as everybody else's.
 func TestTextIsAlignedAsTypeIDDoes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"prefix_00000000000000000000000000":  "00000000-0000-0000-0000-000000000000",
 		"prefix_00000000000000000000000001":  "00000000-0000-0000-0000-000000000001",
@@ -40,6 +41,7 @@ func TestTextIsAlignedAsTypeIDDoes(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var u id.UUID
 		copy(u[:], rapid.SliceOfN(rapid.Byte(), len(u), len(u)).Draw(t, "uuid"))
@@ -55,6 +57,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 }
 
 func TestOnlyWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
 	good := "key_01h455vb4pex5vsknk084sn02q"
 	if _, ok := id.Parse(id.APIKey, good); !ok {
 		t.Fatalf("Parse(%q) refused a good id", good)
@@ -78,6 +81,7 @@ func TestOnlyWhatIsWrittenIsRead(t *testing.T) {
 }
 
 func TestIdsAreUUIDv7OfTheirMoment(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Int64Range(0, math.MaxInt64).Draw(t, "moment")
 		tail := rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "random")
@@ -98,6 +102,7 @@ func TestIdsAreUUIDv7OfTheirMoment(t *testing.T) {
 }
 
 func TestIdsRiseWithTime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Int64Range(0, math.MaxInt64/2).Draw(t, "moment")
 		later := ns + rapid.Int64Range(245, 1<<40).Draw(t, "later") // a step of the fraction is 1 ms / 4096
@@ -110,6 +115,7 @@ func TestIdsRiseWithTime(t *testing.T) {
 }
 
 func TestNewIdsDiffer(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	now := time.Now()
 	for range 20_000 {
@@ -123,6 +129,7 @@ func TestNewIdsDiffer(t *testing.T) {
 }
 
 func TestAnIdWithoutRandomnessIsNotMade(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if recover() == nil {
 			t.Error("At made an id from a reader that had ended")

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
@@ -505,9 +506,7 @@ func TestAChangeOfTheMasterKeyChangesTheWrappingSecretToo(t *testing.T) {
 		subjects.Run(running, slog.New(slog.DiscardHandler))
 		close(ended)
 	}()
-	for deadline := time.Now().Add(30 * time.Second); len(v.Secrets.Names("subject-keys/")) != 1 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Until(t, "one secret is left", func() bool { return len(v.Secrets.Names("subject-keys/")) == 1 })
 	stop()
 	<-ended
 	if names := v.Secrets.Names("subject-keys/"); !slices.Equal(names, []string{"subject-keys/2"}) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestQuestionsThatWaitAreAskedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		release := make(chan struct{})
@@ -43,6 +44,7 @@ func TestQuestionsThatWaitAreAskedOnce(t *testing.T) {
 }
 
 func TestAQuestionOutlivesWhoAskedIt(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := questions{open: map[string]*question{}}
 		source := func(ctx context.Context, _ string) (int64, error) {
