@@ -2,8 +2,11 @@ package enginetest
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -26,7 +29,7 @@ type cut struct {
 	done    chan struct{}
 }
 
-// StartProxy starts a proxy before a server; it ends with the test.
+// StartProxy starts a proxy before a server, which an address or a Unix socket names; it ends with the test.
 func StartProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,6 +44,11 @@ func StartProxy(t testing.TB, target string) *Proxy {
 		p.all.Wait()
 	})
 	return p
+}
+
+// Socket is the Unix socket that the server listens on.
+func (s *PostgresServer) Socket() string {
+	return filepath.Join(s.dir, ".s.PGSQL."+strconv.Itoa(cmp.Or(s.port, 5432)))
 }
 
 // Address is where the proxy listens.
@@ -75,7 +83,11 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		network := "tcp"
+		if filepath.IsAbs(p.target) {
+			network = "unix"
+		}
+		server, err := net.Dial(network, p.target)
 		if err != nil {
 			client.Close()
 			continue

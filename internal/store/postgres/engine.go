@@ -37,6 +37,7 @@ type Options struct {
 	Answer    time.Duration // how long a server may take to say that it is there: 2 s
 	Commit    time.Duration // how long a commit is waited for, until it counts as undecided: 5 s
 	Migrate   time.Duration // for how long a new schema is tried where others use its tables: 1 min
+	Table     time.Duration // how long one such try waits for a table: 2 s
 }
 
 func (o *Options) complete() {
@@ -51,6 +52,9 @@ func (o *Options) complete() {
 	o.Answer = cmp.Or(o.Answer, 2*time.Second)
 	o.Commit = cmp.Or(o.Commit, 5*time.Second)
 	o.Migrate = cmp.Or(o.Migrate, time.Minute)
+	// Others that want the table meanwhile wait behind the migration, so this is less than they wait. Between two tries they
+	// get on.
+	o.Table = cmp.Or(o.Table, 2*time.Second)
 }
 
 // The parts of an instance. Each is a schema, so that a dump can leave the keys out.

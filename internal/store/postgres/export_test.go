@@ -4,7 +4,26 @@ import (
 	"context"
 	"io/fs"
 	"testing/fstest"
+	"time"
 )
+
+// Causes of refusals: no connection came free in time, and the server does not answer.
+var (
+	ErrTurn = errTurn
+	ErrAway = errAway
+)
+
+// SetAcquire changes how long units and reads wait for a connection. None may be running.
+func SetAcquire(e *Engine, wait time.Duration) { e.opt.Acquire = wait }
+
+// Away reports whether the engine has noticed that its server does not answer.
+func Away(e *Engine) bool { return e.pulses[e.where].away.Load() }
+
+// Acquisitions is how many units have asked for a connection, those that gave up included.
+func Acquisitions(e *Engine) int64 {
+	stat := e.main.units.Stat()
+	return stat.AcquireCount() + stat.CanceledAcquireCount()
+}
 
 // MigrateSome is Migrate by a program that knows only some of the migrations.
 func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool) error {

@@ -195,10 +195,6 @@ func (e *Engine) target(part string) (int64, error) {
 
 const compatTable = `CREATE TABLE IF NOT EXISTS schema_compat (part TEXT COLLATE "C" NOT NULL PRIMARY KEY, oldest BIGINT NOT NULL)`
 
-// tableWait is how long a migration waits for a table that is in use. Whoever comes to that table meanwhile waits behind
-// it, so it is less than anybody else waits, and between two tries they get on.
-const tableWait = 2 * time.Second
-
 // migrate brings a part up to date. Migrations only go forward, each in a transaction of its own.
 func (p part) migrate(ctx context.Context, e *Engine) error {
 	steps, err := e.steps(p.name)
@@ -243,7 +239,7 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 		}
 		e.opt.Log.Warn("a table that a new schema changes is in use; it is tried again", "schema", schemas[p.name], "error", oneLine(err))
 		select {
-		case <-time.After(time.Second + pause(6)):
+		case <-time.After(e.opt.Table/2 + pause(6)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -255,7 +251,7 @@ func (p part) up(ctx context.Context, e *Engine, steps []schema.Step) error {
 	db := stdlib.OpenDB(*p.place.connConfig(p.name, e.opt.Connect, nil))
 	defer db.Close()
 	provider, err := schema.Provider(schema.Dialect{
-		Goose: goose.DialectPostgres, First: fmt.Sprintf("SET LOCAL lock_timeout = %d", tableWait.Milliseconds()), Compat: compatTable,
+		Goose: goose.DialectPostgres, First: fmt.Sprintf("SET LOCAL lock_timeout = %d", e.opt.Table.Milliseconds()), Compat: compatTable,
 	}, db, p.name, steps)
 	if err != nil {
 		return err

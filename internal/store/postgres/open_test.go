@@ -44,7 +44,7 @@ func exec(t testing.TB, url string, statements ...string) {
 // wantRefused opens and wants one line that holds all of words and no secret.
 func wantRefused(t *testing.T, opt postgres.Options, words ...string) {
 	t.Helper()
-	e, err := postgres.Open(t.Context(), opt)
+	e, err := postgres.Open(t.Context(), patient(opt))
 	if err == nil {
 		e.Close()
 		t.Fatal("it opened")
@@ -107,7 +107,7 @@ func TestSeveralProcessesOpenAnEmptyDatabaseAtOnce(t *testing.T) {
 	ids := make([]string, 5)
 	for i := range ids {
 		all.Go(func() {
-			e, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+			e, err := postgres.Open(t.Context(), patient(postgres.Options{URL: url}))
 			if err != nil {
 				t.Error(err)
 				return
@@ -150,13 +150,14 @@ func TestOnlyOneAtATimeRunsAlone(t *testing.T) {
 func TestPartsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	made := func(t *testing.T) (url, keys string) {
-		url, keys = enginetest.Postgres(t), enginetest.Postgres(t)
+		url, keys = migrated(t), migrated(t)
 		open(t, postgres.Options{URL: url, KeysURL: keys}).Close()
 		return url, keys
 	}
 	t.Run("Whole", func(t *testing.T) {
 		t.Parallel()
-		url, keys := made(t)
+		url, keys := enginetest.Postgres(t), enginetest.Postgres(t)
+		open(t, postgres.Options{URL: url, KeysURL: keys}).Close()
 		open(t, postgres.Options{URL: url, KeysURL: keys}).Close()
 	})
 	t.Run("KeysElsewhere", func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestPartsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 func TestASchemaOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	newer := func(t *testing.T, oldest string) string {
-		url := enginetest.Postgres(t)
+		url := migrated(t)
 		open(t, postgres.Options{URL: url}).Close()
 		exec(t, url, "INSERT INTO keepsake.schema_version (version_id, is_applied) VALUES (9000, true)",
 			"UPDATE keepsake.schema_compat SET oldest = "+oldest)
@@ -254,7 +255,7 @@ func TestBothEnginesHaveTheSameTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	for name, pair := range map[string][2]store.Database{
 		"main": {s.Main(), e.Main()}, "keys": {s.Keys(), e.Keys()}, "usage": {s.Usage(), e.Usage()},
 	} {
@@ -296,7 +297,7 @@ func TestAFreshSchemaEqualsOneThatWasUpgraded(t *testing.T) {
 	url := enginetest.Postgres(t)
 	names := migrationNames(t, ours)
 	for i := range names {
-		if err := postgres.MigrateSome(t.Context(), postgres.Options{URL: url}, func(path string) bool {
+		if err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool {
 			return slices.Index(names, path) <= i
 		}); err != nil {
 			t.Fatalf("after %s: %v", names[i], err)

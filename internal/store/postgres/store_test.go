@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -16,16 +17,9 @@ func TestMain(m *testing.M) { enginetest.Main(m) }
 func TestStore(t *testing.T) {
 	t.Parallel()
 	engines := storetest.NewPool(4, func() []store.Engine {
-		return []store.Engine{open(t, patient(postgres.Options{URL: migrated(t), Connections: 4}))}
+		return []store.Engine{open(t, postgres.Options{URL: migrated(t), Connections: 4})}
 	})
 	storetest.Run(t, func(t *testing.T) store.Engine { return engines.Engines(t)[0] })
-}
-
-// patient is opt for units that wait for each other in a crowd: on a busy machine that may take longer than a client is to
-// be kept waiting, and is no failure.
-func patient(opt postgres.Options) postgres.Options {
-	opt.Connect, opt.Acquire, opt.Lock, opt.Commit, opt.Answer = time.Minute, time.Minute, time.Minute, time.Minute, time.Minute
-	return opt
 }
 
 func TestAuditPlans(t *testing.T) {
@@ -43,7 +37,7 @@ func TestMemoryPlans(t *testing.T) {
 
 func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	t.Helper()
-	e, err := postgres.Open(context.WithoutCancel(t.Context()), opt)
+	e, err := postgres.Open(context.WithoutCancel(t.Context()), patient(opt))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,18 +45,29 @@ func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	return e
 }
 
+// patient is opt with long waits for those that opt says nothing of. On a busy machine a server and a crowd of units may
+// take longer than a client is to be kept waiting.
+func patient(opt postgres.Options) postgres.Options {
+	for _, wait := range []*time.Duration{
+		&opt.Connect, &opt.Acquire, &opt.Statement, &opt.Lock, &opt.Unit, &opt.Answer, &opt.Commit, &opt.Migrate,
+	} {
+		*wait = cmp.Or(*wait, time.Minute)
+	}
+	return opt
+}
+
 // migrated is a database with our schemas and no instance in them.
 func migrated(t testing.TB) (url string) {
 	t.Helper()
 	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
-		return postgres.Migrate(ctx, postgres.Options{URL: url})
+		return postgres.Migrate(ctx, patient(postgres.Options{URL: url}))
 	})
 }
 
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	engines := storetest.NewPool(4, func() []store.Engine {
-		opt := patient(postgres.Options{URL: migrated(t), Connections: 6})
+		opt := postgres.Options{URL: migrated(t), Connections: 6}
 		return []store.Engine{open(t, opt), open(t, opt)}
 	})
 	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
