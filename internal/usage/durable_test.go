@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"keepsake/internal/testtier"
 	"keepsake/internal/usage"
 )
 
@@ -191,7 +192,8 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	defer end()
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
-	const owners, minutes = 400, 60 // 24,000 cells
+	const minutes = 60
+	owners := testtier.Rounds(180, 400) // of 60 cells each; a transaction takes 10,000
 	for i := range owners {
 		owner := r.Owner(workspace, fmt.Sprintf("key_%d", i))
 		for m := range minutes {

@@ -2,15 +2,25 @@ package usage_test
 
 import (
 	"context"
+	"flag"
+	"strconv"
 	"testing"
+	"time"
 
 	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testtier"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	// A random run of a test by rapid asks the database some hundred times.
+	if err := flag.Set("rapid.checks", strconv.Itoa(testtier.Rounds(15, 100))); err != nil {
+		panic(err)
+	}
+	enginetest.Main(m)
+}
 
 // opener opens a store, the same one each time.
 type opener func(t testing.TB) (s *store.Store, end func())
@@ -36,10 +46,14 @@ func onSQLite(dir string) opener {
 	}
 }
 
+// onPostgres opens a database with time-outs that no machine is too slow for.
 func onPostgres(url string) opener {
 	return func(t testing.TB) (*store.Store, func()) {
 		t.Helper()
-		engine, err := postgres.Open(context.Background(), postgres.Options{URL: url})
+		engine, err := postgres.Open(context.Background(), postgres.Options{
+			URL: url, Connect: time.Minute, Acquire: time.Minute, Statement: time.Minute, Lock: time.Minute,
+			Unit: 2 * time.Minute, Answer: time.Minute, Commit: time.Minute,
+		})
 		return opened(t, engine, err)
 	}
 }

@@ -15,7 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/testtier"
 )
 
 // childPlace is set for the process that is going to be killed: a folder or the URL of a database.
@@ -47,8 +49,9 @@ func TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush(t *testing.T) {
 }
 
 func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
-	for round := range 6 {
-		flushed, charged := killedRound(t, place)
+	random := rand.New(rand.NewPCG(1, 1))
+	for round := range testtier.Rounds(2, 6) {
+		flushed, charged := killedRound(t, place, 1+random.IntN(60))
 		awaitEnd(t, place)
 		func() {
 			s, end := openerOf(place)(t)
@@ -77,21 +80,16 @@ func awaitEnd(t *testing.T, place string) {
 	if !strings.HasPrefix(place, "postgres:") {
 		return // it ended with the process
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		left := enginetest.Count(t, place, "pg_catalog", `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`)
-		if left == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d connections of a killed process are left", left)
-		}
-	}
+	await.Until(t, "the connections of a killed process end", func() bool {
+		return enginetest.Count(t, place, "pg_catalog", `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`) == 0
+	})
 }
 
-// killedRound runs the child for a moment and gives the last numbers it told: what its counters had when a flush had
-// ended, and when one was about to begin.
-func killedRound(t *testing.T, place string) (flushed, charged int64) {
+// killedRound runs the child, kills it when it has reported so many flushes, and gives the last numbers it reported: what its
+// counters had when a flush had ended, and when one was about to begin. The child goes on until the kill arrives, so that
+// comes at any point of a flush.
+func killedRound(t *testing.T, place string, flushes int) (flushed, charged int64) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush$")
 	child.Env = append(os.Environ(), childPlace+"="+place)
@@ -104,7 +102,6 @@ func killedRound(t *testing.T, place string) (flushed, charged int64) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var killing *time.Timer
 	told := ""
 	for lines := bufio.NewScanner(out); lines.Scan(); told += lines.Text() + "\n" {
 		word, number, _ := strings.Cut(lines.Text(), " ")
@@ -117,15 +114,14 @@ func killedRound(t *testing.T, place string) (flushed, charged int64) {
 			charged = n
 		case "flushed":
 			flushed = n
-			if killing == nil {
-				killing = time.AfterFunc(time.Duration(rand.IntN(60_000))*time.Microsecond, func() { _ = child.Process.Kill() })
+			if flushes--; flushes == 0 {
+				_ = child.Process.Kill()
 			}
 		}
 	}
-	if err := child.Wait(); killing == nil {
+	if err := child.Wait(); flushes > 0 {
 		t.Fatalf("the child ended by itself: %v\n%s%s", err, told, fault.String())
 	}
-	killing.Stop()
 	return flushed, charged
 }
 

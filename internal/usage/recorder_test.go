@@ -117,6 +117,7 @@ func setup(now func() time.Time) (*shelf, *Recorder) {
 func atNoon() time.Time { return noon }
 
 func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
+	t.Parallel()
 	store, r := setup(atNoon)
 	owner, route := r.Owner("wsp_a", "key_a"), r.Route("GET", "/api/v1/documents/{id}")
 	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon.Add(59 * time.Second), Charged: 1, BytesIn: 2, BytesOut: 3})
@@ -138,6 +139,7 @@ func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
 }
 
 func TestSameRouteIsOneHandle(t *testing.T) {
+	t.Parallel()
 	_, r := setup(atNoon)
 	get, post := r.Route("GET", "/a"), r.Route("POST", "/a")
 	if get == post || get == 0 || r.Route("GET", "/a") != get {
@@ -146,6 +148,7 @@ func TestSameRouteIsOneHandle(t *testing.T) {
 }
 
 func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		store, r := setup(atNoon)
 		owners := []Owner{0, r.Owner("wsp_a", "key_a"), r.Owner("wsp_a", ""), r.Owner("wsp_b", "key_b")}
@@ -207,6 +210,7 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 }
 
 func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
+	t.Parallel()
 	store, r := setup(atNoon)
 	const goroutines, each = 16, 2_000
 	owner := r.Owner("wsp_a", "key_a")
@@ -253,6 +257,7 @@ func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
 }
 
 func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
+	t.Parallel()
 	store, r := setup(atNoon)
 	store.fails = true
 	r.Record(Event{Status: 200, At: noon, Charged: 1})
@@ -286,6 +291,7 @@ func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
 }
 
 func TestWhatAFlushCameToIsToldOnce(t *testing.T) {
+	t.Parallel()
 	store, r := setup(atNoon)
 	store.quotas = []Quota{{OwnerID: "wsp_a", Period: "2026-11", Charged: 40, Added: 1}}
 	var told [][]Quota
@@ -321,6 +327,7 @@ func (s *stuck) AddUsage(context.Context, Delta) ([]Quota, error) {
 }
 
 func TestAFlushThatDoesNotEndShows(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{asked: make(chan struct{}), free: make(chan struct{})}
 		r := NewRecorder(s, atNoon, slog.New(slog.DiscardHandler))
@@ -343,6 +350,7 @@ func TestAFlushThatDoesNotEndShows(t *testing.T) {
 }
 
 func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	store := newShelf()
 	r := NewRecorder(store, atNoon, slog.New(slog.NewTextHandler(&log, nil)))
@@ -365,6 +373,7 @@ func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 }
 
 func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 29, 23, 59, 59, 0, time.UTC)
 	store, r := setup(func() time.Time { return now })
 	store.quotas = []Quota{
@@ -395,6 +404,7 @@ func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
 }
 
 func TestRestoreOfAStoreThatDoesNotAnswerFails(t *testing.T) {
+	t.Parallel()
 	store, r := setup(atNoon)
 	store.fails = true
 	if _, err := r.Restore(t.Context()); !errors.Is(err, errFull) {
@@ -403,34 +413,44 @@ func TestRestoreOfAStoreThatDoesNotAnswerFails(t *testing.T) {
 }
 
 func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
-	store, r := setup(atNoon)
-	r.Record(Event{Status: 200, At: noon})
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		r.Run(ctx)
-		close(ended)
-	}()
-	stored := func() bool {
-		store.mu.Lock()
-		defer store.mu.Unlock()
-		return len(store.cells) == 1
-	}
-	for deadline := time.Now().Add(time.Minute); !stored(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing was flushed")
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		store, r := setup(time.Now)
+		ctx, stop := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		stored := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			if store.adds != want {
+				t.Errorf("%d flushes were stored, want %d", store.adds, want)
+			}
 		}
-	}
-	stop()
-	<-ended
-	if diff := cmp.Diff([]time.Time{noon.Add(-48 * time.Hour)}, store.rolled); diff != "" {
-		t.Errorf("minutes rolled up before (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]time.Time{noon.AddDate(0, 0, -90)}, store.pruned); diff != "" {
-		t.Errorf("hours pruned before (-want +got):\n%s", diff)
-	}
+		time.Sleep(flushEvery / 2)
+		for n := range 3 {
+			r.Record(Event{Status: 200, At: time.Now()})
+			stored(n)
+			time.Sleep(flushEvery)
+			stored(n + 1)
+		}
+		time.Sleep(time.Hour)
+		stop()
+		synctest.Wait()
+		r.Record(Event{Status: 200, At: time.Now()})
+		time.Sleep(2 * time.Hour)
+		stored(3)
+		if diff := cmp.Diff([]time.Time{start.Add(-48 * time.Hour), start.Add(-47 * time.Hour)}, store.rolled); diff != "" {
+			t.Errorf("minutes rolled up before (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]time.Time{start.Add(-90 * 24 * time.Hour), start.Add(-90*24*time.Hour + time.Hour)}, store.pruned); diff != "" {
+			t.Errorf("hours pruned before (-want +got):\n%s", diff)
+		}
+	})
 }
 
+// It is not parallel, because AllocsPerRun counts what the whole process allocates.
 func TestRecordingWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 	_, r := setup(atNoon)
 	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
