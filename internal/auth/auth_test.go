@@ -16,6 +16,7 @@ import (
 var table = []string{"read", "write", "developer:manage", "analytics:read", "memory:read", "memory:write", "admin"}
 
 func TestScopesAreNamedInTheOrderOfTheSpecification(t *testing.T) {
+	t.Parallel()
 	if got := auth.All.Names(); !slices.Equal(got, table) {
 		t.Errorf("all scopes are %v, want %v", got, table)
 	}
@@ -37,6 +38,7 @@ func TestScopesAreNamedInTheOrderOfTheSpecification(t *testing.T) {
 }
 
 func TestOnlyTheSevenNamesAreScopes(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"", "Read", " read", "read ", "read write", "memory", "memory:*", "root"} {
 		if scope, ok := auth.ParseScope(name); ok {
 			t.Errorf("%q is the scope %s", name, scope)
@@ -45,6 +47,7 @@ func TestOnlyTheSevenNamesAreScopes(t *testing.T) {
 }
 
 func TestAdminImpliesEveryScopeAndNoOtherImpliesAny(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		has := auth.Scopes(rapid.Uint8Range(0, uint8(auth.All)).Draw(t, "has"))
 		needs := auth.Scopes(rapid.Uint8Range(0, uint8(auth.All)).Draw(t, "needs"))
@@ -62,6 +65,7 @@ func TestAdminImpliesEveryScopeAndNoOtherImpliesAny(t *testing.T) {
 }
 
 func TestAPrincipalNamesItselfInRecords(t *testing.T) {
+	t.Parallel()
 	text := id.New(id.APIKey)
 	key, _ := id.Parse(id.APIKey, text)
 	for _, c := range []struct {
@@ -80,6 +84,7 @@ func TestAPrincipalNamesItselfInRecords(t *testing.T) {
 }
 
 func TestAnOperationThatAsksForNobodyIsADefect(t *testing.T) {
+	t.Parallel()
 	p := &auth.Principal{Kind: auth.Local}
 	if got := auth.From(auth.With(t.Context(), p)); got != p {
 		t.Errorf("the principal of a request is %+v", got)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAReceiptIsSignedByItsOwnKeyAndIsNoToken(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	secret := []byte("thirty-two bytes that are random")
 	key := auth.NewReceiptKey(secret)

@@ -45,7 +45,7 @@ type bundle struct {
 	now    time.Time
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t testing.TB) *bundle {
 	t.Helper()
 	b := &bundle{vault: vault{}, now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return b.now }
@@ -57,7 +57,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-func (b *bundle) issue(t *testing.T) string {
+func (b *bundle) issue(t testing.TB) string {
 	t.Helper()
 	text, err := b.tokens.Issue("usr_1", "ses_1", auth.Read|auth.Admin)
 	if err != nil {
@@ -73,6 +73,7 @@ func (b *bundle) private() (kid string, key ed25519.PrivateKey) {
 }
 
 func TestATokenSaysWhoseItIsUntilItExpires(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	text := b.issue(t)
 	got, err := b.tokens.Check(text)
@@ -95,6 +96,7 @@ func TestATokenSaysWhoseItIsUntilItExpires(t *testing.T) {
 }
 
 func TestATokenIsWhatRFC9068Describes(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	parts := strings.Split(b.issue(t), ".")
 	read := func(part string) (m map[string]any) {
@@ -129,6 +131,7 @@ type forger struct {
 
 // TestForgedTokensAreInvalid holds T1, T2 and T3: whatever differs from what we write is refused with one word.
 func TestForgedTokensAreInvalid(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	kid, private := b.private()
 	public := private.Public().(ed25519.PublicKey)
@@ -221,6 +224,7 @@ func TestForgedTokensAreInvalid(t *testing.T) {
 }
 
 func TestTextsThatAreNoTokensAreInvalid(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	good := b.issue(t)
 	parts := strings.Split(good, ".")
@@ -235,22 +239,78 @@ func TestTextsThatAreNoTokensAreInvalid(t *testing.T) {
 		parts[0] + "." + parts[1] + "." + parts[2][:len(parts[2])-1] + "B", // the same bits but for those that base64 leaves over
 	}
 	for _, text := range texts {
-		// The fastest of a few: the machine may do something else in the middle of one.
-		fastest := time.Hour
-		for tries := 0; tries < 100 && fastest > 50*time.Millisecond; tries++ {
-			began := time.Now()
-			if _, err := b.tokens.Check(text); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("%.40q: got %v, want invalid_token", text, err)
-			}
-			fastest = min(fastest, time.Since(began))
-		}
-		if fastest > 50*time.Millisecond {
-			t.Errorf("%.40q takes %s", text, fastest)
+		if _, err := b.tokens.Check(text); !errors.Is(err, auth.ErrInvalidToken) {
+			t.Errorf("%.40q: got %v, want invalid_token", text, err)
 		}
 	}
 }
 
+// hugeTexts are more than a token can be, by their length or by their parts.
+func hugeTexts(good string) map[string]string {
+	return map[string]string{
+		"Dots": strings.Repeat(".", 100_000), "Letters": strings.Repeat("a", 100_000),
+		"Parts": strings.Repeat("a.", auth.MaxToken/2), "LongToken": good + strings.Repeat("A", 1<<20),
+	}
+}
+
+// A text that is too large, or has too many parts, is not decoded. The test is not parallel, because AllocsPerRun counts what
+// the whole process allocates.
+func TestHugeTextIsRefusedUndecoded(t *testing.T) {
+	b := setup(t)
+	for name, text := range hugeTexts(b.issue(t)) {
+		n := testing.AllocsPerRun(10, func() {
+			if _, err := b.tokens.Check(text); !errors.Is(err, auth.ErrInvalidToken) {
+				t.Errorf("%s: got %v, want invalid_token", name, err)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%s: a check allocates %v times, want none", name, n)
+		}
+	}
+}
+
+// A forged token allocates no more than a right one, which is decoded once. The test is not parallel, because AllocsPerRun
+// counts what the whole process allocates.
+func TestForgedTokenCostsNoMoreThanARightOne(t *testing.T) {
+	b := setup(t)
+	good := b.issue(t)
+	cost := func(text string) float64 {
+		return testing.AllocsPerRun(100, func() { _, _ = b.tokens.Check(text) })
+	}
+	most := cost(good) + 10 // an error names what is wrong
+	parts := strings.Split(good, ".")
+	for name, text := range map[string]string{
+		"Signature": parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64)),
+		"Claims":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte("{}")) + "." + parts[2],
+		"Header":    base64.RawURLEncoding.EncodeToString([]byte("[]")) + "." + parts[1] + "." + parts[2],
+		"Largest":   "a." + strings.Repeat("a", auth.MaxToken-4) + ".a",
+	} {
+		if n := cost(text); n > most {
+			t.Errorf("%s: a check allocates %v times, want at most %v", name, n, most)
+		}
+	}
+}
+
+// BenchmarkCheck is what a token costs: a right one, one with a wrong signature, and texts that are none.
+func BenchmarkCheck(b *testing.B) {
+	bundle := setup(b)
+	good := bundle.issue(b)
+	parts := strings.Split(good, ".")
+	texts := hugeTexts(good)
+	texts["Right"] = good
+	texts["WrongSignature"] = parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = bundle.tokens.Check(texts[name])
+			}
+		})
+	}
+}
+
 func TestSigningKeysOverlap(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	first := b.keys.Public()[0].ID
 	early := b.issue(t)
@@ -307,6 +367,7 @@ func TestSigningKeysOverlap(t *testing.T) {
 }
 
 func TestADamagedSigningKeyStopsTheStart(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for name, kept := range b.vault {
 		b.vault[name] = kept[:len(kept)-1]

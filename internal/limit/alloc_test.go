@@ -2,7 +2,7 @@ package limit
 
 import "testing"
 
-// It is not parallel, because AllocsPerRun counts what the whole process allocates.
+// The test is not parallel, because AllocsPerRun counts what the whole process allocates.
 func TestChargingAllocatesNothing(t *testing.T) {
 	workspace, key := benchAccounts()
 	for name, fn := range map[string]func(){

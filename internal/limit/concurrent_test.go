@@ -151,7 +151,7 @@ func TestWindowTurnsOnceForAll(t *testing.T) {
 }
 
 // A charge of 5 has taken the minute's units and is about to find too few of the day's; a charge of 1, which both
-// budgets have room for, waits for that instead of being refused. It is not parallel, because it replaces giveWay for the
+// budgets have room for, waits for that instead of being refused. The test is not parallel, because it replaces giveWay for the
 // whole package.
 func TestSmallChargeIsNotRefusedForALargeOneThatFails(t *testing.T) {
 	workspace := account(5, 3, 100)

@@ -365,7 +365,7 @@ func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
 	})
 }
 
-// It is not parallel, because AllocsPerRun counts what the whole process allocates.
+// The test is not parallel, because AllocsPerRun counts what the whole process allocates.
 func TestChargingTogetherAllocatesNothing(t *testing.T) {
 	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
 		w := wallets(t, 2, of(ledger), nil)

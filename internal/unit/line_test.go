@@ -56,6 +56,7 @@ func send(ctx context.Context, l *unit.Line[int], name string, writes ...int) (a
 func (g *ground) ran() string { return strings.Trim(fmt.Sprint(g.units), "[]") }
 
 func TestWritesThatComeWhileAUnitIsUnderWayShareTheNext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &ground{gate: make(chan struct{})}
 		l := g.line(1)
@@ -77,6 +78,7 @@ func TestWritesThatComeWhileAUnitIsUnderWayShareTheNext(t *testing.T) {
 }
 
 func TestSeveralUnitsOfAName(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &ground{gate: make(chan struct{})}
 		send(t.Context(), g.line(2), "a", 1, 2, 3, 4)
@@ -93,6 +95,7 @@ func TestSeveralUnitsOfAName(t *testing.T) {
 }
 
 func TestWhoeverLeavesBeforeAUnitIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &ground{gate: make(chan struct{})}
 		l := g.line(1)
@@ -126,6 +129,7 @@ func TestWhoeverLeavesBeforeAUnitIsNotWaitedFor(t *testing.T) {
 }
 
 func TestAWriteThatFailsFailsNobodyElse(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string]func() error{
 		"Error": func() error { return errors.New("three is bad") },
 		"Panic": func() error { panic("three is bad") },
@@ -158,6 +162,7 @@ func TestAWriteThatFailsFailsNobodyElse(t *testing.T) {
 }
 
 func TestWhatIsEverybodysIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &ground{gate: make(chan struct{}), fails: func([]int) error { return errAway }}
 		answers := send(t.Context(), g.line(1), "a", 1, 2, 3)
@@ -174,6 +179,7 @@ func TestWhatIsEverybodysIsNotTriedAgain(t *testing.T) {
 }
 
 func TestEveryWriteIsDoneOnce(t *testing.T) {
+	t.Parallel()
 	const writers, each = 64, 200
 	var done [writers]atomic.Int64
 	l := unit.NewLine(unit.LineOptions[int]{

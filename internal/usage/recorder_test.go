@@ -450,7 +450,7 @@ func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
 	})
 }
 
-// It is not parallel, because AllocsPerRun counts what the whole process allocates.
+// The test is not parallel, because AllocsPerRun counts what the whole process allocates.
 func TestRecordingWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 	_, r := setup(atNoon)
 	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
