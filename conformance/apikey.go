@@ -70,7 +70,7 @@ func apiKeyChecks() []promise {
 			c.get("/api/v1/health").as(c.newKey(nil, "read").text).send().is(http.StatusOK)
 		}},
 		{"EverythingChosenAtCreationIsKept", func(c *check) {
-			expires := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+			expires := c.suite.now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 			want := fields{
 				"name": "conformance ключ 🔑", "scopes": []string{"read", "memory:read"}, "expiresAt": expires.Format("2006-01-02T15:04:05.000Z"),
 				"quota": fields{"daily": 1000, "monthly": 20000}, "subjectId": "subject-1", "agentId": "agent:1@x",
@@ -91,7 +91,7 @@ func apiKeyChecks() []promise {
 			read.has(want).has(fields{"expiresAt": k.made.text("expiresAt"), "createdAt": k.made.text("createdAt"), "revision": k.made.integer("revision")})
 		}},
 		{"AnExpiryWithAnOffsetIsTurnedToUTC", func(c *check) {
-			at := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+			at := c.suite.now().Add(24 * time.Hour).Truncate(time.Second)
 			k := c.newKey(fields{"expiresAt": at.In(time.FixedZone("", 2*3600+1800)).Format(time.RFC3339)}, "read")
 			k.made.shape(map[string]string{"expiresAt": "time"})
 			if !k.made.moment("expiresAt").Equal(at) {

@@ -93,7 +93,7 @@ func (q *call) wait(a *answer) bool {
 		return false
 	}
 	switch {
-	case a.status == http.StatusTooManyRequests && oneOf("anonymous|login", a.text("details.policy")) && q.check.suite.door.move():
+	case a.status == http.StatusTooManyRequests && oneOf("anonymous|login", a.text("details.policy")) && q.check.door.move():
 		return true
 	case a.status == http.StatusTooManyRequests, a.status == http.StatusServiceUnavailable:
 		q.check.wait(time.Duration(seconds) * time.Second)
@@ -149,8 +149,9 @@ func (q *call) once(ctx context.Context) (*answer, error) {
 			req.ContentLength = -1
 		}
 	}
-	sent := time.Now()
-	res, err := q.check.suite.door.client.Do(req)
+	sent := q.check.suite.now()
+	q.check.door.name(req.Header)
+	res, err := q.check.door.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (q *call) once(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{call: q, status: res.StatusCode, header: res.Header, body: body, sent: sent, came: time.Now()}
+	a := &answer{call: q, status: res.StatusCode, header: res.Header, body: body, sent: sent, came: q.check.suite.now()}
 	a.parse()
 	return a, nil
 }

@@ -4,37 +4,34 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
 // check is one promise while it is tried. Its methods record what is broken; must-methods also end the check.
 type check struct {
-	ctx   context.Context
-	suite *suite
-	found []string
-	skips string
-	after []func()
+	ctx    context.Context
+	suite  *suite
+	door   *door
+	beside bool // others run meanwhile
+	found  []string
+	skips  string
+	after  []func()
 }
 
 // ended is what stop panics with; run recovers it.
 type ended struct{}
 
-// run tries one promise.
-func (s *suite) run(ctx context.Context, section string, p promise) (r Result) {
-	c := &check{ctx: ctx, suite: s}
+// try tries one promise.
+func (s *suite) try(c *check, section string, p promise) (r Result) {
+	if c.door == nil {
+		c.door = s.way.door()
+		defer func() { c.door.close() }()
+	}
 	started := time.Now()
-	func() {
-		defer func() {
-			if v := recover(); v != nil {
-				if _, ok := v.(ended); !ok {
-					panic(v)
-				}
-			}
-		}()
-		p.try(c)
-	}()
-	for i := len(c.after) - 1; i >= 0; i-- {
-		c.after[i]()
+	c.until(func() { p.try(c) })
+	for _, fn := range slices.Backward(c.after) {
+		c.until(fn)
 	}
 	r = Result{Section: section, Name: p.name, Outcome: Passed, Took: time.Since(started)}
 	switch {
@@ -44,6 +41,18 @@ func (s *suite) run(ctx context.Context, section string, p promise) (r Result) {
 		r.Outcome, r.Reason = Skipped, c.skips
 	}
 	return r
+}
+
+// until runs fn until it returns or ends the check.
+func (c *check) until(fn func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(ended); !ok {
+				panic(v)
+			}
+		}
+	}()
+	fn()
 }
 
 // broken records a broken promise and goes on.
@@ -69,8 +78,12 @@ func (c *check) skip(reason string) {
 // finally runs fn when the check ends, however it ends.
 func (c *check) finally(fn func()) { c.after = append(c.after, fn) }
 
-// wait sleeps, unless the run ends.
+// wait sleeps, unless the run ends. Other checks run meanwhile.
 func (c *check) wait(d time.Duration) {
+	if c.beside {
+		<-c.suite.running
+		defer func() { c.suite.running <- struct{}{} }()
+	}
 	select {
 	case <-time.After(d):
 	case <-c.ctx.Done():
@@ -78,8 +91,24 @@ func (c *check) wait(d time.Duration) {
 	}
 }
 
-// eventually tries fn until it says true or the time is over.
+// pass lets d pass by the deployment's clock.
+func (c *check) pass(d time.Duration) {
+	if c.suite.target.Advance == nil {
+		c.wait(d)
+		return
+	}
+	if c.beside {
+		c.stop("the suite's own mistake: this check needs time to pass and is not in the table lasting")
+	}
+	c.suite.advance(d)
+}
+
+// eventually tries fn until it says true or the time is over. A deployment whose clock the suite moves has no deadline: it
+// is tried until a run would otherwise hang.
 func (c *check) eventually(within time.Duration, fn func() bool) bool {
+	if c.suite.target.Advance != nil {
+		within = 2 * time.Minute
+	}
 	for end := time.Now().Add(within); ; {
 		if fn() {
 			return true

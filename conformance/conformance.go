@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -24,12 +23,21 @@ type Target struct {
 	BackendURL string       // of the backend service; empty leaves its checks out, by name
 	Key        string       // an API key that has all scopes
 	HTTP       *http.Client // how to reach it; nil for a client of the suite's own
+	Proxied    bool         // it takes X-Forwarded-For from this machine; then each check comes from an address of its own
 	Only       string       // run only checks whose "section/name" contains this; empty for all
 
 	// Disposable says that the deployment is there for this run alone. Then the suite also changes what concerns all who
 	// use it: the numbers of a tier, and its versions, which are released, sunset and retired. These checks need the
 	// settings lifecycle.allowUndeclared and lifecycle.allowBackdating.
 	Disposable bool
+
+	// Parallel is how many checks run side by side. 0 means 8, or 1 where checks would only wait for each other: where the
+	// tier of the key's workspace is small, or where the deployment sees one address for all checks.
+	Parallel int
+
+	// Advance moves the deployment's clock forward. Checks that need time to pass call it in place of waiting, and no
+	// check has a deadline. Without it the deployment lives in real time.
+	Advance func(time.Duration)
 }
 
 // Outcome of a check.
@@ -63,24 +71,17 @@ type ReporterFunc func(Result)
 // Report calls f.
 func (f ReporterFunc) Report(r Result) { f(r) }
 
-// Run checks t and reports each result to r, in the order of the specification. Its error says only that the suite could
-// not run: the URL does not answer, the key is not accepted or lacks a scope, or ctx ended. A failed check is no error.
+// Run checks t and reports each result to r, in the order of the specification. Checks run side by side, except those in
+// the table alone. Its error says only that the suite could not run: the URL does not answer, the key is not accepted or
+// lacks a scope, or ctx ended. A failed check is no error.
 func Run(ctx context.Context, t Target, r Reporter) error {
 	s, err := open(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer s.cleanUp()
-	for _, section := range sections() {
-		for _, c := range section.checks {
-			if !strings.Contains(section.name+"/"+c.name, t.Only) {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("conformance run against %s: %w", t.URL, err)
-			}
-			r.Report(s.run(ctx, section.name, c))
-		}
+	if err := s.runAll(ctx, plan(sections(), t.Only), r); err != nil {
+		return fmt.Errorf("conformance run against %s: %w", t.URL, err)
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func sections() []section {
 		{"A conventions: idempotency", idempotencyChecks()},
 		{"A conventions: lists", listChecks()},
 		{"B workspaces", isolationChecks()},
-		{"I releases", releaseChecks()}, // the last, because nothing leads back
+		{releases, releaseChecks()},
 	}
 }
 

@@ -6,29 +6,60 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"keepsake/conformance"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 // TestTheAssembledProgramKeepsTheSpecification runs every check against the program with its default tiers.
 func TestTheAssembledProgramKeepsTheSpecification(t *testing.T) {
-	r := apptest.Start(t, apptest.With(func(c *config.Config) {
-		c.Lifecycle.AllowUndeclared, c.Lifecycle.AllowBackdating = true, true
-	}))
-	target := conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key, Disposable: true}
+	t.Parallel()
+	var ahead atomic.Int64
+	r := apptest.Start(t, disposable, apptest.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	target := target(r)
+	target.Advance = func(d time.Duration) { ahead.Add(int64(d)) }
 	run(t, target)
 	left(t, target, r.Workspace)
 }
 
+// TestTheSuiteLetsRealTimePass runs every check as an operator does, against a deployment whose clock it cannot move.
+func TestTheSuiteLetsRealTimePass(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "waits for half a minute until a version is sunset")
+	r := apptest.Start(t, disposable)
+	run(t, target(r))
+	left(t, target(r), r.Workspace)
+}
+
+// disposable lets checks release versions.
+var disposable = apptest.With(func(c *config.Config) {
+	c.Lifecycle.AllowUndeclared, c.Lifecycle.AllowBackdating = true, true
+	if oneLoopback {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}
+})
+
+// oneLoopback says that checks cannot come from different addresses of this machine. Then they name addresses in
+// X-Forwarded-For, because they would have to wait for the budget of the one.
+var oneLoopback = runtime.GOOS != "linux"
+
+func target(r *apptest.Running) conformance.Target {
+	return conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key, Disposable: true, Proxied: oneLoopback}
+}
+
 // TestASmallTiersLimitsAreKept runs the checks that spend what a whole workspace has.
 func TestASmallTiersLimitsAreKept(t *testing.T) {
+	t.Parallel()
 	r := apptest.Start(t, apptest.With(func(c *config.Config) {
 		tier := c.Tiers["unlimited"]
 		tier.RequestsPerMinute, tier.Keys = 40, 4
@@ -125,6 +156,7 @@ var keptBySilence = []string{
 
 // TestAServerThatOnlyPretendsPassesNothing shows that every other check is able to fail, and none hangs or panics.
 func TestAServerThatOnlyPretendsPassesNothing(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(pretender))
 	defer server.Close()
 	report := &conformance.Report{}
@@ -141,6 +173,7 @@ func TestAServerThatOnlyPretendsPassesNothing(t *testing.T) {
 
 // TestATargetThatCannotBeCheckedIsAnError names what is wrong with the target rather than failing every check.
 func TestATargetThatCannotBeCheckedIsAnError(t *testing.T) {
+	t.Parallel()
 	weak := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"id":"key_x","scopes":["read"]}`)) // as above
 	}))
@@ -162,6 +195,7 @@ func TestATargetThatCannotBeCheckedIsAnError(t *testing.T) {
 
 // TestAReportIsATableAndJSON prints one of each outcome.
 func TestAReportIsATableAndJSON(t *testing.T) {
+	t.Parallel()
 	report := &conformance.Report{URL: "http://x"}
 	report.Report(conformance.Result{Section: "1 a", Name: "Good", Outcome: conformance.Passed})
 	report.Report(conformance.Result{Section: "1 a", Name: "Bad", Outcome: conformance.Failed, Found: []string{"want 1\n  got 2"}})

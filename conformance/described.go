@@ -15,10 +15,13 @@ type described struct {
 
 // description is the API's own, read once a run.
 func (c *check) description() *answer {
-	if c.suite.described == nil {
-		c.suite.described = c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
+	d := &c.suite.description
+	d.Lock()
+	defer d.Unlock()
+	if d.answer == nil {
+		d.answer = c.get("/api/v1/openapi.json").anonymous().send().is(http.StatusOK)
 	}
-	return c.suite.described
+	return d.answer
 }
 
 // operations are what the API's own description lists, in no order.

@@ -17,7 +17,7 @@ func healthChecks() []promise {
 			if err != nil {
 				c.stop("header Date is %q", a.header.Get("Date"))
 			}
-			if off := a.moment("timestamp").Sub(date).Abs(); off > 2*time.Second+a.came.Sub(a.sent) {
+			if off := a.moment("timestamp").Sub(date.Add(c.suite.moved())).Abs(); off > 2*time.Second+a.came.Sub(a.sent) {
 				a.broken("timestamp and Date are %s apart", off)
 			}
 		}},

@@ -77,13 +77,13 @@ func isolationChecks() []promise {
 		}},
 		{"ASubjectOfAnotherWorkspaceIsSomebodyElse", func(c *check) {
 			t := c.tenant()
-			who, word := c.subject(), c.suite.word()
-			mine := c.remember(who, word, fields{"key": "k", "agentId": c.suite.mark, "sessionId": c.suite.mark})
+			who, word, agent := c.subject(), c.suite.word(), c.suite.name()
+			mine := c.remember(who, word, fields{"key": "k", "agentId": agent, "sessionId": agent})
 			plan := c.plan(who, fields{"ids": []string{mine.text("id")}}).text("planId")
 			c.finally(func() { c.delete(subjectsPath + "/" + who).as(t.key).send() })
 			theirs := c.post(memoriesPath).as(t.key).json(fields{"subjectId": who, "text": word, "key": "k"}).send().is(http.StatusCreated)
 			c.get(memoriesPath + "?subjectId=" + who).as(t.key).send().has(fields{"items[0].id": theirs.text("id")}).lacks("items[1]")
-			c.get(memoriesPath + "?agentId=" + c.suite.mark + "&sessionId=" + c.suite.mark).as(t.key).send().has(fields{"items": []any{}})
+			c.get(memoriesPath + "?agentId=" + agent + "&sessionId=" + agent).as(t.key).send().has(fields{"items": []any{}})
 			c.recallQuery(who, word).as(t.key).send().is(http.StatusOK).has(fields{"results[0].memory.id": theirs.text("id")}).lacks("results[1]")
 			c.carryOut(who, plan).as(t.key).send().fails(404, "not_found")
 			c.post(forgetPath).as(t.key).json(fields{"subjectId": who, "ids": []string{mine.text("id")}}).send().has(fields{"memoryIds": []any{}})

@@ -103,7 +103,7 @@ func loginChecks() []promise {
 			if wait := known.number("Retry-After"); wait < 1 || wait > 900 {
 				known.broken("Retry-After is %d s, want at most the 900 s of the throttle", wait)
 			}
-			if !c.suite.door.move() {
+			if !c.door.move() {
 				return
 			}
 			p.signIn(c) // from another address: nobody is locked out
@@ -120,7 +120,7 @@ func loginChecks() []promise {
 		}},
 		{"ThirtyFailuresAreEnoughFromOneAddress", func(c *check) {
 			c.freshAddress()
-			c.finally(func() { c.suite.door.move() })
+			c.finally(func() { c.door.move() })
 			var last *answer
 			for range 31 {
 				if last = c.login(c.suite.name()+"@example.org", "a wrong password").now().send(); last.status == http.StatusTooManyRequests {
@@ -192,7 +192,7 @@ func loginChecks() []promise {
 
 // freshAddress goes on from another address of the machine, or ends the check.
 func (c *check) freshAddress() {
-	if !c.suite.door.move() {
+	if !c.door.move() {
 		c.skip("would keep this machine's address from signing in; runs against a loopback address")
 	}
 }
@@ -200,8 +200,8 @@ func (c *check) freshAddress() {
 // failTenTimes fails ten times with an email and gives what the next try is told. It uses an address of its own where
 // there is one.
 func (c *check) failTenTimes(email string) *answer {
-	c.suite.door.move()
-	c.finally(func() { c.suite.door.move() })
+	c.door.move()
+	c.finally(func() { c.door.move() })
 	for range 10 {
 		c.login(email, "a wrong password").now().send().fails(401, "invalid_credentials")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 )
 
@@ -85,23 +86,28 @@ func (c *check) removeDocument(id string) { c.remove(docsPath + "/" + url.PathEs
 // remove deletes a path at the end of the check, and tries again at the end of the run if that did not work.
 func (c *check) remove(path string) {
 	m := &made{path: path}
-	c.suite.made = append(c.suite.made, m)
-	c.finally(func() { c.suite.unmake(c.ctx, m) })
+	c.suite.made.Lock()
+	c.suite.made.list = append(c.suite.made.list, m)
+	c.suite.made.Unlock()
+	c.finally(func() { c.suite.unmake(c.ctx, c.door, m) })
 }
 
 // removeNow does at once what remove put off.
 func (c *check) removeNow(path string) {
-	for _, m := range c.suite.made {
+	c.suite.made.Lock()
+	list := slices.Clone(c.suite.made.list)
+	c.suite.made.Unlock()
+	for _, m := range list {
 		if m.path == path {
-			c.suite.unmake(c.ctx, m)
+			c.suite.unmake(c.ctx, c.door, m)
 		}
 	}
 }
 
 // unmake deletes what was made. It waits where a limit asks to, and says nothing of what is gone already.
-func (s *suite) unmake(ctx context.Context, m *made) {
+func (s *suite) unmake(ctx context.Context, through *door, m *made) {
 	if !m.gone {
-		r := s.run(ctx, "", promise{name: "clean up", try: func(c *check) { c.delete(m.path).send() }})
+		r := s.try(&check{ctx: ctx, suite: s, door: through}, "", promise{name: "clean up", try: func(c *check) { c.delete(m.path).send() }})
 		m.gone = r.Outcome == Passed
 	}
 }

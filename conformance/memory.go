@@ -116,7 +116,7 @@ func memoryChecks() []promise {
 		}},
 		{"AMemoryWhoseValidityIsOverIsSuperseded", func(c *check) {
 			who := c.subject()
-			past := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+			past := c.suite.now().Add(-time.Hour).UTC().Format(time.RFC3339)
 			a := c.remember(who, "x", fields{"validTo": past}).has(fields{"status": "superseded"})
 			c.get(a.memory()).send().has(fields{"status": "superseded"})
 			c.patch(a.memory()).json(fields{"validTo": nil}).send().is(http.StatusOK).has(fields{"status": "active", "validTo": nil})
@@ -267,8 +267,8 @@ func memoryChecks() []promise {
 			who, word := c.subject(), c.suite.word()
 			var ends time.Time
 			var a *answer
-			for _, seconds := range []time.Duration{3, 15, 60} { // longer where the server is too busy to store it before its end
-				ends = time.Now().Add(seconds * time.Second).UTC().Truncate(time.Second)
+			for _, lives := range c.suite.lifetimes() {
+				ends = c.suite.now().Add(lives + time.Second).UTC().Truncate(time.Second)
 				a = c.rememberAgain(who, word, fields{"expiresAt": ends.Format(time.RFC3339)})
 				if a.status == http.StatusCreated || a.came.Before(ends) {
 					break
@@ -278,7 +278,7 @@ func memoryChecks() []promise {
 			if seen := c.get(a.memory()).send(); seen.came.Before(ends) {
 				seen.is(http.StatusOK)
 			}
-			c.wait(time.Until(ends) + 50*time.Millisecond)
+			c.pass(ends.Sub(c.suite.now()) + 50*time.Millisecond)
 			if !c.eventually(10*time.Second, func() bool { return c.get(a.memory()).send().status == http.StatusNotFound }) {
 				c.broken("a memory is there 10 s after it expired")
 			}

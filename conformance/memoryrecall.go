@@ -194,7 +194,7 @@ func recallChecks() []promise {
 		}},
 		{"AsOfKeepsToWhatIsValid", func(c *check) {
 			who, word := c.subject(), c.suite.word()
-			at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+			at := func(d time.Duration) string { return c.suite.now().Add(d).UTC().Format(time.RFC3339) }
 			c.remember(who, word+" past", fields{"validTo": at(-time.Hour)})
 			c.remember(who, word+" ending", fields{"validTo": at(time.Hour)})
 			c.remember(who, word+" coming", fields{"validFrom": at(time.Hour)})

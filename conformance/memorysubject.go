@@ -78,10 +78,10 @@ func subjectChecks() []promise {
 func eraseChecks() []promise {
 	return []promise{
 		{"AnErasedPersonIsNowhere", func(c *check) {
-			who, word := c.subject(), c.suite.word()
+			who, word, agent := c.subject(), c.suite.word(), c.suite.name()
 			a := c.remember(who, word, fields{"key": "k"})
 			c.patch(a.memory()).json(fields{"text": word + " again"}).send().is(http.StatusOK)
-			c.remember(who, word+" more", fields{"agentId": c.suite.mark, "sessionId": c.suite.mark})
+			c.remember(who, word+" more", fields{"agentId": agent, "sessionId": agent})
 			c.recall(who, word)
 			plan := c.plan(who, fields{"query": word}).text("planId")
 			c.delete(subjectsPath + "/" + who).send().is(http.StatusOK).shape(receiptShape).has(fields{"memories": 2, "liveKeyDestroyed": true})
@@ -93,7 +93,7 @@ func eraseChecks() []promise {
 			} {
 				q.send().fails(404, "not_found")
 			}
-			for _, query := range []string{"subjectId=" + who, "agentId=" + c.suite.mark, "sessionId=" + c.suite.mark} {
+			for _, query := range []string{"subjectId=" + who, "agentId=" + agent, "sessionId=" + agent} {
 				c.get(memoriesPath + "?" + query).send().is(http.StatusOK).has(fields{"items": []any{}})
 			}
 			c.recall(who, word).has(fields{"results": []any{}})

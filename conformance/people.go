@@ -96,15 +96,23 @@ const tenantName = "conformance"
 // tenant gives the run's second workspace. Where the target's key is not the operator's there is none, and the check
 // ends by name.
 func (c *check) tenant() *tenant {
-	if t := c.suite.tenant; t != nil {
-		if time.Since(t.at) > 10*time.Minute { // an access token lives for 15
-			t.admin.signIn(c)
-			t.at = time.Now()
-		}
-		return t
+	second := &c.suite.second
+	second.Lock()
+	defer second.Unlock()
+	if second.tenant == nil {
+		second.tenant = &tenant{}
+		c.fill(second.tenant)
+	} else if c.suite.now().Sub(second.at) > 10*time.Minute { // an access token lives for 15
+		second.admin.signIn(c)
+		second.at = c.suite.now()
 	}
-	t := &tenant{at: time.Now(), id: c.claimTenant()}
-	c.suite.tenant = t
+	t := *second.tenant // others may renew the token meanwhile
+	return &t
+}
+
+// fill claims a workspace for t and makes its administrator and its key.
+func (c *check) fill(t *tenant) {
+	t.id, t.at = c.claimTenant(), c.suite.now()
 	admin := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "role": "admin", "workspaceId": t.id}).send().is(http.StatusCreated)
 	t.admin = person{id: admin.text("id"), email: admin.text("email"), password: admin.text("password"), made: admin}
 	for _, id := range c.get(usersPath+"?limit=200&workspace="+t.id).send().is(http.StatusOK).texts("items", "id") {
@@ -115,7 +123,6 @@ func (c *check) tenant() *tenant {
 	t.admin.signIn(c)
 	key := c.post(keysPath).bearer(t.admin.token).json(fields{"name": "conformance " + c.suite.mark, "scopes": allScopes}).send().is(http.StatusCreated)
 	t.key = key.text("key")
-	return t
 }
 
 // claimTenant takes over a workspace of an earlier run, or makes one.
@@ -142,13 +149,14 @@ func (c *check) claimTenant() string {
 
 // leaveTenant suspends the run's second workspace and ends what gives access to it.
 func (s *suite) leaveTenant(c *check) {
-	if s.tenant == nil {
+	t := s.second.tenant
+	if t == nil || t.id == "" {
 		return
 	}
-	for _, id := range c.get(keysPath+"?limit=200&state=active").as(s.tenant.key).send().texts("items", "id") {
-		c.delete(keysPath + "/" + id).as(s.tenant.key).send()
+	for _, id := range c.get(keysPath+"?limit=200&state=active").as(t.key).send().texts("items", "id") {
+		c.delete(keysPath + "/" + id).as(t.key).send()
 	}
-	c.patch(s.tenant.path()).json(fields{"suspended": true, "tier": "free"}).send().is(http.StatusOK)
+	c.patch(t.path()).json(fields{"suspended": true, "tier": "free"}).send().is(http.StatusOK)
 }
 
 // roles are those of decisions.md, B, with the scopes each gives, in the order of §5.3.

@@ -31,15 +31,24 @@ func (s *suite) versionOf(q *call) string {
 	return s.live[len(s.live)-1]
 }
 
-// released releases version 2, announced long ago and with half a minute left for version 1, unless that is done.
+// left is how long version 1 answers from now on: half a minute, which the run then waits for, or an hour where the suite
+// moves the deployment's clock.
+func (s *suite) left() time.Duration {
+	if s.target.Advance != nil {
+		return time.Hour
+	}
+	return 30 * time.Second
+}
+
+// released releases version 2, announced long ago and with little time left for version 1, unless that is done.
 func (c *check) released() *release {
 	if !c.suite.target.Disposable {
 		c.skip("would release a version; runs against a deployment that is there for this alone")
 	}
 	if c.suite.release == nil {
-		r := &release{sunsetAt: time.Now().Add(30 * time.Second).UTC().Truncate(time.Second)}
+		r := &release{sunsetAt: c.suite.now().Add(c.suite.left()).UTC().Truncate(time.Second)}
 		a := c.post("/api/v1" + versionsPath + "/release").json(fields{
-			"version": 2, "announcedAt": time.Now().AddDate(0, -7, 0).UTC().Format(time.RFC3339), "sunsetAt": r.sunsetAt.Format(time.RFC3339),
+			"version": 2, "announcedAt": c.suite.now().AddDate(0, -7, 0).UTC().Format(time.RFC3339), "sunsetAt": r.sunsetAt.Format(time.RFC3339),
 		}).send()
 		if a.status != http.StatusOK && a.status != http.StatusCreated {
 			c.stop("want 200 or 201 for a release\n  %s", a.describe())
@@ -53,8 +62,8 @@ func (c *check) released() *release {
 // far in time is given more of it.
 func (c *check) deprecated() *release {
 	r := c.released()
-	if time.Until(r.sunsetAt) < 20*time.Second {
-		later := time.Now().Add(30 * time.Second).UTC().Truncate(time.Second)
+	if r.sunsetAt.Sub(c.suite.now()) < c.suite.left()*2/3 {
+		later := c.suite.now().Add(c.suite.left()).UTC().Truncate(time.Second)
 		c.patch("/api/v2" + versionsPath + "/1").json(fields{"sunsetAt": later.Format(time.RFC3339)}).send().is(http.StatusOK)
 		r.sunsetAt = later
 	}
@@ -66,7 +75,7 @@ func releaseChecks() []promise {
 	release := func(c *check, body fields) *answer {
 		return c.post("/api/v1" + versionsPath + "/release").json(body).send()
 	}
-	month := func(n int) string { return time.Now().AddDate(0, n, 2).UTC().Format(time.RFC3339) }
+	month := func(c *check, n int) string { return c.suite.now().AddDate(0, n, 2).UTC().Format(time.RFC3339) }
 	return []promise{
 		{"VersionsAreListedForAdministrators", func(c *check) {
 			a := c.get("/api/v1" + versionsPath).send()
@@ -83,11 +92,11 @@ func releaseChecks() []promise {
 			release(c, fields{"version": "2"}).fails(400, "validation_error", "version", "type")
 			release(c, fields{"version": 2, "colour": "red"}).fails(400, "validation_error", "colour", "unknown")
 			release(c, fields{"version": 2, "sunsetAt": "soon"}).fails(400, "validation_error", "sunsetAt", "format")
-			release(c, fields{"version": 2, "sunsetAt": month(5)}).fails(400, "validation_error", "sunsetAt")
-			release(c, fields{"version": 2, "announcedAt": month(1), "sunsetAt": month(6)}).fails(400, "validation_error", "sunsetAt|announcedAt")
+			release(c, fields{"version": 2, "sunsetAt": month(c, 5)}).fails(400, "validation_error", "sunsetAt")
+			release(c, fields{"version": 2, "announcedAt": month(c, 1), "sunsetAt": month(c, 6)}).fails(400, "validation_error", "sunsetAt|announcedAt")
 			release(c, fields{"version": 7}).fails(409, "conflict")
 			c.post("/api/v1"+versionsPath+"/1/retire").json(fields{}).send().fails(409, "conflict")
-			c.patch("/api/v1" + versionsPath + "/1").json(fields{"sunsetAt": month(9)}).send().is(409)
+			c.patch("/api/v1" + versionsPath + "/1").json(fields{"sunsetAt": month(c, 9)}).send().is(409)
 			c.get("/api/v1" + versionsPath + "/9/usage").send().is(http.StatusNotFound)
 			c.get("/api/versions").anonymous().send().has(fields{"items[0].state": "active", "items[0].sunsetAt": nil})
 		}},
@@ -160,7 +169,7 @@ func releaseChecks() []promise {
 			c.deprecated()
 			k, other := c.newKey(nil, "read"), c.newKey(nil, "read")
 			path := "/api/v2" + versionsPath + "/1/rehearse-sunset"
-			until := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+			until := c.suite.now().Add(time.Minute).UTC().Format(time.RFC3339)
 			c.post(path).json(fields{"until": until}).send().fails(400, "validation_error", "keyId", "required")
 			if a := c.post(path).json(fields{"keyId": "key_01kakakakafkhvayayayayayay", "until": until}).send(); a.status != http.StatusNotFound {
 				a.fails(400, "validation_error", "keyId", "invalid")
@@ -185,7 +194,7 @@ func releaseChecks() []promise {
 		}},
 		{"ASunsetVersionIs410WithGuideAndReplacement", func(c *check) {
 			r := c.released()
-			c.wait(max(0, time.Until(r.sunsetAt)) + 200*time.Millisecond)
+			c.pass(max(0, r.sunsetAt.Sub(c.suite.now())) + 200*time.Millisecond)
 			c.suite.live = []string{"2"}
 			for _, q := range []*call{
 				c.get("/api/v1/health"), c.get("/api/v1/health").anonymous(), c.get("/api/v1/nothing-here"), c.delete("/api/v1/health"),
@@ -205,7 +214,7 @@ func releaseChecks() []promise {
 		}},
 		{"ARetiredVersionIs404", func(c *check) {
 			r := c.released()
-			c.wait(max(0, time.Until(r.sunsetAt)) + 200*time.Millisecond)
+			c.pass(max(0, r.sunsetAt.Sub(c.suite.now())) + 200*time.Millisecond)
 			c.suite.live = []string{"2"}
 			if a := c.post("/api/v2" + versionsPath + "/1/retire").json(fields{}).send(); a.status/100 != 2 {
 				c.stop("want a 2xx for retiring a sunset version\n  %s", a.describe())
