@@ -48,7 +48,7 @@ func refreshChecks() []promise {
 		{"AfterTenSecondsTheParentIsReuseToo", func(c *check) {
 			p := c.signedIn("member")
 			child := c.refresh(p.refresh).send().is(http.StatusOK)
-			c.pass(10*time.Second + 500*time.Millisecond)
+			c.wait(10*time.Second + 500*time.Millisecond) // a deployment may judge this by its database's clock, which the suite does not move
 			c.refresh(p.refresh).send().fails(401, "token_reused")
 			c.get(profilePath).bearer(child.text("accessToken")).send().fails(401, "invalid_token")
 			c.refresh(child.text("refreshToken")).send().is(http.StatusUnauthorized)
