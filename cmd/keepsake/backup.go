@@ -50,7 +50,7 @@ func backupCommand(st *stage) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := b.check(cfg.Data); err != nil {
+		if err := b.check(cfg.Data, st.scryptWork); err != nil {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -94,7 +94,7 @@ type writtenFile struct {
 }
 
 // check finds out what is wrong with the flags before any work is done.
-func (b *backingUp) check(data string) (err error) {
+func (b *backingUp) check(data string, scryptWork int) (err error) {
 	if _, err := os.Lstat(b.out); err == nil {
 		return fmt.Errorf("%s %w", b.out, errWouldOverwrite)
 	}
@@ -108,7 +108,7 @@ func (b *backingUp) check(data string) (err error) {
 			return usageError("a backup inside the data folder would be lost with it")
 		}
 	}
-	b.recipients, err = recipients(b.encryptTo, b.passphraseFile)
+	b.recipients, err = recipients(b.encryptTo, b.passphraseFile, scryptWork)
 	return err
 }
 
@@ -246,13 +246,16 @@ var errWouldOverwrite = errors.New("is there already, and is not overwritten")
 var errPassphrase = errors.New("the passphrase file is empty")
 
 // recipients are whom a backup is encrypted for; none where nobody is named.
-func recipients(encryptTo []string, passphraseFile string) ([]age.Recipient, error) {
+func recipients(encryptTo []string, passphraseFile string, scryptWork int) ([]age.Recipient, error) {
 	if passphraseFile != "" {
 		text, err := passphrase(passphraseFile)
 		if err != nil {
 			return nil, err
 		}
 		r, err := age.NewScryptRecipient(text)
+		if err == nil && scryptWork > 0 {
+			r.SetWorkFactor(scryptWork)
+		}
 		return []age.Recipient{r}, err
 	}
 	var list []age.Recipient

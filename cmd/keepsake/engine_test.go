@@ -34,6 +34,7 @@ func useEngine(t *testing.T, p *testscript.Params) {
 	}
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv(serverVariable, server)
+		e.Values[testKey{}] = e.T() // of the script, not of all scripts
 		return nil
 	}
 	p.Condition = func(name string) (bool, error) {
@@ -52,6 +53,7 @@ func useEngine(t *testing.T, p *testscript.Params) {
 // database, with the one that belongs to the folder.
 func scripted(args []string) *stage {
 	st := terminal()
+	st.scryptWork = 4
 	server := st.getenv(serverVariable)
 	st.env = slices.DeleteFunc(st.env, func(v string) bool { return strings.HasPrefix(v, serverVariable+"=") })
 	dir := scriptFolder(st, args)

@@ -36,6 +36,9 @@ type stage struct {
 	now      func() time.Time
 	tty      bool // out is a terminal: a person reads
 	errTTY   bool // err is one: progress may be drawn
+
+	// scryptWork is the base-2 logarithm of the cost of a key from a passphrase; 0: what age takes, which is a second.
+	scryptWork int
 }
 
 // run is the whole program but for the process around it.

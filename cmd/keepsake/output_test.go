@@ -9,6 +9,7 @@ import (
 )
 
 func TestANameCannotCommandTheTerminal(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	st := &stage{out: &out}
 	st.printTable(table.Row{"NAME", "KEYS"}, []table.Row{{"a\x1b[2J\x1b]0;owned\a\r\nb\u202ec \u00e9 \u9375", 7}})

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
 )
 
@@ -35,7 +36,8 @@ func (m withServers) Run() int {
 	return m.M.Run()
 }
 
-// TestScripts runs testdata/script: each file is a session at a prompt. Besides testscript's own commands there are
+// TestScripts runs testdata/script: each file is a session at a prompt. testscript runs this test binary as the command
+// keepsake, through run, so the scripts need no program that was built before. Besides testscript's own commands there are
 //
 //	rc N args…                  runs keepsake and wants exit code N and, for one that is not 0, one line about it
 //	ports NAME…                 sets each NAME to an address that is given to nobody else
@@ -48,6 +50,9 @@ func (m withServers) Run() int {
 //	remove STATUS URL [KEY]     DELETEs a URL like that; the answer goes to the file removed
 //	database NAME…              sets each NAME to the address of an empty PostgreSQL database
 //	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
+//	mode OCTAL FILE…            wants each file to have these permissions
+//	none PATTERN…               wants no file that matches
+//	shorten N FILE              cuts the last N bytes off a file
 //
 // and the conditions [sqlite] and [postgres], for what is said or lies in files on one engine alone.
 func TestScripts(t *testing.T) {
@@ -56,22 +61,64 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rc": rc, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
+			"ports": ports, "database": database, "mode": mode, "none": none, "shorten": shorten,
 			"fetch": asker(http.MethodGet, "fetched"), "remove": asker(http.MethodDelete, "removed"), "setenv": setenv,
-			"ports": func(ts *testscript.TestScript, _ bool, args []string) {
-				for _, name := range args {
-					ts.Setenv(name, enginetest.FreeAddress(t))
-				}
-			},
-			"database": func(ts *testscript.TestScript, _ bool, args []string) {
-				for _, name := range args {
-					ts.Setenv(name, enginetest.Postgres(t))
-				}
-			},
 		},
 		RequireExplicitExec: true,
 	}
 	useEngine(t, &p)
 	testscript.Run(t, p)
+}
+
+// testKey is the key of a script's test among its values.
+type testKey struct{}
+
+// testOf is the test of a script. It ends only that script where something is missing.
+func testOf(ts *testscript.TestScript) testing.TB {
+	return ts.Value(testKey{}).(testing.TB)
+}
+
+func ports(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		ts.Setenv(name, enginetest.FreeAddress(testOf(ts)))
+	}
+}
+
+func database(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		ts.Setenv(name, enginetest.Postgres(testOf(ts)))
+	}
+}
+
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.ParseUint(args[0], 8, 32)
+	ts.Check(err)
+	for _, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if got := info.Mode().Perm(); got != os.FileMode(want) {
+			ts.Fatalf("%s has mode %o, want %o", name, got, want)
+		}
+	}
+}
+
+func none(ts *testscript.TestScript, neg bool, args []string) {
+	for _, pattern := range args {
+		found, err := filepath.Glob(ts.MkAbs(pattern))
+		ts.Check(err)
+		if len(found) > 0 {
+			ts.Fatalf("there are %q", found)
+		}
+	}
+}
+
+func shorten(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	path := ts.MkAbs(args[1])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	ts.Check(os.Truncate(path, info.Size()-n))
 }
 
 func rc(ts *testscript.TestScript, neg bool, args []string) {
@@ -101,20 +148,15 @@ func taken(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], l.Addr().String())
 }
 
-// patience is how long a command waits for what a starved machine does late.
-const patience = time.Minute
-
 func ready(ts *testscript.TestScript, neg bool, args []string) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	await.Until(testOf(ts), args[0]+" is ready", func() bool {
 		res, err := http.Get("http://" + args[0] + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
+		if err != nil {
+			return false
 		}
-	}
-	ts.Fatalf("%s is not ready after %v", args[0], patience)
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
 }
 
 func terminate(ts *testscript.TestScript, neg bool, args []string) {
@@ -124,14 +166,13 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func refused(ts *testscript.TestScript, neg bool, args []string) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	await.Until(testOf(ts), args[0]+" accepts no connections", func() bool {
 		conn, err := net.Dial("tcp", args[0])
-		if err != nil {
-			return
+		if err == nil {
+			conn.Close()
 		}
-		conn.Close()
-	}
-	ts.Fatalf("%s still accepts connections after %v", args[0], patience)
+		return err != nil
+	})
 }
 
 func endless(ts *testscript.TestScript, neg bool, args []string) {
@@ -141,7 +182,7 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 	req.Header.Set("X-API-Key", args[1])
 	req.Header.Set("Content-Type", "application/x-ndjson")
 	req.Header.Set("Expect", "100-continue") // the body is asked for once the server works on the request
-	patient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	patient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -160,9 +201,7 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 // asker is a command that sends a request, and keeps the answer in a file.
 func asker(method, file string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, method, args[1], http.NoBody)
+		req, err := http.NewRequestWithContext(testOf(ts).Context(), method, args[1], http.NoBody)
 		ts.Check(err)
 		if len(args) > 2 {
 			req.Header.Set("X-API-Key", args[2])

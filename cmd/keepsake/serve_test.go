@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -25,13 +26,14 @@ func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
 		var out, log apptest.Buffer
 		done := make(chan error, 1)
 		go func() { done <- serve(ctx, &stage{out: &out, err: &log, tty: true, now: time.Now}, cfg, false) }()
-		for !strings.Contains(log.String(), `"msg":"serving"`) {
+		await.Until(t, "the server logs that it serves", func() bool {
 			select {
 			case err := <-done:
 				t.Fatalf("serve ended: %v", err)
-			case <-time.After(10 * time.Millisecond):
+			default:
 			}
-		}
+			return strings.Contains(log.String(), `"msg":"serving"`)
+		})
 		look(out.String())
 		stop()
 		if err := <-done; err != nil {
