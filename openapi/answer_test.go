@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -142,7 +143,10 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := apptest.Start(t, apptest.With(func(cfg *config.Config) { cfg.Lifecycle.AllowUndeclared = true }))
+	// On a clock that stands still no window of a limit ends.
+	clock := apptest.NewClock(time.Now())
+	running := apptest.Start(t, apptest.Clock(clock.Now), apptest.With(func(cfg *config.Config) { cfg.Lifecycle.AllowUndeclared = true }))
+	clock.Advance(time.Second) // what the program creates first is older than what the requests create
 	c := &caller{t: t, doc: doc, base: running.URL, key: running.Key, seen: map[string][]int{}}
 	const (
 		keys, key           = "/api/v1/developer/api-keys", "/api/v1/developer/api-keys/{id}"
@@ -194,7 +198,7 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	reader.call(200, "GET", search, "", "?q=nine", "")
 	reader.call(403, "DELETE", document, id, "", "")
 	reader.call(200, "GET", "/api/v1/health", "", "", "")
-	reader.call(429, "GET", "/api/v1/health", "", "", "") // by the day's quota, too: the minute may have ended in between
+	reader.call(429, "GET", "/api/v1/health", "", "", "")
 	turned := c.call(201, "POST", keys, "", "", `{"name":"turned","scopes":["read"]}`)
 	turnedID, older := turned["id"].(string), *c
 	older.key = turned["key"].(string)

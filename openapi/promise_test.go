@@ -1,0 +1,146 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// decoded decodes a document.
+func decoded(t *testing.T, text []byte) (doc map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestNothingThatWasPromisedIsGone compares the document with the one that clients were last promised. It sees what was
+// removed, what has another type and what is required now. TestNothingThatWasPromisedBreaks also sees narrower bounds; it
+// builds oasdiff, which takes too long for the quick tier.
+func TestNothingThatWasPromisedIsGone(t *testing.T) {
+	t.Parallel()
+	for _, what := range gone(decoded(t, read(t, "baseline/v1.json")), decoded(t, read(t, "v1.json"))) {
+		t.Errorf("clients of version 1 would break; such a change needs a new version of the API: %s", what)
+	}
+}
+
+// gone lists what clients of one document miss in another one.
+func gone(before, after map[string]any) (list []string) {
+	walk("", before, after, func(what string) { list = append(list, what) })
+	slices.Sort(list)
+	return list
+}
+
+// walk walks through an object of two documents. An object that was there must be there, and everything in it.
+func walk(path string, before, after map[string]any, report func(what string)) {
+	for name, was := range before {
+		here, is := path+"/"+name, after[name]
+		switch was := was.(type) {
+		case map[string]any:
+			if is, ok := is.(map[string]any); ok {
+				walk(here, was, is, report)
+			} else {
+				report(here + " is gone")
+			}
+			continue
+		case []any:
+			walkList(here, name, was, is, report)
+		}
+		if slices.Contains([]string{"type", "format", "$ref", "in", "name", "operationId"}, name) && !reflect.DeepEqual(was, is) {
+			report(here + " has changed")
+		}
+	}
+	if before["required"] != true && after["required"] == true { // a parameter or a body
+		report(path + " is required now")
+	}
+	if properties, ok := before["properties"].(map[string]any); ok {
+		for name := range properties {
+			if contains(before["required"], name) != contains(after["required"], name) {
+				report(path + "/required has changed for " + name)
+			}
+		}
+	}
+}
+
+// walkList walks through a list of two documents: each value of an enum, each parameter and each alternative must be there.
+func walkList(path, name string, before []any, after any, report func(what string)) {
+	now, _ := after.([]any)
+	for i, value := range before {
+		was, ok := value.(map[string]any)
+		switch {
+		case !ok:
+			if name == "enum" && !slices.Contains(now, value) {
+				report(fmt.Sprintf("%s/%v is gone", path, value))
+			}
+			continue
+		case name == "parameters":
+			i = slices.IndexFunc(now, func(is any) bool { return sameParameter(was, is.(map[string]any)) })
+		case name != "anyOf":
+			continue
+		}
+		if i < 0 || i >= len(now) {
+			report(path + " lacks one")
+			continue
+		}
+		walk(path, was, now[i].(map[string]any), report)
+	}
+}
+
+func sameParameter(a, b map[string]any) bool {
+	return a["$ref"] == b["$ref"] && a["in"] == b["in"] && a["name"] == b["name"]
+}
+
+func contains(list any, name string) bool {
+	all, _ := list.([]any)
+	return slices.Contains(all, any(name))
+}
+
+// breaks are changes that break clients, each of the document v1.json.
+var breaks = map[string]func(doc map[string]any){
+	"PathRemoved": func(doc map[string]any) {
+		delete(doc["paths"].(map[string]any), "/api/v1/search")
+	},
+	"MemberOfAnAnswerRemoved": func(doc map[string]any) {
+		schema := at(doc, "components", "schemas", "DocumentView")
+		delete(schema["properties"].(map[string]any), "title")
+		schema["required"] = []any{"id"}
+	},
+	"MemberOfARequestRequired": func(doc map[string]any) {
+		schema := at(doc, "components", "schemas", "NewAPIKey")
+		schema["required"] = append(schema["required"].([]any), "metadata")
+	},
+	"TypeChanged": func(doc map[string]any) {
+		at(doc, "components", "schemas", "DocumentView", "properties", "revision")["type"] = "string"
+	},
+}
+
+func TestABreakingChangeIsNoticedAtOnce(t *testing.T) {
+	t.Parallel()
+	more := maps.Clone(breaks)
+	more["MethodRemoved"] = func(doc map[string]any) { delete(at(doc, "paths", "/api/v1/search"), "post") }
+	more["ParameterRemoved"] = func(doc map[string]any) {
+		search := at(doc, "paths", "/api/v1/search", "get")
+		search["parameters"] = search["parameters"].([]any)[1:]
+	}
+	more["ParameterRequired"] = func(doc map[string]any) {
+		at(doc, "paths", "/api/v1/search", "get")["parameters"].([]any)[1].(map[string]any)["required"] = true
+	}
+	more["ValueOfAnEnumRemoved"] = func(doc map[string]any) {
+		role := at(doc, "components", "schemas", "CreateUserBody", "properties", "role")
+		role["enum"] = role["enum"].([]any)[1:]
+	}
+	for name, change := range more {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := decoded(t, read(t, "v1.json"))
+			change(doc)
+			if len(gone(decoded(t, read(t, "v1.json")), doc)) == 0 {
+				t.Error("it was taken for compatible")
+			}
+		})
+	}
+}
