@@ -21,7 +21,7 @@ import (
 func TestSearchIsTheSameOnBothEngines(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
-	all := []*bundle{setup(t), onPostgres(t, url), onPostgres(t, url)}
+	all := []*bundle{setup(t), onPostgres(t, url, time.Minute), onPostgres(t, url, time.Minute)}
 	round, searches := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++

@@ -76,7 +76,7 @@ func TestPagesReachEveryResultOnce(t *testing.T) {
 func TestPagesStayWhileDocumentsAreWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	n, step := testtier.Rounds(60, 300), testtier.Rounds(6, 20)
+	n, step := testtier.Rounds(40, 300), testtier.Rounds(5, 20)
 	b.many(n, func(i int) string { return fmt.Sprintf("stone %s%s", "pebble "[:7*(i%2)], fmt.Sprint("sand ", i%5)) })
 	ids := b.pages(search.Request{Query: "stone pebble sand", Limit: step}, func(page int) {
 		for i := range step {

@@ -51,14 +51,17 @@ func open(t *testing.T, dir string, change func(*search.IndexerOptions)) *bundle
 	return start(t, engine, dir, change)
 }
 
-// onPostgres starts on a database.
-func onPostgres(t *testing.T, url string) *bundle {
+// onPostgres starts on a database. A search waits for its index for that long.
+func onPostgres(t *testing.T, url string, wait time.Duration) *bundle {
 	t.Helper()
-	engine, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	engine, err := postgres.Open(t.Context(), postgres.Options{
+		URL:     url, // and on a busy machine nothing takes too long
+		Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, engine, t.TempDir(), func(o *search.IndexerOptions) { o.Shared = true })
+	return start(t, engine, t.TempDir(), func(o *search.IndexerOptions) { o.Shared, o.Wait = true, wait })
 }
 
 func migrated(t *testing.T) (url string) {
