@@ -63,18 +63,24 @@ func (b *bundle) beside(t testing.TB, chain string) *bundle {
 	return other
 }
 
-// write adds n rows, one a second.
+// write adds n rows in one unit, one a second.
 func (b *bundle) write(t testing.TB, n int) {
 	t.Helper()
-	for range n {
-		b.pass(time.Second)
-		e := audit.Entry{
-			Action: audit.KeyCreated, WorkspaceID: "wsp_a", Actor: "local", Target: "key_a",
-			Details: map[string]string{"scopes": "read"}, Address: netip.MustParseAddr("192.0.2.7"),
+	err := b.store.Run(t.Context(), func(ctx context.Context) error {
+		for range n {
+			b.pass(time.Second)
+			e := audit.Entry{
+				Action: audit.KeyCreated, WorkspaceID: "wsp_a", Actor: "local", Target: "key_a",
+				Details: map[string]string{"scopes": "read"}, Address: netip.MustParseAddr("192.0.2.7"),
+			}
+			if err := b.Record(ctx, e); err != nil {
+				return err
+			}
 		}
-		if err := b.Record(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
