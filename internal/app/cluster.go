@@ -73,12 +73,13 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 	}
 	n.reader = cluster.NewReader(cluster.ReaderOptions{
 		Source: n.board, Hearer: n, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
+		StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	host, _ := os.Hostname() // only for people
 	n.members = cluster.NewMembers(cluster.MembersOptions{
 		Table: n.table, Log: deps.Log,
 		Self:  cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
-		Split: p.shared.Split,
+		Split: p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	p.accounts.Share()
 	p.signing.Share(p.data.secrets.Reload)

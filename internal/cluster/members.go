@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,9 @@ type MembersOptions struct {
 	Split func() bool // whether it is split at the moment; nil: as Self says
 	Log   *slog.Logger
 	Now   func() time.Time // nil: time.Now, whose moments a clock that is set does not part
+
+	// StartTimeout is how long Join waits for each answer of the table. Zero: as long as a beat does.
+	StartTimeout time.Duration
 }
 
 // beatTimeout is how long a beat may take; it must leave room for another before we count as dead.
@@ -70,14 +74,15 @@ func NewMembers(o MembersOptions) *Members {
 
 // Join makes this process a member and learns who the others are.
 func (m *Members) Join(ctx context.Context) error {
-	if err := m.join(ctx, true); err != nil {
+	timeout := cmp.Or(m.StartTimeout, beatTimeout)
+	if err := m.join(ctx, true, timeout); err != nil {
 		return err
 	}
-	return m.beat(ctx)
+	return m.beat(ctx, timeout)
 }
 
-func (m *Members) join(ctx context.Context, alone bool) error {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+func (m *Members) join(ctx context.Context, alone bool, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	epoch, err := m.Table.Join(ctx, &m.Self, alone)
 	if err != nil {
@@ -91,8 +96,8 @@ func (m *Members) join(ctx context.Context, alone bool) error {
 }
 
 // beat shows that we live and reads who else does.
-func (m *Members) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+func (m *Members) beat(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	m.mu.Lock()
 	seen := m.roll.joined
@@ -124,7 +129,7 @@ func (m *Members) rejoin(ctx context.Context, began time.Time, known bool) error
 	last := m.beaten.Load()
 	if !known || last != 0 && began.Sub(m.began)-time.Duration(last) >= DeadAfter {
 		// Not alone: two that by mistake have one name would end each other for ever.
-		if err := m.join(ctx, false); err != nil {
+		if err := m.join(ctx, false, beatTimeout); err != nil {
 			return err
 		}
 	}
@@ -164,7 +169,7 @@ func (m *Members) publish() {
 // Run beats until ctx ends. The membership goes on until Leave, or for as long as the others believe in it.
 func (m *Members) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := m.beat(ctx)
+		err := m.beat(ctx, beatTimeout)
 		if ctx.Err() == nil {
 			m.note(err)
 		}

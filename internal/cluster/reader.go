@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,9 @@ type ReaderOptions struct {
 	Patience time.Duration   // how old what was heard may be before nobody should rely on it
 	Log      *slog.Logger
 	Now      func() time.Time // nil: time.Now, whose moments a clock that is set does not part
+
+	// StartTimeout is how long Begin waits for the source. Zero: as long as a poll does.
+	StartTimeout time.Duration
 }
 
 // Reader hears the news, all of them and in order: it asks for them each PollEvery, which is the truth, and when somebody
@@ -75,7 +79,7 @@ func NewReader(o ReaderOptions) *Reader {
 // Begin hears from now on. What there is in memory must be read after it: what was changed before is in that already.
 func (r *Reader) Begin(ctx context.Context) error {
 	began := r.Now()
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.StartTimeout, pollTimeout))
 	defer cancel()
 	page, err := r.Source.From(ctx, 0, 0)
 	if err != nil {

@@ -329,3 +329,43 @@ func TestAReaderThatIsCurrentKnowsEverything(t *testing.T) {
 		}
 	})
 }
+
+// silent is a source and a table whose database does not answer.
+type silent struct {
+	cluster.Source
+	cluster.Table
+}
+
+func (silent) From(ctx context.Context, _ int64, _ int) (*cluster.Page, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (silent) Join(ctx context.Context, _ *cluster.Member, _ bool) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestStartWaitsForStartTimeout(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(ctx context.Context, timeout time.Duration) error{
+		"Begin": func(ctx context.Context, timeout time.Duration) error {
+			r := cluster.NewReader(cluster.ReaderOptions{Source: silent{}, StartTimeout: timeout})
+			return r.Begin(ctx)
+		},
+		"Join": func(ctx context.Context, timeout time.Duration) error {
+			m := cluster.NewMembers(cluster.MembersOptions{Table: silent{}, StartTimeout: timeout})
+			return m.Join(ctx)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			for _, timeout := range []time.Duration{time.Second, time.Hour} {
+				began := time.Now() // of the fake clock
+				err := start(t.Context(), timeout)
+				if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != timeout {
+					t.Errorf("%s ended after %s with %v, want the end of %s", name, waited, err, timeout)
+				}
+			}
+		})
+	}
+}

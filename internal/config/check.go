@@ -69,6 +69,9 @@ func (c *Config) check() error {
 	if c.Cluster.NewsPatience < time.Second {
 		return wrong("cluster.newsPatience", "must be at least 1s: others are asked for news four times a second")
 	}
+	if c.Cluster.StartTimeout <= 0 {
+		return wrong("cluster.startTimeout", "must be more than 0")
+	}
 	if c.Audit.Reads != "durable" && c.Audit.Reads != ReadsRelaxed {
 		return wrong("audit.reads", "%q is not durable or relaxed", c.Audit.Reads)
 	}

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/programtest"
 )
 
 // some documents, enough for a copy of them to take a moment.
@@ -25,7 +25,7 @@ func (s *server) importSome() {
 	for i := range someDocuments {
 		fmt.Fprintf(&lines, `{"id":"d%d","text":"kept %d %s"}`+"\n", i, i, strings.Repeat("and kept ", 50))
 	}
-	status, text, err := s.raw(context.Background(), s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", lines.Bytes())
+	status, text, err := s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", lines.Bytes())
 	if err != nil || status != http.StatusOK {
 		s.t.Fatalf("import: %d %s %v", status, text, err)
 	}
@@ -58,11 +58,13 @@ func (p *backupPlace) restore(dir, name string, more ...string) []string {
 // runKilled runs a command that is killed after a while, if it has not ended by then. It reports whether it ended well.
 func runKilled(t *testing.T, after time.Duration, args ...string) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), after)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = commandEnv(t, args)
-	return cmd.Run() == nil
+	cmd := programtest.Command(t, args)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	return cmd.Wait() == nil
 }
 
 // TestABackupThatIsKilledLeavesNothingHalfWritten kills the command, and then the server, at any moment of a backup.
@@ -72,28 +74,28 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 	s := start(t, dir, "")
 	s.importSome()
 	p := newBackupPlace(t, dir)
-	if code, out := run(t, p.backup(dir, "first")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "first")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	whole := 0
 	for round := range 8 {
 		name := fmt.Sprintf("round%d", round)
 		ended := runKilled(t, time.Duration(rand.IntN(250))*time.Millisecond, p.backup(dir, name)...)
-		s.kill()
+		s.Kill()
 		if _, err := os.Stat(filepath.Join(p.data, name)); err == nil {
 			whole++
 		} else if ended {
 			t.Errorf("round %d: the command ended well, and made nothing", round)
 		}
-		s = start(t, dir, s.key)
+		s = start(t, dir, s.Key)
 		if left, _ := filepath.Glob(filepath.Join(dir, "snapshot-*")); len(left) > 0 {
 			t.Errorf("round %d: left after the next start: %v", round, left)
 		}
 	}
-	if code, out := run(t, p.backup(dir, "last")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "last")...); code != 0 {
 		t.Fatalf("the backup after all that: %d %s", code, out)
 	}
-	s.stop()
+	s.Stop()
 	files, err := os.ReadDir(p.data)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +104,7 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 		if strings.HasPrefix(f.Name(), ".") {
 			continue // of a command that was killed: never under the name that was asked for
 		}
-		if code, out := run(t, p.restore(filepath.Join(t.TempDir(), "r"), f.Name())...); code != 0 {
+		if code, out := programtest.Run(t, p.restore(filepath.Join(t.TempDir(), "r"), f.Name())...); code != 0 {
 			t.Errorf("%s cannot be restored: %d %s", f.Name(), code, out)
 		}
 	}
@@ -118,12 +120,12 @@ func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
 	s := start(t, dir, "")
 	s.importSome()
 	p := newBackupPlace(t, dir)
-	if code, out := run(t, p.backup(dir, "one")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "one")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
-	s.stop()
+	s.Stop()
 	began := time.Now()
-	if code, out := run(t, p.restore(filepath.Join(t.TempDir(), "timed"), "one")...); code != 0 {
+	if code, out := programtest.Run(t, p.restore(filepath.Join(t.TempDir(), "timed"), "one")...); code != 0 {
 		t.Fatalf("restore: %d %s", code, out)
 	}
 	takes := time.Since(began)
@@ -137,27 +139,27 @@ func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
 		case exists(filepath.Join(into, "keys.db")):
 			outcomes["cut off between files"]++
 			// The folder of what is being restored may be there still, or be gone already.
-			if line := launch(t, into).refuses(); !strings.Contains(line, "main.db is missing") && !strings.Contains(line, "was cut off") {
+			if line := launch(t, into).Refusal(); !strings.Contains(line, "main.db is missing") && !strings.Contains(line, "was cut off") {
 				t.Errorf("round %d: the start of half a restore says %s", round, line)
 			}
 			continue
 		default:
 			outcomes["none"]++
 			if len(entries) > 0 {
-				if line := launch(t, into).refuses(); !strings.Contains(line, "was cut off") {
+				if line := launch(t, into).Refusal(); !strings.Contains(line, "was cut off") {
 					t.Errorf("round %d: the start of a restore that was cut off says %s", round, line)
 				}
 			}
-			if code, out := run(t, p.restore(into, "one")...); code != 0 {
+			if code, out := programtest.Run(t, p.restore(into, "one")...); code != 0 {
 				t.Fatalf("round %d: again, into what was left (%v): %d %s", round, entries, code, out)
 			}
 		}
-		again := start(t, into, s.key)
-		found := again.must(http.StatusOK, http.MethodGet, "/api/v1/documents/d"+fmt.Sprint(someDocuments-1), nil)
+		again := start(t, into, s.Key)
+		found := again.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/d"+fmt.Sprint(someDocuments-1), nil)
 		if found["id"] == nil {
 			t.Errorf("round %d: the last document is not there", round)
 		}
-		again.kill()
+		again.Kill()
 	}
 	t.Logf("10 restores, each killed within %s: %v", takes.Round(time.Millisecond), outcomes)
 }
@@ -184,15 +186,15 @@ func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
 		}
 		texts[id], ids = text, append(ids, id)
 	}
-	if code, out := run(t, p.backup(dir, "one")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "one")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	var revoked []string
 	for range rounds {
-		timer := time.AfterFunc(time.Duration(5+rand.IntN(100))*time.Millisecond, s.kill)
+		timer := time.AfterFunc(time.Duration(5+rand.IntN(100))*time.Millisecond, s.Kill)
 		for len(ids) > 0 {
 			id := ids[0]
-			status, _, err := s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", nil)
+			status, _, err := s.Do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", nil)
 			if err != nil {
 				break
 			}
@@ -202,23 +204,23 @@ func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
 			}
 		}
 		timer.Stop()
-		s.kill()
-		s = start(t, dir, s.key)
+		s.Kill()
+		s = start(t, dir, s.Key)
 	}
-	s.kill()
+	s.Kill()
 	into := filepath.Join(t.TempDir(), "r")
-	if code, out := run(t, p.restore(into, "one", "--journal", filepath.Join(dir, "journal.ndjson"))...); code != 0 {
+	if code, out := programtest.Run(t, p.restore(into, "one", "--journal", filepath.Join(dir, "journal.ndjson"))...); code != 0 {
 		t.Fatalf("restore: %d %s", code, out)
 	}
-	again := start(t, into, s.key, env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000"))
+	again := start(t, into, s.Key, programtest.Env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000"))
 	for _, id := range revoked {
-		if status, text, err := again.raw(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status != http.StatusUnauthorized {
+		if status, text, err := again.Send(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status != http.StatusUnauthorized {
 			t.Errorf("%s was revoked before a kill, and after the restore it gets %d %s %v", id, status, text, err)
 		}
 	}
 	live := 0
 	for _, id := range ids {
-		if status, _, _ := again.raw(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status == http.StatusOK {
+		if status, _, _ := again.Send(ctx, texts[id], http.MethodGet, "/api/v1/health", "", nil); status == http.StatusOK {
 			live++
 		}
 	}

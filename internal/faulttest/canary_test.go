@@ -12,31 +12,29 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"keepsake/internal/await"
+	"keepsake/internal/programtest"
 )
 
 // TestNoSecretAndNoQueryIsInAnyFileOrLog sends canaries through every door, and then reads every byte the server has
 // left: its folder, its temporary files and what it printed.
 func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
-	s := launch(t, dir, env("TMPDIR="+temp, "KEEPSAKE_LOG_LEVEL=debug", "KEEPSAKE_LOG_REQUESTS=true"))
+	s := launch(t, dir, programtest.Env("TMPDIR="+temp, "KEEPSAKE_LOG_LEVEL=debug", "KEEPSAKE_LOG_REQUESTS=true"))
 	var password string
-	for end := time.Now().Add(patience); s.key == "" || password == ""; time.Sleep(2 * time.Millisecond) {
-		if s.ended() || time.Now().After(end) {
-			t.Fatalf("the first start left no secrets\n%s", s.log)
-		}
+	await.Until(t, "the first start leaves its secrets", func() bool {
 		if text, err := os.ReadFile(filepath.Join(dir, "first-start.json")); err == nil {
 			var first struct{ APIKey, Password string }
 			if json.Unmarshal(text, &first) == nil {
-				s.key, password = first.APIKey, first.Password
+				s.Key, password = first.APIKey, first.Password
 			}
 		}
-	}
-	if err := s.ready(); err != nil {
-		t.Fatal(err)
-	}
+		return s.Ended() || s.Key != "" && password != ""
+	})
+	s.AwaitReady()
 	ctx := context.Background()
-	nowhere := map[string]string{"the first key": s.key, "the first password": password} // in no file and no log
+	nowhere := map[string]string{"the first key": s.Key, "the first password": password} // in no file and no log
 	notInLogs := map[string]string{}                                                     // in the database only
 
 	status, made, id, err := s.newKey(ctx, "canary")
@@ -53,7 +51,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 		return notInLogs[what]
 	}
 	get := func(path string, headers ...string) {
-		if _, _, err := s.raw(ctx, s.key, http.MethodGet, path, "", nil, headers...); err != nil {
+		if _, _, err := s.Send(ctx, s.Key, http.MethodGet, path, "", nil, headers...); err != nil {
 			t.Fatalf("GET: %v", err)
 		}
 	}
@@ -62,7 +60,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.raw(ctx, s.key, method, path, "application/json", text, headers...); err != nil {
+		if _, _, err := s.Send(ctx, s.Key, method, path, "application/json", text, headers...); err != nil {
 			t.Fatalf("%s: %v", method, err)
 		}
 	}
@@ -81,7 +79,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 	get("/api/v1/health", "Cookie", "session="+canary("a cookie"))
 	get("/api/v1/health", "Referer", "https://example.org/"+canary("a referer"))
 	get("/api/v1/health", "User-Agent", "Mozilla/5.0\u0085\u2028{\"level\":\"ERROR\"} "+strings.Repeat("long ", 1000))
-	if _, _, err := s.raw(ctx, "kpsk_"+canary("a key that is none"), http.MethodGet, "/api/v1/health", "", nil); err != nil {
+	if _, _, err := s.Send(ctx, "kpsk_"+canary("a key that is none"), http.MethodGet, "/api/v1/health", "", nil); err != nil {
 		t.Fatal(err)
 	}
 	send(http.MethodPost, "/api/v1/documents", map[string]any{"text": "x", "title": strings.Repeat(canary("a title that is too long"), 200)})
@@ -90,7 +88,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 	send(http.MethodPut, "/api/v1/documents/"+stored("a document's id"), map[string]any{"text": "x", "metadata": map[string]any{"m": stored("metadata")}})
 	send(http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": stored("a key's name"), "scopes": []string{"read"}})
 	send(http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{"reason": stored("a reason")})
-	if _, _, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson",
+	if _, _, err := s.Send(ctx, s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson",
 		[]byte(`{"text":"`+canary("a bad line")+"\n"+`{"id":"l","text":"`+stored("an imported text")+`"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +96,7 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 	somebody := s.at(1)
 	email, chosen := stored("an email")+"@example.org", canary("a password")+" long enough"
 	s.newUser(email, chosen, "developer")
-	generated := s.must(http.StatusCreated, http.MethodPost, "/api/v1/admin/users", map[string]any{"email": stored("another email") + "@example.org", "name": stored("a name")})
+	generated := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/admin/users", map[string]any{"email": stored("another email") + "@example.org", "name": stored("a name")})
 	nowhere["a generated password"] = generated["password"].(string)
 	somebody.login(email, canary("a wrong password"))
 	somebody.login(canary("an unknown email")+"@example.org", "not the password")
@@ -120,13 +118,13 @@ func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
 		}
 		nowhere[what] = text.(string)
 	}
-	s.stop()
+	s.Stop()
 	// A key is recognised by part of its text too.
 	for _, what := range []string{"the first key", "a made key"} {
 		nowhere["the middle of "+what] = nowhere[what][10:30]
 	}
 
-	log := []byte(s.log.String())
+	log := []byte(s.Log.String())
 	for what, text := range nowhere {
 		if bytes.Contains(log, []byte(text)) {
 			t.Errorf("%s is in the log: %s", what, lineWith(log, text))

@@ -25,12 +25,12 @@ func TestADamagedDatabaseIsNeverAnEmptyOne(t *testing.T) {
 	s := start(t, dir, "")
 	for i := range 60 {
 		id := "d" + string(rune('a'+i%26)) + string(rune('a'+i/26))
-		s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/"+id, document(0, strings.Repeat("ledger ", 400)))
+		s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/"+id, document(0, strings.Repeat("ledger ", 400)))
 	}
-	key := s.key
-	s.kill() // leaves a write-ahead log, and makes the next start check the databases
+	key := s.Key
+	s.Kill() // leaves a write-ahead log, and makes the next start check the databases
 	whole := copyDir(t, dir)
-	start(t, dir, key).stop() // and once more in order: everything is in the databases themselves
+	start(t, dir, key).Stop() // and once more in order: everything is in the databases themselves
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -75,25 +75,25 @@ func spoil(t *testing.T, random *rand.Rand, path string) {
 func outcome(t *testing.T, dir, key string, mayLose bool) bool {
 	t.Helper()
 	s := launch(t, dir)
-	defer s.kill()
-	s.key = key
+	defer s.Kill()
+	s.Key = key
 	served := false
 	for end := time.Now().Add(patience); time.Now().Before(end) && !served; time.Sleep(5 * time.Millisecond) {
 		select {
-		case <-s.done:
-			s.refuses()
+		case <-s.Done():
+			s.Refusal()
 			return false
 		default:
 		}
-		status, _, err := s.do(context.Background(), http.MethodGet, "/api/v1/health", nil)
+		status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil)
 		served = err == nil && status > 0
 	}
 	if !served {
-		t.Errorf("neither served nor refused in %s\n%s", patience, tail(s.log.String()))
+		t.Errorf("neither served nor refused in %s\n%s", patience, s.Log.Tail())
 		return false
 	}
 	for _, path := range []string{"/api/v1/documents?limit=200", "/api/v1/search?q=ledger", "/api/v1/developer/api-keys", "/api/v1/documents/daa"} {
-		status, answer, err := s.do(context.Background(), http.MethodGet, path, nil)
+		status, answer, err := s.Do(context.Background(), http.MethodGet, path, nil)
 		if err != nil {
 			t.Errorf("%s on a damaged database: %v", path, err)
 		}
@@ -103,15 +103,15 @@ func outcome(t *testing.T, dir, key string, mayLose bool) bool {
 	}
 	if mayLose { // the index may know more than the store does now; it has to notice
 		listed := len(s.documents(0))
-		if total := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=ledger", nil)["total"]; total != float64(listed) {
+		if total := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=ledger", nil)["total"]; total != float64(listed) {
 			t.Errorf("after the log lost its tail there are %d documents, and the index finds %v", listed, total)
 		}
 	}
-	status, _, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/after", document(0, "after"))
+	status, _, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/after", document(0, "after"))
 	if err != nil || status == http.StatusNotFound {
 		t.Errorf("a write to a damaged database: %d %v", status, err)
 	}
-	s.lives()
+	s.MustLive()
 	if _, err := os.Stat(filepath.Join(dir, "first-start.json")); err == nil {
 		t.Errorf("a damaged database led to a new first start")
 	}

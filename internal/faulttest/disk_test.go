@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/programtest"
 )
 
 // TestAFullDiskIs503AndRecoversWithoutARestart fills a small file system, writes, and frees it again.
@@ -19,7 +20,7 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	disk := smallDisk(t, "12m")
 	dir := filepath.Join(disk, "data")
 	s := start(t, dir, "")
-	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 
@@ -28,22 +29,22 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	text := strings.Repeat("full disk ", 2000)
 	for i := 0; refused < 5 && i < 500; i++ {
 		id := fmt.Sprintf("full%d", i)
-		status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, text))
+		status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, text))
 		switch {
 		case err == nil && status == http.StatusCreated:
 			acked[id] = true
 		case err == nil && status == http.StatusServiceUnavailable:
 			refused++
 		default:
-			t.Fatalf("a write to a full disk: %d %s %v, want 201 or 503\n%s", status, answer, err, tail(s.log.String()))
+			t.Fatalf("a write to a full disk: %d %s %v, want 201 or 503\n%s", status, answer, err, s.Log.Tail())
 		}
 	}
 	if refused < 5 {
 		t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
 	}
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
-	status, _, err := s.raw(context.Background(), s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	status, _, err := s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("an import on a full disk: %d %v, want 503", status, err)
 	}
@@ -52,13 +53,13 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	}
 	s.writesAgain()
 	for id := range acked {
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
 	}
-	s.lives()
+	s.MustLive()
 	key := s.stopped()
 	s = start(t, dir, key)
 	for id := range acked {
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
 	}
 }
 
@@ -68,7 +69,7 @@ func TestAFirstStartOnAFullDiskIsOneLine(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 	dir := filepath.Join(disk, "data")
-	launch(t, dir).refuses()
+	launch(t, dir).Refusal()
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +112,15 @@ func TestAReadOnlyFolderIsOneLine(t *testing.T) {
 	apptest.OnSQLite(t, "its files cannot be written")
 	const nobody = 65534
 	parent := openFolder(t)
-	var user []option
+	var user []programtest.Option
 	if os.Getuid() == 0 {
-		user = append(user, as(nobody)) // modes do not bind root
+		user = append(user, programtest.As(nobody)) // modes do not bind root
 	}
 	fresh := filepath.Join(parent, "fresh")
 	if err := os.Chmod(parent, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	line := launch(t, fresh, user...).refuses()
+	line := launch(t, fresh, user...).Refusal()
 	if !strings.Contains(line, "fresh") {
 		t.Errorf("the line does not name the folder: %s", line)
 	}
@@ -139,14 +140,14 @@ func TestAReadOnlyFolderIsOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := fingerprint(t, existing)
-	launch(t, existing, user...).refuses()
+	launch(t, existing, user...).Refusal()
 	if fingerprint(t, existing) != before {
 		t.Errorf("a read-only folder was changed")
 	}
 
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "not a folder")
-	if line := launch(t, file).refuses(); !strings.Contains(line, "file") {
+	if line := launch(t, file).Refusal(); !strings.Contains(line, "file") {
 		t.Errorf("the line does not name the file: %s", line)
 	}
 }

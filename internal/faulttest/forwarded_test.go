@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"keepsake/internal/programtest"
 )
 
 // TestAnInventedAddressBuysNothing holds T9: what a client says about where it comes from counts only where a configured
@@ -11,7 +13,7 @@ import (
 func TestAnInventedAddressBuysNothing(t *testing.T) {
 	t.Parallel()
 	const proxy = 1 // 127.1.0.2
-	s := start(t, t.TempDir(), "", flags("--trusted-proxies", "127.1.0.2/32"))
+	s := start(t, t.TempDir(), "", programtest.Flags("--trusted-proxies", "127.1.0.2/32"))
 	guess := func(who, i int, headers ...string) *reply {
 		t.Helper()
 		body := map[string]string{"email": fmt.Sprintf("nobody%d@example.org", i), "password": "not the password"}
@@ -41,7 +43,7 @@ func TestAnInventedAddressBuysNothing(t *testing.T) {
 	}
 
 	// Nor does it open a key that is held to an address.
-	made := s.must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys",
+	made := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys",
 		map[string]any{"name": "held", "scopes": []string{"read"}, "allowedIps": []string{"198.51.100.9/32"}})
 	for who, want := range map[int]int{proxy: http.StatusOK, 3: http.StatusForbidden} {
 		r := s.at(who).ask(http.MethodGet, "/api/v1/health", nil, "X-API-Key", made["key"].(string), "X-Forwarded-For", "198.51.100.9")
@@ -52,5 +54,5 @@ func TestAnInventedAddressBuysNothing(t *testing.T) {
 	if r := s.at(proxy).ask(http.MethodGet, "/api/v1/health", nil, "X-API-Key", made["key"].(string), "X-Forwarded-For", "198.51.100.9, 203.0.113.1"); r.status != http.StatusForbidden {
 		t.Errorf("a held key with its address written by the client: %d %s", r.status, r.text)
 	}
-	s.lives()
+	s.MustLive()
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"keepsake/internal/programtest"
 )
 
 // The frames of HTTP/2 that the attacks need (RFC 9113, 6).
@@ -47,15 +49,15 @@ func getHeaders() []byte {
 // allowed end in a closed connection; these and a flood of SETTINGS cost little memory, and another client is served.
 func TestFloodsOfFramesAreBounded(t *testing.T) {
 	cert, key := certificate(t)
-	s := launch(t, t.TempDir(), flags("--tls-cert", cert, "--tls-key", key))
-	s.url = strings.Replace(s.url, "http://", "https://", 1)
+	s := launch(t, t.TempDir(), programtest.Flags("--tls-cert", cert, "--tls-key", key))
+	s.URL = strings.Replace(s.URL, "http://", "https://", 1)
 	other := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	health := func() error {
-		req, err := http.NewRequest(http.MethodGet, s.url+"/api/v1/health", nil)
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/api/v1/health", nil)
 		if err != nil {
 			return err
 		}
-		req.Header.Set("X-API-Key", firstKey(s.dir))
+		req.Header.Set("X-API-Key", programtest.FirstKey(s.Dir))
 		res, err := other.Do(req)
 		if err != nil {
 			return err
@@ -71,7 +73,7 @@ func TestFloodsOfFramesAreBounded(t *testing.T) {
 	}
 	for err := health(); err != nil; err = health() {
 		if time.Since(s.started) > patience {
-			t.Fatalf("the server does not answer over TLS: %v\n%s", err, s.log)
+			t.Fatalf("the server does not answer over TLS: %v\n%s", err, s.Log)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -92,7 +94,7 @@ func TestFloodsOfFramesAreBounded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +127,7 @@ func TestFloodsOfFramesAreBounded(t *testing.T) {
 			if err == nil && name != "settings" {
 				t.Errorf("the connection is still open after %d frames", sent)
 			}
-			s.lives()
+			s.MustLive()
 		})
 	}
 	if err := health(); err != nil {

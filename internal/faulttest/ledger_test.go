@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"keepsake/internal/programtest"
 )
 
 // ledger is the test's own memory of what the server said. What was sent and never answered is undecided: it may have
@@ -50,15 +52,15 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 	dir := t.TempDir()
 	key := start(t, dir, "").stopped()
 	// Every revoked key is tried after each kill, and every 401 spends the small budget of this machine's address.
-	patient := env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000")
+	patient := programtest.Env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000")
 	again := start(t, dir, key, patient)
-	again.stop()
+	again.Stop()
 	all, slowest := newLedger(), time.Duration(0)
 	for round := range rounds {
 		if round%3 == 2 { // a kill while it starts, before anything can be asked of it
 			s := launch(t, dir, patient)
 			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
-			s.kill()
+			s.Kill()
 		}
 		s := restart(t, again.took, dir, key, patient)
 		slowest = max(slowest, s.took)
@@ -72,7 +74,7 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			workers.Go(func() { of.work(ctx, s, round, w) })
 		}
 		time.Sleep(time.Duration(60+rand.IntN(400)) * time.Millisecond)
-		s.kill()
+		s.Kill()
 		cancel()
 		workers.Wait()
 
@@ -83,10 +85,10 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			all.check(t, s, -1)
 		}
 		if t.Failed() {
-			t.Fatalf("round %d of %d, data in %s\n%s", round, rounds, dir, tail(s.log.String()))
+			t.Fatalf("round %d of %d, data in %s\n%s", round, rounds, dir, s.Log.Tail())
 		}
-		s.kill()
-		if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+		s.Kill()
+		if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 			t.Fatalf("round %d: the audit log after a kill: exit code %d, %s", round, code, out)
 		}
 	}
@@ -97,8 +99,8 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 // stopped ends a server in order and gives its key.
 func (s *server) stopped() string {
 	s.t.Helper()
-	s.stop()
-	return s.key
+	s.Stop()
+	return s.Key
 }
 
 // work writes until the server is gone. Every worker has its own ids, so that the order of two writes is known.
@@ -133,13 +135,13 @@ func textOf(round int, name string) string { return fmt.Sprintf("ledger wordof%d
 func (l *ledger) put(ctx context.Context, s *server, round int, id string) bool {
 	text := textOf(round, id)
 	l.begin(id)
-	status, _, err := s.do(ctx, http.MethodPut, "/api/v1/documents/"+id, document(round, text))
+	status, _, err := s.Do(ctx, http.MethodPut, "/api/v1/documents/"+id, document(round, text))
 	return l.end(id, text, status, err, http.StatusCreated)
 }
 
 func (l *ledger) remove(ctx context.Context, s *server, id string) bool {
 	l.begin(id)
-	status, _, err := s.do(ctx, http.MethodDelete, "/api/v1/documents/"+id, nil)
+	status, _, err := s.Do(ctx, http.MethodDelete, "/api/v1/documents/"+id, nil)
 	return l.end(id, "", status, err, http.StatusNoContent)
 }
 
@@ -157,7 +159,7 @@ func (l *ledger) importLines(ctx context.Context, s *server, round int, name str
 		body.Write(append(line, '\n'))
 		l.begin(id)
 	}
-	status, answer, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(body.String()))
+	status, answer, err := s.Send(ctx, s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(body.String()))
 	var counts struct{ Received, Created, Failed int }
 	if err == nil && status == http.StatusOK && (json.Unmarshal(answer, &counts) != nil || counts.Created != lines) {
 		s.t.Errorf("an import of %d lines answered %s", lines, answer)
@@ -184,7 +186,7 @@ func (l *ledger) createKey(ctx context.Context, s *server, name string) bool {
 	if rand.IntN(3) > 0 {
 		return true
 	}
-	status, _, err = s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
+	status, _, err = s.Do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
 	l.mu.Lock()
 	l.keys[name] = keyEntry{text: text, revoked: err == nil && status == http.StatusOK, unsure: err != nil}
 	l.mu.Unlock()
@@ -197,7 +199,7 @@ func (s *server) newKey(ctx context.Context, name string) (status int, text, id 
 	if err != nil {
 		return 0, "", "", err
 	}
-	status, answer, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/developer/api-keys", "application/json", body, "Idempotency-Key", "ledger-"+name)
+	status, answer, err := s.Send(ctx, s.Key, http.MethodPost, "/api/v1/developer/api-keys", "application/json", body, "Idempotency-Key", "ledger-"+name)
 	if err != nil {
 		return status, "", "", err
 	}
@@ -266,7 +268,7 @@ func (l *ledger) check(t *testing.T, s *server, round int) {
 	if round >= 0 {
 		word = fmt.Sprintf("wordof%d", round)
 	}
-	found := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?limit=1&q="+url.QueryEscape(word), nil)
+	found := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?limit=1&q="+url.QueryEscape(word), nil)
 	if total, ok := found["total"].(float64); !ok || int(total) != len(stored) {
 		t.Errorf("the index finds %v of %d documents", found["total"], len(stored))
 	}
@@ -283,7 +285,7 @@ func (s *server) documents(round int) map[string]string {
 		path += fmt.Sprintf("&collection=round%d", round)
 	}
 	for cursor := ""; ; {
-		page := s.must(http.StatusOK, http.MethodGet, path+cursor, nil)
+		page := s.Must(http.StatusOK, http.MethodGet, path+cursor, nil)
 		items, _ := page["items"].([]any)
 		for _, item := range items {
 			d, _ := item.(map[string]any)
@@ -312,7 +314,7 @@ func (l *ledger) checkKeys(t *testing.T, s *server) {
 			}
 			continue
 		}
-		status, answer, err := s.raw(ctx, entry.text, http.MethodGet, "/api/v1/health", "", nil)
+		status, answer, err := s.Send(ctx, entry.text, http.MethodGet, "/api/v1/health", "", nil)
 		switch {
 		case err != nil:
 			t.Errorf("key %s: %v", name, err)
@@ -324,7 +326,7 @@ func (l *ledger) checkKeys(t *testing.T, s *server) {
 	}
 	names := map[string]int{}
 	for cursor := ""; ; {
-		page := s.must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys?limit=200"+cursor, nil)
+		page := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys?limit=200"+cursor, nil)
 		items, _ := page["items"].([]any)
 		for _, item := range items {
 			k, _ := item.(map[string]any)
@@ -358,8 +360,8 @@ func TestQuotaForgetsAtMostASecond(t *testing.T) {
 			s.dailyRemaining()
 		}
 		time.Sleep(1500 * time.Millisecond) // a flush each second
-		s.kill()
-		s = start(t, dir, s.key)
+		s.Kill()
+		s = start(t, dir, s.Key)
 		// One request of each dailyRemaining above is its own; those that start sends while it waits come on top.
 		if spent := before - s.dailyRemaining(); spent < requests || spent > requests+20 {
 			wrong = append(wrong, spent)
@@ -372,8 +374,8 @@ func TestQuotaForgetsAtMostASecond(t *testing.T) {
 	}
 	s.dailyRemaining()
 	last := s.dailyRemaining()
-	s.kill()
-	s = start(t, dir, s.key)
+	s.Kill()
+	s = start(t, dir, s.Key)
 	if now := s.dailyRemaining(); now < last-20 {
 		t.Errorf("a kill cost the caller: %d remained, now %d", last, now)
 	}
@@ -381,12 +383,12 @@ func TestQuotaForgetsAtMostASecond(t *testing.T) {
 
 func (s *server) dailyRemaining() int {
 	s.t.Helper()
-	req, err := http.NewRequest(http.MethodGet, s.url+"/api/v1/health", nil)
+	req, err := http.NewRequest(http.MethodGet, s.URL+"/api/v1/health", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set("X-API-Key", s.key)
-	res, err := client.Do(req)
+	req.Header.Set("X-API-Key", s.Key)
+	res, err := programtest.Client.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

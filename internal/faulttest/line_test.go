@@ -12,7 +12,7 @@ import (
 // addresses, more than its line has places for. Its owner, at an address the email signed in from before, is let in.
 func TestAnOwnerComesThroughALineOfStrangers(t *testing.T) {
 	s := start(t, t.TempDir(), "")
-	s.must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
+	s.Must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
 		"requestsPerMinute": 10_000, "daily": 1_000_000, "monthly": 1_000_000, "keys": 0, "users": 0, "documents": 0, "memories": 0,
 	})
 	s.newUser("ada@example.org", goodPassword, "member")
@@ -49,5 +49,5 @@ func TestAnOwnerComesThroughALineOfStrangers(t *testing.T) {
 	if most := int64(time.Since(attacked)/time.Second) + 11 + int64(gateSize()) + 1; checked.Load() > most {
 		t.Errorf("%d guesses were checked, want at most %d", checked.Load(), most)
 	}
-	s.lives()
+	s.MustLive()
 }

@@ -34,12 +34,12 @@ func TestAStrangersLockIsABoundedWait(t *testing.T) {
 	}
 	// The 5 s of the busy timeout and a little, and not twice those 5 s.
 	promptly(t, 9*time.Second, "a write that waits for a lock", func() { s.refusesToWrite("locked") })
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	s.writesAgain()
-	s.must(http.StatusNotFound, http.MethodGet, "/api/v1/documents/locked", nil)
-	s.lives()
+	s.Must(http.StatusNotFound, http.MethodGet, "/api/v1/documents/locked", nil)
+	s.MustLive()
 }

@@ -48,7 +48,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 		})
 		t.Logf("medians over %d pairs: known %s, unknown %s; quartiles %s apart", n, known, unknown, scatter)
 		if (known - unknown).Abs() <= scatter {
-			s.lives()
+			s.MustLive()
 			return
 		}
 		differ = append(differ, known-unknown)
@@ -101,7 +101,7 @@ func TestGuessingIsSlowAndLocksNobodyOut(t *testing.T) {
 	// One account, however it is written, from one address and a hundred at a time. Its budget as an address without a
 	// credential is spent besides.
 	spelled := []string{"müller@example.org", " Müller@Example.ORG\t", "MÜLLER@EXAMPLE.ORG", "mu\u0308ller@example.org"}
-	s.must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
+	s.Must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
 		"requestsPerMinute": 1000, "daily": 100000, "monthly": 1000000, "keys": 0, "users": 0, "documents": 0, "memories": 0,
 	})
 	var mu sync.Mutex
@@ -157,7 +157,7 @@ func TestGuessingIsSlowAndLocksNobodyOut(t *testing.T) {
 			t.Errorf("the owner: %d after %s: %s", r.status, r.took, r.text)
 		}
 	})
-	s.lives()
+	s.MustLive()
 }
 
 // TestAFloodOfLoginsLeavesRoomForTheRest holds T10. Where other programs take the cores, what is garbage is collected late and
@@ -185,7 +185,7 @@ func floodOfLogins(t *testing.T) (memory int64, slowest time.Duration) {
 	watching.Go(func() {
 		for ctx.Err() == nil {
 			began := time.Now()
-			if status, text, err := s.do(context.Background(), http.MethodGet, "/api/v1/health", nil); err != nil || status != http.StatusOK {
+			if status, text, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil); err != nil || status != http.StatusOK {
 				t.Errorf("health: %d %s %v", status, text, err)
 			}
 			slowest = max(slowest, time.Since(began))
@@ -223,6 +223,6 @@ func floodOfLogins(t *testing.T) (memory int64, slowest time.Duration) {
 	if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body over a mebibyte: %v %v %s", res, err, body)
 	}
-	s.lives()
+	s.MustLive()
 	return memory, slowest
 }

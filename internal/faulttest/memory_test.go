@@ -18,14 +18,14 @@ func (s *server) remember(subject, text string, more map[string]any) string {
 	for name, value := range more {
 		m[name] = value
 	}
-	id, _ := s.must(http.StatusCreated, http.MethodPost, memories, m)["id"].(string)
+	id, _ := s.Must(http.StatusCreated, http.MethodPost, memories, m)["id"].(string)
 	return id
 }
 
 // recalled are the texts that a query finds of a subject.
 func (s *server) recalled(subject, query string) []string {
 	s.t.Helper()
-	answer := s.must(http.StatusOK, http.MethodPost, memories+"/recall", map[string]any{"subjectId": subject, "query": query, "limit": 200})
+	answer := s.Must(http.StatusOK, http.MethodPost, memories+"/recall", map[string]any{"subjectId": subject, "query": query, "limit": 200})
 	var texts []string
 	for _, result := range answer["results"].([]any) {
 		texts = append(texts, result.(map[string]any)["memory"].(map[string]any)["text"].(string))
@@ -39,7 +39,7 @@ func (s *server) memoriesOf(subject string) map[string]string {
 	found := map[string]string{}
 	for cursor := ""; ; {
 		path := memories + "?limit=200&subjectId=" + url.QueryEscape(subject) + cursor
-		page := s.must(http.StatusOK, http.MethodGet, path, nil)
+		page := s.Must(http.StatusOK, http.MethodGet, path, nil)
 		for _, item := range page["items"].([]any) {
 			m := item.(map[string]any)
 			id := m["id"].(string)
@@ -59,7 +59,7 @@ func (s *server) memoriesOf(subject string) map[string]string {
 // erase erases a subject and gives the receipt.
 func (s *server) erase(subject string) map[string]any {
 	s.t.Helper()
-	return s.must(http.StatusOK, http.MethodDelete, memories+"/subjects/"+url.PathEscape(subject), nil)
+	return s.Must(http.StatusOK, http.MethodDelete, memories+"/subjects/"+url.PathEscape(subject), nil)
 }
 
 // isGone wants nothing of a subject to be found in any way.
@@ -71,14 +71,14 @@ func (s *server) isGone(subject, word string, ids ...string) {
 	if texts := s.recalled(subject, word); len(texts) != 0 {
 		s.t.Errorf("%d memories of an erased subject are recalled", len(texts))
 	}
-	context := s.must(http.StatusOK, http.MethodPost, memories+"/context", map[string]any{"subjectId": subject, "query": word, "maxCharacters": 4000})
+	context := s.Must(http.StatusOK, http.MethodPost, memories+"/context", map[string]any{"subjectId": subject, "query": word, "maxCharacters": 4000})
 	if context["text"] != "" {
 		s.t.Error("an erased subject has a context")
 	}
-	s.must(http.StatusNotFound, http.MethodGet, memories+"/subjects/"+url.PathEscape(subject), nil)
+	s.Must(http.StatusNotFound, http.MethodGet, memories+"/subjects/"+url.PathEscape(subject), nil)
 	for _, id := range ids {
-		s.must(http.StatusNotFound, http.MethodGet, memories+"/"+id, nil)
-		s.must(http.StatusNotFound, http.MethodGet, memories+"/"+id+"/history", nil)
+		s.Must(http.StatusNotFound, http.MethodGet, memories+"/"+id, nil)
+		s.Must(http.StatusNotFound, http.MethodGet, memories+"/"+id+"/history", nil)
 	}
 	if lines := s.exported(subject, http.StatusNotFound); len(lines) != 0 {
 		s.t.Errorf("%d memories of an erased subject are exported", len(lines))
@@ -88,7 +88,7 @@ func (s *server) isGone(subject, word string, ids ...string) {
 // exported are the lines of an export, which has to have a status.
 func (s *server) exported(subject string, status int) []string {
 	s.t.Helper()
-	got, text, err := s.do(context.Background(), http.MethodGet, memories+"/subjects/"+url.PathEscape(subject)+"/export", nil)
+	got, text, err := s.Do(context.Background(), http.MethodGet, memories+"/subjects/"+url.PathEscape(subject)+"/export", nil)
 	if err != nil || got != status {
 		s.t.Fatalf("export: %d %s %v, want %d", got, text, err, status)
 	}
@@ -101,7 +101,7 @@ func (s *server) exported(subject string, status int) []string {
 // imported sends lines and gives the counts.
 func (s *server) imported(lines ...string) (counts struct{ Received, Created, Replaced, Unchanged, Failed int }) {
 	s.t.Helper()
-	status, text, err := s.raw(context.Background(), s.key, http.MethodPost, memories+"/import", "application/x-ndjson",
+	status, text, err := s.Send(context.Background(), s.Key, http.MethodPost, memories+"/import", "application/x-ndjson",
 		[]byte(strings.Join(lines, "\n")+"\n"))
 	if err == nil {
 		err = json.Unmarshal(text, &counts)
@@ -115,7 +115,7 @@ func (s *server) imported(lines ...string) (counts struct{ Received, Created, Re
 // accesses are the actions in a subject's access log, the newest first.
 func (s *server) accesses(subject string) (actions []string) {
 	s.t.Helper()
-	answer := s.must(http.StatusOK, http.MethodGet, memories+"/subjects/"+url.PathEscape(subject)+"/access-log?limit=200", nil)
+	answer := s.Must(http.StatusOK, http.MethodGet, memories+"/subjects/"+url.PathEscape(subject)+"/access-log?limit=200", nil)
 	for _, item := range answer["items"].([]any) {
 		actions = append(actions, fmt.Sprint(item.(map[string]any)["action"]))
 	}

@@ -25,6 +25,7 @@ import (
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/programtest"
 )
 
 // randomWord has no vowel, so that no stemming finds an ending in it.
@@ -171,9 +172,9 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 			redis.Do(t, "SAVE")
 		}
 	}
-	s := start(t, dir, "", env(settings...))
+	s := start(t, dir, "", programtest.Env(settings...))
 	c, control := newCanaries(), newCanaries()
-	s.must(http.StatusCreated, http.MethodPost, "/api/v1/documents", map[string]any{"text": control.word("a document")})
+	s.Must(http.StatusCreated, http.MethodPost, "/api/v1/documents", map[string]any{"text": control.word("a document")})
 
 	subject, agent, session := c.word("a subject")+"@example.com", c.word("an agent")+"@example.com", c.word("a session")+"@example.com"
 	said := c.word("a text")
@@ -199,7 +200,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, answer, err := s.raw(context.Background(), s.key, method, path, "application/json", text, headers...)
+		got, answer, err := s.Send(context.Background(), s.Key, method, path, "application/json", text, headers...)
 		if err != nil || got != status {
 			t.Fatalf("%s %s: %d %s %v, want %d", method, path, got, answer, err, status)
 		}
@@ -240,7 +241,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 	send(400, "POST", memories+"/recall", of(map[string]any{"query": strings.Repeat(c.word("a query that is too long")+" ", 4000)}))
 	send(404, "GET", memories+"/subjects/"+c.word("a subject that is not there"), nil)
 	send(400, "GET", memories+"?subjectId="+subject+"&cursor="+c.word("a cursor that is none"), nil)
-	if status, answer, err := s.raw(context.Background(), s.key, "POST", memories, "application/json", []byte(`{"text":"`+c.word("a body that is none"))); err != nil || status != 400 {
+	if status, answer, err := s.Send(context.Background(), s.Key, "POST", memories, "application/json", []byte(`{"text":"`+c.word("a body that is none"))); err != nil || status != 400 {
 		t.Fatalf("half a body: %d %s %v", status, answer, err)
 	}
 	// A key that is bound to the person, and one to the agent.
@@ -250,7 +251,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 		if err := json.Unmarshal(send(201, "POST", "/api/v1/developer/api-keys", bound), &made); err != nil {
 			t.Fatal(err)
 		}
-		if status, answer, err := s.raw(context.Background(), made.Key, "GET", memories, "", nil); err != nil || status != 200 {
+		if status, answer, err := s.Send(context.Background(), made.Key, "GET", memories, "", nil); err != nil || status != 200 {
 			t.Fatalf("a bound key lists: %d %s %v", status, answer, err)
 		}
 	}
@@ -262,7 +263,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 	nothing := func(when string) {
 		t.Helper()
 		settle()
-		if err := os.WriteFile(filepath.Join(place, "printed"), []byte(s.log.String()), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(place, "printed"), []byte(s.Log.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		found, files := c.hits(t, roots...)
@@ -283,7 +284,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, out := run(t, p.backup(dir, "before")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "before")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	nothing("in a backup")
@@ -292,12 +293,12 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 	s.erase(subject)
 	s.isGone(subject, said, id)
 	nothing("after the erasure")
-	if code, out := run(t, p.backup(dir, "after")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "after")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
-	s.stop()
+	s.Stop()
 	nothing("after the end")
-	everyLineIsJSON(t, s.log.String())
+	everyLineIsJSON(t, s.Log.String())
 	for _, key := range keys {
 		for _, name := range []string{"keys.db", "keys.db-wal"} {
 			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && bytes.Contains(data, key) {

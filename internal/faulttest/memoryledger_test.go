@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/programtest"
 )
 
 // memoryLedger is what the server has said about memories. Each subject is one worker's, so that the order of what happened
@@ -47,7 +48,7 @@ func (l *memoryLedger) of(subject string) *subjectLedger {
 
 // ask sends a request and reports whether the server is there, and whether it did what it was asked.
 func (l *memoryLedger) ask(ctx context.Context, s *server, status int, method, path string, body, into any) (alive, done bool) {
-	got, answer, err := s.do(ctx, method, path, body)
+	got, answer, err := s.Do(ctx, method, path, body)
 	if err != nil {
 		return false, false
 	}
@@ -235,7 +236,7 @@ func (s *server) checkLogged(t *testing.T, subject string, of *subjectLedger) {
 	}
 	rows := map[string]bool{} // "id action"
 	for cursor := ""; ; {
-		page := s.must(http.StatusOK, http.MethodGet, memories+"/subjects/"+subject+"/access-log?limit=200"+cursor, nil)
+		page := s.Must(http.StatusOK, http.MethodGet, memories+"/subjects/"+subject+"/access-log?limit=200"+cursor, nil)
 		for _, item := range page["items"].([]any) {
 			row := item.(map[string]any)
 			ids, _ := row["memoryIds"].([]any)
@@ -270,7 +271,7 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := start(t, dir, "")
-	key, acknowledged, slowest := s.key, 0, time.Duration(0)
+	key, acknowledged, slowest := s.Key, 0, time.Duration(0)
 	for round := range rounds {
 		of := &memoryLedger{subjects: map[string]*subjectLedger{}}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -279,7 +280,7 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 			workers.Go(func() { of.work(ctx, s, round, w) })
 		}
 		time.Sleep(time.Duration(100+rand.IntN(500)) * time.Millisecond)
-		s.kill()
+		s.Kill()
 		cancel()
 		workers.Wait()
 		s = start(t, dir, key)
@@ -287,11 +288,11 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 		acknowledged += of.check(t, s)
 		s.nothingStranded()
 		if t.Failed() {
-			t.Fatalf("round %d of %d\n%s", round, rounds, tail(s.log.String()))
+			t.Fatalf("round %d of %d\n%s", round, rounds, s.Log.Tail())
 		}
 	}
-	s.stop()
-	if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+	s.Stop()
+	if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 		t.Errorf("the log: exit code %d, %s", code, out)
 	}
 	t.Logf("%d rounds: %d memories acknowledged, slowest start %s", rounds, acknowledged, slowest.Round(time.Millisecond))
@@ -302,7 +303,7 @@ func (s *server) nothingStranded() {
 	s.t.Helper()
 	var wrong []string
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if wrong = apptest.Stranded(s.t, s.dir, apptest.DatabaseURL(s.t, s.dir)); len(wrong) == 0 {
+		if wrong = apptest.Stranded(s.t, s.Dir, apptest.DatabaseURL(s.t, s.Dir)); len(wrong) == 0 {
 			return
 		}
 	}
@@ -324,7 +325,7 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 	refused, hidden := 0, 0
 	for i := 0; (refused < 5 || hidden < 5) && i < 2000; i++ {
 		text := fmt.Sprint(i, " ", text)
-		status, answer, err := s.do(context.Background(), http.MethodPost, memories, map[string]any{"subjectId": kept, "text": text})
+		status, answer, err := s.Do(context.Background(), http.MethodPost, memories, map[string]any{"subjectId": kept, "text": text})
 		switch {
 		case err == nil && status == http.StatusCreated:
 			var made struct{ ID string }
@@ -337,7 +338,7 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 		default:
 			t.Fatalf("a memory on a full disk: %d %.200s %v", status, answer, err)
 		}
-		status, answer, err = s.do(context.Background(), http.MethodPost, memories+"/recall", map[string]any{"subjectId": erased, "query": "erased"})
+		status, answer, err = s.Do(context.Background(), http.MethodPost, memories+"/recall", map[string]any{"subjectId": erased, "query": "erased"})
 		switch {
 		case err == nil && status == http.StatusOK:
 		case err == nil && status == http.StatusServiceUnavailable && !strings.Contains(string(answer), "to be erased"):
@@ -349,8 +350,8 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 	if refused < 5 || hidden < 5 {
 		t.Fatalf("%d writes and %d reads were refused: the disk is not full", refused, hidden)
 	}
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
-	status, answer, err := s.do(context.Background(), http.MethodDelete, memories+"/subjects/"+erased, nil)
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	status, answer, err := s.Do(context.Background(), http.MethodDelete, memories+"/subjects/"+erased, nil)
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("an erasure on a full disk: %d %s %v", status, answer, err)
 	}
@@ -358,7 +359,7 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.writesAgain()
-	if status, answer, err := s.do(context.Background(), http.MethodDelete, memories+"/subjects/"+erased, nil); err != nil || status != http.StatusOK && status != http.StatusNotFound {
+	if status, answer, err := s.Do(context.Background(), http.MethodDelete, memories+"/subjects/"+erased, nil); err != nil || status != http.StatusOK && status != http.StatusNotFound {
 		t.Errorf("the erasure, once more: %d %s %v", status, answer, err)
 	}
 	for _, when := range []string{"with room again", "after a kill"} {
@@ -375,9 +376,9 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 			}
 		}
 		s.nothingStranded()
-		key := s.key
-		s.kill()
-		if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+		key := s.Key
+		s.Kill()
+		if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 			t.Errorf("%s: the log: exit code %d, %s", when, code, out)
 		}
 		s = start(t, dir, key)
@@ -404,7 +405,7 @@ func TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown(t *testing.T) {
 			if r.method == http.MethodPost {
 				body = map[string]any{"subjectId": "person-1", "query": "traced"}
 			}
-			if status, answer, err := s.do(context.Background(), r.method, r.path, body); err != nil || status != http.StatusOK {
+			if status, answer, err := s.Do(context.Background(), r.method, r.path, body); err != nil || status != http.StatusOK {
 				t.Errorf("%s: %d %s %v", r.line, status, answer, err)
 			}
 		}
@@ -431,7 +432,7 @@ func TestManyReadersShareTheirSyncs(t *testing.T) {
 		for range clients {
 			all.Go(func() {
 				for range each {
-					status, answer, err := s.do(context.Background(), http.MethodPost, memories+"/recall", map[string]any{"subjectId": "person-1", "query": "traced"})
+					status, answer, err := s.Do(context.Background(), http.MethodPost, memories+"/recall", map[string]any{"subjectId": "person-1", "query": "traced"})
 					if err != nil || status != http.StatusOK {
 						t.Errorf("a recall: %d %s %v", status, answer, err)
 					}
@@ -459,7 +460,7 @@ func TestManyReadersShareTheirSyncs(t *testing.T) {
 // TestRelaxedReadsAreLoggedAtAStop reads and stops at once: what was shown is in the log.
 func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
 	dir := t.TempDir()
-	relaxed := env("KEEPSAKE_AUDIT_READS=relaxed")
+	relaxed := programtest.Env("KEEPSAKE_AUDIT_READS=relaxed")
 	s := start(t, dir, "", relaxed)
 	s.remember("person-1", "shown", nil)
 	const reads = 30
@@ -476,8 +477,8 @@ func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
 	if logged != reads {
 		t.Errorf("%d reads before the stop, and %d are in the log", reads, logged)
 	}
-	s.stop()
-	if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+	s.Stop()
+	if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 		t.Errorf("the log: %d %s", code, out)
 	}
 }
@@ -494,7 +495,7 @@ func TestAnErasureIsCutOffAnywhere(t *testing.T) {
 			items = append(items, map[string]any{"subjectId": subject, "text": fmt.Sprintf("remark %d", i)})
 		}
 		for _, some := range [][]map[string]any{items[:ofOne/2], items[ofOne/2:]} {
-			s.must(http.StatusOK, http.MethodPost, memories+"/batch", map[string]any{"items": some})
+			s.Must(http.StatusOK, http.MethodPost, memories+"/batch", map[string]any{"items": some})
 		}
 	}
 	store("first")
@@ -505,14 +506,14 @@ func TestAnErasureIsCutOffAnywhere(t *testing.T) {
 	for step := range steps {
 		subject := fmt.Sprintf("person-%d", step)
 		store(subject)
-		timer := time.AfterFunc(takes*time.Duration(step+1)/(steps-1), s.kill)
-		status, answer, err := s.do(context.Background(), http.MethodDelete, memories+"/subjects/"+subject, nil)
+		timer := time.AfterFunc(takes*time.Duration(step+1)/(steps-1), s.Kill)
+		status, answer, err := s.Do(context.Background(), http.MethodDelete, memories+"/subjects/"+subject, nil)
 		if err == nil && status != http.StatusOK {
 			t.Errorf("an erasure: %d %s", status, answer)
 		}
 		timer.Stop()
-		key := s.key
-		s.kill()
+		key := s.Key
+		s.Kill()
 		s = start(t, dir, key)
 		s.nothingStranded()
 		stored := len(s.memoriesOf(subject))
@@ -531,8 +532,8 @@ func TestAnErasureIsCutOffAnywhere(t *testing.T) {
 		}
 	}
 	t.Logf("an erasure took %s; cut off within that time %d were %v", takes.Round(time.Millisecond), steps, outcomes)
-	s.stop()
-	if code, out := run(t, "audit", "verify", "--data", dir); code != 0 {
+	s.Stop()
+	if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 		t.Errorf("the log: %d %s", code, out)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"keepsake/internal/programtest"
 )
 
 // TestAnErasedPersonIsUnreadableInAnOlderBackup puts an older file of data back: with the newest file of keys the person is
@@ -19,13 +21,13 @@ func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
 	for i := range 3 {
 		ids = append(ids, s.remember(jane, fmt.Sprintf("Jane's remark %d", i), map[string]any{"key": fmt.Sprint("k", i)}))
 	}
-	s.must(http.StatusOK, http.MethodPatch, memories+"/"+ids[0], map[string]any{"text": "Jane's other remark"})
+	s.Must(http.StatusOK, http.MethodPatch, memories+"/"+ids[0], map[string]any{"text": "Jane's other remark"})
 	for i := range 2 {
 		s.remember(john, fmt.Sprintf("John's remark %d", i), nil)
 	}
 	taken := s.remember(john, "John's remark that is taken back", nil)
 	p := newBackupPlace(t, dir)
-	if code, out := run(t, p.backup(dir, "older")...); code != 0 {
+	if code, out := programtest.Run(t, p.backup(dir, "older")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	oldKeys := filepath.Join(t.TempDir(), "keys")
@@ -35,8 +37,8 @@ func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
 	if receipt := s.erase(jane); receipt["memories"] != 3.0 || receipt["liveKeyDestroyed"] != true || receipt["keyBackupsBefore"] == nil {
 		t.Errorf("the receipt is %v", receipt)
 	}
-	s.must(http.StatusNoContent, http.MethodDelete, memories+"/"+taken, nil)
-	if code, out := run(t, p.backup(dir, "newer")...); code != 0 {
+	s.Must(http.StatusNoContent, http.MethodDelete, memories+"/"+taken, nil)
+	if code, out := programtest.Run(t, p.backup(dir, "newer")...); code != 0 {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	key := s.stopped()
@@ -57,7 +59,7 @@ func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
 		into := filepath.Join(t.TempDir(), "restored")
 		place := *p
 		place.keys = test.keys
-		if code, out := run(t, place.restore(into, "older", test.more...)...); code != 0 {
+		if code, out := programtest.Run(t, place.restore(into, "older", test.more...)...); code != 0 {
 			t.Fatalf("%s: restore: %d %s", test.name, code, out)
 		}
 		again := start(t, into, key)
@@ -68,7 +70,7 @@ func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
 			if texts := again.memoriesOf(jane); len(texts) != 3 || len(again.recalled(jane, "remark")) != 3 {
 				t.Errorf("%s: Jane has %d memories: nothing is shown by the other cases", test.name, len(texts))
 			}
-			again.stop()
+			again.Stop()
 			continue
 		}
 		again.isGone(jane, "remark", ids...)
@@ -79,8 +81,8 @@ func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
 		}
 		again.erase(jane)
 		again.isGone(jane, "remark", back)
-		again.stop()
-		if code, out := run(t, "audit", "verify", "--data", into); code != 0 {
+		again.Stop()
+		if code, out := programtest.Run(t, "audit", "verify", "--data", into); code != 0 {
 			t.Errorf("%s: the log: %d %s", test.name, code, out)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"keepsake/internal/programtest"
 )
 
 // TestAForgedTokenHasNoFileOpened holds T2 against what the program asks of the system: tokens whose headers name files
@@ -46,7 +48,7 @@ func TestAForgedTokenHasNoFileOpened(t *testing.T) {
 func TestNothingOfTheProcessIsShown(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "folder-canary")
-	s := start(t, dir, "", env("SECRET_OF_THE_ENVIRONMENT=environment-canary", "KEEPSAKE_LOG_LEVEL=debug"))
+	s := start(t, dir, "", programtest.Env("SECRET_OF_THE_ENVIRONMENT=environment-canary", "KEEPSAKE_LOG_LEVEL=debug"))
 	master, err := os.ReadFile(filepath.Join(dir, "master.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func TestNothingOfTheProcessIsShown(t *testing.T) {
 		"/api/v1/debug", "/api/v1/admin", "/api/v1/admin/config", "/api/v1/admin/env", "/actuator/env", "/server-status", "/master.key", "/main.db",
 		"/keepsake-data/main.db", "/../master.key", "/api/v1/../../master.key", "/first-start.json", "/minio/bootstrap/v1/verify", "/swagger", "/graphql",
 	}
-	for path, item := range s.must(http.StatusOK, http.MethodGet, "/openapi.json", nil)["paths"].(map[string]any) {
+	for path, item := range s.Must(http.StatusOK, http.MethodGet, "/openapi.json", nil)["paths"].(map[string]any) {
 		if item.(map[string]any)["get"] != nil {
 			paths = append(paths, path)
 		}
@@ -71,7 +73,7 @@ func TestNothingOfTheProcessIsShown(t *testing.T) {
 		}
 	}
 	for i, path := range paths {
-		full := s.at(i).ask(http.MethodGet, path, nil, "X-API-Key", s.key)
+		full := s.at(i).ask(http.MethodGet, path, nil, "X-API-Key", s.Key)
 		show(path, full)
 		if scanned := i < 25; scanned && full.status != http.StatusNotFound {
 			t.Errorf("GET %s: %d, want 404", path, full.status)
@@ -79,7 +81,7 @@ func TestNothingOfTheProcessIsShown(t *testing.T) {
 		show(path+" by a stranger", s.at(i).ask(http.MethodGet, path, nil))
 	}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/config"} {
-		res, err := http.Get(s.backend + path)
+		res, err := http.Get(s.BackendURL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +102,7 @@ func TestTwoCallersNeverGetEachOthersAnswers(t *testing.T) {
 	for n := range callers {
 		email := fmt.Sprintf("caller%d@example.org", n)
 		id := s.newUser(email, goodPassword, "member")
-		key := s.must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": email, "scopes": []string{"read"}})
+		key := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": email, "scopes": []string{"read"}})
 		u := s.at(1+n).signIn(email, goodPassword)
 		go func() {
 			defer func() { done <- struct{}{} }()
@@ -129,7 +131,7 @@ func TestTwoCallersNeverGetEachOthersAnswers(t *testing.T) {
 	for range callers {
 		<-done
 	}
-	s.lives()
+	s.MustLive()
 }
 
 // part is a part of a token.

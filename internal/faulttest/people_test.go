@@ -52,7 +52,7 @@ func (p *person) ask(method, path string, body any, headers ...string) *reply {
 			p.t.Fatal(err)
 		}
 	}
-	req, err := http.NewRequestWithContext(context.Background(), method, p.s.url+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(context.Background(), method, p.s.URL+path, bytes.NewReader(text))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (s *session) refreshWith(token string) *reply {
 // newUser makes a user and gives its id.
 func (s *server) newUser(email, password, role string) string {
 	s.t.Helper()
-	made := s.must(http.StatusCreated, http.MethodPost, "/api/v1/admin/users",
+	made := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/admin/users",
 		map[string]string{"email": email, "password": password, "role": role})
 	return made["id"].(string)
 }
@@ -129,7 +129,7 @@ func (s *server) newUser(email, password, role string) string {
 // memory reads a number of the process's memory in bytes: VmRSS is what it holds, VmHWM the most it has held.
 func (s *server) memory(name string) int64 {
 	s.t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {
 		s.t.Skipf("memory is read from /proc: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
+	"keepsake/internal/programtest"
 )
 
 // TestRotationsAreCutOffAnywhere kills the program again and again while its master key and an API key turn under load,
@@ -24,10 +25,10 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	// On a shared database a process that was killed counts for a minute as one that had its share, and secrets that are
 	// none are charged to their address.
-	patient := env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000",
+	patient := programtest.Env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000",
 		"KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000", "KEEPSAKE_TIERS_ANONYMOUS_MONTHLY=1000000")
 	s := start(t, dir, "", patient)
-	made := s.must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": "turning", "scopes": []string{"read"}})
+	made := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", map[string]any{"name": "turning", "scopes": []string{"read"}})
 	turning := turningKey{id: made["id"].(string), text: made["key"].(string)}
 
 	// One that is left alone tells how long a change of the master key takes here: it is cut off before, within and after that.
@@ -52,11 +53,11 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 		})
 		running.Go(func() { turning.turn(ctx, s) })
 		time.Sleep(5*time.Millisecond + rand.N(2*takes))
-		s.kill()
+		s.Kill()
 		stop()
 		running.Wait()
 
-		s = restart(t, inOrder, dir, s.key, patient)
+		s = restart(t, inOrder, dir, s.Key, patient)
 		if left, _ := filepath.Glob(filepath.Join(dir, "master.key.next*")); len(left) != 0 {
 			t.Errorf("round %d: a start left %v", round, left)
 		}
@@ -67,7 +68,7 @@ func TestRotationsAreCutOffAnywhere(t *testing.T) {
 	if masters <= 1 || len(turning.dead) == 0 {
 		t.Error("nothing was rotated")
 	}
-	s.stop()
+	s.Stop()
 	turning.isNowhere(t, dir)
 }
 
@@ -114,7 +115,7 @@ func (k *turningKey) turn(ctx context.Context, s *server) {
 
 // rotate gives the new text, if an answer came.
 func (k *turningKey) rotate(ctx context.Context, s *server) (string, bool) {
-	status, body, err := s.do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+k.id+"/rotate", map[string]any{"graceSeconds": 0})
+	status, body, err := s.Do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+k.id+"/rotate", map[string]any{"graceSeconds": 0})
 	if err != nil || status != http.StatusOK {
 		return "", false
 	}
@@ -133,9 +134,7 @@ func (k *turningKey) check(t *testing.T, s *server) {
 	t.Helper()
 	status := func(text string) int {
 		t.Helper()
-		asking := *s
-		asking.key = text
-		status, _, err := asking.do(t.Context(), http.MethodGet, "/api/v1/health", nil)
+		status, _, err := s.Send(t.Context(), text, http.MethodGet, "/api/v1/health", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

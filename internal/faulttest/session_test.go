@@ -51,7 +51,7 @@ func TestParallelRefreshesLeaveOneFamily(t *testing.T) {
 			t.Errorf("refresh token %d of the family that ended: %d %s", i, r.status, r.text)
 		}
 	}
-	s.lives()
+	s.MustLive()
 }
 
 // TestWhatEndsASessionEndsItAtOnce holds T6, also over a restart.
@@ -110,25 +110,25 @@ func TestWhatEndsASessionEndsItAtOnce(t *testing.T) {
 	if status := keys(); status != http.StatusOK {
 		t.Fatalf("as developer: %d", status)
 	}
-	s.must(http.StatusOK, http.MethodPatch, user, map[string]string{"role": "viewer"})
+	s.Must(http.StatusOK, http.MethodPatch, user, map[string]string{"role": "viewer"})
 	if status := keys(); status != http.StatusForbidden {
 		t.Errorf("as viewer: %d, want 403", status)
 	}
-	s.must(http.StatusOK, http.MethodPatch, user, map[string]string{"role": "developer"})
+	s.Must(http.StatusOK, http.MethodPatch, user, map[string]string{"role": "developer"})
 	if status := keys(); status != http.StatusOK {
 		t.Errorf("as developer again: %d", status)
 	}
 
-	s.must(http.StatusOK, http.MethodPatch, user, map[string]bool{"disabled": true})
+	s.Must(http.StatusOK, http.MethodPatch, user, map[string]bool{"disabled": true})
 	ended("disabling", two)
 	if r := s.at(50).login("ada@example.org", changed); r.status != http.StatusUnauthorized || r.code() != "invalid_credentials" {
 		t.Errorf("a disabled user's login: %d %s", r.status, r.text)
 	}
-	s.must(http.StatusOK, http.MethodPatch, user, map[string]bool{"disabled": false})
+	s.Must(http.StatusOK, http.MethodPatch, user, map[string]bool{"disabled": false})
 	ended("disabling and enabling", two)
 
 	one, two = signIn(changed), signIn(changed)
-	s.must(http.StatusOK, http.MethodPatch, user, map[string]string{"password": goodPassword})
+	s.Must(http.StatusOK, http.MethodPatch, user, map[string]string{"password": goodPassword})
 	ended("a password that an admin set", one)
 	one = signIn(goodPassword)
 	gone := signIn(goodPassword)
@@ -136,15 +136,15 @@ func TestWhatEndsASessionEndsItAtOnce(t *testing.T) {
 		t.Fatalf("logout: %d", r.status)
 	}
 
-	key := s.key
-	s.stop()
+	key := s.Key
+	s.Stop()
 	s = start(t, dir, key)
 	one.s, gone.s = s, s
 	if status, _ := profile(one); status != http.StatusOK {
 		t.Errorf("a session over a restart: %d", status)
 	}
 	ended("a logout and a restart", gone)
-	s.must(http.StatusNoContent, http.MethodDelete, user, nil)
+	s.Must(http.StatusNoContent, http.MethodDelete, user, nil)
 	ended("deleting the user", one)
-	s.lives()
+	s.MustLive()
 }

@@ -24,11 +24,11 @@ func TestSessionsThatEndedStayEndedAfterAKill(t *testing.T) {
 	}
 	var path string
 	ended["disabled"], path = signIn("off")
-	s.must(http.StatusOK, http.MethodPatch, path, map[string]any{"disabled": true})
+	s.Must(http.StatusOK, http.MethodPatch, path, map[string]any{"disabled": true})
 	ended["deleted"], path = signIn("gone")
-	s.must(http.StatusNoContent, http.MethodDelete, path, nil)
+	s.Must(http.StatusNoContent, http.MethodDelete, path, nil)
 	ended["given another password"], path = signIn("changed")
-	s.must(http.StatusOK, http.MethodPatch, path, map[string]any{"password": "another battery staple"})
+	s.Must(http.StatusOK, http.MethodPatch, path, map[string]any{"password": "another battery staple"})
 	first, _ := signIn("stolen")
 	second := first.sessionOf(first.refreshWith(first.refresh))
 	third := first.sessionOf(second.refreshWith(second.refresh))
@@ -37,8 +37,8 @@ func TestSessionsThatEndedStayEndedAfterAKill(t *testing.T) {
 	}
 	ended["stolen"], ended["stolen, child"], ended["stolen, grandchild"] = first, second, third
 
-	s.kill()
-	s = start(t, dir, s.key)
+	s.Kill()
+	s = start(t, dir, s.Key)
 	for how, of := range ended {
 		of.person = s.at(2)
 		if r := of.with(http.MethodGet, "/api/v1/profile", nil); r.status != http.StatusUnauthorized {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"keepsake/internal/enginetest"
+	"keepsake/internal/programtest"
 )
 
 // fleet is two processes of the program on one PostgreSQL and one Redis, all of the test's own. The database keeps what it
@@ -28,7 +29,7 @@ type fleet struct {
 	network  *enginetest.Network // that Redis is in; nil: this machine's
 	key      string
 	dirs     [2]string
-	with     option
+	with     programtest.Option
 	strikes  int // how many faults there were
 
 	mu      sync.Mutex
@@ -43,11 +44,11 @@ func startFleet(t *testing.T, network *enginetest.Network) *fleet {
 		postgres: enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true}),
 		redis:    enginetest.StartRedis(t, enginetest.RedisOptions{Network: network}),
 	}
-	f.with = env("KEEPSAKE_DATABASE_URL="+f.postgres.Database(t), "KEEPSAKE_REDIS_URL="+f.redis.URL(), "KEEPSAKE_LOG_REQUESTS=false",
+	f.with = programtest.Env("KEEPSAKE_DATABASE_URL="+f.postgres.Database(t), "KEEPSAKE_REDIS_URL="+f.redis.URL(), "KEEPSAKE_LOG_REQUESTS=false",
 		"KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000") // wrong passwords are counted apart
 	f.dirs = [2]string{t.TempDir(), t.TempDir()}
 	f.members[0] = start(t, f.dirs[0], "", f.with)
-	f.key = f.members[0].key
+	f.key = f.members[0].Key
 	master, err := os.ReadFile(filepath.Join(f.dirs[0], "master.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func (f *fleet) settle(longest time.Duration) time.Time {
 				break
 			}
 			if time.Now().After(deadline) {
-				f.t.Fatalf("process %d after %s: %s, degraded: %s\n%s", i, longest, status, degraded, tail(s.log.String()))
+				f.t.Fatalf("process %d after %s: %s, degraded: %s\n%s", i, longest, status, degraded, s.Log.Tail())
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -99,11 +100,11 @@ func (f *fleet) settle(longest time.Duration) time.Time {
 func (s *server) readiness() (status, degraded string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.backend+"/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BackendURL+"/readyz", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	res, err := client.Do(req)
+	res, err := programtest.Client.Do(req)
 	if err != nil {
 		return "", ""
 	}
@@ -132,7 +133,7 @@ func (s *server) limiterDegraded() bool {
 			Degraded bool
 		}
 	}
-	status, text, err := s.do(context.Background(), http.MethodGet, "/api/v1/admin/cache-stats", nil)
+	status, text, err := s.Do(context.Background(), http.MethodGet, "/api/v1/admin/cache-stats", nil)
 	if err != nil || status != http.StatusOK || json.Unmarshal(text, &body) != nil {
 		return true
 	}
@@ -172,11 +173,11 @@ func (f *fleet) works(longest time.Duration) time.Time {
 				})
 			}
 			step("writes", func(ctx context.Context) bool {
-				status, _, err := here.do(ctx, http.MethodPut, "/api/v1/documents/"+name, document(0, "here is "+name))
+				status, _, err := here.Do(ctx, http.MethodPut, "/api/v1/documents/"+name, document(0, "here is "+name))
 				return err == nil && (status == http.StatusCreated || status == http.StatusOK)
 			})
 			step("is read from", func(ctx context.Context) bool {
-				status, text, err := there.do(ctx, http.MethodGet, "/api/v1/search?q="+name, nil)
+				status, text, err := there.Do(ctx, http.MethodGet, "/api/v1/search?q="+name, nil)
 				return err == nil && status == http.StatusOK && bytes.Contains(text, []byte(name))
 			})
 			step("makes keys", func(ctx context.Context) bool {
@@ -184,7 +185,7 @@ func (f *fleet) works(longest time.Duration) time.Time {
 				if err != nil || status != http.StatusCreated {
 					return false
 				}
-				status, _, err = there.raw(ctx, text, http.MethodGet, "/api/v1/health", "", nil)
+				status, _, err = there.Send(ctx, text, http.MethodGet, "/api/v1/health", "", nil)
 				return err == nil && status == http.StatusOK
 			})
 		})
@@ -219,7 +220,7 @@ func (s *server) ask(ctx context.Context, key, method, path string, body any, he
 			panic(err) // strings and numbers
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(text))
 	if err != nil {
 		panic(err) // addresses of the test's own
 	}

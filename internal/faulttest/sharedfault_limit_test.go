@@ -54,7 +54,7 @@ func newHammered(f *fleet, name, what string, limit int64, more map[string]any) 
 	f.t.Helper()
 	body := map[string]any{"name": name, "scopes": []string{"read"}}
 	maps.Copy(body, more)
-	made := f.member(0).must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", body)
+	made := f.member(0).Must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys", body)
 	h := &hammered{f: f, what: what, limit: limit, admitted: map[string]int64{}}
 	h.text, _ = made["key"].(string)
 	h.id, _ = made["id"].(string)
@@ -163,7 +163,7 @@ func (h *hammered) checkCounted(t *testing.T, lost int64) {
 	deadline := time.Now().Add(patience)
 	for ; ; time.Sleep(20 * time.Millisecond) {
 		counted = 0
-		usage := h.f.member(1).must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/usage", nil)
+		usage := h.f.member(1).Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/usage", nil)
 		points, _ := usage["points"].([]any)
 		for _, p := range points {
 			point, _ := p.(map[string]any)
@@ -183,7 +183,7 @@ func (h *hammered) checkCounted(t *testing.T, lost int64) {
 	// What is counted is what both refuse by.
 	for i, s := range h.f.both() {
 		until(t, patience, fmt.Sprintf("process %d knows of %d used of the day", i, counted), func() bool {
-			limits := s.must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/limits", nil)
+			limits := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/limits", nil)
 			quota, _ := limits["quota"].(map[string]any)
 			daily, _ := quota["daily"].(map[string]any)
 			used, _ := daily["used"].(float64)

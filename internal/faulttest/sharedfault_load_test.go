@@ -281,7 +281,7 @@ func (l *load) check(t *testing.T) account {
 		if all != total+1 { // and the one whose id is taken
 			t.Errorf("process %d has %d documents that nobody sent", i, all-total-1)
 		}
-		found := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?limit=1&q="+url.QueryEscape(fmt.Sprintf("wordof%d", l.round)), nil)
+		found := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?limit=1&q="+url.QueryEscape(fmt.Sprintf("wordof%d", l.round)), nil)
 		if n, _ := found["total"].(float64); int(n) != all {
 			t.Errorf("the index of process %d finds %v of %d documents", i, found["total"], all)
 		}
@@ -361,7 +361,7 @@ func (s *server) keyNames() []string {
 func list[T any](s *server, path string, each func(T)) {
 	s.t.Helper()
 	for cursor := ""; ; {
-		status, text, err := s.do(context.Background(), http.MethodGet, path+cursor, nil)
+		status, text, err := s.Do(context.Background(), http.MethodGet, path+cursor, nil)
 		var page struct {
 			Items      []T
 			NextCursor string

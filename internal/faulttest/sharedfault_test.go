@@ -107,7 +107,7 @@ func (f *fleet) suffers(faults ...fault) {
 					r := &strikeRound{t: t, f: f, fault: &fault, number: nextRound()}
 					r.run(&all)
 					if t.Failed() {
-						t.Fatalf("round %d\n%s\n%s", all.rounds, tail(f.member(0).log.String()), tail(f.member(1).log.String()))
+						t.Fatalf("round %d\n%s\n%s", all.rounds, f.member(0).Log.Tail(), f.member(1).Log.Tail())
 					}
 				}
 				t.Logf("%s: %d rounds, %d acknowledged, %d undecided, %d lost, %d twice, %d refused early; back after %s; over 150 a minute by %d, over 300 a day by %d; longest wait %s, for the database %s; answers before %s, meanwhile %s",
@@ -135,7 +135,7 @@ func (f *fleet) asIn(t *testing.T, do func()) {
 func (r *strikeRound) run(all *figures) {
 	t, f := r.t, r.f
 	l := newLoad(f, r.number, r.fault.kills)
-	f.member(0).must(http.StatusCreated, http.MethodPut, "/api/v1/documents/"+l.taken(), document(r.number, textOf(r.number, "taken")))
+	f.member(0).Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/"+l.taken(), document(r.number, textOf(r.number, "taken")))
 	minutes := perMinute(f, fmt.Sprintf("minute%d", r.number), 150)
 	days := perDay(f, fmt.Sprintf("day%d", r.number), 300)
 	minutes.kills, days.kills = r.fault.kills, r.fault.kills
@@ -186,7 +186,7 @@ func (r *strikeRound) run(all *figures) {
 		h.checkCounted(t, lost)
 	}
 	for _, s := range f.both() {
-		s.lives()
+		s.MustLive()
 	}
 
 	if was.memory > r.fault.waits.memory+before.memory+besides {
@@ -303,7 +303,7 @@ func (r *strikeRound) withoutRedis() {
 		if a := there.ask(t.Context(), key, http.MethodGet, "/api/v1/developer/whoami", nil); a.status != http.StatusOK {
 			t.Errorf("process %d answers a key that was made just now: %d %s", 1-i, a.status, a.text)
 		}
-		here.must(http.StatusOK, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
+		here.Must(http.StatusOK, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", map[string]any{})
 		until(t, time.Second, fmt.Sprintf("process %d refuses a revoked key", 1-i), func() bool {
 			return there.ask(t.Context(), key, http.MethodGet, "/api/v1/developer/whoami", nil).code() == "api_key_revoked"
 		})
@@ -332,7 +332,7 @@ func TestAProcessIsLostUnderLoad(t *testing.T) {
 	f.suffers(fault{
 		name:   "killed",
 		kills:  true,
-		strike: func(f *fleet) { f.member(1).kill() },
+		strike: func(f *fleet) { f.member(1).Kill() },
 		during: (*strikeRound).goesOn,
 		lasts:  1500 * time.Millisecond,
 		end:    func(f *fleet) { f.begin(1) },

@@ -21,7 +21,7 @@ import (
 // a connection that was closed without an answer.
 func (s *server) speak(t *testing.T, raw string) (*http.Response, string, error) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func (s *server) speak(t *testing.T, raw string) (*http.Response, string, error)
 // lists them).
 func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 	s := start(t, t.TempDir(), "")
-	key := "X-API-Key: " + s.key + "\r\n"
+	key := "X-API-Key: " + s.Key + "\r\n"
 	post := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\n" + key + "Content-Type: application/json\r\n"
 	const closed = 0
 	for name, bad := range map[string]struct {
@@ -118,8 +118,8 @@ func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 			}
 		})
 	}
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
-	s.lives()
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	s.MustLive()
 }
 
 // TestSmuggledRequestsAreNotServed hides a second request in the body of a first one. Not among them: a request with
@@ -127,20 +127,20 @@ func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 // follows the last chunk is a request of its own; a proxy in front has to see the same boundary.
 func TestSmuggledRequestsAreNotServed(t *testing.T) {
 	s := start(t, t.TempDir(), "")
-	hidden := "DELETE /api/v1/documents/kept HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.key + "\r\n\r\n"
-	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
-	head := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.key + "\r\nContent-Type: application/json\r\n"
+	hidden := "DELETE /api/v1/documents/kept HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.Key + "\r\n\r\n"
+	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	head := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.Key + "\r\nContent-Type: application/json\r\n"
 	for name, raw := range map[string]string{
 		"a refused body":           strings.Replace(head, "search", "nothing", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
-		"a body that was not read": strings.Replace(head, s.key, "nobody", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
+		"a body that was not read": strings.Replace(head, s.Key, "nobody", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
 		"chunks that are broken":   head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n" + hidden,
 	} {
 		if _, _, err := s.speak(t, raw); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if status, _, err := s.do(context.Background(), http.MethodGet, "/api/v1/documents/kept", nil); err != nil || status != http.StatusOK {
+		if status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/documents/kept", nil); err != nil || status != http.StatusOK {
 			t.Errorf("%s: the hidden request was served (%d %v)", name, status, err)
-			s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+			s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestSlowClientsAreCutOffAndHurtNobody(t *testing.T) {
 	ends := make(chan time.Duration, 2*each)
 	slow := func(start, drip string) {
 		began := time.Now()
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
 			ends <- 0
 			return
@@ -168,17 +168,17 @@ func TestSlowClientsAreCutOffAndHurtNobody(t *testing.T) {
 	}
 	for range each {
 		go slow("GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-A: ", "a")
-		go slow("POST /api/v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: "+s.key+"\r\nContent-Length: 100000\r\n\r\n", " ")
+		go slow("POST /api/v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: "+s.Key+"\r\nContent-Length: 100000\r\n\r\n", " ")
 	}
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		promptly(t, time.Second, fmt.Sprintf("a request beside %d slow ones", 2*each), func() { s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
+		promptly(t, time.Second, fmt.Sprintf("a request beside %d slow ones", 2*each), func() { s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
 	}
 	for range 2 * each {
 		if took := <-ends; took > 20*time.Second {
 			t.Fatalf("a slow client was still there after %s", took)
 		}
 	}
-	s.lives()
+	s.MustLive()
 }
 
 // TestIdleConnectionsCostLittle opens many connections that say nothing.
@@ -193,13 +193,13 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 		}
 	}()
 	for range idle {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
 			t.Skipf("NOT SHOWN: this machine lets the test have only %d connections: %v", len(conns), err)
 		}
 		conns = append(conns, conn)
 	}
-	promptly(t, 500*time.Millisecond, fmt.Sprintf("a request beside %d idle connections", idle), func() { s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
+	promptly(t, 500*time.Millisecond, fmt.Sprintf("a request beside %d idle connections", idle), func() { s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
 	if grown := s.resident(t) - before; grown > idle*25<<10 {
 		t.Errorf("%d idle connections cost %d KiB each", idle, grown/idle>>10)
 	}
@@ -208,7 +208,7 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 // resident is the memory of the process in bytes.
 func (s *server) resident(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.PID()))
 	if err != nil {
 		t.Skipf("NOT SHOWN: no /proc here: %v", err)
 	}
@@ -233,7 +233,7 @@ func TestSIGTERMEndsWhatIsRunningFirst(t *testing.T) {
 		}()
 	}
 	time.Sleep(200 * time.Millisecond)
-	s.stop()
+	s.Stop()
 	for range 4 {
 		<-done
 	}
@@ -241,41 +241,35 @@ func TestSIGTERMEndsWhatIsRunningFirst(t *testing.T) {
 	if len(of.undecided) > 4 {
 		t.Errorf("%d writes had no answer", len(of.undecided))
 	}
-	s = start(t, dir, s.key)
+	s = start(t, dir, s.Key)
 	of.check(t, s, 0)
 }
 
 // TestASecondSIGTERMEndsAtOnce stops a server that still has a request to wait for.
 func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
 	s := start(t, t.TempDir(), "")
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "POST /api/v1/documents/import HTTP/1.1\r\nHost: x\r\nX-API-Key: "+s.key+"\r\nContent-Type: application/x-ndjson\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "POST /api/v1/documents/import HTTP/1.1\r\nHost: x\r\nX-API-Key: "+s.Key+"\r\nContent-Type: application/x-ndjson\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	// It asks for the body once it is at work on the request.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
 		t.Fatalf("a request with a body that is to come is answered %q %v", line, err)
 	}
-	terminate := func() {
-		t.Helper()
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-	}
-	terminate()
+	s.Signal(syscall.SIGTERM)
 	// Two signals of a kind that come before one was heard are one.
-	for end := time.Now().Add(patience); !strings.Contains(s.log.String(), `"msg":"stopping"`); time.Sleep(5 * time.Millisecond) {
-		if s.ended() || time.Now().After(end) {
-			t.Fatalf("the server does not wait for what is under way\n%s", s.log)
+	for end := time.Now().Add(patience); !strings.Contains(s.Log.String(), `"msg":"stopping"`); time.Sleep(5 * time.Millisecond) {
+		if s.Ended() || time.Now().After(end) {
+			t.Fatalf("the server does not wait for what is under way\n%s", s.Log)
 		}
 	}
-	terminate()
+	s.Signal(syscall.SIGTERM)
 	select {
-	case <-s.done:
+	case <-s.Done():
 	case <-time.After(5 * time.Second): // the request is given up after ten
 		t.Errorf("the server is still there 5 s after the second SIGTERM")
 	}

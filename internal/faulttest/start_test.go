@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/programtest"
 )
 
 // filled makes a data folder with some documents and ends its server. It gives the folder and its key.
@@ -22,7 +23,7 @@ func filled(t *testing.T) (dir, key string) {
 	dir = t.TempDir()
 	s := start(t, dir, "")
 	for i := range 60 {
-		s.must(http.StatusCreated, http.MethodPut, fmt.Sprintf("/api/v1/documents/d%d", i), document(0, strings.Repeat(textOf(0, "d"), 20)))
+		s.Must(http.StatusCreated, http.MethodPut, fmt.Sprintf("/api/v1/documents/d%d", i), document(0, strings.Repeat(textOf(0, "d"), 20)))
 	}
 	return dir, s.stopped()
 }
@@ -43,10 +44,10 @@ func fingerprint(t *testing.T, dir string) string {
 }
 
 // wantRefusal starts the program on a folder, wants one line with these words, and wants the folder left as it was.
-func wantRefusal(t *testing.T, dir string, words []string, options ...option) {
+func wantRefusal(t *testing.T, dir string, words []string, options ...programtest.Option) {
 	t.Helper()
 	before := fingerprint(t, dir)
-	line := launch(t, dir, options...).refuses()
+	line := launch(t, dir, options...).Refusal()
 	for _, word := range words {
 		if !strings.Contains(line, word) {
 			t.Errorf("the line %q does not say %q", line, word)
@@ -73,10 +74,10 @@ func TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, dir, []string{"masterKey", "missing"})
-	wantRefusal(t, dir, []string{"masterKey"}, env("KEEPSAKE_MASTER_KEY="+wrong))
-	wantRefusal(t, dir, []string{"masterKey"}, env("KEEPSAKE_MASTER_KEY_FILE="+wrongFile))
-	wantRefusal(t, dir, []string{"masterKey"}, env("KEEPSAKE_MASTER_KEY=too short"))
-	wantRefusal(t, dir, []string{"masterKey"}, env("KEEPSAKE_MASTER_KEY_FILE="+filepath.Join(dir, "not-there")))
+	wantRefusal(t, dir, []string{"masterKey"}, programtest.Env("KEEPSAKE_MASTER_KEY="+wrong))
+	wantRefusal(t, dir, []string{"masterKey"}, programtest.Env("KEEPSAKE_MASTER_KEY_FILE="+wrongFile))
+	wantRefusal(t, dir, []string{"masterKey"}, programtest.Env("KEEPSAKE_MASTER_KEY=too short"))
+	wantRefusal(t, dir, []string{"masterKey"}, programtest.Env("KEEPSAKE_MASTER_KEY_FILE="+filepath.Join(dir, "not-there")))
 	write(t, path, wrong+"\n")
 	wantRefusal(t, dir, []string{"masterKey"})
 	write(t, path, "")
@@ -84,14 +85,14 @@ func TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey(t *testing.T) {
 	write(t, path, "not base64 at all\n")
 	wantRefusal(t, dir, []string{"master"})
 	for _, refused := range []string{wrong, "too short", "not base64"} {
-		if strings.Contains(launch(t, dir, env("KEEPSAKE_MASTER_KEY="+refused)).refuses(), refused) {
+		if strings.Contains(launch(t, dir, programtest.Env("KEEPSAKE_MASTER_KEY="+refused)).Refusal(), refused) {
 			t.Errorf("the refusal repeats the key %q", refused)
 		}
 	}
 
 	write(t, path, string(right))
 	s := start(t, dir, key)
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/d1", nil)
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/d1", nil)
 }
 
 func write(t *testing.T, path, text string) {
@@ -131,11 +132,12 @@ func TestAMissingDatabaseIsRefusedAndNeverMadeAnew(t *testing.T) {
 		apptest.OnSQLite(t, "its file is lost")
 		dir := copyDir(t, original)
 		remove(t, dir, "usage.db")
-		s := launch(t, dir)
-		s.key = key
-		if err := s.ready(); err != nil { // refusing would be clear too, but not a hang and not a panic
-			s.refuses()
+		s := launch(t, dir, programtest.Key(key))
+		if !s.ReadyOrEnded() { // refusing would be clear too, but not a hang and not a panic
+			s.Refusal()
+			return
 		}
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	})
 	t.Run("a lost index is made again", func(t *testing.T) {
 		dir := copyDir(t, original)
@@ -143,7 +145,7 @@ func TestAMissingDatabaseIsRefusedAndNeverMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := start(t, dir, key)
-		if total := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=ledger", nil)["total"]; total != 60.0 {
+		if total := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=ledger", nil)["total"]; total != 60.0 {
 			t.Errorf("the index made again finds %v of 60 documents", total)
 		}
 	})
@@ -184,11 +186,11 @@ func cut(t *testing.T, path string) {
 func TestASecondServerOnAFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	first := start(t, dir, "")
-	line := launch(t, dir).refuses()
+	line := launch(t, dir).Refusal()
 	if !strings.Contains(line, "in use") && !strings.Contains(line, "another keepsake") {
 		t.Errorf("the line does not say that another process has the folder: %s", line)
 	}
-	first.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	first.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	if _, err := os.Stat(filepath.Join(dir, "keepsake.sock")); err != nil {
 		t.Errorf("the second server took the first one's socket: %v", err)
 	}
@@ -203,11 +205,11 @@ func TestATakenPortIsOneLineAndLeavesNothing(t *testing.T) {
 	defer taken.Close()
 	for _, flag := range []string{"--listen", "--backend-listen"} {
 		dir := t.TempDir()
-		line := launch(t, dir, flags(flag, taken.Addr().String())).refuses()
+		line := launch(t, dir, programtest.Flags(flag, taken.Addr().String())).Refusal()
 		if _, port, _ := net.SplitHostPort(taken.Addr().String()); !strings.Contains(line, port) {
 			t.Errorf("the line does not name the port %s: %s", port, line)
 		}
-		if firstKey(dir) != "" {
+		if programtest.FirstKey(dir) != "" {
 			t.Errorf("a first start that failed left its secrets behind")
 		}
 		start(t, dir, "") // and the folder is as good as new
@@ -224,24 +226,22 @@ func TestOfManyFirstStartsOneWins(t *testing.T) {
 		}
 		winners := servers // until they have refused
 		for end := time.Now().Add(patience); len(winners) > 1 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			winners = slices.DeleteFunc(slices.Clone(winners), func(s *server) bool { return s.ended() })
+			winners = slices.DeleteFunc(slices.Clone(winners), func(s *server) bool { return s.Ended() })
 		}
 		if len(winners) != 1 {
 			t.Fatalf("%d of 4 first starts go on, want 1", len(winners))
 		}
 		for _, s := range servers {
 			if s != winners[0] {
-				s.refuses()
+				s.Refusal()
 			}
 		}
-		if err := winners[0].ready(); err != nil {
-			t.Fatalf("the winner: %v\n%s", err, winners[0].log)
-		}
-		keys := winners[0].must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
+		winners[0].AwaitReady()
+		keys := winners[0].Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
 		if items, _ := keys["items"].([]any); len(items) != 1 {
 			t.Errorf("%d keys after the race, want the one of the winner", len(items))
 		}
-		winners[0].kill()
+		winners[0].Kill()
 	}
 }
 
@@ -250,20 +250,20 @@ func TestOfManyFirstStartsOneWins(t *testing.T) {
 func TestAKilledFirstStartIsDoneAgain(t *testing.T) {
 	// One that is left alone tells how long a first start takes here: it is killed before, within and after that.
 	alone := start(t, filepath.Join(t.TempDir(), "data"), "")
-	alone.stop()
+	alone.Stop()
 	const rounds = 25
 	for round := range rounds {
 		dir := filepath.Join(t.TempDir(), "data")
 		s := launch(t, dir)
 		after := max(100*time.Millisecond, alone.took) * time.Duration(round) / (rounds - 1)
 		time.Sleep(after)
-		s.kill()
+		s.Kill()
 		s = start(t, dir, "")
-		keys := s.must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
+		keys := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
 		if items, _ := keys["items"].([]any); len(items) != 1 {
 			t.Errorf("%d keys after a first start that was killed after %s, want one", len(items), after)
 		}
-		s.kill()
+		s.Kill()
 	}
 }
 
@@ -273,7 +273,7 @@ func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 	codes := make(chan int, 4)
 	for range 4 {
 		go func() {
-			code, _ := run(t, "init", "--data", dir, "--json")
+			code, _ := programtest.Run(t, "init", "--data", dir, "--json")
 			codes <- code
 		}()
 	}
@@ -291,7 +291,7 @@ func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 		t.Errorf("%d of 4 inits say that they made the folder, want 1", made)
 	}
 	before := fingerprint(t, dir)
-	if code, out := run(t, "init", "--data", dir, "--json"); code != 3 {
+	if code, out := programtest.Run(t, "init", "--data", dir, "--json"); code != 3 {
 		t.Errorf("init on an initialised folder: code %d, want 3\n%s", code, out)
 	}
 	if fingerprint(t, dir) != before {
@@ -303,13 +303,13 @@ func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 func TestSecretsOnDiskAreForTheOwnerAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := launch(t, dir)
-	for end := time.Now().Add(patience); firstKey(dir) == "" && !s.ended() && time.Now().Before(end); {
+	for end := time.Now().Add(patience); programtest.FirstKey(dir) == "" && !s.Ended() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for _, name := range []string{"first-start.json", "master.key"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
-			t.Errorf("%v\n%s", err, s.log)
+			t.Errorf("%v\n%s", err, s.Log)
 		} else if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %o, want 600", name, info.Mode().Perm())
 		}
@@ -323,17 +323,17 @@ func TestSecretsOnDiskAreForTheOwnerAlone(t *testing.T) {
 func TestAWrongSettingIsOneLineThatNamesIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keepsake.yaml")
 	write(t, file, "log:\n  lvel: debug\n")
-	for name, with := range map[string]option{
-		"listen":         flags("--listen", "nowhere"),
-		"trusted":        flags("--trusted-proxies", "10.0.0.0/99"),
-		"log.level":      env("KEEPSAKE_LOG_LEVEL=shouting"),
-		"COLOUR":         env("KEEPSAKE_COLOUR=red"),
-		"lvel":           flags("--config", file),
-		"not-there.yaml": flags("--config", filepath.Join(t.TempDir(), "not-there.yaml")),
-		"tls":            flags("--tls-cert", "/not/there.pem"),
+	for name, with := range map[string]programtest.Option{
+		"listen":         programtest.Flags("--listen", "nowhere"),
+		"trusted":        programtest.Flags("--trusted-proxies", "10.0.0.0/99"),
+		"log.level":      programtest.Env("KEEPSAKE_LOG_LEVEL=shouting"),
+		"COLOUR":         programtest.Env("KEEPSAKE_COLOUR=red"),
+		"lvel":           programtest.Flags("--config", file),
+		"not-there.yaml": programtest.Flags("--config", filepath.Join(t.TempDir(), "not-there.yaml")),
+		"tls":            programtest.Flags("--tls-cert", "/not/there.pem"),
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		if line := launch(t, dir, with).refuses(); !strings.Contains(strings.ToLower(line), strings.ToLower(name)) {
+		if line := launch(t, dir, with).Refusal(); !strings.Contains(strings.ToLower(line), strings.ToLower(name)) {
 			t.Errorf("the line %q does not name %s", line, name)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "main.db")); err == nil {

@@ -60,7 +60,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		header("x5u", trap.url) + "." + parts[1] + "." + parts[2],
 		header("jwk", map[string]string{"kty": "OKP", "crv": "Ed25519", "x": set.Keys[0].X}) + "." + parts[1] + "." + parts[2],
 		parts[0] + "." + encode(map[string]any{"sub": "usr_0", "scope": "admin"}) + "." + parts[2],
-		good.refresh, "eyJ", "..", "null", s.key,
+		good.refresh, "eyJ", "..", "null", s.Key,
 	}
 	var first *reply
 	for i, token := range forged {
@@ -85,7 +85,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		t.Errorf("the good token: %d", r.status)
 	}
 	trap.untouched()
-	s.lives()
+	s.MustLive()
 }
 
 // trap is a listener that nobody may come to.
@@ -144,7 +144,7 @@ func TestHugeTokensCostNothing(t *testing.T) {
 		next := 0
 		ask := func() {
 			next++
-			conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 9, byte(i), byte(next))}}).Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 9, byte(i), byte(next))}}).Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,5 +163,5 @@ func TestHugeTokensCostNothing(t *testing.T) {
 			promptly(t, time.Second, fmt.Sprintf("a token of %d bytes", len(c.token)), ask) // 50 ms on a machine that does nothing else
 		}
 	}
-	s.lives()
+	s.MustLive()
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/programtest"
 )
 
 // needStrace gives strace's path; `make test` installs it where it can. Without it nothing here can be shown: the test
@@ -43,11 +44,11 @@ func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
 	ctx := context.Background()
 	requests := map[string]func() (int, error){
 		"PUT /api/v1/documents/traced": func() (int, error) {
-			status, _, err := s.do(ctx, http.MethodPut, "/api/v1/documents/traced", document(0, "traced"))
+			status, _, err := s.Do(ctx, http.MethodPut, "/api/v1/documents/traced", document(0, "traced"))
 			return status, err
 		},
 		"POST /api/v1/documents/import": func() (int, error) {
-			status, _, err := s.raw(ctx, s.key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"line","text":"traced"}`))
+			status, _, err := s.Send(ctx, s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"line","text":"traced"}`))
 			return status, err
 		},
 		"POST /api/v1/developer/api-keys ": func() (int, error) {
@@ -55,7 +56,7 @@ func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
 			return status, err
 		},
 		"DELETE /api/v1/documents/line": func() (int, error) {
-			status, _, err := s.do(ctx, http.MethodDelete, "/api/v1/documents/line", nil)
+			status, _, err := s.Do(ctx, http.MethodDelete, "/api/v1/documents/line", nil)
 			return status, err
 		},
 	}
@@ -127,17 +128,17 @@ func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
 		for i := range 5 {
 			s.refusesToWrite(fmt.Sprintf("lost%d", i))
 		}
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
 	})
 	time.Sleep(1500 * time.Millisecond)
 	s.refusesToWrite("later")
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	s.lives()
-	s.kill()
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.MustLive()
+	s.Kill()
 	s = start(t, dir, key)
-	s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/again", document(0, "again"))
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/again", document(0, "again"))
 }
 
 // TestAFullDiskByInjectionIs503AndRecovers lets every write to a file fail with ENOSPC, for a while.
@@ -148,14 +149,14 @@ func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
 		for i := range 5 {
 			s.refusesToWrite(fmt.Sprintf("lost%d", i))
 		}
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-		s.must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	})
 	s.writesAgain()
 	for i := range 5 {
-		s.must(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/api/v1/documents/lost%d", i), nil)
+		s.Must(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/api/v1/documents/lost%d", i), nil)
 	}
-	s.lives()
+	s.MustLive()
 }
 
 // served starts a server that has one document.
@@ -163,14 +164,14 @@ func served(t *testing.T) (dir, key string, s *server) {
 	t.Helper()
 	dir = t.TempDir()
 	s = start(t, dir, "")
-	s.must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
-	return dir, s.key, s
+	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	return dir, s.Key, s
 }
 
 // refusesToWrite wants 503 with Retry-After for a write.
 func (s *server) refusesToWrite(id string) {
 	s.t.Helper()
-	status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, id))
+	status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, id))
 	if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), `"unavailable"`) {
 		s.t.Errorf("a write that cannot be on disk: %d %s %v, want 503 unavailable", status, answer, err)
 	}
@@ -180,15 +181,15 @@ func (s *server) refusesToWrite(id string) {
 func (s *server) writesAgain() {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		status, answer, err := s.do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
+		status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
 		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
 			break
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("no write works %s after the fault is gone: %d %s %v\n%s", patience, status, answer, err, tail(s.log.String()))
+			s.t.Fatalf("no write works %s after the fault is gone: %d %s %v\n%s", patience, status, answer, err, s.Log.Tail())
 		}
 	}
-	if total := s.must(http.StatusOK, http.MethodGet, "/api/v1/search?q=recovered", nil)["total"]; total != 1.0 {
+	if total := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=recovered", nil)["total"]; total != 1.0 {
 		s.t.Errorf("what was written after the fault is found %v times", total)
 	}
 }
@@ -204,8 +205,8 @@ func inject(t *testing.T, s *server, fault string, fn func()) {
 func traced(t *testing.T, s *server, fn func(), args ...string) {
 	t.Helper()
 	strace := needStrace(t)
-	attached := &output{}
-	cmd := exec.Command(strace, append([]string{"-f", "-p", fmt.Sprint(s.cmd.Process.Pid)}, args...)...)
+	attached := &programtest.Output{}
+	cmd := exec.Command(strace, append([]string{"-f", "-p", fmt.Sprint(s.PID())}, args...)...)
 	cmd.Stderr = attached
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
