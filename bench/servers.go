@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	keepsake "keepsake/client"
@@ -97,11 +96,9 @@ type reading struct {
 }
 
 func (s *servers) read() reading {
-	r := reading{at: time.Now(), postgres: s.postgres.CPU(s.b), redis: s.redis.CPU(s.b), wal: s.postgres.Logged(s.b)}
-	var u syscall.Rusage
-	s.b.must(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	r.own = time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	return r
+	return reading{
+		at: time.Now(), postgres: s.postgres.CPU(s.b), redis: s.redis.CPU(s.b), own: cpuTime(), wal: s.postgres.Logged(s.b),
+	}
 }
 
 // rest prints what is used while nobody asks for anything.

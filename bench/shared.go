@@ -112,6 +112,7 @@ func (*ground) Logf(string, ...any)            {}
 func (*ground) Errorf(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }
 func (*ground) Fatal(a ...any)                 { panic(stopped{fmt.Errorf("%s", fmt.Sprint(a...))}) }
 func (*ground) Fatalf(format string, a ...any) { panic(stopped{fmt.Errorf(format, a...)}) }
+func (*ground) Skip(a ...any)                  { panic(stopped{fmt.Errorf("%s", fmt.Sprint(a...))}) }
 func (b *ground) Cleanup(f func())             { b.after = append(b.after, f) }
 
 func (b *ground) clear() {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/folder"
 )
 
 func doctorCommand(st *stage) *cobra.Command {
@@ -106,7 +106,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 	case !info.IsDir():
 		d.find(broken, "data", "%s is not a folder", cfg.Data)
 		return
-	case info.Mode().Perm()&0o077 != 0:
+	case folder.Shared(info):
 		d.find(warning, "data", "%s can be entered by others (mode %04o); 0700 is enough", cfg.Data, info.Mode().Perm())
 	default:
 		d.find(well, "data", "%s", cfg.Data)
@@ -126,12 +126,11 @@ func (d *diagnosis) folder(cfg config.Config) {
 const lowSpace = 512 << 20
 
 func (d *diagnosis) space(dir string) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
+	free, err := folder.Free(dir)
+	if err != nil {
 		d.find(warning, "disk", "cannot tell the free space: %v", err)
 		return
 	}
-	free := s.Bavail * uint64(s.Bsize)
 	if free < lowSpace {
 		d.find(warning, "disk", "only %d MiB are free; writes are refused when it is full", free>>20)
 		return
@@ -147,7 +146,7 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 		d.find(well, "master key", "given by a setting")
 	case err != nil:
 		d.find(broken, "master key", "%v; without it the data cannot be opened", err)
-	case info.Mode().Perm()&0o077 != 0:
+	case folder.Shared(info):
 		d.find(warning, "master key", "%s can be read by others (mode %04o); 0600 is enough", path, info.Mode().Perm())
 	default:
 		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)

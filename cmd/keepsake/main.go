@@ -123,7 +123,8 @@ func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 }
 
 // untilSignalled gives a context that the first signal ends: it asks for an orderly end. The second one has its usual
-// meaning and ends the process at once, however soon it follows.
+// meaning and ends the process at once, however soon it follows. On Windows the signals are Ctrl-C, which Go calls SIGINT,
+// and the end of the console or the session, which it calls SIGTERM.
 func untilSignalled() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
@@ -138,7 +139,7 @@ func untilSignalled() (ctx context.Context, stop func()) {
 		select {
 		case again := <-signals:
 			signal.Stop(signals)
-			_ = syscall.Kill(os.Getpid(), again.(syscall.Signal))
+			endBy(again)
 		case <-done:
 		}
 	}()

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"runtime/debug"
 	"strconv"
 )
@@ -37,12 +37,12 @@ func groupMemory(self, root string) (int64, bool) {
 		switch {
 		case string(fields[0]) == "0": // version 2
 		case bytes.Contains(fields[1], []byte("memory")): // version 1
-			base, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+			base, file = path.Join(root, "memory"), "memory.limit_in_bytes"
 		default:
 			continue
 		}
-		for dir := filepath.Join("/", string(fields[2])); ; dir = filepath.Dir(dir) {
-			if n, ok := readBytes(filepath.Join(base, dir, file)); ok {
+		for dir := path.Join("/", string(fields[2])); ; dir = path.Dir(dir) {
+			if n, ok := readBytes(path.Join(base, dir, file)); ok {
 				least = min(least, n)
 			}
 			if dir == "/" {

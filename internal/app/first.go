@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"keepsake/internal/folder"
 	"keepsake/internal/seal"
 )
 
@@ -67,14 +68,5 @@ func writeFile(path string, data []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return folder.Sync(filepath.Dir(path))
 }

@@ -26,8 +26,8 @@ var edges = map[string][]string{
 	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
-	"internal/seal":        {"internal/audit", "internal/problem", "internal/unit"},
-	"internal/audit":       {"internal/auth", "internal/id", "internal/problem", "internal/unit"},
+	"internal/seal":        {"internal/audit", "internal/folder", "internal/problem", "internal/unit"},
+	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/account": {
@@ -44,7 +44,7 @@ var edges = map[string][]string{
 		"internal/seal", "internal/text", "internal/unit",
 	},
 	"internal/memory/recall": {"internal/text"},
-	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/problem"},
+	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
 	"internal/search":        {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
 	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
 }

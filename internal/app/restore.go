@@ -110,7 +110,7 @@ func (r *Restoring) masterKey(cfg *config.Config) (seal.MasterKey, error) {
 
 // emptyFolder makes a folder, or takes one in which there is nothing but what an earlier Restore left when it was killed.
 func emptyFolder(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := folder.Make(path); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
 	entries, err := os.ReadDir(path)
@@ -253,7 +253,7 @@ func moveInto(staging, dir string) error {
 	if err := os.Rename(filepath.Join(staging, last), filepath.Join(dir, last)); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return folder.Sync(dir)
 }
 
 // moveFiles puts those files of a folder in their places that are wanted, and not its lock.
@@ -269,7 +269,7 @@ func moveFiles(staging, dir string, wanted func(name string) bool) error {
 			}
 		}
 	}
-	return syncDir(dir)
+	return folder.Sync(dir)
 }
 
 // copyFile copies a small file to one that must not be there, mode 0600, on stable storage when it returns.

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"math"
 
-	"golang.org/x/sys/unix"
-
 	"keepsake/internal/audit"
 	"keepsake/internal/backup"
 	"keepsake/internal/config"
+	"keepsake/internal/folder"
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/postgres"
@@ -72,11 +71,11 @@ func newSnapshots(p *parts, cfg *config.Config, deps *Deps) *backup.Snapshots {
 	})
 }
 
-// freeSpace is how many bytes can still be written below a folder; as much as one likes where that cannot be told.
+// freeSpace is how many bytes can still be written below a folder; the largest number where the system does not say.
 func freeSpace(dir string) int64 {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
+	free, err := folder.Free(dir)
+	if err != nil {
 		return math.MaxInt64
 	}
-	return int64(s.Bavail) * int64(s.Bsize) // whose types differ between systems
+	return free
 }

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"keepsake/internal/folder"
 )
 
 // Checkpoint says which row a chain ended with at a time. It is signed, so that whoever can write the database and the
@@ -192,7 +194,7 @@ func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
 	if len(old) > 0 {
 		return nil
 	}
-	return syncDir(path)
+	return folder.Sync(filepath.Dir(path))
 }
 
 // newest is the last lines of a file, and before them the last one of each chain that would be missing.
@@ -230,14 +232,5 @@ func replace(path string, data []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(path)
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return folder.Sync(filepath.Dir(path))
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"keepsake/internal/folder"
 	"keepsake/internal/problem"
 )
 
@@ -174,7 +175,7 @@ func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	if err := errors.Join(f.Close(), syncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(f.Close(), folder.Sync(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	return &Journal{path: path, instance: instance, now: now, end: -1}, nil

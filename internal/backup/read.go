@@ -16,6 +16,8 @@ import (
 	"slices"
 
 	"filippo.io/age"
+
+	"keepsake/internal/folder"
 )
 
 // Source is an archive that is to be read.
@@ -38,7 +40,7 @@ func Extract(s Source, dir string) (*Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", s.Path, err)
 	}
-	return header, syncDir(dir)
+	return header, folder.Sync(dir)
 }
 
 func (s *Source) extract(r io.Reader, dir string) (*Header, error) {

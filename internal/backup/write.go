@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 
 	"filippo.io/age"
+
+	"keepsake/internal/folder"
 )
 
 // Archive is what is to be written.
@@ -57,7 +59,7 @@ func Write(a Archive) (*Written, error) {
 		}
 		return nil, fmt.Errorf("write backup: %w", err)
 	}
-	if err := syncDir(filepath.Dir(a.Path)); err != nil {
+	if err := folder.Sync(filepath.Dir(a.Path)); err != nil {
 		return nil, fmt.Errorf("write backup %s: %w", a.Path, err)
 	}
 	return &Written{Path: a.Path, Bytes: out.bytes, SHA256: hex.EncodeToString(out.sum.Sum(nil))}, nil
@@ -173,14 +175,4 @@ func (t *tally) Write(p []byte) (int, error) {
 		err = t.progress(n)
 	}
 	return n, err
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }

@@ -19,7 +19,7 @@ func NewCluster() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", func() {}, nil
 	}
-	dir, remove, err = folder()
+	dir, remove, err = tempDir()
 	if err != nil {
 		return "", nil, fmt.Errorf("make a folder for initdb: %w", err)
 	}
@@ -59,9 +59,9 @@ func copyCluster(to string) error {
 func runIn(dir string, cmd *exec.Cmd) error {
 	var said output
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
-	err := start(cmd, syscall.SIGKILL)
+	wait, err := start(cmd, syscall.SIGKILL)
 	if err == nil {
-		err = cmd.Wait()
+		err = wait()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, &said)

@@ -1,9 +1,6 @@
 package enginetest
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -47,27 +44,4 @@ func (s *RedisServer) CPU(t testing.TB) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return cpuOf(t, s.cmd.Process.Pid)
-}
-
-// tick is the unit of the times in /proc, the same on every Linux.
-const tick = 10 * time.Millisecond
-
-// cpuOf is what a process and its children that have ended have used; nothing where it has ended, too.
-func cpuOf(t testing.TB, pid int) time.Duration {
-	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	// "123 (name) S …": the name may hold anything, so the fields are counted from its end; the times are 14 to 17.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	sum := time.Duration(0)
-	for _, field := range fields[11:15] {
-		var ticks int64
-		if _, err := fmt.Sscan(string(field), &ticks); err != nil {
-			t.Fatalf("read /proc/%d/stat: %v", pid, err)
-		}
-		sum += time.Duration(ticks) * tick
-	}
-	return sum
 }

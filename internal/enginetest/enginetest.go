@@ -1,25 +1,24 @@
 // Package enginetest starts real database servers for tests: private ones, in temporary folders, that never outlive the
 // test binary.
 //
-// A server that cannot be found is an error that says what to install, never a skip: a suite that passes has run.
+// A test that needs a server which this machine does not have is skipped by name (testtier.Missing), and fails under CI.
 package enginetest
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"keepsake/internal/folder"
+	"keepsake/internal/testtier"
 )
 
 // Main runs the tests of a package and stops what they have started. A package with a TestMain of its own calls Stop.
@@ -51,97 +50,94 @@ func onStop(f func()) {
 	atStop.all = append(atStop.all, f)
 }
 
-// find looks for a program in PATH and then in the places that the patterns name, the last one first: that is the newest
-// version.
-func find(name string, patterns ...string) (string, error) {
+// missing is the error of a server that this machine does not have. It says what to install.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// check skips t where a server is missing, and fails it for any other error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	var m missing
+	if errors.As(err, &m) {
+		testtier.Missing(t, string(m))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// find looks for a program of at least a version, in PATH and then in the places that the patterns name, of which the last
+// match is the newest version. It finds none on Windows, which lacks the signals and sockets that the tests use.
+func find(name string, atLeast int, patterns ...string) (string, error) {
+	if runtime.GOOS == "windows" {
+		return "", exec.ErrNotFound
+	}
+	var found []string
 	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
+		found = append(found, path)
 	}
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(pattern, name))
+		matches, err := filepath.Glob(filepath.Join(pattern, name))
 		if err != nil {
 			return "", err
 		}
-		if len(found) > 0 {
-			return found[len(found)-1], nil
+		slices.Reverse(matches)
+		found = append(found, matches...)
+	}
+	for _, path := range found {
+		if version(path) >= atLeast {
+			return path, nil
 		}
 	}
 	return "", exec.ErrNotFound
 }
 
-// keeper starts programs, all from one thread that never ends: the signal a program gets at its parent's death comes when
-// the thread dies that started it.
-var keeper = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for f := range work {
-			f()
-		}
-	}()
-	return work
-})
+var (
+	versions    sync.Map // path of a program → func() int
+	firstNumber = regexp.MustCompile("[0-9]+")
+)
 
-// start starts cmd. It gets signal when this process ends in whatever way. It runs as somebody without rights where we
-// are root, because PostgreSQL refuses to run as root.
-func start(cmd *exec.Cmd, signal syscall.Signal) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	if id := unprivileged(); id != nil {
-		cmd.SysProcAttr.Credential = id
-	}
-	return startAsIs(cmd, signal)
-}
-
-// startAsIs is start for a program that runs as whoever we are.
-func startAsIs(cmd *exec.Cmd, signal syscall.Signal) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = signal
-	done := make(chan error, 1)
-	keeper() <- func() { done <- cmd.Start() }
-	return <-done
-}
-
-// unprivileged is whom servers run as; nil for whoever runs the tests.
-var unprivileged = sync.OnceValue(func() *syscall.Credential {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
+// version is the first number of what a program prints as its version, or 0.
+func version(path string) int {
+	ask, _ := versions.LoadOrStore(path, sync.OnceValue(func() int {
+		text, err := exec.Command(path, "--version").Output()
 		if err != nil {
-			continue
+			return 0
 		}
-		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		if err1 == nil && err2 == nil {
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		}
-	}
-	return &syscall.Credential{Uid: 65534, Gid: 65534}
-})
+		n, _ := strconv.Atoi(string(firstNumber.Find(text)))
+		return n
+	}))
+	return ask.(func() int)()
+}
 
 // folderName begins the names of all folders of servers.
 const folderName = "keepsake-enginetest-"
 
-// folder makes a folder for a server, which is its own. Its name is short, because sockets lie in it.
-func folder() (dir string, remove func(), err error) {
+// tempFolder is where the folders lie. The path of a socket has at most 104 bytes on macOS, whose own temporary folder
+// takes half of them.
+func tempFolder() string {
+	if dir := os.TempDir(); len(dir) <= 30 || runtime.GOOS == "windows" {
+		return dir
+	}
+	return "/tmp"
+}
+
+// tempDir makes a folder for a server, which is its own. Its name is short, because sockets lie in it.
+func tempDir() (dir string, remove func(), err error) {
 	sweep()
-	if dir, err = os.MkdirTemp("", folderName); err != nil {
+	if dir, err = os.MkdirTemp(tempFolder(), folderName); err != nil {
 		return "", nil, err
 	}
-	lock, err := lockFolder(dir)
+	lock, err := folder.Take(dir)
 	if err == nil {
-		if id := unprivileged(); id != nil {
-			err = os.Chown(dir, int(id.Uid), int(id.Gid))
-		}
+		err = giveAway(dir)
 	}
 	remove = func() {
-		os.RemoveAll(dir)
 		if lock != nil {
-			lock.Close()
+			_ = lock.Release(true)
 		}
+		os.RemoveAll(dir)
 	}
 	if err != nil {
 		remove()
@@ -150,33 +146,20 @@ func folder() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// lockFolder says that a folder is in use, for as long as this process lives.
-func lockFolder(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // sweep removes folders of test binaries that were killed.
 var sweep = sync.OnceFunc(func() {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), folderName+"*"))
+	left, _ := filepath.Glob(filepath.Join(tempFolder(), folderName+"*"))
 	for _, dir := range left {
 		info, err := os.Stat(dir)
 		if err != nil || time.Since(info.ModTime()) < time.Minute { // it may not be locked yet
 			continue
 		}
-		f, err := lockFolder(dir)
+		lock, err := folder.Take(dir)
 		if err != nil {
 			continue
 		}
 		os.RemoveAll(dir)
-		f.Close()
+		_ = lock.Release(true)
 	}
 })
 
@@ -225,36 +208,4 @@ func (o *output) String() string {
 		text = append(append(text, line...), '\n')
 	}
 	return string(text)
-}
-
-// children are the processes whose parent is pid.
-func children(pid int) ([]int, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-	var list []int
-	for _, e := range entries {
-		id, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		// "123 (name) S 1 …": the name may hold anything, so the fields are counted from its end.
-		var state string
-		var parent int
-		if _, err := fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent); err != nil {
-			return nil, fmt.Errorf("read /proc/%d/stat: %w", id, err)
-		}
-		if parent == pid {
-			list = append(list, id)
-		}
-	}
-	return list, nil
 }

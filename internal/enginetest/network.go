@@ -7,16 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-)
 
-// installIP is what an error says where networks cannot be made.
-const installIP = "these tests cut a server off in a network of its own: apt-get install iproute2"
+	"keepsake/internal/testtier"
+)
 
 // Network is a network namespace with one link to this machine's: what runs in it can be cut off without a word to either
 // side, as by a switch that fails.
@@ -30,14 +30,17 @@ const networkName = "keepsake-"
 
 var networks atomic.Int64
 
-// StartNetwork makes a network, which takes root; it ends with the test. Servers in it are to be started after it.
+// StartNetwork makes a network, which takes Linux, root and iproute2; it ends with the test. Servers in it are to be started after it.
 func StartNetwork(t testing.TB) *Network {
 	t.Helper()
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Fatal(installIP)
+	if runtime.GOOS != "linux" {
+		testtier.Missing(t, "network namespaces, which only Linux has")
 	}
 	if os.Getuid() != 0 {
-		t.Fatal("these tests cut a server off in a network of its own, which only root can make")
+		testtier.Missing(t, "root, which alone can make a network of its own")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		testtier.Missing(t, "the program ip (apt-get install iproute2)")
 	}
 	sweepNetworks()
 	pid, n := os.Getpid(), networks.Add(1)
@@ -47,17 +50,17 @@ func StartNetwork(t testing.TB) *Network {
 	address := func(i int) net.IP { return net.IPv4(198, byte(18+block>>16), byte(block>>8), byte(block+i)) }
 	w := &Network{name: networkName + strconv.Itoa(pid) + "-" + strconv.FormatInt(n, 10), here: link + "a", there: link + "b", address: address(2)}
 	t.Cleanup(func() { _ = ip("netns", "del", w.name) }) // the link goes with it
+	if err := ip("netns", "add", w.name); err != nil {
+		testtier.Missing(t, "the right to make a network of its own: "+err.Error())
+	}
 	for _, args := range [][]string{
-		{"netns", "add", w.name},
 		{"link", "add", w.here, "type", "veth", "peer", "name", w.there, "netns", w.name},
 		{"addr", "add", address(1).String() + "/30", "dev", w.here},
 		{"link", "set", w.here, "up"},
 		{"-n", w.name, "addr", "add", w.address.String() + "/30", "dev", w.there},
 		{"-n", w.name, "link", "set", w.there, "up"},
 	} {
-		if err := ip(args...); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ip(args...))
 	}
 	return w
 }
@@ -97,7 +100,7 @@ var sweepNetworks = sync.OnceFunc(func() {
 		name := filepath.Base(path)
 		text, _, _ := strings.Cut(strings.TrimPrefix(name, networkName), "-")
 		pid, err := strconv.Atoi(text)
-		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if err != nil || !errors.Is(kill(pid, 0), syscall.ESRCH) {
 			continue
 		}
 		_ = ip("netns", "del", name)

@@ -30,8 +30,16 @@ const Role = "keepsake"
 // The superuser of every server, on its socket alone.
 const superuser = "postgres"
 
-// installPostgres is what an error says where there is no server.
-const installPostgres = "these tests need a PostgreSQL server, version 15 or later: apt-get install postgresql"
+// installPostgres is what a skipped test says where there is no server.
+const installPostgres = missing("a PostgreSQL server, version 15 or later (apt-get install postgresql, or brew install postgresql)")
+
+// postgresFolders are where packages put the server when it is not in PATH: Debian, Red Hat, its own sources, Homebrew,
+// Postgres.app.
+var postgresFolders = []string{
+	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+	"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin", "/opt/homebrew/bin", "/usr/local/bin",
+	"/Applications/Postgres.app/Contents/Versions/*/bin",
+}
 
 // PostgresOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing safe.
 type PostgresOptions struct {
@@ -75,9 +83,7 @@ var shared = sync.OnceValues(func() (*PostgresServer, error) {
 func Postgres(t testing.TB) (url string) {
 	t.Helper()
 	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s.Database(t)
 }
 
@@ -86,9 +92,7 @@ func Postgres(t testing.TB) (url string) {
 func PostgresCopy(t testing.TB, name string, prepare func(ctx context.Context, url string) error) (url string) {
 	t.Helper()
 	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s.URL(s.copyOf(t, name, prepare))
 }
 
@@ -96,9 +100,7 @@ func PostgresCopy(t testing.TB, name string, prepare func(ctx context.Context, u
 func SharedPostgres(t testing.TB) *PostgresServer {
 	t.Helper()
 	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -106,9 +108,7 @@ func SharedPostgres(t testing.TB) *PostgresServer {
 func StartPostgres(t testing.TB, opt PostgresOptions) *PostgresServer {
 	t.Helper()
 	s, remove, err := newPostgres(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.own = true
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -120,15 +120,15 @@ func StartPostgres(t testing.TB, opt PostgresOptions) *PostgresServer {
 }
 
 func findPostgres() (string, error) {
-	return find("postgres", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
+	return find("postgres", 15, postgresFolders...)
 }
 
 func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
 	program, err := findPostgres()
 	if err != nil {
-		return nil, nil, errors.New(installPostgres)
+		return nil, nil, installPostgres
 	}
-	dir, remove, err := folder()
+	dir, remove, err := tempDir()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder for postgres: %w", err)
 	}
@@ -214,12 +214,13 @@ func (s *PostgresServer) run() error {
 		cmd.Stderr = io.MultiWriter(&s.log, s.opt.Log)
 	}
 	ready := s.log.wait(func(line string) bool { return strings.Contains(line, "is ready to accept") })
-	if err := start(cmd, syscall.SIGQUIT); err != nil {
+	wait, err := start(cmd, syscall.SIGQUIT)
+	if err != nil {
 		return fmt.Errorf("start postgres: %w", err)
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ended is in the log
+		_ = wait() // how it ended is in the log
 		close(ended)
 	}()
 	s.cmd, s.ended = cmd, ended
@@ -240,7 +241,7 @@ func (s *PostgresServer) stop(signal syscall.Signal) error {
 	if s.cmd == nil {
 		return nil
 	}
-	if err := s.signalAll(syscall.SIGCONT); err != nil { // one that is paused hears nothing
+	if err := s.signalAll(resumeSignal); err != nil { // one that is paused hears nothing
 		return err
 	}
 	if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -294,7 +295,7 @@ func (s *PostgresServer) Pause(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.signalAll(syscall.SIGSTOP); err != nil {
+	if err := s.signalAll(pauseSignal); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -304,7 +305,7 @@ func (s *PostgresServer) Resume(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.signalAll(syscall.SIGCONT); err != nil {
+	if err := s.signalAll(resumeSignal); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -323,7 +324,7 @@ func (s *PostgresServer) signalAll(signal syscall.Signal) error {
 		return err
 	}
 	for _, child := range list {
-		if err := syscall.Kill(child, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := kill(child, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// installRedis is what an error says where there is no server.
-const installRedis = "these tests need a Redis or Valkey server, version 7 or later: apt-get install redis-server"
+// installRedis is what a skipped test says where there is no server.
+const installRedis = missing("a Redis or Valkey server, version 7 or later (apt-get install redis-server, or brew install redis)")
 
 // RedisOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing on disk.
 type RedisOptions struct {
@@ -50,9 +50,7 @@ func Redis(t testing.TB) (url string) {
 func StartRedis(t testing.TB, opt RedisOptions) *RedisServer {
 	t.Helper()
 	s, remove, err := newRedis(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the server's last words:\n%s", &s.log)
@@ -63,13 +61,13 @@ func StartRedis(t testing.TB, opt RedisOptions) *RedisServer {
 }
 
 func newRedis(opt RedisOptions) (*RedisServer, func(), error) {
-	program, err := find("redis-server", "/usr/local/bin", "/opt/redis/bin")
+	program, err := find("redis-server", 7, "/usr/local/bin", "/opt/redis/bin", "/opt/homebrew/bin")
 	if err != nil {
-		if program, err = find("valkey-server", "/usr/local/bin", "/opt/valkey/bin"); err != nil {
-			return nil, nil, errors.New(installRedis)
+		if program, err = find("valkey-server", 7, "/usr/local/bin", "/opt/valkey/bin", "/opt/homebrew/bin"); err != nil {
+			return nil, nil, installRedis
 		}
 	}
-	dir, remove, err := folder()
+	dir, remove, err := tempDir()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder for redis: %w", err)
 	}
@@ -125,12 +123,13 @@ func (s *RedisServer) run() error {
 	ready := s.log.wait(func(line string) bool {
 		return strings.Contains(line, "eady to accept connections") // "The server is now ready …", or "Ready …"
 	})
-	if err := begin(cmd, syscall.SIGKILL); err != nil {
+	wait, err := begin(cmd, syscall.SIGKILL)
+	if err != nil {
 		return fmt.Errorf("start redis: %w", err)
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ended is in the log
+		_ = wait() // how it ended is in the log
 		close(ended)
 	}()
 	s.cmd, s.ended = cmd, ended
@@ -152,7 +151,7 @@ func (s *RedisServer) stop(signal syscall.Signal) error {
 	if s.cmd == nil {
 		return nil
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGCONT, signal} { // one that is paused hears nothing
+	for _, signal := range []syscall.Signal{resumeSignal, signal} { // one that is paused hears nothing
 		if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
@@ -179,10 +178,10 @@ func (s *RedisServer) Kill(t testing.TB) { s.must(t, s.stop(syscall.SIGKILL)) }
 func (s *RedisServer) Start(t testing.TB) { s.must(t, s.run()) }
 
 // Pause stops the server where it stands (SIGSTOP): connections stay open and nobody answers.
-func (s *RedisServer) Pause(t testing.TB) { s.must(t, s.signal(syscall.SIGSTOP)) }
+func (s *RedisServer) Pause(t testing.TB) { s.must(t, s.signal(pauseSignal)) }
 
 // Resume lets a server go on that was paused.
-func (s *RedisServer) Resume(t testing.TB) { s.must(t, s.signal(syscall.SIGCONT)) }
+func (s *RedisServer) Resume(t testing.TB) { s.must(t, s.signal(resumeSignal)) }
 
 // Flush empties the server.
 func (s *RedisServer) Flush(t testing.TB) { s.Do(t, "FLUSHALL") }

@@ -1,4 +1,6 @@
-// Package folder is what every data folder has, whichever engine keeps the databases: a lock.
+// Package folder is what every data folder has, whichever engine keeps the databases: a lock, files that only their owner
+// opens, names that are on stable storage, and room on the disk. What differs between operating systems is in the files
+// that end in _unix and _windows.
 package folder
 
 import (
@@ -6,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrInUse is the error of Take when another process has the folder.
@@ -18,7 +18,7 @@ const LockFile = "keepsake.lock"
 
 // Lock keeps other processes out of a folder.
 type Lock struct {
-	// Unclean says that whoever had the folder before ended without Release.
+	// Unclean says that the process that had the folder before ended without Release.
 	Unclean bool
 
 	file *os.File
@@ -26,10 +26,10 @@ type Lock struct {
 
 const running = "running\n"
 
-// Take makes a folder with mode 0700 where it is absent, and locks it. The kernel lets go of the lock when the process
+// Take makes a folder where it is absent, as Make does, and locks it. The kernel lets go of the lock when the process
 // ends, however it ends; what stays in the file then says that it did not end in order.
 func Take(dir string) (*Lock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := Make(dir); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
 	path := filepath.Join(dir, LockFile)
@@ -37,12 +37,13 @@ func Take(dir string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s cannot be written: %w", dir, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	switch taken, err := lock(f); {
+	case err != nil:
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data folder %s %w", dir, ErrInUse)
-		}
 		return nil, fmt.Errorf("lock data folder %s: %w", dir, err)
+	case taken:
+		f.Close()
+		return nil, fmt.Errorf("data folder %s %w", dir, ErrInUse)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -58,11 +59,11 @@ func Take(dir string) (*Lock, error) {
 }
 
 // Release lets go; inOrder says that what lies in the folder was closed as it should be. Closing the file alone would
-// not do: a child that this process is starting at the moment holds it, too, until it has become another program.
+// not do: a child that this process is starting also holds the file until it has become another program.
 func (l *Lock) Release(inOrder bool) error {
 	var err error
 	if inOrder {
 		err = l.file.Truncate(0)
 	}
-	return errors.Join(err, unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+	return errors.Join(err, unlock(l.file), l.file.Close())
 }

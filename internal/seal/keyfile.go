@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"keepsake/internal/folder"
 )
 
 // KeyFile is where the master key lies, by its path: DIR/master.key.
@@ -106,5 +108,5 @@ func (f KeyFile) replace(now time.Time) (kept string, err error) {
 	if err := os.Rename(f.next(), string(f)); err != nil {
 		return "", fmt.Errorf("put the new master key in its place: %w", err)
 	}
-	return kept, syncDir(filepath.Dir(string(f)))
+	return kept, folder.Sync(filepath.Dir(string(f)))
 }

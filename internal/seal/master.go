@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"keepsake/internal/folder"
 )
 
 // MasterKey wraps the instance's secrets. It is 32 random bytes and lies in a file, in the environment or with the
@@ -86,15 +88,5 @@ func writeNew(path string, data []byte) error {
 		}
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return folder.Sync(filepath.Dir(path))
 }

@@ -1,0 +1,36 @@
+//go:build unix
+
+package folder
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Make makes a folder that only its owner can enter, mode 0700, with the folders above it. One that is there stays as it
+// is.
+func Make(dir string) error { return os.MkdirAll(dir, 0o700) }
+
+// Shared reports whether the mode of a file or folder lets others than its owner open it.
+func Shared(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// Sync makes the names in a folder durable.
+func Sync(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// Free is how many bytes can still be written below a folder.
+func Free(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil // whose types differ between systems
+}
