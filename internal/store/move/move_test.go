@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testtier"
 )
 
 const instance = "INSTANCE"
@@ -21,7 +23,19 @@ const instance = "INSTANCE"
 type place func(t *testing.T) store.Engine
 
 // folder is a new folder.
-func folder(t *testing.T) store.Engine { return openFolder(t, t.TempDir()) }
+func folder(t *testing.T) store.Engine { return openFolder(t, emptyFolder(t)) }
+
+// emptyFolder holds an instance without anything in it.
+func emptyFolder(t *testing.T) (dir string) {
+	t.Helper()
+	return enginetest.FolderCopy(t, "empty", func(dir string) error {
+		e, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir, Instance: instance})
+		if err != nil {
+			return err
+		}
+		return e.Close()
+	})
+}
 
 func openFolder(t *testing.T, dir string) *sqlite.Engine {
 	t.Helper()
@@ -45,11 +59,14 @@ var ways = map[string]struct{ from, to place }{
 	"databases to folder": {databases, folder},
 }
 
-// each runs a test for every way.
+// each runs a test for every way. Two databases are harder than one, so the quick tier tries only those.
 func each(t *testing.T, run func(t *testing.T, from, to store.Engine)) {
 	t.Helper()
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
+			if name == "folder to database" {
+				testtier.Long(t, "one more database for each test")
+			}
 			t.Parallel()
 			run(t, way.from(t), way.to(t))
 		})
@@ -359,7 +376,7 @@ func TestEveryTableMoves(t *testing.T) {
 
 func TestAFolderThatIsMovedOutOfIsLockedAndStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := emptyFolder(t)
 	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Instance: instance})
 	if err != nil {
 		t.Fatal(err)

@@ -4,18 +4,23 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testtier"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
 
 func openDatabase(t *testing.T, url, keysURL string) *postgres.Engine {
 	t.Helper()
-	e, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{URL: url, KeysURL: keysURL, Instance: instance})
+	e, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Options{
+		URL: url, KeysURL: keysURL, Instance: instance, Connections: 4,
+		Connect: time.Minute, Acquire: time.Minute, Statement: time.Minute, Answer: time.Minute, Commit: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +126,7 @@ func TestARowThatIsNotTakenIsNamed(t *testing.T) {
 
 // A server that crashes in the middle fails the move, and the move goes on when it is back.
 func TestAServerThatCrashesInTheMiddle(t *testing.T) {
+	testtier.Long(t, "crashes a server of its own; TestAMoveThatIsCutOffGoesOn is quicker")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true})
 	from, to := folder(t), openDatabase(t, server.Database(t), "")

@@ -532,6 +532,7 @@ func TestAServerThatIsStoppedAndStartedLosesNothing(t *testing.T) {
 }
 
 func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
+	testtier.Long(t, "starts a server of its own three times")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	url := server.Database(t)
@@ -553,6 +554,7 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 }
 
 func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
+	testtier.Long(t, "pauses a server of its own; TestWhoWaitsForAServerThatFallsSilentIsLetGo is quicker")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	e := open(t, postgres.Options{URL: server.Database(t), Answer: time.Second, Connections: 4})

@@ -10,9 +10,13 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/storetest"
+	"keepsake/internal/testtier"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	testtier.Checks(20) // the suite on SQLite makes all of them
+	enginetest.Main(m)
+}
 
 func TestStore(t *testing.T) {
 	t.Parallel()

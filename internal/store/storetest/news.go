@@ -193,15 +193,21 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		s, _ := setup(t)
 		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
 		var ids []string
-		for i := range 450 {
-			k := newsKey(fmt.Sprintf("key_%03d", i))
-			k.Secrets[0].Hash = [32]byte{byte(i), byte(i >> 8), 1}
-			if i%2 == 0 {
-				k.RevokedAt = pointer(epoch)
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			ids = nil
+			for i := range 450 {
+				k := newsKey(fmt.Sprintf("key_%03d", i))
+				k.Secrets[0].Hash = [32]byte{byte(i), byte(i >> 8), 1}
+				if i%2 == 0 {
+					k.RevokedAt = pointer(epoch)
+				}
+				if err := s.CreateAPIKey(ctx, k, 0); err != nil {
+					return err
+				}
+				ids = append(ids, k.ID)
 			}
-			noError(t, s.CreateAPIKey(t.Context(), k, 0))
-			ids = append(ids, k.ID)
-		}
+			return nil
+		}))
 		n := 0
 		noError(t, s.APIKeys(t.Context(), append(ids, "key_unknown"), func(k *apikey.APIKey) error {
 			if k.ID != ids[n] || len(k.Secrets) != 1 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/store"
+	"keepsake/internal/testtier"
 	"keepsake/internal/usage"
 )
 
@@ -123,7 +124,8 @@ func testUsage(t *testing.T, setup setup) {
 	t.Run("FlushesSideBySideCountEverything", func(t *testing.T) {
 		s := setup(t)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		const recorders, flushes, cellsEach = 4, 8, 100
+		const recorders, cellsEach = 4, 100
+		flushes := testtier.Rounds(4, 8)
 		var all sync.WaitGroup
 		for r := range recorders {
 			all.Go(func() {
@@ -159,13 +161,13 @@ func testUsage(t *testing.T, setup setup) {
 		all.Wait()
 		quotas, err := s.OwnerQuotas(t.Context(), []string{"wsp_a"}, []string{"2026-11-20"})
 		noError(t, err)
-		if len(quotas) != 1 || quotas[0].Charged != recorders*flushes*cellsEach {
+		if len(quotas) != 1 || quotas[0].Charged != int64(recorders*flushes*cellsEach) {
 			t.Errorf("quotas are %+v, want %d", quotas, recorders*flushes*cellsEach)
 		}
 		for i := range cellsEach {
 			points, err := s.KeySeries(t.Context(), "wsp_a", fmt.Sprint("key_", i), start, start.Add(time.Hour), time.Hour)
 			noError(t, err)
-			if len(points) != 1 || points[0].Charged != recorders*flushes {
+			if len(points) != 1 || points[0].Charged != int64(recorders*flushes) {
 				t.Fatalf("the cells of key %d come to %+v, want %d", i, points, recorders*flushes)
 			}
 		}
