@@ -24,6 +24,8 @@ func conformanceCommand(st *stage) *cobra.Command {
 	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
 	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier, and release, sunset and retire versions: for a deployment\nthat is there for this run alone, with lifecycle.allowUndeclared and allowBackdating")
 	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this")
+	cmd.Flags().IntVar(&to.Parallel, "parallel", 0, "checks that run at a time; 0 for 8, or for 1 on a small tier or where all come from one address")
+	cmd.Flags().BoolVar(&to.Proxied, "proxied", false, "name addresses in X-Forwarded-For, which the deployment takes from this machine")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		for _, address := range []string{st.getenv("KEEPSAKE_URL"), localURL} {

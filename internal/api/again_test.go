@@ -60,6 +60,7 @@ func (l *line) do(method, path string, headers ...string) answer {
 
 // A connection that asks for the same again and again is told what holds now.
 func TestAConnectionGoesNoWayForLonger(t *testing.T) {
+	t.Parallel()
 	b := successor(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	l := b.line()
@@ -109,6 +110,7 @@ func TestAConnectionGoesNoWayForLonger(t *testing.T) {
 // Calls of brief operations are used again: each shows its own request and caller all the same, and one that somebody
 // waits on is left alone.
 func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
+	t.Parallel()
 	type said struct {
 		Body struct {
 			ID  string `json:"id"`
@@ -172,7 +174,7 @@ func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
 }
 
 // What governs a request of a connection allocates nothing; call, input and answer of its operation come to three.
-func TestGoverningARequestAllocatesLittle(t *testing.T) {
+func TestGoverningARequestAllocatesLittle(t *testing.T) { // not parallel: it counts allocations
 	b := setup(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,6 +18,7 @@ type areaAnswer struct {
 
 // TestANameWinsOverAWildcard declares paths that Go's mux alone cannot hold beside each other.
 func TestANameWinsOverAWildcard(t *testing.T) {
+	t.Parallel()
 	clock := &apitest.Clock{}
 	place := apitest.New(clock.Now, apitest.Tiers())
 	r := endpoint.NewRegistry()

@@ -10,6 +10,7 @@ import (
 // What pages in a browser can make of the answers (T46): nothing is run, framed, sniffed or kept, other origins read
 // nothing unless they are configured, and nobody is sent elsewhere.
 func TestABrowserGetsNothingOutOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	b := successor(t)
 	now := b.clock.Now()
 	b.release(now, now.AddDate(1, 0, 0))
@@ -39,6 +40,7 @@ func TestABrowserGetsNothingOutOfAnAnswer(t *testing.T) {
 }
 
 func TestACookieIsNoCredential(t *testing.T) {
+	t.Parallel()
 	b := setup(t, func(o *api.Options) { o.Origins = []string{"https://app.example"} })
 	a := b.do("GET", "/api/v1/ping", "", "Cookie", "X-API-Key=kpsk_x; Authorization=Bearer x", "Origin", "https://app.example").
 		want(t, 401, "missing_credentials")
@@ -48,6 +50,7 @@ func TestACookieIsNoCredential(t *testing.T) {
 }
 
 func TestOverTLSBrowsersAreToldToStay(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for _, secure := range []bool{true, false} {
 		r := request("GET", "/api/v1/ping", "")

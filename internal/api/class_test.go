@@ -14,6 +14,7 @@ import (
 )
 
 func TestAStreamThatBreaksOffIsRefused(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	addr := b.listen()
@@ -46,6 +47,7 @@ func TestAStreamThatBreaksOffIsRefused(t *testing.T) {
 }
 
 func TestAStreamBeyondItsLimitIsRefused(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	for _, extra := range [][]string{nil, {"Idempotency-Key", onceKey}} {
@@ -63,6 +65,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestAStreamIsAsWelcomeInManyPieces(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	addr := b.listen()

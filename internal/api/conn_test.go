@@ -18,6 +18,7 @@ import (
 // Whatever a connection is asked, one request behind the other or several at once: each answer has its own headers, each
 // of them once, and nothing of them gets into a body.
 func TestEveryAnswerOfAConnectionHasItsOwnHeadersOnce(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	long := strings.Repeat("n", 150_000) // far over the buffers of net/http
@@ -99,6 +100,7 @@ func TestEveryAnswerOfAConnectionHasItsOwnHeadersOnce(t *testing.T) {
 
 // A client that still sends when it is refused reads the refusal and an orderly end, not a reset.
 func TestARefusalReachesAClientThatStillSends(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	conn, err := net.Dial("tcp", b.listen())
 	if err != nil {
@@ -122,6 +124,7 @@ func TestARefusalReachesAClientThatStillSends(t *testing.T) {
 
 // A connection saves hashing the key that it sent before, and nothing else: each request is judged by what holds then.
 func TestAConnectionBelievesNoKeyForLonger(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	keys := map[string]*apikey.APIKey{}
 	reading := b.Key(apitest.Operator, auth.Read, func(k *apikey.APIKey) { keys["read"] = k })

@@ -52,6 +52,7 @@ func ugly(key string) map[string]*http.Request {
 }
 
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
+	t.Parallel()
 	number := regexp.MustCompile(`^\d+$`)
 	shapes := map[string]*regexp.Regexp{
 		"X-API-Version":                 regexp.MustCompile(`^1$`),
@@ -117,6 +118,7 @@ func checkError(t *testing.T, r *http.Request, a answer) {
 }
 
 func TestUglyRequestsAreAnsweredAsTheyDeserve(t *testing.T) {
+	t.Parallel()
 	want := map[string]int{
 		"a good one": 200, "an open one": 200, "a page": 200, "a HEAD": 200, "an OPTIONS": 204, "an OPTIONS of everything": 204,
 		"no such path": 404, "the root": 404, "a path outside": 404, "a slash at the end": 404, "a double slash": 404, "a dot segment": 404,
@@ -138,6 +140,7 @@ func TestUglyRequestsAreAnsweredAsTheyDeserve(t *testing.T) {
 }
 
 func TestTheCallersRequestIDIsKeptWhereItIsWellFormed(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for id, kept := range map[string]bool{
 		"abcDEF_-12": true, "12345678": true, strings.Repeat("a", 64): true,
@@ -151,6 +154,7 @@ func TestTheCallersRequestIDIsKeptWhereItIsWellFormed(t *testing.T) {
 }
 
 func TestAllowListsWhatAPathHas(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for path, allow := range map[string]string{
 		"/api/v1/ping":    "GET, HEAD, OPTIONS",
@@ -170,6 +174,7 @@ func TestAllowListsWhatAPathHas(t *testing.T) {
 }
 
 func TestConditionalReadIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.Read, nil)
 	b.notes.text["n"] = "text"
@@ -182,6 +187,7 @@ func TestConditionalReadIsNotRepeated(t *testing.T) {
 }
 
 func TestCORSAnswersConfiguredOriginsOnly(t *testing.T) {
+	t.Parallel()
 	b := setup(t, func(o *api.Options) { o.Origins = []string{"https://app.example"} })
 	ask := func(origin string) answer {
 		return b.do("OPTIONS", "/api/v1/notes", "", "Origin", origin, "Access-Control-Request-Method", "POST")

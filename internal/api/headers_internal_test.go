@@ -10,6 +10,7 @@ import (
 
 // Headers that are changed where they stand read as if they had been written anew.
 func TestHeadersThatStayAreTheHeadersOfTheAnswer(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := rapid.OneOf(
 			rapid.Int64Range(-1, 12), rapid.Int64Range(95, 105), rapid.Int64Range(9_999_990, 10_000_010),

@@ -25,6 +25,7 @@ func number(t *testing.T, a answer, header string) int64 {
 
 // Each request of this test is wrong in every way that is still left, so that the answer tells which check came first.
 func TestTheOrderOfTheChecks(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	b.Put(account.Workspace{ID: "wsp_suspended", Tier: "tiny", Suspended: true})
 	onlyFrom := func(k *apikey.APIKey) { k.AllowedIPs = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }
@@ -53,6 +54,7 @@ func TestTheOrderOfTheChecks(t *testing.T) {
 }
 
 func TestTheNthRequestPassesAndTheNextIsToldWhenToComeBack(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Tiny, auth.Read, nil)
 	for left := int64(2); left >= 0; left-- {
@@ -87,6 +89,7 @@ func TestTheNthRequestPassesAndTheNextIsToldWhenToComeBack(t *testing.T) {
 }
 
 func TestWhatFailsOnOurSideCostsNothing(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Tiny, auth.Read, nil)
 	for _, path := range []string{"/api/v1/fails", "/api/v1/panics", "/api/v1/fails", "/api/v1/panics"} {
@@ -98,6 +101,7 @@ func TestWhatFailsOnOurSideCostsNothing(t *testing.T) {
 }
 
 func TestAStrangersAddressPaysForWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	b := setup(t, func(o *api.Options) {
 		o.Addresses = limit.NewAddresses(limit.Allowance{PerMinute: 4, Daily: 100, Monthly: 1000}, 16)
 	})
@@ -126,6 +130,7 @@ func TestAStrangersAddressPaysForWhatIsRefused(t *testing.T) {
 }
 
 func TestAnOpenOperationRecognisesACaller(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Guest, auth.Read, nil)
 	a := b.do("GET", "/api/open", "", "X-API-Key", key).want(t, 200, "")
@@ -139,6 +144,7 @@ func TestAnOpenOperationRecognisesACaller(t *testing.T) {
 }
 
 func TestAKeysEndIsAnnouncedInItsAnswers(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	expires := b.clock.Now().Add(13 * 24 * time.Hour)
 	key := b.Key(apitest.Guest, auth.Read, func(k *apikey.APIKey) { k.ExpiresAt = &expires })

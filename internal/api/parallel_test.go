@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/auth"
+	"keepsake/internal/await"
 	"keepsake/internal/endpoint"
 )
 
 // Exchanges are used again: no answer may show anything of another request.
 func TestManyAtOnceSeeOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	scopes := []auth.Scopes{auth.Read, auth.Write, auth.Admin, auth.MemoryRead | auth.Write}
 	keys := make([]string, len(scopes))
@@ -51,6 +52,7 @@ func TestManyAtOnceSeeOnlyTheirOwn(t *testing.T) {
 
 // A driver may keep looking at a context after its request: it must find the same one, and find it ended.
 func TestAContextOutlivesItsRequest(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	var kept context.Context
 	type nothing struct{}
@@ -74,9 +76,5 @@ func TestAContextOutlivesItsRequest(t *testing.T) {
 	if got := auth.From(old).Scopes; got != auth.Read {
 		t.Errorf("the old context has the scopes %s, its request had read", got)
 	}
-	select {
-	case <-old.Done():
-	case <-time.After(time.Minute):
-		t.Error("the old context has not ended")
-	}
+	await.Receive(t, "the old context ends", old.Done())
 }

@@ -25,6 +25,7 @@ func (d drip) Read(p []byte) (int, error) {
 func (drip) Close() error { return nil }
 
 func TestAStreamLivesForAsLongAsItMakesProgress(t *testing.T) {
+	t.Parallel()
 	read := func(d drip, most int) (int, time.Duration, error) {
 		p := &progress{ReadCloser: d, conn: http.NewResponseController(httptest.NewRecorder())}
 		began := time.Now()

@@ -12,6 +12,7 @@ import (
 
 // The table of docs/http.md: ours says whether the answer came from our code, with every header.
 func TestWhatGosServerAnswersByItself(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	addr := b.listen()
 	const get, post = "GET /api/open HTTP/1.1\r\n", "POST /api/v1/notes HTTP/1.1\r\nHost: a\r\n"

@@ -20,6 +20,7 @@ func (b *bundle) post(body, key string, headers ...string) answer {
 }
 
 func TestARepeatedPostIsAnsweredWithoutAnEffect(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	first := b.post(`{"text":"a"}`, key).want(t, 201, "")
@@ -54,6 +55,7 @@ func TestARepeatedPostIsAnsweredWithoutAnEffect(t *testing.T) {
 }
 
 func TestARefusalIsRepeatedAndAFaultIsNot(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	b.notes.fail = errors.New("a disk is gone")
@@ -70,6 +72,7 @@ func TestARefusalIsRepeatedAndAFaultIsNot(t *testing.T) {
 }
 
 func TestARepetitionWhileTheFirstRunsIsToldSo(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	b.notes.block, b.notes.entered = make(chan struct{}), make(chan struct{})
@@ -85,6 +88,7 @@ func TestARepetitionWhileTheFirstRunsIsToldSo(t *testing.T) {
 }
 
 func TestALargeAnswerIsRebuiltFromWhatItCreated(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	body := `{"text":"` + strings.Repeat("a", 100_000) + `"}`
@@ -98,6 +102,7 @@ func TestALargeAnswerIsRebuiltFromWhatItCreated(t *testing.T) {
 }
 
 func TestARepeatedStreamIsComparedByItsHash(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	load := func(body string) answer {
@@ -115,6 +120,7 @@ func TestARepeatedStreamIsComparedByItsHash(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyIsPrintable(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, func(*apikey.APIKey) {})
 	for text, issue := range map[string]string{
@@ -128,6 +134,7 @@ func TestAnIdempotencyKeyIsPrintable(t *testing.T) {
 }
 
 func TestARequestThatChangesNothingIsNoRepetition(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"keepsake/internal/api"
@@ -33,6 +34,7 @@ func (b *bundle) listen() string {
 }
 
 func TestOverASocket(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	addr := b.listen()
@@ -76,6 +78,7 @@ func TestOverASocket(t *testing.T) {
 }
 
 func TestALocalConnectionNeedsNoKey(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	r := request("GET", "/api/v1/administer", "")
 	a := b.send(r.WithContext(api.LocalContext(context.Background(), nil))).want(t, 200, "")
@@ -85,6 +88,7 @@ func TestALocalConnectionNeedsNoKey(t *testing.T) {
 }
 
 func TestMoreThanTheRoomForIsTurnedDown(t *testing.T) {
+	t.Parallel()
 	b := setup(t, func(o *api.Options) { o.InFlight = 2 }) // one of them is reserved
 	key := b.Key(apitest.Operator, auth.All, nil)
 	b.notes.block, b.notes.entered = make(chan struct{}), make(chan struct{})
@@ -102,6 +106,7 @@ func TestMoreThanTheRoomForIsTurnedDown(t *testing.T) {
 }
 
 func TestAnOperationThatTakesTooLongIsCut(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	gone, cancel := context.WithCancel(context.Background())
@@ -111,6 +116,7 @@ func TestAnOperationThatTakesTooLongIsCut(t *testing.T) {
 }
 
 func TestTheLogHasALineForEachRequestAndNothingOfItsOwn(t *testing.T) {
+	t.Parallel()
 	var lines bytes.Buffer
 	b := setup(t, func(o *api.Options) {
 		o.LogRequests = true
@@ -144,42 +150,57 @@ func TestTheLogHasALineForEachRequestAndNothingOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := api.LimitConnections(inner, 1)
-	accepted := make(chan net.Conn, 2)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				close(accepted)
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	for range 2 {
-		conn, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	first := <-accepted
+// pipes is a listener in memory: each connection that is sent is accepted once.
+type pipes struct {
+	net.Listener
+	incoming chan net.Conn
+	closed   chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
 	select {
-	case <-accepted:
-		t.Fatal("the second connection did not wait")
-	case <-time.After(20 * time.Millisecond):
+	case conn := <-p.incoming:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
 	}
-	_ = first.Close()
-	_ = first.Close() // frees one place only
-	second := <-accepted
-	_ = l.Close()
-	_ = second.Close()
-	if _, more := <-accepted; more {
-		t.Error("a connection was accepted after Close")
-	}
+}
+
+func (p *pipes) Close() error { close(p.closed); return nil }
+
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inner := &pipes{incoming: make(chan net.Conn, 2), closed: make(chan struct{})}
+		l := api.LimitConnections(inner, 1)
+		accepted := make(chan net.Conn, 2)
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					close(accepted)
+					return
+				}
+				accepted <- conn
+			}
+		}()
+		for range 2 {
+			conn, other := net.Pipe()
+			defer other.Close()
+			inner.incoming <- conn
+		}
+		synctest.Wait()
+		if len(accepted) != 1 {
+			t.Fatalf("%d connections were accepted, want one", len(accepted))
+		}
+		first := <-accepted
+		_ = first.Close()
+		_ = first.Close() // frees one place only
+		second := <-accepted
+		_ = l.Close()
+		_ = second.Close()
+		if _, more := <-accepted; more {
+			t.Error("a connection was accepted after Close")
+		}
+	})
 }

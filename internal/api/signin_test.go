@@ -60,6 +60,7 @@ func (b *bundle) login(workspace string) answer {
 }
 
 func TestASuccessfulLoginIsChargedToTheWorkspace(t *testing.T) {
+	t.Parallel()
 	tiers := apitest.Tiers()
 	tiers[0].RequestsPerMinute, tiers[0].Daily, tiers[0].Monthly = 3, 4, 1000
 	b := entrance(t, tiers)
@@ -97,6 +98,7 @@ func TestASuccessfulLoginIsChargedToTheWorkspace(t *testing.T) {
 const limitMinute = 60_000_000_000
 
 func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
+	t.Parallel()
 	b := entrance(t, apitest.Tiers())
 	b.Put(account.Workspace{ID: apitest.Guest, Name: "guest", Tier: limit.TierPro, Suspended: true, Revision: 2})
 	b.login(apitest.Guest).want(t, 403, "workspace_suspended")
@@ -114,6 +116,7 @@ func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
 }
 
 func TestEvery401SaysHowToAuthenticate(t *testing.T) {
+	t.Parallel()
 	b := entrance(t, apitest.Tiers())
 	const key, bearer, wrong = `ApiKey realm="keepsake", header="X-API-Key"`, `Bearer realm="keepsake"`, `Bearer realm="keepsake", error="invalid_token"`
 	for _, c := range []struct {
@@ -155,6 +158,7 @@ func TestEvery401SaysHowToAuthenticate(t *testing.T) {
 }
 
 func TestASurfaceThatCannotSignInIsNotMade(t *testing.T) {
+	t.Parallel()
 	b := entrance(t, apitest.Tiers())
 	for _, spoil := range []func(o *api.Options){
 		func(o *api.Options) { o.Bearers = nil },

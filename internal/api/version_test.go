@@ -51,6 +51,7 @@ func (b *bundle) release(at, sunset time.Time) {
 }
 
 func TestVersion2InheritsVersion1(t *testing.T) {
+	t.Parallel()
 	b := successor(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
 	get := func(path string, headers ...string) answer {
@@ -125,6 +126,7 @@ func TestVersion2InheritsVersion1(t *testing.T) {
 }
 
 func TestAcceptVersionOnAPathWithoutAVersion(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for value, status := range map[string]int{
 		"1": 200, "v1": 200, "2": 400, "v2": 400, "0": 400, "01": 400, "1.0": 400, "-1": 400, "v": 400, "vv1": 400, "99999999999999999999": 400,

@@ -43,6 +43,7 @@ func copying(t *testing.T, result error) *backup.Snapshots {
 }
 
 func TestASnapshotIsKeptWhileSomebodyAsksForIt(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := copying(t, nil)
 		made, err := s.Start("local")
@@ -75,6 +76,7 @@ func TestASnapshotIsKeptWhileSomebodyAsksForIt(t *testing.T) {
 }
 
 func TestASnapshotThatIsDiscardedStops(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := copying(t, nil)
 		made, err := s.Start("local")
@@ -107,6 +109,7 @@ func TestASnapshotThatIsDiscardedStops(t *testing.T) {
 }
 
 func TestASnapshotThatFailsSaysSo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := copying(t, errors.New("the disk is full"))
 		made, err := s.Start("local")

@@ -88,6 +88,7 @@ var request = idempotency.Request{Credential: "key_1", Method: "POST", Path: "/t
 
 // Answers are kept for a day, over a change of the program, too: bodies must keep their hashes.
 func TestTheHashOfABodyStays(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	h := b.BodyHash()
 	for _, piece := range []string{`{"a"`, "", `:1}`} {
@@ -100,6 +101,7 @@ func TestTheHashOfABodyStays(t *testing.T) {
 }
 
 func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	if kept, err := b.Do(t.Context(), request, b.hashed("body"), b.create("wsp_1", nil)); kept != nil || err != nil {
 		t.Fatalf("the first request: %v, %v", kept, err)
@@ -128,6 +130,7 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 }
 
 func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for range 2 {
 		kept, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", problem.Conflicts("no")))
@@ -144,6 +147,7 @@ func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
 }
 
 func TestWhatPassesWithTimeIsNotKept(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for _, end := range []error{errors.New("defect"), problem.NotAvailable("later", time.Second), problem.New(problem.RateLimited, "x", "y")} {
 		if _, err := b.Do(t.Context(), request, b.hashed(""), b.create("wsp_1", end)); !errors.Is(err, end) {
@@ -156,6 +160,7 @@ func TestWhatPassesWithTimeIsNotKept(t *testing.T) {
 }
 
 func TestAnAnswerIsKeptForADay(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	do := func(id string) *idempotency.Answer {
 		t.Helper()
@@ -180,6 +185,7 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 }
 
 func TestALargeBodyIsKeptOnlyWhereItCannotBeRebuilt(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	for location, keptWhole := range map[string]bool{"/somewhere": false, "": true} {
 		r := request
@@ -198,6 +204,7 @@ func TestALargeBodyIsKeptOnlyWhereItCannotBeRebuilt(t *testing.T) {
 }
 
 func TestManyAtOnceHaveOneEffect(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	var ran, replayed, told atomic.Int64
 	var running sync.WaitGroup
@@ -223,6 +230,7 @@ func TestManyAtOnceHaveOneEffect(t *testing.T) {
 }
 
 func TestAPanicLeavesNoClaimBehind(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	func() {
 		defer func() { _ = recover() }()
@@ -236,6 +244,7 @@ func TestAPanicLeavesNoClaimBehind(t *testing.T) {
 }
 
 func TestAStreamIsHashedAsItIsRead(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	ran := 0
 	load := func(body io.Reader, read int64, end error) (*idempotency.Answer, error) {

@@ -52,6 +52,7 @@ func byKey(workspace string) *auth.Principal {
 }
 
 func TestCallersAreStoredWithTheirLastMoment(t *testing.T) {
+	t.Parallel()
 	s, c := setupCallers()
 	key, user := byKey("wsp_a"), &auth.Principal{Kind: auth.User, WorkspaceID: "wsp_a", UserID: "usr_a"}
 	c.Note(1, key, "GET /a", "curl/8.5.0 (x)", noon)
@@ -80,6 +81,7 @@ func TestCallersAreStoredWithTheirLastMoment(t *testing.T) {
 }
 
 func TestCallersOutliveAFlushThatFails(t *testing.T) {
+	t.Parallel()
 	s, c := setupCallers()
 	key := byKey("wsp_a")
 	c.Note(1, key, "GET /a", "", noon)
@@ -95,6 +97,7 @@ func TestCallersOutliveAFlushThatFails(t *testing.T) {
 }
 
 func TestCallersNeedOnlySoMuchRoom(t *testing.T) {
+	t.Parallel()
 	s, c := setupCallers()
 	key := byKey("wsp_a")
 	for i := range mostCallers + 100 {
@@ -110,6 +113,7 @@ func TestCallersNeedOnlySoMuchRoom(t *testing.T) {
 }
 
 func TestCallersOfAllGoroutinesAreFound(t *testing.T) {
+	t.Parallel()
 	s, c := setupCallers()
 	key := byKey("wsp_a")
 	var running sync.WaitGroup
@@ -130,6 +134,7 @@ func TestCallersOfAllGoroutinesAreFound(t *testing.T) {
 }
 
 func TestOnlyTheFirstProductOfAUserAgentIsKept(t *testing.T) {
+	t.Parallel()
 	for agent, want := range map[string]string{
 		"curl/8.5.0": "curl/8.5.0", "Mozilla/5.0 (X11; of Ada Lovelace)": "Mozilla/5.0", "keepsake/0.1+dirty x": "keepsake/0.1+dirty",
 		"": "", " curl": "", "(nothing)": "", "a\"b": "", "ada@example.org": "", "é/1": "", strings.Repeat("x", 65): "",
@@ -140,7 +145,7 @@ func TestOnlyTheFirstProductOfAUserAgentIsKept(t *testing.T) {
 	}
 }
 
-func TestNotingAKnownCallerAllocatesNothing(t *testing.T) {
+func TestNotingAKnownCallerAllocatesNothing(t *testing.T) { // not parallel: it counts allocations
 	_, c := setupCallers()
 	key := byKey("wsp_a")
 	at := noon

@@ -19,6 +19,7 @@ func date(text string) time.Time {
 }
 
 func TestAVersionPassesThroughItsStates(t *testing.T) {
+	t.Parallel()
 	v := lifecycle.Version{
 		Number: 1, Since: date("2026-07-01"),
 		AnnouncedAt: date("2027-01-10"), SunsetAt: date("2027-07-10"),
@@ -54,6 +55,7 @@ func TestAVersionPassesThroughItsStates(t *testing.T) {
 }
 
 func TestARegistryRefusesWhatCannotBe(t *testing.T) {
+	t.Parallel()
 	one := lifecycle.First()
 	ending := one
 	ending.AnnouncedAt, ending.SunsetAt = date("2027-01-10"), date("2027-07-10")
@@ -91,6 +93,7 @@ func TestARegistryRefusesWhatCannotBe(t *testing.T) {
 }
 
 func TestTheReplacementIsTheOldestLiveSuccessor(t *testing.T) {
+	t.Parallel()
 	ends := func(n int, sunset string) lifecycle.Version {
 		return lifecycle.Version{Number: n, AnnouncedAt: date("2027-01-01"), SunsetAt: date(sunset)}
 	}
@@ -111,6 +114,7 @@ func TestTheReplacementIsTheOldestLiveSuccessor(t *testing.T) {
 }
 
 func TestVersionsInPathsAndHeaders(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]struct {
 		number int
 		named  bool
@@ -134,6 +138,7 @@ func TestVersionsInPathsAndHeaders(t *testing.T) {
 }
 
 func TestMonthsAreCalendarMonths(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		from   string
 		months int

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAVersionThatAnotherProcessReleased(t *testing.T) {
+	t.Parallel()
 	now := func() time.Time { return time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC) }
 	shared := &cupboard{}
 	a, b := newService(t, shared, now, false), newService(t, shared, now, false)

@@ -74,6 +74,7 @@ var operator = &auth.Principal{Kind: auth.Local, WorkspaceID: "wsp_operator", Op
 // Whatever is released, moved and retired, and however long one waits in between: clients have their notice, dates never
 // come nearer, no version goes back to a state it has left, and there is always one that is served.
 func TestPromisesToClientsAreKept(t *testing.T) {
+	t.Parallel()
 	rank := map[lifecycle.State]int{lifecycle.Active: 0, lifecycle.Deprecated: 1, lifecycle.Sunset: 2, lifecycle.Retired: 3}
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
@@ -153,6 +154,7 @@ func TestPromisesToClientsAreKept(t *testing.T) {
 }
 
 func TestBackdatingIsRecordedWhereItWasMadeUseOf(t *testing.T) {
+	t.Parallel()
 	now := date("2026-11-21")
 	for _, c := range []struct {
 		announced, sunset string
@@ -173,6 +175,7 @@ func TestBackdatingIsRecordedWhereItWasMadeUseOf(t *testing.T) {
 }
 
 func TestAVersionThatCannotBeServedIsNotPrepared(t *testing.T) {
+	t.Parallel()
 	s := newService(t, &cupboard{}, func() time.Time { return date("2026-11-21") }, false)
 	broken := errors.New("two operations clash")
 	var asked []int

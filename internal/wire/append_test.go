@@ -12,6 +12,7 @@ import (
 )
 
 func TestAppendNumberWritesWhatStrconvDoes(t *testing.T) {
+	t.Parallel()
 	check := func(n int64) {
 		t.Helper()
 		if got, want := string(wire.AppendNumber([]byte("n="), n)), "n="+strconv.FormatInt(n, 10); got != want {
@@ -30,6 +31,7 @@ func TestAppendNumberWritesWhatStrconvDoes(t *testing.T) {
 }
 
 func TestAppendTimeWritesWhatTheLayoutDoes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-70_000_000_000, 300_000_000_000).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns"))
 		if rapid.Bool().Draw(t, "elsewhere") {

@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/await"
 )
 
 // load imports lines.
@@ -162,11 +163,9 @@ func TestAnImportThatBreaksOffKeepsWhatCame(t *testing.T) {
 	for i := range 1_000 {
 		fmt.Fprintf(end, "{\"id\":\"d%d\",\"text\":\"x\"}\n", i)
 	}
-	for began := time.Now(); c.do(t, "GET", documentsPath+"/d0", nil).status != 200; time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("nothing is stored while the import arrives")
-		}
-	}
+	await.Until(t, "a document is stored while the import arrives", func() bool {
+		return c.do(t, "GET", documentsPath+"/d0", nil).status == 200
+	})
 	end.CloseWithError(io.ErrUnexpectedEOF)
 	if status := <-answered; status == 200 {
 		t.Error("a broken import answered 200")

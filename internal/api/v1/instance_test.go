@@ -61,6 +61,7 @@ func (i *instance) get(path, key string) (int, string) {
 }
 
 func TestHealthFollowsTheParts(t *testing.T) {
+	t.Parallel()
 	i := newInstance()
 	key := i.Key(apitest.Guest, auth.None, nil)
 	want := func(status int, body string) {
@@ -86,6 +87,7 @@ func TestHealthFollowsTheParts(t *testing.T) {
 }
 
 func TestCacheStatsAreForTheOperator(t *testing.T) {
+	t.Parallel()
 	i := newInstance()
 	if code, text := i.get("/api/v1/admin/cache-stats", i.Key(apitest.Guest, auth.All, nil)); code != 403 || !strings.Contains(text, "insufficient_scope") {
 		t.Errorf("an admin of another workspace got %d %s", code, text)
@@ -117,6 +119,7 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 }
 
 func TestVersionsAreListedForAnybody(t *testing.T) {
+	t.Parallel()
 	i := newInstance()
 	if code, text := i.get("/api/versions", ""); code != 200 || text != `{"items":[{"version":"1","state":"active","since":"2026-07-01T00:00:00.000Z",`+
 		`"announcedAt":null,"sunsetAt":null,"replacementVersion":null,"migrationGuideUrl":null}]}` {
