@@ -19,6 +19,7 @@ import (
 
 	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/programtest"
 )
 
 // TestMain lets scripts run this binary as the command keepsake.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 type withServers struct{ *testing.M }
 
 func (m withServers) Run() int {
-	defer enginetest.Stop()
+	defer programtest.Stop()
 	return m.M.Run()
 }
 

@@ -107,7 +107,9 @@ func build(path string, o BuildOptions) error {
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	out, err := exec.Command("go", "build", "-tags", o.Tags, "-ldflags", o.LDFlags, "-o", path, "keepsake/cmd/keepsake").CombinedOutput()
+	cmd := exec.Command("go", "build", "-tags", o.Tags, "-ldflags", o.LDFlags, "-o", path, "keepsake/cmd/keepsake")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // like the program in the image
+	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("build keepsake: %w\n%s", exit, out)
 	}
