@@ -3,20 +3,16 @@ package deploy_test
 
 import (
 	"bytes"
-	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/knadh/koanf/parsers/yaml"
 
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 func read(t *testing.T, path string) string {
@@ -101,103 +97,12 @@ func asList(v any) (list []string) {
 	return list
 }
 
-// TestTheImageRuns does what the image does: the Dockerfile's own build command, then the program alone in a folder that
-// cannot be written but for its data, without a shell, as the image's user.
-func TestTheImageRuns(t *testing.T) {
-	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Fatal("run as root: the test changes the root folder and the user, as a container engine does")
-	}
-	dockerfile := read(t, "Dockerfile")
-	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .*) -o /out/keepsake (\./cmd/keepsake)$`).FindStringSubmatch(dockerfile)
-	if build == nil {
-		t.Fatal("the Dockerfile has no build command")
-	}
-	root := t.TempDir()
-	binary := filepath.Join(root, "keepsake")
-	// Without paths trimmed, so that what other tests have built is used again.
-	command := strings.Replace(build[1], " -trimpath", "", 1)
-	made := exec.Command("sh", "-c", command+" -o "+binary+" "+build[2])
-	made.Dir = ".."
-	if out, err := made.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build[0], err, out)
-	}
-	file, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		t.Error("the binary is not static: it asks for a loader, which the image does not have")
-	}
-
-	const user = 65532
-	if !strings.Contains(dockerfile, "\nUSER 65532:65532\n") {
-		t.Error("the image does not run as the user that owns /data")
-	}
-	data := filepath.Join(root, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(data, user, user); err != nil {
-		t.Fatal(err)
-	}
-	// The image's folders can be entered by its user; the test's can not.
-	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	inside := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("/keepsake", args...)
-		cmd.Dir, cmd.Env = "/", []string{"KEEPSAKE_DATA=/data", "KEEPSAKE_LISTEN=127.0.0.1:0", "KEEPSAKE_BACKEND_LISTEN=127.0.0.1:0"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
-		return cmd
-	}
-	var printed bytes.Buffer
-	serve := inside("serve")
-	serve.Stdout, serve.Stderr = &printed, &printed
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- serve.Wait() }()
-	healthy := regexp.MustCompile(`(?m)^HEALTHCHECK .* CMD \["/keepsake", "(\w+)"\]$`).FindStringSubmatch(dockerfile)
-	if healthy == nil {
-		t.Fatal("the Dockerfile has no health check")
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		out, err := inside(healthy[1]).CombinedOutput()
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			serve.Process.Kill()
-			<-ended
-			t.Fatalf("the health check does not become good: %v\n%s\nthe server printed:\n%s", err, out, printed.String())
-		}
-	}
-	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("stopped with %v\n%s", err, printed.String())
-		}
-	case <-time.After(time.Minute):
-		serve.Process.Kill()
-		<-ended
-		t.Error("SIGTERM did not stop it")
-	}
-}
-
 // TestUnitsAreWellFormed has systemd read the units.
 func TestUnitsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Fatal("systemd-analyze is missing: install the package systemd")
+		testtier.Missing(t, "systemd-analyze: install the package systemd")
 	}
 	dir := t.TempDir()
 	for _, unit := range []string{"keepsake.service", "keepsake.socket"} {

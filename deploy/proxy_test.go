@@ -1,10 +1,7 @@
 package deploy_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,39 +9,22 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
-// binary is the built program.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	defer enginetest.Stop()
-	dir, err := os.MkdirTemp("", "keepsake-deploy-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "keepsake")
-	if out, err := exec.Command("go", "build", "-o", binary, "keepsake/cmd/keepsake").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build keepsake: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { programtest.Main(m) }
 
 // Two instances on one database behind a real proxy, with the configuration of this folder; each is stopped and started
 // again under load, and no client notices.
 func TestInstancesAreReplacedBehindNginx(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "two instances wait through their shutdown delay behind nginx")
 	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
 		dir := t.TempDir()
 		conf := filepath.Join(dir, "nginx.conf")
@@ -61,6 +41,8 @@ func TestInstancesAreReplacedBehindNginx(t *testing.T) {
 }
 
 func TestInstancesAreReplacedBehindCaddy(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "two instances wait through their shutdown delay behind Caddy")
 	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
 		dir := t.TempDir()
 		conf := filepath.Join(dir, "Caddyfile")
@@ -80,55 +62,49 @@ func installed(t *testing.T, name, elsewhere string) string {
 		return path
 	}
 	if _, err := os.Stat(elsewhere); err != nil {
-		t.Fatalf("%s is missing: install the package %s", name, name)
+		testtier.Missing(t, name+": install the package "+name)
 	}
 	return elsewhere
 }
 
-// pair is two instances and the address of what stands before them.
+// pair is two instances and the address of the proxy before them.
 type pair struct {
 	t           *testing.T
 	members     [2]*member
 	address     string // of the proxy
 	backendPort string
 	key         string
-	database    string
-	redis       string
-	masterKey   string
+	options     []programtest.Option
 }
 
 // member is one instance. Each has an address of its own and the same two ports, as containers have.
 type member struct {
-	pair    *pair
 	data    string
 	host    string
 	port    string
-	process *exec.Cmd
-	ended   chan error    // how it ended
-	over    chan struct{} // closed then
-	said    output
+	process *programtest.Process
 }
 
 func newPair(t *testing.T) *pair {
-	p := &pair{t: t, database: enginetest.Postgres(t), redis: enginetest.Redis(t), masterKey: filepath.Join(t.TempDir(), "master.key")}
-	if err := os.WriteFile(p.masterKey, []byte("c29tZSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZSB0ZXM=\n"), 0o600); err != nil {
+	masterKey := filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(masterKey, []byte("c29tZSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZSB0ZXM=\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	p := &pair{t: t, options: []programtest.Option{
+		programtest.Database(enginetest.Postgres(t)), programtest.Redis(enginetest.Redis(t)),
+		// The delay is longer than a proxy on a busy machine needs to see that an instance stops.
+		programtest.Env("KEEPSAKE_MASTER_KEY_FILE="+masterKey, "KEEPSAKE_TRUSTED_PROXIES=127.0.0.1/32", "KEEPSAKE_SHUTDOWN_DELAY=5s"),
+	}}
 	port := enginetest.FreePort(t, net.IPv4zero) // at all addresses of this machine
 	p.backendPort = enginetest.FreePort(t, net.IPv4zero)
 	p.address = enginetest.FreeAddress(t)
 	for i := range p.members {
-		p.members[i] = &member{pair: p, data: filepath.Join(t.TempDir(), "data"), host: "127.0.0." + strconv.Itoa(2+i), port: port}
+		p.members[i] = &member{data: filepath.Join(t.TempDir(), "data"), host: "127.0.0." + strconv.Itoa(2+i), port: port}
 	}
-	out, err := p.members[0].command("init", "--json").Output()
-	if err != nil {
-		t.Fatalf("init: %v", err)
+	for _, m := range p.members {
+		p.start(m)
+		p.key = p.members[0].process.Key
 	}
-	var first struct{ APIKey string }
-	if err := json.Unmarshal(out, &first); err != nil {
-		t.Fatal(err)
-	}
-	p.key = first.APIKey
 	return p
 }
 
@@ -146,252 +122,88 @@ func (p *pair) adapt(text string, more ...string) string {
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
-func (m *member) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(),
-		"KEEPSAKE_DATA="+m.data, "KEEPSAKE_DATABASE_URL="+m.pair.database, "KEEPSAKE_REDIS_URL="+m.pair.redis,
-		"KEEPSAKE_MASTER_KEY_FILE="+m.pair.masterKey, "KEEPSAKE_LISTEN="+net.JoinHostPort(m.host, m.port),
-		"KEEPSAKE_BACKEND_LISTEN="+net.JoinHostPort(m.host, m.pair.backendPort), "KEEPSAKE_TRUSTED_PROXIES=127.0.0.1/32",
-		"KEEPSAKE_SHUTDOWN_DELAY=3s", "KEEPSAKE_LOG_LEVEL=warn")
-	return cmd
+func (p *pair) start(m *member) {
+	p.t.Helper()
+	listen := programtest.Listen(net.JoinHostPort(m.host, m.port), net.JoinHostPort(m.host, p.backendPort))
+	m.process = programtest.Start(p.t, m.data, append([]programtest.Option{listen, programtest.Key(p.key)}, p.options...)...)
 }
 
-// start starts an instance, and waits until it is ready. One whose database does not answer in time ends, as happens on a
-// machine that is full of other programs; like what watches over processes it starts that again.
-func (m *member) start() {
-	t := m.pair.t
-	t.Helper()
-	ready := "http://" + net.JoinHostPort(m.host, m.pair.backendPort) + "/readyz"
-	for deadline, tries := time.Now().Add(2*time.Minute), 0; ; time.Sleep(20 * time.Millisecond) {
-		if tries == 0 || m.hasEnded() && tries < 3 && strings.Contains(m.said.String(), "the database does not answer") {
-			m.launch()
-			tries++
-		}
-		if answer, err := http.Get(ready); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the instance is not ready: %s", m.said.String())
-		}
-	}
-}
+// answered is how many requests an instance has answered since its start.
+func (m *member) answered() int { return strings.Count(m.process.Log.String(), `"msg":"request"`) }
 
-func (m *member) launch() {
-	t := m.pair.t
-	t.Helper()
-	process, ended := m.command("serve"), make(chan error, 1)
-	process.Stderr = &m.said
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan struct{})
-	go func() { ended <- process.Wait(); close(over) }()
-	t.Cleanup(func() {
-		_ = process.Process.Kill() // it has ended where nothing fails
-		<-over                     // it writes no more into its folder
-	})
-	m.process, m.ended, m.over = process, ended, over
-}
-
-func (m *member) hasEnded() bool {
-	select {
-	case <-m.over:
-		return true
-	default:
-		return false
-	}
-}
-
-func (m *member) stop() {
-	t := m.pair.t
-	t.Helper()
-	if err := m.process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-m.ended; err != nil {
-		t.Fatalf("the instance did not end in order: %v\n%s", err, m.said.String())
-	}
-}
-
-// enough is how many requests have to be answered between two changes, however slow the machine is.
-const enough = 60
-
-// serves waits until that many more are answered, and half a second at least.
-func (l *load) serves() {
-	before, end := l.answered.Load(), time.Now().Add(time.Minute)
-	for time.Sleep(500 * time.Millisecond); l.answered.Load() < before+enough && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
+// bothServe waits until each instance has answered more requests of the proxy.
+func (p *pair) bothServe() {
+	p.t.Helper()
+	for _, m := range p.members {
+		from := m.answered()
+		await.Until(p.t, "the proxy sends requests to "+m.host, func() bool { return m.answered() >= from+30 })
 	}
 }
 
 func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
-	t.Parallel()
 	p := newPair(t)
-	for _, m := range p.members {
-		m.start()
-	}
 	front := proxy(t, p)
-	var said output
-	front.Stdout, front.Stderr = &said, &said
+	var printed programtest.Output
+	front.Stdout, front.Stderr = &printed, &printed
 	if err := front.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = front.Process.Signal(syscall.SIGTERM); _ = front.Wait() })
-	p.awaitFront(&said)
-	p.believesNoForwardedAddress()
-
-	load := &load{url: "http://" + p.address, key: p.key}
-	load.begin(6)
-	for _, m := range p.members {
-		load.serves() // both do
-		m.stop()
-		m.start()
-	}
-	load.serves()
-	load.end()
-	for _, failure := range load.failures {
-		t.Errorf("a request failed: %s", failure)
-	}
-	if n := load.answered.Load(); n < 3*enough {
-		t.Errorf("only %d requests were answered, too few to tell anything", n)
-	}
-	for id := range load.stored {
-		if status, body := load.do("GET", "/api/v1/documents/"+id, "", nil); status != http.StatusOK {
-			t.Errorf("document %s was acknowledged and is not there: %d %s", id, status, body)
+	t.Cleanup(func() {
+		_ = front.Process.Signal(syscall.SIGTERM)
+		_ = front.Wait()
+		if t.Failed() {
+			t.Logf("the proxy printed:\n%s", printed.Tail())
 		}
-	}
-	t.Logf("2 instances replaced, %d requests answered, %d failed, the longest took %s",
-		load.answered.Load(), len(load.failures), load.longest.Round(time.Millisecond))
-	for _, m := range p.members {
-		m.stop()
-	}
-}
-
-func (p *pair) awaitFront(said *output) {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if answer, err := http.Get("http://" + p.address + "/api/versions"); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return
-			}
+	})
+	url := "http://" + p.address
+	await.Until(t, "the proxy answers", func() bool {
+		res, err := http.Get(url + "/api/versions")
+		if err != nil {
+			return false
 		}
-		if time.Now().After(deadline) {
-			p.t.Fatalf("the proxy does not answer: %s", said.String())
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+	p.believesNoForwardedAddress(url)
+
+	load := programtest.StartLoad(t, programtest.LoadOptions{Clients: 3, Key: p.key, Target: func() string { return url }})
+	for _, m := range p.members {
+		p.bothServe()
+		m.process.Stop()
+		p.start(m)
+	}
+	p.bothServe()
+	load.End()
+	for _, m := range p.members {
+		m.process.Signal(syscall.SIGTERM)
+	}
+	for _, m := range p.members {
+		if code := m.process.ExitCode(); code != 0 {
+			t.Errorf("SIGTERM ended %s with code %d", m.host, code)
 		}
 	}
 }
 
-// believesNoForwardedAddress: what a client says of its address changes nothing, because the proxy says it anew.
-func (p *pair) believesNoForwardedAddress() {
-	l := &load{url: "http://" + p.address, key: p.key}
-	status, body := l.do("POST", "/api/v1/developer/api-keys", `{"name":"inside","scopes":["read"],"allowedIps":["127.0.0.1/32"]}`, nil)
-	var made struct{ Key string }
-	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated {
-		p.t.Fatalf("make a key: %d %s", status, body)
-	}
-	inside := &load{url: l.url, key: made.Key}
+// believesNoForwardedAddress wants that what a client says about its address changes nothing: the proxy replaces it.
+func (p *pair) believesNoForwardedAddress(url string) {
+	p.t.Helper()
+	created := p.members[0].process.Must(http.StatusCreated, "POST", "/api/v1/developer/api-keys",
+		map[string]any{"name": "inside", "scopes": []string{"read"}, "allowedIps": []string{"127.0.0.1/32"}})
+	key := created["key"].(string)
 	for _, forged := range []string{"203.0.113.9", "127.0.0.1, 203.0.113.9"} {
-		if status, body := inside.do("GET", "/api/v1/health", "", http.Header{"X-Forwarded-For": {forged}}); status != http.StatusOK {
-			p.t.Errorf("with X-Forwarded-For %s: %d %s", forged, status, body)
+		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, url+"/api/v1/health", http.NoBody)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		req.Header.Set("X-API-Key", key)
+		req.Header.Set("X-Forwarded-For", forged)
+		res, err := programtest.Client.Do(req)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			p.t.Errorf("with X-Forwarded-For %s: %s", forged, res.Status)
 		}
 	}
-}
-
-// output is what an instance prints; it may be read meanwhile.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// load is clients that read and write until they are told to end.
-type load struct {
-	url, key string
-	client   http.Client
-	stopping atomic.Bool
-	workers  sync.WaitGroup
-	answered atomic.Int64
-
-	mu       sync.Mutex
-	longest  time.Duration
-	stored   map[string]bool
-	failures []string
-}
-
-func (l *load) begin(clients int) {
-	l.stored = map[string]bool{}
-	l.client.Transport = &http.Transport{MaxIdleConnsPerHost: clients}
-	for n := range clients {
-		l.workers.Go(func() {
-			for i := 0; !l.stopping.Load(); i++ {
-				id := fmt.Sprintf("doc-%d-%d", n, i)
-				l.expect(http.StatusOK, "GET", "/api/v1/health", "")
-				if !l.expect(http.StatusCreated, "POST", "/api/v1/documents", `{"id":"`+id+`","collection":"load","title":"one of many"}`) {
-					continue
-				}
-				l.mu.Lock()
-				l.stored[id] = true
-				l.mu.Unlock()
-				l.expect(http.StatusOK, "GET", "/api/v1/documents/"+id, "")
-			}
-		})
-	}
-}
-
-func (l *load) end() {
-	l.stopping.Store(true)
-	l.workers.Wait()
-}
-
-func (l *load) expect(want int, method, path, body string) bool {
-	began := time.Now()
-	status, answer := l.do(method, path, body, nil)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.longest = max(l.longest, time.Since(began))
-	if status == want {
-		l.answered.Add(1)
-		return true
-	}
-	l.failures = append(l.failures, fmt.Sprintf("%s %s: %d %s", method, path, status, answer))
-	return false
-}
-
-// do gives the status and the body of an answer, 0 and the error where there was none.
-func (l *load) do(method, path, body string, header http.Header) (int, string) {
-	request, err := http.NewRequest(method, l.url+path, strings.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
-	request.Header.Set("X-API-Key", l.key)
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := l.client.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return answer.StatusCode, string(text)
 }

@@ -1,0 +1,126 @@
+package deploy_test
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"keepsake/internal/await"
+	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
+)
+
+// TestTheImageRuns does what the image does: the Dockerfile's own build command, and then what runsInTheImage does.
+func TestTheImageRuns(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "builds the program as the image does")
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .*) -o /out/keepsake (\./cmd/keepsake)$`).FindStringSubmatch(read(t, "Dockerfile"))
+	if build == nil {
+		t.Fatal("the Dockerfile has no build command")
+	}
+	binary := filepath.Join(t.TempDir(), "keepsake")
+	// Without paths trimmed, so that the packages that other tests have built are used again.
+	built := exec.Command("sh", "-c", strings.Replace(build[1], " -trimpath", "", 1)+" -o "+binary+" "+build[2])
+	built.Dir = ".."
+	if out, err := built.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build[0], err, out)
+	}
+	runsInTheImage(t, binary)
+}
+
+// TestTheProgramRunsInTheImage is TestTheImageRuns with the program that other tests start.
+func TestTheProgramRunsInTheImage(t *testing.T) {
+	t.Parallel()
+	runsInTheImage(t, programtest.Binary(t))
+}
+
+// runsInTheImage runs the program alone in a folder that cannot be written but for its data, without a shell, as the
+// image's user.
+func runsInTheImage(t *testing.T, binary string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		testtier.Missing(t, "root, to change the root folder and the user as a container engine does")
+	}
+	file, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Error("the binary is not static: it asks for a loader, which the image does not have")
+	}
+	dockerfile := read(t, "Dockerfile")
+	const user = 65532
+	if !strings.Contains(dockerfile, "\nUSER 65532:65532\n") {
+		t.Error("the image does not run as the user that owns /data")
+	}
+	healthy := regexp.MustCompile(`(?m)^HEALTHCHECK .* CMD \["/keepsake", "(\w+)"\]$`).FindStringSubmatch(dockerfile)
+	if healthy == nil {
+		t.Fatal("the Dockerfile has no health check")
+	}
+
+	root := imageRoot(t, binary, user)
+	inside := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("/keepsake", args...)
+		cmd.Dir, cmd.Env = "/", []string{"KEEPSAKE_DATA=/data", "KEEPSAKE_LISTEN=127.0.0.1:0", "KEEPSAKE_BACKEND_LISTEN=127.0.0.1:0"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
+		return cmd
+	}
+	var printed programtest.Output
+	serve := inside("serve")
+	serve.Stdout, serve.Stderr = &printed, &printed
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var result error
+	ended := make(chan struct{})
+	go func() { result = serve.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		_ = serve.Process.Kill() // it can have ended
+		<-ended
+		if t.Failed() {
+			t.Logf("the server printed:\n%s", printed.String())
+		}
+	})
+	await.Until(t, "the health check of the image succeeds", func() bool { return inside(healthy[1]).Run() == nil })
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	await.Receive(t, "SIGTERM stops the server", ended)
+	if result != nil {
+		t.Errorf("SIGTERM ended the server with %v", result)
+	}
+}
+
+// imageRoot makes a root folder like the image's.
+func imageRoot(t *testing.T, binary string, user int) string {
+	t.Helper()
+	root := t.TempDir()
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "keepsake"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(root, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(data, user, user); err != nil {
+		t.Fatal(err)
+	}
+	// The image's folders can be entered by its user; the test's can not.
+	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
