@@ -32,7 +32,7 @@ func (g *guesses) read(now time.Time) time.Time {
 	return g.clock.time()
 }
 
-// stopped is the clock of two offices. It moves when the test says so, and wakes those who sleep by it.
+// stopped is the clock of two offices. It moves only when the test moves it. Each move wakes every sleeper.
 type stopped struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -60,12 +60,12 @@ func (w *stopped) move(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
-	w.sleeps = 0 // who goes on sleeping says so again
+	w.sleeps = 0 // a sleeper whose time has not come counts itself again
 	close(w.moved)
 	w.moved = make(chan struct{})
 }
 
-// asleep is how many sleep.
+// asleep is the number of guessers that sleep.
 func (w *stopped) asleep() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

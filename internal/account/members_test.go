@@ -165,7 +165,7 @@ func TestALineOfTwoMembersIsOneLine(t *testing.T) {
 		come(int(came), "not the password", from(int(came)))
 	}
 
-	// Of many at once, ten are free, then those whose check was under way when the line formed, and the first of the line.
+	// Of many at once these are checked: eleven that are free, those under way when the line forms, and the first of the line.
 	for range 40 {
 		stranger()
 	}
@@ -174,7 +174,7 @@ func TestALineOfTwoMembersIsOneLine(t *testing.T) {
 		t.Errorf("%d of 40 guesses from as many addresses were checked, want 11 to %d", n, most)
 	}
 
-	// Strangers fill the line up to its last place, which is for an address from where the user signed in before.
+	// Strangers fill the line up to its last place. That place is for addresses from which the user signed in before.
 	for before := refused.Load(); refused.Load() == before; {
 		stranger()
 		settled()

@@ -55,7 +55,7 @@ func open(t *testing.T, dir string, change func(*search.IndexerOptions)) *bundle
 func onPostgres(t *testing.T, url string, wait time.Duration) *bundle {
 	t.Helper()
 	engine, err := postgres.Open(t.Context(), postgres.Options{
-		URL:     url, // and on a busy machine nothing takes too long
+		URL:     url, // its time-outs are longer than a busy machine needs
 		Connect: time.Minute, Acquire: time.Minute, Lock: time.Minute, Commit: time.Minute, Answer: time.Minute,
 	})
 	if err != nil {
