@@ -17,6 +17,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 // keptUsers is the store with a look at what is written of users, which nothing reads back yet.
@@ -32,7 +33,7 @@ func (s *keptUsers) CreateUser(ctx context.Context, u *account.User) error {
 
 func setup(t *testing.T) (*account.Service, *keptUsers) {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

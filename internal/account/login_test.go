@@ -18,6 +18,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/usage"
 )
 
@@ -93,7 +94,7 @@ func (o *office) recognise(t *testing.T, token string) (account.Bearer, error) {
 
 func newOffice(t testing.TB) *office {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

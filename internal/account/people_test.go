@@ -22,6 +22,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/unit"
 )
 
@@ -63,7 +64,7 @@ func (o *told) note(ctx context.Context, what string) {
 
 func people(t *testing.T) *bench {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

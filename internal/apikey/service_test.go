@@ -26,6 +26,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/usage"
 )
 
@@ -50,7 +51,7 @@ func (b *bundle) in(d time.Duration) *time.Time {
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestAKeyOfAFailedUnitWasNeverMade(t *testing.T) {
 
 func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

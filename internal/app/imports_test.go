@@ -102,7 +102,7 @@ var forbidden = []struct {
 		reason: "only the engine knows its driver",
 	},
 	{
-		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "internal/programtest", "internal/suite", "bench/"},
+		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "internal/store/sqlite/sqlitetest", "internal/programtest", "internal/suite", "bench/"},
 		reason: "it starts servers for tests",
 	},
 	{

@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -33,7 +34,7 @@ func (b *bundle) pass(d time.Duration) { b.at.Add(d.Microseconds()) }
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	return setupIn(t, t.TempDir())
+	return setupIn(t, sqlitetest.Dir(t))
 }
 
 func setupIn(t testing.TB, dir string) *bundle {

@@ -17,6 +17,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/unit"
 )
 
@@ -42,7 +43,7 @@ func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
 
 func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/testtier"
 )
 
@@ -94,7 +95,7 @@ func migrated(t testing.TB) string {
 
 func onSQLite(t testing.TB) *bundle {
 	t.Helper()
-	dir := t.TempDir()
+	dir := sqlitetest.Dir(t)
 	engine, err := sqlite.Open(context.WithoutCancel(t.Context()), sqlite.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	noError(t, err)
 	t.Cleanup(func() { noError(t, engine.Close()) })

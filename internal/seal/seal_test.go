@@ -15,11 +15,12 @@ import (
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 func newStore(t *testing.T) *store.Store {
 	t.Helper()
-	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir()})
+	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

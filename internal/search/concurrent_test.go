@@ -7,13 +7,14 @@ import (
 
 	"keepsake/internal/document"
 	"keepsake/internal/search"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/testtier"
 )
 
 // Writers and readers of several workspaces, more than may be open at once, each find what they have just written.
 func TestEveryoneFindsTheirOwnWriteAtOnce(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
+	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
 	var all sync.WaitGroup
 	for client := range 8 {
 		all.Go(func() {

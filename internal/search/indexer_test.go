@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 func TestAnIndexIsToppedUpAfterARestart(t *testing.T) {
@@ -141,7 +142,7 @@ func TestAnIndexAheadOfTheStoreIsMadeAnew(t *testing.T) {
 
 func TestOnlySoManyIndexesStayOpen(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
+	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
 	for round := range 2 {
 		for i := range 5 {
 			workspaceID := fmt.Sprintf("wsp_%d", i)
@@ -165,7 +166,7 @@ func TestOnlySoManyIndexesStayOpen(t *testing.T) {
 
 func TestASearchDoesNotWaitForeverForItsIndex(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Wait = 50 * time.Millisecond })
+	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.Wait = 50 * time.Millisecond })
 	b.text("a", "stone")
 	await.Until(t, "the first change is in the index", func() bool {
 		_, err := b.search.Search(t.Context(), workspace, search.Request{Query: "stone"})
@@ -204,7 +205,7 @@ func (s *slowSource) DocumentChanges(ctx context.Context, workspaceID string, af
 func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	t.Parallel()
 	slow := &slowSource{turns: make(chan string, 10_000), goOn: make(chan struct{})}
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { slow.Source, o.Source = o.Source, slow })
+	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { slow.Source, o.Source = o.Source, slow })
 	b.many(200, func(int) string { return "stone" }) // twenty turns
 	first := <-slow.turns                            // it is under way, and all others are to come
 	_, _, err := b.documents.Put(t.Context(), "wsp_small", "a", document.Fields{Text: "sand"}, document.Condition{})
@@ -225,7 +226,7 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 
 func TestPaceWaitsForAnIndexThatIsFarBehind(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), func(o *search.IndexerOptions) { o.Wait = 100 * time.Millisecond })
+	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.Wait = 100 * time.Millisecond })
 	must(t, b.indexer.Pace(t.Context(), "wsp_unheard_of"))
 	b.many(600, func(int) string { return "stone" })
 	await.Until(t, "the index is only a little behind", func() bool { return b.indexer.Pace(t.Context(), workspace) == nil })

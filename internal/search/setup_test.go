@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/testtier"
 )
 
@@ -38,7 +39,7 @@ const workspace = "wsp_one"
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	return open(t, t.TempDir(), nil)
+	return open(t, sqlitetest.Dir(t), nil)
 }
 
 // open starts on what is in dir.
