@@ -1,22 +1,21 @@
 package upgradetest
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/programtest"
 )
 
 // The two releases: this program, and this program with a further migration.
@@ -25,41 +24,27 @@ const (
 	next     = "1.1"
 )
 
-// programs are the built releases.
-var programs = map[string]string{}
+func TestMain(m *testing.M) { programtest.Main(m) }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	defer enginetest.Stop()
-	dir, err := os.MkdirTemp("", "keepsake-upgrade-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+// program builds a release.
+func program(t *testing.T, release string) string {
+	t.Helper()
+	o := programtest.BuildOptions{LDFlags: "-X main.release=" + release}
+	if release == next {
+		o.Tags = "nextrelease"
 	}
-	defer os.RemoveAll(dir)
-	for release, tags := range map[string]string{previous: "", next: "nextrelease"} {
-		programs[release] = filepath.Join(dir, "keepsake-"+release)
-		build := exec.Command("go", "build", "-tags", tags, "-ldflags", "-X main.release="+release, "-o", programs[release], "keepsake/cmd/keepsake")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build keepsake: %v\n%s", err, out)
-			return 1
-		}
-	}
-	return m.Run()
+	return programtest.Build(t, o)
 }
 
 // fleet is instances on one database and one Redis.
 type fleet struct {
-	t         *testing.T
-	database  string
-	redis     string
-	masterKey string
-	key       string // with all scopes
-	client    http.Client
-
-	mu      sync.Mutex
-	members []*member
+	t        *testing.T
+	programs map[string]string // by release
+	database string
+	options  []programtest.Option
+	key      string // with all scopes
+	members  []*member
+	turn     atomic.Int64
 }
 
 // member is an instance: its folder and its addresses outlive its processes.
@@ -70,291 +55,126 @@ type member struct {
 	listen  string
 	backend string
 	release string
-	process *exec.Cmd
-	ended   chan error    // how it ended
-	over    chan struct{} // closed then
-	said    said
+	process *programtest.Process
 	in      atomic.Bool // the balancer sends requests here
 }
 
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-func newFleet(t *testing.T) *fleet {
+// newFleet makes a fleet of members that do not run. programs are the paths of its releases.
+func newFleet(t *testing.T, programs map[string]string, names ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, database: enginetest.Postgres(t), redis: enginetest.Redis(t), masterKey: filepath.Join(t.TempDir(), "master.key")}
-	// Idle connections end before a member does that they lead to, as a load balancer has it.
-	f.client.Transport = &http.Transport{MaxIdleConnsPerHost: 20, IdleConnTimeout: 500 * time.Millisecond}
-	f.client.Timeout = 30 * time.Second
-	if err := os.WriteFile(f.masterKey, []byte("c29tZSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZSB0ZXM=\n"), 0o600); err != nil {
+	masterKey := filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(masterKey, []byte("c29tZSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZSB0ZXM=\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	f := &fleet{t: t, programs: programs, database: enginetest.Postgres(t)}
+	f.options = []programtest.Option{
+		programtest.Database(f.database), programtest.Redis(enginetest.Redis(t)),
+		// The waits for Redis and the balancer are longer than they take on a busy machine.
+		programtest.Env("KEEPSAKE_MASTER_KEY_FILE="+masterKey, "KEEPSAKE_LIMITS_REDIS_WAIT=1m", "KEEPSAKE_SHUTDOWN_DELAY=6s", "KEEPSAKE_LOG_LEVEL=warn"),
+	}
+	for _, name := range names {
+		f.members = append(f.members, &member{
+			fleet: f, name: name, data: filepath.Join(t.TempDir(), name), listen: enginetest.FreeAddress(t), backend: enginetest.FreeAddress(t),
+		})
 	}
 	return f
 }
 
-// add makes a member that does not run.
-func (f *fleet) add(name string) *member {
-	m := &member{fleet: f, name: name, data: filepath.Join(f.t.TempDir(), name), listen: enginetest.FreeAddress(f.t), backend: enginetest.FreeAddress(f.t)}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.members = append(f.members, m)
-	return m
-}
-
-func (m *member) command(release string, args ...string) *exec.Cmd {
-	cmd := exec.Command(programs[release], args...)
-	cmd.Env = append(os.Environ(),
-		"KEEPSAKE_DATA="+m.data, "KEEPSAKE_DATABASE_URL="+m.fleet.database, "KEEPSAKE_REDIS_URL="+m.fleet.redis,
-		"KEEPSAKE_MASTER_KEY_FILE="+m.fleet.masterKey, "KEEPSAKE_LISTEN="+m.listen, "KEEPSAKE_BACKEND_LISTEN="+m.backend,
-		"KEEPSAKE_SHUTDOWN_DELAY=4s", "KEEPSAKE_LOG_LEVEL=warn")
-	return cmd
-}
-
-// init makes the first key.
-func (m *member) init(release string) {
-	t := m.fleet.t
-	t.Helper()
-	out, err := m.command(release, "init", "--json").Output()
-	if err != nil {
-		t.Fatalf("init: %v", err)
-	}
-	var first struct{ APIKey string }
-	if err := json.Unmarshal(out, &first); err != nil {
-		t.Fatal(err)
-	}
-	m.fleet.key = first.APIKey
-}
-
-// start starts a release, waits until it is ready, and has requests sent to it while it is.
+// start starts a release, waits until it is ready, and has requests sent to it from then on.
 func (m *member) start(release string) {
-	t := m.fleet.t
-	t.Helper()
-	m.fleet.mu.Lock()
+	f := m.fleet
+	f.t.Helper()
 	m.release = release
-	m.fleet.mu.Unlock()
-	for deadline, tries := time.Now().Add(2*time.Minute), 0; ; time.Sleep(20 * time.Millisecond) {
-		// One whose database does not answer in time ends, as happens on a machine that is full of other programs; what watches
-		// over processes starts it again.
-		if tries == 0 || m.hasEnded() && tries < 3 && strings.Contains(m.said.String(), "the database does not answer") {
-			m.launch()
-			tries++
-		}
-		if m.ready() {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s (%s) is not ready: %s", m.name, release, m.said.String())
-		}
-	}
+	m.process = programtest.Start(f.t, m.data, append([]programtest.Option{
+		programtest.Program(f.programs[release]), programtest.Listen(m.listen, m.backend), programtest.Key(f.key),
+	}, f.options...)...)
+	f.key = m.process.Key // of the first start of all
 	m.in.Store(true)
 }
 
-func (m *member) launch() {
-	t, release := m.fleet.t, m.release
-	t.Helper()
-	process, ended, over := m.command(release, "serve"), make(chan error, 1), make(chan struct{})
-	process.Stderr = &m.said
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { ended <- process.Wait(); close(over) }()
-	t.Cleanup(func() {
-		_ = process.Process.Kill() // it may have ended
-		<-over                     // it writes no more into its folder
-		if t.Failed() {
-			t.Logf("%s (%s) said:\n%s", m.name, release, m.said.String())
-		}
-	})
-	m.process, m.ended, m.over = process, ended, over
-}
-
-func (m *member) hasEnded() bool {
-	select {
-	case <-m.over:
-		return true
-	default:
-		return false
-	}
-}
-
-// stop ends the process in order.
+// stop ends the process in order: it says that it is not ready, the balancer sends it nothing more, and it ends.
 func (m *member) stop() {
-	t := m.fleet.t
-	t.Helper()
-	if err := m.process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	for m.ready() {
-		time.Sleep(10 * time.Millisecond)
-	}
+	m.fleet.t.Helper()
+	m.process.Signal(syscall.SIGTERM)
+	await.Until(m.fleet.t, m.name+" is not ready", func() bool { return !m.process.Ready() })
 	m.in.Store(false)
-	if err := <-m.ended; err != nil {
-		t.Fatalf("%s did not end in order: %v\n%s", m.name, err, m.said.String())
+	if code := m.process.ExitCode(); code != 0 {
+		m.fleet.t.Fatalf("SIGTERM ended %s with code %d\n%s", m.name, code, m.process.Log.Tail())
 	}
 }
 
-// ready asks for readiness as a load balancer does.
-func (m *member) ready() bool {
-	answer, err := http.Get("http://" + m.backend + "/readyz")
-	if err != nil {
-		return false
-	}
-	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, answer.Body)
-	return answer.StatusCode == http.StatusOK
+// doctor is a run of the command doctor on the folder of a member.
+func (m *member) doctor() *exec.Cmd {
+	return programtest.Command(m.fleet.t, []string{"doctor", "--data", m.data},
+		append([]programtest.Option{programtest.Program(m.fleet.programs[m.release])}, m.fleet.options...)...)
 }
 
-// do sends a request to this member.
-func (m *member) do(key, method, path, body string) (int, string) {
-	status, text, _ := m.ask(key, method, path, body)
-	return status, text
-}
-
-// ask is do with the headers of the answer.
+// ask sends a request to this member.
 func (m *member) ask(key, method, path, body string) (int, string, http.Header) {
-	request, err := http.NewRequest(method, "http://"+m.listen+path, strings.NewReader(body))
+	m.fleet.t.Helper()
+	req, err := http.NewRequestWithContext(m.fleet.t.Context(), method, m.process.URL+path, strings.NewReader(body))
 	if err != nil {
-		return 0, err.Error(), nil
+		m.fleet.t.Fatal(err)
 	}
-	request.Header.Set("X-API-Key", key)
+	req.Header.Set("X-API-Key", key)
 	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := m.fleet.client.Do(request)
+	res, err := programtest.Client.Do(req)
 	if err != nil {
-		return 0, err.Error(), nil
+		m.fleet.t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		return 0, err.Error(), nil
+		m.fleet.t.Fatal(err)
 	}
-	return answer.StatusCode, string(text), answer.Header
+	return res.StatusCode, string(text), res.Header
 }
 
-// want is do for an answer that must be as it should.
+// want is ask for an answer that must have a status.
 func (m *member) want(status int, key, method, path, body string) string {
 	m.fleet.t.Helper()
-	got, text := m.do(key, method, path, body)
+	got, text, _ := m.ask(key, method, path, body)
 	if got != status {
 		m.fleet.t.Errorf("%s (%s): %s %s: %d %s, want %d", m.name, m.release, method, path, got, text, status)
 	}
 	return text
 }
 
-// outages is how often Redis did not answer in the 50 ms that a request waits for it, as happens on a busy machine: each
-// member then admits its share, until Redis answers again.
-func (m *member) outages() int { return strings.Count(m.said.String(), "limits cannot be shared") }
-
-// shares reports whether limits are shared at the moment.
+// shares reports whether the member shares limits with the others.
 func (m *member) shares() bool {
 	var stats struct{ Limiter struct{ Degraded bool } }
-	status, text := m.do(m.fleet.key, "GET", "/api/v1/admin/cache-stats", "")
+	status, text, _ := m.ask(m.fleet.key, "GET", "/api/v1/admin/cache-stats", "")
 	return status == http.StatusOK && json.Unmarshal([]byte(text), &stats) == nil && !stats.Limiter.Degraded
 }
 
-// apiKey is a key that was made at a member.
+// apiKey is a key that was created at a member.
 type apiKey struct{ ID, Key string }
 
-func (m *member) makeKey(body string) apiKey {
+func (m *member) createKey(body string) apiKey {
 	m.fleet.t.Helper()
-	var made apiKey
-	if err := json.Unmarshal([]byte(m.want(http.StatusCreated, m.fleet.key, "POST", "/api/v1/developer/api-keys", body)), &made); err != nil {
+	var created apiKey
+	if err := json.Unmarshal([]byte(m.want(http.StatusCreated, m.fleet.key, "POST", "/api/v1/developer/api-keys", body)), &created); err != nil {
 		m.fleet.t.Fatal(err)
 	}
-	return made
+	return created
 }
 
-// load is clients that read and write at all members in turn until they are told to end. Nothing is tried again.
-type load struct {
-	fleet    *fleet
-	stopping atomic.Bool
-	workers  sync.WaitGroup
-	turn     atomic.Int64
-	answered atomic.Int64
-
-	mu       sync.Mutex
-	of       map[string]int // requests by release
-	longest  time.Duration
-	stored   []string
-	failures []string
+// load starts clients that write and read at all members in turn.
+func (f *fleet) load(clients int) *programtest.Load {
+	return programtest.StartLoad(f.t, programtest.LoadOptions{
+		Clients: clients, Key: f.key, Target: f.next,
+		// Idle connections end before the member does that they lead to, as those of a load balancer do.
+		IdleTimeout: 500 * time.Millisecond,
+	})
 }
 
-func (f *fleet) begin(clients int) *load {
-	l := &load{fleet: f, of: map[string]int{}}
-	for n := range clients {
-		l.workers.Go(func() {
-			for i := 0; !l.stopping.Load(); i++ {
-				id := fmt.Sprintf("doc-%d-%d", n, i)
-				l.send(http.StatusOK, "GET", "/api/v1/health", "")
-				if !l.send(http.StatusCreated, "POST", "/api/v1/documents", `{"id":"`+id+`","collection":"load","title":"one of many"}`) {
-					continue
-				}
-				l.mu.Lock()
-				l.stored = append(l.stored, id)
-				l.mu.Unlock()
-				l.send(http.StatusOK, "GET", "/api/v1/documents/"+id, "")
-			}
-		})
-	}
-	return l
-}
-
-func (l *load) end() {
-	l.stopping.Store(true)
-	l.workers.Wait()
-}
-
-// next is the member whose turn it is, and its release.
-func (l *load) next() (*member, string) {
-	l.fleet.mu.Lock()
-	defer l.fleet.mu.Unlock()
+// next is the address of the member whose turn it is.
+func (f *fleet) next() string {
 	for {
-		if m := l.fleet.members[int(l.turn.Add(1))%len(l.fleet.members)]; m.in.Load() {
-			return m, m.release
-		}
-	}
-}
-
-func (l *load) send(want int, method, path, body string) bool {
-	m, release := l.next()
-	began := time.Now()
-	status, text := m.do(l.fleet.key, method, path, body)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.longest = max(l.longest, time.Since(began))
-	l.of[release]++
-	switch {
-	case status == want:
-		l.answered.Add(1)
-		return true
-	default:
-		l.failures = append(l.failures, fmt.Sprintf("%s (%s): %s %s: %d %s", m.name, release, method, path, status, text))
-	}
-	return false
-}
-
-// await waits until that many more requests were answered.
-func (l *load) await(more int64) {
-	l.fleet.t.Helper()
-	from := l.answered.Load()
-	for deadline := time.Now().Add(time.Minute); l.answered.Load() < from+more; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.fleet.t.Fatal("the load stands still")
+		if m := f.members[int(f.turn.Add(1))%len(f.members)]; m.in.Load() {
+			return "http://" + m.listen
 		}
 	}
 }
