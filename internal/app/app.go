@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"keepsake/internal/account"
 	"keepsake/internal/config"
 )
 
@@ -38,6 +39,8 @@ type Deps struct {
 	Patience time.Duration
 	// Steady is the clock that measures how long the other processes were not heard; time.Now when nil.
 	Steady func() time.Time
+	// PasswordCost is what new hashes of passwords cost. Tests set it; the zero value is the cost in life.
+	PasswordCost account.PasswordCost
 	// Sleep waits for shutdown.delay; time.Sleep when nil.
 	Sleep func(time.Duration)
 }

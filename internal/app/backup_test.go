@@ -71,7 +71,7 @@ func restore(t *testing.T, r *apptest.Running, data, keys, journal string) strin
 	if journal != "" {
 		journals = []string{journal}
 	}
-	_, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}, app.Restoring{
+	_, err := app.Restore(t.Context(), cfg, silent(), app.Restoring{
 		Data: data, Keys: keys, Journals: journals, MasterKeyFile: app.MasterKeyPath(r.Config.Data),
 	})
 	if err != nil {
@@ -300,7 +300,7 @@ func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
 	} {
 		bad := good
 		change(&bad)
-		if _, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}, bad); err == nil {
+		if _, err := app.Restore(t.Context(), cfg, silent(), bad); err == nil {
 			t.Errorf("%s was restored", name)
 		}
 		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {

@@ -116,6 +116,9 @@ func TestWhatOneProcessChangesIsInForceOnTheOther(t *testing.T) {
 	for _, notify := range []bool{true, false} {
 		t.Run(fmt.Sprintf("notify=%v", notify), func(t *testing.T) {
 			t.Parallel()
+			if !notify {
+				testtier.Long(t, "repeats the whole test without LISTEN and NOTIFY")
+			}
 			p := startPair(t, apptest.Database(t), func(c *config.Config) {
 				c.Cluster.Notify, c.Lifecycle.AllowUndeclared = notify, true
 				generous(c)

@@ -85,11 +85,7 @@ func (d *data) openShared(ctx context.Context, cfg *config.Config, deps *Deps) (
 	if exists(filepath.Join(cfg.Data, "main.db")) {
 		return &config.Error{Setting: "data", Reason: cfg.Data + " holds an instance of its own: name another folder beside the database"}
 	}
-	opt := postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL, Log: deps.Log}
-	if least := deps.Patience; least > 0 {
-		opt.Connect, opt.Acquire, opt.Statement, opt.Lock = least, least, least, least
-		opt.Unit, opt.Answer, opt.Commit, opt.Migrate = least, least, least, least
-	}
+	opt := deps.postgres(cfg.DatabaseURL, cfg.KeysURL)
 	if deps.Local {
 		there, err := postgres.Exists(ctx, opt)
 		if err != nil {
@@ -111,6 +107,16 @@ func (d *data) openShared(ctx context.Context, cfg *config.Config, deps *Deps) (
 	}
 	d.engine = engine
 	return nil
+}
+
+// postgres is how databases are opened.
+func (d *Deps) postgres(url, keysURL string) postgres.Options {
+	o := postgres.Options{URL: url, KeysURL: keysURL, Log: d.Log}
+	if least := d.Patience; least > 0 {
+		o.Connect, o.Acquire, o.Statement, o.Lock = least, least, least, least
+		o.Unit, o.Answer, o.Commit, o.Migrate = least, least, least, least
+	}
+	return o
 }
 
 // openStore makes the store and finds out who this process is.

@@ -100,7 +100,7 @@ func TestOfManyWhoStartOnOneDatabaseOneIsTheFirst(t *testing.T) {
 
 func TestASecondFolderIsGivenTheMasterKeyAndMakesNone(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	first, second := beside(t, url), beside(t, url)
 	made, err := app.Init(t.Context(), first, silent(), app.Admin{})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestASecondFolderIsGivenTheMasterKeyAndMakesNone(t *testing.T) {
 
 func TestAFolderFitsOneDatabase(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	cfg := beside(t, url)
 	if _, err := app.Init(t.Context(), cfg, silent(), app.Admin{}); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestACommandOnAnEmptyDatabaseMakesNothing(t *testing.T) {
 // Two processes write a chain each; the file of each vouches for both. When one chain loses its end, both tell.
 func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	first := beside(t, url)
 	made, err := app.Init(t.Context(), first, silent(), app.Admin{})
 	if err != nil {

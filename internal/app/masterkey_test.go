@@ -12,7 +12,6 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
 	"keepsake/internal/seal"
 )
 
@@ -20,7 +19,7 @@ import (
 // other one says that it wants the new key.
 func TestOfTwoChangesOfTheMasterKeyAtOnceOneHappens(t *testing.T) {
 	t.Parallel()
-	p := startPair(t, enginetest.Postgres(t), nil)
+	p := startPair(t, apptest.Database(t), nil)
 	var all sync.WaitGroup
 	errs := make([]error, 2)
 	for i, r := range []*apptest.Running{p.a, p.b} {

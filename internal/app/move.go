@@ -37,7 +37,7 @@ func (p Place) String() string {
 }
 
 func (p Place) options(deps *Deps) postgres.Options {
-	return postgres.Options{URL: p.DatabaseURL, KeysURL: p.KeysURL, Log: deps.Log}
+	return deps.postgres(p.DatabaseURL, p.KeysURL)
 }
 
 // Moving says what Move moves.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +42,7 @@ func at(dir string, p app.Place) apptest.Option {
 
 func moved(t *testing.T, ctx context.Context, from, to app.Place, progress func(move.Step)) (*app.Moved, error) {
 	t.Helper()
-	return app.Move(ctx, app.Deps{Log: slog.New(slog.DiscardHandler)}, app.Moving{From: from, To: to, Progress: progress})
+	return app.Move(ctx, silent(), app.Moving{From: from, To: to, Progress: progress})
 }
 
 // What an instance was is what it is after it has moved, there and back.
@@ -190,7 +189,7 @@ func TestAPlaceThatAnInstanceMovesIntoIsNotServed(t *testing.T) {
 			carry(t, old, folder)
 			cfg := config.Default()
 			cfg.Data, cfg.DatabaseURL, cfg.Listen, cfg.BackendListen = folder, target.DatabaseURL, "127.0.0.1:0", "127.0.0.1:0"
-			if a, err := app.New(t.Context(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)}); err == nil {
+			if a, err := app.New(t.Context(), cfg, silent()); err == nil {
 				a.Close()
 				t.Fatal("what is not whole is served")
 			} else if !strings.Contains(err.Error(), "is not whole") {

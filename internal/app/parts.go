@@ -129,7 +129,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.people = account.NewService(account.Options{
 		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Sessions: p.logins, Hashing: p.logins,
-		Anonymous: p.addresses.Allow, Random: rand.Reader, Now: deps.Now,
+		Anonymous: p.addresses.Allow, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
 	})
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
@@ -147,7 +147,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{
 		Store: d.store, Units: d.store, Registry: p.versions, Callers: p.callers, Audit: p.audit,
-		Newest: operations(services{}).Newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
+		Newest: newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
 	})
 	p.snapshots = newSnapshots(p, cfg, deps)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
@@ -166,18 +164,17 @@ func secretsOf(t *testing.T, dir string) *seal.Secrets {
 // Of two members that make the first start of an instance at once, both sign receipts with one key.
 func TestMembersSignReceiptsWithOneKey(t *testing.T) {
 	t.Parallel()
-	url := enginetest.Postgres(t)
+	url := apptest.Database(t)
 	var beside [2]config.Config
 	var firsts [2]app.First
 	var errs [2]error
 	var all sync.WaitGroup
 	for i := range beside {
-		cfg := config.Default()
-		cfg.Data, cfg.DatabaseURL, cfg.MasterKey = t.TempDir(), url, strings.Repeat("A", 43)+"="
-		cfg.Listen, cfg.BackendListen = "127.0.0.1:0", "127.0.0.1:0"
+		cfg := apptest.Local(t, t.TempDir())
+		cfg.DatabaseURL, cfg.MasterKey = url, strings.Repeat("A", 43)+"="
 		beside[i] = cfg
 		all.Go(func() {
-			a, err := app.New(context.Background(), cfg, app.Deps{Log: slog.New(slog.DiscardHandler)})
+			a, err := app.New(context.Background(), cfg, silent())
 			if errs[i] = err; err == nil {
 				firsts[i], _ = a.First()
 				errs[i] = a.Close()

@@ -233,7 +233,9 @@ func (r *Restoring) intoDatabase(ctx context.Context, staging string, cfg *confi
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL, Log: deps.Log, Instance: done.Instance})
+	opt := deps.postgres(cfg.DatabaseURL, cfg.KeysURL)
+	opt.Instance = done.Instance
+	target, err := postgres.Open(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -324,6 +324,7 @@ func (p *pair) loseRedis(n *tenant, most int, lose, back func()) {
 
 func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "starts two processes and a Redis of its own; the simulations of package limit show the same")
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), nil)
 	got, r := newTally(), request{path: documents, key: n.key}
@@ -337,6 +338,7 @@ func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 // What a quota has used is in the database. It is there when Redis loses everything.
 func TestQuotasSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "starts two processes and a Redis of its own; TestALostQuotaIsReadFromWhatIsStored of package limit shows the same")
 	const daily = 200
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), func(c *config.Config) {

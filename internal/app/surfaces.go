@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/backend"
@@ -43,13 +44,16 @@ func operations(s services) *endpoint.Registry {
 	return r
 }
 
+// newest is the last version that this build declares.
+var newest = sync.OnceValue(func() int { return operations(services{}).Newest() })
+
 // changes is what each version of the API does differently from the one before it, for the migration guides. It is empty
 // while there is one.
 var changes []lifecycle.Change
 
 // OpenAPI is the description of a version of the API, as JSON. The same build always gives the same bytes.
 func OpenAPI(version int) ([]byte, error) {
-	if version < lifecycle.First().Number || version > operations(services{}).Newest() {
+	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
 	return describe(version)

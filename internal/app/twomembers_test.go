@@ -88,7 +88,7 @@ func ask(t *testing.T, url, key, repeat string, body io.Reader) reply {
 func TestARequestThatComesToTwoMembersHasOneEffect(t *testing.T) {
 	t.Parallel()
 	two := twoMembers(t)
-	for round := range 5 {
+	for round := range testtier.Rounds(2, 5) {
 		repeat := fmt.Sprintf("a-key-of-round-%d", round)
 		var ran, other atomic.Int64
 		var all sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/account"
 	"keepsake/internal/app"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
@@ -39,8 +40,13 @@ const patience = 2 * time.Minute
 // wait lengthens the waits for Redis and the news. A test about such a wait sets its own.
 func wait(c *config.Config) { c.Limits.RedisWait, c.Cluster.NewsPatience = time.Minute, time.Hour }
 
-// Silent is what programs get that log nothing, with the waits of Start.
-func Silent() app.Deps { return app.Deps{Log: slog.New(slog.DiscardHandler), Patience: patience} }
+// Silent is what programs get that log nothing: with the waits of Start, and with hashes of passwords that cost next to
+// nothing.
+func Silent() app.Deps {
+	return app.Deps{
+		Log: slog.New(slog.DiscardHandler), Patience: patience, PasswordCost: account.PasswordCost{MemoryKiB: 64, Passes: 1},
+	}
+}
 
 // Deps changes what the program takes from outside.
 func Deps(change func(*app.Deps)) Option { return func(_ *config.Config, d *app.Deps) { change(d) } }
