@@ -75,6 +75,7 @@ func errorCode(t *testing.T, resp *http.Response) string {
 }
 
 func TestEveryOperationIsClosedToStrangersAndOpenToItsScopeAlone(t *testing.T) {
+	t.Parallel()
 	p, h, list := everyOperation()
 	sets := []auth.Scopes{auth.None, auth.All}
 	for s := auth.Read; s <= auth.Admin; s <<= 1 {
@@ -132,6 +133,7 @@ func opensByScope(t *testing.T, h http.Handler, op *endpoint.Operation, s auth.S
 }
 
 func TestWhereBothAreTakenTheKeyDecides(t *testing.T) {
+	t.Parallel()
 	p, h, list := everyOperation()
 	for _, op := range list {
 		if op.Credentials != endpoint.Key|endpoint.Bearer {
@@ -149,6 +151,7 @@ func TestWhereBothAreTakenTheKeyDecides(t *testing.T) {
 }
 
 func TestEveryOperationRefusesAParameterItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	p, h, list := everyOperation()
 	for _, op := range list {
 		resp := visit(h, op, "?no-such-parameter=1", fitting(p, op))
@@ -159,6 +162,7 @@ func TestEveryOperationRefusesAParameterItDoesNotKnow(t *testing.T) {
 }
 
 func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
+	t.Parallel()
 	p, h, list := everyOperation()
 	one := lifecycle.First()
 	one.AnnouncedAt = p.Now().Add(-200 * 24 * time.Hour)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestEveryAdministrativeOperationIsClosedToBoundKeysAndTheInstancesToOtherWorkspaces(t *testing.T) {
+	t.Parallel()
 	p, h, list := everyOperation()
 	guest := []credential{keyOf(p.Key(apitest.Guest, auth.All, nil)), tokenOf(p.Token(apitest.Guest, auth.All))}
 	bound := p.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { k.SubjectID = "patient-7" })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -129,14 +130,15 @@ func (p *pair) degraded(r *apptest.Running) bool {
 // ends.
 type tally struct {
 	mu      sync.Mutex
-	minutes map[string]*answers // by X-RateLimit-Reset
-	other   []string            // answers that are neither passed nor refused
+	ends    int64              // the first X-RateLimit-Reset
+	minutes map[int64]*answers // by their number, from that minute on
+	other   []string           // answers that are neither passed nor refused
 }
 
 // answers are those of one minute.
 type answers struct{ passed, refused int }
 
-func newTally() *tally { return &tally{minutes: map[string]*answers{}} }
+func newTally() *tally { return &tally{minutes: map[int64]*answers{}} }
 
 // request is a request that is sent again and again.
 type request struct{ path, key, from string }
@@ -182,11 +184,11 @@ func (p *pair) ask(at *apptest.Running, r request) (status int, header http.Head
 func (t *tally) add(status int, header http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	reset := header.Get("X-RateLimit-Reset")
-	m := t.minutes[reset]
+	n := t.minuteOf(header)
+	m := t.minutes[n]
 	if m == nil {
 		m = &answers{}
-		t.minutes[reset] = m
+		t.minutes[n] = m
 	}
 	switch status {
 	case http.StatusOK, http.StatusNotFound:
@@ -198,13 +200,22 @@ func (t *tally) add(status int, header http.Header) {
 	}
 }
 
+// minuteOf numbers the minute of an answer. Processes may differ by a moment in when it ends. The caller holds the lock.
+func (t *tally) minuteOf(header http.Header) int64 {
+	ends, _ := strconv.ParseInt(header.Get("X-RateLimit-Reset"), 10, 64)
+	if t.ends == 0 {
+		t.ends = ends
+	}
+	return int64(math.Round(float64(ends-t.ends) / 60))
+}
+
 // atMost wants no more requests to have passed in any minute than most, and all others to be refused.
 func (t *tally) atMost(tb testing.TB, most int) {
 	tb.Helper()
-	for reset, m := range t.minutes {
-		tb.Logf("minute until %s: %d passed, %d refused", reset, m.passed, m.refused)
+	for minute, m := range t.minutes {
+		tb.Logf("minute %d: %d passed, %d refused", minute, m.passed, m.refused)
 		if m.passed > most {
-			tb.Errorf("minute until %s: %d requests passed, want at most %d", reset, m.passed, most)
+			tb.Errorf("minute %d: %d requests passed, want at most %d", minute, m.passed, most)
 		}
 	}
 	if len(t.other) > 0 {
@@ -215,9 +226,9 @@ func (t *tally) atMost(tb testing.TB, most int) {
 // atLeast wants a minute in which requests were refused to have served nearly as many as the limit.
 func (t *tally) atLeast(tb testing.TB, least int) {
 	tb.Helper()
-	for reset, m := range t.minutes {
+	for minute, m := range t.minutes {
 		if m.refused > 0 && m.passed < least {
-			tb.Errorf("minute until %s: %d requests passed and %d were refused, want at least %d to pass", reset, m.passed, m.refused, least)
+			tb.Errorf("minute %d: %d requests passed and %d were refused, want at least %d to pass", minute, m.passed, m.refused, least)
 		}
 	}
 }
@@ -240,7 +251,7 @@ func TestTwoProcessesKeepALimitTogether(t *testing.T) {
 	got.atLeast(t, sharedLeast)
 	for _, at := range p.both() {
 		status, header := p.ask(at, r)
-		if m := got.minutes[header.Get("X-RateLimit-Reset")]; m != nil && m.refused > 0 {
+		if m := got.minutes[got.minuteOf(header)]; m != nil && m.refused > 0 {
 			if status != http.StatusTooManyRequests || header.Get("X-RateLimit-Remaining") != "0" || header.Get("Retry-After") == "" {
 				t.Errorf("after that a process answers %d %v", status, header)
 			}
@@ -286,30 +297,33 @@ func TestRedisIsLostAtNineTenths(t *testing.T) {
 	t.Run("Killed", func(t *testing.T) {
 		t.Parallel()
 		redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
-		p, n := together(t, redis.URL(), nil)
-		p.loseRedis(n, sharedMost, func() { redis.Kill(t) }, func() { redis.Start(t) })
+		// Long enough for a busy machine, and short enough for a connection that is made while Redis ends.
+		p, n := togetherWaiting(t, redis.URL()+"?dial_timeout=5s&write_timeout=5s", 5*time.Second, nil)
+		p.loseRedis(n, true, sharedMost, func() { redis.Kill(t) }, func() { redis.Start(t) })
 	})
 	t.Run("Paused", func(t *testing.T) {
 		t.Parallel()
 		testtier.Long(t, "waits for a Redis that does not answer")
 		redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 		// The waits are the real ones. A busy machine exceeds them at any time, and while one process counts alone and the other
-		// does not they serve half as much again.
+		// does not they serve half as much again. A process that waited long has no share of the minute's rest.
 		p, n := togetherWaiting(t, redis.URL(), config.Default().Limits.RedisWait, nil)
-		p.loseRedis(n, sharedMost+sharedLimit/2, func() { redis.Pause(t) }, func() { redis.Resume(t) })
+		p.loseRedis(n, false, sharedMost+sharedLimit/2, func() { redis.Pause(t) }, func() { redis.Resume(t) })
 	})
 }
 
-func (p *pair) loseRedis(n *tenant, most int, lose, back func()) {
+// loseRedis wants at most so many requests to pass in a minute, and each process to serve some without Redis where serve says so.
+func (p *pair) loseRedis(n *tenant, serve bool, most int, lose, back func()) {
 	got, r := newTally(), request{path: documents, key: n.key}
 	p.flood(got, p.both(), r, sharedLimit*9/10, 8)
 	lose()
 	for _, at := range p.both() {
-		// A process that heard of the others long ago has no share until the next minute.
+		await.Until(p.t, "a process counts without Redis", func() bool { return p.degraded(at) })
+		// One that heard of the others long ago has no share until the next minute.
 		await.Until(p.t, "a process serves its share", func() bool {
 			status, header := p.ask(at, r)
 			got.add(status, header)
-			return status == http.StatusOK && p.degraded(at)
+			return status == http.StatusOK || !serve
 		})
 		if says := p.ready(at)["limits"]; says != "degraded" {
 			p.t.Errorf("readiness says of limits: %s", says)

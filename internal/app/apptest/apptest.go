@@ -38,7 +38,9 @@ func With(change func(*config.Config)) Option {
 const patience = 2 * time.Minute
 
 // wait lengthens the waits for Redis and the news. A test about such a wait sets its own.
-func wait(c *config.Config) { c.Limits.RedisWait, c.Cluster.NewsPatience = time.Minute, time.Hour }
+func wait(c *config.Config) {
+	c.Limits.RedisWait, c.Cluster.NewsPatience, c.Cluster.StartTimeout = time.Minute, time.Hour, patience
+}
 
 // Silent is what programs get that log nothing: with the waits of Start, and with hashes of passwords that cost next to
 // nothing.
