@@ -14,6 +14,7 @@ import (
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // some documents, enough for a copy of them to take a moment.
@@ -78,7 +79,8 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	whole := 0
-	for round := range 8 {
+	rounds := testtier.Rounds(2, 8)
+	for round := range rounds {
 		name := fmt.Sprintf("round%d", round)
 		ended := runKilled(t, time.Duration(rand.IntN(250))*time.Millisecond, p.backup(dir, name)...)
 		s.Kill()
@@ -108,14 +110,14 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 			t.Errorf("%s cannot be restored: %d %s", f.Name(), code, out)
 		}
 	}
-	t.Logf("8 backups were killed, %d of them had made their file by then", whole)
+	t.Logf("%d backups were killed, %d of them had made their file by then", rounds, whole)
 }
 
 // TestARestoreThatIsKilledIsWholeOrNone kills the command at any moment of a restore: what then starts has everything,
 // and what has not everything does not start.
 func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
-	apptest.OnSQLite(t, "its files are moved into their places")
 	t.Parallel()
+	apptest.OnSQLite(t, "its files are moved into their places")
 	dir := t.TempDir()
 	s := start(t, dir, "")
 	s.importSome()
@@ -130,7 +132,8 @@ func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
 	}
 	takes := time.Since(began)
 	outcomes := map[string]int{}
-	for round := range 10 {
+	rounds := testtier.Rounds(1, 10)
+	for round := range rounds {
 		into := filepath.Join(t.TempDir(), "r")
 		runKilled(t, time.Duration(float64(takes)*(0.3+0.8*rand.Float64())), p.restore(into, "one")...)
 		switch entries, _ := os.ReadDir(into); {
@@ -161,7 +164,7 @@ func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
 		}
 		again.Kill()
 	}
-	t.Logf("10 restores, each killed within %s: %v", takes.Round(time.Millisecond), outcomes)
+	t.Logf("%d restores, each killed within %s: %v", rounds, takes.Round(time.Millisecond), outcomes)
 }
 
 func exists(path string) bool {
@@ -175,7 +178,7 @@ func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir, "")
 	p := newBackupPlace(t, dir)
-	const rounds = 5
+	rounds := testtier.Rounds(1, 5)
 	ctx := context.Background()
 	texts := map[string]string{}
 	var ids []string

@@ -20,6 +20,7 @@ import (
 // TestNoSecretAndNoQueryIsInAnyFileOrLog sends canaries through every door, and then reads every byte the server has
 // left: its folder, its temporary files and what it printed.
 func TestNoSecretAndNoQueryIsInAnyFileOrLog(t *testing.T) {
+	t.Parallel()
 	dir, temp := t.TempDir(), t.TempDir()
 	s := launch(t, dir, programtest.Env("TMPDIR="+temp, "KEEPSAKE_LOG_LEVEL=debug", "KEEPSAKE_LOG_REQUESTS=true"))
 	var password string

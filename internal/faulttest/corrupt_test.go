@@ -8,18 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
+	"keepsake/internal/testtier"
 )
-
-// damages is how often each file is damaged.
-const damages = 10
 
 // TestADamagedDatabaseIsNeverAnEmptyOne writes rubbish at random places of the databases, of the write-ahead log and of
 // the index. The program may refuse to start, by one line, or serve what can still be read, with a 5xx for the rest; it
 // may not panic, hang, or pretend that there is nothing.
 func TestADamagedDatabaseIsNeverAnEmptyOne(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "its files are damaged")
 	dir := t.TempDir()
 	s := start(t, dir, "")
@@ -31,13 +30,12 @@ func TestADamagedDatabaseIsNeverAnEmptyOne(t *testing.T) {
 	s.Kill() // leaves a write-ahead log, and makes the next start check the databases
 	whole := copyDir(t, dir)
 	start(t, dir, key).Stop() // and once more in order: everything is in the databases themselves
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
 	for name, from := range map[string]string{"main.db": dir, "keys.db": dir, "main.db-wal": whole, "usage.db": dir, "usage.db-wal": whole} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			refused, served := 0, 0
-			for range damages {
+			for seed := range testtier.Rounds(1, 10) {
+				random := rand.New(rand.NewPCG(uint64(seed), 0)) // the same damage each time
 				damaged := copyDir(t, from)
 				spoil(t, random, filepath.Join(damaged, name))
 				if outcome(t, damaged, key, strings.HasPrefix(name, "main.db-")) {
@@ -78,18 +76,13 @@ func outcome(t *testing.T, dir, key string, mayLose bool) bool {
 	defer s.Kill()
 	s.Key = key
 	served := false
-	for end := time.Now().Add(patience); time.Now().Before(end) && !served; time.Sleep(5 * time.Millisecond) {
-		select {
-		case <-s.Done():
-			s.Refusal()
-			return false
-		default:
-		}
+	await.Until(t, "the program serves or refuses", func() bool {
 		status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil)
 		served = err == nil && status > 0
-	}
+		return served || s.Ended()
+	})
 	if !served {
-		t.Errorf("neither served nor refused in %s\n%s", patience, s.Log.Tail())
+		s.Refusal()
 		return false
 	}
 	for _, path := range []string{"/api/v1/documents?limit=200", "/api/v1/search?q=ledger", "/api/v1/developer/api-keys", "/api/v1/documents/daa"} {

@@ -7,16 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // TestAFullDiskIs503AndRecoversWithoutARestart fills a small file system, writes, and frees it again.
 func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "its files are on the disk that is full")
+	testtier.Long(t, "fills a disk; the quick tier injects the error")
 	disk := smallDisk(t, "12m")
 	dir := filepath.Join(disk, "data")
 	s := start(t, dir, "")
@@ -43,7 +45,6 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 		t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
 	}
 	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	status, _, err := s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("an import on a full disk: %d %v, want 503", status, err)
@@ -65,6 +66,7 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 
 // TestAFirstStartOnAFullDiskIsOneLine has no room from the beginning, then some.
 func TestAFirstStartOnAFullDiskIsOneLine(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, "12m")
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
@@ -74,21 +76,6 @@ func TestAFirstStartOnAFullDiskIsOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, dir, "") // what the failed start left behind does not stand in the way
-}
-
-// smallDisk mounts a small file system, which takes the right to do so.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("NOT SHOWN: a full disk needs the right to mount one (%v); TestAFullDiskByInjectionIs503AndRecovers shows it otherwise", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-		}
-	})
-	return dir
 }
 
 // fill writes a file until its file system is full.
@@ -109,6 +96,7 @@ func fill(t *testing.T, path string) {
 // TestAReadOnlyFolderIsOneLine starts where nothing may be written: as a new folder, as an existing one, and where a
 // file stands in the folder's place.
 func TestAReadOnlyFolderIsOneLine(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "its files cannot be written")
 	const nobody = 65534
 	parent := openFolder(t)

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // ledger is the test's own memory of what the server said. What was sent and never answered is undecided: it may have
@@ -41,7 +43,8 @@ func newLedger() *ledger {
 // TestNothingAcknowledgedIsLostByKill kills the server again and again in the middle of imports, single writes,
 // deletions, creations and revocations of keys, and also while it starts.
 func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
-	rounds := 6
+	t.Parallel()
+	rounds := testtier.Rounds(2, 6)
 	if text := os.Getenv("FAULTTEST_KILL_ROUNDS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -53,27 +56,23 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 	key := start(t, dir, "").stopped()
 	// Every revoked key is tried after each kill, and every 401 spends the small budget of this machine's address.
 	patient := programtest.Env("KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000")
-	again := start(t, dir, key, patient)
-	again.Stop()
-	all, slowest := newLedger(), time.Duration(0)
+	random := rand.New(rand.NewPCG(uint64(rounds), 0))
+	all := newLedger()
 	for round := range rounds {
 		if round%3 == 2 { // a kill while it starts, before anything can be asked of it
 			s := launch(t, dir, patient)
-			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
 			s.Kill()
 		}
-		s := restart(t, again.took, dir, key, patient)
-		slowest = max(slowest, s.took)
-		if round%20 == 19 {
-			t.Logf("round %d: ready after %s, slowest so far %s", round, s.took.Round(time.Millisecond), slowest.Round(time.Millisecond))
-		}
+		s := start(t, dir, key, patient)
 		of := newLedger()
 		ctx, cancel := context.WithCancel(context.Background())
 		var workers sync.WaitGroup
 		for w := range 6 {
 			workers.Go(func() { of.work(ctx, s, round, w) })
 		}
-		time.Sleep(time.Duration(60+rand.IntN(400)) * time.Millisecond)
+		enough := 5 + random.IntN(150)
+		await.Until(t, "writes are acknowledged", func() bool { return of.acknowledged() >= enough })
 		s.Kill()
 		cancel()
 		workers.Wait()
@@ -92,8 +91,15 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			t.Fatalf("round %d: the audit log after a kill: exit code %d, %s", round, code, out)
 		}
 	}
-	t.Logf("%d rounds: %d documents and %d keys acknowledged, %d writes undecided, slowest start %s",
-		rounds, len(all.acked), len(all.keys), len(all.undecided), slowest.Round(time.Millisecond))
+	t.Logf("%d rounds: %d documents and %d keys acknowledged, %d writes undecided",
+		rounds, len(all.acked), len(all.keys), len(all.undecided))
+}
+
+// acknowledged is how many documents the server has acknowledged.
+func (l *ledger) acknowledged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acked)
 }
 
 // stopped ends a server in order and gives its key.
@@ -346,56 +352,44 @@ func (l *ledger) checkKeys(t *testing.T, s *server) {
 	}
 }
 
-// TestQuotaForgetsAtMostASecond kills the server and looks at what it remembers of the day. A flush is late where others use
-// the disk, and a day turns at midnight, both by chance: so there are several tries. A server that flushes more rarely fails
-// nearly all of them, one that forgets fails each.
-func TestQuotaForgetsAtMostASecond(t *testing.T) {
+// TestStoredQuotaSurvivesAKill kills the server once it says that what was used is stored: the next one knows all of it.
+func TestStoredQuotaSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")
-	const requests, tries = 50, 6
-	wrong := []int{}
-	for right := 0; right < 2 && len(wrong) < tries; {
-		before := s.dailyRemaining()
-		for range requests {
-			s.dailyRemaining()
-		}
-		time.Sleep(1500 * time.Millisecond) // a flush each second
-		s.Kill()
-		s = start(t, dir, s.Key)
-		// One request of each dailyRemaining above is its own; those that start sends while it waits come on top.
-		if spent := before - s.dailyRemaining(); spent < requests || spent > requests+20 {
-			wrong = append(wrong, spent)
-		} else {
-			right++
+	const requests = 50
+	made := s.Must(http.StatusCreated, http.MethodPost, "/api/v1/developer/api-keys",
+		map[string]any{"name": "counted", "scopes": []string{"read"}, "quota": map[string]any{"daily": 2 * requests}})
+	text, id := made["key"].(string), made["id"].(string)
+	day := time.Now().UTC().Format(time.DateOnly)
+	for range requests {
+		if status, answer, err := s.Send(t.Context(), text, http.MethodGet, "/api/v1/health", "", nil); err != nil || status != http.StatusOK {
+			t.Fatalf("a request: %d %s %v", status, answer, err)
 		}
 	}
-	if len(wrong) == tries {
-		t.Errorf("each time %d requests were charged before the kill, and %v are remembered", requests, wrong)
-	}
-	s.dailyRemaining()
-	last := s.dailyRemaining()
+	await.Until(t, "what was used is stored", func() bool { return s.charged(id) == requests })
 	s.Kill()
 	s = start(t, dir, s.Key)
-	if now := s.dailyRemaining(); now < last-20 {
-		t.Errorf("a kill cost the caller: %d remained, now %d", last, now)
+	if n := s.charged(id); n != requests {
+		t.Errorf("%d requests were stored before the kill, and %d after it", requests, n)
+	}
+	limits := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+id+"/limits", nil)
+	quota, _ := limits["quota"].(map[string]any)
+	daily, _ := quota["daily"].(map[string]any)
+	if daily["used"] != float64(requests) && day == time.Now().UTC().Format(time.DateOnly) {
+		t.Errorf("%d requests were stored before the kill, and the quota of the day counts %v", requests, daily["used"])
 	}
 }
 
-func (s *server) dailyRemaining() int {
+// charged is how many requests are stored for an API key.
+func (s *server) charged(id string) (sum int64) {
 	s.t.Helper()
-	req, err := http.NewRequest(http.MethodGet, s.URL+"/api/v1/health", nil)
-	if err != nil {
-		s.t.Fatal(err)
+	usage := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+id+"/usage", nil)
+	points, _ := usage["points"].([]any)
+	for _, p := range points {
+		point, _ := p.(map[string]any)
+		n, _ := point["charged"].(float64)
+		sum += int64(n)
 	}
-	req.Header.Set("X-API-Key", s.Key)
-	res, err := programtest.Client.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	n, err := strconv.Atoi(res.Header.Get("X-RateLimit-Daily-Remaining"))
-	if err != nil {
-		s.t.Fatalf("X-RateLimit-Daily-Remaining: %v", err)
-	}
-	return n
+	return sum
 }

@@ -149,6 +149,7 @@ func unpack(t *testing.T, name string, packed io.Reader, search func(name string
 // TestNothingOfAMemoryIsAtRestInTheClear sends canaries in every part of memories and through every door, before and after
 // an erasure reads every byte that is at rest anywhere, and finds only what lies in a document.
 func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
+	t.Parallel()
 	dir, temp, place := t.TempDir(), t.TempDir(), t.TempDir()
 	roots := []string{dir, temp, place}
 	settings := []string{"TMPDIR=" + temp, "KEEPSAKE_LOG_LEVEL=debug", "KEEPSAKE_LOG_REQUESTS=true", "KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000"}

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // memoryLedger is what the server has said about memories. Each subject is one worker's, so that the order of what happened
@@ -261,7 +263,8 @@ func (s *server) checkLogged(t *testing.T, subject string, of *subjectLedger) {
 // acknowledged is there and in the access log, what was erased stays erased, and an erasure that was cut off is carried on
 // with. FAULTTEST_KILL_ROUNDS says how often.
 func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
-	rounds := 3
+	t.Parallel()
+	rounds := testtier.Rounds(1, 3)
 	if text := os.Getenv("FAULTTEST_KILL_ROUNDS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -271,7 +274,7 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := start(t, dir, "")
-	key, acknowledged, slowest := s.Key, 0, time.Duration(0)
+	key, acknowledged := s.Key, 0
 	for round := range rounds {
 		of := &memoryLedger{subjects: map[string]*subjectLedger{}}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -284,7 +287,6 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 		cancel()
 		workers.Wait()
 		s = start(t, dir, key)
-		slowest = max(slowest, s.took)
 		acknowledged += of.check(t, s)
 		s.nothingStranded()
 		if t.Failed() {
@@ -295,25 +297,23 @@ func TestNoAcknowledgedMemoryIsLostByKill(t *testing.T) {
 	if code, out := programtest.Run(t, "audit", "verify", "--data", dir); code != 0 {
 		t.Errorf("the log: exit code %d, %s", code, out)
 	}
-	t.Logf("%d rounds: %d memories acknowledged, slowest start %s", rounds, acknowledged, slowest.Round(time.Millisecond))
+	t.Logf("%d rounds: %d memories acknowledged", rounds, acknowledged)
 }
 
 // nothingStranded waits until every erasure has come to its end.
 func (s *server) nothingStranded() {
 	s.t.Helper()
-	var wrong []string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if wrong = apptest.Stranded(s.t, s.Dir, apptest.DatabaseURL(s.t, s.Dir)); len(wrong) == 0 {
-			return
-		}
-	}
-	s.t.Errorf("%s after the start there are %s", patience, strings.Join(wrong, ", "))
+	await.Until(s.t, "every erasure has come to its end", func() bool {
+		return len(apptest.Stranded(s.t, s.Dir, apptest.DatabaseURL(s.t, s.Dir))) == 0
+	})
 }
 
 // TestAFullDiskLosesNoMemory fills the disk: nothing is acknowledged that is not there later, nothing is shown that cannot be
 // logged, and an erasure is whole or none.
 func TestAFullDiskLosesNoMemory(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "its files are on the disk that is full")
+	testtier.Long(t, "fills a disk")
 	disk := smallDisk(t, "12m")
 	dir := disk + "/data"
 	s := start(t, dir, "")
@@ -350,7 +350,7 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 	if refused < 5 || hidden < 5 {
 		t.Fatalf("%d writes and %d reads were refused: the disk is not full", refused, hidden)
 	}
-	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+	s.MustLive()
 	status, answer, err := s.Do(context.Background(), http.MethodDelete, memories+"/subjects/"+erased, nil)
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("an erasure on a full disk: %d %s %v", status, answer, err)
@@ -388,6 +388,7 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 // TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown looks at the system calls around reads: the row of the log is synchronised
 // before the answer leaves, and one synchronisation is what a lone reader waits for.
 func TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
 	needStrace(t)
 	trace := t.TempDir() + "/trace"
@@ -421,11 +422,12 @@ func TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown(t *testing.T) {
 
 // TestManyReadersShareTheirSyncs counts what 64 clients wait for together that each read memories, one read after the other.
 func TestManyReadersShareTheirSyncs(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
 	needStrace(t)
 	trace := t.TempDir() + "/trace"
 	s := start(t, t.TempDir(), "")
-	const clients, each = 64, 8
+	clients, each := 64, testtier.Rounds(2, 8)
 	s.remember("person-1", "traced", nil)
 	traced(t, s, func() {
 		var all sync.WaitGroup
@@ -451,7 +453,7 @@ func TestManyReadersShareTheirSyncs(t *testing.T) {
 			syncs++
 		}
 	}
-	t.Logf("%d reads of %d clients: %d fdatasync, %.2f for as many reads as there are clients", clients*each, clients, syncs, float64(syncs)/each)
+	t.Logf("%d reads of %d clients: %d fdatasync, %.2f for as many reads as there are clients", clients*each, clients, syncs, float64(syncs)/float64(each))
 	if syncs == 0 || syncs > clients*each/2 {
 		t.Errorf("%d reads of %d clients made %d fdatasync: they share none", clients*each, clients, syncs)
 	}
@@ -459,6 +461,7 @@ func TestManyReadersShareTheirSyncs(t *testing.T) {
 
 // TestRelaxedReadsAreLoggedAtAStop reads and stops at once: what was shown is in the log.
 func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	relaxed := programtest.Env("KEEPSAKE_AUDIT_READS=relaxed")
 	s := start(t, dir, "", relaxed)
@@ -486,9 +489,11 @@ func TestRelaxedReadsAreLoggedAtAStop(t *testing.T) {
 // TestAnErasureIsCutOffAnywhere kills the server while it erases, each time a little later, until past the time that an
 // erasure takes: after the next start the person is there whole, or gone, and nothing is stranded.
 func TestAnErasureIsCutOffAnywhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")
-	const steps, ofOne = 10, 1200 // more than are erased at once
+	const ofOne = 1200 // more than are erased at once
+	steps := testtier.Rounds(2, 10)
 	store := func(subject string) {
 		var items []map[string]any
 		for i := range ofOne {
@@ -506,7 +511,7 @@ func TestAnErasureIsCutOffAnywhere(t *testing.T) {
 	for step := range steps {
 		subject := fmt.Sprintf("person-%d", step)
 		store(subject)
-		timer := time.AfterFunc(takes*time.Duration(step+1)/(steps-1), s.Kill)
+		timer := time.AfterFunc(takes*time.Duration(step+1)/time.Duration(steps-1), s.Kill)
 		status, answer, err := s.Do(context.Background(), http.MethodDelete, memories+"/subjects/"+subject, nil)
 		if err == nil && status != http.StatusOK {
 			t.Errorf("an erasure: %d %s", status, answer)

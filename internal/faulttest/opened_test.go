@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // TestAForgedTokenHasNoFileOpened holds T2 against what the program asks of the system: tokens whose headers name files
 // and addresses have it open nothing and connect to nothing.
 func TestAForgedTokenHasNoFileOpened(t *testing.T) {
+	t.Parallel()
 	trap, bait := newTrap(t), filepath.Join(t.TempDir(), "bait.pem")
 	write(t, bait, "bait")
 	s := start(t, t.TempDir(), "")
@@ -98,7 +100,8 @@ func TestTwoCallersNeverGetEachOthersAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	done := make(chan struct{})
-	const callers, rounds = 4, 150
+	const callers = 4
+	rounds := testtier.Rounds(20, 150)
 	for n := range callers {
 		email := fmt.Sprintf("caller%d@example.org", n)
 		id := s.newUser(email, goodPassword, "member")

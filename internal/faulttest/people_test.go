@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"keepsake/internal/testtier"
 )
 
 // person is somebody at an address of their own: the whole of 127.0.0.0/8 is this machine.
@@ -131,7 +133,7 @@ func (s *server) memory(name string) int64 {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {
-		s.t.Skipf("memory is read from /proc: %v", err)
+		testtier.Missing(s.t, "/proc, which says what memory a process has")
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name+":"); ok {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
 	"keepsake/internal/programtest"
 )
@@ -55,7 +56,7 @@ func startFleet(t *testing.T, network *enginetest.Network) *fleet {
 	}
 	write(t, filepath.Join(f.dirs[1], "master.key"), string(master))
 	f.begin(1)
-	f.settle(patience)
+	f.settle()
 	return f
 }
 
@@ -77,21 +78,14 @@ func (f *fleet) member(i int) *server {
 
 func (f *fleet) both() []*server { return []*server{f.member(0), f.member(1)} }
 
-// settle waits until all is as it should be, for so long, and says when it was.
-func (f *fleet) settle(longest time.Duration) time.Time {
+// settle waits until all is as it should be, and says when it was.
+func (f *fleet) settle() time.Time {
 	f.t.Helper()
-	deadline := time.Now().Add(longest)
 	for i, s := range f.both() {
-		for {
+		await.Until(f.t, fmt.Sprintf("process %d is ready and shares its limits", i), func() bool {
 			status, degraded := s.readiness()
-			if status == "ready" && degraded == "" && !s.limiterDegraded() {
-				break
-			}
-			if time.Now().After(deadline) {
-				f.t.Fatalf("process %d after %s: %s, degraded: %s\n%s", i, longest, status, degraded, s.Log.Tail())
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return status == "ready" && degraded == "" && !s.limiterDegraded()
+		})
 	}
 	return time.Now()
 }
@@ -143,21 +137,9 @@ func (s *server) limiterDegraded() bool {
 	return body.Limiter.Degraded
 }
 
-// until waits for something, for so long, and says when it was. It gives up quietly where the test has failed.
-func until(t testing.TB, longest time.Duration, what string, holds func() bool) time.Time {
-	t.Helper()
-	for deadline := time.Now().Add(longest + besides); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Errorf("%s: not within %s", what, longest)
-			break
-		}
-	}
-	return time.Now()
-}
-
 // works waits until both processes do everything again: write, find what the other one wrote, make keys that the other
 // one knows, and count together.
-func (f *fleet) works(longest time.Duration) time.Time {
+func (f *fleet) works() time.Time {
 	f.t.Helper()
 	f.strikes++
 	var all sync.WaitGroup
@@ -166,11 +148,7 @@ func (f *fleet) works(longest time.Duration) time.Time {
 			here, there := f.member(i), f.member(1-i)
 			name := fmt.Sprintf("probe%d-%d", f.strikes, i)
 			step := func(what string, holds func(ctx context.Context) bool) {
-				until(f.t, longest, fmt.Sprintf("process %d %s", i, what), func() bool {
-					ctx, cancel := context.WithTimeout(context.Background(), longest)
-					defer cancel()
-					return holds(ctx)
-				})
+				await.Until(f.t, fmt.Sprintf("process %d %s", i, what), func() bool { return holds(f.t.Context()) })
 			}
 			step("writes", func(ctx context.Context) bool {
 				status, _, err := here.Do(ctx, http.MethodPut, "/api/v1/documents/"+name, document(0, "here is "+name))
@@ -191,7 +169,7 @@ func (f *fleet) works(longest time.Duration) time.Time {
 		})
 	}
 	all.Wait()
-	return f.settle(longest)
+	return f.settle()
 }
 
 // answer is what a request was answered.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"keepsake/internal/await"
 )
 
 // hammered is a key with a small limit that clients use at both processes as if it had none.
@@ -128,11 +130,11 @@ func (h *hammered) total() int64 {
 	return sum
 }
 
-// admittedBy is how many of the requests that began in an interval a process admitted.
-func (h *hammered) admittedBy(member int, from, to time.Time) int64 {
+// admittedBefore is how many of the requests that began before a moment were admitted.
+func (h *hammered) admittedBefore(end time.Time) int64 {
 	n := int64(0)
 	for _, s := range h.samples {
-		if s.member == member && s.status == http.StatusForbidden && !s.began.Before(from) && s.began.Before(to) {
+		if s.status == http.StatusForbidden && s.began.Before(end) {
 			n++
 		}
 	}
@@ -160,29 +162,21 @@ func (h *hammered) checkCounted(t *testing.T, lost int64) {
 	var counted int64
 	admitted := h.total()
 	right := func() bool { return counted >= admitted-lost && counted <= admitted+h.undecided }
-	deadline := time.Now().Add(patience)
-	for ; ; time.Sleep(20 * time.Millisecond) {
-		counted = 0
-		usage := h.f.member(1).Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/usage", nil)
-		points, _ := usage["points"].([]any)
-		for _, p := range points {
-			point, _ := p.(map[string]any)
-			n, _ := point["charged"].(float64)
-			counted += int64(n)
+	defer func() {
+		if t.Failed() {
+			t.Logf("%d %s: %d were admitted and %d undecided, %d are counted, and %d may be lost", h.limit, h.what, admitted, h.undecided, counted, lost)
 		}
-		if right() || time.Now().After(deadline) {
-			break
-		}
-	}
-	if !right() {
-		t.Errorf("%d %s: %d were admitted and %d undecided, %d are counted, and %d may be lost", h.limit, h.what, admitted, h.undecided, counted, lost)
-	}
+	}()
+	await.Until(t, "what is counted is what was admitted", func() bool {
+		counted = h.f.member(1).charged(h.id)
+		return right()
+	})
 	if h.what != "requests a day" || h.admitted[time.Now().UTC().Format(time.DateOnly)] != admitted {
 		return // or the day has turned meanwhile
 	}
 	// What is counted is what both refuse by.
 	for i, s := range h.f.both() {
-		until(t, patience, fmt.Sprintf("process %d knows of %d used of the day", i, counted), func() bool {
+		await.Until(t, fmt.Sprintf("process %d knows of %d used of the day", i, counted), func() bool {
 			limits := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys/"+h.id+"/limits", nil)
 			quota, _ := limits["quota"].(map[string]any)
 			daily, _ := quota["daily"].(map[string]any)

