@@ -1,3 +1,5 @@
+//go:build unix // for getrusage
+
 package app_test
 
 import (

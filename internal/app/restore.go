@@ -241,8 +241,9 @@ func (r *Restoring) intoDatabase(ctx context.Context, staging string, cfg *confi
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	o := move.Options{From: source, To: target, Source: filepath.Base(staging), Progress: r.Rows}
+	// The databases stay, and so do the logs beside them (main.db-wal), which the source has open.
 	return transfer(ctx, o, &Moved{}, func() error {
-		return moveFiles(staging, cfg.Data, func(name string) bool { return !strings.HasSuffix(name, ".db") })
+		return moveFiles(staging, cfg.Data, func(name string) bool { return !strings.Contains(name, ".db") })
 	})
 }
 
