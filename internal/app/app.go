@@ -106,7 +106,12 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.data, err = openData(ctx, &a.cfg, &a.deps); err != nil {
 		return err
 	}
-	if a.socket, err = bindSocket(a.cfg.Data); err != nil {
+	a.socket, err = bindSocket(a.cfg.Data)
+	if withoutSockets(err) && !a.deps.Local {
+		a.deps.Log.Warn("serving without the socket in the data folder, so commands need --url and --key", "error", err)
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	err = a.begin(ctx, Admin{}, func(initialised bool) error {

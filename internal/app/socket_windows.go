@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"net"
 	"os"
+
+	"golang.org/x/sys/windows"
 )
 
 // listenSocket listens on DIR\keepsake.sock. The caller holds the folder's lock, so a socket that is there already is left
@@ -18,7 +20,10 @@ func listenSocket(data string) (net.Listener, error) {
 	}
 	l, err := listenAt(path)
 	if err != nil {
-		return nil, fmt.Errorf("make socket: %w (Windows takes paths of at most 107 bytes)", err)
+		return nil, fmt.Errorf("make socket: %w (its path must have at most 107 bytes)", err)
 	}
 	return &socket{Listener: l, path: path}, nil
 }
+
+// withoutSockets reports whether an error says that the system has no Unix sockets, as Windows before 10.
+func withoutSockets(err error) bool { return errors.Is(err, windows.WSAEAFNOSUPPORT) }

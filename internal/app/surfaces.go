@@ -71,8 +71,10 @@ func (a *App) answerSocket(options api.Options) error {
 	if err != nil {
 		return err
 	}
-	a.socket.answer(h, &a.stopping, a.deps.Log)
-	a.socket.server.ConnContext = api.LocalContext
+	if a.socket != nil {
+		a.socket.answer(h, &a.stopping, a.deps.Log)
+		a.socket.server.ConnContext = api.LocalContext
+	}
 	return nil
 }
 

@@ -1,4 +1,4 @@
-//go:build unix // for getrusage
+//go:build unix
 
 package memory_test
 
