@@ -44,7 +44,6 @@ func TestTheSuiteLetsRealTimePass(t *testing.T) {
 // disposable lets checks release versions.
 var disposable = apptest.With(func(c *config.Config) {
 	c.Lifecycle.AllowUndeclared, c.Lifecycle.AllowBackdating = true, true
-	c.Cluster.NewsPatience = time.Hour // a starved process is no subject of these tests
 	if oneLoopback {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}
