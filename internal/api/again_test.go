@@ -174,7 +174,8 @@ func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
 }
 
 // What governs a request of a connection allocates nothing; call, input and answer of its operation come to three.
-func TestGoverningARequestAllocatesLittle(t *testing.T) { // not parallel: it counts allocations
+// The test is not parallel, because it counts allocations.
+func TestGoverningARequestAllocatesLittle(t *testing.T) {
 	b := setup(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

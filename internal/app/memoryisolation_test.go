@@ -257,7 +257,7 @@ func (o *owner) state() string {
 }
 
 // The time of a request does not tell a foreign id from one that never was: KEEPSAKE_TIMING_PAIRS=2000 measures that many
-// interleaved pairs. Nothing that measures time runs with other tests.
+// interleaved pairs. The test is not parallel, because it measures time.
 func TestTimesDoNotTellForeignMemories(t *testing.T) {
 	pairs, _ := strconv.Atoi(os.Getenv("KEEPSAKE_TIMING_PAIRS"))
 	if pairs == 0 {

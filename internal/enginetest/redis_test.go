@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"keepsake/internal/await"
 )
 
 func TestARedisServerStopsAndStartsAgain(t *testing.T) {
@@ -52,23 +54,15 @@ func TestARedisServerIsCutOff(t *testing.T) {
 		_, err = c.Read(make([]byte, 16))
 		return err == nil
 	}
-	await := func() {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !answers(); time.Sleep(10 * time.Millisecond) { // a network that was cut takes a moment
-			if time.Now().After(end) {
-				t.Fatal("it does not answer")
-			}
-		}
-	}
 	for range 2 {
-		await()
+		await.Until(t, "the server answers", answers) // a network that was cut takes a moment
 		w.Cut(t)
 		if answers() {
 			t.Error("a server that is cut off answered")
 		}
 		w.Mend(t)
 	}
-	await()
+	await.Until(t, "the server answers again", answers)
 	if got := s.Do(t, "PING"); got != "+PONG" {
 		t.Errorf("got %q", got)
 	}

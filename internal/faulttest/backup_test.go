@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/programtest"
 	"keepsake/internal/testtier"
 )
@@ -193,9 +195,14 @@ func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
 		t.Fatalf("backup: %d %s", code, out)
 	}
 	var revoked []string
-	for range rounds {
-		timer := time.AfterFunc(time.Duration(5+rand.IntN(100))*time.Millisecond, s.Kill)
+	for round := range rounds {
+		// The kill comes while the next revocation is under way.
+		killed, answered := make(chan struct{}), 0
+		kill := sync.OnceFunc(func() { go func() { s.Kill(); close(killed) }() })
 		for len(ids) > 0 {
+			if answered == 3+5*round {
+				kill()
+			}
 			id := ids[0]
 			status, _, err := s.Do(ctx, http.MethodPost, "/api/v1/developer/api-keys/"+id+"/revoke", nil)
 			if err != nil {
@@ -204,10 +211,10 @@ func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
 			ids = ids[1:]
 			if status == http.StatusOK {
 				revoked = append(revoked, id)
+				answered++
 			}
 		}
-		timer.Stop()
-		s.Kill()
+		await.Receive(t, "the server is killed", killed)
 		s = start(t, dir, s.Key)
 	}
 	s.Kill()

@@ -145,7 +145,8 @@ func TestOnlyTheFirstProductOfAUserAgentIsKept(t *testing.T) {
 	}
 }
 
-func TestNotingAKnownCallerAllocatesNothing(t *testing.T) { // not parallel: it counts allocations
+// TestNotingAKnownCallerAllocatesNothing is not parallel, because it counts allocations.
+func TestNotingAKnownCallerAllocatesNothing(t *testing.T) {
 	_, c := setupCallers()
 	key := byKey("wsp_a")
 	at := noon

@@ -14,6 +14,7 @@ import (
 )
 
 func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
+	t.Parallel()
 	clock := &apitest.Clock{}
 	place := apitest.New(clock.Now, apitest.Tiers())
 	var storage, index, limits error

@@ -305,7 +305,8 @@ var questions = []string{
 	"Where was the lamhinba last week?", "Who told Caroline about polba and monder?", "What kind of stovelba does Melanie want?",
 }
 
-func TestBytesAreWhatTheIndexTakes(t *testing.T) { // not parallel: it looks at the heap
+// TestBytesAreWhatTheIndexTakes is not parallel, because it looks at the heap.
+func TestBytesAreWhatTheIndexTakes(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
 		items := many(n)
 		build(items) // for the analyzer, which remembers stems
