@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all check format vet staticcheck bench openapi openapi-baseline build
+.PHONY: test test-all test-budget check format vet staticcheck bench openapi openapi-baseline build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this.
 test: format vet
@@ -18,6 +18,11 @@ test: format vet
 test-all: check
 	@tools/engines.sh all
 	$(GO) run ./internal/suite all
+
+# The quick tier with few tests at once; names the tests and packages that take longer than they should.
+test-budget:
+	@tools/engines.sh quick
+	$(GO) run ./internal/suite budget
 
 check: format vet staticcheck
 

@@ -3,6 +3,9 @@
 //
 //	go run ./internal/suite quick
 //	go run ./internal/suite all
+//	go run ./internal/suite budget
+//
+// budget runs the quick tier with few tests at once, and names the tests and packages that take longer than they should.
 package main
 
 import (
@@ -34,6 +37,9 @@ var tiers = map[string][]run{
 		{packages: []string{"./..."}},
 		{name: "postgres", engine: "postgres", packages: []string{"./client", "./conformance"}},
 	},
+	"budget": {
+		{packages: []string{"./..."}},
+	},
 	"all": {
 		{packages: []string{"./..."}},
 		{
@@ -44,7 +50,12 @@ var tiers = map[string][]run{
 }
 
 // parallel is how many tests of a package run at once. Most of them wait for servers, so it exceeds the number of cores.
-const parallel = "8"
+// Beside others a test takes longer than alone, so few run at once if their times are judged.
+var parallel = map[string][]string{
+	"quick":  {"-parallel=8"},
+	"all":    {"-parallel=8"},
+	"budget": {"-p=1", "-parallel=2"},
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -57,7 +68,7 @@ func main() {
 
 func suite(ctx context.Context) error {
 	if len(os.Args) != 2 || tiers[os.Args[1]] == nil {
-		return errors.New("usage: suite quick|all")
+		return errors.New("usage: suite quick|all|budget")
 	}
 	tier := os.Args[1]
 	dir, err := os.MkdirTemp("", "keepsake-suite-")
@@ -77,7 +88,7 @@ func suite(ctx context.Context) error {
 	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster)
 	report := newReport(os.Stdout)
 	for _, r := range tiers[tier] {
-		if err := r.test(ctx, env, report); err != nil {
+		if err := r.test(ctx, tier, env, report); err != nil {
 			return err
 		}
 	}
@@ -107,8 +118,8 @@ func build(ctx context.Context, dir string) (string, error) {
 }
 
 // test runs go test and reports what it prints.
-func (r run) test(ctx context.Context, env []string, report *report) error {
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=20m", "-parallel=" + parallel}
+func (r run) test(ctx context.Context, tier string, env []string, report *report) error {
+	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=20m"}, parallel[tier]...)
 	if r.skip != "" {
 		args = append(args, "-skip="+r.skip)
 	}

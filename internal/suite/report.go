@@ -22,7 +22,8 @@ type event struct {
 	Elapsed    float64 // seconds
 }
 
-// Budgets of the quick tier, in seconds. What exceeds them is named and does not fail: a busy machine is no defect.
+// Budgets of the quick tier, in seconds. What exceeds them is named and does not fail: a busy machine is no defect. Tests
+// are named only if few ran at once.
 const (
 	packageBudget = 20.0
 	testBudget    = 3.0
@@ -35,7 +36,7 @@ type report struct {
 	passed, failed, skipped int
 	output                  map[string]*strings.Builder // by package and test, until it is known how the test ended
 	reasons                 map[string]int              // of skipped tests
-	slow                    []string
+	slowPackages, slowTests []string
 }
 
 func newReport(out io.Writer) *report {
@@ -108,7 +109,7 @@ func (r *report) endTest(e event, output string) {
 		r.reasons[reason(output)]++
 	}
 	if e.Elapsed > testBudget && !strings.Contains(e.Test, "/") {
-		r.slow = append(r.slow, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
+		r.slowTests = append(r.slowTests, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
 	}
 }
 
@@ -134,7 +135,7 @@ func (r *report) endPackage(e event) {
 		r.failed += max(unfinished, 1)
 	}
 	if e.Elapsed > packageBudget {
-		r.slow = append(r.slow, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
+		r.slowPackages = append(r.slowPackages, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
 	}
 }
 
@@ -194,8 +195,11 @@ func (r *report) finish(tier string) {
 		}
 		fmt.Fprintf(r.out, "SKIPPED, because this machine lacks: %s\n", strings.Join(list, ", "))
 	}
-	if tier == "quick" && len(r.slow) > 0 {
-		fmt.Fprintf(r.out, "over the budget of %.0f s a package and %.0f s a test:\n  %s\n", packageBudget, testBudget, strings.Join(r.slow, "\n  "))
+	if tier != "all" && len(r.slowPackages) > 0 {
+		fmt.Fprintf(r.out, "over the budget of %.0f s a package:\n  %s\n", packageBudget, strings.Join(r.slowPackages, "\n  "))
+	}
+	if tier == "budget" && len(r.slowTests) > 0 {
+		fmt.Fprintf(r.out, "over the budget of %.0f s a test:\n  %s\n", testBudget, strings.Join(r.slowTests, "\n  "))
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 }
