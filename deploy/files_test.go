@@ -100,6 +100,7 @@ func asList(v any) (list []string) {
 // TestUnitsAreWellFormed has systemd read the units.
 func TestUnitsAreWellFormed(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "needs systemd, which only the long tier installs")
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		testtier.Missing(t, "systemd-analyze: install the package systemd")

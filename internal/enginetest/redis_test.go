@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/await"
+	"keepsake/internal/testtier"
 )
 
 func TestARedisServerStopsAndStartsAgain(t *testing.T) {
@@ -37,6 +38,7 @@ func TestARedisServerStopsAndStartsAgain(t *testing.T) {
 
 func TestARedisServerIsCutOff(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "needs iproute2, which only the long tier installs")
 	w := StartNetwork(t)
 	s := StartRedis(t, RedisOptions{Network: w})
 	answers := func() bool {
