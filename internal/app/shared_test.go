@@ -329,7 +329,7 @@ func (p *pair) loseRedis(n *tenant, serve bool, most int, lose, back func()) {
 			p.t.Errorf("readiness says of limits: %s", says)
 		}
 	}
-	p.flood(got, p.both(), r, sharedLimit/2, 8) // which nobody waits for: Redis is still away
+	p.flood(got, p.both(), r, sharedLimit/2, 8) // without waiting: Redis is still away
 	back()
 	await.Until(p.t, "the processes count together again", func() bool { return !p.degraded(p.a) && !p.degraded(p.b) })
 	p.flood(got, p.both(), r, sharedLimit/4, 4)

@@ -76,7 +76,7 @@ func (l *listener) HearEverything(context.Context) error {
 	return nil
 }
 
-// Two processes tell of many changes side by side; whoever reads meanwhile hears each of them and sees no gap.
+// Two processes write events at the same time. A process that reads them meanwhile sees each of them and no gap.
 func TestNothingIsMissedWhileTwoTell(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)

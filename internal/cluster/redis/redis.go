@@ -38,7 +38,7 @@ type Ledger struct {
 	option   rueidis.ClientOption
 	member   string        // this run of this process
 	settling time.Duration // limit.Settling but in tests
-	dials    atomic.Int64  // a connection made anew may be to a server that was started anew
+	dials    atomic.Int64  // a new connection can lead to a server that was restarted
 	mu       sync.Mutex    // guards what follows
 	client   [2]rueidis.Client
 	closed   bool

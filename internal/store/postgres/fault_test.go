@@ -171,7 +171,7 @@ func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
 	s := store.New(e)
 	err := s.Run(t.Context(), func(ctx context.Context) error {
 		outside := context.WithoutCancel(t.Context())
-		// Units that wait keep nobody from reading.
+		// Reads go on while units wait.
 		if _, err := s.Workspaces(outside); err != nil {
 			t.Error(err)
 		}
