@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,11 +115,18 @@ func fromEnv(cfg *Config, environ []string) (*koanf.Koanf, string, error) {
 	return k, "environment", nil
 }
 
-// notASetting knows the variables that belong to the commands' --url and --key, and those Kubernetes sets in every
-// container beside a Service named keepsake.
+// injected matches the variables that Kubernetes sets in every container for each Service of the namespace: for one named
+// keepsake-redis, KEEPSAKE_REDIS_SERVICE_HOST, KEEPSAKE_REDIS_SERVICE_PORT_CLIENT, KEEPSAKE_REDIS_PORT and
+// KEEPSAKE_REDIS_PORT_6379_TCP_ADDR.
+var injected = regexp.MustCompile(`^KEEPSAKE(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_[0-9]+_(TCP|UDP)(_\w+)?)$`)
+
+// notASetting recognises the variables of the commands' --url and --key, and those of sibling services.
 func notASetting(name string) bool {
-	return name == "KEEPSAKE_URL" || name == "KEEPSAKE_KEY" || name == "KEEPSAKE_KEY_FILE" || name == "KEEPSAKE_PORT" ||
-		strings.HasPrefix(name, "KEEPSAKE_SERVICE_") || strings.HasPrefix(name, "KEEPSAKE_PORT_")
+	switch name {
+	case "KEEPSAKE_URL", "KEEPSAKE_KEY", "KEEPSAKE_KEY_FILE":
+		return true
+	}
+	return injected.MatchString(name)
 }
 
 func fromFlags(flags map[string]string) (*koanf.Koanf, string, error) {

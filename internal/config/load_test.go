@@ -202,8 +202,41 @@ func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
 	load(t, config.Sources{Env: []string{
 		"KEEPSAKE_LISTEN=",                                                            // set to nothing is not set
 		"KEEPSAKE_URL=http://localhost:8080", "KEEPSAKE_KEY=k", "KEEPSAKE_KEY_FILE=f", // of the commands
-		"KEEPSAKE_SERVICE_HOST=10.0.0.1", "KEEPSAKE_PORT=tcp://10.0.0.1:8080", "KEEPSAKE_PORT_8080_TCP_PORT=8080", // of Kubernetes
 	}})
+}
+
+// podVariables is what Kubernetes sets in a container for the Services keepsake, keepsake-redis, keepsake-backend and
+// keepsake-dns.
+var podVariables = []string{
+	"KEEPSAKE_SERVICE_HOST=10.0.0.1", "KEEPSAKE_SERVICE_PORT=8080", "KEEPSAKE_SERVICE_PORT_HTTP=8080",
+	"KEEPSAKE_PORT=tcp://10.0.0.1:8080", "KEEPSAKE_PORT_8080_TCP=tcp://10.0.0.1:8080", "KEEPSAKE_PORT_8080_TCP_PROTO=tcp",
+	"KEEPSAKE_PORT_8080_TCP_PORT=8080", "KEEPSAKE_PORT_8080_TCP_ADDR=10.0.0.1",
+	"KEEPSAKE_REDIS_SERVICE_HOST=10.0.0.2", "KEEPSAKE_REDIS_SERVICE_PORT=6379", "KEEPSAKE_REDIS_PORT=tcp://10.0.0.2:6379",
+	"KEEPSAKE_REDIS_PORT_6379_TCP_ADDR=10.0.0.2", "KEEPSAKE_BACKEND_PORT=tcp://10.0.0.3:8081",
+	"KEEPSAKE_BACKEND_SERVICE_PORT_METRICS=8081",
+	"KEEPSAKE_DNS_PORT_53_UDP=udp://10.0.0.4:53", "KEEPSAKE_DNS_PORT_53_UDP_PROTO=udp",
+}
+
+func TestVariablesOfAPodDoNotStopTheStart(t *testing.T) {
+	t.Parallel()
+	got := load(t, config.Sources{Env: podVariables})
+	if diff := cmp.Diff(config.Default(), got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Errorf("they change a setting: %s", diff)
+	}
+}
+
+func TestVariablesThatNameNoSettingAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"KEEPSAKE_", "KEEPSAKE_LISTN", "KEEPSAKE_REDIS", "KEEPSAKE_REDIS_HOST", "KEEPSAKE_SERVICE", "KEEPSAKE_SERVICE_NAME",
+		"KEEPSAKE_SERVICEHOST", "KEEPSAKE_REDIS_SERVICE_HOSTS", "KEEPSAKE_REDIS_SERVICE_PORTS", "KEEPSAKE_PORTS", "KEEPSAKE_REDISPORT",
+		"KEEPSAKE_PORT_8080", "KEEPSAKE_PORT_HTTP_TCP", "KEEPSAKE_PORT_8080_TCPX", "KEEPSAKE_PORT_8080_SCTP", "KEEPSAKE_PORT_LISTEN",
+	} {
+		_, err := config.Load(config.Sources{Env: append([]string{name + "=1"}, podVariables...)})
+		if want := "setting " + name + " (environment): there is no such setting"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
 }
 
 func TestEverySettingIsDocumentedAndNamedOnce(t *testing.T) {
