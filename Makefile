@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet staticcheck bench openapi openapi-baseline build
+.PHONY: test test-all test-budget check format vet staticcheck vulncheck bench openapi openapi-baseline build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this.
 test: format vet
@@ -35,6 +35,12 @@ vet:
 
 staticcheck:
 	$(TOOL) staticcheck ./...
+
+# Names known vulnerabilities that the program can reach. Part of a release. Without a network, VULNDB is the address of a
+# copy: file:///path/to/data/osv in a clone of github.com/golang/vulndb.
+VULNDB ?= https://vuln.go.dev
+vulncheck:
+	$(TOOL) govulncheck -db $(VULNDB) ./...
 
 # Ratios, CPU per request and allocations against handlers kept beside them; see docs/testing.md.
 bench:
