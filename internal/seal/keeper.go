@@ -123,13 +123,15 @@ func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
 	return r, renewed
 }
 
-// renew has the data keys follow a change of the master key.
+// renew has the data keys follow a change of the master key, and overwrites what was sealed with the old one.
 func (k *Keeper) renew(ctx context.Context) error {
-	if k.Subjects == nil {
-		return nil
+	if k.Subjects != nil {
+		if err := k.Subjects.Renew(ctx); err != nil {
+			return fmt.Errorf("the new master key is in force, and the data keys of subjects are not under a new secret yet: rotate once more: %w", err)
+		}
 	}
-	if err := k.Subjects.Renew(ctx); err != nil {
-		return fmt.Errorf("the new master key is in force, and the data keys of subjects are not under a new secret yet: rotate once more: %w", err)
+	if err := k.Secrets.store.ScrubSecrets(ctx); err != nil {
+		return fmt.Errorf("the new master key is in force, and the files still hold secrets under the old one: rotate once more: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,9 +18,109 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
+	"keepsake/internal/store/sqlite"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 var noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+// remains tells which files of a folder hold one of these texts.
+func remains(t *testing.T, dir string, texts []seal.Wrapped) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.db*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(texts, func(w seal.Wrapped) bool { return bytes.Contains(data, w.Sealed) }) {
+			files = append(files, filepath.Base(file))
+		}
+	}
+	return files
+}
+
+func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
+	t.Parallel()
+	dir := sqlitetest.Dir(t)
+	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	v := newVaultOn(t, store.New(e))
+	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now}) // there are none
+	for n := range 40 {                                                                                 // more pages than one
+		if err := v.Secrets.Add(t.Context(), fmt.Sprintf("more/%d", n), v.mine); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := v.store.Secrets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := remains(t, dir, old); len(in) == 0 {
+		t.Fatal("they are in no file before, so the test proves nothing")
+	}
+	if _, err := v.Rotate(t.Context(), "local", ""); err != nil {
+		t.Fatal(err)
+	}
+	if in := remains(t, dir, old); len(in) != 0 {
+		t.Errorf("they are still in %v", in)
+	}
+	now, err := v.store.Secrets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := remains(t, dir, now); len(in) == 0 {
+		t.Error("those under the new key are in no file")
+	}
+}
+
+func TestAStartAfterAKillScrubsOldSecrets(t *testing.T) {
+	t.Parallel()
+	dir, killed := sqlitetest.Dir(t), t.TempDir()
+	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	v := newVaultOn(t, store.New(e))
+	old, err := v.store.Secrets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Secrets.Rewrap(t.Context(), seal.MasterKey{9}); err != nil { // and then the process ends
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(killed, filepath.Base(file)), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in := remains(t, killed, old); len(in) == 0 {
+		t.Fatal("they are in no file before the start, so the test proves nothing")
+	}
+	again, err := sqlite.Open(t.Context(), sqlite.Options{Dir: killed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if in := remains(t, killed, old); len(in) != 0 {
+		t.Errorf("they are still in %v", in)
+	}
+}
 
 // vault is an instance whose master key lies in a file, with a secret of its own besides those every one has.
 type vault struct {
@@ -46,7 +147,12 @@ func (f *faulty) ResealSecrets(ctx context.Context, w []seal.Wrapped) error {
 
 func newVault(t *testing.T) *vault {
 	t.Helper()
-	v := &vault{store: newStore(t), log: &audittest.Recorder{}, mine: bytes.Repeat([]byte{7}, 64)}
+	return newVaultOn(t, newStore(t))
+}
+
+func newVaultOn(t *testing.T, st *store.Store) *vault {
+	t.Helper()
+	v := &vault{store: st, log: &audittest.Recorder{}, mine: bytes.Repeat([]byte{7}, 64)}
 	v.fault = &faulty{Store: v.store}
 	file := seal.KeyFile(filepath.Join(t.TempDir(), "master.key"))
 	master, err := seal.CreateMasterKey(string(file))

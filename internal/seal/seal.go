@@ -45,4 +45,7 @@ type Store interface {
 	// ResealSecrets replaces how secrets are sealed, all or none. The names must be those of all secrets there are:
 	// anything else is a conflict, because it would leave some under another key.
 	ResealSecrets(ctx context.Context, w []Wrapped) error
+	// ScrubSecrets overwrites what the database's files still hold of secrets that were removed or resealed, as far as the
+	// engine can. It does not belong inside a unit of work.
+	ScrubSecrets(ctx context.Context) error
 }

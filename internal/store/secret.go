@@ -88,7 +88,7 @@ func (s *Store) RemoveSecret(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.scrubKeys(ctx)
+	return s.ScrubSecrets(ctx)
 }
 
 // ResealSecrets implements seal.Store.
@@ -120,6 +120,16 @@ func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error
 		}
 		return nil
 	})
+}
+
+// ScrubSecrets implements seal.Store.
+func (s *Store) ScrubSecrets(ctx context.Context) error {
+	if d, ok := s.keys.(Rewriter); ok {
+		if err := d.Rewrite(ctx, "wrapped_secret"); err != nil {
+			return err
+		}
+	}
+	return s.scrubKeys(ctx)
 }
 
 // holdSecrets lets those who change secrets follow each other: none is added under a master key that is just replaced for

@@ -18,6 +18,13 @@ type Scrubbed interface {
 	Scrub(ctx context.Context) error
 }
 
+// Rewriter is a Database that can write a small table anew, so that its file holds no row that was deleted or replaced.
+type Rewriter interface {
+	// Rewrite does so, and keeps others from the table meanwhile. Rows that a running transaction can still see stay. An
+	// error is problem.Unavailable. It is not for inside a unit of this database.
+	Rewrite(ctx context.Context, table string) error
+}
+
 // scrubKeys is Scrub for the keys' database, where it can: what is deleted there must not be read any more.
 func (s *Store) scrubKeys(ctx context.Context) error {
 	if d, ok := s.keys.(Scrubbed); ok {

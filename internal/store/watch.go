@@ -40,6 +40,14 @@ func (w watched) Scrub(ctx context.Context) error {
 	return nil
 }
 
+// Rewrite implements Rewriter, as far as what is watched does.
+func (w watched) Rewrite(ctx context.Context, table string) error {
+	if d, ok := w.Database.(Rewriter); ok {
+		return d.Rewrite(ctx, table)
+	}
+	return nil
+}
+
 type watchedQuerier struct {
 	Querier
 	fn func(ctx context.Context, text string)

@@ -1,0 +1,65 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"keepsake/internal/enginetest"
+	"keepsake/internal/seal"
+	"keepsake/internal/store"
+	"keepsake/internal/store/postgres"
+)
+
+func TestAResealedSecretLeavesTheTablesFile(t *testing.T) {
+	t.Parallel()
+	url, server := migrated(t), enginetest.SharedPostgres(t)
+	st := store.New(open(t, postgres.Options{URL: url}))
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	old, fresh := []byte("sealed with the old key"), []byte("sealed with the new key")
+	inFile := func(sealed []byte) bool {
+		t.Helper()
+		server.Exec(t, "CHECKPOINT")
+		var path string
+		if err := conn.QueryRow(t.Context(), "SELECT pg_relation_filepath('keepsake_keys.wrapped_secret')").Scan(&path); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(server.Files(), "data", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(data, sealed)
+	}
+	secret := seal.Wrapped{Name: "a", Sealed: old, CreatedAt: time.Unix(1, 0)}
+	if err := st.AddSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
+		t.Fatal(err)
+	}
+	secret.Sealed = fresh
+	if err := st.ResealSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
+		t.Fatal(err)
+	}
+	if !inFile(old) {
+		t.Fatal("the old one is not in the file before, so the test proves nothing")
+	}
+	if err := st.ScrubSecrets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if inFile(old) || !inFile(fresh) {
+		t.Error("the file does not hold the new one alone")
+	}
+	if err := st.RemoveSecret(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if inFile(fresh) {
+		t.Error("a secret that was removed is still in the file")
+	}
+}
