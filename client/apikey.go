@@ -59,7 +59,8 @@ type CreatedAPIKey struct {
 	Key string `json:"key"`
 }
 
-// NewAPIKey is what a key is made from. Name and at least one scope are required.
+// NewAPIKey is what a key is made from. Name and at least one scope are required. Bounds that are left out are those of the
+// key that asks, if a key does.
 type NewAPIKey struct {
 	Name       string         `json:"name"`
 	Scopes     []string       `json:"scopes"`
@@ -70,6 +71,8 @@ type NewAPIKey struct {
 	AgentID    string         `json:"agentId,omitempty"`
 	AllowedIPs []string       `json:"allowedIps,omitempty"` // CIDR
 	Metadata   map[string]any `json:"metadata,omitempty"`
+
+	WorkspaceID string `json:"workspaceId,omitempty"` // for an operator: the workspace the key is for
 }
 
 // NewRateLimit is a minute limit asked for, at most the tier's.

@@ -116,7 +116,7 @@ func sections() []section {
 		{"4 endpoints: search", searchChecks()},
 		{"4 endpoints: documents", documentChecks()},
 		{"4 endpoints: import", importChecks()},
-		{"4 endpoints: API key management", apiKeyManagementChecks()},
+		{"4 endpoints: API key management", append(apiKeyManagementChecks(), apiKeyBoundChecks()...)},
 		{"4 endpoints: cache statistics", cacheStatsChecks()},
 		{"4 endpoints: API key rotation", rotationChecks()},
 		{"4 endpoints: API key verification", verifyChecks()},

@@ -40,6 +40,7 @@ func keysCreateCommand(st *stage) *cobra.Command {
 	flags.StringVar(subject, "subject", "", "bind it to one subject")
 	flags.StringVar(agent, "agent", "", "bind it to one agent")
 	flags.StringSliceVar(ips, "allowed-ips", nil, "networks it may be used from: 10.0.0.0/8")
+	flags.StringVar(&k.WorkspaceID, "workspace", "", "`ID` of the workspace it is for; left out, the caller's")
 	cmd.MarkFlagsMutuallyExclusive("expires-at", "expires-in")
 	for _, name := range []string{"name", "scopes"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {

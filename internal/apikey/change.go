@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"cmp"
 	"net/netip"
 	"strconv"
 	"time"
@@ -16,12 +17,13 @@ type Draft struct {
 	Name              string
 	Scopes            auth.Scopes
 	ExpiresAt         *time.Time
-	RequestsPerMinute *int64 // at least 1; nil follows the tier's number
+	RequestsPerMinute *int64 // at least 1; nil: as the creating key, else it follows the tier's number
 	Quota             Quota
 	SubjectID         string // empty: what the creator is bound to, if it is
 	AgentID           string
-	AllowedIPs        []netip.Prefix
+	AllowedIPs        []netip.Prefix // nil: what the creating key has
 	Metadata          map[string]any
+	WorkspaceID       string // empty: the creator's; only an operator names one
 }
 
 // Quota is a key's own allowance of a UTC day and month, each at least 1; nil is none besides the workspace's.
@@ -105,8 +107,9 @@ func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error
 	return nil
 }
 
-// apply changes k, or says what about k forbids it. revived: an expired key is live again.
-func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived bool, err error) {
+// apply changes k, or says what about k forbids it. own is the key p is, nil for people. revived: an expired key is live
+// again.
+func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time) (revived bool, err error) {
 	if k.RevokedAt != nil {
 		return false, problem.Conflicts("This API key is revoked, which is final.")
 	}
@@ -132,6 +135,9 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived boo
 	}
 	if c.Quota != nil {
 		k.Daily, k.Monthly = c.Quota.Daily, c.Quota.Monthly
+		if own != nil && *c.Quota != (Quota{}) { // half a quota leaves the other half to own
+			k.Daily, k.Monthly = cmp.Or(k.Daily, own.Daily), cmp.Or(k.Monthly, own.Monthly)
+		}
 	}
 	if c.AllowedIPs != nil {
 		k.AllowedIPs = canonical(*c.AllowedIPs)
@@ -145,7 +151,7 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, now time.Time) (revived boo
 			k.DisabledAt = &now
 		}
 	}
-	return revived, nil
+	return revived, checkWithin(own, k)
 }
 
 // details is what the audit log is told of c.

@@ -34,7 +34,9 @@ func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
 	if p.Scopes.Allows(scopes) {
 		return nil
 	}
-	return problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
+	missing := problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
+	missing.Details.Field = "scopes"
+	return missing
 }
 
 func checkExpiry(at *time.Time, now time.Time) error {

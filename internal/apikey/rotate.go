@@ -24,7 +24,8 @@ const (
 )
 
 // Rotate gives a key a new secret under the same id and the same budgets; the one used until now works for the grace
-// besides. Scopes of the key that p lacks are a problem.Forbidden, because p gets to hold the key. A key that is not live
+// besides. Scopes of the key that p lacks, and bounds wider than those of the key p is, are a problem.Forbidden,
+// because p gets to hold the key. A key that is not live
 // is a problem.Conflict: it would stay unusable, and none becomes usable by this. A rotation under way is
 // rotation_in_progress unless it is forced.
 //
@@ -34,8 +35,8 @@ func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, i
 	entry := audit.Entry{Action: audit.KeyRotated, Details: map[string]string{
 		"graceSeconds": strconv.FormatInt(int64(r.Grace/time.Second), 10), "force": strconv.FormatBool(r.Force),
 	}}
-	k, err := s.update(ctx, p, keyID, ifRevision, now, entry, func(_ context.Context, k *APIKey) error {
-		if err := checkSubset(p, k.Scopes); err != nil {
+	k, err := s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
+		if err := s.checkReach(ctx, p, k); err != nil {
 			return err
 		}
 		return r.apply(k, Secret{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}, now)
@@ -67,12 +68,12 @@ func (r Rotation) apply(k *APIKey, next Secret, now time.Time) error {
 }
 
 // CompleteRotation ends the older of two secrets now. Where there is none any more, it changes nothing. A revoked key is a
-// problem.Conflict, scopes of the key that p lacks are a problem.Forbidden.
+// problem.Conflict; scopes and bounds are as with Rotate.
 func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64) (*Record, error) {
 	now := s.now()
 	entry := audit.Entry{Action: audit.KeyRotationCompleted}
-	return s.update(ctx, p, keyID, ifRevision, now, entry, func(_ context.Context, k *APIKey) error {
-		if err := checkSubset(p, k.Scopes); err != nil {
+	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
+		if err := s.checkReach(ctx, p, k); err != nil {
 			return err
 		}
 		if k.RevokedAt != nil {
@@ -84,4 +85,16 @@ func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID
 		k.Secrets = k.Secrets[:1]
 		return nil
 	})
+}
+
+// checkReach refuses a key with scopes that p lacks, or with wider bounds than the key p is.
+func (s *Service) checkReach(ctx context.Context, p *auth.Principal, k *APIKey) error {
+	if err := checkSubset(p, k.Scopes); err != nil {
+		return err
+	}
+	own, err := s.self(ctx, p)
+	if err != nil {
+		return err
+	}
+	return checkWithin(own, k)
 }

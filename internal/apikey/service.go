@@ -46,36 +46,85 @@ type Created struct {
 	Text string
 }
 
-// Create makes a key for p's workspace. Scopes p lacks are a problem.Forbidden, an expiry that is over and a minute limit
-// above the tier's are problem.Invalid, another subject or agent than p is bound to is problem.Missing, and a workspace
-// that has as many keys as its tier allows is problem.LimitReached.
+// Create makes a key for p's workspace, or for the one that d names, which only an operator may. Scopes p lacks and bounds
+// wider than those of the key p is are a problem.Forbidden, an expiry that is over and a minute limit above the tier's are
+// problem.Invalid, another subject or agent than p is bound to is problem.Missing, as is a workspace that does not exist,
+// and a workspace that has as many keys as its tier allows is problem.LimitReached.
 func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Created, error) {
 	now := s.now()
-	tier, err := s.tier(p.WorkspaceID)
+	workspaceID, err := workspaceOf(p, d.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
+	workspace, ok := s.Accounts.Entry(workspaceID)
+	if !ok {
+		return nil, problem.Missing()
+	}
+	tier := workspace.Tier()
 	if err := d.check(p, tier, now); err != nil {
 		return nil, err
 	}
-	k, text, err := s.create(ctx, p.WorkspaceID, p.Actor(), d, tier.Keys, now)
+	text := Generate(s.Random)
+	k := s.newKey(workspaceID, p.Actor(), text, d, now)
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
+		creator, err := s.self(ctx, p)
+		if err != nil {
+			return err
+		}
+		if creator != nil {
+			inherit(k, d, creator, tier)
+			if err := checkWithin(creator, k); err != nil {
+				return err
+			}
+		}
+		return s.add(ctx, k, tier.Keys)
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create API key: %w", err)
 	}
 	return &Created{recordOf(k, tier, now), text}, nil
+}
+
+// workspaceOf is the workspace that p makes a key for: the one named, which takes an operator, else p's own.
+func workspaceOf(p *auth.Principal, named string) (string, error) {
+	switch {
+	case named == "":
+		return p.WorkspaceID, nil
+	case !p.Operator || !p.Scopes.Allows(auth.Admin):
+		return "", problem.Exceeds("workspaceId", "Only an operator creates API keys for a workspace by its ID.")
+	default:
+		return named, nil
+	}
+}
+
+// self is the key p is, as of the transaction in ctx; nil for a person and for the operator of the machine.
+func (s *Service) self(ctx context.Context, p *auth.Principal) (*APIKey, error) {
+	if p.Kind != auth.APIKey {
+		return nil, nil
+	}
+	k, err := s.Store.APIKey(ctx, p.WorkspaceID, p.KeyID())
+	if err != nil {
+		return nil, fmt.Errorf("read the calling API key: %w", err)
+	}
+	return k, nil
 }
 
 // First makes the key with all scopes of a first start and gives its text. It joins the unit of work that makes the
 // workspace, which no directory knows yet.
 func (s *Service) First(ctx context.Context, workspaceID string) (text string, err error) {
 	local := auth.Principal{Kind: auth.Local}
-	_, text, err = s.create(ctx, workspaceID, local.Actor(), Draft{Name: "first key", Scopes: auth.All}, 0, s.now())
-	return text, err
+	text = Generate(s.Random)
+	k := s.newKey(workspaceID, local.Actor(), text, Draft{Name: "first key", Scopes: auth.All}, s.now())
+	err = s.Units.Run(ctx, func(ctx context.Context) error { return s.add(ctx, k, 0) })
+	if err != nil {
+		return "", fmt.Errorf("create API key: %w", err)
+	}
+	return text, nil
 }
 
-func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, max int64, now time.Time) (k *APIKey, text string, err error) {
-	text = Generate(s.Random)
-	k = &APIKey{
+// newKey is the key that a draft describes.
+func (s *Service) newKey(workspaceID, by, text string, d Draft, now time.Time) *APIKey {
+	return &APIKey{
 		ID: id.At(id.APIKey, s.Now(), s.Random), WorkspaceID: workspaceID,
 		Name: d.Name, Scopes: d.Scopes, ExpiresAt: d.ExpiresAt,
 		RequestsPerMinute: d.RequestsPerMinute, Daily: d.Quota.Daily, Monthly: d.Quota.Monthly,
@@ -84,20 +133,18 @@ func (s *Service) create(ctx context.Context, workspaceID, by string, d Draft, m
 		CreatedAt: now, CreatedBy: by, UpdatedAt: now, Revision: 1,
 		Secrets: []Secret{{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}},
 	}
-	err = s.Units.Run(ctx, func(ctx context.Context) error {
-		if err := s.Store.CreateAPIKey(ctx, k, max); err != nil {
-			return err
-		}
-		s.putAfterCommit(ctx, k)
-		return s.Audit.Record(ctx, audit.Entry{
-			Action: audit.KeyCreated, WorkspaceID: workspaceID, Actor: by, Target: k.ID,
-			Details: map[string]string{"scopes": k.Scopes.String()},
-		})
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("create API key: %w", err)
+}
+
+// add writes a new key and its row of the log, and brings the directory up to date. It joins the unit of work in ctx.
+func (s *Service) add(ctx context.Context, k *APIKey, max int64) error {
+	if err := s.Store.CreateAPIKey(ctx, k, max); err != nil {
+		return err
 	}
-	return k, text, nil
+	s.putAfterCommit(ctx, k)
+	return s.Audit.Record(ctx, audit.Entry{
+		Action: audit.KeyCreated, WorkspaceID: k.WorkspaceID, Actor: k.CreatedBy, Target: k.ID,
+		Details: map[string]string{"scopes": k.Scopes.String()},
+	})
 }
 
 // APIKey reads one key.
@@ -155,7 +202,11 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 	}
 	entry := audit.Entry{Action: audit.KeyChanged, Details: c.details()}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		revived, err := c.apply(k, p, now)
+		own, err := s.self(ctx, p) // as it is before the change, also where k is the same key
+		if err != nil {
+			return err
+		}
+		revived, err := c.apply(k, p, own, now)
 		if err != nil || !revived {
 			return err
 		}

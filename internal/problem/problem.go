@@ -160,6 +160,11 @@ func ScopeMissing(scope string) *Problem {
 	}
 }
 
+// Exceeds is a 403 that names the field in which a request asks for more than the calling credential has itself.
+func Exceeds(field, message string) *Problem {
+	return &Problem{Kind: Forbidden, Code: CodeInsufficientScope, Message: message, Details: Details{Field: field}}
+}
+
 // NotAvailable is a 503 with the time after which another try makes sense.
 func NotAvailable(message string, retryAfter time.Duration) *Problem {
 	return &Problem{Kind: Unavailable, Code: CodeUnavailable, Message: message, RetryAfter: retryAfter}

@@ -19,7 +19,8 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 
 	create := op("createAPIKey", "POST", "/api-keys", "Create an API key", problem.CodeNotFound, problem.CodeLimitReached)
 	create.Description = "The key itself is in this answer only. Its scopes are a subset of the caller's, and a caller that is " +
-		"bound to a subject or agent makes keys bound alike."
+		"bound to a subject or agent makes keys bound alike. A key makes keys within its own expiresAt, allowedIps, quota and " +
+		"rateLimit, which they take over where the request names none; anything wider is 403 with the field in details.field."
 	create.Status, create.Idempotent = 201, true
 	endpoint.Add(r, create, func(ctx context.Context, in *createAPIKey) (*createdAPIKey, error) {
 		draft, err := in.Body.draft()
@@ -50,7 +51,9 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 	change := op("changeAPIKey", "PATCH", "/api-keys/{id}", "Change an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached, problem.CodeRevisionMismatch)
 	change.Description = "What is left out stays; what is sent replaces the whole of that member. A key that expired less than " +
-		"30 days ago is live again once its expiresAt lies in the future. Revoked keys do not change."
+		"30 days ago is live again once its expiresAt lies in the future. Revoked keys do not change. A key changes keys, itself " +
+		"included, within its own scopes, expiresAt, allowedIps, quota and rateLimit only; anything wider is 403 with the field in " +
+		"details.field."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeAPIKey) (*oneAPIKey, error) {
 		c, err := in.change()
 		if err != nil {
@@ -136,6 +139,8 @@ type newAPIKey struct {
 	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Binds the key to one agent, for good."`
 	AllowedIPs []string       `json:"allowedIps" required:"false" maxItems:"32" format:"cidr" doc:"Networks it may be used from; from anywhere when empty." example:"203.0.113.0/24"`
 	Metadata   wire.Metadata  `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+
+	WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace the key is for; the caller's when absent. Only an operator sends it."`
 }
 
 type rateLimitPart struct {
@@ -150,7 +155,7 @@ type quotaPart struct {
 func (n *newAPIKey) draft() (apikey.Draft, error) {
 	d := apikey.Draft{
 		Name: n.Name, ExpiresAt: n.ExpiresAt.Moment(), SubjectID: textOrEmpty(n.SubjectID), AgentID: textOrEmpty(n.AgentID),
-		Metadata: n.Metadata,
+		Metadata: n.Metadata, WorkspaceID: textOrEmpty(n.WorkspaceID),
 	}
 	if n.RateLimit != nil {
 		d.RequestsPerMinute = n.RateLimit.RequestsPerMinute
@@ -162,7 +167,9 @@ func (n *newAPIKey) draft() (apikey.Draft, error) {
 	if d.Scopes, err = scopesOf(n.Scopes); err != nil {
 		return d, err
 	}
-	d.AllowedIPs, err = prefixesOf(n.AllowedIPs)
+	if n.AllowedIPs != nil { // an empty list asks for a key that works from anywhere
+		d.AllowedIPs, err = prefixesOf(n.AllowedIPs)
+	}
 	return d, err
 }
 

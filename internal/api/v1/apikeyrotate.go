@@ -15,8 +15,9 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 	rotate := apiKeyOperation("rotateAPIKey", "POST", "/api-keys/{id}/rotate", "Give an API key a new secret",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRotationInProgress, problem.CodeRevisionMismatch)
 	rotate.Description = "The new key is in this answer only. Id, budgets and scopes stay; the secret used until now works for " +
-		"graceSeconds more, and tells so in X-API-Key-Rotate-By. The key's scopes must be a subset of the caller's. A key that is " +
-		"disabled, expired or revoked is 409; one that is being rotated is 409 unless force ends its older secret first."
+		"graceSeconds more, and tells so in X-API-Key-Rotate-By. The key's scopes must be a subset of the caller's, and a key rotates " +
+		"no key with wider bounds than its own. A key that is disabled, expired or revoked is 409; one that is being rotated is 409 " +
+		"unless force ends its older secret first."
 	rotate.Idempotent = true
 	endpoint.Add(r, rotate, func(ctx context.Context, in *rotateAPIKey) (*rotatedAPIKey, error) {
 		k, err := keys.Rotate(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), in.rotation())
