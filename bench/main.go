@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, memory, servers
+//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, memory, servers, secrecy
 package main
 
 import (
@@ -52,6 +52,7 @@ func main() {
 		{"recall", measureRecall},
 		{"memory", measureMemory},
 		{"servers", measureServers},
+		{"secrecy", measureSecrecy},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

@@ -4,23 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/audit"
-	"keepsake/internal/config"
 	"keepsake/internal/id"
 )
 
@@ -254,86 +248,4 @@ func TestForeignMemoriesAreLikeNone(t *testing.T) {
 func (o *owner) state() string {
 	_, _, export := o.send("GET", "/api/v1/memories/subjects/"+o.subject+"/export", "", false)
 	return string(export)
-}
-
-// The time of a request does not tell a foreign id from one that never was: KEEPSAKE_TIMING_PAIRS=2000 measures that many
-// interleaved pairs. The test is not parallel, because it measures time.
-func TestTimesDoNotTellForeignMemories(t *testing.T) {
-	pairs, _ := strconv.Atoi(os.Getenv("KEEPSAKE_TIMING_PAIRS"))
-	if pairs == 0 {
-		t.Skip("a measurement: KEEPSAKE_TIMING_PAIRS=2000 runs it")
-	}
-	p := apptest.Start(t, apptest.With(func(c *config.Config) {
-		business := c.Tiers["business"]
-		business.RequestsPerMinute, business.Daily = 10_000_000, 10_000_000
-		c.Tiers["business"] = business
-	}))
-	alpha, beta := memorised(newTenant(t, p, "alpha", "canary"), "alpha"), newTenant(t, p, "beta", "sparrow")
-	for _, path := range []string{"/api/v1/memories/%s", "/api/v1/memories/%s/history", "/api/v1/memories/subjects/%s"} {
-		foreign, random := alpha.ids[0], func() string { return id.New(id.Memory) }
-		if strings.Contains(path, "subjects") {
-			foreign, random = alpha.subject, func() string { return fmt.Sprintf("%05d@example.com", rand.IntN(100000)) }
-		}
-		var times [2][]float64
-		take := func(side int, of string) {
-			began := time.Now()
-			status, _, _ := beta.send("GET", fmt.Sprintf(path, of), "", false)
-			times[side] = append(times[side], float64(time.Since(began)))
-			if status != 404 {
-				t.Fatalf("%s: %d", path, status)
-			}
-		}
-		for range pairs {
-			if rand.IntN(2) == 0 {
-				take(0, foreign)
-				take(1, random())
-			} else {
-				take(1, random())
-				take(0, foreign)
-			}
-		}
-		p := mannWhitney(times[0], times[1])
-		t.Logf("%s: %d pairs, medians %.1f and %.1f µs, Mann-Whitney p = %.3f", path, pairs, median(times[0])/1e3, median(times[1])/1e3, p)
-		if p <= 0.01 {
-			t.Errorf("%s: foreign and random ids differ in time, p = %.4f", path, p)
-		}
-	}
-}
-
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[len(sorted)/2]
-}
-
-// mannWhitney is the two-sided p of the hypothesis that neither list tends to hold more, by the normal approximation.
-func mannWhitney(a, b []float64) float64 {
-	type value struct {
-		v     float64
-		first bool
-	}
-	all := make([]value, 0, len(a)+len(b))
-	for _, v := range a {
-		all = append(all, value{v, true})
-	}
-	for _, v := range b {
-		all = append(all, value{v, false})
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].v < all[j].v })
-	ranks := 0.0
-	for i := 0; i < len(all); {
-		j := i
-		for j < len(all) && all[j].v == all[i].v {
-			j++
-		}
-		for k := i; k < j; k++ {
-			if all[k].first {
-				ranks += float64(i+j+1) / 2
-			}
-		}
-		i = j
-	}
-	n, m := float64(len(a)), float64(len(b))
-	u := ranks - n*(n+1)/2
-	z := (u - n*m/2) / math.Sqrt(n*m*(n+m+1)/12)
-	return math.Erfc(math.Abs(z) / math.Sqrt2)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,74 +17,33 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// measured is how many pairs of a known and an unknown email are timed by hand: KEEPSAKE_TEST_PAIRS=500. Zero: none.
-func measured() int {
-	n, _ := strconv.Atoi(os.Getenv("KEEPSAKE_TEST_PAIRS")) // not set: 0
-	return n
-}
-
-// TestNobodyLearnsWhoHasAnAccount holds T7: a known email with a wrong password and an unknown one get the same status,
-// body and names of headers; long passwords alike. By hand it also
-// measures the medians of the times of many pairs.
+// TestNobodyLearnsWhoHasAnAccount holds T7: a known email with a wrong password and an unknown one get the same status, body
+// and names of headers; long passwords alike. `go run ./bench secrecy` compares the times.
 func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir(), "")
-	n := max(testtier.Rounds(10, 30), measured())
+	const perEmail = 8 // failures of one email, before its checks wait for each other
+	pairs := testtier.Rounds(10, 30)
+	for i := range pairs/perEmail + 1 {
+		s.newUser(fmt.Sprintf("known%d@example.org", i), goodPassword, "member")
+	}
 	shape := func(r *reply) string {
 		delete(r.body, "requestId")
 		names := slices.Sorted(maps.Keys(r.header))
 		return fmt.Sprint(r.status, r.body, names, r.header.Get("X-RateLimit-Remaining"), r.header.Get("WWW-Authenticate"))
 	}
-	var first string
-	known, unknown, scatter := timesOfLogins(t, s, n, func(known bool, r *reply) {
-		t.Helper()
-		if got := shape(r); first == "" {
-			first = got
-		} else if got != first {
-			t.Fatalf("known %v: got %s, want %s", known, got, first)
-		}
-	})
-	if measured() > 0 {
-		t.Logf("medians over %d pairs: known %s, unknown %s; quartiles %s apart", n, known, unknown, scatter)
-	}
-	s.MustLive()
-}
-
-// timesOfLogins signs in wrongly with known and unknown emails in turn, and gives the medians of how long that takes and how
-// far the quartiles of either are apart.
-func timesOfLogins(t *testing.T, s *server, n int, look func(known bool, r *reply)) (known, unknown, scatter time.Duration) {
-	t.Helper()
-	const each = 8 // failures of one email, before its checks form a line
-	for i := range n/each + 1 {
-		s.newUser(fmt.Sprintf("known%d@example.org", i), goodPassword, "member")
-	}
-	times := map[bool][]time.Duration{}
-	for i := range n {
+	for i := range pairs {
 		password := "not the password"
 		if i%10 == 9 {
 			password = strings.Repeat("long ", 2000)
 		}
-		for _, known := range []bool{i%2 == 0, i%2 != 0} {
-			email := fmt.Sprintf("unknown%d@example.org", i)
-			if known {
-				email = fmt.Sprintf("known%d@example.org", i/each)
-			}
-			who := 2 * i
-			if known {
-				who++
-			}
-			r := s.at(who).login(email, password)
-			look(known, r)
-			times[known] = append(times[known], r.took)
+		known := shape(s.at(2*i).login(fmt.Sprintf("known%d@example.org", i/perEmail), password))
+		unknown := shape(s.at(2*i+1).login(fmt.Sprintf("unknown%d@example.org", i), password))
+		if known != unknown || !strings.HasPrefix(known, "401") {
+			t.Fatalf("pair %d: a known email got %s, an unknown one %s", i, known, unknown)
 		}
 	}
-	median := func(list []time.Duration) time.Duration {
-		slices.Sort(list)
-		return list[len(list)/2]
-	}
-	spread := func(list []time.Duration) time.Duration { return list[len(list)*3/4] - list[len(list)/4] }
-	known, unknown = median(times[true]), median(times[false])
-	return known, unknown, max(spread(times[true]), spread(times[false]), time.Millisecond)
+	s.MustLive()
 }
 
 // TestGuessingIsSlowAndLocksNobodyOut holds T8.

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"keepsake/internal/testtier"
 )
@@ -39,7 +38,6 @@ type reply struct {
 	header http.Header
 	text   []byte
 	body   map[string]any
-	took   time.Duration
 }
 
 func (r *reply) code() string { s, _ := r.body["error"].(string); return s }
@@ -64,14 +62,13 @@ func (p *person) ask(method, path string, body any, headers ...string) *reply {
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	began := time.Now()
 	res, err := p.http.Do(req)
 	if err != nil {
 		p.t.Errorf("%s %s: %v", method, path, err)
 		return &reply{}
 	}
 	defer res.Body.Close()
-	r := &reply{status: res.StatusCode, header: res.Header, took: time.Since(began)}
+	r := &reply{status: res.StatusCode, header: res.Header}
 	if r.text, err = io.ReadAll(res.Body); err != nil {
 		p.t.Errorf("%s %s: %v", method, path, err)
 	}

@@ -85,7 +85,8 @@ func suite(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster)
+	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster,
+		"TMPDIR="+tempDir(), "GOTMPDIR="+dir) // what go test links stays out of memory
 	report := newReport(os.Stdout)
 	for _, r := range tiers[tier] {
 		if err := r.test(ctx, tier, env, report); err != nil {
