@@ -24,7 +24,7 @@ func doctorCommand(st *stage) *cobra.Command {
 		Long: "Looks at settings, files, the database, Redis and the service, and says what needs care. Nothing is changed. The exit code is 1 when\n" +
 			"something is broken; what only deserves attention is a warning.",
 	}
-	t := targetFlags(st, cmd, "redisUrl")
+	t := targetFlags(st, cmd, "redisUrl", "listen", "publicUrl", "trustedProxies", "tls.cert", "tls.key")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &diagnosis{Findings: []finding{}}
@@ -38,9 +38,12 @@ func doctorCommand(st *stage) *cobra.Command {
 				return err
 			}
 			d.folder(cfg)
+			d.exposures(&cfg)
 			if cfg.DatabaseURL != "" {
 				d.servers(cmd.Context(), cfg, st.now)
 			}
+		} else { // of a server elsewhere only the address is known
+			d.exposures(&config.Config{PublicURL: address})
 		}
 		if d.worst() != broken { // an unusable folder would only be complained of twice
 			d.service(cmd.Context(), t, st.now)
@@ -106,9 +109,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 	case !info.IsDir():
 		d.find(broken, "data", "%s is not a folder", cfg.Data)
 		return
-	case folder.Shared(info):
-		d.find(warning, "data", "%s can be entered by others (mode %04o); 0700 is enough", cfg.Data, info.Mode().Perm())
-	default:
+	case !folder.Shared(info): // else exposures names it
 		d.find(well, "data", "%s", cfg.Data)
 	}
 	d.space(cfg.Data)
@@ -146,14 +147,19 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 		d.find(well, "master key", "given by a setting")
 	case err != nil:
 		d.find(broken, "master key", "%v; without it the data cannot be opened", err)
-	case folder.Shared(info):
-		d.find(warning, "master key", "%s can be read by others (mode %04o); 0600 is enough", path, info.Mode().Perm())
-	default:
+	case !folder.Shared(info): // else exposures names it
 		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)
 	}
 	replaced, _ := app.MasterKeyFile(cfg.Data).ReplacedKeys()
 	for _, old := range replaced {
 		d.find(warning, "master key", "%s opens backups made before it was replaced; keep it elsewhere, and destroy it with the last of them", old)
+	}
+}
+
+// exposures names the files and settings that let others read what they should not.
+func (d *diagnosis) exposures(cfg *config.Config) {
+	for _, e := range app.Exposures(cfg) {
+		d.find(warning, e.About, "%s", e.Text)
 	}
 }
 

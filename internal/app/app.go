@@ -126,6 +126,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.parts.load(ctx); err != nil {
 		return err
 	}
+	a.warn()
 	for _, number := range a.parts.releases.Undeclared() {
 		a.deps.Log.Warn("a version was released that this build does not declare; it is served as its predecessor", "version", number)
 	}

@@ -37,6 +37,9 @@ type Config struct {
 	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others. A tier whose
 	// numbers were changed while the service ran keeps those, whatever is said here.
 	Tiers map[string]Tier `setting:"tiers"`
+
+	// SecretFiles are the files that secrets were read from, by the path of the setting. Load fills it.
+	SecretFiles map[string]string
 }
 
 // TLS serves the API over TLS when both files are named; otherwise put a proxy in front.

@@ -153,6 +153,7 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 	for _, s := range Settings() {
 		if rest[s.Path] {
 			delete(rest, s.Path)
+			delete(c.SecretFiles, s.Path)
 			if err := assign(root.FieldByIndex(s.field), k.Get(s.Path)); err != nil {
 				return &Error{s.Path, source, err.Error()}
 			}
@@ -169,6 +170,10 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 			if err := assign(root.FieldByIndex(s.field), strings.TrimSpace(string(text))); err != nil {
 				return &Error{path, source, err.Error()}
 			}
+			if c.SecretFiles == nil {
+				c.SecretFiles = map[string]string{}
+			}
+			c.SecretFiles[s.Path] = k.String(path)
 		}
 	}
 	if err := c.applyTiers(k, source, rest); err != nil {

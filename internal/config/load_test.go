@@ -108,9 +108,18 @@ func TestASecretMayLieInAFile(t *testing.T) {
 			File: file(t, "masterKey: other"), Env: []string{"KEEPSAKE_MASTER_KEY_FILE=" + secret},
 		},
 	} {
-		if got := load(t, s).MasterKey; got != "c2VjcmV0" {
-			t.Errorf("%s: got %q", name, got)
+		got := load(t, s)
+		if got.MasterKey != "c2VjcmV0" || got.SecretFiles["masterKey"] != secret {
+			t.Errorf("%s: got %q from %v", name, got.MasterKey, got.SecretFiles)
 		}
+	}
+}
+
+func TestAValueOverAFileIsFromNoFile(t *testing.T) {
+	t.Parallel()
+	got := load(t, config.Sources{File: file(t, "masterKeyFile: "+file(t, "b2xk")), Env: []string{"KEEPSAKE_MASTER_KEY=bmV3"}})
+	if got.MasterKey != "bmV3" || len(got.SecretFiles) != 0 {
+		t.Errorf("got %q from %v", got.MasterKey, got.SecretFiles)
 	}
 }
 

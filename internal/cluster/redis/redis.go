@@ -85,6 +85,12 @@ func Open(url string) (*Ledger, error) {
 	return l, nil
 }
 
+// WithoutPassword reports whether a URL names a server on the network without a password for it.
+func WithoutPassword(url string) bool {
+	option, err := rueidis.ParseURL(url)
+	return err == nil && option.Password == "" && !strings.HasPrefix(url, "unix:")
+}
+
 type dialer = func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error)
 
 // dial counts connections.

@@ -1,0 +1,38 @@
+package postgres
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// PlainText says why connections to the database of a URL can be in plain text; empty if they cannot, or leave no machine.
+// A mode that falls back to it is named for this machine, too: it is seldom meant, and the server may move.
+func PlainText(text string) string {
+	p, err := parse(text)
+	if err != nil {
+		return "" // opening says what is wrong with it
+	}
+	encrypted, plain, remote := false, false, false
+	try := func(host string, tls bool) {
+		if strings.HasPrefix(host, "/") { // a Unix socket
+			return
+		}
+		ip, err := netip.ParseAddr(host)
+		encrypted = encrypted || tls
+		plain = plain || !tls
+		remote = remote || !tls && host != "localhost" && (err != nil || !ip.IsLoopback())
+	}
+	c := p.config.ConnConfig
+	try(c.Host, c.TLSConfig != nil)
+	for _, f := range c.Fallbacks {
+		try(f.Host, f.TLSConfig != nil)
+	}
+	switch {
+	case plain && encrypted:
+		return "its sslmode falls back to plain text where the server does not offer TLS; sslmode=verify-full does not"
+	case remote:
+		return "its sslmode is disable, so passwords and data travel in plain text; use sslmode=verify-full"
+	default:
+		return ""
+	}
+}
