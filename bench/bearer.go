@@ -20,7 +20,7 @@ func measureBearer(run contest) error {
 		return err
 	}
 	tokens := auth.NewTokens(signing, "keepsake", time.Now)
-	token, err := tokens.Issue("usr_bench", "ses_bench", auth.All)
+	token, err := tokens.Issue("usr_bench", "ses_bench", auth.All, auth.AccessLifetime)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,9 @@ func (b *Bearers) Recognise(ctx context.Context, text string, from netip.Addr, n
 		if l, err = b.find(ctx, v.access.SessionID); err != nil {
 			return Bearer{}, b.refuse(sum, err)
 		}
+		if l.userID != v.access.UserID { // its signature is ours, but the session is another user's
+			return Bearer{}, b.refuse(sum, auth.ErrInvalidToken)
+		}
 		v.live.Store(l)
 	}
 	return Bearer{

@@ -133,8 +133,10 @@ func (s *LoginService) check(ctx context.Context, email, password string) (*User
 
 // Grant is what a login or a refresh gives to a client.
 type Grant struct {
-	AccessToken  string
-	RefreshToken string
+	AccessToken     string
+	AccessLifetime  time.Duration
+	RefreshToken    string
+	RefreshLifetime time.Duration
 	*Profile
 }
 
@@ -167,19 +169,23 @@ func (s *LoginService) Start(ctx context.Context, u *User) (*Grant, error) {
 	}
 	user := *u
 	user.LastLoginAt = &now
-	return s.grant(&user, session.ID, refresh)
+	return s.grant(&user, session, refresh, now)
 }
 
-func (s *LoginService) grant(u *User, sessionID, refresh string) (*Grant, error) {
+func (s *LoginService) grant(u *User, session *Session, refresh string, now time.Time) (*Grant, error) {
 	profile, err := s.profileOf(u)
 	if err != nil {
 		return nil, err
 	}
-	access, err := s.Tokens.Issue(u.ID, sessionID, u.Role.Scopes())
+	lifetime := session.left(now, auth.AccessLifetime)
+	access, err := s.Tokens.Issue(u.ID, session.ID, u.Role.Scopes(), lifetime)
 	if err != nil {
 		return nil, err
 	}
-	return &Grant{AccessToken: access, RefreshToken: refresh, Profile: profile}, nil
+	return &Grant{
+		AccessToken: access, AccessLifetime: lifetime,
+		RefreshToken: refresh, RefreshLifetime: session.left(now, RefreshLifetime), Profile: profile,
+	}, nil
 }
 
 // Logout ends the caller's session.

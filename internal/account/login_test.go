@@ -202,6 +202,22 @@ func TestALoginGivesTokensOfTheUser(t *testing.T) {
 	}
 }
 
+func TestATokenOfAnotherUsersSessionIsInvalid(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	session := o.principal(t, o.login(t)).SessionID
+	for range 2 { // also when it is known
+		for _, user := range []string{"usr_01kakakakafkhvayayayayayay", o.user + "x"} {
+			text, err := o.Tokens.Issue(user, session, auth.All, auth.AccessLifetime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = o.recognise(t, text)
+			wantCode(t, err, "invalid_token")
+		}
+	}
+}
+
 func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -17,6 +17,9 @@ const (
 	// RefreshLifetime is how long a refresh token is valid.
 	RefreshLifetime = 30 * 24 * time.Hour
 
+	// SessionLifetime is how long after its login a session ends, however often it was refreshed.
+	SessionLifetime = 90 * 24 * time.Hour
+
 	// refreshGrace is how long a token that was used gives the same child again: to a client whose answer was lost, and to
 	// the tabs of a browser that refresh at once.
 	refreshGrace = 10 * time.Second
@@ -122,7 +125,7 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 			return nil
 		}
 		return s.Sessions.UseRefreshToken(ctx, hash, now, &RefreshToken{
-			Hash: s.hash(child), SessionID: session.ID, CreatedAt: now, ExpiresAt: now.Add(RefreshLifetime),
+			Hash: s.hash(child), SessionID: session.ID, CreatedAt: now, ExpiresAt: now.Add(session.left(now, RefreshLifetime)),
 		})
 	})
 	switch {
@@ -131,7 +134,7 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 	case refused != nil:
 		return nil, refused
 	}
-	return s.grant(u, session.ID, child)
+	return s.grant(u, session, child, now)
 }
 
 // judge says why a token is refused; nil for one that may be used, or was used so recently that it may be repeated.
@@ -141,7 +144,7 @@ func (s *LoginService) judge(t *RefreshToken, session *Session, now time.Time) *
 		return errRefreshReused
 	case session.EndedAt != nil:
 		return errInvalidRefresh
-	case !now.Before(t.ExpiresAt):
+	case !now.Before(t.ExpiresAt), session.left(now, RefreshLifetime) <= 0:
 		return errRefreshExpired
 	default:
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"keepsake/internal/account"
 	"keepsake/internal/audit"
+	"keepsake/internal/auth"
 )
 
 func (o *office) refresh(t *testing.T, token string) *account.Grant {
@@ -115,6 +116,35 @@ func TestRefreshTokensExpire(t *testing.T) {
 	}
 	_, err = o.Refresh(t.Context(), second.RefreshToken)
 	wantCode(t, err, "invalid_token")
+}
+
+func TestASessionEndsNinetyDaysAfterItsLogin(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	const day = 24 * time.Hour
+	g := o.login(t)
+	for range 3 {
+		o.wait(29 * day)
+		g = o.refresh(t, g.RefreshToken)
+	}
+	if g.RefreshLifetime != 3*day || g.AccessLifetime != auth.AccessLifetime {
+		t.Errorf("after 87 days the tokens are valid for %v and %v, want 72h and 15m", g.RefreshLifetime, g.AccessLifetime)
+	}
+	o.wait(3*day - time.Minute)
+	last := o.refresh(t, g.RefreshToken)
+	if last.RefreshLifetime != time.Minute || last.AccessLifetime != time.Minute {
+		t.Errorf("in the last minute the tokens are valid for %v and %v, want 1m and 1m", last.RefreshLifetime, last.AccessLifetime)
+	}
+	o.wait(time.Minute - time.Second)
+	o.wantAlive(t, last, true)
+	o.wait(time.Second)
+	_, err := o.recognise(t, last.AccessToken)
+	wantCode(t, err, "token_expired")
+	_, err = o.Refresh(t.Context(), last.RefreshToken)
+	wantCode(t, err, "token_expired")
+	if user, _, err := o.Refreshing(t.Context(), last.RefreshToken); user != "" || err != nil {
+		t.Errorf("the refresh token is charged to %q, %v", user, err)
+	}
 }
 
 func TestTextsThatAreNoRefreshTokensAreInvalid(t *testing.T) {

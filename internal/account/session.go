@@ -25,6 +25,11 @@ type Session struct {
 	EndedAt     *time.Time
 }
 
+// left is lifetime, or what is left of the session where that is less.
+func (s *Session) left(now time.Time, lifetime time.Duration) time.Duration {
+	return min(lifetime, s.CreatedAt.Add(SessionLifetime).Sub(now))
+}
+
 // RefreshToken is one token of a session. Of its text only a keyed hash is kept.
 type RefreshToken struct {
 	Hash      [32]byte

@@ -87,7 +87,7 @@ func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 		if _, err := aKeys.Rotate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		text, err := aTokens.Issue("usr_1", "ses_1", auth.Read)
+		text, err := aTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 		if n := b.looks.Load(); n != 2 {
 			t.Errorf("%d looks, want 2, one each second", n)
 		}
-		text, _ = aTokens.Issue("usr_1", "ses_1", auth.Read)
+		text, _ = aTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
 		if _, err := bTokens.Check(text); err != nil {
 			t.Errorf("the last key: %v", err)
 		}
@@ -164,8 +164,8 @@ func TestTwoProcessesRotateAtOnce(t *testing.T) {
 			if _, err := bKeys.Rotate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			one, _ := aTokens.Issue("usr_1", "ses_1", auth.Read)
-			two, _ := bTokens.Issue("usr_1", "ses_1", auth.Read)
+			one, _ := aTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
+			two, _ := bTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
 			if err := aKeys.Hear(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -55,20 +55,39 @@ func NewTokens(keys *SigningKeys, issuer string, now func() time.Time) *Tokens {
 // claims is the body of an access token. It has no iat check: a clock that is set back must not end every session.
 type claims struct {
 	jwt.RegisteredClaims
-	SessionID string `json:"sid"`
-	Scope     string `json:"scope"`
+	ExpiresAt *seconds `json:"exp"` // in place of the one that is registered
+	SessionID string   `json:"sid"`
+	Scope     string   `json:"scope"`
 }
 
-// Issue signs a token that is valid for AccessLifetime.
-func (t *Tokens) Issue(userID, sessionID string, scopes Scopes) (string, error) {
+// GetExpirationTime implements jwt.Claims.
+func (c claims) GetExpirationTime() (*jwt.NumericDate, error) {
+	if c.ExpiresAt == nil {
+		return nil, nil
+	}
+	return &c.ExpiresAt.NumericDate, nil
+}
+
+// seconds is a NumericDate that is a JSON number (RFC 7519, section 2). The library also takes a string of digits.
+type seconds struct{ jwt.NumericDate }
+
+func (s *seconds) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return errors.New("a time is a number")
+	}
+	return s.NumericDate.UnmarshalJSON(text)
+}
+
+// Issue signs a token that is valid for a lifetime, which is AccessLifetime or what is left of the session.
+func (t *Tokens) Issue(userID, sessionID string, scopes Scopes, lifetime time.Duration) (string, error) {
 	now := t.now()
 	key := t.keys.signer()
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: t.issuer, Audience: jwt.ClaimStrings{t.issuer}, Subject: userID, ID: rand.Text(),
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AccessLifetime)),
+			IssuedAt: jwt.NewNumericDate(now),
 		},
-		SessionID: sessionID, Scope: scopes.String(),
+		ExpiresAt: &seconds{*jwt.NewNumericDate(now.Add(lifetime))}, SessionID: sessionID, Scope: scopes.String(),
 	})
 	token.Header["typ"], token.Header["kid"] = tokenType, key.id
 	text, err := token.SignedString(key.private)

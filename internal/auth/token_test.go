@@ -13,6 +13,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func setup(t testing.TB) *bundle {
 
 func (b *bundle) issue(t testing.TB) string {
 	t.Helper()
-	text, err := b.tokens.Issue("usr_1", "ses_1", auth.Read|auth.Admin)
+	text, err := b.tokens.Issue("usr_1", "ses_1", auth.Read|auth.Admin, auth.AccessLifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,6 +201,9 @@ func TestForgedTokensAreInvalid(t *testing.T) {
 		"no audience":                  func(f *forger) { delete(f.claims, "aud") },
 		"no exp":                       func(f *forger) { delete(f.claims, "exp") },
 		"an exp that is text":          func(f *forger) { f.claims["exp"] = "tomorrow" },
+		"an exp of digits in a string": func(f *forger) { f.claims["exp"] = strconv.FormatInt(b.now.Add(time.Minute).Unix(), 10) },
+		"an exp that is null":          func(f *forger) { f.claims["exp"] = nil },
+		"an exp that is a list":        func(f *forger) { f.claims["exp"] = []int64{b.now.Add(time.Minute).Unix()} },
 		"nbf in the future":            func(f *forger) { f.claims["nbf"] = b.now.Add(time.Minute).Unix() },
 		"no subject":                   func(f *forger) { delete(f.claims, "sub") },
 		"no session":                   func(f *forger) { delete(f.claims, "sid") },

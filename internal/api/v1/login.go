@@ -39,7 +39,8 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 
 	refresh := op("refreshToken", "refresh", "Get a new pair of tokens")
 	refresh.Description = "A refresh token works once; the one in the answer takes its place. Used a second time it ends the session, " +
-		"unless that comes within 10 seconds and before its successor was used: then the answer has the same successor."
+		"unless that comes within 10 seconds and before its successor was used: then the answer has the same successor. A " +
+		"session ends 90 days after its login, and no token outlives it."
 	refresh.SignIn, refresh.Errors = true, []string{problem.CodeInvalidToken, problem.CodeTokenExpired, problem.CodeTokenReused}
 	endpoint.Add(r, refresh, func(ctx context.Context, in *refreshInput) (*grantAnswer, error) {
 		userID, workspaceID, err := logins.Refreshing(ctx, in.Body.RefreshToken)
@@ -116,8 +117,8 @@ type grantView struct {
 
 func viewOfGrant(g *account.Grant) grantView {
 	return grantView{
-		AccessToken: g.AccessToken, TokenType: "Bearer", ExpiresIn: int64(auth.AccessLifetime / time.Second),
-		RefreshToken: g.RefreshToken, RefreshExpiresIn: int64(account.RefreshLifetime / time.Second),
+		AccessToken: g.AccessToken, TokenType: "Bearer", ExpiresIn: int64(g.AccessLifetime / time.Second),
+		RefreshToken: g.RefreshToken, RefreshExpiresIn: int64(g.RefreshLifetime / time.Second),
 		User: viewOfProfile(g.Profile),
 	}
 }
