@@ -35,6 +35,7 @@ func restoreCommand(st *stage) *cobra.Command {
 	flags.StringVar(&r.Data, "in", "", "`FILE` of the data")
 	flags.StringVar(&r.Keys, "keys-in", "", "`FILE` of the wrapped secrets, of the same backup or a later one")
 	flags.StringArrayVar(&r.Journals, "journal", nil, "`FILE` that tells what became of keys and users after the backup: journal.ndjson; may be repeated")
+	unsignedFlag(cmd, &r.UnsignedJournals)
 	flags.StringVar(&r.MasterKeyFile, "master-key-file", "", "`FILE` of the master key")
 	flags.StringArrayVar(&identities, "identity", nil, "`FILE` of age identities that open the files; may be repeated")
 	flags.StringVar(&passphraseFile, "passphrase-file", "", "`FILE` of the passphrase that opens them")
@@ -80,6 +81,7 @@ func restoreCommand(st *stage) *cobra.Command {
 func restoreJournalCommand(st *stage) *cobra.Command {
 	var (
 		journals []string
+		unsigned bool
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
@@ -93,6 +95,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 	if err := cmd.MarkFlagRequired("journal"); err != nil {
 		panic(err) // a flag of this command
 	}
+	unsignedFlag(cmd, &unsigned)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := s.load()
@@ -100,7 +103,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 			return err
 		}
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
-		done, err := app.Replay(cmd.Context(), cfg, app.Deps{Log: log}, journals)
+		done, err := app.Replay(cmd.Context(), cfg, app.Deps{Log: log}, journals, unsigned)
 		if err != nil {
 			return err
 		}
@@ -111,6 +114,10 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+func unsignedFlag(cmd *cobra.Command, unsigned *bool) {
+	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "take lines of the journal that an older release wrote without authentication: only of a file that nobody else could write")
 }
 
 // readers are who opens a backup that is encrypted.

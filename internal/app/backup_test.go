@@ -258,6 +258,130 @@ func TestARestoreEndsSignInsAndKeepsRevocations(t *testing.T) {
 	}
 }
 
+// Two backups are restored one after the other, the second one with the journal of what happened after the first one's.
+func TestRestoringTwiceRevivesNoCredential(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	admin := r.URL + "/api/v1/admin/users"
+	var key struct{ ID, Key string }
+	status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys", r.Key, `{"name":"leaked","scopes":["read"]}`)
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &key) != nil {
+		t.Fatalf("create key: %d %s", status, body)
+	}
+	people := map[string]string{}
+	const password = "one horse battery"
+	for _, name := range []string{"disabled", "deleted", "changed"} {
+		status, body := call(t, http.MethodPost, admin, r.Key, `{"email":"`+name+`@example.org","password":"`+password+`"}`)
+		var user struct{ ID string }
+		if status != http.StatusCreated || json.Unmarshal([]byte(body), &user) != nil {
+			t.Fatalf("create user: %d %s", status, body)
+		}
+		people[name] = user.ID
+	}
+	remembered := `{"subjectId":"ann","text":"the canary has a cold"}`
+	if status, body := call(t, http.MethodPost, r.URL+"/api/v1/memories", r.Key, remembered); status != http.StatusCreated {
+		t.Fatalf("remember: %d %s", status, body)
+	}
+	dataA, keysA := backUp(t, r.Config.Data)
+	// Revisions that a restore of the first backup will set back.
+	for i := range 4 {
+		change := fmt.Sprintf(`{"name":"number %d"}`, i)
+		if status, body := call(t, http.MethodPatch, r.URL+"/api/v1/developer/api-keys/"+key.ID, r.Key, change); status != http.StatusOK {
+			t.Fatalf("change key: %d %s", status, body)
+		}
+		for _, id := range people {
+			if status, body := call(t, http.MethodPatch, admin+"/"+id, r.Key, change); status != http.StatusOK {
+				t.Fatalf("change user: %d %s", status, body)
+			}
+		}
+	}
+	dataB, keysB := backUp(t, r.Config.Data)
+
+	first := restore(t, r, dataA, keysA, app.JournalPath(r.Config.Data))
+	between := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = first }))
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodPost, "/api/v1/developer/api-keys/" + key.ID + "/revoke", ""},
+		{http.MethodPatch, "/api/v1/admin/users/" + people["disabled"], `{"disabled":true}`},
+		{http.MethodDelete, "/api/v1/admin/users/" + people["deleted"], ""},
+		{http.MethodPatch, "/api/v1/admin/users/" + people["changed"], `{"password":"another horse battery"}`},
+		{http.MethodDelete, "/api/v1/memories/subjects/ann", ""},
+	} {
+		if status, body := call(t, c.method, between.URL+c.path, r.Key, c.body); status/100 != 2 {
+			t.Fatalf("%s %s: %d %s", c.method, c.path, status, body)
+		}
+	}
+
+	second := restore(t, r, dataB, keysB, app.JournalPath(first))
+	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = second }))
+	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/health", key.Key, ""); status != http.StatusUnauthorized || !strings.Contains(body, "api_key_revoked") {
+		t.Errorf("the revoked key: %d %s", status, body)
+	}
+	login := func(name, password string) int {
+		body, _ := json.Marshal(map[string]string{"email": name + "@example.org", "password": password})
+		status, _ := call(t, http.MethodPost, again.URL+"/api/auth/login", "", string(body))
+		return status
+	}
+	for _, name := range []string{"disabled", "deleted", "changed"} {
+		if status := login(name, password); status != http.StatusUnauthorized {
+			t.Errorf("the %s user signs in with the old password: %d", name, status)
+		}
+	}
+	if status := login("changed", "another horse battery"); status != http.StatusOK {
+		t.Errorf("the new password: %d", status)
+	}
+	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/memories?subjectId=ann", r.Key, ""); status != http.StatusOK || strings.Contains(body, "canary") {
+		t.Errorf("the erased subject: %d %s", status, body)
+	}
+}
+
+func TestForgedJournalMakesNoAdmin(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	var key struct{ ID, Key string }
+	create := func() {
+		status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys", r.Key, `{"name":"small","scopes":["read"]}`)
+		if status != http.StatusCreated || json.Unmarshal([]byte(body), &key) != nil {
+			t.Fatalf("create key: %d %s", status, body)
+		}
+	}
+	create()
+	data, keys := backUp(t, r.Config.Data)
+	if status, body := call(t, http.MethodPatch, r.URL+"/api/v1/developer/api-keys/"+key.ID, r.Key, `{"name":"x"}`); status != http.StatusOK {
+		t.Fatalf("change key: %d %s", status, body)
+	}
+	text, err := os.ReadFile(app.JournalPath(r.Config.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := strings.Replace(string(text), `"scopes":["read"]`, `"scopes":["admin"]`, 1)
+	bare := forged[:strings.Index(forged, `,"mac"`)] + "}\n"
+	for name, c := range map[string]struct {
+		text string
+		want error
+	}{
+		"edited":  {forged, backup.ErrForged},
+		"without": {bare, backup.ErrUnsigned},
+	} {
+		path := filepath.Join(t.TempDir(), "journal.ndjson")
+		if c.text == string(text) || os.WriteFile(path, []byte(c.text), 0o600) != nil {
+			t.Fatalf("%s: nothing was forged in %s", name, text)
+		}
+		cfg := apptest.Local(t, filepath.Join(t.TempDir(), "restored"))
+		restoring := app.Restoring{Data: data, Keys: keys, Journals: []string{path}, MasterKeyFile: app.MasterKeyPath(r.Config.Data)}
+		if _, err := app.Restore(t.Context(), cfg, silent(), restoring); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {
+			t.Errorf("%s: it left %v", name, left)
+		}
+		// What was written before lines were authenticated is taken where somebody vouches for it.
+		restoring.UnsignedJournals = true
+		if _, err := app.Restore(t.Context(), cfg, silent(), restoring); (err == nil) != (c.want == backup.ErrUnsigned) {
+			t.Errorf("%s, believed: %v", name, err)
+		}
+	}
+}
+
 func TestOperationsOfTheSocketAreNotOnTheNetwork(t *testing.T) {
 	t.Parallel()
 	r := apptest.Start(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,6 +34,7 @@ type data struct {
 	rekeyed     bool          // unseal completed a change of the master key that was cut off
 	initialised bool          // a first start was completed before this one
 	now         func() time.Time
+	log         *slog.Logger
 }
 
 // engine is an open engine.
@@ -42,7 +44,7 @@ type engine interface {
 }
 
 func openData(ctx context.Context, cfg *config.Config, deps *Deps) (d *data, err error) {
-	d = &data{now: deps.Now}
+	d = &data{now: deps.Now, log: deps.Log}
 	if cfg.DatabaseURL == "" {
 		err = d.openEmbedded(ctx, cfg, deps)
 	} else {
@@ -173,6 +175,9 @@ func (d *data) unseal(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	if d.secrets, err = seal.Open(ctx, d.store, master, !d.initialised); err != nil {
+		return err
+	}
+	if err := d.authenticateJournal(ctx); err != nil {
 		return err
 	}
 	return d.sealBindings(ctx)

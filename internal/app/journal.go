@@ -2,16 +2,41 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
 	"keepsake/internal/backup"
+	"keepsake/internal/seal"
 	"keepsake/internal/store"
 )
 
 // JournalPath is where the journal of credentials in a data folder is.
 func JournalPath(dir string) string { return filepath.Join(dir, "journal.ndjson") }
+
+// journalSigner authenticates the lines of journals. Its secret is as old as the instance, so that every keys file holds it.
+func journalSigner(secrets *seal.Secrets) *backup.Signer {
+	return backup.NewSigner(secrets.Get(seal.Log))
+}
+
+// authenticateJournal has the lines of the journal authenticated from here on. Those that an older release left get their
+// authentication at the first start of this release on the folder, of which a secret tells the next ones; an instance that
+// this release made has none. What cannot be believed is for an operator to look into, and ends no start.
+func (d *data) authenticateJournal(ctx context.Context) error {
+	begun := seal.JournalBegun + d.chain
+	_, again := d.secrets.Find(begun)
+	err := d.store.journal.Authenticate(journalSigner(d.secrets), !again && !d.secrets.Authenticates())
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		return err
+	}
+	if err != nil {
+		d.log.Error("the journal holds what this instance did not write: a restore will refuse it", "error", err)
+	}
+	_, err = d.secrets.Ensure(ctx, begun)
+	return err
+}
 
 // journalled is a store that tells the journal of every change of a credential, in the change's unit of work.
 type journalled struct {

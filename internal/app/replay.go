@@ -16,8 +16,9 @@ import (
 )
 
 // Replay brings the credentials of an instance, whose databases were brought back by other tools than Restore, from what
-// they were then to what they last were by the journals, and ends every session. Nobody may serve it meanwhile.
-func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string) (done *Restored, err error) {
+// they were then to what they last were by the journals, and ends every session. Nobody may serve it meanwhile. unsigned
+// takes lines of the journals that an older release wrote without authentication.
+func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string, unsigned bool) (done *Restored, err error) {
 	deps.Local = true
 	if err := deps.complete(&cfg); err != nil {
 		return nil, err
@@ -49,8 +50,11 @@ func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string
 		return nil, err
 	}
 	done = &Restored{Instance: d.store.journal.Instance()}
-	entries, err := backup.ReadJournals(journals, done.Instance)
+	entries, err := readJournals(journals, done.Instance, d.secrets, unsigned)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.store.journal.Carry(entries); err != nil {
 		return nil, err
 	}
 	log := audit.NewLog(audit.Options{
@@ -72,16 +76,36 @@ type instance interface {
 	ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error
 	Run(ctx context.Context, fn func(ctx context.Context) error) error
 	EndAllSessions(ctx context.Context, at time.Time) (int64, error)
+	ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error)
+}
+
+// readJournals reads journals that the instance wrote.
+func readJournals(paths []string, instance string, secrets *seal.Secrets, unsigned bool) ([]backup.Entry, error) {
+	r := backup.Reading{Instance: instance, Signer: journalSigner(secrets), Unsigned: unsigned}
+	return r.Journals(paths)
+}
+
+// asOf is the time of the last thing that happened to what was restored, as its log tells.
+func asOf(ctx context.Context, st instance) (time.Time, error) {
+	rows, err := st.ListAuditRows(ctx, audit.Filter{Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return time.Time{}, err
+	}
+	return rows[0].At, nil
 }
 
 // upToNow brings what was restored from when it was made to now. Without a journal, entries are nil.
 func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup.Entry, secrets *seal.Secrets, log *audit.Log, deps *Deps) error {
-	if err := done.eraseAgain(ctx, st, entries, secrets, deps); err != nil {
+	last, err := asOf(ctx, st)
+	if err != nil {
+		return err
+	}
+	if err := done.eraseAgain(ctx, st, entries, last, secrets, deps); err != nil {
 		return err
 	}
 	return st.Run(ctx, func(ctx context.Context) (err error) {
 		if entries != nil {
-			if done.Journal, err = backup.Replay(ctx, st, entries); err != nil {
+			if done.Journal, err = backup.Replay(ctx, st, entries, last); err != nil {
 				return err
 			}
 		}
@@ -98,8 +122,8 @@ func (done *Restored) upToNow(ctx context.Context, st instance, entries []backup
 
 // eraseAgain erases who and what was erased after the backup: by the journal, and by the keys, which tell of every person
 // whose data key was destroyed and may be newer than the data.
-func (done *Restored) eraseAgain(ctx context.Context, st instance, entries []backup.Entry, secrets *seal.Secrets, deps *Deps) (err error) {
-	if done.SubjectsErased, done.MemoriesErased, err = backup.ReplayErasures(ctx, st, entries); err != nil {
+func (done *Restored) eraseAgain(ctx context.Context, st instance, entries []backup.Entry, last time.Time, secrets *seal.Secrets, deps *Deps) (err error) {
+	if done.SubjectsErased, done.MemoriesErased, err = backup.ReplayErasures(ctx, st, entries, last); err != nil {
 		return err
 	}
 	if err := st.FinishErasures(ctx, deps.Now()); err != nil {
@@ -107,7 +131,7 @@ func (done *Restored) eraseAgain(ctx context.Context, st instance, entries []bac
 	}
 	lookup, named := secrets.Find(seal.LookupSecret)
 	err = st.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
-		again, err := st.EraseAgain(ctx, k.WorkspaceID, k.Subject, k.Generation, k.CreatedAt)
+		again, err := st.EraseAgain(ctx, k.WorkspaceID, k.Subject, k.Generation, false, k.CreatedAt)
 		if again {
 			done.SubjectsErased++
 		}

@@ -33,6 +33,8 @@ type Restoring struct {
 	Identities []age.Identity
 	OlderKeys  bool     // takes a keys file that is older than the data
 	Journals   []string // paths of the journals that are replayed: one of each process that wrote
+	// UnsignedJournals takes lines of these that an older release wrote without authentication.
+	UnsignedJournals bool
 	// MasterKeyFile is where the master key lies; it is copied into the folder. Empty: the setting gives it, now and later.
 	MasterKeyFile string
 	Progress      func(bytes int)      // hears of what was read of the two files; may be nil
@@ -167,25 +169,16 @@ func (r *Restoring) into(ctx context.Context, dir string, master seal.MasterKey,
 			return nil, fmt.Errorf("copy the master key: %w", err)
 		}
 	}
-	var journal []backup.Entry
-	if len(r.Journals) > 0 {
-		if journal, err = backup.ReadJournals(r.Journals, data.Instance); err != nil {
-			return nil, err
-		}
-		if err := backup.WriteJournal(JournalPath(dir), journal); err != nil {
-			return nil, err
-		}
-	}
 	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: deps.Log})
 	if err != nil {
 		return nil, err
 	}
-	err = r.complete(ctx, engine, dir, master, journal, deps, done)
+	err = r.complete(ctx, engine, dir, master, deps, done)
 	return done, errors.Join(err, engine.Close())
 }
 
 // complete checks the databases and brings them from when the backup was made to now.
-func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir string, master seal.MasterKey, journal []backup.Entry, deps *Deps, done *Restored) error {
+func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir string, master seal.MasterKey, deps *Deps, done *Restored) error {
 	if err := engine.Check(ctx); err != nil {
 		return err
 	}
@@ -201,6 +194,10 @@ func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir str
 	if err != nil {
 		return err
 	}
+	journal, err := r.journal(dir, done.Instance, secrets)
+	if err != nil {
+		return err
+	}
 	if err := openBindings(st, secrets); err != nil {
 		return err
 	}
@@ -212,6 +209,18 @@ func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir str
 		return err
 	}
 	return log.Close(ctx)
+}
+
+// journal reads the journals, if there are any, and makes one of them in the folder.
+func (r *Restoring) journal(dir, instance string, secrets *seal.Secrets) ([]backup.Entry, error) {
+	if len(r.Journals) == 0 {
+		return nil, nil
+	}
+	entries, err := readJournals(r.Journals, instance, secrets, r.UnsignedJournals)
+	if err != nil {
+		return nil, err
+	}
+	return entries, backup.WriteJournal(JournalPath(dir), entries, journalSigner(secrets))
 }
 
 // emptyDatabase refuses a database that holds something.

@@ -18,7 +18,7 @@ import (
 )
 
 // Entry is a line of the journal: what a credential was from a moment on, or what was erased. A later entry of the same
-// credential stands in place of all before it.
+// credential stands in place of all before it, but takes back nothing that is final (see merge).
 type Entry struct {
 	Instance string     `json:"instance"`
 	At       time.Time  `json:"at"`
@@ -86,6 +86,27 @@ func (e *Entry) outlives(other *Entry) bool {
 	default:
 		return after > 0 // one of the two was not committed
 	}
+}
+
+// merge gives what the journal says of a credential in all: the later of two entries, with what is final in the earlier one.
+// A revocation, a deletion and an erasure are never taken back, whatever a restore in between had brought back.
+func merge(earlier, later Entry) Entry {
+	switch {
+	case later.Key != nil && earlier.Key != nil && later.Key.RevokedAt == nil && earlier.Key.RevokedAt != nil:
+		k := *later.Key
+		k.RevokedAt = earlier.Key.RevokedAt
+		later.Key = &k
+	case later.User != nil && earlier.User != nil && earlier.User.Deleted:
+		return earlier
+	case later.Subject != nil && earlier.Subject != nil:
+		e := *later.Subject
+		e.Generation = max(e.Generation, earlier.Subject.Generation)
+		if e.At.Before(earlier.Subject.At) {
+			e.At = earlier.Subject.At
+		}
+		later.Subject = &e
+	}
+	return later
 }
 
 // KeyState is what decides whether an API key opens anything, and what. Of its secrets it holds keyed hashes.
@@ -158,18 +179,24 @@ func (h *HexBytes) UnmarshalText(text []byte) error {
 }
 
 // Journal is a file beside the databases, and in no backup, that tells what became of credentials and what was erased:
-// without it, what was revoked or forgotten after a backup would be back with the backup. It is only ever added to. All of it is safe for
-// concurrent use.
+// without it, what was revoked or forgotten after a backup would be back with the backup. It is only ever added to. All of
+// it is safe for concurrent use.
+//
+// Each line is authenticated together with the line before it (see Signer), so that a line that somebody wrote, changed,
+// moved or took out is refused when the journal is read.
 type Journal struct {
 	path     string
 	instance string
 	now      func() time.Time
 
-	mu  sync.Mutex
-	end int64 // of the last line that is whole; -1: not known yet
+	mu     sync.Mutex
+	signer *Signer // nil until Authenticate
+	end    int64   // of the last line that is whole; -1: not known yet
+	last   mac     // of the last line that is authenticated, once end is known
 }
 
-// OpenJournal gives the journal at a path, and makes it where there is none: one that is missing later was lost.
+// OpenJournal gives the journal at a path, and makes it where there is none: one that is missing later was lost. Nothing is
+// added to it before Authenticate.
 func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -184,6 +211,20 @@ func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) 
 // Instance is whose journal it is.
 func (j *Journal) Instance() string { return j.instance }
 
+// Authenticate gives the journal its signer and checks what it holds. With adopt, lines that an older release wrote without
+// authentication get one: that is for the first start of this release on a folder, and later for no start. The error says
+// which line cannot be believed; the journal goes on behind it all the same, because stopping would serve whoever damaged it.
+func (j *Journal) Authenticate(signer *Signer, adopt bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.signer, j.end = signer, -1
+	entries, err := readJournal(j.path, j.instance, signer, adopt)
+	if err != nil || !adopt {
+		return err
+	}
+	return replaceJournal(j.path, entries, signer)
+}
+
 // Append adds an entry, which is on stable storage when it returns. It is called in the unit of work that makes the entry
 // true, before its commit: a journal that tells of a change that failed refuses what somebody wanted refused, and one that
 // lacks a change that happened does the opposite. An error is problem.Unavailable and fails the unit.
@@ -191,18 +232,46 @@ func (j *Journal) Append(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Instance, e.At = j.instance, j.now().UTC()
-	line, err := json.Marshal(e)
+	return j.add(e)
+}
+
+// Carry adds those of some entries, as they are, that the journal does not hold: a folder beside a database that came back
+// needs what other journals told, or the next restore would not know it.
+func (j *Journal) Carry(entries []Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	own, err := readJournal(j.path, j.instance, j.signer, true)
 	if err != nil {
-		return fmt.Errorf("encode an entry of the journal: %w", err)
+		return err
 	}
-	if err := j.append(append(line, '\n')); err != nil {
+	held := map[string]Entry{}
+	for _, e := range latest(own) {
+		held[e.id()] = e
+	}
+	for _, e := range entries {
+		if same(held[e.id()], e) {
+			continue
+		}
+		if err := j.add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds an entry. The caller holds the lock.
+func (j *Journal) add(e Entry) error {
+	if j.signer == nil {
+		return errors.New("backup: the journal has no signer yet")
+	}
+	if err := j.append(e); err != nil {
 		return problem.NotAvailable("The journal cannot be written at the moment; nothing was changed.", 2*time.Second).
 			Because(fmt.Errorf("write the journal: %w", err))
 	}
 	return nil
 }
 
-func (j *Journal) append(line []byte) (err error) {
+func (j *Journal) append(e Entry) (err error) {
 	f, err := os.OpenFile(j.path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -214,6 +283,11 @@ func (j *Journal) append(line []byte) (err error) {
 			return err
 		}
 		j.end = int64(bytes.LastIndexByte(data, '\n') + 1) // what is behind it was never whole
+		j.last = lastMAC(data[:j.end])
+	}
+	line, sum, err := j.signer.line(e, j.last)
+	if err != nil {
+		return err
 	}
 	end := j.end
 	j.end = -1 // until it is known to be otherwise
@@ -226,40 +300,62 @@ func (j *Journal) append(line []byte) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	j.end = end + int64(len(line))
+	j.end, j.last = end+int64(len(line)), sum
 	return nil
 }
 
-// ReadJournal reads the entries of a journal in their order. One of another instance is an error; a last line without its
-// end was being written when the program or the machine stopped, and does not count.
-func ReadJournal(path, instance string) ([]Entry, error) {
+// Reading is how journals are read.
+type Reading struct {
+	Instance string
+	Signer   *Signer
+	// Unsigned takes lines without authentication, as older releases wrote them. Somebody must vouch for the file.
+	Unsigned bool
+}
+
+// Journal reads the entries of a journal in their order. One of another instance is an error, and so is a line that this
+// instance did not write there; a last line without its end was being written when the program or the machine stopped, and
+// does not count.
+func (r *Reading) Journal(path string) ([]Entry, error) {
+	return readJournal(path, r.Instance, r.Signer, r.Unsigned)
+}
+
+func readJournal(path, instance string, signer *Signer, unsigned bool) ([]Entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
 	var list []Entry
+	var last mac
 	for number := 1; ; number++ {
 		line, rest, whole := bytes.Cut(data, []byte("\n"))
 		if !whole {
 			return list, nil
 		}
+		body, sum, signed := splitLine(line)
 		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil || e.id() == "" {
+		if err := json.Unmarshal(body, &e); err != nil || e.id() == "" {
 			return nil, fmt.Errorf("journal %s is damaged in line %d", path, number)
 		}
-		if e.Instance != instance {
+		switch {
+		case e.Instance != instance:
 			return nil, fmt.Errorf("journal %s is of another instance", path)
+		case signed && !signer.wrote(body, last, sum):
+			return nil, fmt.Errorf("journal %s, line %d %w", path, number, ErrForged)
+		case !signed && !unsigned:
+			return nil, fmt.Errorf("journal %s, line %d %w", path, number, ErrUnsigned)
+		case signed:
+			last = sum
 		}
 		list, data = append(list, e), rest
 	}
 }
 
-// ReadJournals reads the journals of processes that shared a database, as far as they count: the last entry of each
+// Journals reads the journals of processes that shared a database, as far as they count: what they say in all of each
 // credential.
-func ReadJournals(paths []string, instance string) ([]Entry, error) {
+func (r *Reading) Journals(paths []string) ([]Entry, error) {
 	place, list := map[string]int{}, []Entry{}
 	for _, path := range paths {
-		entries, err := ReadJournal(path, instance)
+		entries, err := r.Journal(path)
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +366,9 @@ func ReadJournals(paths []string, instance string) ([]Entry, error) {
 				place[e.id()] = len(list)
 				list = append(list, e)
 			case e.outlives(&list[i]):
-				list[i] = e
+				list[i] = merge(list[i], e)
+			default:
+				list[i] = merge(e, list[i])
 			}
 		}
 	}
@@ -278,22 +376,45 @@ func ReadJournals(paths []string, instance string) ([]Entry, error) {
 }
 
 // WriteJournal makes a journal of entries for a place that was restored with them, so that they can be replayed again.
-func WriteJournal(path string, entries []Entry) error {
-	var text bytes.Buffer
-	for _, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("encode an entry of the journal: %w", err)
-		}
-		text.Write(append(line, '\n'))
-	}
+func WriteJournal(path string, entries []Entry, signer *Signer) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	_, err = f.Write(text.Bytes())
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := writeEntries(f, entries, signer); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
+}
+
+// replaceJournal puts a journal of entries in another one's place.
+func replaceJournal(path string, entries []Entry, signer *Signer) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	defer os.Remove(f.Name())
+	if err := writeEntries(f, entries, signer); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	return folder.Sync(filepath.Dir(path))
+}
+
+// writeEntries writes entries, one authenticated with the one before, and closes f.
+func writeEntries(f *os.File, entries []Entry, signer *Signer) error {
+	var text bytes.Buffer
+	var last mac
+	for _, e := range entries {
+		line, sum, err := signer.line(e, last)
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		text.Write(line)
+		last = sum
+	}
+	_, err := f.Write(text.Bytes())
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -61,14 +62,17 @@ type Store interface {
 
 // Erasures is where what was erased is erased once more.
 type Erasures interface {
-	// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did.
-	EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, at time.Time) (bool, error)
+	// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did; with
+	// all, those beyond it, too.
+	EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (bool, error)
 	// ForgetAgain erases those of some memories of a subject that are there, says how many, and leaves tombstones of all.
 	ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (int, error)
 }
 
-// ReplayErasures erases what the journal says was erased after the backup, and says how much of that was there.
-func ReplayErasures(ctx context.Context, st Erasures, journal []Entry) (subjects, memories int, err error) {
+// ReplayErasures erases what the journal says was erased after the backup, and says how much of that was there. asOf is the
+// time of what the backup holds: what was erased later is erased whatever its generation, because a restore in between may
+// have set that back.
+func ReplayErasures(ctx context.Context, st Erasures, journal []Entry, asOf time.Time) (subjects, memories int, err error) {
 	for _, e := range latest(journal) {
 		switch {
 		case e.Memories != nil:
@@ -78,7 +82,8 @@ func ReplayErasures(ctx context.Context, st Erasures, journal []Entry) (subjects
 			}
 			memories += n
 		case e.Subject != nil:
-			again, err := st.EraseAgain(ctx, e.Subject.WorkspaceID, e.Subject.Hash, e.Subject.Generation, e.Subject.At)
+			s := e.Subject
+			again, err := st.EraseAgain(ctx, s.WorkspaceID, s.Hash, s.Generation, s.At.After(asOf), s.At)
 			if err != nil {
 				return subjects, memories, fmt.Errorf("replay the journal: %w", err)
 			}
@@ -99,19 +104,20 @@ type Replayed struct {
 	Newer int `json:"newer"`
 }
 
-// Replay makes the credentials in a store what the journal says they became after the backup. What the store has in the
-// same state, or a later one, stays.
-func Replay(ctx context.Context, st Store, journal []Entry) (*Replayed, error) {
+// Replay makes the credentials in a store what the journal says they became after the backup. asOf is the time of what the
+// backup holds. What the journal last said before that, as an old copy of it does, does not take back what is in the store;
+// but what it says was revoked, disabled, deleted or suspended is so afterwards in any case.
+func Replay(ctx context.Context, st Store, journal []Entry, asOf time.Time) (*Replayed, error) {
 	done := &Replayed{}
 	for _, e := range latest(journal) {
 		var err error
 		switch {
 		case e.Key != nil:
-			err = e.Key.replay(ctx, st, done)
+			err = e.Key.replay(ctx, st, e.after(asOf), done)
 		case e.User != nil:
-			err = e.User.replay(ctx, st, done)
+			err = e.User.replay(ctx, st, e.after(asOf), done)
 		case e.Workspace != nil:
-			err = e.Workspace.replay(ctx, st, done)
+			err = e.Workspace.replay(ctx, st, e.after(asOf), done)
 		}
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
 			done.Newer++
@@ -122,14 +128,21 @@ func Replay(ctx context.Context, st Store, journal []Entry) (*Replayed, error) {
 	return done, nil
 }
 
-// latest are the last entries of each credential, in the order in which credentials first appear.
+// after gives a function that reports whether e is of later than a backup that holds a revision of the same. The time tells,
+// because a restore sets revisions back; where a clock was set back the revision does.
+func (e *Entry) after(asOf time.Time) func(held int64) bool {
+	revision, _ := e.revision()
+	return func(held int64) bool { return !e.At.Before(asOf) || revision > held }
+}
+
+// latest is what a journal says in all of each credential, in the order in which credentials first appear.
 func latest(journal []Entry) []Entry {
 	place := map[string]int{}
 	var list []Entry
 	for _, e := range journal {
 		id := e.id()
 		if i, ok := place[id]; ok {
-			list[i] = e
+			list[i] = merge(list[i], e)
 			continue
 		}
 		place[id] = len(list)
@@ -138,19 +151,37 @@ func latest(journal []Entry) []Entry {
 	return list
 }
 
-func (s *KeyState) replay(ctx context.Context, st Store, done *Replayed) error {
+// over is what becomes of a key that a backup holds. The later of the two decides; neither takes back a revocation, and what
+// the journal says is disabled stays so.
+func (s *KeyState) over(held *KeyState, later bool) *KeyState {
+	next := *held
+	if later {
+		next = *s
+	}
+	next.Revision = held.Revision
+	next.RevokedAt = cmp.Or(held.RevokedAt, s.RevokedAt)
+	next.DisabledAt = cmp.Or(next.DisabledAt, s.DisabledAt)
+	return &next
+}
+
+func (s *KeyState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
 	k, err := st.APIKey(ctx, s.WorkspaceID, s.ID)
-	if err != nil || k.Revision >= s.Revision {
+	if err != nil {
 		return err
 	}
+	held := KeyEntry(k)
+	next := s.over(held.Key, later(k.Revision))
+	if same(held, Entry{Key: next}) {
+		return nil
+	}
 	k.Scopes = auth.None
-	for _, name := range s.Scopes {
+	for _, name := range next.Scopes {
 		one, _ := auth.ParseScope(name) // one that is unknown here opens nothing here
 		k.Scopes |= one
 	}
-	k.AllowedIPs, k.ExpiresAt, k.DisabledAt, k.RevokedAt = s.AllowedIPs, s.ExpiresAt, s.DisabledAt, s.RevokedAt
+	k.AllowedIPs, k.ExpiresAt, k.DisabledAt, k.RevokedAt = next.AllowedIPs, next.ExpiresAt, next.DisabledAt, next.RevokedAt
 	k.Secrets = nil
-	for _, secret := range s.Secrets {
+	for _, secret := range next.Secrets {
 		one := apikey.Secret{Hint: secret.Hint, CreatedAt: secret.CreatedAt, ValidUntil: secret.ValidUntil}
 		copy(one.Hash[:], secret.Hash)
 		k.Secrets = append(k.Secrets, one)
@@ -163,34 +194,53 @@ func (s *KeyState) replay(ctx context.Context, st Store, done *Replayed) error {
 	return nil
 }
 
-func (s *UserState) replay(ctx context.Context, st Store, done *Replayed) error {
+// over is what becomes of a user that a backup holds.
+func (s *UserState) over(held *UserState, later bool) *UserState {
+	next := *held
+	if later {
+		next = *s
+	}
+	next.Revision = held.Revision
+	next.Disabled = next.Disabled || s.Disabled
+	return &next
+}
+
+func (s *UserState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
 	u, err := st.User(ctx, account.Everywhere, s.ID)
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.Deleted:
-		err = st.DeleteUser(ctx, u)
-	case u.Revision >= s.Revision:
+	if s.Deleted {
+		if err := st.DeleteUser(ctx, u); err != nil {
+			return err
+		}
+		done.Users++
 		return nil
-	default:
-		u.Role, u.Disabled, u.PasswordHash = account.Role(s.Role), s.Disabled, s.PasswordHash
-		u.Revision++
-		err = st.UpdateUser(ctx, u)
 	}
-	if err != nil {
+	held := UserEntry(u, false)
+	next := s.over(held.User, later(u.Revision))
+	if same(held, Entry{User: next}) {
+		return nil
+	}
+	u.Role, u.Disabled, u.PasswordHash = account.Role(next.Role), next.Disabled, next.PasswordHash
+	u.Revision++
+	if err := st.UpdateUser(ctx, u); err != nil {
 		return err
 	}
 	done.Users++
 	return nil
 }
 
-func (s *WorkspaceState) replay(ctx context.Context, st Store, done *Replayed) error {
+func (s *WorkspaceState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
 	w, err := st.Workspace(ctx, s.ID)
-	if err != nil || w.Revision >= s.Revision || w.Suspended == s.Suspended {
+	if err != nil {
 		return err
 	}
-	w.Suspended = s.Suspended
+	suspended := s.Suspended || w.Suspended && !later(w.Revision)
+	if w.Suspended == suspended {
+		return nil
+	}
+	w.Suspended = suspended
 	w.Revision++
 	if err := st.UpdateWorkspace(ctx, w); err != nil {
 		return err

@@ -13,7 +13,7 @@ const (
 	Pepper = "pepper" // hashes of API keys
 	Cursor = "cursor" // MAC of list cursors
 	Replay = "replay" // keyed hashes of idempotency keys and bodies
-	Log    = "log"    // signs checkpoints of the audit log and hashes the persons in it
+	Log    = "log"    // authenticates the audit log, its checkpoints and journals, and hashes the persons in the log
 	Check  = "check"  // tells a wrong master key at start
 )
 
@@ -24,6 +24,10 @@ const (
 	Bindings     = "bindings" // seals what API keys are bound to (see Binding)
 	Receipts     = "receipts" // signs receipts of erasures
 )
+
+// JournalBegun begins the names of secrets that are there from the moment on at which a journal's lines are authenticated;
+// the name of its process follows.
+const JournalBegun = "journal/"
 
 // Wrapped is a secret as it lies in the store: sealed by the master key, bound to its name and the instance.
 type Wrapped struct {

@@ -43,8 +43,8 @@ func TestSecretsAreMadeOnceAndUnwrappedLater(t *testing.T) {
 		seen := map[string]bool{}
 		for _, name := range []string{seal.Pepper, seal.Cursor, seal.Replay, seal.Check} {
 			secret := again.Get(name)
-			if len(secret) != 32 || !bytes.Equal(secret, made.Get(name)) {
-				t.Errorf("fresh %v, %s: not the 32 bytes that were made", fresh, name)
+			if len(secret) < 32 || !bytes.Equal(secret, made.Get(name)) {
+				t.Errorf("fresh %v, %s: not what was made", fresh, name)
 			}
 			if seen[string(secret)] {
 				t.Errorf("%s equals another secret", name)

@@ -61,6 +61,17 @@ func (s *Secrets) Find(name string) ([]byte, bool) {
 	return secret, ok
 }
 
+// authenticated ends the secret Check of instances that were made by a release that authenticates its journal and the rows
+// of its audit log. Nobody can take it away who lacks the master key.
+const authenticated = 2
+
+// Authenticates reports whether the instance was made by a release that authenticates its journal and its audit log: there
+// is nothing genuine without authentication then. An older one was upgraded at most.
+func (s *Secrets) Authenticates() bool {
+	check := s.Get(Check)
+	return len(check) > secretSize && check[secretSize] >= authenticated
+}
+
 // Names lists the secrets whose names begin with prefix, by name: signing/….
 func (s *Secrets) Names(prefix string) []string {
 	s.mu.RLock()
@@ -193,6 +204,9 @@ func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 		secret, err := random()
 		if err != nil {
 			return nil, err
+		}
+		if name == Check {
+			secret = append(secret, authenticated)
 		}
 		wrapped, err := b.wrap(name, secret)
 		if err != nil {

@@ -23,23 +23,27 @@ func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, 
 	return ended, err
 }
 
-// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did. What is left to
-// do is an erasure under way (see FinishErasures).
-func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, at time.Time) (again bool, err error) {
+// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did; with all, those
+// beyond it, too. What is left to do is an erasure under way (see FinishErasures).
+func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (again bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
 		if err != nil {
 			return err
 		}
 		row := held[0]
-		if again = row.Generation <= generation; !again {
+		upTo := generation
+		if all {
+			upTo = max(generation, row.Generation)
+		}
+		if again = row.Generation <= upTo; !again {
 			return nil
 		}
 		e := &memory.Erasure{
-			ID: id.New("ers"), WorkspaceID: workspaceID, Subject: subject, Generation: generation, Change: row.Change + 1,
+			ID: id.New("ers"), WorkspaceID: workspaceID, Subject: subject, Generation: upTo, Change: row.Change + 1,
 			Memories: row.Memories, BeganAt: at,
 		}
-		row.Generation, row.Change = generation+1, e.Change
+		row.Generation, row.Change = upTo+1, e.Change
 		row.SealedID, row.Memories, row.Bytes = nil, 0, 0
 		row.UpdatedAt, row.ErasedAt = at, &at
 		if err := s.SaveMemorySubjects(ctx, workspaceID, []*memory.Subject{row}); err != nil {

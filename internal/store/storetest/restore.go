@@ -103,7 +103,7 @@ func testRestore(t *testing.T, setup setup) {
 		answer(t, s, 2, bob)
 		for i := range 2 {
 			// As if there had been one more generation than the backup knows.
-			again, err := s.EraseAgain(t.Context(), "wsp_a", ann, 2, after(time.Minute))
+			again, err := s.EraseAgain(t.Context(), "wsp_a", ann, 2, false, after(time.Minute))
 			noError(t, err)
 			if again != (i == 0) {
 				t.Errorf("time %d: it was to be done: %v", i, again)
@@ -134,10 +134,32 @@ func testRestore(t *testing.T, setup setup) {
 		}
 	})
 
+	t.Run("AnErasureTakesWhateverGenerationThereIs", func(t *testing.T) {
+		s := setup(t)
+		withWrappings(t, s)
+		newWorkspace(t, s, "wsp_a")
+		_, err := s.EraseAgain(t.Context(), "wsp_a", ann, 4, false, epoch)
+		noError(t, err)
+		noError(t, s.FinishErasures(t.Context(), epoch))
+		for _, c := range []struct {
+			all  bool
+			want int64 // the generation that goes on
+		}{{false, 5}, {true, 6}} {
+			again, err := s.EraseAgain(t.Context(), "wsp_a", ann, 1, c.all, after(time.Minute))
+			noError(t, err)
+			noError(t, s.FinishErasures(t.Context(), after(time.Minute)))
+			row, err := s.MemorySubject(t.Context(), "wsp_a", ann)
+			noError(t, err)
+			if again != c.all || row.Generation != c.want {
+				t.Errorf("all is %v: it was to be done: %v, generation %d, want %d", c.all, again, row.Generation, c.want)
+			}
+		}
+	})
+
 	t.Run("ASubjectThatTheBackupDoesNotKnowBeginsWithTheNextGeneration", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		again, err := s.EraseAgain(t.Context(), "wsp_a", zoe, 4, epoch)
+		again, err := s.EraseAgain(t.Context(), "wsp_a", zoe, 4, true, epoch)
 		noError(t, err)
 		noError(t, s.FinishErasures(t.Context(), epoch))
 		row, err := s.MemorySubject(t.Context(), "wsp_a", zoe)
