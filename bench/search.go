@@ -123,7 +123,7 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write documents: %w", err)
 	}
-	searches := search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), time.Now)
+	searches := search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), nil, time.Now)
 	// The first search waits until everything is indexed; no turn shall.
 	if _, err := searches.Search(ctx, apitest.Operator, search.Request{Query: "harbour"}); err != nil {
 		return nil, fmt.Errorf("wait for the index: %w", err)

@@ -150,6 +150,15 @@ func searchChecks() []promise {
 			c.get(path+"?q="+strings.Repeat("%C3%A9", 1025)).send().fails(400, "validation_error", "q", "too_long")
 			c.post(path).json(fields{"q": strings.Repeat("é", 1025)}).send().fails(400, "validation_error", "q", "too_long")
 		}},
+		{"APhraseHasALimitInWords", func(c *check) {
+			for _, mark := range []string{`"`, `-"`, `fox "`} {
+				phrase := func(words int) string { return mark + strings.TrimSpace(strings.Repeat("a ", words)) + `"` }
+				c.search(url.Values{"q": {phrase(32)}})
+				c.post(path).json(fields{"q": phrase(32)}).send().is(http.StatusOK)
+				c.get(path+"?"+url.Values{"q": {phrase(33)}}.Encode()).send().fails(400, "validation_error", "q", "too_long")
+				c.post(path).json(fields{"q": phrase(33)}).send().fails(400, "validation_error", "q", "too_long")
+			}
+		}},
 		{"BadUTF8Is400", func(c *check) {
 			for _, q := range []string{"%ff", "a%C3", "%ed%a0%80", "%c0%af", "%f8%88%80%80%80"} {
 				c.get(path+"?q="+q).send().fails(400, "validation_error", "q", "format")

@@ -15,12 +15,13 @@ import (
 // edges are the packages of our own that a domain package may import. A new edge is a decision: write it here, and why
 // it is needed in the change that adds it.
 var edges = map[string][]string{
-	"internal/problem": {},
-	"internal/id":      {},
-	"internal/unit":    {},
-	"internal/text":    {},
-	"internal/wire":    {"internal/problem"},
-	"internal/page":    {"internal/problem", "internal/wire"},
+	"internal/problem":   {},
+	"internal/id":        {},
+	"internal/unit":      {},
+	"internal/text":      {},
+	"internal/fairshare": {},
+	"internal/wire":      {"internal/problem"},
+	"internal/page":      {"internal/problem", "internal/wire"},
 
 	"internal/cluster":     {},
 	"internal/auth":        {"internal/id", "internal/problem"},
@@ -40,12 +41,12 @@ var edges = map[string][]string{
 	"internal/field":    {"internal/problem"},
 	"internal/document": {"internal/account", "internal/auth", "internal/field", "internal/id", "internal/problem", "internal/unit"},
 	"internal/memory": {
-		"internal/audit", "internal/auth", "internal/field", "internal/id", "internal/memory/recall", "internal/problem",
-		"internal/seal", "internal/text", "internal/unit",
+		"internal/audit", "internal/auth", "internal/fairshare", "internal/field", "internal/id", "internal/memory/recall",
+		"internal/problem", "internal/seal", "internal/text", "internal/unit",
 	},
-	"internal/memory/recall": {"internal/text"},
+	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/search":        {"internal/auth", "internal/document", "internal/page", "internal/problem", "internal/text"},
+	"internal/search":        {"internal/auth", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
 	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
 }
 

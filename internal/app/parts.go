@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	clusterpg "keepsake/internal/cluster/postgres"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
+	"keepsake/internal/fairshare"
 	"keepsake/internal/id"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/lifecycle"
@@ -40,6 +42,7 @@ type parts struct {
 	addresses *limit.Addresses
 	usage     *usage.Recorder
 	indexer   *search.Indexer
+	shares    *fairshare.Scheduler // of the processors, for searches and recalls
 	replays   *idempotency.Service
 	claims    *clusterpg.Claims // nil where no other process has the databases open
 	subjects  *seal.Subjects    // their data keys
@@ -119,6 +122,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Dir: filepath.Join(cfg.Data, "index"), Source: d.store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
 		Wait: deps.Patience, Shared: d.engine.Shared(),
 	})
+	p.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one processor is left for everything else
 	p.assembleReplays(deps)
 	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))
 	if err := p.assembleLogin(ctx, cfg, deps); err != nil {
@@ -143,7 +147,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	if err := p.assembleMemories(ctx, cfg, deps); err != nil {
 		return nil, err
 	}
-	p.search = search.NewService(p.indexer, p.cursors, deps.Now)
+	p.search = search.NewService(p.indexer, p.cursors, p.shares, deps.Now)
 	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{
 		Store: d.store, Units: d.store, Registry: p.versions, Callers: p.callers, Audit: p.audit,

@@ -85,7 +85,7 @@ func indexed(b testing.TB, l *library) *search.Service {
 			b.Error(err)
 		}
 	})
-	s := search.NewService(x, page.NewSealer([]byte("secret")), time.Now)
+	s := search.NewService(x, page.NewSealer([]byte("secret")), nil, time.Now)
 	if _, err := s.Search(b.Context(), workspace, search.Request{Query: "x"}); err != nil {
 		b.Fatal(err)
 	}

@@ -2,11 +2,12 @@ package search
 
 import (
 	"container/heap"
-	"context"
 	"fmt"
 	"strconv"
 
 	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"keepsake/internal/fairshare"
 )
 
 // place is where a result stands: the larger key comes first, of equal ones the smaller id.
@@ -25,6 +26,7 @@ type hit struct {
 
 // collector keeps the first of all matching documents, and counts them all.
 type collector struct {
+	task  *fairshare.Task
 	v     *view
 	sort  Sort
 	times bleveindex.DocValueReader // for the orders by time
@@ -36,8 +38,8 @@ type collector struct {
 	buf   bleveindex.IndexInternalID
 }
 
-func newCollector(v *view, sort Sort, after *place, limit int) (*collector, error) {
-	c := &collector{v: v, sort: sort, after: after, limit: limit}
+func newCollector(task *fairshare.Task, v *view, sort Sort, after *place, limit int) (*collector, error) {
+	c := &collector{task: task, v: v, sort: sort, after: after, limit: limit}
 	if sort == ByRelevance {
 		return c, nil
 	}
@@ -50,14 +52,15 @@ func newCollector(v *view, sort Sort, after *place, limit int) (*collector, erro
 }
 
 // collect walks through everything p finds.
-func (c *collector) collect(ctx context.Context, p *plan) error {
+func (c *collector) collect(p *plan) error {
 	for target := uint64(0); ; {
 		doc, err := p.seek(target)
 		if err != nil || doc == noMore {
 			return err
 		}
-		if c.total++; c.total%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		c.total++
+		if err := c.task.Step(1); err != nil {
+			return err
 		}
 		score, err := p.score(doc)
 		if err != nil {
@@ -122,7 +125,11 @@ func (c *collector) before(x, y *hit) bool {
 }
 
 func (c *collector) idOf(h *hit) string {
+	const steps = 16 // that reading an id takes
 	if h.id == "" && c.err == nil {
+		if c.err = c.task.Step(steps); c.err != nil {
+			return ""
+		}
 		c.buf = bleveindex.NewIndexInternalID(c.buf, h.doc)
 		if h.id, c.err = c.v.ExternalID(c.buf); c.err != nil {
 			c.err = fmt.Errorf("read the id of a document: %w", c.err)

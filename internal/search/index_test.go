@@ -105,11 +105,12 @@ func TestScoresAreThoseOfTheFormula(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	w, _, err := openWord(t.Context(), v, newRanking(v.state, nil), text.Token{Term: "fox", Word: "fox"}, false)
+	o := newReaders(t.Context(), nil, v, query{})
+	defer o.close()
+	w, _, err := openWord(o, newRanking(v.state, nil), text.Token{Term: "fox", Word: "fox"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.close()
 	scores := map[string]float64{}
 	for target := uint64(0); ; {
 		doc, err := w.seek(target)

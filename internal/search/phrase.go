@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"keepsake/internal/text"
@@ -17,23 +16,24 @@ type phrase struct {
 
 // fieldPhrase is a phrase in one field.
 type fieldPhrase struct {
-	terms   []phraseTerm // the rarest first
+	terms   []phraseTerm // by frequency, the rarest first
 	weight  float64
 	average float64
-	doc     uint64
-	times   int
+	doc     uint64 // what seek gave
+	times   int    // the phrase occurs in the document that matches
 }
 
 // phraseTerm is a word of a phrase and how far from the first it stands.
 type phraseTerm struct {
 	*postings
 	offset uint64
+	next   int // of the document's positions: those before were compared
 }
 
 // openPhrase opens a quoted or excluded piece; one of a single word is that word.
-func openPhrase(ctx context.Context, v *view, r *ranking, tokens []text.Token) (matcher, error) {
+func openPhrase(o *readers, r *ranking, tokens []text.Token) (matcher, error) {
 	if len(tokens) == 1 {
-		w, _, err := openWord(ctx, v, r, tokens[0], false)
+		w, _, err := openWord(o, r, tokens[0], false)
 		return w, err
 	}
 	p := &phrase{}
@@ -45,12 +45,11 @@ func openPhrase(ctx context.Context, v *view, r *ranking, tokens []text.Token) (
 			if t.Term == "" {
 				continue
 			}
-			terms, err := openPostings(ctx, v, f.name, t.Term, positions)
+			terms, err := o.words(f.name, t.Term)
 			if err != nil {
-				p.close()
 				return nil, err
 			}
-			in.terms = append(in.terms, phraseTerm{terms, uint64(t.Pos - tokens[0].Pos)})
+			in.terms = append(in.terms, phraseTerm{postings: terms, offset: uint64(t.Pos - tokens[0].Pos)})
 			counts[i] = max(counts[i], terms.count)
 		}
 		slices.SortStableFunc(in.terms, func(a, b phraseTerm) int { return cmp.Compare(a.count, b.count) })
@@ -64,19 +63,34 @@ func openPhrase(ctx context.Context, v *view, r *ranking, tokens []text.Token) (
 func (p *phrase) seek(target uint64) (uint64, error) {
 	p.doc = noMore
 	for _, f := range p.fields {
-		doc, err := f.seek(target)
-		if err != nil {
+		if err := f.seek(target); err != nil {
 			return noMore, err
 		}
-		p.doc = min(p.doc, doc)
+		p.doc = min(p.doc, f.doc)
 	}
 	return p.doc, nil
+}
+
+// matches counts how often the phrase occurs, which score needs.
+func (p *phrase) matches() (bool, error) {
+	found := false
+	for _, f := range p.fields {
+		if f.times = 0; f.doc != p.doc {
+			continue
+		}
+		var err error
+		if f.times, err = f.count(); err != nil {
+			return false, err
+		}
+		found = found || f.times > 0
+	}
+	return found, nil
 }
 
 func (p *phrase) score() float64 {
 	sum := 0.0
 	for _, f := range p.fields {
-		if f.doc == p.doc {
+		if f.times > 0 {
 			_, length := f.terms[0].frequency()
 			sum += weighted(f.weight, float64(f.times), length, f.average)
 		}
@@ -84,60 +98,54 @@ func (p *phrase) score() float64 {
 	return p.idf * saturated(sum)
 }
 
-func (p *phrase) close() {
-	for _, f := range p.fields {
-		for _, t := range f.terms {
-			t.close()
+// seek stops at the first term that is missing in the target: what it gives is where that term is found next.
+func (f *fieldPhrase) seek(target uint64) error {
+	f.doc = noMore
+	for _, t := range f.terms {
+		doc, err := t.seek(target)
+		if err != nil {
+			return err
+		}
+		if f.doc = doc; doc > target {
+			return nil
 		}
 	}
+	return nil
 }
 
-func (f *fieldPhrase) seek(target uint64) (uint64, error) {
-	if f.times > 0 && f.doc >= target || f.doc == noMore {
-		return f.doc, nil
+// count is how often the terms stand side by side in a document that has them all. Positions rise, so each list is walked
+// once.
+func (f *fieldPhrase) count() (times int, err error) {
+	for i := range f.terms {
+		f.terms[i].next = 0
 	}
-	for doc := target; ; doc++ {
-		var err error
-		if doc, err = together(f.terms, doc); err != nil {
-			return noMore, err
-		}
-		if f.doc = doc; doc == noMore {
-			return noMore, nil
-		}
-		if f.times = f.count(); f.times > 0 {
-			return doc, nil
-		}
-	}
-}
-
-// count is how often the terms stand side by side in the document they all have.
-func (f *fieldPhrase) count() int {
-	times := 0
-	rarest := f.terms[0]
+	rarest := &f.terms[0]
 	for _, v := range rarest.current.Vectors {
-		fits := v.Pos > rarest.offset // positions begin at 1
+		if v.Pos <= rarest.offset { // positions begin at 1
+			continue
+		}
+		first, fits, steps := v.Pos-rarest.offset, true, 1
 		for i := 1; i < len(f.terms) && fits; i++ {
-			fits = f.terms[i].at(v.Pos - rarest.offset + f.terms[i].offset)
+			t := &f.terms[i]
+			before := t.next
+			fits = t.at(first + t.offset)
+			steps += 1 + t.next - before
 		}
 		if fits {
 			times++
 		}
+		if err := rarest.task.Step(steps); err != nil {
+			return 0, err
+		}
 	}
-	return times
+	return times, nil
 }
 
-// together finds the first document at or after doc that all of them have.
-func together[M matcher](all []M, doc uint64) (uint64, error) {
-	for i := 0; i < len(all) && doc != noMore; {
-		found, err := all[i].seek(doc)
-		if err != nil {
-			return noMore, err
-		}
-		if found == doc {
-			i++
-			continue
-		}
-		doc, i = found, 0
+// at reports whether the term stands at a position, which never falls.
+func (t *phraseTerm) at(position uint64) bool {
+	list := t.current.Vectors
+	for t.next < len(list) && list[t.next].Pos < position {
+		t.next++
 	}
-	return doc, nil
+	return t.next < len(list) && list[t.next].Pos == position
 }

@@ -1,8 +1,6 @@
 package search
 
 import (
-	"context"
-
 	"keepsake/internal/text"
 )
 
@@ -16,16 +14,16 @@ type plan struct {
 	wanted   text.Wanted
 }
 
-// openPlan opens what r asks for in q. It must be closed, also when there is an error.
-func openPlan(ctx context.Context, v *view, rank *ranking, q query, r *Request) (*plan, error) {
+// openPlan opens what r asks for in q.
+func openPlan(o *readers, rank *ranking, q query, r *Request) (*plan, error) {
 	p := &plan{exact: true, wanted: text.Wanted{Terms: map[string]float64{}, Words: map[string]float64{}}}
-	if err := p.openWords(ctx, v, rank, q); err != nil {
-		return p, err
+	if err := p.openWords(o, rank, q); err != nil {
+		return nil, err
 	}
 	for _, tokens := range q.must {
-		m, err := openPhrase(ctx, v, rank, tokens)
+		m, err := openPhrase(o, rank, tokens)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		p.required, p.scored = append(p.required, m), append(p.scored, m)
 		for _, t := range tokens {
@@ -33,35 +31,34 @@ func openPlan(ctx context.Context, v *view, rank *ranking, q query, r *Request) 
 		}
 	}
 	for _, tokens := range q.not {
-		m, err := openPhrase(ctx, v, rank, tokens)
+		m, err := openPhrase(o, rank, tokens)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		p.excluded = append(p.excluded, m)
 	}
 	if len(p.required) == 0 && len(p.excluded) > 0 { // nothing but exclusions: all the others
-		m, err := openEverything(v)
+		m, err := o.everything()
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		p.required = append(p.required, m)
 	}
 	if len(p.required) == 0 {
 		return p, nil
 	}
-	return p, p.openFilters(ctx, v, r)
+	return p, p.openFilters(o, r)
 }
 
-func (p *plan) openWords(ctx context.Context, v *view, rank *ranking, q query) error {
+func (p *plan) openWords(o *readers, rank *ranking, q query) error {
 	if len(q.words) == 0 {
 		return nil
 	}
 	var words []*word
 	for i, t := range q.words {
 		prefix := q.prefix && i == len(q.words)-1
-		w, complete, err := openWord(ctx, v, rank, t, prefix)
+		w, complete, err := openWord(o, rank, t, prefix)
 		if err != nil {
-			newAnyOf(words).close()
 			return err
 		}
 		words = append(words, w)
@@ -71,7 +68,7 @@ func (p *plan) openWords(ctx context.Context, v *view, rank *ranking, q query) e
 			p.wanted.Prefix = t.Word
 		}
 	}
-	either := newAnyOf(words)
+	either := newAnyOf(o.task, words)
 	if len(q.must) > 0 {
 		p.extra = either
 		return nil
@@ -80,9 +77,9 @@ func (p *plan) openWords(ctx context.Context, v *view, rank *ranking, q query) e
 	return nil
 }
 
-func (p *plan) openFilters(ctx context.Context, v *view, r *Request) error {
+func (p *plan) openFilters(o *readers, r *Request) error {
 	filter := func(field, value string) error {
-		m, err := openPostings(ctx, v, field, value, presence)
+		m, err := o.postings(field, value, presence)
 		if err == nil {
 			p.required = append([]matcher{m}, p.required...) // before the words: it lets them skip
 		}
@@ -111,34 +108,59 @@ func (p *plan) want(t text.Token, weight float64) {
 	}
 }
 
-// seek goes to the first document at or after target that matches, and gives noMore after the last.
+// seek goes to the first document at or after target that matches, and gives noMore after the last. All matchers are
+// asked about one document after the other.
 func (p *plan) seek(target uint64) (uint64, error) {
 	if len(p.required) == 0 {
 		return noMore, nil
 	}
-	for doc := target; ; doc++ {
-		var err error
-		if doc, err = together(p.required, doc); err != nil || doc == noMore {
-			return noMore, err
-		}
-		out, err := p.excludes(doc)
+	for doc := target; doc != noMore; {
+		next, err := p.candidate(doc)
 		if err != nil {
 			return noMore, err
 		}
-		if !out {
-			return doc, nil
+		if next != doc {
+			doc = next
+			continue
 		}
+		if ok, err := p.matches(doc); ok || err != nil {
+			return doc, err
+		}
+		doc++
 	}
+	return noMore, nil
 }
 
-func (p *plan) excludes(doc uint64) (bool, error) {
-	for _, m := range p.excluded {
-		found, err := m.seek(doc)
-		if err != nil || found == doc {
-			return true, err
+// candidate gives doc if every required matcher may match it, else the next document that may be one.
+func (p *plan) candidate(doc uint64) (uint64, error) {
+	for _, m := range p.required {
+		if next, err := m.seek(doc); err != nil || next != doc {
+			return next, err
 		}
 	}
-	return false, nil
+	return doc, nil
+}
+
+// matches looks closely at a candidate.
+func (p *plan) matches(doc uint64) (bool, error) {
+	for _, m := range p.required {
+		if ok, err := m.matches(); !ok || err != nil {
+			return false, err
+		}
+	}
+	for _, m := range p.excluded {
+		next, err := m.seek(doc)
+		if err != nil {
+			return false, err
+		}
+		if next != doc {
+			continue
+		}
+		if out, err := m.matches(); out || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // score of the document found last.
@@ -155,16 +177,4 @@ func (p *plan) score(doc uint64) (float64, error) {
 		sum += p.extra.score()
 	}
 	return sum, err
-}
-
-func (p *plan) close() {
-	for _, m := range p.required {
-		m.close()
-	}
-	for _, m := range p.excluded {
-		m.close()
-	}
-	if p.extra != nil {
-		p.extra.close()
-	}
 }

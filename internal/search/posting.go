@@ -1,30 +1,32 @@
 package search
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"sort"
+	"math/bits"
 
 	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"keepsake/internal/fairshare"
 )
 
 // noMore is the document after the last one.
 const noMore = math.MaxUint64
 
-// matcher walks through the documents that match something, in rising order of the index's own numbers.
+// matcher finds the documents that match something. Matchers of one search share postings, so none may take these
+// beyond a document that another may still want: seek moves them to its target and no further.
 type matcher interface {
-	// seek goes to the first matching document at or after target, which never falls, and returns it or noMore.
+	// seek gives a document at or after target, or noMore, before which none matches. target never falls.
 	seek(target uint64) (uint64, error)
-	// score says how well the document found last matches.
+	// matches reports whether the document matches, which is the last target and what seek gave for it.
+	matches() (bool, error)
+	// score says how well that document matches, after matches has reported that it does.
 	score() float64
-	close()
 }
 
 // postings walks through the documents that have one term in one field.
 type postings struct {
-	ctx     context.Context // of the search: asked now and then, because a walk may be long and find nothing
-	steps   int
+	task    *fairshare.Task
 	reader  bleveindex.TermFieldReader
 	count   int64 // documents, before the walk
 	current *bleveindex.TermFieldDoc
@@ -42,23 +44,13 @@ const (
 	positions
 )
 
-func openPostings(ctx context.Context, v *view, field, term string, d detail) (*postings, error) {
-	r, err := v.TermFieldReader(ctx, []byte(term), field, d >= frequency, d >= frequency, d >= positions)
-	if err != nil {
-		return nil, fmt.Errorf("read postings: %w", err)
-	}
-	return &postings{ctx: ctx, reader: r, count: int64(r.Count()), current: &bleveindex.TermFieldDoc{}}, nil
-}
-
 // nearby is how far a document may be for stepping there to be cheaper than skipping.
 const nearby = 16
 
+// seek goes to the first document at or after target that has the term.
 func (p *postings) seek(target uint64) (uint64, error) {
 	if p.started && p.doc >= target {
 		return p.doc, nil
-	}
-	if p.steps++; p.steps%4096 == 0 && p.ctx.Err() != nil {
-		return noMore, p.ctx.Err()
 	}
 	var found *bleveindex.TermFieldDoc
 	var err error
@@ -76,10 +68,11 @@ func (p *postings) seek(target uint64) (uint64, error) {
 		return noMore, fmt.Errorf("walk postings: %w", err)
 	case found == nil:
 		p.doc = noMore
+		return noMore, p.task.Step(1)
 	default:
 		p.current, p.doc = found, found.ID.Value()
+		return p.doc, p.task.Step(1 + len(found.Vectors))
 	}
-	return p.doc, nil
 }
 
 // frequency is how often the term occurs in the document found last, length how many words the field has there.
@@ -88,30 +81,16 @@ func (p *postings) frequency() (times, length float64) {
 	return float64(p.current.Freq), math.Round(1 / (p.current.Norm * p.current.Norm))
 }
 
-// at reports whether the term stands at a position of the document found last.
-func (p *postings) at(position uint64) bool {
-	v := p.current.Vectors
-	i := sort.Search(len(v), func(i int) bool { return v[i].Pos >= position })
-	return i < len(v) && v[i].Pos == position
-}
+func (p *postings) matches() (bool, error) { return true, nil }
 
 func (p *postings) score() float64 { return 0 }
 
-func (p *postings) close() { _ = p.reader.Close() }
-
 // everything walks through all documents.
 type everything struct {
+	task    *fairshare.Task
 	reader  bleveindex.DocIDReader
 	doc     uint64
 	started bool
-}
-
-func openEverything(v *view) (*everything, error) {
-	r, err := v.DocIDReaderAll()
-	if err != nil {
-		return nil, fmt.Errorf("read all documents: %w", err)
-	}
-	return &everything{reader: r}, nil
 }
 
 func (e *everything) seek(target uint64) (uint64, error) {
@@ -126,29 +105,43 @@ func (e *everything) seek(target uint64) (uint64, error) {
 			break
 		}
 		e.doc = id.Value()
+		if err := e.task.Step(1); err != nil {
+			return noMore, err
+		}
 	}
 	return e.doc, nil
 }
 
+func (e *everything) matches() (bool, error) { return true, nil }
+
 func (e *everything) score() float64 { return 0 }
 
-func (e *everything) close() { _ = e.reader.Close() }
+// listed is a set of documents that were gathered before: a bit for each number up to the greatest.
+type listed []uint64
 
-// listed walks through documents that were gathered before.
-type listed struct {
-	docs []uint64 // rising
-	at   int
-}
-
-func (l *listed) seek(target uint64) (uint64, error) {
-	rest := l.docs[l.at:]
-	l.at += sort.Search(len(rest), func(i int) bool { return rest[i] >= target })
-	if l.at == len(l.docs) {
-		return noMore, nil
+// add puts a document into the set and reports whether it was not there.
+func (l *listed) add(doc uint64) bool {
+	at, bit := int(doc/64), uint64(1)<<(doc%64)
+	if at >= len(*l) {
+		*l = append(*l, make([]uint64, at+1-len(*l))...)
 	}
-	return l.docs[l.at], nil
+	added := (*l)[at]&bit == 0
+	(*l)[at] |= bit
+	return added
 }
 
-func (l *listed) score() float64 { return 0 }
-
-func (l *listed) close() {}
+// seek gives the first document at or after target.
+func (l listed) seek(target uint64) uint64 {
+	if target/64 >= uint64(len(l)) {
+		return noMore
+	}
+	at := int(target / 64)
+	for word := l[at] &^ (1<<(target%64) - 1); ; word = l[at] {
+		if word != 0 {
+			return uint64(at)*64 + uint64(bits.TrailingZeros64(word))
+		}
+		if at++; at == len(l) {
+			return noMore
+		}
+	}
+}

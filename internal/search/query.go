@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,15 +10,19 @@ import (
 	"keepsake/internal/text"
 )
 
-// maxQuery is how long a query may be, in characters.
-const maxQuery = 1_024
+// How long a query may be, in characters, and a phrase of it, in words; in scripts without spaces each character counts as
+// a word.
+const (
+	maxQuery  = 1_024
+	maxPhrase = 32
+)
 
 // query is what a caller typed, taken apart. A document matches when it has every phrase of must, none of not and,
 // where must is empty, at least one of words.
 type query struct {
 	words  []text.Token   // bare words, each once
-	must   [][]text.Token // quoted
-	not    [][]text.Token // excluded; a word or a phrase
+	must   [][]text.Token // quoted, each once
+	not    [][]text.Token // excluded, each once; a word or a phrase
 	prefix bool           // the last of words is typed so far
 }
 
@@ -35,9 +40,9 @@ func checkQuery(q string) error {
 }
 
 // parse reads a query. Two things are syntax: a pair of quotation marks, and a minus right before a word or a quoted
-// phrase and after white space. Anything else separates words or is part of one, so there is nothing that could be an
-// error; a quotation mark without a second one is not there.
-func parse(a *text.Analyzer, q string, prefix bool) query {
+// phrase and after white space. Anything else separates words or is part of one; a quotation mark without a second one is
+// ignored. The only error is a phrase of too many words, quoted or excluded.
+func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
 	var parsed query
 	lastBare := false
 	for q != "" {
@@ -59,18 +64,22 @@ func parse(a *text.Analyzer, q string, prefix bool) query {
 		switch {
 		case len(tokens) == 0:
 			continue
+		case (minus || quoted) && len(tokens) > maxPhrase:
+			return query{}, errLongPhrase
 		case minus:
-			parsed.not = append(parsed.not, tokens)
+			parsed.not = addPhrase(parsed.not, tokens)
 		case quoted:
-			parsed.must = append(parsed.must, tokens)
+			parsed.must = addPhrase(parsed.must, tokens)
 		default:
 			parsed.words = addWords(parsed.words, tokens)
 		}
 		lastBare = !minus && !quoted
 	}
 	parsed.prefix = prefix && lastBare
-	return parsed
+	return parsed, nil
 }
+
+var errLongPhrase = problem.Validation("q", problem.TooLong, "A phrase in q must have at most 32 words.")
 
 // cutPiece takes a quoted phrase, without its marks, or what reaches up to white space or a quoted phrase.
 func cutPiece(q string) (piece string, quoted bool, rest string) {
@@ -98,6 +107,17 @@ func tokensOf(a *text.Analyzer, s string) []text.Token {
 		tokens = tokens[:n-1]
 	}
 	return tokens
+}
+
+// addPhrase appends a phrase if there is none of the same terms.
+func addPhrase(phrases [][]text.Token, tokens []text.Token) [][]text.Token {
+	same := func(other []text.Token) bool {
+		return slices.EqualFunc(other, tokens, func(a, b text.Token) bool { return a.Term == b.Term })
+	}
+	if slices.ContainsFunc(phrases, same) {
+		return phrases
+	}
+	return append(phrases, tokens)
 }
 
 // addWords appends those tokens whose term is not there yet; one that is moves to the end, because it may be the one

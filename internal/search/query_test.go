@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
 
@@ -58,8 +59,13 @@ func TestParse(t *testing.T) {
 		{"黒猫が", "黒猫 猫が"},
 		{`"黒猫"`, `"黒猫"`},
 		{"-\"\" fox", "fox"},
+		{`"red fox" "Red Foxes" "fox red" -dog -"dog" -dogs`, `"red fox" "fox red" -"dog"`},
 	} {
-		if diff := cmp.Diff(c.want, written(parse(a, c.q, false))); diff != "" {
+		parsed, err := parse(a, c.q, false)
+		if err != nil {
+			t.Errorf("parse %s: %v", c.q, err)
+		}
+		if diff := cmp.Diff(c.want, written(parsed)); diff != "" {
 			t.Errorf("parse %s (-want +got):\n%s", c.q, diff)
 		}
 	}
@@ -71,12 +77,35 @@ func TestOnlyABareLastWordIsTypedSoFar(t *testing.T) {
 	for q, want := range map[string]bool{
 		"red fo": true, "fox red fox ": true, `fox "red"`: false, "fox -red": false, `"red" fo`: true, "!": false,
 	} {
-		if got := parse(a, q, true).prefix; got != want {
-			t.Errorf("%s: prefix %v, want %v", q, got, want)
+		if got, err := parse(a, q, true); err != nil || got.prefix != want {
+			t.Errorf("%s: prefix %v, want %v, %v", q, got.prefix, want, err)
 		}
 	}
-	if q := parse(a, "fox red fox", true); q.words[len(q.words)-1].Word != "fox" {
+	if q, _ := parse(a, "fox red fox", true); q.words[len(q.words)-1].Word != "fox" {
 		t.Errorf("the word typed last is %q", q.words[len(q.words)-1].Word)
+	}
+}
+
+func TestPhraseOfTooManyWordsIsRefused(t *testing.T) {
+	t.Parallel()
+	a := text.NewAnalyzer()
+	for _, c := range []struct {
+		before, word, after string
+	}{{`"`, "a ", `"`}, {`-"`, "fox ", `"`}, {"-", "b.", "x"}, {`fox "`, "猫", `犬" dog`}, {`"1 2" "`, "n't ", `" -c`}} {
+		if c.word == "b." || c.word == "猫" { // what is after it is a word of the phrase, too
+			c.before += c.word
+		}
+		repeated := func(n int) string { return c.before + strings.Repeat(c.word, n) + c.after }
+		if _, err := parse(a, repeated(maxPhrase-2), false); err != nil {
+			t.Errorf("%s: %v", repeated(maxPhrase-2), err)
+		}
+		_, err := parse(a, repeated(maxPhrase+1), false)
+		if p, ok := problem.As(err); !ok || p.Details.Field != "q" || p.Details.Issue != problem.TooLong {
+			t.Errorf("%s: got %v, want too_long for q", repeated(maxPhrase+1), err)
+		}
+	}
+	if q, err := parse(a, strings.Repeat("a ", 512), false); err != nil || len(q.words) != 1 {
+		t.Errorf("words outside a phrase: %d, %v", len(q.words), err)
 	}
 }
 
@@ -90,7 +119,10 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(q) {
 			return
 		}
-		parsed := parse(a, q, prefix)
+		parsed, err := parse(a, q, prefix)
+		if err != nil {
+			return
+		}
 		if parsed.prefix && (!prefix || len(parsed.words) == 0) {
 			t.Fatalf("%q: no word to complete", q)
 		}
@@ -102,7 +134,7 @@ func FuzzParse(f *testing.F) {
 			seen[w.Term] = true
 		}
 		for _, tokens := range append(parsed.must, parsed.not...) {
-			if len(tokens) == 0 || tokens[0].Term == "" {
+			if len(tokens) == 0 || tokens[0].Term == "" || len(tokens) > maxPhrase {
 				t.Fatalf("%q: a phrase of nothing: %+v", q, tokens)
 			}
 		}

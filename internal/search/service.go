@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/fairshare"
 	"keepsake/internal/page"
 	"keepsake/internal/text"
 )
@@ -66,12 +67,13 @@ type Answer struct {
 type Service struct {
 	indexer *Indexer
 	cursors *page.Sealer
+	shares  *fairshare.Scheduler
 	now     func() time.Time
 }
 
-// NewService makes a Service.
-func NewService(x *Indexer, cursors *page.Sealer, now func() time.Time) *Service {
-	return &Service{indexer: x, cursors: cursors, now: now}
+// NewService makes a Service whose searches share the processors by shares.
+func NewService(x *Indexer, cursors *page.Sealer, shares *fairshare.Scheduler, now func() time.Time) *Service {
+	return &Service{indexer: x, cursors: cursors, shares: shares, now: now}
 }
 
 // cursor is where the next page starts and by which counts it is ranked.
@@ -85,6 +87,10 @@ type cursor struct {
 func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*Answer, error) {
 	began := s.now()
 	if err := checkQuery(r.Query); err != nil {
+		return nil, err
+	}
+	q, err := parse(s.indexer.analyzer, r.Query, r.Prefix)
+	if err != nil {
 		return nil, err
 	}
 	if r.Limit == 0 {
@@ -104,8 +110,10 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	answer := &Answer{Exact: true}
 	var hits []*hit
 	var wanted text.Wanted
-	err := s.indexer.read(ctx, workspaceID, func(v *view) error {
-		found, err := s.find(ctx, v, &r, from)
+	task := s.shares.Start(ctx, workspaceID)
+	defer task.Release()
+	err = s.indexer.read(ctx, workspaceID, func(v *view) error {
+		found, err := s.find(newReaders(ctx, task, v, q), q, &r, from)
 		if err != nil {
 			return err
 		}
@@ -121,7 +129,8 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	if answer.Results, err = s.results(ctx, workspaceID, &r, hits, &wanted); err != nil {
+	task.Release()
+	if answer.Results, err = s.results(ctx, task, workspaceID, &r, hits, &wanted); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	answer.Took = s.now().Sub(began)
@@ -143,8 +152,9 @@ type found struct {
 	wanted     text.Wanted
 }
 
-func (s *Service) find(ctx context.Context, v *view, r *Request, from *cursor) (*found, error) {
-	if v.state.Documents == 0 {
+func (s *Service) find(o *readers, q query, r *Request, from *cursor) (*found, error) {
+	defer o.close()
+	if o.view.state.Documents == 0 {
 		return &found{exact: true}, nil
 	}
 	var after *place
@@ -152,17 +162,16 @@ func (s *Service) find(ctx context.Context, v *view, r *Request, from *cursor) (
 	if from != nil {
 		after, earlier = &from.Place, &from.Statistics
 	}
-	rank := newRanking(v.state, earlier)
-	p, err := openPlan(ctx, v, rank, parse(s.indexer.analyzer, r.Query, r.Prefix), r)
-	defer p.close()
+	rank := newRanking(o.view.state, earlier)
+	p, err := openPlan(o, rank, q, r)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCollector(v, r.Sort, after, r.Limit+1)
+	c, err := newCollector(o.task, o.view, r.Sort, after, r.Limit+1)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.collect(ctx, p); err != nil {
+	if err := c.collect(p); err != nil {
 		return nil, err
 	}
 	hits, err := c.page()
@@ -177,7 +186,7 @@ const snippetSize = 240
 
 // results reads the documents of hits and cuts out what shows why they were found. One that was deleted since the index
 // was read is left out.
-func (s *Service) results(ctx context.Context, workspaceID string, r *Request, hits []*hit, w *text.Wanted) ([]Result, error) {
+func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []*hit, w *text.Wanted) ([]Result, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -201,6 +210,9 @@ func (s *Service) results(ctx context.Context, workspaceID string, r *Request, h
 		}
 		result := Result{Document: *d, Score: h.score}
 		s.show(&result, w, r.Highlight)
+		if err := task.Step(len(d.Title) + len(d.Text)); err != nil {
+			return nil, err
+		}
 		results = append(results, result)
 	}
 	return results, nil

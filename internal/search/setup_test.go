@@ -86,7 +86,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 		change(&o)
 	}
 	b.indexer = search.NewIndexer(o)
-	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), time.Now)
+	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), nil, time.Now)
 	made := 0
 	b.documents = document.NewService(document.Options{
 		Store: b.store, Units: b.store, Changed: b.indexer.Notify,

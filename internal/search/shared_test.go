@@ -43,7 +43,7 @@ func run(t *testing.T, o search.IndexerOptions) *another {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- x.Run(ctx) }()
-	a := &another{Service: search.NewService(x, page.NewSealer([]byte("secret of the test")), time.Now), indexer: x}
+	a := &another{Service: search.NewService(x, page.NewSealer([]byte("secret of the test")), nil, time.Now), indexer: x}
 	a.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

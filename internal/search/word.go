@@ -2,11 +2,11 @@ package search
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"keepsake/internal/fairshare"
 	"keepsake/internal/text"
 )
 
@@ -28,7 +28,7 @@ type word struct {
 	fields []fieldPostings
 	// also are documents that have it in another form: a longer word it begins, or a character within a run. They
 	// count as one occurrence in a text of average length.
-	also    *listed
+	also    listed
 	idf     float64
 	telling bool
 	doc     uint64
@@ -36,37 +36,31 @@ type word struct {
 
 // openWord opens a bare word, or a phrase of one. With prefix it matches longer words too. complete is false when it
 // matches too many different ones to follow them all.
-func openWord(ctx context.Context, v *view, r *ranking, t text.Token, prefix bool) (w *word, complete bool, err error) {
+func openWord(o *readers, r *ranking, t text.Token, prefix bool) (w *word, complete bool, err error) {
 	w = &word{telling: !text.Stopword(t.Word)}
-	defer func() {
-		if err != nil {
-			w.close()
-		}
-	}()
 	count := int64(0)
 	for _, f := range searchedFields {
-		p, err := openPostings(ctx, v, f.name, t.Term, frequency)
+		p, err := o.words(f.name, t.Term)
 		if err != nil {
-			return w, false, err
+			return nil, false, err
 		}
 		w.fields = append(w.fields, fieldPostings{p, f.weight, r.average(f.name)})
 		count = max(count, p.count)
 	}
 	complete = true
 	if single := text.Unspaced(t.Word) && t.Term == t.Word; prefix || single {
-		var docs []uint64
-		if docs, complete, err = otherForms(ctx, v, t.Word, prefix); err != nil {
-			return w, false, err
+		var docs int64
+		if w.also, docs, complete, err = otherForms(o, t.Word, prefix); err != nil {
+			return nil, false, err
 		}
-		w.also = &listed{docs: docs}
-		count = max(count, int64(len(docs)))
+		count = max(count, docs)
 	}
 	w.idf = r.idf(count)
 	return w, complete, nil
 }
 
 func (w *word) seek(target uint64) (uint64, error) {
-	w.doc = noMore
+	w.doc = w.also.seek(target)
 	for _, f := range w.fields {
 		doc, err := f.seek(target)
 		if err != nil {
@@ -74,15 +68,10 @@ func (w *word) seek(target uint64) (uint64, error) {
 		}
 		w.doc = min(w.doc, doc)
 	}
-	if w.also != nil {
-		doc, err := w.also.seek(target)
-		if err != nil {
-			return noMore, err
-		}
-		w.doc = min(w.doc, doc)
-	}
 	return w.doc, nil
 }
+
+func (w *word) matches() (bool, error) { return true, nil }
 
 func (w *word) score() float64 {
 	sum := 0.0
@@ -98,12 +87,6 @@ func (w *word) score() float64 {
 	return w.idf * saturated(sum)
 }
 
-func (w *word) close() {
-	for _, f := range w.fields {
-		f.close()
-	}
-}
-
 // How many different words a word typed so far may stand for, and in how many places.
 const (
 	maxForms      = 1_024
@@ -111,43 +94,30 @@ const (
 )
 
 // otherForms gathers the documents that have a word that is, or with prefix begins with, word as it stands.
-func otherForms(ctx context.Context, v *view, word string, prefix bool) (docs []uint64, complete bool, err error) {
+func otherForms(o *readers, word string, prefix bool) (docs listed, count int64, complete bool, err error) {
 	forms := []form{{term: word}}
 	complete = true
 	if prefix {
-		if forms, complete, err = formsOf(v, word); err != nil {
-			return nil, false, err
+		if forms, complete, err = formsOf(o, word); err != nil {
+			return nil, 0, false, err
 		}
 	}
+	places := 0
 	for _, f := range forms {
-		if len(docs) > maxFormPlaces {
+		if places > maxFormPlaces {
 			complete = false
 			break
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
-		if docs, err = appendDocs(ctx, v, docs, f.term); err != nil {
-			return nil, false, err
+		err := o.each(wordField, f.term, func(doc uint64) {
+			if places++; docs.add(doc) {
+				count++
+			}
+		})
+		if err != nil {
+			return nil, 0, false, err
 		}
 	}
-	slices.Sort(docs)
-	return slices.Compact(docs), complete, nil
-}
-
-func appendDocs(ctx context.Context, v *view, docs []uint64, term string) ([]uint64, error) {
-	p, err := openPostings(ctx, v, wordField, term, presence)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	for target := uint64(0); ; {
-		doc, err := p.seek(target)
-		if err != nil || doc == noMore {
-			return docs, err
-		}
-		docs, target = append(docs, doc), doc+1
-	}
+	return docs, count, complete, nil
 }
 
 type form struct {
@@ -156,12 +126,13 @@ type form struct {
 }
 
 // formsOf lists the words of the index that begin with prefix; of too many the most frequent.
-func formsOf(v *view, prefix string) (forms []form, complete bool, err error) {
-	dict, err := v.FieldDictPrefix(wordField, []byte(prefix))
+func formsOf(o *readers, prefix string) (forms []form, complete bool, err error) {
+	dict, err := o.view.FieldDictPrefix(wordField, []byte(prefix))
 	if err != nil {
 		return nil, false, fmt.Errorf("read words: %w", err)
 	}
 	defer func() { err = errors.Join(err, dict.Close()) }()
+	complete = true
 	for {
 		e, err := dict.Next()
 		if err != nil {
@@ -170,28 +141,39 @@ func formsOf(v *view, prefix string) (forms []form, complete bool, err error) {
 		if e == nil {
 			break
 		}
-		forms = append(forms, form{e.Term, e.Count})
+		if err := o.task.Step(1); err != nil {
+			return nil, false, err
+		}
+		if forms = append(forms, form{e.Term, e.Count}); len(forms) == 2*maxForms {
+			forms, complete = mostFrequent(forms), false
+		}
 	}
-	if len(forms) <= maxForms {
-		return forms, true, nil
+	if len(forms) > maxForms {
+		forms, complete = mostFrequent(forms), false
 	}
+	return forms, complete, nil
+}
+
+// mostFrequent keeps as many forms as are followed.
+func mostFrequent(forms []form) []form {
 	slices.SortFunc(forms, func(a, b form) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.term, b.term))
 	})
-	return forms[:maxForms], false, nil
+	return forms[:maxForms]
 }
 
 // anyOf matches documents that have any of the words; those with more of them score higher.
 type anyOf struct {
+	task    *fairshare.Task
 	words   []*word
 	bonus   float64 // for each telling word that matches
 	doc     uint64
 	started bool
 }
 
-// newAnyOf takes over the words. In a short query a telling word is worth more than all else words can score.
-func newAnyOf(words []*word) *anyOf {
-	a := &anyOf{words: words}
+// newAnyOf gives a matcher of any of words. In a short query a telling word is worth more than all else words can score.
+func newAnyOf(task *fairshare.Task, words []*word) *anyOf {
+	a := &anyOf{task: task, words: words}
 	telling, most := 0, 0.0
 	for _, w := range words {
 		if w.telling {
@@ -216,8 +198,10 @@ func (a *anyOf) seek(target uint64) (uint64, error) {
 		a.doc = min(a.doc, w.doc)
 	}
 	a.started = true
-	return a.doc, nil
+	return a.doc, a.task.Step(1 + len(a.words)/8)
 }
+
+func (a *anyOf) matches() (bool, error) { return true, nil }
 
 func (a *anyOf) score() float64 {
 	sum := 0.0
@@ -231,10 +215,4 @@ func (a *anyOf) score() float64 {
 		}
 	}
 	return sum
-}
-
-func (a *anyOf) close() {
-	for _, w := range a.words {
-		w.close()
-	}
 }
