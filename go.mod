@@ -3,6 +3,7 @@ module keepsake
 go 1.26.6
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/blevesearch/bleve/v2 v2.6.1
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/danielgtaylor/huma/v2 v2.37.2

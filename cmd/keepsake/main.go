@@ -106,7 +106,7 @@ func rootCommand(st *stage) *cobra.Command {
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), memoriesCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), auditCommand(st),
 		backupCommand(st), restoreCommand(st), migrateCommand(st),
-		doctorCommand(st), openapiCommand(st), conformanceCommand(st), versionCommand(st),
+		doctorCommand(st), openapiCommand(st), conformanceCommand(st), benchCommand(st), versionCommand(st),
 		settingsTopic(),
 	)
 	return root

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"keepsake/internal/loadrun"
+)
+
+func benchCommand(st *stage) *cobra.Command {
+	var (
+		o      loadrun.Options
+		mix    string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "bench", Short: "Measure how a running deployment answers a load", Args: cobra.NoArgs,
+		Long: "Sends a mix of requests to any running deployment, and prints rates, statuses and percentiles. Before it stores documents and\n" +
+			"memories of its own, whose names begin with \"bench-\"; after it, also after Ctrl-C, it removes them. Every request counts\n" +
+			"towards the limits and quotas of the key. After a 429 nothing is sent until Retry-After has passed.\n\n" +
+			"Requests: " + loadrun.MixHelp() + ".",
+	}
+	cmd.Flags().StringVar(&o.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
+	cmd.Flags().StringVar(&o.Key, "key", "", "API `KEY` with the scopes of the mix; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
+	cmd.Flags().DurationVar(&o.Duration, "duration", 30*time.Second, "how long to measure")
+	cmd.Flags().DurationVar(&o.WarmUp, "warm-up", 3*time.Second, "how long to send requests before measuring")
+	cmd.Flags().IntVar(&o.Connections, "connections", 8, "requests under way at once, each on its own connection")
+	cmd.Flags().Float64Var(&o.Rate, "rate", 0, "requests a second; 0 to send the next one after each answer")
+	cmd.Flags().StringVar(&mix, "mix", loadrun.DefaultMix, "requests and their `WEIGHTS`")
+	cmd.Flags().IntVar(&o.Documents, "documents", 50, "documents to search and replace; removing each is a request")
+	cmd.Flags().IntVar(&o.Memories, "memories", 200, "memories to recall and replace")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if o.Mix, err = loadrun.ParseMix(mix); err != nil {
+			return usageError("bench: " + err.Error())
+		}
+		for _, address := range []string{st.getenv("KEEPSAKE_URL"), localURL} {
+			if o.URL == "" {
+				o.URL = address
+			}
+		}
+		if o.Key, err = st.apiKey(o.Key); err != nil {
+			return err
+		}
+		if o.Key == "" {
+			return usageError("bench needs an API key: --key or KEEPSAKE_KEY")
+		}
+		o.UserAgent = "keepsake/" + thisBuild().Version
+		return st.bench(cmd.Context(), o, asJSON)
+	}
+	return cmd
+}
+
+func (st *stage) bench(ctx context.Context, o loadrun.Options, asJSON bool) error {
+	done := func() {}
+	if st.errTTY && !asJSON {
+		o.Progress, done = st.benchBar()
+	}
+	report, err := loadrun.Run(ctx, o)
+	done()
+	var wrong loadrun.Error
+	if errors.As(err, &wrong) {
+		return usageError("bench: " + wrong.Error())
+	}
+	if report == nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	if asJSON {
+		err = errors.Join(st.printJSON(report), err)
+	} else {
+		st.printBench(report)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("bench: %w", err)
+	case report.Interrupted:
+		return errors.New("bench: interrupted; the report has what was measured until then")
+	case report.Total.Succeeded == 0:
+		return errors.New("bench: no request succeeded")
+	default:
+		return nil
+	}
+}
+
+// benchBar draws the time of each phase.
+func (st *stage) benchBar() (progress func(phase loadrun.Phase, done, total time.Duration), done func()) {
+	var (
+		bar     *progressbar.ProgressBar
+		current loadrun.Phase
+	)
+	// A bar that cannot be drawn stops nothing.
+	finish := func() {
+		if bar != nil {
+			_ = bar.Finish()
+			_ = bar.Close()
+		}
+	}
+	return func(phase loadrun.Phase, done, total time.Duration) {
+		if phase != current {
+			finish()
+			current = phase
+			size := total.Milliseconds()
+			if total == 0 {
+				size = -1 // its end is not known
+			}
+			bar = progressbar.NewOptions64(size,
+				progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription(string(phase)), progressbar.OptionSetPredictTime(false),
+				progressbar.OptionSetElapsedTime(false), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+		}
+		_ = bar.Set64(done.Milliseconds())
+	}, finish
+}
+
+func (st *stage) printBench(r *loadrun.Report) {
+	fmt.Fprintf(st.out, "%s: %d requests in %s on %d connections", r.URL, r.Total.Requests, seconds(r.Seconds), r.Connections)
+	if r.TargetRate > 0 {
+		fmt.Fprintf(st.out, ", %g a second asked for", r.TargetRate)
+	}
+	fmt.Fprintf(st.out, "\n\n")
+	var rows []table.Row
+	for _, l := range append(slices.Clone(r.Operations), r.Total) {
+		ms := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+		rows = append(rows, table.Row{
+			l.Name, l.Requests, ms(l.RatePerSecond), ms(l.Latency.Mean), ms(l.Latency.P50), ms(l.Latency.P90), ms(l.Latency.P99), ms(l.Latency.P999),
+			ms(l.Latency.Max), l.Throttled, l.Failed,
+		})
+	}
+	st.printTable(table.Row{"Requests", "sent", "ok/s", "mean ms", "p50", "p90", "p99", "p99.9", "max", "throttled", "failed"}, rows)
+	fmt.Fprintln(st.out)
+	rows = nil
+	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
+		rows = append(rows, table.Row{status, r.Statuses[status]})
+	}
+	st.printTable(table.Row{"Status", "answers"}, rows)
+	if r.Total.Throttled > 0 {
+		fmt.Fprintf(st.out, "\n%d requests were throttled (429); the run waited %s as Retry-After asked.\n", r.Total.Throttled, seconds(r.WaitedSeconds))
+	}
+}
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
+}
