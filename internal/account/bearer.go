@@ -38,6 +38,7 @@ type Bearers struct {
 	counter  *stats.Counter
 
 	checks   chan struct{} // bounds how many signatures are checked at once
+	suspects chan struct{} // one of these checks at a time is for addresses that have guessed too often
 	guessing sync.Mutex
 	guesses  *recent[network, guesses]
 
@@ -71,7 +72,7 @@ type guesses struct {
 const (
 	verifiedCapacity = 32_768 // tokens, and sessions
 	refusedCapacity  = 4_096
-	maxGuesses       = 300 // a minute and address, whose signatures are checked; they cost some 20 ms of a core
+	maxGuesses       = 300 // wrong signatures per minute and address; then its tokens are checked one at a time
 )
 
 // NewBearers makes Bearers.
@@ -83,6 +84,7 @@ func NewBearers(store SessionStore, directory *Directory, tokens *auth.Tokens) *
 		refused:  otter.Must(&otter.Options[digest, *problem.Problem]{MaximumSize: refusedCapacity}),
 		counter:  counter,
 		checks:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		suspects: make(chan struct{}, 1),
 		guesses:  newRecent[network, guesses](throttleEntries),
 		live:     map[string]*live{},
 		byUser:   map[string]map[string]*live{},
@@ -138,7 +140,7 @@ func sumOf(text string) digest {
 
 // refuse remembers a token that will never be right again. Other errors pass with time.
 func (b *Bearers) refuse(sum digest, err error) error {
-	if errors.Is(err, errTooManyGuesses) {
+	if errors.Is(err, auth.ErrUnknownKey) { // the key could still be found
 		return auth.ErrInvalidToken
 	}
 	if p, ok := problem.As(err); ok && p.Kind == problem.Unauthenticated {
@@ -148,22 +150,18 @@ func (b *Bearers) refuse(sum digest, err error) error {
 	return err
 }
 
-// errTooManyGuesses refuses a token that nobody looked at.
-var errTooManyGuesses = errors.New("the address sent too many tokens that were wrong")
-
-// verify checks a token that is new. That costs some tens of microseconds, which whoever invents tokens gets of a few
-// only: hundreds a minute from an address, and all of them together half of the cores.
+// verify checks a token that is new, which costs some tens of microseconds. All checks together take at most half of the
+// cores. An address with many wrong tokens is often shared, so its tokens are still checked, but one at a time: a valid one
+// waits for the others of such addresses, and no other caller waits for more than one of them.
 func (b *Bearers) verify(ctx context.Context, text string, from netip.Addr, now time.Time) (*verified, error) {
 	network := networkOf(from)
-	if b.guessed(network, now, 0) >= maxGuesses {
-		return nil, errTooManyGuesses
-	}
-	access, err := b.check(ctx, text)
-	if errors.Is(err, auth.ErrUnknownKey) {
+	suspect := b.guessed(network, now, 0) >= maxGuesses
+	access, err := b.check(ctx, text, suspect)
+	if errors.Is(err, auth.ErrUnknownKey) && !suspect {
 		// Another process may have signed it with a key that is new. Nobody waits for that in a place of those who check.
 		switch err = b.tokens.AskOthers(ctx); {
 		case err == nil:
-			access, err = b.check(ctx, text)
+			access, err = b.check(ctx, text, suspect)
 		case !errors.Is(err, auth.ErrUnknownKey):
 			return nil, fmt.Errorf("look for the key of an access token: %w", err)
 		}
@@ -171,14 +169,24 @@ func (b *Bearers) verify(ctx context.Context, text string, from netip.Addr, now 
 			err = auth.ErrInvalidToken
 		}
 	}
-	if err != nil {
-		b.guessed(network, now, 1)
-		return nil, err
+	if err == nil {
+		return &verified{access: access}, nil
 	}
-	return &verified{access: access}, nil
+	if ctx.Err() == nil { // a client that went away may have sent a valid one
+		b.guessed(network, now, 1)
+	}
+	return nil, err
 }
 
-func (b *Bearers) check(ctx context.Context, text string) (auth.Access, error) {
+func (b *Bearers) check(ctx context.Context, text string, suspect bool) (auth.Access, error) {
+	if suspect {
+		select {
+		case b.suspects <- struct{}{}:
+		case <-ctx.Done():
+			return auth.Access{}, context.Cause(ctx)
+		}
+		defer func() { <-b.suspects }()
+	}
 	select {
 	case b.checks <- struct{}{}:
 	case <-ctx.Done():

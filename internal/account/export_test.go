@@ -29,3 +29,9 @@ func (s *LoginService) Visit(ctx context.Context, email string, from netip.Addr)
 	}
 	return v.end(ctx, right)
 }
+
+// HoldSuspects has tokens from addresses that guess wait until release is called.
+func (b *Bearers) HoldSuspects() (release func()) {
+	b.suspects <- struct{}{}
+	return func() { <-b.suspects }
+}

@@ -375,22 +375,31 @@ func TestARoleHoldsAtOnceAndGivesNoMoreThanTheToken(t *testing.T) {
 	wantCode(t, err, "invalid_token")
 }
 
-func TestInventedTokensAreCheckedSoOftenOnly(t *testing.T) {
+func TestForgedTokensDoNotBlockValidOnes(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	g := o.login(t)
 	o.wantAlive(t, g, true)
-	fresh := o.login(t)
+	fresh, later := o.login(t), o.login(t)
 	for i := range 400 {
 		if _, err := o.recognise(t, g.AccessToken[:len(g.AccessToken)-10]+time.Duration(i).String()); !errors.Is(err, auth.ErrInvalidToken) {
 			t.Fatalf("an invented token: %v", err)
 		}
 	}
 	o.wantAlive(t, g, true) // known already
-	o.wantAlive(t, fresh, false)
-	if _, err := o.bearers.Recognise(t.Context(), fresh.AccessToken, netip.MustParseAddr("192.0.2.2"), o.now()); err != nil {
+	o.wantAlive(t, fresh, true)
+
+	release := o.bearers.HoldSuspects()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := o.bearers.Recognise(ctx, later.AccessToken, here, o.now()); !errors.Is(err, context.Canceled) {
+		t.Errorf("a new token from an address that guesses does not wait for the one before it: %v", err)
+	}
+	if _, err := o.bearers.Recognise(t.Context(), later.AccessToken, netip.MustParseAddr("192.0.2.2"), o.now()); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
+	release()
 	o.wait(time.Minute)
-	o.wantAlive(t, o.login(t), true)
+	defer o.bearers.HoldSuspects()()
+	o.wantAlive(t, o.login(t), true) // the address has not guessed in this minute
 }
