@@ -230,6 +230,12 @@ func (c *check) spendAddress() {
 	}
 	c.get("/api/v1/health").now().send().is(http.StatusOK)
 	c.call(http.MethodOptions, "/api/v1/health").anonymous().now().send().is(http.StatusNoContent)
+	// Signing in has a budget of its own, of the same size.
+	login := c.login("nobody-"+c.suite.mark+"@example.org", "not the password").now().send().is(http.StatusUnauthorized)
+	login.head("X-RateLimit-Limit", a.header.Get("X-RateLimit-Limit"))
+	if left, most := login.number("X-RateLimit-Remaining"), login.number("X-RateLimit-Limit"); left != most-1 {
+		login.broken("the first login from an address that is spent elsewhere leaves %d of %d", left, most)
+	}
 }
 
 // spendKeys makes keys until the tier has no more, where the tier is small.

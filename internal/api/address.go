@@ -67,10 +67,53 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 	return false
 }
 
-// addressAccount is the budget of the client's address.
+// addressAccount is the budget of the client's address: the one for signing in, or the one for everything else.
 func (x *exchange) addressAccount() limit.Account {
 	if x.address.Use == nil {
-		x.address = x.api.o.Addresses.Account(x.Client())
+		if x.signingIn() {
+			x.address = x.api.o.Addresses.SignIn(x.Client())
+		} else {
+			x.address = x.api.o.Addresses.Account(x.Client())
+		}
 	}
 	return x.address
+}
+
+// signingIn reports whether the path is one of those that people sign in with.
+func (c *call) signingIn() bool { return strings.HasPrefix(c.request.URL.Path, "/api/auth/") }
+
+// toll is the price of a request that its client's address pays. It is taken once, whatever the request is refused for.
+type toll struct {
+	taken   bool
+	verdict limit.Verdict
+	receipt limit.Receipt
+}
+
+// chargeAddress takes the price of the request from the address it came from. The daily and monthly numbers are for those
+// who have no account, and refuse nobody who signs in: only the minute counts there.
+func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
+	if !x.toll.taken {
+		x.toll.taken = true
+		x.toll.verdict, x.toll.receipt = x.takeToll()
+	}
+	return x.toll.verdict, x.toll.receipt
+}
+
+func (x *exchange) takeToll() (limit.Verdict, limit.Receipt) {
+	account := x.addressAccount()
+	if !x.signingIn() {
+		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.call})
+	}
+	minute := account
+	minute.Daily, minute.Monthly = 0, 0
+	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.call})
+	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.call})
+	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
+	return verdict, receipt
+}
+
+// refundAddress gives the address back what it was charged.
+func (x *exchange) refundAddress() {
+	x.toll.receipt.Refund()
+	x.toll = toll{}
 }

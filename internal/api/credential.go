@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -86,12 +87,32 @@ func (x *exchange) identifyKey(text string) error {
 	if x.conn != nil {
 		recent = &x.conn.sent
 	}
-	if err := x.api.o.Keys.RecogniseAgain(x.call, text, recent, x.at, live); err != nil {
+	err := x.api.o.Keys.RecogniseAgain(text, recent, x.at, live)
+	if errors.Is(err, apikey.ErrNotInMemory) {
+		err = x.identifyStoredKey(text)
+	}
+	if err != nil {
 		return err
 	}
 	live.Touch(x.at)
 	x.is(&live.Principal, live.Workspace)
 	return nil
+}
+
+// identifyStoredKey asks the store for a key. Most texts that are not in memory are invented, so the client's address pays
+// first and gets that back for a valid key: where its budget is spent, or nothing can be charged, the store is not asked.
+func (x *exchange) identifyStoredKey(text string) error {
+	if !x.chargeable() || x.toll.taken {
+		return apikey.ErrInvalid
+	}
+	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
+		return apikey.ErrInvalid
+	}
+	err := x.api.o.Keys.RecogniseStored(x.call, text, x.at, &x.caller.live)
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
+		x.refundAddress()
+	}
+	return err
 }
 
 func (x *exchange) identifyBearer(token string) error {

@@ -25,6 +25,7 @@ type exchange struct {
 
 	caller  caller
 	address limit.Account // budget of the client's address, once it was asked for
+	toll    toll          // what the address was charged
 	verdict limit.Verdict // the numbers of the headers
 	judged  bool          // verdict holds
 	receipt limit.Receipt // of the charge

@@ -21,9 +21,11 @@ import (
 )
 
 // Keys recognises the text of an API key, which may be the one that its connection sent before. It answers a
-// *problem.Problem for one that is not valid, and any other error when it cannot tell.
+// *problem.Problem for one that is not valid, and any other error when it cannot tell. RecogniseAgain touches memory only
+// and answers apikey.ErrNotInMemory for a text that RecogniseStored has to look for in the store.
 type Keys interface {
-	RecogniseAgain(ctx context.Context, text string, recent *apikey.Recent, now time.Time, live *apikey.Live) error
+	RecogniseAgain(text string, recent *apikey.Recent, now time.Time, live *apikey.Live) error
+	RecogniseStored(ctx context.Context, text string, now time.Time, live *apikey.Live) error
 }
 
 // Bearers recognises an access token that came from an address. It answers as Keys does.

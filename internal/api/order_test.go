@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"crypto/rand"
 	"net/netip"
 	"strconv"
 	"testing"
@@ -127,6 +128,44 @@ func TestAStrangersAddressPaysForWhatIsRefused(t *testing.T) {
 	b.do("GET", "/openapi.json", "").want(t, 200, "")
 	b.do("OPTIONS", "/api/v1/ping", "").want(t, 204, "")
 	b.do("GET", "/elsewhere", "").want(t, 404, "")
+}
+
+func TestUnknownKeysAreLookedUpWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *api.Options) {
+		o.Addresses = limit.NewAddresses(limit.Allowance{PerMinute: 4, Daily: 100, Monthly: 1000}, 16)
+	})
+	unknown := func() string { return apikey.Generate(rand.Reader) }
+	for _, path := range []string{"/api/v1/nothing", "/elsewhere", "/openapi.json"} {
+		b.do("GET", path, "", "X-API-Key", unknown())
+	}
+	if n := b.Store.KeyReads(); n != 0 {
+		t.Errorf("requests that no key is needed for had the store asked %d times", n)
+	}
+	b.do("GET", "/api/v1/ping", "", "X-API-Key", unknown()).want(t, 401, "invalid_api_key")
+	if a := b.do("GET", "/api/open", "", "X-API-Key", unknown()).want(t, 200, ""); number(t, a, "X-RateLimit-Remaining") != 1 {
+		t.Errorf("an open operation was charged more than once: %v", a.Header)
+	}
+	b.do("GET", "/api/v1/ping", "", "X-API-Key", unknown()).want(t, 401, "invalid_api_key")
+	for range 10 {
+		b.do("GET", "/api/v1/ping", "", "X-API-Key", unknown()).want(t, 429, "rate_limit_exceeded")
+		b.do("GET", "/api/open", "", "X-API-Key", unknown()).want(t, 429, "rate_limit_exceeded")
+	}
+	if n := b.Store.KeyReads(); n != 3 {
+		t.Errorf("the store was asked %d times, want 3: once for each request within the budget", n)
+	}
+}
+
+func TestAKeyThatOnlyTheStoreKnowsCostsTheAddressNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *api.Options) {
+		o.Addresses = limit.NewAddresses(limit.Allowance{PerMinute: 1, Daily: 100, Monthly: 1000}, 16)
+	})
+	for range 3 {
+		b.do("GET", "/api/v1/ping", "", "X-API-Key", b.StoredKey(apitest.Guest, auth.Read)).want(t, 200, "")
+	}
+	b.do("GET", "/api/v1/ping", "").want(t, 401, "missing_credentials")
+	b.do("GET", "/api/v1/ping", "").want(t, 429, "rate_limit_exceeded")
 }
 
 func TestAnOpenOperationRecognisesACaller(t *testing.T) {

@@ -11,4 +11,6 @@ func (x *exchange) Payer() limit.Subject {
 type atAddress struct{ *call }
 
 // Payer implements limit.Payer.
-func (c atAddress) Payer() limit.Subject { return limit.Subject{Address: c.Client()} }
+func (c atAddress) Payer() limit.Subject {
+	return limit.Subject{Address: c.Client(), SignIn: c.signingIn()}
+}

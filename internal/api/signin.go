@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"keepsake/internal/auth"
@@ -58,19 +57,4 @@ func spent(v *limit.Verdict) *problem.Problem {
 		Message:    whatIsSpent[v.Policy] + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
 		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
 	}
-}
-
-// chargeAddress takes the price of a request from the address it came from. What people sign in with is not refused for
-// the quotas of those who have no account: only the minute counts there.
-func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
-	account := x.addressAccount()
-	if !strings.HasPrefix(x.r.URL.Path, "/api/auth/") {
-		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.call})
-	}
-	minute := account
-	minute.Daily, minute.Monthly = 0, 0
-	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.call})
-	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.call})
-	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
-	return verdict, receipt
 }

@@ -90,9 +90,34 @@ func TestASuccessfulLoginIsChargedToTheWorkspace(t *testing.T) {
 			t.Errorf("%s of the day are left", a.Header.Get("X-RateLimit-Daily-Remaining"))
 		}
 	}
-	b.do("GET", "/api/v1/key", "").want(t, 429, "rate_limit_exceeded")
 	b.do("POST", "/api/auth/login", "{}").want(t, 400, "validation_error")
 	b.do("GET", "/api/auth/login", "").want(t, 405, "method_not_allowed")
+}
+
+func TestSigningInHasABudgetOfItsOwn(t *testing.T) {
+	t.Parallel()
+	tiers := apitest.Tiers()
+	tiers[0].RequestsPerMinute = 3
+	b := entrance(t, tiers)
+	for left := int64(2); left >= 0; left-- {
+		if a := b.do("GET", "/api/v1/key", "").want(t, 401, ""); number(t, a, "X-RateLimit-Remaining") != left {
+			t.Errorf("the address has %s left, want %d", a.Header.Get("X-RateLimit-Remaining"), left)
+		}
+	}
+	b.do("GET", "/api/v1/key", "").want(t, 429, "rate_limit_exceeded")
+	if a := b.do("GET", "/api/auth/nothing", "").want(t, 404, ""); number(t, a, "X-RateLimit-Remaining") != 2 || number(t, a, "X-RateLimit-Limit") != 3 {
+		t.Errorf("signing in from an address that is spent elsewhere has the numbers %v", a.Header)
+	}
+	for range 2 {
+		b.login("nobody").want(t, 401, "invalid_credentials")
+	}
+	b.login(apitest.Guest).want(t, 429, "rate_limit_exceeded")
+	b.clock.Move(limitMinute)
+	for range 3 {
+		b.login("nobody").want(t, 401, "invalid_credentials")
+	}
+	b.login("nobody").want(t, 429, "")
+	b.do("GET", "/api/v1/key", "").want(t, 401, "")
 }
 
 const limitMinute = 60_000_000_000

@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -26,9 +27,14 @@ type Recorder interface {
 	Charge(o usage.Owner, at time.Time, cost int64)
 }
 
+// ErrNotInMemory says of a text that could be a key's that only the store knows whether it is one (RecogniseStored).
+var ErrNotInMemory = errors.New("apikey: the key is not in memory")
+
+// ErrInvalid is the problem of a text that is no key's.
+var ErrInvalid = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
+
 // What a credential can be told. They are shared, so that refusing costs as little as recognising; nobody changes them.
 var (
-	errInvalid  = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
 	errExpired  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyExpired, "This API key has expired.")
 	errRevoked  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyRevoked, "This API key has been revoked.")
 	errDisabled = problem.New(problem.Unauthenticated, problem.CodeAPIKeyDisabled, "This API key is disabled.")
@@ -137,15 +143,19 @@ func (d *Directory) Load(ctx context.Context, used account.Used) error {
 // suspended is for the caller to ask (Live.AllowedFrom, Live.Workspace).
 func (d *Directory) Recognise(ctx context.Context, text string, now time.Time) (Live, error) {
 	var l Live
-	err := d.RecogniseAgain(ctx, text, nil, now, &l)
+	err := d.RecogniseAgain(text, nil, now, &l)
+	if errors.Is(err, ErrNotInMemory) {
+		err = d.RecogniseStored(ctx, text, now, &l)
+	}
 	return l, err
 }
 
-// RecogniseAgain is Recognise for a caller who remembers the text that came last, because it often comes again. It fills
-// in l, which is the zero Live, and leaves it so where it answers an error.
-func (d *Directory) RecogniseAgain(ctx context.Context, text string, recent *Recent, now time.Time, l *Live) error {
+// RecogniseAgain is Recognise without the store, for a caller who remembers the text that came last, because it often
+// comes again. It fills in l, which is the zero Live, and leaves it so where it answers an error, which is also
+// ErrNotInMemory.
+func (d *Directory) RecogniseAgain(text string, recent *Recent, now time.Time, l *Live) error {
 	if len(text) != textLen {
-		return errInvalid
+		return ErrInvalid
 	}
 	var fresh Recent
 	if recent == nil {
@@ -157,21 +167,23 @@ func (d *Directory) RecogniseAgain(ctx context.Context, text string, recent *Rec
 	shard := &d.shards[recent.hash[0]]
 	if changes := shard.changes.Load(); recent.changes != changes {
 		ref, ok := (*shard.index.Load())[recent.hash]
-		if !ok {
-			return d.recogniseUnknown(ctx, text, recent.hash, now, l)
+		switch {
+		case ok:
+			recent.ref, recent.changes = ref, changes
+		case WellFormed(text): // only now: a text that is some key's has a right checksum, and most texts are
+			return ErrNotInMemory
+		default:
+			return ErrInvalid
 		}
-		recent.ref, recent.changes = ref, changes
 	}
 	shard.hits.Add(1)
 	return d.live(recent.ref, now, l)
 }
 
-// recogniseUnknown asks the store for a key that the directory does not have.
-func (d *Directory) recogniseUnknown(ctx context.Context, text string, hash [32]byte, now time.Time, l *Live) error {
-	// Only now the checksum: a text that is some key's has a right one, and most texts are.
-	if !WellFormed(text) {
-		return errInvalid
-	}
+// RecogniseStored is Recognise for a text that RecogniseAgain has not found. It costs one read of the store that all who
+// ask at once share.
+func (d *Directory) RecogniseStored(ctx context.Context, text string, now time.Time, l *Live) error {
+	hash := d.hasher.Hash(text)
 	if err := d.recogniseStored(ctx, hash, now); err != nil {
 		return err
 	}
@@ -179,7 +191,7 @@ func (d *Directory) recogniseUnknown(ctx context.Context, text string, hash [32]
 	if ref, ok := (*d.shards[hash[0]].index.Load())[hash]; ok {
 		return d.live(ref, now, l)
 	}
-	return errInvalid
+	return ErrInvalid
 }
 
 // live judges what a slot says, and fills in l.
@@ -191,9 +203,9 @@ func (d *Directory) live(r ref, now time.Time, l *Live) error {
 	ms := now.UnixMilli()
 	switch {
 	case secret.turn != r.turn(): // it was taken away since it was looked up
-		return errInvalid
+		return ErrInvalid
 	case secret.validUntil != 0 && ms >= secret.validUntil:
-		return errInvalid
+		return ErrInvalid
 	case f.flags&flagRevoked != 0:
 		return errRevoked
 	case f.flags&flagDisabled != 0:

@@ -111,7 +111,7 @@ func (d *Directory) admit(ctx context.Context, hash [32]byte) (*problem.Problem,
 func (d *Directory) lookUp(ctx context.Context, hash [32]byte) (*APIKey, *problem.Problem, error) {
 	k, err := d.store.APIKeyBySecret(ctx, hash)
 	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
-		return nil, errInvalid, nil
+		return nil, ErrInvalid, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func (k *APIKey) refusal(hash [32]byte, now time.Time) *problem.Problem {
 			return errRevoked
 		}
 	}
-	return errInvalid
+	return ErrInvalid
 }
 
 // refuse remembers r, at the cost of the oldest. The caller holds the lock.

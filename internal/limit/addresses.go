@@ -11,9 +11,10 @@ import (
 // DefaultAddresses is how many addresses are remembered unless configuration says otherwise.
 const DefaultAddresses = 65_536
 
-// Addresses keeps the budgets of callers without a credential, one for each client address, in memory only. It remembers
-// a bounded number of them; beyond that the one that was silent longest is forgotten, and starts anew if it comes back.
-// A cache that weighs frequency would rather forget newcomers, whose every request would then find a fresh budget.
+// Addresses keeps the budgets of callers without a credential, in memory only: for each client address one for signing in
+// and one for everything else, of the same size. It remembers a bounded number of them; beyond that the one that was
+// silent longest is forgotten, and starts anew if it comes back. A cache that weighs frequency would rather forget
+// newcomers, whose every request would then find a fresh budget.
 type Addresses struct {
 	allowance atomic.Pointer[Allowance]
 	capacity  int // of each shard
@@ -23,7 +24,10 @@ type Addresses struct {
 
 // addressKey is an address without its zone: IPv4 in its IPv6 form, of IPv6 the /64 alone, because that is what one
 // customer is given.
-type addressKey [16]byte
+type addressKey struct {
+	network [16]byte
+	signIn  bool
+}
 
 // address is allocated by itself, so that a request still holds its own budget when the address is forgotten meanwhile.
 type address struct {
@@ -69,19 +73,25 @@ func (a *Addresses) Allow(allowance Allowance) { a.allowance.Store(&allowance) }
 
 // Account is the budget of an address; IPv6 addresses of one /64 share one. The zero Addr, of a caller without an
 // address, has one too.
-func (a *Addresses) Account(addr netip.Addr) Account {
-	key := keyOf(addr)
+func (a *Addresses) Account(addr netip.Addr) Account { return a.account(keyOf(addr, false)) }
+
+// SignIn is the budget that an address has for signing in. It is its own, so that other callers' wrong keys from a shared
+// address keep nobody from signing in.
+func (a *Addresses) SignIn(addr netip.Addr) Account { return a.account(keyOf(addr, true)) }
+
+func (a *Addresses) account(key addressKey) Account {
 	s := &a.shards[maphash.Comparable(a.seed, key)%uint64(len(a.shards))]
 	return Account{Use: s.use(key, a.capacity), Allowance: *a.allowance.Load(), Anonymous: true}
 }
 
-func keyOf(addr netip.Addr) addressKey {
+func keyOf(addr netip.Addr, signIn bool) addressKey {
+	key := addressKey{signIn: signIn}
 	if !addr.IsValid() {
-		return addressKey{}
+		return key
 	}
-	key := addressKey(addr.As16()) // IPv4 as ::ffff:a.b.c.d, whether or not it came as such
+	key.network = addr.As16() // IPv4 as ::ffff:a.b.c.d, whether or not it came as such
 	if addr.Is6() && !addr.Is4In6() {
-		clear(key[8:])
+		clear(key.network[8:])
 	}
 	return key
 }
@@ -102,7 +112,7 @@ func (s *addressShard) use(key addressKey, capacity int) *Use {
 			s.evictions++
 		}
 		known = &address{key: key}
-		known.use.Init(string(key[:]))
+		known.use.Init(string(key.network[:]))
 		s.byKey[key] = known
 	}
 	known.enter(&s.root)

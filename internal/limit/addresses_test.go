@@ -33,6 +33,9 @@ func TestAddressHasOneBudgetHoweverItIsWritten(t *testing.T) {
 			t.Errorf("%s and %s share a budget", pair[0], pair[1])
 		}
 	}
+	if addr := netip.MustParseAddr("192.0.2.1"); a.SignIn(addr).Use == a.Account(addr).Use || a.SignIn(addr).Use != a.SignIn(addr).Use {
+		t.Error("an address has no budget of its own for signing in")
+	}
 	if a.Account(netip.Addr{}).Use == nil {
 		t.Error("a caller without an address has no budget")
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash/maphash"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -104,8 +103,8 @@ type addressBooks struct {
 
 var addressSeed = maphash.MakeSeed()
 
-func (s *Shared) addressBook(addr netip.Addr) *book {
-	key := keyOf(addr)
+func (s *Shared) addressBook(of Subject) *book {
+	key := keyOf(of.Address, of.SignIn)
 	shard := &s.addresses[maphash.Comparable(addressSeed, key)%addressShards]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -152,7 +151,11 @@ func (s *Shared) giveUpOne(shard *addressBooks) {
 // hash is what the ledger learns of an address.
 func (s *Shared) hash(key addressKey) string {
 	mac := hmac.New(sha256.New, s.o.Secret)
-	mac.Write([]byte("limits of an address\x00"))
-	mac.Write(key[:])
+	purpose := "limits of an address\x00"
+	if key.signIn {
+		purpose = "limits of signing in from an address\x00"
+	}
+	mac.Write([]byte(purpose))
+	mac.Write(key.network[:])
 	return "adr_" + hex.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -191,6 +191,7 @@ type Subject struct {
 	Key       string     // id of the key; empty where there is none
 	KeyAlone  bool       // the first account is the key's, and there is no second one
 	Address   netip.Addr // of a caller without a credential
+	SignIn    bool       // the address's budget for signing in
 }
 
 // Charge is the function Charge, for all members together.
@@ -281,7 +282,7 @@ func (s *Shared) begin(c *charging, now time.Time, cost int64, workspace, key *A
 	c.now = time.Unix(0, int64(c.since)+s.offset.Load()).UTC()
 	c.unix = secondOf(c.now)
 	if workspace.Anonymous {
-		c.books[1] = s.addressBook(payer.Payer().Address)
+		c.books[1] = s.addressBook(payer.Payer())
 	} else {
 		c.books[1] = s.bookOf(workspace.Use, payer, false)
 	}

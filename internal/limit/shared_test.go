@@ -31,12 +31,13 @@ type wallet struct {
 	ofWorkspace    limit.Allowance
 	ofKey          limit.Allowance
 	addr           netip.Addr
+	signIn         bool
 	run            func()
 }
 
 func (w *wallet) Payer() limit.Subject {
 	if w.addr.IsValid() {
-		return limit.Subject{Address: w.addr}
+		return limit.Subject{Address: w.addr, SignIn: w.signIn}
 	}
 	return limit.Subject{Workspace: "wsp_1", Key: "key_1"}
 }
@@ -333,6 +334,14 @@ func TestAddressesShareOneBudgetAndComeBackWithIt(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		if v := charge(two[1], addr); v.Allowed || v.Policy != limit.Anonymous {
 			t.Errorf("got %+v", v)
+		}
+		for left := range int64(2) { // the budget for signing in is another one, and shared, too
+			w := two[left]
+			w.addr, w.signIn = addr, true
+			if v, _ := w.Charge(time.Now(), 1, known.SignIn(addr), limit.Account{}, w); !v.Allowed || v.Remaining != 29-left {
+				t.Errorf("signing in at member %d: %+v", left, v)
+			}
+			time.Sleep(500 * time.Millisecond)
 		}
 	})
 }

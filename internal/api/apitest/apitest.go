@@ -106,6 +106,13 @@ func (p *Place) Key(workspace string, scopes auth.Scopes, change func(k *apikey.
 	return text
 }
 
+// StoredKey adds a key that is in the store and not in memory, as one that another process has just made.
+func (p *Place) StoredKey(workspace string, scopes auth.Scopes) string {
+	k, text := p.makeKey(workspace, scopes)
+	p.Store.addKey(k)
+	return text
+}
+
 func (p *Place) makeKey(workspace string, scopes auth.Scopes) (*apikey.APIKey, string) {
 	text := apikey.Generate(p.random)
 	return &apikey.APIKey{

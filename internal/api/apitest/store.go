@@ -24,6 +24,7 @@ type Store struct {
 	keys    map[[32]byte]*apikey.APIKey
 	answers map[[32]byte]*idempotency.Answer
 	each    func(fn func(k *apikey.APIKey) error) error
+	reads   int // of keys by their secret
 }
 
 type (
@@ -48,10 +49,18 @@ func (s *Store) addKey(k *apikey.APIKey) {
 func (s *Store) APIKeyBySecret(_ context.Context, hash [32]byte) (*apikey.APIKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.reads++
 	if k := s.keys[hash]; k != nil {
 		return k, nil
 	}
 	return nil, problem.Missing()
+}
+
+// KeyReads is how often a key was looked for by its secret.
+func (s *Store) KeyReads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
 }
 
 // EachAPIKey implements apikey.Store.
