@@ -69,12 +69,27 @@ func verifyChecks() []promise {
 				return true
 			})
 		}},
-		{"TheCallerPaysNothing", func(c *check) {
+		{"TheCallerPaysForInvalidKeysAlone", func(c *check) {
 			caller, k := c.newKey(fields{"quota": fields{"daily": 30}}, "developer:manage"), c.newKey(nil, "read")
-			for range 3 {
-				c.post(path).as(caller.text).json(fields{"key": k.text}).send().is(http.StatusOK)
+			judge := func(text, code, left string) {
+				a := c.post(path).as(caller.text).json(fields{"key": text}).send().is(http.StatusOK)
+				a.has(fields{"code": code}).head("X-RateLimit-Daily-Remaining", left)
 			}
-			c.get("/api/v1/health").as(caller.text).send().head("X-RateLimit-Daily-Remaining", "29")
+			for range 3 {
+				judge(k.text, "VALID", "30")
+			}
+			judge("x", "INVALID", "29")
+			judge(c.strangersKey(), "INVALID", "28")
+			c.delete(k.path()).send().is(http.StatusNoContent)
+			judge(k.text, "REVOKED", "28")
+			c.post(path).as(caller.text).json(fields{"key": k.text, "requiredScopes": []string{"root"}}).send().is(http.StatusBadRequest)
+			c.get("/api/v1/health").as(caller.text).send().head("X-RateLimit-Daily-Remaining", "27")
+		}},
+		{"WhoHasNoRequestsLeftIsToldOfNoInvalidKey", func(c *check) {
+			caller, k := c.newKey(fields{"quota": fields{"daily": 1}}, "developer:manage"), c.newKey(nil, "read")
+			c.post(path).as(caller.text).json(fields{"key": c.strangersKey()}).send().is(http.StatusOK)
+			c.post(path).as(caller.text).json(fields{"key": c.strangersKey()}).now().send().fails(429, "rate_limit_exceeded")
+			c.post(path).as(caller.text).json(fields{"key": k.text}).now().send().is(http.StatusOK).has(fields{"code": "VALID"})
 		}},
 		{"OnlyKeysOfTheCallersWorkspaceAreKnown", func(c *check) {
 			t := c.tenant()

@@ -26,6 +26,7 @@ type call struct {
 	principal auth.Principal
 	known     bool                                   // there is a principal
 	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
+	free      *exchange                              // of an operation that is Uncharged and can charge its caller after all
 
 	parent  context.Context
 	timeout time.Duration         // of the class; 0: none

@@ -68,7 +68,7 @@ func (x *exchange) release() {
 	if op := x.route.op; op != nil && op.Brief() && x.unseen {
 		*c = call{}
 	} else { // it may outlive the exchange
-		c.signIn, c = nil, nil
+		c.signIn, c.free, c = nil, nil, nil
 	}
 	*x = exchange{call: c, buf: buf, headers: headers}
 	a.exchanges.Put(x)

@@ -132,6 +132,7 @@ func (x *exchange) charge(op *endpoint.Operation) bool {
 	switch workspace, key := &x.caller.workspace, &x.caller.live.Key; {
 	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
 		x.verdict = x.api.o.Shared.Peek(x.at, *workspace, *key, x)
+		x.free = x
 		return true
 	case x.known:
 		x.api.o.Shared.ChargeInto(&x.verdict, &x.receipt, x.at, 1, workspace, key, x)

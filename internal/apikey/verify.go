@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -52,13 +53,44 @@ type Verification struct {
 // Left is what a key may still use, its own and its workspace's budgets together: of each kind the one with the least.
 type Left struct{ Minute, Daily, Monthly Budget }
 
+// Charger charges the caller of Verify. Charge answers a *problem.Problem where its budget is spent, and charges once
+// however often it is called; Refund takes that back.
+type Charger interface {
+	Charge() error
+	Refund()
+}
+
 // Verify judges a key as if it had called. Only keys that p may see are known; all others are Invalid, as texts that are
-// no key's. A key with allowed addresses may not be used from an address nobody tells.
+// no key's, and cost the caller one, so that nobody can guess keys at no cost. A key with allowed addresses may not be used
+// from an address nobody tells.
 //
-// What is refused costs nothing. A use that is paid for counts as a use of the secret, too.
-func (s *Service) Verify(ctx context.Context, p *auth.Principal, q Inquiry) (*Verification, error) {
+// Any other answer costs the caller nothing, and a refusal costs the key nothing. A use that is paid for counts as a use of
+// the secret, too.
+func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger, q Inquiry) (*Verification, error) {
+	v, err := s.verify(ctx, p, caller, q)
+	if err != nil {
+		return nil, err
+	}
+	if v.Code != Invalid {
+		caller.Refund()
+		return v, nil
+	}
+	if err := caller.Charge(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger, q Inquiry) (*Verification, error) {
 	at := s.Now()
-	live, err := s.Directory.Recognise(ctx, q.Text, at)
+	var live Live
+	err := s.Directory.RecogniseAgain(q.Text, nil, at, &live)
+	if errors.Is(err, ErrNotInMemory) {
+		if err := caller.Charge(); err != nil { // before the store is asked
+			return nil, err
+		}
+		err = s.Directory.RecogniseStored(ctx, q.Text, at, &live)
+	}
 	if refused, ok := problem.As(err); ok && refused.Kind == problem.Unauthenticated {
 		return s.verifyRefused(ctx, p, q.Text, codes[refused.Code])
 	}

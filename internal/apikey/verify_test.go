@@ -2,6 +2,7 @@ package apikey_test
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -13,9 +14,51 @@ import (
 	"keepsake/internal/problem"
 )
 
+// purse is what the caller of Verify has left.
+type purse struct{ left, paid int }
+
+var errSpent = errors.New("the caller's budget is spent")
+
+func (p *purse) Charge() error {
+	switch {
+	case p.paid == 1:
+		return nil
+	case p.left == 0:
+		return errSpent
+	}
+	p.left, p.paid = p.left-1, 1
+	return nil
+}
+
+func (p *purse) Refund() { p.left, p.paid = p.left+p.paid, 0 }
+
+func TestVerifyOfAnInvalidKeyCostsItsCaller(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	good := b.make(t, apikey.Draft{})
+	for text, want := range map[string]int{good.Text: 3, "x": 2, apikey.Generate(b.Random): 2} {
+		p := &purse{left: 3}
+		if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), p, apikey.Inquiry{Text: text, Cost: 1}); err != nil || p.left != want {
+			t.Errorf("after %q the caller has %d left, %v; want %d", text, p.left, err, want)
+		}
+	}
+	// Who can pay no more still has valid keys judged, and has the store asked no more.
+	spent := &purse{}
+	if v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.Inquiry{Text: good.Text, Cost: 1}); err != nil || v.Code != apikey.Valid {
+		t.Errorf("a valid key: %v", err)
+	}
+	before := b.Directory.UnknownStats().Misses
+	if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1}); !errors.Is(err, errSpent) {
+		t.Errorf("an unknown key: %v", err)
+	}
+	if after := b.Directory.UnknownStats().Misses; after != before {
+		t.Errorf("the store was asked %d times for a caller who cannot pay", after-before)
+	}
+}
+
 func (b *bundle) verify(t testing.TB, q apikey.Inquiry) *apikey.Verification {
 	t.Helper()
-	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), q)
+	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), &purse{left: 100}, q)
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
@@ -96,7 +139,7 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 	bound := b.manager(auth.All)
 	bound.SubjectID = "person-7"
 	for _, text := range []string{good.Text, revoked.Text} {
-		if v, err := b.Verify(t.Context(), bound, apikey.Inquiry{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
+		if v, err := b.Verify(t.Context(), bound, &purse{left: 1}, apikey.Inquiry{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
 			t.Errorf("who is bound learns of a key that is not: %+v, %v", v, err)
 		}
 	}
@@ -154,7 +197,7 @@ func TestOfManyVerificationsAtOnceAsManyAreValidAsTheBudgetHas(t *testing.T) {
 	for range 8 {
 		running.Go(func() {
 			for range 5 {
-				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), apikey.Inquiry{Text: made.Text, Cost: 2, Consume: true})
+				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), &purse{}, apikey.Inquiry{Text: made.Text, Cost: 2, Consume: true})
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -177,7 +220,7 @@ func TestAVerificationThatCannotReadIsNoVerdict(t *testing.T) {
 	b := setup(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	v, err := b.Verify(gone, b.manager(auth.All), apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1})
+	v, err := b.Verify(gone, b.manager(auth.All), &purse{left: 1}, apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1})
 	if _, isProblem := problem.As(err); v != nil || err == nil || isProblem && codeIn(err) == problem.CodeInvalidAPIKey {
 		t.Errorf("a look-up that was cut off answers %+v, %v", v, err)
 	}
@@ -194,7 +237,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.pass(time.Millisecond)
-		if v, err := x.Verify(b.Context(), operator, apikey.Inquiry{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
+		if v, err := x.Verify(b.Context(), operator, &purse{}, apikey.Inquiry{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
 			b.Fatalf("%+v, %v", v, err)
 		}
 	}

@@ -15,6 +15,10 @@ type Request interface {
 	// SignedIn makes the user who proved to be its caller pay for a SignIn operation, in place of the address it came
 	// from. A workspace that is suspended or has spent its budget is a *problem.Problem, and then nobody is signed in.
 	SignedIn(userID, workspaceID string) error
+	// Charge has the caller pay for a request of an Uncharged operation after all; it pays once, however often it is called.
+	// A budget that is spent is a *problem.Problem. Refund takes it back.
+	Charge() error
+	Refund()
 }
 
 type requestKey struct{}

@@ -136,7 +136,7 @@ func TestARepeatedRotationIsOne(t *testing.T) {
 	c.do(t, "POST", path, object{"graceSeconds": 61}, "Idempotency-Key", "rotate-it-once").fails(400, "validation_error", "Idempotency-Key", "reused")
 }
 
-func TestAVerificationCostsTheJudgedKeyAndNobodyElse(t *testing.T) {
+func TestAVerificationCostsTheJudgedKey(t *testing.T) {
 	t.Parallel()
 	c := start(t, apptest.Clock(newMovable().now)) // which stands still, so that no minute ends between two charges
 	caller := c.as(c.make(t, object{"scopes": []string{"developer:manage"}, "rateLimit": object{"requestsPerMinute": 2}}).text("key"))
@@ -166,8 +166,8 @@ func TestAVerificationCostsTheJudgedKeyAndNobodyElse(t *testing.T) {
 	if a := caller.do(t, "POST", verifyPath, object{"key": "kpsk_nobody"}).is(200); a.text("code") != "INVALID" || a.body["keyId"] != nil || a.body["quota"] != nil {
 		t.Errorf("nobody's key: %v", a.body)
 	}
-	if got := caller.do(t, "GET", "/api/v1/health", nil).is(200).header.Get("X-RateLimit-Key-Remaining"); got != "1" {
-		t.Errorf("after its verifications the caller has %s of 2 left, want 1: they cost it nothing", got)
+	if got := caller.do(t, "GET", "/api/v1/health", nil).is(200).header.Get("X-RateLimit-Key-Remaining"); got != "0" {
+		t.Errorf("the caller has %s of 2 left, want 0: it paid for the key that is nobody's, and for this request", got)
 	}
 	if got := c.as(judged.text("key")).do(t, "GET", "/api/v1/health", nil).is(200).header.Get("X-RateLimit-Key-Remaining"); got != "5" {
 		t.Errorf("the judged key has %s left after its own first request, want 5", got)

@@ -15,15 +15,15 @@ import (
 func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
 	verify := apiKeyOperation("verifyAPIKey", "POST", "/verify", "Judge an API key that was sent to a service of one's own")
 	verify.Description = "Always 200 if the call itself was right; code says what about the key. Only keys of the caller's workspace " +
-		"are known, others are INVALID. The call costs the caller nothing. Where the answer is VALID and consume is not false, the " +
-		"judged key and its workspace pay cost once; otherwise nobody pays."
+		"are known, others are INVALID, which costs the caller one request; any other call costs it nothing. If the code is VALID and " +
+		"consume is not false, the judged key and its workspace pay cost once."
 	verify.Uncharged = true
 	endpoint.Add(r, verify, func(ctx context.Context, in *verifyAPIKey) (*verifiedAPIKey, error) {
 		inquiry, err := in.inquiry()
 		if err != nil {
 			return nil, err
 		}
-		v, err := keys.Verify(ctx, auth.From(ctx), inquiry)
+		v, err := keys.Verify(ctx, auth.From(ctx), endpoint.RequestOf(ctx), inquiry)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ type verifyAPIKey struct {
 		Key            string   `json:"key" maxLength:"512" doc:"The key as it was sent." example:"kpsk_7Hq2…"`
 		RequiredScopes []string `json:"requiredScopes" required:"false" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin" doc:"The scopes it must have."`
 		Cost           *int64   `json:"cost" minimum:"1" maximum:"1000000" doc:"What the use costs; 1 when absent."`
-		Consume        *bool    `json:"consume" doc:"false: only ask, nobody pays."`
+		Consume        *bool    `json:"consume" doc:"false: only ask, the judged key pays nothing."`
 		IP             *string  `json:"ip" maxLength:"64" doc:"The address the key came from. A key with allowedIps is IP_NOT_ALLOWED without it." example:"203.0.113.7"`
 	}
 }
