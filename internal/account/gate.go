@@ -68,7 +68,7 @@ func (g *gate) enter(ctx context.Context, from netip.Addr) error {
 		if !g.withdraw(network, t) && !t.refused {
 			g.leave() // the turn came at the same moment
 		}
-		return context.Cause(ctx)
+		return problem.Busy(ctx.Err())
 	}
 }
 

@@ -19,7 +19,9 @@ func (x *exchange) fail(err error) {
 	p := x.problemOf(err)
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
-		x.refund()
+		if x.ourFault(p) {
+			x.refund()
+		}
 		moreToKnow := err != error(p) || p.Unwrap() != nil
 		if moreToKnow && x.parent.Err() == nil { // a client that went away is no failure of ours
 			x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
@@ -28,13 +30,20 @@ func (x *exchange) fail(err error) {
 	x.sendProblem(p, body)
 }
 
+// ourFault reports whether an answer of 5xx is for a fault of ours, for which nobody pays. It is not if the client has
+// gone, nor if the operation used up the time of its class by itself: else a limit could be evaded by hanging up on
+// requests that take long. What waits for a part of ours until its time is over is a problem of its own (problem.Busy).
+func (x *exchange) ourFault(p *problem.Problem) bool {
+	return x.parent.Err() == nil && (p != errInTime || x.call.Err() == nil)
+}
+
 // problemOf finds what the caller is told about err.
 func (x *exchange) problemOf(err error) *problem.Problem {
 	p, ok := problem.As(err)
 	switch {
 	case ok:
 		return p
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), x.call.Err() != nil: // drivers have errors of their own for it
 		return errInTime
 	default:
 		return errInternal
@@ -83,7 +92,7 @@ func (x *exchange) refuse() {
 	x.sendProblem(p, x.bodyOf(p))
 }
 
-// refund gives back what an answer of 5xx was charged, and lets its headers show that.
+// refund gives back what a request was charged that failed by a fault of ours, and lets its headers show that.
 func (x *exchange) refund() {
 	x.receipt.Refund()
 	x.receipt = limit.Receipt{}
@@ -123,10 +132,11 @@ func (x *exchange) apologise() {
 		x.number = x.version.Number
 		x.table = &table{number: strconv.Itoa(x.number)}
 	}
-	if x.judged {
-		x.refund()
-	} else {
+	switch {
+	case !x.judged:
 		x.peekAddress()
+	case x.ourFault(errInternal):
+		x.refund()
 	}
 	clear(x.w.Header())
 	x.sendProblem(errInternal, x.bodyOf(errInternal))

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
 
@@ -118,7 +119,7 @@ func (l *Log) enqueue(ctx context.Context, r *queued) error {
 	case err := <-r.done:
 		return err
 	case <-ctx.Done():
-		return ctx.Err()
+		return problem.Busy(ctx.Err())
 	}
 }
 

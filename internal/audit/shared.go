@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
 
@@ -50,7 +51,7 @@ func (s *shared) wait(ctx context.Context) error {
 	case <-s.done:
 		return s.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return problem.Busy(ctx.Err())
 	}
 }
 

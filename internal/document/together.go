@@ -43,7 +43,7 @@ func (s *Service) newLine() *unit.Line[*single] {
 func (s *Service) writeTogether(ctx context.Context, workspaceID, id string, f Fields, put Put) (*Document, bool, error) {
 	w := &single{id: id, fields: f, put: put}
 	if err := s.line.Do(ctx, workspaceID, w); err != nil {
-		return nil, false, err
+		return nil, false, problem.Busy(err)
 	}
 	return w.written, w.created, w.refused
 }

@@ -48,7 +48,7 @@ func (s *Service) newLine() *unit.Line[*single] {
 func (s *Service) putSingle(ctx context.Context, b *batch) ([]Result, error) {
 	w := &single{batch: b}
 	err := s.line.Do(ctx, b.workspaceID, w)
-	return w.results, err
+	return w.results, problem.Busy(err)
 }
 
 // putTogether writes single memories as one batch. Where they saw a subject in different generations it is ErrAgain.

@@ -5,6 +5,7 @@
 package problem
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -168,4 +169,13 @@ func Exceeds(field, message string) *Problem {
 // NotAvailable is a 503 with the time after which another try makes sense.
 func NotAvailable(message string, retryAfter time.Duration) *Problem {
 	return &Problem{Kind: Unavailable, Code: CodeUnavailable, Message: message, RetryAfter: retryAfter}
+}
+
+// Busy is what a caller is told whose time ended while it waited for a part of ours: for the database, or for room to
+// work. ended is the error of its context; if that was canceled, because the client has gone, it stays as it is.
+func Busy(ended error) error {
+	if !errors.Is(ended, context.DeadlineExceeded) {
+		return ended
+	}
+	return NotAvailable("The service is too busy to answer in time. Nothing was saved; try again later.", 2*time.Second).Because(ended)
 }

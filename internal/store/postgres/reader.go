@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/store"
 )
 
@@ -38,7 +39,7 @@ func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error
 		conn, err := r.d.acquire(ctx, turn, r.d.reads)
 		if err != nil {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return problem.Busy(ctx.Err())
 			}
 			return readable(err)
 		}

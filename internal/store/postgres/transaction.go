@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/unit"
 )
@@ -75,7 +76,7 @@ func (d *database) Once(ctx context.Context, query string, args ...any) (int64, 
 	conn, err := d.acquire(ctx, turn, d.units)
 	if err != nil {
 		if ctx.Err() != nil {
-			return 0, ctx.Err()
+			return 0, problem.Busy(ctx.Err())
 		}
 		return 0, refusal(err)
 	}
@@ -109,7 +110,7 @@ func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
 		conn, err := d.acquire(ctx, turn, d.units)
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, problem.Busy(ctx.Err())
 			}
 			return nil, refusal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
 
@@ -83,7 +84,7 @@ func (m *member) wait(ctx context.Context) error {
 			return err
 		case <-gone:
 			if m.state.CompareAndSwap(waiting, withdrawn) {
-				return ctx.Err()
+				return problem.Busy(ctx.Err())
 			}
 			gone = nil
 		}

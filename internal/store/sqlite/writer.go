@@ -79,7 +79,7 @@ func (w *writer) enqueue(ctx context.Context, m *member) error {
 	case w.queue <- m:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return problem.Busy(ctx.Err())
 	}
 }
 
