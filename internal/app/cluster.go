@@ -77,7 +77,7 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 	})
 	host, _ := os.Hostname() // only for people
 	n.members = cluster.NewMembers(cluster.MembersOptions{
-		Table: n.table, Log: deps.Log,
+		Table: n.table, Log: deps.Log, Clock: deps.Now,
 		Self:  cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
 		Split: p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
 	})
@@ -177,6 +177,9 @@ func (n *neighbours) away(context.Context) error {
 	}
 	return errors.New("not every other process counts this one")
 }
+
+// clockWrong says that the times this process writes are not those of the others.
+func (n *neighbours) clockWrong(context.Context) error { return n.members.ClockError() }
 
 // close ends the membership and the connections. It may be called twice.
 func (n *neighbours) close(ctx context.Context) error {

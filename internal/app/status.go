@@ -68,7 +68,11 @@ func (p *parts) checks() []backend.Check {
 		{Name: "usage", Err: p.usageFlushes},
 	}
 	if p.neighbours != nil {
-		checks = append(checks, backend.Check{Name: "joined", Err: p.counted}) // later it is no reason to refuse anybody
+		checks = append(
+			checks,
+			backend.Check{Name: "joined", Err: p.counted}, // later it is no reason to refuse anybody
+			backend.Check{Name: "clock", Err: p.neighbours.clockWrong, Spare: true},
+		)
 	}
 	for _, part := range p.beside {
 		checks = append(checks, backend.Check{Name: part.name, Err: part.err, Spare: part.spare})

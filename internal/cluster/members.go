@@ -51,6 +51,7 @@ type MembersOptions struct {
 	Split func() bool // whether it is split at the moment; nil: as Self says
 	Log   *slog.Logger
 	Now   func() time.Time // nil: time.Now, whose moments a clock that is set does not part
+	Clock func() time.Time // what the program writes as times, to compare with the database's; nil: time.Now
 
 	// StartTimeout is how long Join waits for each answer of the table. Zero: as long as a beat does.
 	StartTimeout time.Duration
@@ -66,6 +67,9 @@ const clockTolerance = 5 * time.Second
 func NewMembers(o MembersOptions) *Members {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
 	m := &Members{MembersOptions: o, roll: newRoll(o.Self.ID), began: o.Now()}
 	m.count.Store(1)
@@ -142,7 +146,7 @@ func (m *Members) take(began time.Time, muster *Muster) []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := m.Now()
-	m.ahead = began.Add(at.Sub(began) / 2).Sub(muster.At)
+	m.ahead = m.Clock().Add(-at.Sub(began) / 2).Sub(muster.At) // the database read its clock about half way
 	if far := m.ahead.Abs() > clockTolerance; far != m.warned {
 		m.warned = far
 		if far {
@@ -242,11 +246,14 @@ func (m *Members) away() bool {
 	return m.Now().Sub(m.began)-time.Duration(m.beaten.Load()) >= DeadAfter
 }
 
-// Ahead is how far the clock of this machine is before the database's.
-func (m *Members) Ahead() time.Duration {
+// ClockError says that the clock of this machine is too far from the database's, as the last beat saw it; nil if it is not.
+func (m *Members) ClockError() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ahead
+	if m.ahead.Abs() <= clockTolerance {
+		return nil
+	}
+	return fmt.Errorf("the clock of this machine is ahead of the database's by %s", m.ahead.Round(time.Millisecond))
 }
 
 // List is who shares the database, by name, as the last muster shows them: also who died or left just now.
