@@ -50,6 +50,9 @@ func (x *exchange) allot(class endpoint.Class) {
 		conn := http.NewResponseController(x.w)
 		_ = conn.SetWriteDeadline(time.Time{})
 		x.body = &progress{ReadCloser: x.r.Body, conn: conn}
+		// net/http answers at once if the body it was asked to wait for (Expect: 100-continue) was not read. It sees that by
+		// the body of its own request, so that one stays as it is.
+		x.r = x.r.WithContext(x.parent)
 		x.r.Body = x.body
 	}
 }
