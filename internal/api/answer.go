@@ -17,6 +17,8 @@ var (
 	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 	// Where TLS is served here, browsers shall ask for nothing else.
 	transportSecurity = []string{"max-age=31536000"}
+
+	closing = []string{"close"}
 )
 
 // lengthFrom is the size from which on we say how long a body is; below, Go's server does so without a header entry.
@@ -45,6 +47,9 @@ func (x *exchange) head(status int, media []string) {
 	if x.r.TLS != nil {
 		h["Strict-Transport-Security"] = transportSecurity
 	}
+	if framingInDoubt(x.r) {
+		h["Connection"] = closing
+	}
 	if x.known {
 		x.caller.warnings(x.at, h)
 	}
@@ -67,6 +72,14 @@ func (x *exchange) head(status int, media []string) {
 		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
 	}
 	x.w.WriteHeader(status)
+}
+
+// framingInDoubt reports whether the connection must close after the answer, because a proxy in front of us may see the end
+// of the body elsewhere (RFC 9112, 6.1): a request with both Transfer-Encoding and Content-Length, or with Transfer-Encoding
+// over HTTP/1.0. net/http removes the header that it does not use, so these look like any other chunked request, or like any
+// other request over HTTP/1.0.
+func framingInDoubt(r *http.Request) bool {
+	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || r.TransferEncoding != nil)
 }
 
 // everyAnswer makes the headers those that every answer has (§8, §9.2; decisions.md, A).

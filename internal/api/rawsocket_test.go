@@ -2,12 +2,19 @@ package api_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"keepsake/internal/api"
+	"keepsake/internal/api/apitest"
+	"keepsake/internal/auth"
 )
 
 // The table of docs/http.md: ours says whether the answer came from our code, with every header.
@@ -64,6 +71,105 @@ func TestWhatGosServerAnswersByItself(t *testing.T) {
 			if ours := resp.Header.Get("X-RateLimit-Limit") != ""; resp.StatusCode != c.status || ours != c.ours {
 				t.Errorf("got %d, ours is %v; want %d and %v", resp.StatusCode, ours, c.status, c.ours)
 			}
+		})
+	}
+}
+
+// Of two requests on one connection only the first is answered if the end of its body is in doubt.
+func TestTheConnectionClosesIfTheEndOfABodyIsInDoubt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	addr := b.listen()
+	key := "X-API-Key: " + b.Key(apitest.Operator, auth.All, nil) + "\r\n"
+	const post, body = "POST /api/v1/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n", `{"text":"a"}`
+	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	old := strings.Replace(post, "1.1", "1.0", 1) + "Connection: keep-alive\r\n"
+	next := "GET /api/v1/ping HTTP/1.1\r\nHost: a\r\n" + key + "\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+		closes        bool
+	}{
+		{"a length", post + key + "Content-Length: 12\r\n\r\n" + body, 201, false},
+		{"a length and chunks", post + key + "Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, 201, true},
+		{"chunks and a length", post + key + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n" + chunks, 201, true},
+		{"a length and chunks, refused", post + "Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, 401, true},
+		{"a length and chunks over HTTP/1.0", old + key + "Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n" + body, 201, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			if _, err := io.WriteString(conn, c.request+next); err != nil {
+				t.Fatal(err)
+			}
+			in := bufio.NewReader(conn)
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != c.status || resp.Close != c.closes {
+				t.Errorf("got %d, closing is %v; want %d and %v", resp.StatusCode, resp.Close, c.status, c.closes)
+			}
+			if _, err := http.ReadResponse(in, nil); (err != nil) != c.closes {
+				t.Errorf("the next request on the connection: %v", err)
+			}
+		})
+	}
+}
+
+// A client that waits to be asked for its body is refused before any time passes.
+func TestARefusedImportDoesNotWaitForItsBody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	start := "POST /api/v1/notes/import HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+	key := "X-API-Key: " + b.Key(apitest.Operator, auth.All, nil) + "\r\n"
+	reader := "X-API-Key: " + b.Key(apitest.Operator, auth.Read, nil) + "\r\n"
+	const lines, length = "Content-Type: application/x-ndjson\r\n", "Content-Length: 100\r\n\r\n"
+	for name, c := range map[string]struct{ request, want string }{
+		"no credential":         {start + lines + length, "401"},
+		"too small a scope":     {start + reader + lines + length, "403"},
+		"another type":          {start + key + "Content-Type: text/plain\r\n" + length, "415"},
+		"another type, kept":    {start + key + "Idempotency-Key: once-and-only\r\nContent-Type: text/plain\r\n" + length, "415"},
+		"too large":             {start + key + lines + "Content-Length: 100000000\r\n\r\n", "413"},
+		"a bad Idempotency-Key": {start + key + "Idempotency-Key: x\r\n" + lines + length, "400"},
+		"an unknown parameter":  {strings.Replace(start, "import", "import?x=1", 1) + key + lines + length, "400"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				inner := &pipes{incoming: make(chan net.Conn, 1), closed: make(chan struct{})}
+				server := api.NewServer(b.handler, slog.New(slog.DiscardHandler))
+				go func() { _ = server.Serve(api.LimitConnections(inner, 1)) }()
+				defer server.Close()
+				ours, theirs := net.Pipe()
+				defer ours.Close()
+				inner.incoming <- theirs
+				if _, err := io.WriteString(ours, c.request); err != nil {
+					t.Fatal(err)
+				}
+				answered := make(chan string, 1)
+				go func() {
+					line, _ := bufio.NewReader(ours).ReadString('\n')
+					answered <- line
+				}()
+				synctest.Wait() // the clock stands still until everybody waits
+				select {
+				case line := <-answered:
+					if !strings.HasPrefix(line, "HTTP/1.1 "+c.want) {
+						t.Errorf("got %q, want %s", line, c.want)
+					}
+				default:
+					t.Error("there is no answer before the body")
+				}
+			})
 		})
 	}
 }

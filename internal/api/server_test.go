@@ -28,7 +28,7 @@ func (b *bundle) listen() string {
 		b.t.Fatal(err)
 	}
 	server := api.NewServer(b.handler, slog.New(slog.DiscardHandler))
-	go func() { _ = server.Serve(api.LimitConnections(l, 8)) }()
+	go func() { _ = server.Serve(api.LimitConnections(l, 32)) }()
 	b.t.Cleanup(func() { _ = server.Close() })
 	return l.Addr().String()
 }

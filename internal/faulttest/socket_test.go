@@ -44,6 +44,23 @@ func (s *server) speak(t *testing.T, raw string) (*http.Response, string, error)
 	return res, string(body), nil
 }
 
+// exhaust sends raw bytes and reads until the server closes the connection, so that nothing of them is still to be served.
+func (s *server) exhaust(t *testing.T, raw string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, raw) // the server may close before it has read everything
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the server neither answers nor closes after %.60q", raw)
+	}
+}
+
 // TestUglyRequestsAreAnsweredOrClosed speaks broken and hostile HTTP. Statuses with ours set come from the program's own
 // writer and carry every header; the others are written by Go's server before any of our code runs (docs/architecture.md
 // lists them).
@@ -124,23 +141,23 @@ func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 	s.MustLive()
 }
 
-// TestSmuggledRequestsAreNotServed hides a second request in the body of a first one. Not among them: a request with
-// both Content-Length and Transfer-Encoding, which Go's server takes as chunked (RFC 9112, 6.3 allows it), so that what
-// follows the last chunk is a request of its own; a proxy in front has to see the same boundary.
+// TestSmuggledRequestsAreNotServed hides a second request in the body of a first one, or behind the place where another
+// server could see the body end.
 func TestSmuggledRequestsAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	hidden := "DELETE /api/v1/documents/kept HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.Key + "\r\n\r\n"
+	const search = "9\r\n{\"q\":\"x\"}\r\n0\r\n\r\n"
 	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
 	head := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\nX-API-Key: " + s.Key + "\r\nContent-Type: application/json\r\n"
 	for name, raw := range map[string]string{
 		"a refused body":           strings.Replace(head, "search", "nothing", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
 		"a body that was not read": strings.Replace(head, s.Key, "nobody", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
+		"a length and chunks":      head + "Content-Length: " + strconv.Itoa(len(search)+len(hidden)) + "\r\nTransfer-Encoding: chunked\r\n\r\n" + search + hidden,
+		"chunks and HTTP/1.0":      strings.Replace(head, "1.1", "1.0", 1) + "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + hidden,
 		"chunks that are broken":   head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n" + hidden,
 	} {
-		if _, _, err := s.speak(t, raw); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("%s: %v", name, err)
-		}
+		s.exhaust(t, raw+"GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		if status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/documents/kept", nil); err != nil || status != http.StatusOK {
 			t.Errorf("%s: the hidden request was served (%d %v)", name, status, err)
 			s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
