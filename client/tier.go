@@ -23,6 +23,8 @@ type TierNumbers struct {
 	Users             int64 `json:"users"`
 	Documents         int64 `json:"documents"`
 	Memories          int64 `json:"memories"`
+
+	Storage *int64 `json:"storage"` // bytes of what is stored; nil is no limit, 0 is none at all
 }
 
 // TierQuery pages the list of tiers.

@@ -316,6 +316,9 @@ func adminTierChecks() []promise {
 				for _, n := range numbers {
 					a.shape(map[string]string{fmt.Sprintf("items[%d].%s", i, n): "integer"})
 				}
+				if names[i] == "unlimited" {
+					a.has(fields{fmt.Sprintf("items[%d].storage", i): nil})
+				}
 			}
 		}},
 		{"BadTiersAreRefused", func(c *check) {
@@ -333,6 +336,11 @@ func adminTierChecks() []promise {
 				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "too_small")
 				body[n] = "7"
 				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "type")
+			}
+			for bad, issue := range map[any]string{-1: "too_small", "7": "type"} {
+				body := good()
+				body["storage"] = bad
+				c.put(path+"/free").json(body).send().fails(400, "validation_error", "storage", issue)
 			}
 			body := good()
 			body["name"] = "pro"

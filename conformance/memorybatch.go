@@ -144,6 +144,7 @@ func memoryBatchChecks() []promise {
 				before[n] = listed.integer(at + n)
 				small[n] = before[n]
 			}
+			before["storage"] = listed.integer(at + "storage")
 			small["memories"] = 2
 			c.patch(t.path()).json(fields{"tier": "pro"}).send().is(http.StatusOK)
 			c.finally(func() { c.patch(t.path()).json(fields{"tier": "unlimited"}).send() })
@@ -174,6 +175,21 @@ func memoryBatchChecks() []promise {
 				has(fields{"created": 0, "failed": 1, "errors[0].field": "memories"})
 			c.delete(two.memory()).as(t.key).send().is(http.StatusNoContent)
 			post("three").is(http.StatusCreated)
+
+			// No bytes at all, left out and so as before, and no limit.
+			small["memories"], small["storage"] = 100, 0
+			c.put(tiers + "/pro").json(small).send().is(http.StatusOK).has(fields{"storage": 0})
+			delete(small, "storage")
+			c.put(tiers + "/pro").json(small).send().is(http.StatusOK).has(fields{"storage": 0})
+			post("four").fails(409, "limit_reached").has(fields{"details.limit": "storage"})
+			c.post(path).as(t.key).json(fields{"items": items}).send().is(http.StatusOK).has(fields{
+				"results[0].status": 200, "results[1].error.details.limit": "storage",
+			})
+			c.put("/api/v1/documents/"+c.suite.name()).as(t.key).json(fields{"text": "x"}).send().fails(409, "limit_reached").
+				has(fields{"details.limit": "storage"})
+			small["storage"] = nil
+			c.put(tiers + "/pro").json(small).send().is(http.StatusOK).has(fields{"storage": nil})
+			post("four").is(http.StatusCreated)
 		}},
 		{"ABatchIsMadeOncePerIdempotencyKey", func(c *check) {
 			who, once := c.subject(), c.suite.name()

@@ -55,20 +55,27 @@ func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error 
 		}
 		return n
 	}
+	storage := func(bytes *int64) any {
+		if bytes == nil {
+			return "no limit"
+		}
+		return *bytes
+	}
 	rows := make([]table.Row, 0, len(tiers))
 	for _, t := range tiers {
 		rows = append(rows, table.Row{
-			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories),
+			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories), storage(t.Storage),
 		})
 	}
-	st.printTable(table.Row{"name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories"}, rows)
+	st.printTable(table.Row{"name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories", "storage"}, rows)
 	return nil
 }
 
 func tiersChangeCommand(st *stage) *cobra.Command {
 	var (
-		n      client.TierNumbers
-		asJSON bool
+		n       client.TierNumbers
+		storage int64
+		asJSON  bool
 	)
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Change numbers of a tier", Args: cobra.ExactArgs(1),
@@ -94,6 +101,9 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		flags.Int64Var(number.of(&n), number.flag, 0, number.help)
 		names = append(names, number.flag)
 	}
+	const storageFlag = "storage"
+	flags.Int64Var(&storage, storageFlag, 0, "bytes of what is stored, -1 for no limit")
+	names = append(names, storageFlag)
 	cmd.MarkFlagsOneRequired(names...)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -106,6 +116,11 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 			for _, number := range numbers {
 				if flags.Changed(number.flag) {
 					*number.of(&wanted) = *number.of(&n)
+				}
+			}
+			if flags.Changed(storageFlag) {
+				if wanted.Storage = &storage; storage == -1 {
+					wanted.Storage = nil
 				}
 			}
 			changed, err := c.ChangeTier(cmd.Context(), args[0], wanted, &stored.Revision)

@@ -23,6 +23,8 @@ type Workspace struct {
 type Tier struct {
 	limit.Tier
 	Revision int64
+	// StorageConfigured says that no change has set Storage: the configured one counts.
+	StorageConfigured bool
 }
 
 // User belongs to one workspace and signs in with email and password.

@@ -366,7 +366,7 @@ func TestChangesAreRefusedAtAnotherRevision(t *testing.T) {
 	if err != nil || u.Revision != 2 {
 		t.Errorf("got %+v, %v", u, err)
 	}
-	_, err = b.ChangeTier(t.Context(), b.operator, to(int64(2)), limit.Tiers()[1])
+	_, err = b.ChangeTier(t.Context(), b.operator, to(int64(2)), limit.Tiers()[1], false)
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
 }
 
@@ -377,7 +377,7 @@ func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
 	limit.Charge(noon, 50, e.Account(), limit.Account{})
 	free := *e.Tier()
 	free.RequestsPerMinute, free.Daily, free.Users = 40, 100, 1
-	changed, err := b.ChangeTier(t.Context(), b.operator, to(int64(1)), free)
+	changed, err := b.ChangeTier(t.Context(), b.operator, to(int64(1)), free, false)
 	if err != nil || changed.Revision != 2 {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}
@@ -389,16 +389,16 @@ func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
 
 	anonymous := limit.Tiers()[0]
 	anonymous.RequestsPerMinute = 3
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, anonymous); err != nil || b.anyone.PerMinute != 3 {
+	if _, err := b.ChangeTier(t.Context(), b.operator, nil, anonymous, false); err != nil || b.anyone.PerMinute != 3 {
 		t.Errorf("callers without a credential have %+v (%v)", b.anyone, err)
 	}
 	gold := free
 	gold.Name = "gold"
-	_, err = b.ChangeTier(t.Context(), b.operator, nil, gold)
+	_, err = b.ChangeTier(t.Context(), b.operator, nil, gold, false)
 	wantProblem(t, err, problem.CodeNotFound, "")
 
 	// Another process, whose configuration has lost a tier that was changed.
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[3]); err != nil {
+	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[3], false); err != nil {
 		t.Fatal(err)
 	}
 	next := account.NewService(account.Options{
@@ -427,7 +427,7 @@ func TestWhatAdministratorsDoIsLoggedWithoutNames(t *testing.T) {
 	if _, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Name: to("other"), Suspended: to(true)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[1]); err != nil {
+	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[1], false); err != nil {
 		t.Fatal(err)
 	}
 	entry := func(action audit.Action, workspace, target string, details map[string]string) audit.Entry {
@@ -442,7 +442,7 @@ func TestWhatAdministratorsDoIsLoggedWithoutNames(t *testing.T) {
 		entry(audit.UserDeleted, w, bob, nil),
 		entry(audit.WorkspaceChanged, w, w, map[string]string{"name": "changed", "suspended": "true"}),
 		entry(audit.TierChanged, "", "free", map[string]string{
-			"requestsPerMinute": "60", "daily": "5000", "monthly": "100000", "keys": "5", "users": "5", "documents": "10000", "memories": "10000",
+			"requestsPerMinute": "60", "daily": "5000", "monthly": "100000", "keys": "5", "users": "5", "documents": "10000", "memories": "10000", "storage": "268435456",
 		}),
 	}
 	got := slices.DeleteFunc(b.log.Entries(), func(e audit.Entry) bool { return e.Action == audit.InstanceInitialised })
@@ -464,7 +464,7 @@ func TestWhatCannotBeLoggedDoesNotHappen(t *testing.T) {
 	free.RequestsPerMinute = 1
 	_, workspace := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Suspended: to(true)})
 	_, user := b.ChangeUser(t.Context(), b.admin, b.ada, nil, account.UserChange{Name: to("Eve")})
-	_, tier := b.ChangeTier(t.Context(), b.operator, nil, free)
+	_, tier := b.ChangeTier(t.Context(), b.operator, nil, free, false)
 	if workspace == nil || user == nil || tier == nil {
 		t.Errorf("got %v, %v, %v", workspace, user, tier)
 	}

@@ -35,34 +35,40 @@ func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
 	all := s.Directory.Tiers().All()
 	list := make([]Tier, len(all))
 	for i, t := range all {
-		list[i] = Tier{t, max(1, revisions[t.Name])}
+		list[i] = Tier{Tier: t, Revision: max(1, revisions[t.Name])}
 	}
 	return list, nil
 }
 
 // ChangeTier gives a tier other numbers, from its commit on for every request; what was used of the old ones stays used.
 // The configured numbers no longer count for it. A name no tier has is problem.Missing; ifRevision, when given, must be
-// the tier's revision, else problem.Mismatch.
-func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision *int64, t limit.Tier) (*Tier, error) {
-	if s.Directory.Tiers().Lookup(t.Name) == nil {
+// the tier's revision, else problem.Mismatch. With keepStorage the tier's storage stays as it is.
+func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision *int64, t limit.Tier, keepStorage bool) (*Tier, error) {
+	inForce := s.Directory.Tiers().Lookup(t.Name)
+	if inForce == nil {
 		return nil, problem.Missing()
 	}
-	changed := &Tier{Tier: t}
+	var changed *Tier
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
-		revisions, err := s.tierRevisions(ctx)
+		stored, err := s.storedTier(ctx, t.Name)
 		if err != nil {
 			return err
 		}
-		stored := max(1, revisions[t.Name])
-		if ifRevision != nil && *ifRevision != stored {
+		if ifRevision != nil && *ifRevision != stored.Revision {
 			return problem.RevisionMismatch()
 		}
-		changed.Revision = stored + 1
+		changed = &Tier{Tier: t, Revision: stored.Revision + 1}
+		if keepStorage {
+			changed.Storage, changed.StorageConfigured = stored.Storage, stored.StorageConfigured
+		}
 		if err := s.Store.KeepTier(ctx, changed); err != nil {
 			return err
 		}
+		if changed.StorageConfigured {
+			changed.Storage = inForce.Tier().Storage
+		}
 		unit.AfterCommit(ctx, func() { s.putTier(*changed) })
-		return s.record(ctx, p, audit.TierChanged, "", t.Name, tierDetails(t))
+		return s.record(ctx, p, audit.TierChanged, "", t.Name, tierDetails(changed.Tier))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change tier %s: %w", t.Name, err)
@@ -87,9 +93,26 @@ func (s *Service) putTier(t Tier) {
 		s.tiers.latest = map[string]int64{}
 	}
 	s.tiers.latest[t.Name] = t.Revision
+	if inForce := s.Directory.Tiers().Lookup(t.Name); t.StorageConfigured && inForce != nil {
+		t.Storage = inForce.Tier().Storage // no change has set another one yet
+	}
 	if s.Directory.Tiers().Set(t.Tier) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
 		s.Anonymous(t.Allowance())
 	}
+}
+
+// storedTier is a tier as it was changed last; one that never was has revision 1 and the configured numbers.
+func (s *Service) storedTier(ctx context.Context, name string) (*Tier, error) {
+	changed, err := s.Store.ChangedTiers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read tiers: %w", err)
+	}
+	for i := range changed {
+		if changed[i].Name == name {
+			return &changed[i], nil
+		}
+	}
+	return &Tier{Revision: 1, StorageConfigured: true}, nil
 }
 
 // tierRevisions are those of the tiers that were changed.
@@ -109,6 +132,6 @@ func tierDetails(t limit.Tier) map[string]string {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	return map[string]string{
 		"requestsPerMinute": n(t.RequestsPerMinute), "daily": n(t.Daily), "monthly": n(t.Monthly),
-		"keys": n(t.Keys), "users": n(t.Users), "documents": n(t.Documents), "memories": n(t.Memories),
+		"keys": n(t.Keys), "users": n(t.Users), "documents": n(t.Documents), "memories": n(t.Memories), "storage": n(t.Storage),
 	}
 }

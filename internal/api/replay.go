@@ -36,7 +36,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 		return
 	}
 	request := idempotency.Request{
-		Credential: x.principal.Actor(), Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
+		Credential: x.principal.Actor(), Workspace: x.principal.WorkspaceID, Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
 	}
 	var resp endpoint.Response
 	work := func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error) {

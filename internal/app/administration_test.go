@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/limit"
 )
 
 // These tests change people and limits and look, with the next request, at what that did to those who were at work.
@@ -155,7 +156,7 @@ func TestATierHoldsFromTheNextRequestOnAndNeverResetsUse(t *testing.T) {
 	t.Parallel()
 	clock := apptest.NewClock(time.Now()) // which stands still, so that no minute and no day ends
 	p := apptest.Start(t, apptest.Clock(clock.Now), apptest.With(func(c *config.Config) {
-		c.Tiers["tiny"] = config.Tier{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: 2, Users: 3}
+		c.Tiers["tiny"] = config.Tier{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: 2, Users: 3, Storage: limit.NoLimit}
 	}))
 	c, ctx := operatorOf(t, p), t.Context()
 	n := newTenant(t, p, "alpha", "canary")

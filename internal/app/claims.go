@@ -15,6 +15,7 @@ func (p *parts) assembleReplays(deps *Deps) {
 	d := p.data
 	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
 	p.replays.SealBy(answerKeys{p.subjects, d.binding})
+	p.replays.Limit(p.maxStorage)
 	if engine, ok := d.engine.(*postgres.Engine); ok && !deps.Local {
 		p.claims = clusterpg.NewClaims(engine.Connect, deps.Log)
 		p.replays.Among(p.claims)

@@ -25,7 +25,7 @@ func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *
 	p.receipts = auth.NewReceiptKey(secret)
 	p.memories = memory.NewService(memory.Options{
 		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
-		Alone: !d.engine.Shared(), Max: p.maxMemories, Sign: p.receipts.Sign,
+		Alone: !d.engine.Shared(), Max: p.maxMemories, MaxBytes: p.maxStorage, Sign: p.receipts.Sign,
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},

@@ -140,7 +140,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Audit: p.audit, Shared: p.shared, Random: rand.Reader, Now: deps.Now,
 	})
 	p.documents = document.NewService(document.Options{
-		Store: d.store, Units: d.store, Max: p.maxDocuments, Changed: p.documentsChanged, Pace: p.indexer.Pace,
+		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.documentsChanged, Pace: p.indexer.Pace,
 		Together: d.engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
@@ -166,6 +166,16 @@ func (p *parts) maxDocuments(workspaceID string) int64 {
 		return w.Tier().Documents
 	}
 	return 0
+}
+
+// maxStorage is how many bytes the workspace's tier allows, nil for no limit.
+func (p *parts) maxStorage(workspaceID string) *int64 {
+	w, ok := p.accounts.Entry(workspaceID)
+	if !ok || w.Tier().Storage == limit.NoLimit {
+		return nil
+	}
+	most := w.Tier().Storage
+	return &most
 }
 
 // documentsChanged hears of a change that was made here.

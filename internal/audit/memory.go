@@ -36,13 +36,13 @@ const MemoryIDs = "memoryIds"
 // Memories is the member of Details that tells how many memories went with a subject; no entry lists these.
 const Memories = "memories"
 
-// maxMemoryIDs is how many ids an entry holds; Count tells how many there were.
-const maxMemoryIDs = 1000
+// MaxMemoryIDs is how many ids an entry holds, so that a row stays small. Count tells how many there were.
+const MaxMemoryIDs = 100
 
-// JoinMemoryIDs writes ids for Details. More than a thousand are cut: what touches more of a subject touches all of it,
-// an export for one, and Count tells how many.
+// JoinMemoryIDs writes ids for Details. Those beyond MaxMemoryIDs are cut: whoever has to name all of them writes several
+// entries.
 func JoinMemoryIDs(ids []string) string {
-	return strings.Join(ids[:min(len(ids), maxMemoryIDs)], " ")
+	return strings.Join(ids[:min(len(ids), MaxMemoryIDs)], " ")
 }
 
 // SplitMemoryIDs reads what JoinMemoryIDs wrote.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"keepsake/internal/limit"
 )
 
 // check refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
@@ -117,6 +119,12 @@ func (c *Config) checkTiers() error {
 			}
 			if n < 0 || n > maxRate {
 				return &Error{Setting: setting, Reason: fmt.Sprintf("must be between 0 and %d", int64(maxRate))}
+			}
+		}
+		if t.Storage < limit.NoLimit || t.Storage > limit.MaxStorage {
+			settings := tierSettings(name)
+			return &Error{
+				Setting: settings[len(settings)-1].Path, Reason: fmt.Sprintf("must be between 0 and %d, or -1 for no limit", int64(limit.MaxStorage)),
 			}
 		}
 	}

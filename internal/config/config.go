@@ -114,6 +114,7 @@ type Tier struct {
 	Users             int64 `setting:"users" help:"users, 0 for no limit"`
 	Documents         int64 `setting:"documents" help:"documents, 0 for no limit"`
 	Memories          int64 `setting:"memories" help:"memories, 0 for no limit"`
+	Storage           int64 `setting:"storage" help:"bytes of what is stored, -1 for no limit"`
 }
 
 // Default is a configuration that serves without any setting.
@@ -134,7 +135,7 @@ func Default() Config {
 	for _, t := range limit.Tiers() {
 		c.Tiers[t.Name] = Tier{
 			RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
-			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
+			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories, Storage: t.Storage,
 		}
 	}
 	return c
@@ -147,7 +148,7 @@ func (c *Config) TierList() []limit.Tier {
 		t := c.Tiers[name]
 		list = append(list, limit.Tier{
 			Name: name, RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
-			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
+			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories, Storage: t.Storage,
 		})
 	}
 	return list

@@ -15,6 +15,8 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+
+	"keepsake/internal/limit"
 )
 
 // Error is a mistake in a setting. It is one line that names the setting and says where it was made.
@@ -188,7 +190,10 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 // applyTiers changes the numbers of the tiers that are named, and takes their paths out of rest.
 func (c *Config) applyTiers(k *koanf.Koanf, source string, rest map[string]bool) error {
 	for _, name := range k.MapKeys("tiers") {
-		tier := c.Tiers[name]
+		tier, configured := c.Tiers[name]
+		if !configured {
+			tier.Storage = limit.NoLimit
+		}
 		for _, s := range tierSettings(name) {
 			if !rest[s.Path] {
 				continue

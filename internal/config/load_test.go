@@ -90,7 +90,7 @@ index:
 	free := want.Tiers["free"]
 	free.RequestsPerMinute = 90
 	want.Tiers["free"] = free
-	want.Tiers["gold"] = config.Tier{RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4}
+	want.Tiers["gold"] = config.Tier{RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4, Storage: limit.NoLimit}
 	for name, got := range map[string]config.Config{"file": fromFile, "environment": fromEnv} {
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 			t.Errorf("from %s: %s", name, diff)

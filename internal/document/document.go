@@ -34,6 +34,7 @@ type Put struct {
 	Exists     bool   // an absent id is a mismatch
 	IfRevision *int64 // the stored revision must be this; absent documents mismatch too
 	Max        int64  // documents the workspace may hold, 0 for no limit: a new one over it is LimitReached
+	MaxBytes   *int64 // bytes the workspace may store, nil for no limit: what would pass it is StorageFull
 }
 
 // Write is a document and the condition under which it is written.

@@ -159,7 +159,7 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 // putLines stores lines one after the other and counts what became of each. A line the store refuses, because the
 // workspace is full, fails alone.
 func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (last *Document, err error) {
-	now, put := s.now(), Put{Max: s.o.Max(workspaceID)}
+	now, put := s.now(), Put{Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 	writes := make([]Write, 0, len(lines))
 	for i := range lines {
 		if lines[i].Err == nil {

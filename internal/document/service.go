@@ -13,8 +13,10 @@ import (
 type Options struct {
 	Store Store
 	Units unit.Runner
-	// Max is how many documents a workspace may hold, 0 for no limit.
-	Max func(workspaceID string) int64
+	// Max is how many documents a workspace may hold, 0 for no limit, and MaxBytes how many bytes it may store, nil for no
+	// limit.
+	Max      func(workspaceID string) int64
+	MaxBytes func(workspaceID string) *int64
 	// Changed hears of a committed change of a workspace's documents; number is 0 where only the store knows it.
 	Changed func(workspaceID string, number int64)
 	// Pace holds an import back while the index is too far behind it, so that what was imported is found by the next
@@ -76,7 +78,7 @@ func (s *Service) Create(ctx context.Context, workspaceID, id string, f Fields) 
 
 // write stores one document.
 func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, put Put) (d *Document, created bool, err error) {
-	put.Max = s.o.Max(workspaceID)
+	put.Max, put.MaxBytes = s.o.Max(workspaceID), s.o.MaxBytes(workspaceID)
 	if s.o.Together && !unit.Running(ctx) {
 		d, created, err = s.writeTogether(ctx, workspaceID, id, f, put)
 	} else {

@@ -56,9 +56,10 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 	made := 0
 	o := document.Options{
 		Store: b.store, Units: b.store, Now: func() time.Time { return b.clock },
-		Max:     func(string) int64 { return b.max },
-		Changed: func(_ string, number int64) { b.changes = append(b.changes, number) },
-		NewID:   func() string { made++; return fmt.Sprintf("doc_%d", made) },
+		Max:      func(string) int64 { return b.max },
+		MaxBytes: func(string) *int64 { return nil },
+		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },
+		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
 		Pace: func(ctx context.Context, workspaceID string) error {
 			if b.pace == nil {
 				return nil

@@ -44,7 +44,8 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		stores = append(stores, s)
 		service := document.NewService(document.Options{
 			Store: s, Units: s, Together: true, Now: time.Now, Max: func(string) int64 { return limit },
-			Changed: func(string, int64) {}, NewID: func() string { panic("ids are given") },
+			MaxBytes: func(string) *int64 { return nil },
+			Changed:  func(string, int64) {}, NewID: func() string { panic("ids are given") },
 		})
 		for w := range workspaces {
 			// The workspaces in one order here and in the other there.

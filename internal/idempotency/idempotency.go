@@ -10,6 +10,11 @@ import (
 
 // Answer is a kept answer. Secrets that were shown once are already null in Body.
 type Answer struct {
+	// WorkspaceID is whose storage it takes, and MaxBytes how many bytes that may have in all, nil for no limit. Neither is
+	// read back.
+	WorkspaceID string
+	MaxBytes    *int64
+
 	Claim     [32]byte // keyed hash of credential, method, path and Idempotency-Key
 	Request   [32]byte // keyed hash of the request body
 	Status    int
@@ -28,7 +33,7 @@ type Answer struct {
 // Store keeps answers for 24 hours.
 type Store interface {
 	// KeepAnswer stores a; it joins the unit of work it is called in, so that effect and answer commit together. A claim
-	// that has an answer already is ErrAnswered.
+	// that has an answer already is ErrAnswered; one that the workspace has no room for is problem.StorageFull.
 	KeepAnswer(ctx context.Context, a *Answer) error
 	// KeptAnswer reads the answer of a claim that has not expired at now; nil when there is none.
 	KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*Answer, error)

@@ -25,6 +25,10 @@ const (
 	// pieces would cost as much.
 	MaxBody = 64 << 10
 
+	// smallBody is how large a body is kept also where the workspace has no room left: whoever rotates a key must not be
+	// refused for its documents.
+	smallBody = 4 << 10
+
 	// HeaderName is where a client puts its key, and the field of a 400 about it.
 	HeaderName = "Idempotency-Key"
 )
@@ -32,6 +36,7 @@ const (
 // Request says whose request it is and which. Two requests with equal values are the same one, sent twice.
 type Request struct {
 	Credential string // the key's id, or what else names the caller
+	Workspace  string // the caller's, whose storage the answer takes
 	Method     string
 	Path       string // as sent, without the query
 	Key        string // the client's Idempotency-Key
@@ -62,8 +67,9 @@ type Service struct {
 	units  unit.Runner
 	secret []byte
 	now    func() time.Time
-	claims Claims // nil where no other process has the store open
-	keys   Keys   // nil where no answer is ever sealed
+	claims Claims                          // nil where no other process has the store open
+	keys   Keys                            // nil where no answer is ever sealed
+	limit  func(workspaceID string) *int64 // may be nil
 
 	mu      sync.Mutex
 	running map[[32]byte]struct{} // claims whose first request has not ended
@@ -79,6 +85,9 @@ func (s *Service) Among(c Claims) { s.claims = c }
 
 // SealBy gives the Service the keys by which answers are sealed. It is called before the first request.
 func (s *Service) SealBy(k Keys) { s.keys = k }
+
+// Limit gives the Service how many bytes a workspace may store, nil for no limit. It is called before the first request.
+func (s *Service) Limit(limit func(workspaceID string) *int64) { s.limit = limit }
 
 // CheckKey refuses a key that is not 8–255 printable ASCII characters.
 func CheckKey(key string) error {
@@ -170,7 +179,9 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 	}
 	turn.sum = [32]byte(digest.Sum(nil))
 	if err == nil && keepable(out.Status) {
-		err = turn.keepAlone(ctx, out, seals)
+		if err = turn.keepAlone(ctx, out, seals); isFull(err) {
+			return nil, nil // the effect is there already, and to repeat it is harmless
+		}
 	}
 	return turn.settle(ctx, refused, err)
 }
@@ -218,6 +229,11 @@ func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outc
 	return t.same(ctx, first, failed)
 }
 
+func isFull(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Code == problem.CodeLimitReached
+}
+
 // keepable says whether a repetition shall meet the same answer. Faults of ours and spent limits pass with time.
 func keepable(status int) bool { return status < 500 && status != 429 }
 
@@ -232,7 +248,7 @@ func (t *turn) keepAlone(ctx context.Context, out Outcome, seals *seals) error {
 func (t *turn) keep(ctx context.Context, out Outcome, seals *seals) error {
 	now := t.now().Truncate(time.Millisecond)
 	a := &Answer{
-		Claim: t.claim, Request: t.sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
+		WorkspaceID: t.workspace, Claim: t.claim, Request: t.sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
 		CreatedAt: now, ExpiresAt: now.Add(Lifetime),
 	}
 	switch {
@@ -242,6 +258,9 @@ func (t *turn) keep(ctx context.Context, out Outcome, seals *seals) error {
 		if err := t.seal(ctx, a, seals.names); err != nil {
 			return fmt.Errorf("seal an idempotent answer: %w", err)
 		}
+	}
+	if t.limit != nil && len(a.Body)+len(a.Sealed) > smallBody {
+		a.MaxBytes = t.limit(t.workspace)
 	}
 	if err := t.store.KeepAnswer(ctx, a); err != nil {
 		return fmt.Errorf("keep an idempotent answer: %w", err)
@@ -294,11 +313,14 @@ type turn struct {
 	*Service
 	claim     [32]byte
 	sum       [32]byte // of the body, once it was read
-	elsewhere bool     // another process runs the same request
-	answered  bool     // an answer is kept
+	workspace string
+	elsewhere bool // another process runs the same request
+	answered  bool // an answer is kept
 }
 
-func (s *Service) turn(r Request) turn { return turn{Service: s, claim: s.claimOf(r)} }
+func (s *Service) turn(r Request) turn {
+	return turn{Service: s, claim: s.claimOf(r), workspace: r.Workspace}
+}
 
 // begin claims the request for this turn. Of two processes that run the same one in spite of it, one keeps its answer:
 // the other's unit fails with its effect, and it repeats the first.

@@ -118,10 +118,10 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 	}
 	// Whoever differs in any part has a request of their own.
 	for i, other := range []idempotency.Request{
-		{"key_2", "POST", "/things", "a-key-of-a-client"},
-		{"key_1", "PUT", "/things", "a-key-of-a-client"},
-		{"key_1", "POST", "/thing", "sa-key-of-a-client"},
-		{"key_1", "POST", "/things", "b-key-of-a-client"},
+		{Credential: "key_2", Method: "POST", Path: "/things", Key: "a-key-of-a-client"},
+		{Credential: "key_1", Method: "PUT", Path: "/things", Key: "a-key-of-a-client"},
+		{Credential: "key_1", Method: "POST", Path: "/thing", Key: "sa-key-of-a-client"},
+		{Credential: "key_1", Method: "POST", Path: "/things", Key: "b-key-of-a-client"},
 	} {
 		if kept, err := b.Do(t.Context(), other, b.hashed("body"), b.create(fmt.Sprintf("wsp_other%d", i), nil)); kept != nil || err != nil {
 			t.Errorf("%v met the answer of another: %v, %v", other, kept, err)

@@ -33,7 +33,7 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 		return nil, fmt.Errorf("change memory: %w", err)
 	}
 	by := callerOf(ctx, p)
-	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, _ int64) ([]*work, error) {
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, left room) ([]*work, error) {
 		st := seen[row.Subject]
 		base, err := s.o.Store.Memory(ctx, p.WorkspaceID, id, s.reach(p), s.o.Now())
 		if err != nil {
@@ -55,6 +55,17 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 		written, err := st.row(next)
 		if err != nil {
 			return nil, err
+		}
+		more := int64(len(written.Sealed))
+		if left.limited && base.Revision >= maxRevisions {
+			trimmed, err := s.o.Store.TrimmedBytes(ctx, p.WorkspaceID, id, maxRevisions-2)
+			if err != nil {
+				return nil, err
+			}
+			more -= trimmed
+		}
+		if !left.take(more) {
+			return nil, problem.StorageFull()
 		}
 		w := &work{standing: st, replace: []*Row{written}, older: []*Row{base}, bytes: written.Size - base.Size}
 		w.log(by, audit.MemoryUpdated, id)

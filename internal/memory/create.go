@@ -31,8 +31,9 @@ type draft struct {
 
 // known is a memory that stands in the store.
 type known struct {
-	memory *Memory
-	row    *Row
+	memory  *Memory
+	row     *Row
+	trimmed int64 // entry.trimmed
 }
 
 // looks reports whether something is looked for: what has the same key, or is equal.
@@ -235,7 +236,7 @@ func (s *Service) lookUp(ctx context.Context, workspaceID string, under map[Hash
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, known{m, r})
+		found = append(found, known{memory: m, row: r})
 	}
 	return found, nil
 }
@@ -269,8 +270,8 @@ func (s *Service) put(ctx context.Context, b *batch) (results []Result, err erro
 
 // putBatch writes a batch in a unit of its own, or in the one that ctx carries.
 func (s *Service) putBatch(ctx context.Context, b *batch) (results []Result, err error) {
-	err = s.commit(ctx, b.workspaceID, b.seen, func(ctx context.Context, room int64) ([]*work, error) {
-		g := newDeciding(b.seen, room)
+	err = s.commit(ctx, b.workspaceID, b.seen, func(ctx context.Context, left room) ([]*work, error) {
+		g := newDeciding(b.seen, left)
 		if err := s.meet(ctx, b.workspaceID, g, b.drafts); err != nil {
 			return nil, err
 		}
@@ -293,10 +294,26 @@ func (s *Service) putBatch(ctx context.Context, b *batch) (results []Result, err
 // meet makes known what drafts may replace or repeat.
 func (s *Service) meet(ctx context.Context, workspaceID string, g *deciding, drafts []*draft) error {
 	found, err := s.lookUp(ctx, workspaceID, g.held, drafts)
-	for _, k := range found {
-		g.know(k)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, k := range found {
+		if err := s.know(ctx, workspaceID, g, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// know makes a memory of the store known with what its next revision gives back, which only a limit makes matter.
+func (s *Service) know(ctx context.Context, workspaceID string, g *deciding, k known) (err error) {
+	if g.room.limited && k.row.Revision >= maxRevisions {
+		if k.trimmed, err = s.o.Store.TrimmedBytes(ctx, workspaceID, k.row.ID, maxRevisions-2); err != nil {
+			return err
+		}
+	}
+	g.know(k)
+	return nil
 }
 
 // answered tells under which keys an answer is to be kept that shows memories of these subjects.
@@ -324,11 +341,14 @@ func (g *deciding) put(d *draft, r *Result, by audit.Action) error {
 		there = g.first(d.alike)
 	}
 	switch {
-	case there == nil && g.room <= 0:
+	case there == nil && g.room.memories <= 0:
 		r.Err = errFull
 		return nil
+	case there == nil && !g.room.take(int64(len(d.row.Sealed))):
+		r.Err = problem.StorageFull()
+		return nil
 	case there == nil:
-		g.room--
+		g.room.memories--
 		g.add(&entry{memory: d.memory, row: d.row})
 		r.Stored = Stored{Memory: d.memory, Created: true}
 		log(audit.MemoryCreated, d.memory.ID)
@@ -344,7 +364,8 @@ func (g *deciding) put(d *draft, r *Result, by audit.Action) error {
 	next := *d.memory
 	next.ID, next.CreatedAt, next.CreatedBy = there.memory.ID, there.memory.CreatedAt, there.memory.CreatedBy
 	next.Revision = there.memory.Revision + 1
-	if err := g.revise(d.subject, there, &next); err != nil {
+	if refused, err := g.revise(d.subject, there, &next); refused != nil || err != nil {
+		r.Err = refused
 		return err
 	}
 	r.Stored = Stored{Memory: &next}

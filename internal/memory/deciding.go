@@ -1,6 +1,10 @@
 package memory
 
-import "slices"
+import (
+	"slices"
+
+	"keepsake/internal/problem"
+)
 
 // entry is a memory that a write has to do with, as it stands after what was decided before.
 type entry struct {
@@ -8,6 +12,8 @@ type entry struct {
 	row    *Row   // memory, sealed
 	base   *Row   // as it lies in the store; nil: it is new
 	older  []*Row // revisions that came to be older ones
+	// trimmed is how many bytes the next revision gives back, because the oldest ones go for it.
+	trimmed int64
 }
 
 // deciding is a decision that is being made on what stands in the store, one item after the other. Everything is sealed as
@@ -19,12 +25,12 @@ type deciding struct {
 	byAlike map[Alike][]*entry
 	foreign map[string]bool // ids of memories of other subjects, which an import may name
 	order   []*entry
-	room    int64
+	room    room
 }
 
-func newDeciding(held map[Hash]*standing, room int64) *deciding {
+func newDeciding(held map[Hash]*standing, left room) *deciding {
 	return &deciding{
-		held: held, works: map[Hash]*work{}, byID: map[string]*entry{}, byAlike: map[Alike][]*entry{}, foreign: map[string]bool{}, room: room,
+		held: held, works: map[Hash]*work{}, byID: map[string]*entry{}, byAlike: map[Alike][]*entry{}, foreign: map[string]bool{}, room: left,
 	}
 }
 
@@ -40,7 +46,7 @@ func (g *deciding) workOf(subject Hash) *work {
 // know makes a memory of the store one that items find.
 func (g *deciding) know(k known) {
 	if g.byID[k.row.ID] == nil {
-		g.add(&entry{memory: k.memory, row: k.row, base: k.row})
+		g.add(&entry{memory: k.memory, row: k.row, base: k.row, trimmed: k.trimmed})
 	}
 }
 
@@ -83,19 +89,33 @@ func earlier(a, b *Memory) bool {
 	return a.ID < b.ID
 }
 
-// revise gives an entry its next revision.
-func (g *deciding) revise(subject Hash, e *entry, next *Memory) error {
+// revise gives an entry its next revision, with further older ones besides the present one. Where there is no room for it,
+// that is refused.
+func (g *deciding) revise(subject Hash, e *entry, next *Memory, older ...*Row) (refused, err error) {
 	row, err := g.held[subject].row(next)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	if !g.room.take(sizeOf(older) + int64(len(row.Sealed)) - e.trimmed) {
+		return problem.StorageFull(), nil
+	}
+	e.trimmed = 0
 	for _, name := range e.names() {
 		g.byAlike[name] = slices.DeleteFunc(g.byAlike[name], func(o *entry) bool { return o == e })
 	}
 	e.older = append(e.older, e.row)
+	e.older = append(e.older, older...)
 	e.memory, e.row = next, row
 	g.index(e)
-	return nil
+	return nil, nil
+}
+
+// sizeOf is what rows take of a workspace's storage.
+func sizeOf(rows []*Row) (bytes int64) {
+	for _, r := range rows {
+		bytes += int64(len(r.Sealed))
+	}
+	return bytes
 }
 
 // finish gives what was decided by subject, in the order in which they are held.

@@ -63,18 +63,20 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 		held.Memories--
 		held.Bytes -= r.Size
 	}
+	if err := s.o.Store.AddMemoryCount(ctx, p.WorkspaceID, -int64(len(rows))); err != nil { // before the rows, as a write does
+		return err
+	}
 	for some := range slices.Chunk(ids, eraseAtOnce) {
 		if err := s.o.Store.EraseMemories(ctx, p.WorkspaceID, held.Hash, some, held.Change, now); err != nil {
 			return err
 		}
-		if err := s.o.Audit.Record(ctx, s.entry(p, action, subjectID, some)); err != nil {
-			return err
+		for _, e := range s.entries(p, action, subjectID, some) {
+			if err := s.o.Audit.Record(ctx, e); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.o.Store.CountMemorySubjects(ctx, p.WorkspaceID, []*Subject{held}); err != nil {
-		return err
-	}
-	if err := s.o.Store.AddMemoryCount(ctx, p.WorkspaceID, -int64(len(rows))); err != nil {
 		return err
 	}
 	if action == audit.MemoryExpired { // a backup that brings it back brings its end back, too

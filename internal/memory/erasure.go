@@ -89,13 +89,12 @@ func (s *Service) endGeneration(ctx context.Context, row *Subject, e *Erasure) e
 	if err := s.o.Store.BeginErasure(ctx, e); err != nil {
 		return err
 	}
-	if err := s.o.Store.DropMemoryPlans(ctx, e.WorkspaceID, e.Subject, e.Generation); err != nil {
-		return err
+	if memories > 0 { // before rows that count as stored bytes, as a write does
+		if err := s.o.Store.AddMemoryCount(ctx, e.WorkspaceID, -memories); err != nil {
+			return err
+		}
 	}
-	if memories == 0 {
-		return nil
-	}
-	return s.o.Store.AddMemoryCount(ctx, e.WorkspaceID, -memories)
+	return s.o.Store.DropMemoryPlans(ctx, e.WorkspaceID, e.Subject, e.Generation)
 }
 
 // underWay finds an erasure of a subject that was cut off; problem.Missing where there is none.

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/auth"
 )
 
-// exportPage is how many memories an export reads at a time, and has in one row of the access log.
+// exportPage is how many memories an export reads at a time.
 const exportPage = 500
 
 // Export reads all memories of a subject with their history, oldest first.
@@ -28,7 +28,7 @@ func (s *Service) Export(ctx context.Context, p *auth.Principal, subjectID strin
 				for i, m := range page {
 					ids[i] = m.Memory.ID
 				}
-				err = s.o.Audit.Read(ctx, s.entry(p, audit.MemoryExported, person.SubjectID, ids))
+				err = s.o.Audit.Read(ctx, s.entries(p, audit.MemoryExported, person.SubjectID, ids)...)
 			}
 			if err != nil {
 				yield(nil, fmt.Errorf("export memories: %w", err))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"keepsake/internal/audit"
@@ -16,6 +17,9 @@ import (
 
 // planLife is for how long a plan can be carried out.
 const planLife = time.Hour
+
+// maxPlans is how many plans a credential may have open.
+const maxPlans = 20
 
 // maxQuery is how many characters a query may have.
 const maxQuery = 1_024
@@ -119,10 +123,28 @@ func (s *Service) PlanForget(ctx context.Context, p *auth.Principal, f Forget) (
 		plan.Generation = row.Generation
 	}
 	err = s.o.Units.Run(ctx, func(ctx context.Context) error {
-		if err := s.o.Store.KeepMemoryPlan(ctx, p.WorkspaceID, plan); err != nil || len(ids) == 0 {
+		// Plans of a workspace follow each other, so that of a credential's there are never more.
+		if _, err := s.o.Store.MemoryCount(ctx, p.WorkspaceID); err != nil {
 			return err
 		}
-		return s.o.Audit.Record(ctx, s.entry(p, audit.MemoryForgetPlanned, f.SubjectID, ids))
+		if err := s.o.Store.KeepMemoryPlan(ctx, p.WorkspaceID, plan, maxPlans); err != nil {
+			return err
+		}
+		if most := s.o.MaxBytes(p.WorkspaceID); most != nil {
+			left, err := s.o.Store.StorageRoom(ctx, p.WorkspaceID, *most)
+			if err == nil && left < 0 && len(ids) > 0 {
+				err = problem.StorageFull()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		e := s.entry(p, audit.MemoryForgetPlanned, f.SubjectID, nil) // a plan shows nothing; what it erases is told then
+		e.Count, e.Details = int64(len(ids)), map[string]string{audit.Memories: strconv.Itoa(len(ids))}
+		return s.o.Audit.Record(ctx, e)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("plan to forget: %w", err)

@@ -174,6 +174,7 @@ func (a *arrival) checkPast(m *Memory, history []*Memory) error {
 		older.tidy()
 		a.history = append(a.history, &older)
 	}
+	a.history = a.history[max(0, len(a.history)-(maxRevisions-1)):] // no more are kept
 	return nil
 }
 
@@ -241,8 +242,8 @@ func (s *Service) storeChunk(ctx context.Context, p *auth.Principal, chunk []*ar
 			return counts, err
 		}
 	}
-	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, room int64) (works []*work, err error) {
-		works, counts, err = s.decideImport(ctx, p.WorkspaceID, chunk, seen, room)
+	err = s.commit(ctx, p.WorkspaceID, seen, func(ctx context.Context, left room) (works []*work, err error) {
+		works, counts, err = s.decideImport(ctx, p.WorkspaceID, chunk, seen, left)
 		return works, err
 	})
 	return counts, err

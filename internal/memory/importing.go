@@ -26,8 +26,8 @@ func (a *arrival) sealAll(st *standing) error {
 
 // decideImport decides what to write of a chunk. What stands in the store is looked up here, in the unit: of ids that are
 // another subject's or were erased, the change of a subject says nothing.
-func (s *Service) decideImport(ctx context.Context, workspaceID string, chunk []*arrival, held map[Hash]*standing, room int64) (_ []*work, counts Imported, err error) {
-	g := newDeciding(held, room)
+func (s *Service) decideImport(ctx context.Context, workspaceID string, chunk []*arrival, held map[Hash]*standing, left room) (_ []*work, counts Imported, err error) {
+	g := newDeciding(held, left)
 	erased, err := s.meetNamed(ctx, workspaceID, g, chunk)
 	if err != nil {
 		return nil, counts, err
@@ -98,7 +98,9 @@ func (s *Service) meetNamed(ctx context.Context, workspaceID string, g *deciding
 				if err != nil {
 					return nil, err
 				}
-				g.know(known{m, r})
+				if err := s.know(ctx, workspaceID, g, known{memory: m, row: r}); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -131,10 +133,12 @@ func (g *deciding) arrive(a *arrival, erased map[string]bool) (o outcome, err er
 		o.refused = problem.Validation("id", problem.Conflicting, "The id is that of another memory.")
 	case sameKey != nil && sameKey != there:
 		o.refused = problem.Validation("key", problem.Conflicting, "Another memory of this subject has this key.")
-	case there == nil && g.room <= 0:
+	case there == nil && g.room.memories <= 0:
 		o.refused = errFull
+	case there == nil && !g.room.take(int64(len(a.row.Sealed))+sizeOf(a.older)):
+		o.refused = problem.StorageFull()
 	case there == nil:
-		g.room--
+		g.room.memories--
 		g.add(&entry{memory: a.memory, row: a.row, older: a.older})
 		g.workOf(a.subject).log(a.by, audit.MemoryImported, id)
 		o.created = true
@@ -161,10 +165,10 @@ func (g *deciding) overwrite(there *entry, a *arrival) (o outcome, err error) {
 		o.refused = problem.Validation("revision", problem.Conflicting, "The memory is there in another or a newer revision.")
 		return o, nil
 	}
-	if err := g.revise(a.subject, there, &next); err != nil {
+	// Older revisions that are there already stay as they are.
+	if o.refused, err = g.revise(a.subject, there, &next, a.older...); o.refused != nil || err != nil {
 		return o, err
 	}
-	there.older = append(there.older, a.older...) // those that are there already stay as they are
 	g.workOf(a.subject).log(a.by, audit.MemoryImported, next.ID)
 	return outcome{replaced: true}, nil
 }

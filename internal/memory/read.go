@@ -186,14 +186,14 @@ func (s *Service) looked(ctx context.Context, p *auth.Principal, action audit.Ac
 		ids[m.SubjectID] = append(ids[m.SubjectID], m.ID)
 	}
 	for subjectID, of := range ids {
-		entries = append(entries, s.entry(p, action, subjectID, of))
+		entries = append(entries, s.entries(p, action, subjectID, of)...)
 	}
 	return s.log(ctx, entries)
 }
 
 // log writes rows about what is about to be shown.
 func (s *Service) log(ctx context.Context, entries []audit.Entry) error {
-	slices.SortFunc(entries, func(a, b audit.Entry) int { return strings.Compare(a.Target, b.Target) })
+	slices.SortStableFunc(entries, func(a, b audit.Entry) int { return strings.Compare(a.Target, b.Target) })
 	return s.o.Audit.Read(ctx, entries...)
 }
 

@@ -209,5 +209,5 @@ func (s *Service) logRecall(ctx context.Context, p *auth.Principal, action audit
 	if len(shown) == 0 && p.AgentID != "" {
 		return nil
 	}
-	return s.log(ctx, []audit.Entry{s.entry(p, action, subjectID, shown)})
+	return s.log(ctx, s.entries(p, action, subjectID, shown))
 }

@@ -60,8 +60,10 @@ type Options struct {
 	Journal Journal
 	// Alone says that no other process writes to the store: what was written last in this one need not be asked for.
 	Alone bool
-	// Max is how many memories a workspace may hold, 0 for no limit.
-	Max func(workspaceID string) int64
+	// Max is how many memories a workspace may hold, 0 for no limit, and MaxBytes how many bytes it may store, nil for no
+	// limit.
+	Max      func(workspaceID string) int64
+	MaxBytes func(workspaceID string) *int64
 	// Sign makes a compact JWS of a payload, by a key of the JWKS.
 	Sign func(payload []byte) (string, error)
 	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.

@@ -38,16 +38,17 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // bundle is a process with a service of memories, over a real store, with a clock that a test moves.
 type bundle struct {
 	*memory.Service
-	options memory.Options
-	store   *store.Store
-	keys    *seal.Subjects
-	lookup  seal.Lookup
-	log     *audit.Log
-	clock   *atomic.Int64 // Unix microseconds
-	max     *atomic.Int64
-	dir     string
-	engine  store.Engine
-	journal *journal
+	options  memory.Options
+	store    *store.Store
+	keys     *seal.Subjects
+	lookup   seal.Lookup
+	log      *audit.Log
+	clock    *atomic.Int64 // Unix microseconds
+	max      *atomic.Int64
+	maxBytes *atomic.Pointer[int64]
+	dir      string
+	engine   store.Engine
+	journal  *journal
 
 	mu       sync.Mutex
 	answered []string // of which subjects and generations answers told
@@ -117,7 +118,7 @@ var master = seal.MasterKey{1, 2, 3}
 
 func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle {
 	t.Helper()
-	b := &bundle{store: store.New(engine), engine: engine, dir: dir, clock: &atomic.Int64{}, max: &atomic.Int64{}, journal: &journal{}}
+	b := &bundle{store: store.New(engine), engine: engine, dir: dir, clock: &atomic.Int64{}, max: &atomic.Int64{}, maxBytes: &atomic.Pointer[int64]{}, journal: &journal{}}
 	b.clock.Store(noon.UnixMicro())
 	secrets, err := seal.Open(t.Context(), b.store, master, fresh)
 	noError(t, err)
@@ -131,7 +132,7 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 	})
 	b.options = memory.Options{
 		Store: b.store, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
-		Alone: !engine.Shared(), Max: func(string) int64 { return b.max.Load() },
+		Alone: !engine.Shared(), Max: func(string) int64 { return b.max.Load() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
 		Sign: func(payload []byte) (string, error) { return base64.RawURLEncoding.EncodeToString(payload), nil },
 		Answered: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			b.mu.Lock()

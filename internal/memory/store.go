@@ -138,6 +138,10 @@ type Store interface {
 	ReplaceMemories(ctx context.Context, workspaceID string, rows []*Row) error
 	// AddMemoryRevisions adds older revisions; those that there are stay as they are.
 	AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*Row) error
+	// TrimMemoryRevisions removes the oldest revisions of a memory but for some.
+	TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error
+	// TrimmedBytes is how many bytes TrimMemoryRevisions would give back.
+	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 	// EraseMemories removes memories of one subject with their older revisions and leaves tombstones of a change.
 	EraseMemories(ctx context.Context, workspaceID string, subject Hash, ids []string, change int64, at time.Time) error
 	// MemoryTombstones says which of ids were erased.
@@ -145,11 +149,14 @@ type Store interface {
 
 	// MemoryCount reads how many memories a workspace holds, and keeps the number from other units until this one ends.
 	MemoryCount(ctx context.Context, workspaceID string) (int64, error)
+	// StorageRoom is how many bytes a workspace may still store if it may store most, and keeps the number from other units
+	// until this one ends. Where MemoryCount or AddMemoryCount are called, too, they are called first.
+	StorageRoom(ctx context.Context, workspaceID string, most int64) (int64, error)
 	// AddMemoryCount changes the number.
 	AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
 
-	// KeepMemoryPlan stores a plan.
-	KeepMemoryPlan(ctx context.Context, workspaceID string, p *KeptPlan) error
+	// KeepMemoryPlan stores a plan. Of those of its credential the oldest go, so that there are at most some.
+	KeepMemoryPlan(ctx context.Context, workspaceID string, p *KeptPlan, most int) error
 	// HoldMemoryPlan reads a plan and keeps others from using it; problem.Missing where there is none.
 	HoldMemoryPlan(ctx context.Context, workspaceID, id string) (*KeptPlan, error)
 	// DropMemoryPlan removes one.

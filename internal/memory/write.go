@@ -31,6 +31,9 @@ type standing struct {
 // ErrAgain says that something was prepared on what does not stand any more: the subject was erased, or an id was taken.
 var ErrAgain = errors.New("memory: what was prepared does not hold any more")
 
+// maxRevisions is how many revisions of a memory are kept, the current one among them.
+const maxRevisions = 100
+
 // tries is how often a write is prepared. Only an erasure makes it necessary.
 const tries = 5
 
@@ -151,11 +154,15 @@ func (w *work) log(by *caller, action audit.Action, id string) {
 	w.did = append(w.did, deed{by, action, []string{id}})
 }
 
-// noLimit is the room of a workspace without a limit.
-const noLimit = math.MaxInt64
+// room is what a workspace may still add.
+type room struct {
+	memories int64
+	bytes    int64
+	limited  bool // bytes are
+}
 
-// decide decides what to write, in the unit that holds the subjects; room is how many memories may be added.
-type decide func(ctx context.Context, room int64) ([]*work, error)
+// decide decides what to write, in the unit that holds the subjects.
+type decide func(ctx context.Context, left room) ([]*work, error)
 
 // commit holds subjects, has it decided what to write of them, and writes and logs that.
 func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]*standing, decide decide) error {
@@ -170,11 +177,11 @@ func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]
 				return ErrAgain
 			}
 		}
-		room, err := s.room(ctx, workspaceID)
+		left, err := s.room(ctx, workspaceID)
 		if err != nil {
 			return err
 		}
-		works, err := decide(ctx, room)
+		works, err := decide(ctx, left)
 		if err != nil {
 			return err
 		}
@@ -191,17 +198,30 @@ func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]
 
 var errErasing = problem.NotAvailable("The subject is being erased at this moment.", time.Second)
 
-// room is how many memories may be added to a workspace. Where there is a limit, nobody else adds any until the unit ends.
-func (s *Service) room(ctx context.Context, workspaceID string) (int64, error) {
-	most := s.o.Max(workspaceID)
-	if most <= 0 {
-		return noLimit, nil
+// room is what may be added to a workspace. Where there is a limit, nobody else adds anything until the unit ends.
+func (s *Service) room(ctx context.Context, workspaceID string) (left room, err error) {
+	left = room{memories: math.MaxInt64, bytes: math.MaxInt64}
+	if most := s.o.Max(workspaceID); most > 0 {
+		n, err := s.o.Store.MemoryCount(ctx, workspaceID)
+		if err != nil {
+			return left, err
+		}
+		left.memories = most - n
 	}
-	n, err := s.o.Store.MemoryCount(ctx, workspaceID)
-	if err != nil {
-		return 0, err
+	if most := s.o.MaxBytes(workspaceID); most != nil {
+		left.limited = true
+		left.bytes, err = s.o.Store.StorageRoom(ctx, workspaceID, *most)
 	}
-	return max(0, most-n), nil
+	return left, err
+}
+
+// take takes the room of a row with older revisions, unless there is too little of it. What makes nothing larger fits.
+func (r *room) take(bytes int64) bool {
+	if bytes > 0 && bytes > r.bytes {
+		return false
+	}
+	r.bytes -= bytes
+	return true
 }
 
 // write writes works. rows are those of the subjects that are held.
@@ -234,10 +254,11 @@ func (s *Service) write(ctx context.Context, workspaceID string, rows []*Subject
 	}
 	for _, w := range works {
 		for _, did := range w.did {
-			e := s.entry(did.by.Principal, did.action, w.id, did.ids)
-			e.Address, e.RequestID = did.by.source.Address, did.by.source.RequestID
-			if err := s.o.Audit.Record(ctx, e); err != nil {
-				return err
+			for _, e := range s.entries(did.by.Principal, did.action, w.id, did.ids) {
+				e.Address, e.RequestID = did.by.source.Address, did.by.source.RequestID
+				if err := s.o.Audit.Record(ctx, e); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -264,6 +285,11 @@ func (s *Service) store(ctx context.Context, workspaceID string, w *work, save, 
 	if len(save)+len(count) == 0 {
 		return nil
 	}
+	if len(w.insert) > 0 { // before the rows, whose bytes are counted after it by everybody
+		if err := s.o.Store.AddMemoryCount(ctx, workspaceID, int64(len(w.insert))); err != nil {
+			return err
+		}
+	}
 	if err := s.o.Store.InsertMemories(ctx, workspaceID, w.insert); err != nil {
 		return err
 	}
@@ -273,16 +299,17 @@ func (s *Service) store(ctx context.Context, workspaceID string, w *work, save, 
 	if err := s.o.Store.AddMemoryRevisions(ctx, workspaceID, w.older); err != nil {
 		return err
 	}
+	for _, r := range slices.Concat(w.insert, w.replace) {
+		if r.Revision > maxRevisions && len(w.older) > 0 {
+			if err := s.o.Store.TrimMemoryRevisions(ctx, workspaceID, r.ID, maxRevisions-1); err != nil {
+				return err
+			}
+		}
+	}
 	if err := s.o.Store.SaveMemorySubjects(ctx, workspaceID, save); err != nil {
 		return err
 	}
-	if err := s.o.Store.CountMemorySubjects(ctx, workspaceID, count); err != nil {
-		return err
-	}
-	if len(w.insert) == 0 {
-		return nil
-	}
-	return s.o.Store.AddMemoryCount(ctx, workspaceID, int64(len(w.insert)))
+	return s.o.Store.CountMemorySubjects(ctx, workspaceID, count)
 }
 
 // entry is a row of the access log about a subject.
@@ -295,6 +322,17 @@ func (s *Service) entry(p *auth.Principal, action audit.Action, subjectID string
 		e.Details = map[string]string{audit.MemoryIDs: audit.JoinMemoryIDs(ids)}
 	}
 	return e
+}
+
+// entries are rows that name all of ids, each as many as a row holds.
+func (s *Service) entries(p *auth.Principal, action audit.Action, subjectID string, ids []string) (list []audit.Entry) {
+	if len(ids) == 0 {
+		return []audit.Entry{s.entry(p, action, subjectID, nil)}
+	}
+	for some := range slices.Chunk(ids, audit.MaxMemoryIDs) {
+		list = append(list, s.entry(p, action, subjectID, some))
+	}
+	return list
 }
 
 // now is the moment as it is kept.

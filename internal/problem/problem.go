@@ -142,9 +142,14 @@ func Missing() *Problem { return New(NotFound, CodeNotFound, "There is nothing h
 // Conflicts is a 409 that says what stands in the way.
 func Conflicts(message string) *Problem { return New(Conflict, CodeConflict, message) }
 
-// LimitReached is a 409 for a count of the tier: keys, users, documents, memories.
+// LimitReached is a 409 for a count of the tier: keys, users, documents, memories, storage.
 func LimitReached(limit, message string) *Problem {
 	return &Problem{Kind: Conflict, Code: CodeLimitReached, Message: message, Details: Details{Limit: limit}}
+}
+
+// StorageFull is the LimitReached of a write that would pass the bytes that a workspace may store.
+func StorageFull() *Problem {
+	return LimitReached("storage", "The workspace would store more bytes than its tier allows. Delete something first.")
 }
 
 // RevisionMismatch is a 412.

@@ -90,9 +90,10 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	made := 0
 	b.documents = document.NewService(document.Options{
 		Store: b.store, Units: b.store, Changed: b.indexer.Notify,
-		Max:   func(string) int64 { return 0 },
-		Now:   func() time.Time { return b.clock },
-		NewID: func() string { made++; return fmt.Sprintf("doc_%d", made) },
+		Max:      func(string) int64 { return 0 },
+		MaxBytes: func(string) *int64 { return nil },
+		Now:      func() time.Time { return b.clock },
+		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)

@@ -20,6 +20,19 @@ type documentHead struct {
 	held      bool
 	change    int64
 	documents int64
+
+	limited bool // room was read: somebody asked for it
+	room    int64
+}
+
+// roomFor keeps the bytes of the workspace from other units, once the first document that is written under a limit asks.
+func (s *Store) roomFor(ctx context.Context, workspaceID string, h *documentHead, p document.Put) (err error) {
+	if h.limited || p.MaxBytes == nil {
+		return nil
+	}
+	h.limited = true
+	h.room, err = s.StorageRoom(ctx, workspaceID, *p.MaxBytes)
+	return err
 }
 
 type documentHeadKey struct{ workspaceID string }
@@ -68,14 +81,24 @@ type standing struct {
 	createdAt int64
 	revision  int64
 	tags      string
+	bytes     int64
+}
+
+// documentBytes is what a document takes, as the triggers of the table count it.
+const documentBytes = `octet_length(d.id) + octet_length(d.collection) + octet_length(d.title) + octet_length(d.text) +
+	octet_length(d.url) + octet_length(d.tags) + octet_length(d.metadata)`
+
+// bytesOf is what documentBytes will be.
+func bytesOf(d *document.Document, tags, metadata string) int64 {
+	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(metadata))
 }
 
 func (s *Store) standing(ctx context.Context, workspaceID, id string) (standing, error) {
 	var st standing
 	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT true, created_at, revision, tags FROM document WHERE workspace_id = $1 AND id = $2
-		UNION ALL SELECT false, 0, 0, '[]' FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
-		Scan(&st.live, &st.createdAt, &st.revision, &st.tags)
+		SELECT true, created_at, revision, tags, `+documentBytes+` FROM document d WHERE workspace_id = $1 AND id = $2
+		UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
+		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return standing{tags: "[]"}, nil
 	}
@@ -101,7 +124,10 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		if err != nil {
 			return err
 		}
-		if err := head.put(d, p, &old); err != nil {
+		if err := s.roomFor(ctx, workspaceID, head, p); err != nil {
+			return err
+		}
+		if err := head.put(d, p, &old, bytesOf(d, tags, metadata)); err != nil {
 			return err
 		}
 		if created = !old.live; created {
@@ -126,8 +152,9 @@ func columnsOf(d *document.Document) (tags, metadata string, err error) {
 	return tags, metadata, err
 }
 
-// put decides whether d is written over what stands there, and gives it its numbers.
-func (h *documentHead) put(d *document.Document, p document.Put, old *standing) error {
+// put decides whether d, which takes so many bytes, is written over what stands there, and gives it its numbers.
+func (h *documentHead) put(d *document.Document, p document.Put, old *standing, bytes int64) error {
+	grows := bytes - old.bytes
 	switch {
 	case p.CreateOnly && old.live:
 		return problem.Conflicts("There is a document with this id already.")
@@ -135,7 +162,10 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *standing) 
 		return problem.RevisionMismatch()
 	case !old.live && p.Max > 0 && h.documents >= p.Max:
 		return problem.LimitReached("documents", "The workspace has as many documents as its tier allows.")
+	case h.limited && grows > 0 && grows > h.room:
+		return problem.StorageFull()
 	}
+	h.room -= grows
 	h.change++
 	d.Change, d.Revision = h.change, old.revision+1
 	if old.live {

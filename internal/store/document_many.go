@@ -93,11 +93,16 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 	if err := s.readStandings(ctx, workspaceID, rows); err != nil {
 		return err
 	}
+	for i := range rows {
+		if err := s.roomFor(ctx, workspaceID, head, rows[i].put); err != nil {
+			return err
+		}
+	}
 	var write, buried, untag, tag []*documentRow
 	for i := range rows {
 		r := &rows[i]
 		var err error
-		if r.refused, err = refusedOf(head.put(r.Document, r.put, &r.old)); err != nil {
+		if r.refused, err = refusedOf(head.put(r.Document, r.put, &r.old, bytesOf(r.Document, r.newTags, r.metadata))); err != nil {
 			return err
 		}
 		if r.refused != nil {
@@ -127,7 +132,8 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 // it knows of a table that was empty a minute ago may be a walk through the whole workspace. Only an engine that is a way
 // away is asked for many at once, so this is in its dialect.
 const standingsByIDs = `
-	SELECT wanted.id, d.id IS NOT NULL, coalesce(d.created_at, 0), coalesce(d.revision, 0), coalesce(d.tags, '[]'), b.id IS NOT NULL
+	SELECT wanted.id, d.id IS NOT NULL, coalesce(d.created_at, 0), coalesce(d.revision, 0), coalesce(d.tags, '[]'), b.id IS NOT NULL,
+		coalesce(` + documentBytes + `, 0)
 	FROM unnest($2::text[]) AS wanted(id)
 	LEFT JOIN LATERAL (SELECT * FROM document WHERE workspace_id = $1 AND document.id = wanted.id LIMIT 1) d ON true
 	LEFT JOIN LATERAL (SELECT * FROM document_tombstone t WHERE workspace_id = $1 AND t.id = wanted.id LIMIT 1) b ON true`
@@ -147,7 +153,7 @@ func (s *Store) readStandings(ctx context.Context, workspaceID string, rows []do
 	for found.Next() {
 		var id string
 		var st standing
-		if err := found.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.tombstone); err != nil {
+		if err := found.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.tombstone, &st.bytes); err != nil {
 			return fmt.Errorf("read document's revision: %w", err)
 		}
 		byID[id].old = st

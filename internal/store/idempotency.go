@@ -8,21 +8,31 @@ import (
 	"time"
 
 	"keepsake/internal/idempotency"
+	"keepsake/internal/problem"
 )
 
 // KeepAnswer implements idempotency.Store. An answer that has expired and waits to be pruned makes room.
 func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
+		if a.MaxBytes != nil {
+			left, err := s.StorageRoom(ctx, a.WorkspaceID, *a.MaxBytes)
+			if err != nil {
+				return err
+			}
+			if int64(len(a.Body)+len(a.Sealed)+len(a.SealedBy)) > left {
+				return problem.StorageFull()
+			}
+		}
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by, workspace_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (claim) DO UPDATE SET request = excluded.request, status = excluded.status,
 				location = excluded.location, etag = excluded.etag, has_body = excluded.has_body, body = excluded.body,
 				created_at = excluded.created_at, expires_at = excluded.expires_at, sealed = excluded.sealed,
-				sealed_by = excluded.sealed_by
+				sealed_by = excluded.sealed_by, workspace_id = excluded.workspace_id
 			WHERE kept_answer.expires_at <= excluded.created_at`,
 			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), micros(a.CreatedAt),
-			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy)
+			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID)
 		if err != nil {
 			return fmt.Errorf("keep answer: %w", err)
 		}

@@ -12,10 +12,17 @@ import (
 )
 
 // KeepMemoryPlan implements memory.Store.
-func (s *Store) KeepMemoryPlan(ctx context.Context, workspaceID string, p *memory.KeptPlan) error {
+func (s *Store) KeepMemoryPlan(ctx context.Context, workspaceID string, p *memory.KeptPlan, most int) error {
 	ids, err := listText(p.MemoryIDs)
 	if err != nil {
 		return err
+	}
+	_, err = s.main.In(ctx).Exec(ctx, `
+		DELETE FROM memory_plan WHERE workspace_id = $1 AND credential = $2 AND id <= (
+			SELECT id FROM memory_plan WHERE workspace_id = $1 AND credential = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)`,
+		workspaceID, p.Credential, most-1)
+	if err != nil {
+		return fmt.Errorf("remove the oldest plans: %w", err)
 	}
 	_, err = s.main.In(ctx).Exec(ctx, `
 		INSERT INTO memory_plan (workspace_id, id, subject, generation, memory_ids, credential, expires_at)

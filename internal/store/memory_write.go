@@ -77,6 +77,27 @@ func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows
 	return nil
 }
 
+// trimmed are the revisions of a memory before the newest ones, which are to stay.
+const trimmed = `FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2 AND revision <= (
+	SELECT revision FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2 ORDER BY revision DESC LIMIT 1 OFFSET $3)`
+
+// TrimMemoryRevisions implements memory.Store.
+func (s *Store) TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error {
+	if _, err := s.main.In(ctx).Exec(ctx, `DELETE `+trimmed, workspaceID, id, keep); err != nil {
+		return fmt.Errorf("remove the oldest revisions: %w", err)
+	}
+	return nil
+}
+
+// TrimmedBytes implements memory.Store.
+func (s *Store) TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (n int64, err error) {
+	err = s.main.In(ctx).QueryRow(ctx, `SELECT CAST(coalesce(sum(octet_length(sealed)), 0) AS BIGINT) `+trimmed, workspaceID, id, keep).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the bytes of the oldest revisions: %w", err)
+	}
+	return n, nil
+}
+
 var (
 	removeMemories  = `DELETE FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
 	removeRevisions = `DELETE FROM memory_revision WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)`

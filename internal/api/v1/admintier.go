@@ -9,6 +9,7 @@ import (
 	"keepsake/internal/limit"
 	"keepsake/internal/page"
 	"keepsake/internal/problem"
+	"keepsake/internal/wire"
 )
 
 // AddAdminTiers declares the tiers, whose numbers may change while the service runs. They concern the whole instance.
@@ -32,8 +33,8 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 		b := &in.Body
 		t, err := people.ChangeTier(ctx, auth.From(ctx), in.IfMatch.Revision(), limit.Tier{
 			Name: in.Name, RequestsPerMinute: b.RequestsPerMinute, Daily: b.Daily, Monthly: b.Monthly,
-			Keys: b.Keys, Users: b.Users, Documents: b.Documents, Memories: b.Memories,
-		})
+			Keys: b.Keys, Users: b.Users, Documents: b.Documents, Memories: b.Memories, Storage: b.storage(),
+		}, !b.Storage.Set)
 		if err != nil {
 			return nil, err
 		}
@@ -41,8 +42,8 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	})
 }
 
-// tierNumbers are what a tier allows. The largest number keeps charges far from overflow.
-type tierNumbers struct {
+// tierCounts are what a tier allows but for the bytes. The largest number keeps charges far from overflow.
+type tierCounts struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
 	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC day."`
 	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC month."`
@@ -50,6 +51,19 @@ type tierNumbers struct {
 	Users             int64 `json:"users" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
 	Documents         int64 `json:"documents" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
 	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
+}
+
+// tierNumbers are what a tier shall allow.
+type tierNumbers struct {
+	tierCounts
+	Storage wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"Bytes of what is stored; null for no limit, 0 for nothing at all. Left out, it stays as it is."`
+}
+
+func (c *tierNumbers) storage() int64 {
+	if c.Storage.Null {
+		return limit.NoLimit
+	}
+	return c.Storage.Value
 }
 
 type changeTier struct {
@@ -77,8 +91,9 @@ type tierList struct {
 
 type tierView struct {
 	Name string `json:"name" example:"pro"`
-	tierNumbers
-	Revision int64 `json:"revision" doc:"1 while its numbers are the configured ones."`
+	tierCounts
+	Storage  *int64 `json:"storage" doc:"Bytes of what documents, memories, their revisions, plans and kept answers take; null for no limit."`
+	Revision int64  `json:"revision" doc:"1 while its numbers are the configured ones."`
 }
 
 // tierPosition is what a cursor of the list holds: how many tiers came before. Their number and order are fixed while
@@ -114,11 +129,15 @@ func (in *listTiers) list(ctx context.Context, people *account.Service, cursors 
 }
 
 func viewOfTier(t account.Tier) tierView {
-	return tierView{
+	view := tierView{
 		Name: t.Name, Revision: t.Revision,
-		tierNumbers: tierNumbers{
+		tierCounts: tierCounts{
 			RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
 			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
 		},
 	}
+	if t.Storage != limit.NoLimit {
+		view.Storage = &t.Storage
+	}
+	return view
 }

@@ -66,6 +66,7 @@ type part struct {
 var stays = map[string]string{
 	"instance":      "the target was made with the instance's id",
 	"probe":         "it holds nothing",
+	"storage":       "the target counts the rows that come",
 	"move_progress": "it is about the move",
 	"usage_flush":   "it numbers what processes send that have ended",
 	"member":        "the processes of the target are others",

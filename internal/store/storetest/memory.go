@@ -317,8 +317,8 @@ func testMemory(t *testing.T, setup setup) {
 			return p
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2")), s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_2", 2)),
-				s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_3", 2)))
+			return errors.Join(s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2"), 20), s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_2", 2), 20),
+				s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_3", 2), 20))
 		}))
 		if diff := cmp.Diff(plan("pln_1", 1, "mem_1", "mem_2"), there("wsp_a", "pln_1")); diff != "" {
 			t.Errorf("-want +got\n%s", diff)

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Memory", func(t *testing.T) { testMemory(t, setup) })
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
 	t.Run("Session", func(t *testing.T) { testSession(t, setup) })
+	t.Run("Storage", func(t *testing.T) { testStorage(t, setup) })
 	t.Run("Restore", func(t *testing.T) { testRestore(t, setup) })
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
 	t.Run("SubjectKey", func(t *testing.T) { testSubjectKey(t, setup) })
