@@ -77,9 +77,9 @@ func (x *exchange) head(status int, media []string) {
 // framingInDoubt reports whether the connection must close after the answer, because a proxy in front of us may see the end
 // of the body elsewhere (RFC 9112, 6.1): a request with both Transfer-Encoding and Content-Length, or with Transfer-Encoding
 // over HTTP/1.0. net/http removes the header that it does not use, so these look like any other chunked request, or like any
-// other request over HTTP/1.0.
+// other request with a body over HTTP/1.0.
 func framingInDoubt(r *http.Request) bool {
-	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || r.TransferEncoding != nil)
+	return r.ProtoMajor == 1 && (r.TransferEncoding != nil || r.ProtoMinor == 0 && r.ContentLength != 0)
 }
 
 // everyAnswer makes the headers those that every answer has (§8, §9.2; decisions.md, A).

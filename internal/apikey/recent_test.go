@@ -1,8 +1,8 @@
 package apikey
 
 import (
-	"errors"
 	"crypto/rand"
+	"errors"
 	"testing"
 	"time"
 
