@@ -110,6 +110,12 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 	return u, nil
 }
 
+// Refused gives the problem by which failures refuse a login, nil if none do. It knows only what is in memory: failures at
+// other members may be missing.
+func (s *LoginService) Refused(email string, from netip.Addr) error {
+	return s.throttle.refused(newGuesser(FoldEmail(email), from))
+}
+
 // check hashes the password, and says whose it is. A user beside errInvalidCredentials is the one it is not.
 func (s *LoginService) check(ctx context.Context, email, password string) (*User, error) {
 	u, err := s.Sessions.UserByEmail(ctx, email)

@@ -33,6 +33,8 @@ type throttle interface {
 	// enter refuses who has no tries left, before anything is done for them, and waits for the guesser's turn where its
 	// email has a line.
 	enter(ctx context.Context, g guesser) (visit, error)
+	// refused is the refusal of enter as far as it is known in memory, nil if there is none.
+	refused(g guesser) error
 }
 
 // visit is of a guesser who may have a password checked once.

@@ -38,7 +38,7 @@ type inprocVisit struct {
 }
 
 func (t *inprocThrottle) enter(ctx context.Context, g guesser) (visit, error) {
-	if err := t.look(g); err != nil {
+	if err := t.refused(g); err != nil {
 		return nil, err
 	}
 	done, err := t.queue(ctx, g)
@@ -60,8 +60,8 @@ func (v *inprocVisit) end(_ context.Context, o outcome) error {
 
 func (v *inprocVisit) leave(context.Context) { v.done() }
 
-// look refuses who has no tries left, before anything is done for them.
-func (t *inprocThrottle) look(g guesser) error {
+// refused refuses who has no tries left, before anything is done for them.
+func (t *inprocThrottle) refused(g guesser) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.refusal(g)

@@ -71,20 +71,20 @@ func TestAnAddressHasTenTriesAtAnEmail(t *testing.T) {
 		}
 		w.move(time.Minute)
 	}
-	if got := wait(t, throttle.look(g)); got != 5*time.Minute {
+	if got := wait(t, throttle.refused(g)); got != 5*time.Minute {
 		t.Errorf("the eleventh try waits %s, want until the first is 15 minutes old: 5m", got)
 	}
-	if err := throttle.look(newGuesser("b@example.org", address(1))); err != nil {
+	if err := throttle.refused(newGuesser("b@example.org", address(1))); err != nil {
 		t.Errorf("another email from there: %v", err)
 	}
-	if err := throttle.look(newGuesser("a@example.org", address(2))); err != nil {
+	if err := throttle.refused(newGuesser("a@example.org", address(2))); err != nil {
 		t.Errorf("the email from elsewhere: %v", err)
 	}
 	w.move(5 * time.Minute)
 	if err := throttle.fails(g); err != nil {
 		t.Errorf("when the first is 15 minutes old: %v", err)
 	}
-	if got := wait(t, throttle.look(g)); got != time.Minute {
+	if got := wait(t, throttle.refused(g)); got != time.Minute {
 		t.Errorf("then the next waits %s, want 1m", got)
 	}
 }
@@ -97,17 +97,17 @@ func TestAnAddressHasThirtyTries(t *testing.T) {
 			t.Fatalf("try %d: %v", i+1, err)
 		}
 	}
-	if wait(t, throttle.look(newGuesser("another", address(1)))) == 0 {
+	if wait(t, throttle.refused(newGuesser("another", address(1)))) == 0 {
 		t.Error("a 31st try was allowed")
 	}
 	six := func(text string) guesser { return newGuesser("a", netip.MustParseAddr(text)) }
 	for range maxFromPair {
 		_ = throttle.fails(six("2001:db8::1"))
 	}
-	if wait(t, throttle.look(six("2001:db8::ffff:1"))) == 0 {
+	if wait(t, throttle.refused(six("2001:db8::ffff:1"))) == 0 {
 		t.Error("an address of the same /64 counts anew")
 	}
-	if err := throttle.look(six("2001:db8:0:1::1")); err != nil {
+	if err := throttle.refused(six("2001:db8:0:1::1")); err != nil {
 		t.Errorf("another /64: %v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestTheThrottleRemembersABoundedNumber(t *testing.T) {
 	if n := len(throttle.pairs.byKey) + len(throttle.addresses.byKey) + len(throttle.emails.byKey); n > 3*throttleEntries {
 		t.Errorf("%d entries are remembered, want at most %d", n, 3*throttleEntries)
 	}
-	if wait(t, throttle.look(guessed)) == 0 {
+	if wait(t, throttle.refused(guessed)) == 0 {
 		t.Error("who goes on guessing was forgotten")
 	}
 }

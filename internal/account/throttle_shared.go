@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -63,16 +64,17 @@ type sharedThrottle struct {
 	sleep    func(ctx context.Context, d time.Duration) error
 	inLines  atomic.Int64
 
-	// Failures are never taken back, so who was refused for them is refused until the oldest is over, and need not be
-	// looked up before.
-	mu      sync.Mutex
-	refused *recent[GuessName, time.Time]
+	// Failures are never taken back, so a name that was refused for them is refused until the oldest is over. A pair is
+	// not looked up before: its failures are the address's, too, and so the address is not refused for longer. An address
+	// is, for the sake of the pair.
+	mu     sync.Mutex
+	failed *recent[GuessName, time.Time]
 }
 
 func newSharedThrottle(store GuessStore, secret []byte) *sharedThrottle {
 	return &sharedThrottle{
 		store: store, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
-		refused: newRecent[GuessName, time.Time](throttleEntries),
+		failed: newRecent[GuessName, time.Time](throttleEntries),
 	}
 }
 
@@ -103,12 +105,12 @@ type sharedVisit struct {
 
 func (t *sharedThrottle) enter(ctx context.Context, g guesser) (visit, error) {
 	v := &sharedVisit{sharedThrottle: t, names: t.names(g), id: rand.Text()}
-	if err := v.remembered(); err != nil {
+	if err := t.remembered(v.names[:1]); err != nil {
 		return nil, err
 	}
 	known, err := v.look(ctx)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(t.remembered(v.names[1:2]), err)
 	}
 	if err := v.refusal(known); err != nil {
 		return nil, err
@@ -144,14 +146,19 @@ func (v *sharedVisit) look(ctx context.Context) (*tally, error) {
 // inLine names the address in the line of the email.
 func (v *sharedVisit) inLine() string { return hex.EncodeToString(v.names[1][:16]) }
 
-// remembered refuses who is known to have failed too often.
-func (v *sharedVisit) remembered() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (t *sharedThrottle) refused(g guesser) error {
+	names := t.names(g)
+	return t.remembered(names[:2])
+}
+
+// remembered refuses who is known to have failed too often under one of the names.
+func (t *sharedThrottle) remembered(names []GuessName) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	wait := time.Duration(0)
-	for _, name := range v.names[:2] {
-		if until := v.refused.get(name); until != nil {
-			wait = max(wait, until.Sub(v.now()))
+	for _, name := range names {
+		if until := t.failed.get(name); until != nil {
+			wait = max(wait, until.Sub(t.now()))
 		}
 	}
 	if wait > 0 {
@@ -160,22 +167,32 @@ func (v *sharedVisit) remembered() error {
 	return nil
 }
 
+// refusal refuses who failed too often, for as long as the failures that last longest say.
 func (v *sharedVisit) refusal(g *tally) error {
+	v.remember(g)
 	wait := time.Duration(0)
-	for i, most := range [...]int{maxFromPair, maxFromAddress} {
+	for i, most := range maxFrom {
 		f := g.tries[i].failures()
-		w := f.wait(g.now, most)
-		wait = max(wait, w)
-		if len(f.at) >= most {
-			v.mu.Lock()
-			*v.refused.touch(v.names[i]) = v.now().Add(w)
-			v.mu.Unlock()
-		}
+		wait = max(wait, f.wait(g.now, most))
 	}
 	if wait > 0 {
 		return tooManyTries(wait)
 	}
 	return nil
+}
+
+// maxFrom are the bounds of tally.tries.
+var maxFrom = [...]int{maxFromPair, maxFromAddress}
+
+// remember notes of which names there were too many failures.
+func (v *sharedVisit) remember(g *tally) {
+	for i, most := range maxFrom {
+		if f := g.tries[i].failures(); len(f.at) >= most {
+			v.mu.Lock()
+			*v.failed.touch(v.names[i]) = v.now().Add(f.wait(g.now, most))
+			v.mu.Unlock()
+		}
+	}
 }
 
 // change has decide change what is known of the guesser, for everybody.
@@ -256,9 +273,11 @@ func (v *sharedVisit) begin(ctx context.Context) error {
 func (v *sharedVisit) end(ctx context.Context, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 	defer cancel()
-	err := v.change(ctx, func(g *tally) error { return g.end(v.id, o) })
+	var ended *tally
+	err := v.change(ctx, func(g *tally) error { ended = g; return g.end(v.id, o) })
 	if err == nil {
 		v.lined = false
+		v.remember(ended)
 	}
 	return err
 }

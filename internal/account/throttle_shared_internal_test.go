@@ -138,6 +138,72 @@ func TestMembersCountTogether(t *testing.T) {
 	}
 }
 
+// Of a pair and an address that both failed too often, the pair is refused for longer, whatever a member knows of them.
+func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
+	t.Parallel()
+	w, m, two := members(2)
+	alone := newInprocThrottle(w.time)
+	g := newGuesser("a@example.org", address(1))
+	for i := range maxFromAddress {
+		who := newGuesser(fmt.Sprint(i), address(1))
+		if i >= maxFromAddress-maxFromPair {
+			who = g
+		}
+		if i == maxFromAddress-maxFromPair {
+			w.move(5 * time.Minute)
+		}
+		for _, throttle := range []throttle{two[0], alone} {
+			if err := try(throttle, who, wrong); err != nil {
+				t.Fatalf("try %d: %v", i+1, err)
+			}
+		}
+	}
+	other := newGuesser("b@example.org", address(1))
+	for i, throttle := range []throttle{two[0], two[1], alone} {
+		if got := wait(t, try(throttle, other, right)); got != 10*time.Minute {
+			t.Errorf("throttle %d: another email from there waits %s, want 10m", i, got)
+		}
+		if got := wait(t, try(throttle, g, right)); got != 15*time.Minute {
+			t.Errorf("throttle %d: the email waits %s, want 15m", i, got)
+		}
+	}
+	m.down = errors.New("away")
+	for i, throttle := range []throttle{two[0], two[1], alone} {
+		for _, c := range []struct {
+			g    guesser
+			want time.Duration
+		}{{g, 15 * time.Minute}, {other, 10 * time.Minute}} {
+			if got := wait(t, try(throttle, c.g, right)); got != c.want {
+				t.Errorf("throttle %d without its store: waits %s, want %s", i, got, c.want)
+			}
+			if got := wait(t, throttle.refused(c.g)); got != c.want {
+				t.Errorf("throttle %d by what it remembers: %s, want %s", i, got, c.want)
+			}
+		}
+		if err := throttle.refused(newGuesser("a@example.org", address(2))); err != nil {
+			t.Errorf("throttle %d refuses another address: %v", i, err)
+		}
+	}
+}
+
+// What refuses a member's guessers is known to it without a look.
+func TestAFailureTooManyIsRememberedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, _, two := members(2)
+	g := newGuesser("a@example.org", address(1))
+	for i := range maxFromPair {
+		if err := two[0].refused(g); err != nil {
+			t.Fatalf("refused after %d failures: %v", i, err)
+		}
+		if err := try(two[0], g, wrong); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wait(t, two[0].refused(g)); got != throttleWindow {
+		t.Errorf("refused for %s, want %s", got, throttleWindow)
+	}
+}
+
 func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
 	t.Parallel()
 	_, _, two := members(2)

@@ -95,7 +95,11 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		return
 	}
 	if !x.charge(op) {
-		x.refuse()
+		if op.SignIn {
+			x.refuseSignIn(op)
+		} else {
+			x.refuse()
+		}
 		return
 	}
 	if p := x.mayNot(op); p != nil {

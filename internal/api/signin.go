@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
@@ -57,4 +58,21 @@ func spent(v *limit.Verdict) *problem.Problem {
 		Message:    whatIsSpent[v.Policy] + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
 		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
 	}
+}
+
+// maxRefused is how long a body may be that is read although its request is refused: enough for an email and a password.
+const maxRefused = 4 << 10
+
+// refuseSignIn is refuse for an operation that people sign in with: its caller, who may have failed too often as well, is
+// told of the limit that ends last.
+func (x *exchange) refuseSignIn(op *endpoint.Operation) {
+	p := spent(&x.verdict)
+	if x.r.ContentLength > 0 && x.r.ContentLength <= maxRefused {
+		if in, err := op.Bind(x.r, nil); err == nil {
+			if other, ok := problem.As(op.Refused(x.call, in)); ok && other.RetryAfter > p.RetryAfter {
+				p = other
+			}
+		}
+	}
+	x.sendProblem(p, x.bodyOf(p))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/internal/account"
 	"keepsake/internal/api"
@@ -138,6 +139,59 @@ func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
 		t.Errorf("message and Retry-After %s differ: %s", a.Header.Get("Retry-After"), a.text)
 	}
 	b.login("wsp_nobodys").want(t, 500, "internal_error")
+}
+
+// Of an address that has no logins left in its minute and failed too often as well, the one that ends last is told.
+func TestALoginIsRefusedByWhatEndsLast(t *testing.T) {
+	t.Parallel()
+	tiers := apitest.Tiers()
+	tiers[0].RequestsPerMinute = 3
+	b := &bundle{t: t, clock: &apitest.Clock{}}
+	b.Place = apitest.New(b.clock.Now, tiers)
+	type in struct {
+		Body struct {
+			Wait int `json:"wait"` // seconds for which the login is refused besides
+		}
+	}
+	r := endpoint.NewRegistry()
+	asked := 0
+	endpoint.AddSignIn(r, endpoint.Operation{ID: "login", Method: "POST", Path: "/api/auth/login", Tag: "t", Summary: "t", Status: 204},
+		func(_ context.Context, in *in) error {
+			if asked++; in.Body.Wait == 0 {
+				return nil
+			}
+			p := problem.New(problem.RateLimited, problem.CodeRateLimited, "Too many failures.")
+			p.Details.Policy, p.RetryAfter = "login", time.Duration(in.Body.Wait)*time.Second
+			return p
+		},
+		func(context.Context, *in) (*struct{}, error) {
+			return nil, problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "No.")
+		})
+	b.handler = apitest.Surface(b.Options(r))
+	login := func(body string) answer { return b.do("POST", "/api/auth/login", body) }
+	for range 3 {
+		login(`{"wait":900}`).want(t, 401, "invalid_credentials")
+	}
+	if asked != 0 {
+		t.Errorf("other limits were asked %d times for requests that the address's budget admits", asked)
+	}
+	minute := number(t, login(`{"wait":0}`).want(t, 429, "rate_limit_exceeded"), "Retry-After")
+	for body, want := range map[string]struct {
+		policy string
+		wait   int64
+	}{
+		`{"wait":0}`:   {"anonymous", minute},
+		`{"wait":1}`:   {"anonymous", minute},
+		`{"wait":900}`: {"login", 900},
+		`{"wait":"9"}`: {"anonymous", minute}, // a body that is wrong is not looked at before the budget has room
+		``:             {"anonymous", minute},
+		`{"wait":900` + strings.Repeat(" ", 5_000) + `}`: {"anonymous", minute},
+	} {
+		a := login(body).want(t, 429, "rate_limit_exceeded")
+		if got := number(t, a, "Retry-After"); a.details("policy") != want.policy || got != want.wait || a.object["resetTimeMs"].(float64) > float64(1000*want.wait) {
+			t.Errorf("%.20s: refused by %v for %d s: %s, want %+v", body, a.details("policy"), got, a.text, want)
+		}
+	}
 }
 
 func TestEvery401SaysHowToAuthenticate(t *testing.T) {

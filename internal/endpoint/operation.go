@@ -142,12 +142,13 @@ type Operation struct {
 	SignIn      bool     // finds out who calls by itself (Request.SignedIn), and takes no credential
 	Vital       bool     // served from a reserve when the instance refuses work for lack of room: health, administration
 
-	input  *input
-	output *output
-	newIn  func() any
-	ready  func(ctx context.Context, in any) error // nil for most
-	run    func(ctx context.Context, in any) (any, error)
-	brief  func(ctx context.Context, dst []byte) ([]byte, error) // in place of run (AddBrief)
+	input   *input
+	output  *output
+	newIn   func() any
+	ready   func(ctx context.Context, in any) error // nil for most
+	refused func(ctx context.Context, in any) error // nil for most
+	run     func(ctx context.Context, in any) (any, error)
+	brief   func(ctx context.Context, dst []byte) ([]byte, error) // in place of run (AddBrief)
 }
 
 // Harmless is an input of an Idempotent operation of which some requests change nothing. Their Idempotency-Key is not

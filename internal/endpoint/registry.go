@@ -53,6 +53,15 @@ func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx contex
 	r.operations = append(r.operations, &op)
 }
 
+// AddSignIn is Add for an operation that finds out by itself who calls (Request.SignedIn). refused says whether other limits
+// than the budget of its address refuse a request: it has no effect and asks no database. It is called only for a request
+// that this budget refuses, whose caller is told of the limit that ends last.
+func AddSignIn[In, Out any](r *Registry, op Operation, refused func(ctx context.Context, in *In) error, fn func(ctx context.Context, in *In) (*Out, error)) {
+	op.SignIn = true
+	op.refused = func(ctx context.Context, in any) error { return refused(ctx, in.(*In)) }
+	Add(r, op, fn)
+}
+
 // AddBrief is Add for an operation that takes no input and writes its own answer, because it is asked for all day: fn
 // appends to dst what the plan would make of an Out, which has a Body and nothing else, and keeps neither dst nor ctx.
 func AddBrief[Out any](r *Registry, op Operation, fn func(ctx context.Context, dst []byte) ([]byte, error)) {
@@ -215,6 +224,14 @@ func (op *Operation) Prepare(ctx context.Context, b Bound) error {
 		return nil
 	}
 	return op.ready(ctx, b.in)
+}
+
+// Refused gives the error by which another limit than the budget of its address refuses a request, nil if none does.
+func (op *Operation) Refused(ctx context.Context, b Bound) error {
+	if op.refused == nil {
+		return nil
+	}
+	return op.refused(ctx, b.in)
 }
 
 // Run calls the operation's function. The answer is the *Out, for Encode.

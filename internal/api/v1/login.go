@@ -20,8 +20,10 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 	login.Description = "The access token is sent as `Authorization: Bearer …`; the refresh token gives a new pair when it has " +
 		"expired. A wrong password and an email nobody has are answered alike. Charged to the user's workspace; one that fails, to " +
 		"the address it came from."
-	login.SignIn = true
-	endpoint.Add(r, login, func(ctx context.Context, in *loginInput) (*grantAnswer, error) {
+	refused := func(ctx context.Context, in *loginInput) error {
+		return logins.Refused(in.Body.Email, endpoint.RequestOf(ctx).Client())
+	}
+	endpoint.AddSignIn(r, login, refused, func(ctx context.Context, in *loginInput) (*grantAnswer, error) {
 		request := endpoint.RequestOf(ctx)
 		u, err := logins.Authenticate(ctx, in.Body.Email, in.Body.Password, request.Client())
 		if err != nil {
