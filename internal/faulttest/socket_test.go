@@ -154,7 +154,7 @@ func TestSmuggledRequestsAreNotServed(t *testing.T) {
 		"a refused body":           strings.Replace(head, "search", "nothing", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
 		"a body that was not read": strings.Replace(head, s.Key, "nobody", 1) + "Content-Length: " + strconv.Itoa(len(hidden)) + "\r\n\r\n" + hidden,
 		"a length and chunks":      head + "Content-Length: " + strconv.Itoa(len(search)+len(hidden)) + "\r\nTransfer-Encoding: chunked\r\n\r\n" + search + hidden,
-		"chunks and HTTP/1.0":      strings.Replace(head, "1.1", "1.0", 1) + "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + hidden,
+		"chunks and HTTP/1.0":      strings.Replace(head, "1.1", "1.0", 1) + "Connection: keep-alive\r\nContent-Length: " + strconv.Itoa(len(search)) + "\r\nTransfer-Encoding: chunked\r\n\r\n" + search + hidden,
 		"chunks that are broken":   head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n" + hidden,
 	} {
 		s.exhaust(t, raw+"GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
