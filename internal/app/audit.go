@@ -80,8 +80,15 @@ func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 	if err != nil {
 		return nil, err
 	}
+	chain := embeddedChain
+	if cfg.DatabaseURL != "" {
+		if chain, err = memberName(cfg.Data); err != nil {
+			return nil, err
+		}
+	}
 	log := audit.NewLog(audit.Options{
-		Store: s, Units: s, Chain: embeddedChain, Secret: secrets.Get(seal.Log), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Units: s, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
+		Checkpoints: CheckpointsPath(cfg.Data), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	return log.Verify(ctx, checkpoints)
 }

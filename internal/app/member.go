@@ -47,6 +47,22 @@ func memberOf(dir, instance string) (member, error) {
 	return m, nil
 }
 
+// memberName is the name of the member that a folder is, empty where it is none.
+func memberName(dir string) (string, error) {
+	text, err := os.ReadFile(memberPath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the member's name: %w", err)
+	}
+	var m member
+	if err := json.Unmarshal(text, &m); err != nil {
+		return "", fmt.Errorf("%s is damaged", memberPath(dir))
+	}
+	return m.Name, nil
+}
+
 func (m member) write(path string) error {
 	text, err := json.Marshal(m)
 	if err != nil {

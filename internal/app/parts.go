@@ -98,9 +98,12 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		return nil, err
 	}
 	p.audit = audit.NewLog(audit.Options{
-		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
+		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log), Keyed: d.secrets.Authenticates(),
 		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), Away: d.engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
+	if err := p.audit.Begin(ctx, !d.initialised); err != nil {
+		return nil, fmt.Errorf("read the record of the audit log: %w", err)
+	}
 	p.keeper = &seal.Keeper{
 		Secrets: d.secrets, Audit: p.audit, Now: deps.Now,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {

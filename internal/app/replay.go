@@ -58,9 +58,12 @@ func Replay(ctx context.Context, cfg config.Config, deps Deps, journals []string
 		return nil, err
 	}
 	log := audit.NewLog(audit.Options{
-		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log),
+		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log), Keyed: d.secrets.Authenticates(),
 		Checkpoints: CheckpointsPath(cfg.Data), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
+	if err := log.Accept(ctx); err != nil {
+		return nil, err
+	}
 	if err := done.upToNow(ctx, d.store, entries, d.secrets, log, &deps); err != nil {
 		return nil, err
 	}

@@ -202,9 +202,12 @@ func (r *Restoring) complete(ctx context.Context, engine *sqlite.Engine, dir str
 		return err
 	}
 	log := audit.NewLog(audit.Options{
-		Store: st, Units: st, Chain: embeddedChain, Secret: secrets.Get(seal.Log),
+		Store: st, Units: st, Chain: embeddedChain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
 		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
+	if err := log.Accept(ctx); err != nil {
+		return err
+	}
 	if err := done.upToNow(ctx, st, journal, secrets, log, deps); err != nil {
 		return err
 	}

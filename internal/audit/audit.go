@@ -1,11 +1,12 @@
-// Package audit keeps the log of who did what: a chain of rows in which each holds the hash of the one before.
+// Package audit keeps the log of who did what: a chain of rows in which each holds the keyed hash of the one before.
 //
 // A row is written in the unit of work of what it tells of, so that neither is there without the other. It holds ids and
 // words of our own, never text that somebody stored, and never a secret; where a person would be named it holds
 // Log.Pseudonym of the name.
 //
 // A chain shows a row that was changed, taken out or moved, but not that its end was cut off: the rows before still
-// fit together. Checkpoints tell where it ended, signed, in a file outside the database.
+// fit together. Checkpoints tell where it ended, signed, in a file outside the database, and the last one lies sealed beside
+// the instance's secrets, so that the file itself cannot be lost unnoticed.
 package audit
 
 import (

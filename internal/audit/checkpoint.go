@@ -53,7 +53,7 @@ func (l *Log) genuine(c *Checkpoint) bool {
 // Checkpoint adds a checkpoint of each chain that has grown since its last one to the file. Processes that share a
 // database vouch for each other's chains, so that one whose folder is lost is still vouched for. That of this process's
 // own chain is written to the program's log as well: where logs are collected elsewhere, that is the copy nobody here
-// can cut off.
+// can cut off. The record of the own chain follows the file, so that the file always has what the record says.
 func (l *Log) Checkpoint(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,10 +70,21 @@ func (l *Log) Checkpoint(ctx context.Context) error {
 	for _, head := range heads {
 		list = append(list, l.signed(head, now))
 	}
-	if err := appendCheckpoints(l.Checkpoints, list, !l.disputed); err != nil {
+	lost, err := l.lost()
+	if err != nil {
+		return err
+	}
+	if err := appendCheckpoints(l.Checkpoints, list, !l.disputed && lost == nil); err != nil {
 		return fmt.Errorf("write a checkpoint of the audit log: %w", err)
 	}
 	for _, c := range list {
+		if c.Chain == l.Chain && l.record != nil {
+			r := *l.record
+			r.Last, r.Lost = c, lost
+			if err := l.take(ctx, &r); err != nil {
+				return fmt.Errorf("keep the record of the audit log: %w", err)
+			}
+		}
 		l.noted[c.Chain] = c.Sequence
 		if c.Chain == l.Chain {
 			l.Log.LogAttrs(ctx, slog.LevelInfo, "audit checkpoint", slog.String("chain", c.Chain), slog.Int64("sequence", c.Sequence),
@@ -81,6 +92,22 @@ func (l *Log) Checkpoint(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lost looks which checkpoint the file should have and lacks, and says so the first time.
+func (l *Log) lost() (*Checkpoint, error) {
+	file, err := os.ReadFile(l.Checkpoints)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lost, err := l.record.lacks(file)
+	if err != nil || lost == nil {
+		return nil, err
+	}
+	if l.record.Lost == nil {
+		l.Log.Error("audit.checkpoints lacks its last checkpoint: put a copy back and run keepsake audit verify", "chain", lost.Chain, "sequence", lost.Sequence)
+	}
+	return lost, nil
 }
 
 // compare looks whether the log still holds what the last checkpoints say. If not, the log goes on all the same, since
@@ -110,6 +137,9 @@ func (l *Log) compare(ctx context.Context) error {
 		}
 		if len(rows) == 0 || rows[0].Sequence != c.Sequence || rows[0].Hash != c.Hash {
 			l.disputed = true
+			if chain == l.Chain {
+				l.record = nil // it stays as it is, too
+			}
 			l.Log.Error("the audit log does not hold what its last checkpoint says: run keepsake audit verify", "chain", chain, "sequence", c.Sequence)
 		}
 	}

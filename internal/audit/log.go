@@ -26,8 +26,10 @@ type Options struct {
 	// Chain names the chain that this process writes. Processes that share a database write one each, so that none waits
 	// for another's commit.
 	Chain string
-	// Secret is what checkpoints are signed and persons are hashed with.
+	// Secret is what rows are chained, checkpoints are signed and persons are hashed with.
 	Secret []byte
+	// Keyed says that the instance has had no log of an older release, which chained rows without a key.
+	Keyed bool
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
 	Reads       Reads     // how rows of reads are written
@@ -42,8 +44,11 @@ type Log struct {
 	Options
 	signer     ed25519.PrivateKey
 	pseudonyms []byte
+	rowKey     []byte
+	recordKey  recordKey
 
-	mu       sync.Mutex       // of the file of checkpoints
+	mu       sync.Mutex       // of the file of checkpoints and of the record
+	record   *record          // of this process's chain; nil: it stays as it is
 	noted    map[string]int64 // the sequence number of the last checkpoint of each chain
 	disputed bool             // the log and its checkpoints contradict each other
 
@@ -65,6 +70,8 @@ func NewLog(o Options) *Log {
 		Options:    o,
 		signer:     ed25519.NewKeyFromSeed(derive(o.Secret, "checkpoints", ed25519.SeedSize)),
 		pseudonyms: derive(o.Secret, "pseudonyms", sha256.Size),
+		rowKey:     derive(o.Secret, "rows", sha256.Size),
+		recordKey:  newRecordKey(o.Secret),
 		noted:      map[string]int64{},
 		counts:     map[counted]tally{},
 	}
@@ -121,7 +128,7 @@ func (l *Log) link(ctx context.Context, rows []*Row) error {
 func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) error {
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
-		r.Hash = r.sum()
+		r.Hash = l.sum(r)
 		head.Sequence, head.Hash = r.Sequence, r.Hash
 	}
 	if err := l.Store.AppendAuditRows(ctx, rows); err != nil {

@@ -2,10 +2,12 @@ package audit
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"net/netip"
 	"time"
@@ -97,12 +99,21 @@ type Store interface {
 	ListAuditRows(ctx context.Context, f Filter) ([]*Row, error)
 	// AuditRowsAfter reads up to limit rows of a chain behind a sequence number, in the order of the chain.
 	AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*Row, error)
+	// AuditRecords reads the sealed records of all chains. They lie apart from the rows.
+	AuditRecords(ctx context.Context) (map[string][]byte, error)
+	// SaveAuditRecord replaces the record of a chain. It is a unit of work of its own.
+	SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error
 }
 
-// sum is the hash of r. Every part is preceded by its length, so that no two rows read the same.
-func (r *Row) sum() (sum Hash) {
-	h := sha256.New()
-	part(h, "keepsake audit row 1")
+// sum is the hash of r, by a key of the instance: whoever can write the database cannot make one.
+func (l *Log) sum(r *Row) Hash { return r.sum(hmac.New(sha256.New, l.rowKey), "keepsake audit row 2") }
+
+// olderSum is the hash of r as older releases made it, which everybody can.
+func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1") }
+
+// sum has h hash r. Every part is preceded by its length, so that no two rows read the same.
+func (r *Row) sum(h hash.Hash, form string) (sum Hash) {
+	part(h, form)
 	part(h, r.Chain)
 	number(h, r.Sequence)
 	h.Write(r.Previous[:])

@@ -50,7 +50,27 @@ func setupIn(t testing.TB, dir string) *bundle {
 		Store: b.store, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: filepath.Join(dir, "audit.checkpoints"),
 		Random: rand.Reader, Now: b.now, Log: slog.New(slog.DiscardHandler),
 	})
+	b.begin(t, true)
 	return b
+}
+
+func (b *bundle) begin(t testing.TB, fresh bool) {
+	t.Helper()
+	if err := b.Begin(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// again is the same process after a restart.
+func (b *bundle) again(t testing.TB) *bundle {
+	t.Helper()
+	next := &bundle{store: b.store, engine: b.engine, dir: b.dir}
+	next.at.Store(b.at.Load())
+	o := b.Options
+	o.Now = next.now
+	next.Log = audit.NewLog(o)
+	next.begin(t, false)
+	return next
 }
 
 // beside is another process on the same database, with a chain and checkpoints of its own.
@@ -61,6 +81,7 @@ func (b *bundle) beside(t testing.TB, chain string) *bundle {
 	o := b.Options
 	o.Chain, o.Checkpoints, o.Now = chain, filepath.Join(other.dir, "audit.checkpoints"), other.now
 	other.Log = audit.NewLog(o)
+	other.begin(t, false)
 	return other
 }
 
@@ -114,7 +135,12 @@ func (b *bundle) rows(t testing.TB) []*audit.Row {
 // tamper changes the database behind the program's back.
 func (b *bundle) tamper(t testing.TB, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(b.dir, "main.db"))
+	b.tamperWith(t, "main.db", statements...)
+}
+
+func (b *bundle) tamperWith(t testing.TB, file string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(b.dir, file))
 	if err != nil {
 		t.Fatal(err)
 	}

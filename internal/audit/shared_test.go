@@ -174,6 +174,7 @@ func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
 	d := &durable{Store: shared, ended: func() int64 { return commits.Add(1) }, own: map[string]int64{}}
 	l := b.reads(audit.ReadsTogether, d, shared)
 	l.Away = true
+	l.begin(t, true)
 
 	const alone = 20
 	asked := map[string]int64{}
@@ -317,6 +318,7 @@ func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
 	a := &alone{Store: shared}
 	l := b.reads(audit.ReadsTogether, a, shared)
 	l.Away = true
+	l.begin(t, true)
 	const workers = 6
 	each := testtier.Rounds(10, 40)
 	var all sync.WaitGroup

@@ -2,15 +2,15 @@ package audit_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/audit/audittest"
 )
 
 func TestAnUntouchedLogVerifies(t *testing.T) {
@@ -119,58 +119,298 @@ func TestEveryColumnIsVouchedFor(t *testing.T) {
 	}
 }
 
-// Whoever knows how the rows are hashed can make a chain that fits together, but not one that fits the checkpoints.
-func TestARewrittenChainContradictsItsCheckpoint(t *testing.T) {
+// Whoever can write the database knows how rows are hashed, and has no key.
+func TestRewrittenChainIsFoundWithoutCheckpoints(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(t, 10)
-	b.checkpoint(t)
-	b.write(t, 1)
 	rows := b.rows(t)
 	rows[3].Actor = "key_b"
-	rewrite(t, b, rows)
-	v := b.verify(t)
-	if v.Break() == nil || v.Break().Sequence != 10 || v.Break().Reason != audit.RowRewritten || v.Break().ID != rows[9].ID {
-		t.Errorf("found %+v, want row 10 rewritten", v.Break())
-	}
-	if err := os.Remove(b.Checkpoints); err != nil {
-		t.Fatal(err)
-	}
-	if v := b.verify(t); v.Break() != nil {
-		t.Errorf("without checkpoints: %+v; the chain was not rewritten well", v.Break())
+	rewrite(t, b, rows[3:])
+	for range 2 {
+		v := b.verify(t)
+		if v.Break() == nil || v.Break().Sequence != 4 || v.Break().Reason != audit.RowUnkeyed || v.Break().ID != rows[3].ID {
+			t.Errorf("found %+v, want row 4 without a key", v.Break())
+		}
+		b.checkpoint(t) // of the rewritten chain
 	}
 }
 
-// rewrite makes the database hold these rows, hashed anew by a second reading of the format, which it holds still by that.
+// The file of checkpoints and the log are cut as somebody likes it; the record tells.
+func TestRecordTellsWhatWasCutOff(t *testing.T) {
+	t.Parallel()
+	const cut = "UPDATE audit_chain SET sequence = 5, hash = (SELECT hash FROM audit_log WHERE sequence = 5)"
+	for _, test := range []struct {
+		name       string
+		main, keys []string
+		file       func(t *testing.T, path string)
+		sequence   int64
+		reason     audit.Reason
+	}{
+		{"the file is deleted", nil, nil, remove, 10, audit.CheckpointMissing},
+		{"the file is an older copy", nil, nil, shorten, 10, audit.CheckpointMissing},
+		{"the log is cut and the file deleted", []string{"DELETE FROM audit_log WHERE sequence > 5", cut}, nil, remove, 6, audit.RowCutOff},
+		{"the log and the file are cut alike", []string{"DELETE FROM audit_log WHERE sequence > 5", cut}, nil, shorten, 6, audit.RowCutOff},
+		{"everything is deleted but the record", []string{"DELETE FROM audit_log", "DELETE FROM audit_chain"}, nil, remove, 1, audit.RowCutOff},
+		{"the record is deleted", nil, []string{"DELETE FROM audit_record"}, nil, 10, audit.RecordMissing},
+		{"the record, the file and the end are deleted", []string{"DELETE FROM audit_log WHERE sequence > 5", cut}, []string{"DELETE FROM audit_record"}, remove, 5, audit.RecordMissing},
+		{"the record is changed", nil, []string{"UPDATE audit_record SET sealed = zeroblob(60)"}, nil, 10, audit.RecordForged},
+		{"the record is another chain's", nil, []string{
+			"INSERT INTO audit_record VALUES ('other', zeroblob(1))", "UPDATE audit_record SET sealed = (SELECT sealed FROM audit_record WHERE chain = 'other') WHERE chain = 'main'",
+			"DELETE FROM audit_record WHERE chain = 'other'",
+		}, nil, 10, audit.RecordForged},
+		{"a chain is invented", []string{
+			"INSERT INTO audit_log SELECT 'another', sequence, id || 'x', at, workspace_id, actor, action, target, outcome, count, details, address, request_id, previous_hash, hash FROM audit_log WHERE sequence = 1",
+		}, nil, nil, 1, audit.RowChanged},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.write(t, 5)
+			b.checkpoint(t)
+			b.write(t, 5)
+			b.checkpoint(t)
+			if v := b.verify(t); v.Break() != nil {
+				t.Fatalf("before: %+v", v.Break())
+			}
+			b.tamper(t, test.main...)
+			b.tamperWith(t, "keys.db", test.keys...)
+			if test.file != nil {
+				test.file(t, b.Checkpoints)
+			}
+			found := b.verify(t).Break()
+			if found == nil || found.Sequence != test.sequence || found.Reason != test.reason {
+				t.Fatalf("found %+v, want row %d %s", found, test.sequence, test.reason)
+			}
+			if found.Reason.Message() == "" {
+				t.Error("there are no words for it")
+			}
+			// Nothing that comes later covers it up.
+			b = b.again(t)
+			b.write(t, 10)
+			b.checkpoint(t)
+			b = b.again(t)
+			if v := b.verify(t); v.Break() == nil {
+				t.Error("rows and checkpoints of later cover it up")
+			}
+		})
+	}
+}
+
+func TestPutBackCheckpointsVerifyAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, 5)
+	b.checkpoint(t)
+	kept, err := os.ReadFile(b.Checkpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(t, b.Checkpoints)
+	for range 2 {
+		b.write(t, 1)
+		b.checkpoint(t)
+		if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 5 || v.Break().Reason != audit.CheckpointMissing {
+			t.Fatalf("found %+v, want the checkpoint of row 5 to be missing", v.Break())
+		}
+	}
+	later, err := os.ReadFile(b.Checkpoints)
+	if err == nil {
+		err = os.WriteFile(b.Checkpoints, append(kept, later...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if v := b.verify(t); v.Break() != nil {
+			t.Errorf("found %+v", v.Break())
+		}
+		b.write(t, 1)
+		b.checkpoint(t)
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shorten leaves the first line of a file.
+func shorten(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, text[:bytes.IndexByte(text, '\n')+1], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A log of an older release has no key and no record. The first start of this one takes it as it is; from then on it is held to that.
+func TestOlderLogIsTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		tamper   func(t *testing.T, b *bundle)
+		sequence int64
+		reason   audit.Reason
+	}{
+		{"untouched", nil, 0, ""},
+		{"an older row is edited", func(t *testing.T, b *bundle) {
+			b.tamper(t, "UPDATE audit_log SET actor = 'key_b' WHERE sequence = 3")
+		}, 3, audit.RowChanged},
+		{"the older rows are rewritten", func(t *testing.T, b *bundle) {
+			rows := b.rows(t)[:6]
+			rows[2].Actor = "key_b"
+			rewrite(t, b, rows)
+		}, 6, audit.RowRewritten},
+		{"a newer row is rewritten", func(t *testing.T, b *bundle) {
+			rewrite(t, b, b.rows(t)[7:])
+		}, 8, audit.RowUnkeyed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.write(t, 6)
+			rewrite(t, b, b.rows(t))
+			b.tamperWith(t, "keys.db", "DELETE FROM audit_record")
+			if v := b.verify(t); v.Break() != nil {
+				t.Fatalf("before the first start: %+v", v.Break())
+			}
+			b = b.again(t)
+			b.write(t, 3)
+			b.checkpoint(t)
+			if test.tamper != nil {
+				test.tamper(t, b)
+			}
+			found := b.verify(t).Break()
+			switch {
+			case test.reason == "" && found != nil:
+				t.Errorf("found %+v", found)
+			case test.reason != "" && (found == nil || found.Sequence != test.sequence || found.Reason != test.reason):
+				t.Errorf("found %+v, want row %d %s", found, test.sequence, test.reason)
+			}
+		})
+	}
+}
+
+// An instance that this release made never had rows without a key, so that nothing looks like an upgrade of it.
+func TestNewLogIsNeverTakenForOlder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Keyed = true
+	b.write(t, 6)
+	b.checkpoint(t)
+	rewrite(t, b, b.rows(t))
+	b.tamperWith(t, "keys.db", "DELETE FROM audit_record")
+	remove(t, b.Checkpoints)
+	b = b.again(t)
+	b.write(t, 1)
+	b.checkpoint(t)
+	if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 1 || v.Break().Reason != audit.RowUnkeyed {
+		t.Errorf("found %+v, want row 1 without a key", v.Break())
+	}
+}
+
+// Beside a process of this release one of an older release still adds rows, until it is replaced.
+func TestOlderProcessGoesOnUntilItIsReplaced(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	a.write(t, 3)
+	rewrite(t, a, a.rows(t))
+	a.tamper(t, "UPDATE audit_log SET chain = 'older'", "UPDATE audit_chain SET name = 'older'")
+	a.tamperWith(t, "keys.db", "DELETE FROM audit_record")
+	rehash := func() { // as the older process has written them
+		rows, err := a.store.AuditRowsAfter(t.Context(), "older", 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rewriteChain(t, a, "older", rows)
+	}
+	rehash()
+	a = a.again(t) // the first one of this release
+	a.write(t, 2)
+	a.checkpoint(t)
+	older := a.Options
+	older.Chain = "older"
+	process := &bundle{Log: audit.NewLog(older), store: a.store, engine: a.engine, dir: a.dir}
+	process.at.Store(a.at.Load())
+	process.write(t, 2)
+	rehash()
+	if v := a.verify(t); v.Break() != nil || v.Rows != 7 {
+		t.Errorf("beside an older process: %+v, %+v", v, v.Break())
+	}
+	process.begin(t, false) // it is replaced
+	process.write(t, 1)
+	if v := a.verify(t); v.Break() != nil || v.Rows != 8 {
+		t.Errorf("after it was replaced: %+v, %+v", v, v.Break())
+	}
+	rehash()
+	if v := a.verify(t); v.Break() == nil || v.Break().Sequence != 6 || v.Break().Reason != audit.RowUnkeyed {
+		t.Errorf("later: %+v", v.Break())
+	}
+}
+
+func TestRestoredLogIsAccepted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(t, 5)
+	b.checkpoint(t)
+	b.write(t, 5)
+	b.checkpoint(t)
+	// What a backup of then brings back, beside records of now.
+	b.tamper(t, "DELETE FROM audit_log WHERE sequence > 5", "UPDATE audit_chain SET sequence = 5, hash = (SELECT hash FROM audit_log WHERE sequence = 5)")
+	shorten(t, b.Checkpoints)
+	if v := b.verify(t); v.Break() == nil {
+		t.Fatal("it is not noticed")
+	}
+	next := b.again(t)
+	if err := next.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next.write(t, 1)
+	next.checkpoint(t)
+	if v := next.verify(t); v.Break() != nil || v.Rows != 6 {
+		t.Errorf("found %+v", v.Break())
+	}
+	// A backup of an older release, whose keys know no records.
+	rewrite(t, next, next.rows(t))
+	next.tamperWith(t, "keys.db", "DELETE FROM audit_record")
+	remove(t, next.Checkpoints)
+	next = next.again(t)
+	if err := next.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next.write(t, 1)
+	next.checkpoint(t)
+	if v := next.verify(t); v.Break() != nil || v.Rows != 7 {
+		t.Errorf("found %+v", v.Break())
+	}
+}
+
+// rewrite makes the database hold these rows of the chain main, hashed as older releases did.
 func rewrite(t *testing.T, b *bundle, rows []*audit.Row) {
 	t.Helper()
-	var previous audit.Hash
+	rewriteChain(t, b, "main", rows)
+}
+
+func rewriteChain(t *testing.T, b *bundle, chain string, rows []*audit.Row) {
+	t.Helper()
+	previous := rows[0].Previous
 	var statements []string
 	for _, r := range rows {
-		var m bytes.Buffer
-		text := func(s string) {
-			binary.Write(&m, binary.BigEndian, uint64(len(s)))
-			m.WriteString(s)
-		}
-		text("keepsake audit row 1")
-		text(r.Chain)
-		binary.Write(&m, binary.BigEndian, r.Sequence)
-		m.Write(previous[:])
-		text(r.ID)
-		binary.Write(&m, binary.BigEndian, r.At.UnixMicro())
-		for _, s := range []string{
-			r.WorkspaceID, r.Actor, string(r.Action), r.Target, string(r.Outcome), r.Details, r.Address.String(), r.RequestID,
-		} {
-			text(s)
-		}
-		binary.Write(&m, binary.BigEndian, r.Count)
-		hash := audit.Hash(sha256.Sum256(m.Bytes()))
+		hash := audittest.OlderHash(r, chain, previous)
 		statements = append(statements, fmt.Sprintf(
-			`UPDATE audit_log SET actor = '%s', previous_hash = x'%s', hash = x'%s' WHERE sequence = %d`,
-			r.Actor, previous, hash, r.Sequence))
+			`UPDATE audit_log SET actor = '%s', previous_hash = x'%s', hash = x'%s' WHERE chain = '%s' AND sequence = %d`,
+			r.Actor, previous, hash, chain, r.Sequence))
 		previous = hash
 	}
-	b.tamper(t, append(statements, fmt.Sprintf(`UPDATE audit_chain SET hash = x'%s'`, previous))...)
+	statements = append(statements, fmt.Sprintf(
+		`UPDATE audit_chain SET hash = x'%s' WHERE name = '%s' AND sequence = %d`, previous, chain, rows[len(rows)-1].Sequence))
+	b.tamper(t, statements...)
 }
 
 // T42: an old copy of the database in the place of the newer one.
@@ -224,15 +464,15 @@ func TestCheckpointsCannotBeMadeByOthers(t *testing.T) {
 		"another chain":    {bytes.Replace(good, []byte(`"main"`), []byte(`"side"`), 1), audit.CheckpointForged},
 		"no signature":     {[]byte(`{"chain":"main","sequence":1}` + "\n"), audit.CheckpointForged},
 		"no checkpoint":    {append([]byte("{}}\n"), good...), audit.CheckpointsBroken},
-		"no end":           {good[:len(good)-1], ""},
+		"no end":           {good[:len(good)-1], audit.CheckpointMissing},
 		"half a line more": {append(bytes.Clone(good), good[:20]...), ""},
 	} {
 		if err := os.WriteFile(b.Checkpoints, test.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		v := b.verify(t)
-		switch {
-		case test.reason == "" && v.Break() != nil, test.reason != "" && (v.Break() == nil || v.Break().Reason != test.reason):
+		found := slices.ContainsFunc(v.Breaks, func(b *audit.Break) bool { return b.Reason == test.reason })
+		if test.reason == "" && v.Break() != nil || test.reason != "" && !found {
 			t.Errorf("%s: found %+v, want %q", name, v.Break(), test.reason)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -24,6 +25,10 @@ const (
 	HeadWrong         Reason = "head_wrong"        // the record of where the chain ends says otherwise
 	CheckpointForged  Reason = "checkpoint_forged" // this instance has not signed it
 	CheckpointsBroken Reason = "checkpoints_unreadable"
+	RowUnkeyed        Reason = "unkeyed"             // it is chained as older releases did, behind rows of newer ones
+	RecordMissing     Reason = "record_missing"      // the chain has no record, and should have one
+	RecordForged      Reason = "record_forged"       // this instance has not sealed it
+	CheckpointMissing Reason = "checkpoints_missing" // the folder's file lacks the last checkpoint
 )
 
 // messages say the reasons to people.
@@ -36,6 +41,10 @@ var messages = map[Reason]string{
 	HeadWrong:         "The record of where the chain ends does not fit its last row.",
 	CheckpointForged:  "The checkpoint of the row was not signed by this instance.",
 	CheckpointsBroken: "The file of checkpoints holds something else.",
+	RowUnkeyed:        "The row is chained without the instance's key, behind the last row of an older release: an older release was started again, or somebody else wrote it.",
+	RecordMissing:     "The sealed record of the chain is missing beside the secrets: it was deleted, or an old copy of the keys was put in its place.",
+	RecordForged:      "The sealed record of the chain was not sealed by this instance.",
+	CheckpointMissing: "The checkpoint is not in audit.checkpoints any more: the file was deleted, cut off or replaced by an older one. Put a copy back that has it.",
 }
 
 // Message says r to people.
@@ -75,6 +84,10 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 	}
 	defer l.verifying.Unlock()
 	v := &Verified{}
+	records, err := l.records(ctx) // before the file, which always has what they say
+	if err != nil {
+		return nil, err
+	}
 	points, err := readCheckpoints(checkpoints)
 	if errors.Is(err, errUnreadable) {
 		v.Breaks = append(v.Breaks, &Break{Reason: CheckpointsBroken}) // the chains are looked at all the same
@@ -96,30 +109,58 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 			v.Newest = &c.At
 		}
 	}
-	chains, err := l.Store.AuditChains(ctx)
+	chains, err := l.chains(ctx, maps.Keys(byChain), maps.Keys(forged), maps.Keys(records))
 	if err != nil {
 		return nil, err
 	}
-	chains = slices.AppendSeq(slices.AppendSeq(chains, maps.Keys(byChain)), maps.Keys(forged))
-	slices.Sort(chains)
-	chains = slices.Compact(chains)
 	for _, chain := range chains {
-		w := &walk{log: l, at: Head{Chain: chain}, points: sequenced(byChain[chain])}
-		err := w.run(ctx)
-		v.Rows += w.at.Sequence
-		v.Heads = append(v.Heads, w.at)
-		bad, broken := errors.AsType[*Break](err)
-		if err != nil && !broken {
+		w := &walk{log: l, at: Head{Chain: chain}, record: records[chain]}
+		_, recorded := records[chain]
+		bad, err := w.verify(ctx, byChain[chain])
+		if err != nil {
 			return nil, err
 		}
+		v.Rows += w.at.Sequence
+		v.Heads = append(v.Heads, w.at)
 		if f := forged[chain]; f != nil && (bad == nil || f.Sequence < bad.Sequence) {
 			bad = f
+		}
+		switch lost := w.lost(byChain[chain]); {
+		case bad != nil:
+		case recorded && w.record == nil:
+			bad = &Break{Chain: chain, Sequence: w.at.Sequence, Reason: RecordForged}
+		case !recorded && (l.Keyed || w.keyed || len(records) > 0):
+			bad = &Break{Chain: chain, Sequence: w.at.Sequence, Reason: RecordMissing}
+		case chain == l.Chain && checkpoints == l.Checkpoints && lost != nil:
+			bad = &Break{Chain: chain, Sequence: lost.Sequence, Reason: CheckpointMissing}
 		}
 		if bad != nil {
 			v.Breaks = append(v.Breaks, bad)
 		}
 	}
 	return v, nil
+}
+
+// chains names the chains there are, by the database and by what is known of them besides. There is always that of this
+// process: a log that was emptied has lost it.
+func (l *Log) chains(ctx context.Context, known ...iter.Seq[string]) ([]string, error) {
+	chains, err := l.Store.AuditChains(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, names := range known {
+		chains = slices.AppendSeq(chains, names)
+	}
+	if len(chains) == 0 {
+		chains = []string{l.Chain}
+	}
+	slices.Sort(chains)
+	return slices.Compact(chains), nil
+}
+
+// same reports whether two checkpoints are of the same row.
+func (c *Checkpoint) same(other *Checkpoint) bool {
+	return c.Sequence == other.Sequence && c.Hash == other.Hash
 }
 
 // Error makes a Break what ends a walk.
@@ -138,6 +179,54 @@ type walk struct {
 	log    *Log
 	at     Head          // the last row that was good
 	points []*Checkpoint // of rows still to come
+	record *record       // nil: there is none that opens
+	keyed  bool          // there was a row that is chained with the key
+}
+
+// last is the checkpoint that the record has.
+func (w *walk) last() *Checkpoint {
+	if w.record == nil {
+		return nil
+	}
+	return w.record.Last
+}
+
+// lost is a checkpoint of the record that is not among those of a file, nil for none.
+func (w *walk) lost(points []*Checkpoint) *Checkpoint {
+	if w.record == nil {
+		return nil
+	}
+	for _, c := range []*Checkpoint{w.record.Lost, w.record.Last} {
+		if c != nil && !slices.ContainsFunc(points, c.same) {
+			return c
+		}
+	}
+	return nil
+}
+
+// verify goes through the chain and says what the first bad row is, if there is one.
+func (w *walk) verify(ctx context.Context, points []*Checkpoint) (*Break, error) {
+	if last := w.last(); last != nil {
+		points = append(slices.Clone(points), last)
+	}
+	w.points = sequenced(points)
+	err := w.run(ctx)
+	if bad, broken := errors.AsType[*Break](err); broken {
+		return bad, nil
+	}
+	return nil, err
+}
+
+// older reports whether a row may be chained as older releases did.
+func (w *walk) older(sequence int64) bool {
+	switch {
+	case w.log.Keyed:
+		return false
+	case w.record == nil: // that is told by itself
+		return true
+	default:
+		return sequence <= w.record.Older || !w.record.Keyed
+	}
 }
 
 // verifyPage is how many rows are read at a time: a statement that ran on would keep the write-ahead log from being
@@ -187,11 +276,15 @@ func (w *walk) rows(ctx context.Context) error {
 
 func (w *walk) step(r *Row) error {
 	next := w.at.Sequence + 1
+	keyed := w.log.sum(r) == r.Hash
+	w.keyed = w.keyed || keyed
 	switch {
 	case r.Sequence != next:
 		return w.bad(next, "", RowMissing)
-	case r.sum() != r.Hash:
+	case !keyed && r.olderSum() != r.Hash:
 		return w.bad(next, r.ID, RowChanged)
+	case !keyed && !w.older(next):
+		return w.bad(next, r.ID, RowUnkeyed)
 	case r.Previous != w.at.Hash:
 		return w.bad(next, r.ID, RowUnlinked)
 	}

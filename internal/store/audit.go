@@ -211,6 +211,42 @@ func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64
 		chain, sequence, limit)
 }
 
+// AuditRecords implements audit.Store.
+func (s *Store) AuditRecords(ctx context.Context) (map[string][]byte, error) {
+	rows, err := s.keys.In(ctx).Query(ctx, `SELECT chain, sealed FROM audit_record`)
+	if err != nil {
+		return nil, fmt.Errorf("list audit records: %w", err)
+	}
+	defer rows.Close()
+	list := map[string][]byte{}
+	for rows.Next() {
+		var chain string
+		var sealed []byte
+		if err := rows.Scan(&chain, &sealed); err != nil {
+			return nil, fmt.Errorf("read audit record: %w", err)
+		}
+		list[chain] = sealed
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list audit records: %w", err)
+	}
+	return list, nil
+}
+
+// SaveAuditRecord implements audit.Store.
+func (s *Store) SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error {
+	err := s.keys.Run(ctx, func(ctx context.Context) error {
+		_, err := s.keys.In(ctx).Exec(ctx, `
+			INSERT INTO audit_record (chain, sealed) VALUES ($1, $2) ON CONFLICT (chain) DO UPDATE SET sealed = excluded.sealed`,
+			chain, sealed)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save audit record of chain %s: %w", chain, err)
+	}
+	return nil
+}
+
 func (s *Store) auditRows(ctx context.Context, query string, args ...any) ([]*audit.Row, error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {

@@ -41,6 +41,18 @@ func auditSequences(t *testing.T, s *store.Store, f audit.Filter) []int64 {
 }
 
 func testAudit(t *testing.T, setup setup) {
+	t.Run("RecordsAreReplacedByChain", func(t *testing.T) {
+		s := setup(t)
+		for _, sealed := range []string{"first", "second"} {
+			noError(t, s.SaveAuditRecord(t.Context(), "a", []byte(sealed)))
+		}
+		noError(t, s.SaveAuditRecord(t.Context(), "b", []byte("other")))
+		records, err := s.AuditRecords(t.Context())
+		noError(t, err)
+		if want := map[string][]byte{"a": []byte("second"), "b": []byte("other")}; !cmp.Equal(records, want) {
+			t.Errorf("got %s", records)
+		}
+	})
 	sameRows := cmpopts.EquateComparable(netip.Addr{})
 
 	t.Run("RowsAreReadInTheOrderOfTheirChain", func(t *testing.T) {
