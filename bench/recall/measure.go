@@ -78,7 +78,7 @@ func load() (*set, error) {
 func (s *set) ask(questions []question, w engine.Weights) quality {
 	var q quality
 	for _, one := range questions {
-		hits := s.indexes[one.Conversation].Search(engine.Query{Text: one.Question, Limit: 50, Now: s.now, Weights: &w})
+		hits, _ := s.indexes[one.Conversation].Search(nil, engine.Query{Text: one.Question, Limit: 50, Now: s.now, Weights: &w})
 		q.add(hits, one.Evidence)
 	}
 	return q

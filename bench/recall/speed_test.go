@@ -69,7 +69,13 @@ func BenchmarkEngine(b *testing.B) {
 		x.Put(engine.Item{ID: t.ID, Text: t.Text, Speaker: t.Speaker, SessionID: t.Session, OccurredAt: &t.At, CreatedAt: time.Unix(int64(i), 0)})
 	}
 	now := time.Now()
-	measure(b, questions, func(q string) int { return len(x.Search(engine.Query{Text: q, Limit: 10, Now: now})) })
+	measure(b, questions, func(q string) int {
+		hits, err := x.Search(nil, engine.Query{Text: q, Limit: 10, Now: now})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return len(hits)
+	})
 }
 
 var word = regexp.MustCompile(`[\pL\pN]+`)

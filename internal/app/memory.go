@@ -29,8 +29,8 @@ func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		RecallBytes: int64(cfg.Memory.Cache) << 20,
-		Now:         deps.Now, Random: rand.Reader, Log: deps.Log,
+		Shares: p.shares, RecallBytes: int64(cfg.Memory.Cache) << 20,
+		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil
 }

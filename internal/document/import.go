@@ -68,6 +68,9 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 	var total Imported
 	pace := s.o.Pace
 	for done := false; !done; {
+		if err := ctx.Err(); err != nil {
+			return total, fmt.Errorf("import: %w", err)
+		}
 		c, err := s.readChunk(lines, o)
 		if err != nil {
 			return total, fmt.Errorf("read import: %w", brokenOff(err, total))

@@ -316,3 +316,22 @@ func TestFieldsAreKeptOrRefused(t *testing.T) {
 		}
 	})
 }
+
+// An import whose lines are all refused writes nothing that would tell it that its client has gone.
+func TestAnImportEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const gone, most = 1_000, 100_000
+	read := 0
+	_, err := b.Import(ctx, workspace, func() (document.Line, bool, error) {
+		if read++; read == gone {
+			cancel()
+		}
+		return document.Line{Number: read, Err: problem.Validation("body", problem.Format, "No.")}, read < most, nil
+	}, document.ImportOptions{})
+	if !errors.Is(err, context.Canceled) || read > gone+256 {
+		t.Errorf("read %d lines after its client had gone, %v", read-gone, err)
+	}
+}

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
+	"keepsake/internal/memory/recall"
 	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
@@ -39,7 +42,9 @@ func (s *Service) Context(ctx context.Context, p *auth.Principal, q ContextQuery
 	if err := s.checkRecall(p, &q.RecallQuery, defaultContext); err != nil {
 		return nil, err
 	}
-	index, err := s.index(ctx, p.WorkspaceID, q.SubjectID)
+	task := s.o.Shares.Start(ctx, p.WorkspaceID)
+	defer task.Release()
+	index, err := s.index(ctx, task, p.WorkspaceID, q.SubjectID)
 	if err != nil {
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
@@ -47,13 +52,9 @@ func (s *Service) Context(ctx context.Context, p *auth.Principal, q ContextQuery
 		return &Packed{MemoryIDs: []string{}}, nil
 	}
 	now := s.o.Now()
-	var ids []string
-	if q.Query == "" {
-		ids = index.Newest(q.ranked(now))
-	} else {
-		for _, h := range index.Search(q.ranked(now)) {
-			ids = append(ids, h.ID)
-		}
+	ids, err := found(task, index, &q, now)
+	if err != nil {
+		return nil, fmt.Errorf("pack a context: %w", err)
 	}
 	memories, err := s.recalled(ctx, p, q.SubjectID, ids, now)
 	if err != nil {
@@ -65,8 +66,26 @@ func (s *Service) Context(ctx context.Context, p *auth.Principal, q ContextQuery
 			ranked = append(ranked, m)
 		}
 	}
-	packed := pack(ranked, q.MaxTokens, q.MaxCharacters)
+	packed, err := pack(task, ranked, q.MaxTokens, q.MaxCharacters)
+	if err != nil {
+		return nil, fmt.Errorf("pack a context: %w", err)
+	}
+	task.Release()
 	return packed, s.logRecall(ctx, p, audit.MemoryContext, q.SubjectID, packed.MemoryIDs)
+}
+
+// found are the ids of the memories that a context is made of, best first. The task's slot is free after that.
+func found(task *fairshare.Task, index *recall.Index, q *ContextQuery, now time.Time) ([]string, error) {
+	defer task.Release()
+	if q.Query == "" {
+		return index.Newest(task, q.ranked(now))
+	}
+	hits, err := index.Search(task, q.ranked(now))
+	ids := make([]string, len(hits))
+	for i := range hits {
+		ids[i] = hits[i].ID
+	}
+	return ids, err
 }
 
 func (q *ContextQuery) check() error {
@@ -90,7 +109,7 @@ func (q *ContextQuery) check() error {
 
 // pack takes memories, the best first, as long as they fit, and writes those in the order of time. One that is too long is
 // left out, and shorter ones after it may still fit.
-func pack(ranked []*Memory, maxTokens, maxCharacters int) *Packed {
+func pack(task *fairshare.Task, ranked []*Memory, maxTokens, maxCharacters int) (*Packed, error) {
 	var (
 		taken              []*Memory
 		tokens, characters int
@@ -98,6 +117,9 @@ func pack(ranked []*Memory, maxTokens, maxCharacters int) *Packed {
 		told               = map[string]bool{}
 	)
 	for _, m := range ranked {
+		if err := task.Step(4 * len(m.Text)); err != nil {
+			return nil, err
+		}
 		said := m.Speaker + "\x00" + strings.Join(strings.Fields(text.Fold(m.Text)), " ")
 		if told[said] {
 			continue
@@ -121,16 +143,20 @@ func pack(ranked []*Memory, maxTokens, maxCharacters int) *Packed {
 	packed := &Packed{MemoryIDs: []string{}}
 	day := ""
 	for _, m := range taken {
+		if err := task.Step(2 * len(m.Text)); err != nil {
+			return nil, err
+		}
+		piece := line(m)
 		if h := heading(m); h != day {
-			b.WriteString(h)
+			piece = h + piece
 			day = h
 		}
-		b.WriteString(line(m))
+		b.WriteString(piece)
+		packed.Tokens += Tokens(piece)
 		packed.MemoryIDs = append(packed.MemoryIDs, m.ID)
 	}
 	packed.Text = b.String()
-	packed.Tokens = Tokens(packed.Text)
-	return packed
+	return packed, nil
 }
 
 // heading begins a day.

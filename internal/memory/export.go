@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
 )
 
 // exportPage is how many memories an export reads at a time.
@@ -95,10 +96,11 @@ func (s *Service) historyOf(ctx context.Context, p *auth.Principal, of []*Memory
 	return older, nil
 }
 
-// walk opens the memories of a list one by one.
-func (s *Service) walk(ctx context.Context, workspaceID string, f *RowFilter) iter.Seq2[*Memory, error] {
+// walk opens the memories of a list one by one, as steps of a task.
+func (s *Service) walk(ctx context.Context, task *fairshare.Task, workspaceID string, f *RowFilter) iter.Seq2[*Memory, error] {
 	return func(yield func(*Memory, error) bool) {
 		for {
+			task.Release()
 			rows, err := s.o.Store.ListMemories(ctx, workspaceID, f)
 			if err != nil {
 				yield(nil, err)
@@ -110,6 +112,10 @@ func (s *Service) walk(ctx context.Context, workspaceID string, f *RowFilter) it
 				return
 			}
 			for _, m := range opened {
+				if err := task.Step(len(m.Text)); err != nil {
+					yield(nil, err)
+					return
+				}
 				if !yield(m, nil) {
 					return
 				}

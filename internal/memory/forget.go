@@ -172,6 +172,8 @@ func (s *Service) chosen(ctx context.Context, p *auth.Principal, subject Hash, f
 		}
 		return ids, nil
 	}
+	task := s.o.Shares.Start(ctx, p.WorkspaceID)
+	defer task.Release()
 	r := &RowFilter{Reach: s.reach(p), Subject: subject, Rising: true, Now: s.o.Now(), Limit: tagPage}
 	fits := func(*Memory) bool { return true }
 	if filter := f.Filter; filter != nil {
@@ -187,7 +189,7 @@ func (s *Service) chosen(ctx context.Context, p *auth.Principal, subject Hash, f
 		fits = func(m *Memory) bool { return hasTerms(s.words, m.Text, terms) }
 	}
 	ids := []string{}
-	for m, err := range s.walk(ctx, p.WorkspaceID, r) {
+	for m, err := range s.walk(ctx, task, p.WorkspaceID, r) {
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,9 @@ type arrival struct {
 func (s *Service) Import(ctx context.Context, p *auth.Principal, lines Lines, requireID bool) (Imported, error) {
 	var total Imported
 	for done := false; !done; {
+		if err := ctx.Err(); err != nil {
+			return total, fmt.Errorf("import: %w", err)
+		}
 		var chunk []*arrival
 		var err error
 		if chunk, done, err = s.readChunk(ctx, p, lines, requireID); err != nil {

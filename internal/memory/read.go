@@ -143,7 +143,10 @@ func (s *Service) collect(ctx context.Context, workspaceID string, f *RowFilter,
 	if len(tags) > 0 {
 		f.Limit = max(tagPage, limit+1)
 	}
+	task := s.o.Shares.Start(ctx, workspaceID)
+	defer task.Release()
 	for {
+		task.Release()
 		rows, err := s.o.Store.ListMemories(ctx, workspaceID, f)
 		if err != nil {
 			return nil, false, err
@@ -153,6 +156,9 @@ func (s *Service) collect(ctx context.Context, workspaceID string, f *RowFilter,
 			return nil, false, err
 		}
 		for _, m := range opened {
+			if err := task.Step(len(m.Text)); err != nil {
+				return nil, false, err
+			}
 			if !hasTags(m, tags) {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
 	"keepsake/internal/field"
 	"keepsake/internal/memory/recall"
 	"keepsake/internal/problem"
@@ -58,7 +59,9 @@ func (s *Service) Recall(ctx context.Context, p *auth.Principal, q RecallQuery) 
 		return nil, err
 	}
 	now := s.o.Now()
-	r, err := s.ranking(ctx, p, &q, now)
+	task := s.o.Shares.Start(ctx, p.WorkspaceID)
+	defer task.Release()
+	r, err := s.ranking(ctx, task, p, &q, now)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
@@ -91,17 +94,23 @@ func (r *ranking) ids() []string {
 	return ids
 }
 
-func rank(index *recall.Index, q *RecallQuery, now time.Time) *ranking {
+// rank asks an index. The task's slot is free after that: what follows waits for the store.
+func rank(task *fairshare.Task, index *recall.Index, q *RecallQuery, now time.Time) (*ranking, error) {
+	defer task.Release()
 	began := time.Now()
-	return &ranking{hits: index.Search(q.ranked(now)), took: time.Since(began)}
+	hits, err := index.Search(task, q.ranked(now))
+	return &ranking{hits: hits, took: time.Since(began)}, err
 }
 
 // ranking asks an index of the subject, nil where there is no such subject. One that is kept is asked first, since mostly
 // nothing has changed: then the store says so together with the memories, which saves a way to it.
-func (s *Service) ranking(ctx context.Context, p *auth.Principal, q *RecallQuery, now time.Time) (*ranking, error) {
+func (s *Service) ranking(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, now time.Time) (*ranking, error) {
 	subject := s.o.Lookup.Subject(p.WorkspaceID, q.SubjectID)
 	if index, generation, change := s.recalls.known(indexName{p.WorkspaceID, subject}); index != nil {
-		r := rank(index, q, now)
+		r, err := rank(task, index, q, now)
+		if err != nil {
+			return nil, err
+		}
 		rows, still, err := s.o.Store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, r.ids())
 		if err != nil {
 			return nil, err
@@ -112,11 +121,14 @@ func (s *Service) ranking(ctx context.Context, p *auth.Principal, q *RecallQuery
 			return r, err
 		}
 	}
-	index, err := s.index(ctx, p.WorkspaceID, q.SubjectID)
+	index, err := s.index(ctx, task, p.WorkspaceID, q.SubjectID)
 	if err != nil || index == nil {
 		return nil, err
 	}
-	r := rank(index, q, now)
+	r, err := rank(task, index, q, now)
+	if err != nil {
+		return nil, err
+	}
 	r.memories, err = s.recalled(ctx, p, q.SubjectID, r.ids(), now)
 	return r, err
 }

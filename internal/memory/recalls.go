@@ -10,12 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"keepsake/internal/fairshare"
 	"keepsake/internal/memory/recall"
 	"keepsake/internal/seal"
 )
 
 // index gives the index of a subject, up to date; nil where there is no such subject.
-func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*recall.Index, error) {
+func (s *Service) index(ctx context.Context, task *fairshare.Task, workspaceID, subjectID string) (*recall.Index, error) {
 	subject := s.o.Lookup.Subject(workspaceID, subjectID)
 	row, err := s.o.Store.MemorySubject(ctx, workspaceID, subject)
 	if err != nil {
@@ -32,11 +33,13 @@ func (s *Service) index(ctx context.Context, workspaceID, subjectID string) (*re
 	}
 	defer func() { <-k.turn }()
 	s.recalls.count(k.index != nil && k.generation == row.Generation)
-	return s.follow(ctx, k, row)
+	return s.follow(ctx, task, k, row)
 }
 
-// follow brings an index up to what a subject's row says, which may be the first time. The caller has the turn.
-func (s *Service) follow(ctx context.Context, k *keptIndex, row *Subject) (*recall.Index, error) {
+// follow brings an index up to what a subject's row says, which may be the first time. The caller has the turn. If it ends
+// early, the index keeps what it has taken in, and the next one goes on from there: else the index of a subject that takes
+// longer than a request may would never be built.
+func (s *Service) follow(ctx context.Context, task *fairshare.Task, k *keptIndex, row *Subject) (*recall.Index, error) {
 	workspaceID := k.name.workspaceID
 	if k.generation > row.Generation { // the person was erased and written again since the row was read
 		return nil, nil
@@ -53,7 +56,14 @@ func (s *Service) follow(ctx context.Context, k *keptIndex, row *Subject) (*reca
 	if err != nil {
 		return nil, err
 	}
-	if err := s.take(ctx, x, workspaceID, row, rows); err != nil {
+	defer task.Release()
+	taken, err := s.take(ctx, task, x, workspaceID, row, rows)
+	if err != nil {
+		if taken > 0 {
+			// Those of the last change may not all be in.
+			k.index, k.generation, k.change = x, row.Generation, rows[taken-1].Change-1
+			s.recalls.weigh(k, x.Bytes())
+		}
 		return nil, err
 	}
 	for _, id := range erased {
@@ -67,17 +77,18 @@ func (s *Service) follow(ctx context.Context, k *keptIndex, row *Subject) (*reca
 // takeAtOnce is how many memories one goroutine opens before it hands them over.
 const takeAtOnce = 256
 
-// take opens rows of one subject and puts them into an index, on several cores where there are many.
-func (s *Service) take(ctx context.Context, x *recall.Index, workspaceID string, subject *Subject, rows []*Row) error {
+// take opens rows of one subject and puts them into an index, in their order, on several cores where there are many. taken
+// is how many are in.
+func (s *Service) take(ctx context.Context, task *fairshare.Task, x *recall.Index, workspaceID string, subject *Subject, rows []*Row) (taken int, err error) {
 	if len(rows) == 0 {
-		return nil
+		return 0, nil
 	}
 	key, err := s.o.Keys.Find(ctx, workspaceID, subject.Hash, subject.Generation)
 	if errors.Is(err, seal.ErrDestroyed) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return fmt.Errorf("find a data key: %w", err)
+		return 0, fmt.Errorf("find a data key: %w", err)
 	}
 	chunks := slices.Collect(slices.Chunk(rows, takeAtOnce))
 	type opened struct {
@@ -88,15 +99,15 @@ func (s *Service) take(ctx context.Context, x *recall.Index, workspaceID string,
 	for i := range done {
 		done[i] = make(chan opened, 1)
 	}
+	ctx, stop := context.WithCancel(ctx)
 	var next atomic.Int64
 	var working sync.WaitGroup
 	defer working.Wait()
+	defer stop()
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(chunks); i = int(next.Add(1)) - 1 {
 			var out opened
-			if out.err = ctx.Err(); out.err == nil {
-				out.items, out.err = openItems(workspaceID, chunks[i], key)
-			}
+			out.items, out.err = openItems(ctx, workspaceID, chunks[i], key)
 			done[i] <- out
 		}
 	}
@@ -108,29 +119,37 @@ func (s *Service) take(ctx context.Context, x *recall.Index, workspaceID string,
 	}
 	for i := range chunks {
 		out := <-done[i]
-		if out.err != nil {
-			next.Store(int64(len(chunks)))
-			return out.err
-		}
 		for _, it := range out.items {
+			if err := task.Step(len(it.Text)); err != nil {
+				return taken, err
+			}
+			task.Release() // a search of the same index may be waiting for a slot
 			x.Put(it)
+			taken++
+		}
+		if out.err != nil {
+			return taken, out.err
 		}
 	}
-	return nil
+	return taken, nil
 }
 
-func openItems(workspaceID string, rows []*Row, key *seal.DataKey) ([]recall.Item, error) {
-	items := make([]recall.Item, len(rows))
-	for i, r := range rows {
+// openItems opens rows, or those before an error.
+func openItems(ctx context.Context, workspaceID string, rows []*Row, key *seal.DataKey) ([]recall.Item, error) {
+	items := make([]recall.Item, 0, len(rows))
+	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return items, err
+		}
 		m, err := open(workspaceID, r, key)
 		if err != nil {
-			return nil, err
+			return items, err
 		}
-		items[i] = recall.Item{
+		items = append(items, recall.Item{
 			ID: m.ID, Text: m.Text, Speaker: m.Speaker, Kind: string(m.Kind), AgentID: m.AgentID, SessionID: m.SessionID, Tags: m.Tags,
 			Importance: m.Importance, Pinned: m.Pinned, OccurredAt: m.OccurredAt, CreatedAt: m.CreatedAt,
 			ValidFrom: m.ValidFrom, ValidTo: m.ValidTo, ExpiresAt: m.ExpiresAt, Revision: m.Revision,
-		}
+		})
 	}
 	return items, nil
 }
@@ -324,7 +343,7 @@ func (s *Service) tidy(ctx context.Context, k *keptIndex, row *Subject) error {
 		s.forgetIndex(k.name.workspaceID, k.name.subject)
 		return nil
 	}
-	x, err := s.follow(ctx, k, row)
+	x, err := s.follow(ctx, nil, k, row)
 	if err != nil || x == nil {
 		return err
 	}

@@ -165,6 +165,9 @@ func (s *Service) open(ctx context.Context, workspaceID string, rows []*Row) ([]
 	keys := map[name]*seal.DataKey{}
 	list := make([]*Memory, 0, len(rows))
 	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		of := name{r.Subject, r.Generation}
 		key, known := keys[of]
 		if !known {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/fairshare"
 	"keepsake/internal/seal"
 	"keepsake/internal/text"
 	"keepsake/internal/unit"
@@ -70,6 +71,8 @@ type Options struct {
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
 	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too. May be nil.
 	Erased func(workspaceID string, subject Hash, generation int64)
+	// Shares divides the processors among the workspaces whose recalls and lists take long. May be nil.
+	Shares *fairshare.Scheduler
 	// RecallBytes is how much memory the indexes of recall may take together.
 	RecallBytes int64
 	Now         func() time.Time

@@ -18,6 +18,9 @@ func (s *search) admit(q *Query) bool {
 	if !ok {
 		return false
 	}
+	if !s.step(len(x.docs)) {
+		return false
+	}
 	for slot := range x.lives {
 		d := &x.docs[slot]
 		if !f.when(&x.lives[slot]) || d.id == "" || f.narrow && !f.what(d) {

@@ -3,22 +3,42 @@ package recall
 import (
 	"cmp"
 	"slices"
+
+	"keepsake/internal/fairshare"
 )
 
 // Newest gives the ids of the memories that q admits, whatever its text: the pinned ones first, then by time, newest first.
-func (x *Index) Newest(q Query) []string {
+// Its steps are counted by task, as those of Search.
+func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
+	task.Release()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := &search{x: x}
+	s := &search{x: x, task: task}
 	if q.Limit < 1 || !s.admit(&q) {
-		return nil
+		return nil, s.err
 	}
-	slots := make([]int32, 0, s.count)
+	var slots []int32 // the first ones, and some that may be
 	for slot, ok := range s.admitted {
-		if ok {
-			slots = append(slots, int32(slot))
+		if !ok {
+			continue
+		}
+		if slots = append(slots, int32(slot)); len(slots) == 2*q.Limit {
+			slots = x.newest(slots)[:q.Limit]
+			if !s.step(16 * q.Limit) {
+				return nil, s.err
+			}
 		}
 	}
+	slots = x.newest(slots)
+	ids := make([]string, min(len(slots), q.Limit))
+	for i := range ids {
+		ids[i] = x.docs[slots[i]].id
+	}
+	return ids, nil
+}
+
+// newest puts slots into the order of Newest.
+func (x *Index) newest(slots []int32) []int32 {
 	slices.SortFunc(slots, func(a, b int32) int {
 		d, e := &x.docs[a], &x.docs[b]
 		if d.pinned != e.pinned {
@@ -29,9 +49,5 @@ func (x *Index) Newest(q Query) []string {
 		}
 		return cmp.Or(cmp.Compare(e.at, d.at), cmp.Compare(e.id, d.id))
 	})
-	ids := make([]string, min(len(slots), q.Limit))
-	for i := range ids {
-		ids[i] = x.docs[slots[i]].id
-	}
-	return ids
+	return slots
 }

@@ -139,6 +139,9 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 	x := s.x
 	called := callNames(p, list)
 	for i, name := range x.speakers.list {
+		if !s.step(1 + len(name)) {
+			return
+		}
 		if s.speaks[i+1] == 0 {
 			continue
 		}
@@ -303,12 +306,20 @@ func (s *search) similar(term string, exact map[int32]bool) []related {
 	if grams == 0 {
 		return nil
 	}
+	if !s.step(len(x.words)) {
+		return nil
+	}
 	var list []related
 	for i := range x.words {
-		if wd := &x.words[i]; mayBeAlike(grams, wd.grams, leastAlike) && !exact[int32(i)] {
-			if a := alike(term, wd.term); a >= leastAlike && s.has(wd) {
-				list = append(list, related{int32(i), a})
-			}
+		wd := &x.words[i]
+		if !mayBeAlike(grams, wd.grams, leastAlike) || exact[int32(i)] {
+			continue
+		}
+		if !s.step(8) {
+			return nil
+		}
+		if a := alike(term, wd.term); a >= leastAlike && s.has(wd) {
+			list = append(list, related{int32(i), a})
 		}
 	}
 	slices.SortFunc(list, func(a, b related) int {

@@ -59,7 +59,7 @@ func talk(session, day string, turns ...string) []recall.Item {
 }
 
 func search(x *recall.Index, query string) []recall.Hit {
-	return x.Search(recall.Query{Text: query, Limit: 10, Now: now})
+	return found(x, recall.Query{Text: query, Limit: 10, Now: now})
 }
 
 func ids(hits []recall.Hit) []string {
@@ -112,7 +112,7 @@ func TestNothingIsFoundWhereNothingMatches(t *testing.T) {
 			t.Errorf("%q finds %v", query, ids(hits))
 		}
 	}
-	if hits := recall.New(text.NewAnalyzer()).Search(recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
+	if hits := found(recall.New(text.NewAnalyzer()), recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
 		t.Errorf("an empty index finds %v", ids(hits))
 	}
 }
@@ -225,7 +225,7 @@ func TestWhatIsNotThenIsNotFound(t *testing.T) {
 		{*at("2024-01-01"), []string{}},
 		{*at("2026-01-01"), []string{"future", "plain"}},
 	} {
-		got := ids(x.Search(recall.Query{Text: "blue door", Limit: 10, Now: now, AsOf: c.asOf}))
+		got := ids(found(x, recall.Query{Text: "blue door", Limit: 10, Now: now, AsOf: c.asOf}))
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("as of %s (-want +got):\n%s", c.asOf, diff)
 		}
@@ -253,7 +253,7 @@ func TestASecondSignalJoinsByRank(t *testing.T) {
 		}
 		return []string{"m9", "m3", "m1", "m1"}
 	}}
-	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, ids(x.Search(q))); diff != "" {
+	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, ids(found(x, q))); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }
@@ -297,7 +297,7 @@ func TestNeighboursCountByTheirDistance(t *testing.T) {
 			items[i].ID = fmt.Sprint(9 - i)
 		}
 		got := make([]float64, 10)
-		for _, h := range index(items...).Search(recall.Query{Text: "zebra", Limit: 10, Now: now, Weights: &w}) {
+		for _, h := range found(index(items...), recall.Query{Text: "zebra", Limit: 10, Now: now, Weights: &w}) {
 			got[9-int(h.ID[0]-'0')] = h.Score
 		}
 		got = got[:len(items)]
@@ -317,7 +317,7 @@ func TestEqualOnesAreCutOffByTheirID(t *testing.T) {
 	for i := range 30 {
 		items = append(items, recall.Item{ID: fmt.Sprintf("m%02d", 29-i), Text: "a yellow door", SessionID: fmt.Sprint(i)})
 	}
-	hits := index(items...).Search(recall.Query{Text: "yellow door", Limit: 3, Now: now})
+	hits := found(index(items...), recall.Query{Text: "yellow door", Limit: 3, Now: now})
 	if diff := cmp.Diff([]string{"m00", "m01", "m02"}, ids(hits)); diff != "" {
 		t.Errorf("first of equals (-want +got):\n%s", diff)
 	}
@@ -349,7 +349,7 @@ func TestOtherAgentsLeaveNoTrace(t *testing.T) {
 		theirs = append(theirs, recall.Item{ID: fmt.Sprint("t", i), AgentID: "theirs", Text: word + " " + word + "a", Speaker: "Rosa"})
 	}
 	q := recall.Query{Text: "Did Rosa see the camp?", Limit: 10, Now: now, AgentID: "mine", Explain: true}
-	if diff := cmp.Diff(index(mine...).Search(q), index(theirs...).Search(q)); diff != "" {
+	if diff := cmp.Diff(found(index(mine...), q), found(index(theirs...), q)); diff != "" {
 		t.Errorf("found alone and beside others (-alone +beside):\n%s", diff)
 	}
 }
@@ -390,7 +390,7 @@ func TestRelativeDatesAreSeenFromTheDayAsked(t *testing.T) {
 	for i := range items {
 		items[i].CreatedAt = *at("2020-01-01")
 	}
-	if got := ids(index(items...).Search(q)); len(got) != 1 || got[0] != "2025-06-04" {
+	if got := ids(found(index(items...), q)); len(got) != 1 || got[0] != "2025-06-04" {
 		t.Errorf("asked in July, last month finds %v", got)
 	}
 }

@@ -6,14 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"keepsake/internal/fairshare"
 	"keepsake/internal/text"
 )
 
 // search is one look at an Index, with what it counts. Its lists are used again by later ones.
 type search struct {
-	x *Index
-	w Weights
-	p *plan
+	x    *Index
+	w    Weights
+	p    *plan
+	task *fairshare.Task
+	err  error // of the task; the search then stops
 
 	admitted []bool // by slot
 	count    int    // of admitted
@@ -37,22 +40,37 @@ type search struct {
 }
 
 // Search gives the best memories, best first. Of two that are as good, the pinned one, then the more important one, then
-// the one of the lesser id is first.
-func (x *Index) Search(q Query) []Hit {
+// the one of the lesser id is first. Its steps are counted by task, which may be nil; the error is the task's.
+//
+// The task has no slot while the search waits for the index: a writer of the index may be waiting for another search, and
+// that one for a slot.
+func (x *Index) Search(task *fairshare.Task, q Query) ([]Hit, error) {
+	task.Release()
 	x.lockSettled()
 	defer x.mu.RUnlock()
 	s, _ := x.scratch.Get().(*search)
 	if s == nil {
 		s = &search{}
 	}
-	s.x, s.w = x, chosen
+	s.x, s.w, s.task, s.err = x, chosen, task, nil
 	if q.Weights != nil {
 		s.w = *q.Weights
 	}
-	hits := s.run(&q)
-	s.x, s.p = nil, nil
+	hits, err := s.run(&q), s.err
+	s.x, s.p, s.task = nil, nil, nil
 	x.scratch.Put(s)
-	return hits
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
+}
+
+// step counts n steps and reports whether the search goes on.
+func (s *search) step(n int) bool {
+	if s.err == nil {
+		s.err = s.task.Step(n)
+	}
+	return s.err == nil
 }
 
 // lockSettled locks for reading with every session in order.
@@ -76,6 +94,9 @@ func (s *search) run(q *Query) []Hit {
 	s.p = s.plan(q)
 	s.countWords()
 	s.nameDates()
+	if s.err != nil {
+		return nil
+	}
 	s.best.reset(s.x, q.Limit, q.MinScore)
 	if q.Extra != nil {
 		s.best.reset(s.x, max(q.Limit, fusedDepth), 0)
@@ -87,6 +108,9 @@ func (s *search) run(q *Query) []Hit {
 	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
+		if !s.step(1 + 8*len(s.p.words)) {
+			return nil
+		}
 		hits[i] = Hit{ID: s.x.docs[r.slot].id, Score: r.score, Matched: s.matched(r.slot)}
 		if q.Explain {
 			hits[i].Why = s.explain(r)
@@ -105,6 +129,9 @@ func (s *search) countWords() {
 		rarity := math.Inf(1)
 		if w.number >= 0 {
 			list := s.x.words[w.number].postings
+			if !s.step(3 * len(list)) {
+				return
+			}
 			if df := s.frequency(list); df > 0 {
 				rarity = s.idf(df)
 				w.rarity = rarity
@@ -114,6 +141,9 @@ func (s *search) countWords() {
 		}
 		for _, r := range w.related {
 			list := s.x.words[r.word].postings
+			if !s.step(2 * len(list)) {
+				return
+			}
 			if df := s.frequency(list); df > 0 {
 				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)))
 			}
@@ -198,6 +228,9 @@ func (s *search) nameDates() {
 	s.spans = s.p.dates.between(s.earliest, s.latest)
 	inside := 0
 	for slot := range s.x.docs {
+		if !s.step(1 + len(s.spans)/4) {
+			return
+		}
 		if s.admitted[slot] && s.spans.has(s.x.docs[slot].at) {
 			inside++
 		}
@@ -209,9 +242,15 @@ func (s *search) nameDates() {
 func (s *search) score() {
 	dated := len(s.spans) > 0
 	for session := range s.x.orders {
+		if !s.step(1 + len(s.x.orders[session].slots)) {
+			return
+		}
 		if session > 0 && s.turns[session] > 0 {
 			s.scoreSession(int32(session), dated)
 		}
+	}
+	if !s.step(len(s.x.docs)) {
+		return
 	}
 	for slot := range s.x.docs {
 		if s.admitted[slot] && s.x.docs[slot].session == 0 {
@@ -299,6 +338,9 @@ func (s *search) parts(slot int32, near float64) parts {
 }
 
 func (s *search) keep(slot int32, near float64) {
+	if len(s.spans) > 0 && !s.step(len(s.spans)/4) {
+		return
+	}
 	p := s.parts(slot, near)
 	// Rounded, so that what is equal but for the last bit is equal.
 	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
