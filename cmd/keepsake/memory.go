@@ -16,7 +16,7 @@ func limitMemory(gomemlimit string) {
 		return
 	}
 	if limit, ok := groupMemory("/proc/self/cgroup", "/sys/fs/cgroup"); ok {
-		debug.SetMemoryLimit(limit / 100 * 85) // the rest is for SQLite's pages, stacks and the kernel's buffers
+		debug.SetMemoryLimit(limit / 100 * 75) // the rest is for SQLite's pages, index files and the kernel's buffers
 	}
 }
 

@@ -18,6 +18,8 @@ type API struct {
 	most     int64 // requests in flight
 	reserved int64 // the share of them that is kept for health and administration
 
+	room *room // for bodies
+
 	exchanges sync.Pool // of *exchange
 	vary      bool      // answers depend on the Origin
 }
@@ -28,7 +30,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{o: o, most: int64(o.InFlight), vary: len(o.Origins) > 0}
+	a := &API{o: o, most: int64(o.InFlight), vary: len(o.Origins) > 0, room: newRoom(o.Memory)}
 	if a.most == 0 {
 		a.most = DefaultInFlight
 	}

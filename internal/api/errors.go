@@ -60,6 +60,7 @@ var (
 		"Accept-Version names no version of the API that is served; /api/versions lists them.")
 	errTooLarge = problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "The body is larger than 64 MiB.")
 	errBusy     = problem.NotAvailable("The service has more requests than it can work on; try again.", retrySoon)
+	errNoRoom   = problem.NotAvailable("The service has no memory for another large body; try again.", retrySoon)
 	errInTime   = problem.NotAvailable("The request took longer than it may; try again.", retrySoon)
 	errInternal = problem.New(problem.Internal, problem.CodeInternal, "Something went wrong on our side. The request id helps us to find it.")
 )

@@ -33,6 +33,9 @@ type exchange struct {
 	counted bool          // this request holds a slot of those in flight
 	unseen  bool          // it has ended, and nobody had waited for that
 
+	roomOf   string // who has room for the request's body
+	roomSize int64  // how much; 0: it needs none
+
 	body *progress // of a stream, whose deadlines we keep
 
 	buf     []byte         // where the answer is encoded; it stays with the exchange

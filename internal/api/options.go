@@ -60,6 +60,7 @@ type Options struct {
 	PublicURL      string         // start of the links in answers, without a slash at its end; empty: links are relative
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For counts
 	Origins        []string       // web pages that may call, exactly as browsers send them; empty: CORS is off
+	Memory         int64          // bytes that the process can use; 0: no bound
 	InFlight       int            // requests worked on at once, more are 503; 0: DefaultInFlight
 
 	Log         *slog.Logger

@@ -106,6 +106,10 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		x.fail(p)
 		return
 	}
+	if !x.makeRoom(op) {
+		x.fail(errNoRoom)
+		return
+	}
 	x.allot(op.Class)
 	x.run(op)
 }

@@ -13,6 +13,9 @@ func (x *exchange) settle() {
 	if x.counted {
 		x.api.inFlight.Add(-1)
 	}
+	if x.roomSize > 0 {
+		x.api.room.give(x.roomOf, x.roomSize)
+	}
 	x.unseen = x.stop()
 	event := usage.Event{
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),

@@ -74,7 +74,7 @@ func (d *data) openEmbedded(ctx context.Context, cfg *config.Config, deps *Deps)
 	if err := halfRestored(cfg.Data); err != nil {
 		return err
 	}
-	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.Data, Log: deps.Log})
+	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.Data, Log: deps.Log, Memory: memoryLimit()})
 	if err != nil {
 		return err
 	}

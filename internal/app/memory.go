@@ -29,10 +29,19 @@ func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Shares: p.shares, RecallBytes: int64(cfg.Memory.Cache) << 20,
+		Shares: p.shares, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
 		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil
+}
+
+// recallBytes is what recall indexes can take: what the setting says, and at most a quarter of the memory there is.
+func recallBytes(setting int, memory int64) int64 {
+	bytes := int64(setting) << 20
+	if memory > 0 {
+		bytes = min(bytes, memory/4)
+	}
+	return bytes
 }
 
 // maxMemories is what the workspace's tier allows, 0 for no limit.

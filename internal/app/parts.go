@@ -123,7 +123,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	p.keys = apikey.NewDirectory(d.store, hasher, p.accounts, p.usage, deps.Now)
 	p.indexer = search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: d.store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.Patience, Shared: d.engine.Shared(),
+		Wait: deps.Patience, Shared: d.engine.Shared(), Memory: memoryLimit(),
 	})
 	p.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one processor is left for everything else
 	p.assembleReplays(deps)

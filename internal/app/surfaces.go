@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"math"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -78,6 +80,15 @@ func (a *App) answerSocket(options api.Options) error {
 	return nil
 }
 
+// memoryLimit is how many bytes the process is told to use: by GOMEMLIMIT, or because of its control group. 0: it is not.
+func memoryLimit() int64 {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return 0
+	}
+	return limit
+}
+
 // surfaces puts the API behind the doors.
 func (a *App) surfaces() error {
 	options := api.Options{
@@ -87,7 +98,7 @@ func (a *App) surfaces() error {
 		Shared: a.parts.shared,
 		Usage:  a.parts.usage, Replays: a.parts.replays, News: a.parts.neighbours.news(),
 		PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
-		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight,
+		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now,
 	}
 	primary, err := api.New(options)

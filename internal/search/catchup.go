@@ -10,11 +10,12 @@ import (
 
 // How many changes a turn brings in: few where documents are long, so that a turn stays short and its memory small.
 const (
-	firstBatch = 256
+	firstBatch = 64
 	minBatch   = 16
 	maxBatch   = 1_024
 	longTurn   = 4 << 20 // bytes of text that ask for fewer
 	shortTurn  = 1 << 20 // bytes of text that allow more
+	atOnce     = 1 << 20 // bytes of text that are indexed together: while they are, they take some twenty times as much
 )
 
 // catchUp brings the next batch of changes into f's index. again says that there is more.
@@ -42,7 +43,11 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)
 	}
 	err = x.guard(f, func() error {
-		position, err = index.apply(x.analyzer, changes)
+		for rest := changes; len(rest) > 0 && err == nil; {
+			var some []document.Change
+			some, rest = cut(rest, atOnce)
+			position, err = index.apply(x.analyzer, some)
+		}
 		return err
 	})
 	if err != nil {
@@ -53,8 +58,17 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	f.announce()
 	f.adapt(changes)
 	// A writer must not run away from the disk.
-	index.settle(64<<20, 2*time.Second)
+	index.settle(x.unwritten(), 2*time.Second)
 	return position < f.target.Load(), nil
+}
+
+// unwritten is how many bytes of entries an index can have in memory that are not on disk yet.
+func (x *Indexer) unwritten() int64 {
+	const most = 64 << 20
+	if x.o.Memory == 0 {
+		return most
+	}
+	return min(most, x.o.Memory/32)
 }
 
 // ask raises f's target where only the store knows it.
@@ -93,13 +107,31 @@ func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err er
 // fail has the next turn bring in fewer changes, in case there were too many to be read or written in time.
 func (f *folder) fail() { f.batch = max(minBatch, f.batch/2) }
 
+// cut takes changes off a list whose texts have no more bytes than most, and one at least.
+func cut(changes []document.Change, most int) (some, rest []document.Change) {
+	n, bytes := 0, 0
+	for n < len(changes) {
+		bytes += textBytes(&changes[n])
+		if n > 0 && bytes > most {
+			break
+		}
+		n++
+	}
+	return changes[:n], changes[n:]
+}
+
+func textBytes(c *document.Change) int {
+	if c.Document == nil {
+		return 0
+	}
+	return len(c.Document.Title) + len(c.Document.Text)
+}
+
 // adapt sets how many changes the next turn brings in.
 func (f *folder) adapt(changes []document.Change) {
 	bytes := 0
 	for i := range changes {
-		if d := changes[i].Document; d != nil {
-			bytes += len(d.Title) + len(d.Text)
-		}
+		bytes += textBytes(&changes[i])
 	}
 	switch {
 	case bytes > longTurn:

@@ -32,6 +32,7 @@ type IndexerOptions struct {
 	MaxOpen int           // indexes kept open at once; 0: 64
 	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
 	Shared  bool          // other processes change documents, too, and do not say so
+	Memory  int64         // bytes that the process can use; 0: no bound
 }
 
 // Indexer keeps one index a workspace in step with the documents.

@@ -69,7 +69,7 @@ func (d *database) HoldRow(ctx context.Context, query string, args ...any) store
 }
 
 // openDatabase opens path, makes it if it is absent, and brings its schema up to date. The writer does not run yet.
-func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*database, error) {
+func openDatabase(ctx context.Context, path, file string, secureDelete bool, memory int64) (*database, error) {
 	if err := checkHeader(path); err != nil {
 		return nil, err
 	}
@@ -78,11 +78,12 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	}
 	d := &database{file: file, path: path, scrubWait: scrubWait}
 	var err error
-	if d.writers, err = sql.Open("sqlite", dsn(path, secureDelete)); err != nil {
+	name := dsn(path, secureDelete) + "&_pragma=cache_size(-" + strconv.FormatInt(cacheKiB(memory), 10) + ")"
+	if d.writers, err = sql.Open("sqlite", name); err != nil {
 		return nil, opening(path, err)
 	}
 	d.writers.SetMaxOpenConns(1)
-	if d.readers.db, err = sql.Open("sqlite", dsn(path, secureDelete)+"&_pragma=query_only(1)"); err != nil {
+	if d.readers.db, err = sql.Open("sqlite", name+"&_pragma=query_only(1)"); err != nil {
 		d.writers.Close()
 		return nil, opening(path, err)
 	}
@@ -101,6 +102,16 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool) (*d
 	}
 	d.session = newSession(conn)
 	return d, nil
+}
+
+// cacheKiB is how much each of some fifteen connections keeps of its file, if the process can use so much memory: it lies
+// outside of what Go's collector counts.
+func cacheKiB(memory int64) int64 {
+	const most, least = 8_000, 512
+	if memory == 0 {
+		return most
+	}
+	return max(least, min(most, memory/256>>10))
 }
 
 // makePrivate makes an absent file with mode 0600, which SQLite also gives to the files beside it.
@@ -131,7 +142,7 @@ func (d *database) closeSession() error {
 func dsn(path string, secureDelete bool) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "cache_size(-8000)",
+		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)",
 		"secure_delete(" + strconv.FormatBool(secureDelete) + ")",
 	}}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()

@@ -35,6 +35,7 @@ type Options struct {
 	Log        *slog.Logger  // nil: nothing is logged
 	ProbeEvery time.Duration // how often a writer that has stopped tries again; 0 for one second
 	LargeLog   int64         // bytes of a write-ahead log that are worth a warning; 0 for 256 MiB
+	Memory     int64         // bytes that the process can use; 0: no bound
 	Instance   string        // the id of an instance that is made here because it moves in; empty: a new one
 }
 
@@ -42,6 +43,7 @@ type Options struct {
 type Engine struct {
 	dir      string
 	instance string // the id for a place that has none
+	memory   int64
 	log      *slog.Logger
 	lock     *folder.Lock
 	main     *database
@@ -75,7 +77,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: opt.Dir, instance: opt.Instance, log: opt.Log, lock: l}
+	e := &Engine{dir: opt.Dir, instance: opt.Instance, memory: opt.Memory, log: opt.Log, lock: l}
 	if err := e.open(ctx); err != nil {
 		e.closeFiles()
 		l.Release(!l.Unclean) // what the last process left unchecked is still unchecked
@@ -124,7 +126,7 @@ func (e *Engine) open(ctx context.Context) error {
 // openFiles opens all files at once: a first start waits for the disk most of the time.
 func (e *Engine) openFiles(ctx context.Context) error {
 	open := func(file string, as **database, err *error) func() {
-		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file == keysFile) }
+		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file == keysFile, e.memory) }
 	}
 	var errs [3]error
 	var all sync.WaitGroup

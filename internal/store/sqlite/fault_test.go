@@ -76,7 +76,7 @@ func TestLockHeldByAnotherProgramIsWaitedForAndThenRefused(t *testing.T) {
 	if _, err := e.main.session.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 50"); err != nil {
 		t.Fatal(err)
 	}
-	other, err := openDatabase(t.Context(), filepath.Join(dir, mainFile), mainFile, false)
+	other, err := openDatabase(t.Context(), filepath.Join(dir, mainFile), mainFile, false, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
