@@ -71,6 +71,11 @@ func (e erased) SubjectErased(ctx context.Context, workspaceID string, subject m
 	return e.store.journal.Append(backup.SubjectEntry(workspaceID, subject, generation, at))
 }
 
+// MemoriesExpired implements memory.Journal.
+func (e erased) MemoriesExpired(ctx context.Context, workspaceID string, subject memory.Hash) error {
+	return e.store.DropAnswers(ctx, workspaceID, subject)
+}
+
 // MemoriesErased implements memory.Journal.
 func (e erased) MemoriesErased(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
 	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {

@@ -28,6 +28,7 @@ type Answer struct {
 	Sealed   []byte    // none: what it was sealed with, or what it told of, is gone
 	SealedBy string    // says what opens it; empty: it is not sealed
 	Subjects []KeyName // those it tells of; not read back
+	Own      []byte    // a key that is needed to open it, too; none: it was dropped, or an earlier release sealed it
 }
 
 // Store keeps answers for 24 hours.

@@ -67,7 +67,8 @@ func collecting(ctx context.Context) (context.Context, *seals) {
 // envelope is how a sealed answer says what opens it. The body is sealed with a key of its own, which is sealed by each of
 // the named keys in turn.
 type envelope struct {
-	Keys    []envelopeKey `json:"keys"` // the first sealed first, and opens last
+	Keys    []envelopeKey `json:"keys"`          // the first sealed first, and opens last
+	Own     bool          `json:"own,omitempty"` // the answer's own key sealed after these
 	Wrapped string        `json:"wrapped"`
 }
 
@@ -125,6 +126,16 @@ func (s *Service) seal(ctx context.Context, a *Answer, names []KeyName) error {
 		}
 		raw = key.Seal(raw, about(a.Claim))
 	}
+	if raw != nil && len(a.Subjects) > 0 {
+		// Who erases one memory erases this key, and the answer with it.
+		a.Own, e.Own = make([]byte, 32), true
+		rand.Read(a.Own) // never fails
+		own, err := newBox(a.Own)
+		if err != nil {
+			return err
+		}
+		raw = own.Seal(nil, nil, raw, about(a.Claim))
+	}
 	e.Wrapped = base64.StdEncoding.EncodeToString(raw)
 	if raw != nil {
 		a.Sealed = box.Seal(nil, nil, body, about(a.Claim))
@@ -146,6 +157,18 @@ func (s *Service) open(ctx context.Context, a *Answer) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(e.Wrapped)
 	if err != nil {
 		return nil, fmt.Errorf("read how it is sealed: %w", err)
+	}
+	if e.Own {
+		if len(a.Own) == 0 {
+			return nil, problem.Missing()
+		}
+		own, err := newBox(a.Own)
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = own.Open(nil, nil, raw, about(a.Claim)); err != nil {
+			return nil, fmt.Errorf("open with the answer's own key: %w", err)
+		}
 	}
 	for _, k := range slices.Backward(e.Keys) {
 		name, err := k.name()

@@ -52,7 +52,7 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 			return nil, err
 		}
 		next.UpdatedBy = p.Actor()
-		written, err := st.row(next)
+		written, err := st.row(next, base)
 		if err != nil {
 			return nil, err
 		}

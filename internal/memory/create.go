@@ -194,7 +194,7 @@ func (s *Service) prepare(ctx context.Context, b *batch) (err error) {
 
 // seal puts a draft under the key of its subject.
 func (d *draft) seal(st *standing) (err error) {
-	if d.row, err = st.row(d.memory); err != nil {
+	if d.row, err = st.row(d.memory, nil); err != nil {
 		return err
 	}
 	d.st, d.alike = st, Alike{Subject: d.subject, Generation: st.generation}

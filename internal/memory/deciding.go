@@ -92,7 +92,7 @@ func earlier(a, b *Memory) bool {
 // revise gives an entry its next revision, with further older ones besides the present one. Where there is no room for it,
 // that is refused.
 func (g *deciding) revise(subject Hash, e *entry, next *Memory, older ...*Row) (refused, err error) {
-	row, err := g.held[subject].row(next)
+	row, err := g.held[subject].row(next, e.row)
 	if err != nil {
 		return nil, err
 	}

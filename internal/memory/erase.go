@@ -80,7 +80,7 @@ func (s *Service) erase(ctx context.Context, p *auth.Principal, subjectID string
 		return err
 	}
 	if action == audit.MemoryExpired { // a backup that brings it back brings its end back, too
-		return nil
+		return s.o.Journal.MemoriesExpired(ctx, p.WorkspaceID, held.Hash)
 	}
 	return s.o.Journal.MemoriesErased(ctx, p.WorkspaceID, held.Hash, ids, now)
 }

@@ -13,9 +13,14 @@ func (a *arrival) sealAll(st *standing) error {
 	if err := a.seal(st); err != nil {
 		return err
 	}
+	return a.sealPast(st, a.row)
+}
+
+// sealPast seals the older revisions of the memory of which base is one.
+func (a *arrival) sealPast(st *standing, base *Row) error {
 	a.older = make([]*Row, len(a.history))
 	for i, older := range a.history {
-		row, err := st.row(older)
+		row, err := st.row(older, base)
 		if err != nil {
 			return err
 		}
@@ -164,6 +169,9 @@ func (g *deciding) overwrite(there *entry, a *arrival) (o outcome, err error) {
 		}
 		o.refused = problem.Validation("revision", problem.Conflicting, "The memory is there in another or a newer revision.")
 		return o, nil
+	}
+	if err := a.sealPast(g.held[a.subject], there.row); err != nil {
+		return o, err
 	}
 	// Older revisions that are there already stay as they are.
 	if o.refused, err = g.revise(a.subject, there, &next, a.older...); o.refused != nil || err != nil {

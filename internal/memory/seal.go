@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,6 +40,9 @@ type content struct {
 }
 
 const contentVersion = 1
+
+// ownKeySize is the size of a memory's own key.
+const ownKeySize = 32
 
 func millis(t *time.Time) *int64 {
 	if t == nil {
@@ -106,8 +110,8 @@ func aboutName(workspaceID string, subject Hash, generation int64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, subject[:]...), uint64(generation))
 }
 
-// row seals a revision.
-func (s *sealer) row(m *Memory) (*Row, error) {
+// row seals a revision of a memory, of which base is another one, nil for a new memory.
+func (s *sealer) row(m *Memory, base *Row) (*Row, error) {
 	r := &Row{
 		ID: m.ID, Subject: s.subject, Generation: s.generation, Kind: m.Kind, At: m.At(), CreatedAt: m.CreatedAt,
 		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.naturalKey(m.Key), Same: s.same(m), Size: int64(len(m.Text)),
@@ -123,7 +127,17 @@ func (s *sealer) row(m *Memory) (*Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode memory %s: %w", m.ID, err)
 	}
-	r.Sealed = s.key.Seal(plain, about(s.workspaceID, r))
+	if base != nil && len(base.Own) > 0 {
+		r.Own, r.OwnSlot = base.Own, base.OwnSlot
+	} else {
+		r.Own = make([]byte, ownKeySize)
+		rand.Read(r.Own) // never fails
+	}
+	key, err := s.key.With(r.Own)
+	if err != nil {
+		return nil, fmt.Errorf("make the key of memory %s: %w", m.ID, err)
+	}
+	r.Sealed = key.Seal(plain, about(s.workspaceID, r))
 	return r, nil
 }
 
@@ -142,7 +156,7 @@ func (s *sealer) name(id string) []byte {
 
 // open opens a revision.
 func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
-	plain, err := key.Open(r.Sealed, about(workspaceID, r))
+	plain, err := openRow(r, key, about(workspaceID, r))
 	if err != nil {
 		return nil, fmt.Errorf("open memory %s, revision %d: %w", r.ID, r.Revision, err)
 	}
@@ -154,6 +168,20 @@ func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
 		return nil, fmt.Errorf("memory %s is of version %d, which this release does not know", r.ID, c.Version)
 	}
 	return c.memory(r.ID, r.Revision), nil
+}
+
+// openRow opens what is sealed in a row. Older revisions of a memory that has a key of its own may be from before it had one.
+func openRow(r *Row, key *seal.DataKey, about []byte) ([]byte, error) {
+	if len(r.Own) > 0 {
+		own, err := key.With(r.Own)
+		if err != nil {
+			return nil, err
+		}
+		if plain, err := own.Open(r.Sealed, about); err == nil {
+			return plain, nil
+		}
+	}
+	return key.Open(r.Sealed, about)
 }
 
 // open opens rows in their order. Those whose data key was destroyed since they were read are gone.

@@ -39,6 +39,8 @@ type Journal interface {
 	SubjectErased(ctx context.Context, workspaceID string, subject Hash, generation int64, at time.Time) error
 	// MemoriesErased is called in the unit of work that erases memories of one subject.
 	MemoriesErased(ctx context.Context, workspaceID string, subject Hash, ids []string, at time.Time) error
+	// MemoriesExpired is called in the unit of work that erases what of one subject has expired.
+	MemoriesExpired(ctx context.Context, workspaceID string, subject Hash) error
 }
 
 // Log is the access log: *audit.Log.

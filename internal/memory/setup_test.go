@@ -169,12 +169,21 @@ type journal struct {
 	mu       sync.Mutex
 	subjects []int64
 	memories []string
+	expired  int
 }
 
 func (j *journal) SubjectErased(_ context.Context, _ string, _ memory.Hash, generation int64, _ time.Time) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.subjects = append(j.subjects, generation)
+	return nil
+}
+
+// MemoriesExpired implements memory.Journal.
+func (j *journal) MemoriesExpired(context.Context, string, memory.Hash) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.expired++
 	return nil
 }
 

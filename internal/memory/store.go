@@ -23,7 +23,7 @@ type Subject struct {
 }
 
 // Row is a revision of a memory as it lies at rest. Of older revisions only ID, Subject, Generation, Revision and Sealed
-// are kept.
+// are kept; Own is the memory's.
 type Row struct {
 	ID         string
 	Subject    Hash
@@ -41,6 +41,10 @@ type Row struct {
 	Revision   int64
 	Change     int64 // the subject's change that wrote it
 	Sealed     []byte
+	// Own is the memory's own key, by which it is sealed together with the data key, and OwnSlot where that lies; 0: nowhere
+	// yet. What an earlier release sealed has none.
+	Own     []byte
+	OwnSlot int64
 }
 
 // Reach is what a caller's key is bound to: nothing else exists for it. Zero hashes bind to nothing.
@@ -142,7 +146,8 @@ type Store interface {
 	TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error
 	// TrimmedBytes is how many bytes TrimMemoryRevisions would give back.
 	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
-	// EraseMemories removes memories of one subject with their older revisions and leaves tombstones of a change.
+	// EraseMemories removes memories of one subject with their older revisions, erases their own keys, and leaves tombstones of
+	// a change.
 	EraseMemories(ctx context.Context, workspaceID string, subject Hash, ids []string, change int64, at time.Time) error
 	// MemoryTombstones says which of ids were erased.
 	MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error)
@@ -176,6 +181,10 @@ type Store interface {
 	EraseDeadMemories(ctx context.Context, e *Erasure, limit int, at time.Time) (did int, err error)
 	// EndErasure notes that nothing is left to be done.
 	EndErasure(ctx context.Context, e *Erasure) error
+
+	// ScrubErased sees to it that what was erased is in no file of the database any more, if any of it was erased before a
+	// moment. It is not for inside a unit.
+	ScrubErased(ctx context.Context, before time.Time) error
 
 	// ExpiredMemories lists at most limit memories, of all workspaces, that had expired at now.
 	ExpiredMemories(ctx context.Context, now time.Time, limit int) ([]Expired, error)

@@ -14,6 +14,10 @@ import (
 // sweepEvery is how often what has expired is erased, which is no longer read anyway.
 const sweepEvery = time.Minute
 
+// scrubAfter is how long what was erased may be in files before they are cleared of it, well below the hour that is promised:
+// what expires is erased only by the next sweep, and clearing may have to be tried again.
+const scrubAfter = 30 * time.Minute
+
 // Run erases what has expired and brings erasures to their end that were cut off, until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	began := s.o.Now().Add(time.Hour) // at the start, nobody else is at work on any erasure of this process
@@ -34,7 +38,7 @@ func (s *Service) Run(ctx context.Context) {
 
 // Sweep does once what Run does. Erasures that began later than a moment are left to whoever is at work on them.
 func (s *Service) Sweep(ctx context.Context, began time.Time) error {
-	errs := []error{s.resume(ctx, began), s.expire(ctx), s.tidyRecalls(ctx)}
+	errs := []error{s.resume(ctx, began), s.expire(ctx), s.tidyRecalls(ctx), s.o.Store.ScrubErased(ctx, s.o.Now().Add(-scrubAfter))}
 	err := s.o.Units.Run(ctx, func(ctx context.Context) error { return s.o.Store.PruneMemoryPlans(ctx, s.o.Now()) })
 	if err != nil {
 		errs = append(errs, fmt.Errorf("remove plans that have expired: %w", err))

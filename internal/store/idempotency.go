@@ -23,16 +23,30 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 				return problem.StorageFull()
 			}
 		}
+		// The key of an answer that has expired, in whose place this one comes.
+		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], micros(a.CreatedAt)); err != nil {
+			return err
+		}
+		var slot any
+		if len(a.Own) > 0 {
+			slots, err := s.keepOwnKeys(ctx, [][]byte{a.Own})
+			if err != nil {
+				return err
+			}
+			slot = slots[0]
+		}
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by, workspace_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by, workspace_id,
+				key_slot)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 			ON CONFLICT (claim) DO UPDATE SET request = excluded.request, status = excluded.status,
 				location = excluded.location, etag = excluded.etag, has_body = excluded.has_body, body = excluded.body,
 				created_at = excluded.created_at, expires_at = excluded.expires_at, sealed = excluded.sealed,
-				sealed_by = excluded.sealed_by, workspace_id = excluded.workspace_id
+				sealed_by = excluded.sealed_by, workspace_id = excluded.workspace_id,
+				key_slot = excluded.key_slot
 			WHERE kept_answer.expires_at <= excluded.created_at`,
 			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), micros(a.CreatedAt),
-			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID)
+			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID, slot)
 		if err != nil {
 			return fmt.Errorf("keep answer: %w", err)
 		}
@@ -75,7 +89,10 @@ func (s *Store) DropAnswers(ctx context.Context, workspaceID string, subject [16
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		const claims = `(SELECT claim FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2)`
-		if _, err := q.Exec(ctx, `UPDATE kept_answer SET sealed = $3 WHERE claim IN `+claims, workspaceID, subject[:], []byte{}); err != nil {
+		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim IN `+claims, workspaceID, subject[:]); err != nil {
+			return err
+		}
+		if _, err := q.Exec(ctx, `UPDATE kept_answer SET key_slot = NULL, sealed = $3 WHERE claim IN `+claims, workspaceID, subject[:], []byte{}); err != nil {
 			return fmt.Errorf("drop kept answers: %w", err)
 		}
 		if _, err := q.Exec(ctx, `DELETE FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2`, workspaceID, subject[:]); err != nil {
@@ -92,9 +109,10 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 	var hasBody bool
 	var created, expires int64
 	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by
+		SELECT request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by,
+			(SELECT k.key FROM erasable_key k WHERE k.slot = kept_answer.key_slot)
 		FROM kept_answer WHERE claim = $1 AND expires_at > $2`, claim[:], micros(now)).
-		Scan(&request, &a.Status, &a.Location, &a.ETag, &hasBody, &body, &created, &expires, &sealed, &a.SealedBy)
+		Scan(&request, &a.Status, &a.Location, &a.ETag, &hasBody, &body, &created, &expires, &sealed, &a.SealedBy, &a.Own)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -116,6 +134,9 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		if err := s.holdPruning(ctx); err != nil {
+			return err
+		}
+		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
 			return err
 		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {

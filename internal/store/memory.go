@@ -18,7 +18,8 @@ import (
 var _ memory.Store = (*Store)(nil)
 
 const memoryColumns = `m.id, m.subject, m.generation, m.agent, m.session, m.kind, m.at, m.created_at, m.updated_at, m.expires_at,
-	m.key_hash, m.same_hash, m.size, m.revision, m.change, m.sealed`
+	m.key_hash, m.same_hash, m.size, m.revision, m.change, m.sealed, coalesce(m.key_slot, 0),
+	(SELECT k.key FROM erasable_key k WHERE k.slot = m.key_slot)`
 
 // living leaves out what is of a generation that has ended. It is asked for each row, by the subject's key: the planner has
 // nothing to decide about.
@@ -55,7 +56,7 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 	var expires *int64
 	err := row.Scan(append([]any{
 		&r.ID, &subject, &r.Generation, &agent, &session, &r.Kind, &at, &created, &updated, &expires, &key, &same,
-		&r.Size, &r.Revision, &r.Change, &r.Sealed,
+		&r.Size, &r.Revision, &r.Change, &r.Sealed, &r.OwnSlot, &r.Own,
 	}, more...)...)
 	if err != nil {
 		return nil, err
@@ -318,7 +319,9 @@ func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []s
 		if before > 0 {
 			c.where(`m.revision < ?`, before)
 		}
-		query := `SELECT m.memory_id, m.subject, m.generation, m.revision, m.sealed FROM memory_revision m
+		query := `SELECT m.memory_id, m.subject, m.generation, m.revision, m.sealed,
+				(SELECT k.key FROM memory c JOIN erasable_key k ON k.slot = c.key_slot WHERE c.workspace_id = m.workspace_id AND c.id = m.memory_id)
+			FROM memory_revision m
 			WHERE ` + c.String() + ` AND ` + living + ` ORDER BY m.memory_id, m.revision DESC`
 		if limit > 0 {
 			query += ` LIMIT ` + c.arg(limit)
@@ -342,7 +345,7 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 	var list []*memory.Row
 	for rows.Next() {
 		r, subject := &memory.Row{}, []byte(nil)
-		if err := rows.Scan(&r.ID, &subject, &r.Generation, &r.Revision, &r.Sealed); err != nil {
+		if err := rows.Scan(&r.ID, &subject, &r.Generation, &r.Revision, &r.Sealed, &r.Own); err != nil {
 			return nil, err
 		}
 		r.Subject = hashOf(subject)

@@ -12,14 +12,15 @@ import (
 )
 
 const memoryInsert = `INSERT INTO memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at,
-	expires_at, key_hash, same_hash, size, revision, change, sealed) VALUES`
+	expires_at, key_hash, same_hash, size, revision, change, sealed, key_slot) VALUES`
 
 var (
-	insertMemories  = &bulk{insert: memoryInsert, columns: 17, rest: `ON CONFLICT DO NOTHING`}
-	replaceMemories = &bulk{insert: memoryInsert, columns: 17, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
+	insertMemories  = &bulk{insert: memoryInsert, columns: 18, rest: `ON CONFLICT DO NOTHING`}
+	replaceMemories = &bulk{insert: memoryInsert, columns: 18, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
 		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at, updated_at = excluded.updated_at,
 		expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
-		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed`}
+		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed,
+		key_slot = excluded.key_slot`}
 	insertMemoryRevisions = &bulk{
 		insert:  `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES`,
 		columns: 6, rest: `ON CONFLICT DO NOTHING`,
@@ -46,11 +47,15 @@ func (s *Store) ReplaceMemories(ctx context.Context, workspaceID string, rows []
 }
 
 func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
+	slots, err := s.slotsOf(ctx, rows)
+	if err != nil {
+		return 0, err
+	}
 	err = b.each(s.shared, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
 			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.Same[:], r.Size,
-			r.Revision, r.Change, r.Sealed)
+			r.Revision, r.Change, r.Sealed, slots[i])
 	}, func(text string, values []any) error {
 		n, err := s.main.In(ctx).Exec(ctx, text, values...)
 		written += n
@@ -60,6 +65,29 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 		return written, fmt.Errorf("write memories: %w", err)
 	}
 	return written, nil
+}
+
+// slotsOf are the slots of the rows' own keys, as their column has them. Keys that are in none yet are put into one.
+func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) {
+	slots := make([]any, len(rows))
+	var places []int
+	var keys [][]byte
+	for i, r := range rows {
+		switch {
+		case r.OwnSlot != 0:
+			slots[i] = r.OwnSlot
+		case len(r.Own) > 0:
+			places, keys = append(places, i), append(keys, r.Own)
+		}
+	}
+	kept, err := s.keepOwnKeys(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, slot := range kept {
+		slots[places[i]] = slot
+	}
+	return slots, nil
 }
 
 // AddMemoryRevisions implements memory.Store.
@@ -99,6 +127,8 @@ func (s *Store) TrimmedBytes(ctx context.Context, workspaceID, id string, keep i
 }
 
 var (
+	ownSlotsOfMemories = `SELECT key_slot FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
+
 	removeMemories  = `DELETE FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
 	removeRevisions = `DELETE FROM memory_revision WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)`
 )
@@ -109,8 +139,14 @@ func (s *Store) EraseMemories(ctx context.Context, workspaceID string, subject m
 }
 
 func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject any, ids []string, change int64, at time.Time) error {
+	if err := s.noteErased(ctx, at); err != nil {
+		return err
+	}
 	for some := range slices.Chunk(ids, idsAtOnce) {
 		args := filled(workspaceID, some)
+		if err := s.eraseOwnKeys(ctx, ownSlotsOfMemories, args...); err != nil {
+			return err
+		}
 		for _, query := range []string{removeRevisions, removeMemories} {
 			if _, err := s.main.In(ctx).Exec(ctx, query, args...); err != nil {
 				return fmt.Errorf("erase memories: %w", err)

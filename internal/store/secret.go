@@ -125,7 +125,7 @@ func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error
 // ScrubSecrets implements seal.Store.
 func (s *Store) ScrubSecrets(ctx context.Context) error {
 	if d, ok := s.keys.(Rewriter); ok {
-		if err := d.Rewrite(ctx, "wrapped_secret"); err != nil {
+		if _, err := d.Rewrite(ctx, "wrapped_secret"); err != nil {
 			return err
 		}
 	}

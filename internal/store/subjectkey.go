@@ -20,9 +20,9 @@ type Scrubbed interface {
 
 // Rewriter is a Database that can write a small table anew, so that its file holds no row that was deleted or replaced.
 type Rewriter interface {
-	// Rewrite does so, and keeps others from the table meanwhile. Rows that a running transaction can still see stay. An
-	// error is problem.Unavailable. It is not for inside a unit of this database.
-	Rewrite(ctx context.Context, table string) error
+	// Rewrite does so, and keeps others from the table meanwhile. Rows that a running transaction can still see stay: left is
+	// how many. An error is problem.Unavailable. It is not for inside a unit of this database.
+	Rewrite(ctx context.Context, table string) (left int64, err error)
 }
 
 // scrubKeys is Scrub for the keys' database, where it can: what is deleted there must not be read any more.

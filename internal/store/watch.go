@@ -41,11 +41,11 @@ func (w watched) Scrub(ctx context.Context) error {
 }
 
 // Rewrite implements Rewriter, as far as what is watched does.
-func (w watched) Rewrite(ctx context.Context, table string) error {
+func (w watched) Rewrite(ctx context.Context, table string) (left int64, err error) {
 	if d, ok := w.Database.(Rewriter); ok {
 		return d.Rewrite(ctx, table)
 	}
-	return nil
+	return 0, nil
 }
 
 type watchedQuerier struct {

@@ -19,6 +19,7 @@ import (
 // database is one part: connections for units and connections for reads.
 type database struct {
 	part  string
+	place place
 	opt   *Options
 	units *pgxpool.Pool
 	reads *pgxpool.Pool // units where there are none of their own
@@ -32,7 +33,7 @@ type database struct {
 var _ store.Database = (*database)(nil)
 
 func (e *Engine) openDatabase(ctx context.Context, p place, part string, units, reads int) (*database, error) {
-	d := &database{part: part, opt: &e.opt, pulse: e.pulses[p]}
+	d := &database{part: part, place: p, opt: &e.opt, pulse: e.pulses[p]}
 	d.admit = func(ctx context.Context, conn *pgx.Conn) error { return e.admit(ctx, conn, part) }
 	var err error
 	if d.units, err = d.pool(ctx, p, units, d.settings(d.opt.Statement, false)); err != nil {

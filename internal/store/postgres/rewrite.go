@@ -3,9 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
@@ -13,13 +16,44 @@ import (
 
 var _ store.Rewriter = (*database)(nil)
 
+// rewriteWait is how long a rewrite waits for a table. Others that want the table meanwhile wait behind it.
+const rewriteWait = 2 * time.Second
+
 // Rewrite implements store.Rewriter. VACUUM alone leaves the bytes of deleted rows in their pages; VACUUM FULL writes the
-// table to a new file and removes the old one. The write-ahead log, standbys, archives and backups still have them.
-func (d *database) Rewrite(ctx context.Context, table string) error {
-	_, err := d.Once(ctx, "VACUUM (FULL) "+pgx.Identifier{table}.Sanitize())
+// table to a new file and removes the old one. It takes over what an older transaction may still see, that of a backup for
+// one. The write-ahead log, standbys, archives and backups still have all of it.
+func (d *database) Rewrite(ctx context.Context, table string) (left int64, err error) {
+	config := d.place.connConfig(d.part, d.opt.Connect, map[string]string{
+		"lock_timeout": strconv.FormatInt(rewriteWait.Milliseconds(), 10),
+	})
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { left += unremoved(n) }
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return problem.NotAvailable("What was deleted cannot be erased from the database's files right now; try again.", 2*time.Second).
-			Because(fmt.Errorf("rewrite table %s: %w", table, err))
+		return 0, unrewritten(table, err)
 	}
-	return nil
+	defer closeConn(conn)
+	if err := d.admit(ctx, conn); err != nil {
+		return 0, unrewritten(table, err)
+	}
+	if _, err := conn.Exec(ctx, "VACUUM (FULL, VERBOSE) "+pgx.Identifier{table}.Sanitize()); err != nil {
+		return 0, unrewritten(table, err)
+	}
+	return left, nil
+}
+
+func unrewritten(table string, err error) error {
+	return problem.NotAvailable("What was deleted cannot be erased from the database's files right now; try again.", 2*time.Second).
+		Because(fmt.Errorf("rewrite table %s: %w", table, err))
+}
+
+var firstNumber = regexp.MustCompile(`[0-9]+`)
+
+// unremoved is how many deleted rows a table kept. The detail of what VERBOSE tells of a table begins with that number, in
+// every language of the server: "3 dead row versions cannot be removed yet."
+func unremoved(n *pgconn.Notice) int64 {
+	if n.SeverityUnlocalized != "INFO" {
+		return 0
+	}
+	rows, _ := strconv.ParseInt(firstNumber.FindString(n.Detail), 10, 64)
+	return rows
 }

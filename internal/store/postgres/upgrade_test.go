@@ -284,7 +284,7 @@ func TestASchemaThatSaysNothingIsMadeToSpeak(t *testing.T) {
 		t.Error(err)
 	}
 	var oldest int64
-	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 10 {
+	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 16 {
 		t.Errorf("oldest is %d, %v", oldest, err)
 	}
 }

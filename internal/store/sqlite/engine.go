@@ -126,7 +126,7 @@ func (e *Engine) open(ctx context.Context) error {
 // openFiles opens all files at once: a first start waits for the disk most of the time.
 func (e *Engine) openFiles(ctx context.Context) error {
 	open := func(file string, as **database, err *error) func() {
-		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file == keysFile, e.memory) }
+		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file != usageFile, e.memory) }
 	}
 	var errs [3]error
 	var all sync.WaitGroup

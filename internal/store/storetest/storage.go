@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -191,12 +192,24 @@ func testStorage(t *testing.T, setup setup) {
 		}
 		noError(t, s.KeepAnswer(ctx(t), answer(1, 600)))
 		sealed := answer(2, 0)
-		sealed.Sealed, sealed.SealedBy = make([]byte, 300), "how"
+		sealed.Sealed, sealed.SealedBy, sealed.Own = make([]byte, 300), "how", bytes.Repeat([]byte{7}, 32)
 		sealed.Subjects = []idempotency.KeyName{{WorkspaceID: "wsp_a", Subject: [16]byte{1}, Generation: 1}}
 		noError(t, s.KeepAnswer(ctx(t), sealed))
 		wantStored(t, s, "wsp_a", 903)
 		wantProblem(t, s.KeepAnswer(ctx(t), answer(3, 98)), problem.Conflict, problem.CodeLimitReached)
+		own := func() []byte {
+			t.Helper()
+			a, err := s.KeptAnswer(ctx(t), sealed.Claim, epoch)
+			noError(t, err)
+			return a.Own
+		}
+		if !bytes.Equal(own(), sealed.Own) {
+			t.Errorf("the answer's own key is %x", own())
+		}
 		noError(t, s.DropAnswers(ctx(t), "wsp_a", [16]byte{1}))
+		if own() != nil {
+			t.Errorf("the own key of an answer that was dropped is %x", own())
+		}
 		wantStored(t, s, "wsp_a", 603)
 		noError(t, s.KeepAnswer(ctx(t), answer(3, 397)))
 		noError(t, s.PruneAnswers(ctx(t), after(time.Hour)))
