@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 const year = 365 * 24 * time.Hour
@@ -230,6 +231,7 @@ func TestAStartAfterTheClockWentBackSweepsNothing(t *testing.T) {
 // Readiness warns of a clock that is not the database's, in both directions, and recovers.
 func TestReadinessWarnsOfAWrongClock(t *testing.T) {
 	t.Parallel()
+	testtier.Long(t, "waits for a beat after each step of the clock")
 	clock := &wrongClock{}
 	p := apptest.Start(t, apptest.Clock(clock.Now), apptest.With(func(c *config.Config) {
 		if c.DatabaseURL == "" {
