@@ -134,7 +134,8 @@ func (c *Client) EachAPIKey(ctx context.Context, q APIKeyQuery) iter.Seq2[APIKey
 	})
 }
 
-// RevokeAPIKey ends a key for good. Doing it again changes nothing.
+// RevokeAPIKey ends a key for good. Doing it again changes nothing. An instance whose disk is full refuses the key as well, and
+// stores that later.
 func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, error) {
 	body := struct {
 		Reason string `json:"reason,omitempty"`

@@ -58,6 +58,8 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 		})
 	}
 	switch {
+	case err != nil && op.WithoutStorage && unstored(err):
+		x.runBound(op, in)
 	case err != nil:
 		x.fail(err)
 	case kept != nil:
@@ -65,6 +67,12 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	default:
 		x.respond(&resp)
 	}
+}
+
+// unstored reports whether a request failed because the store takes no writes.
+func unstored(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.Unavailable
 }
 
 type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)

@@ -55,9 +55,10 @@ type Directory struct {
 
 	mu      sync.Mutex // orders writers; what follows is theirs
 	byID    map[id.UUID]uint32
-	length  uint32    // slots handed out so far
-	free    []uint32  // slots to use again
-	removed []removal // oldest first
+	length  uint32           // slots handed out so far
+	free    []uint32         // slots to use again
+	removed []removal        // oldest first
+	denied  map[id.UUID]bool // revoked here, whatever the store says
 	evicted atomic.Int64
 }
 

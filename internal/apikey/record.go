@@ -17,6 +17,7 @@ type Record struct {
 	State      State
 	PerMinute  int64 // its minute limit: its own, else the tier's
 	Inherited  bool  // PerMinute is the tier's
+	Pending    bool  // it is revoked in this process, and that is not stored yet
 }
 
 func recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
@@ -45,6 +46,7 @@ func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey
 	records := make([]*Record, len(keys))
 	for i := range keys {
 		records[i] = recordOf(&keys[i], tier, now)
+		_, records[i].Pending = s.pending.find(keys[i].ID)
 	}
 	return records, s.fillLastUses(ctx, records)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"sync"
 	"time"
 
 	"keepsake/internal/account"
@@ -26,8 +28,10 @@ type Options struct {
 	Uses      Uses
 	Audit     audit.Recorder
 	Shared    *limit.Shared // nil where no other process counts
+	Reserve   Reserve       // of revocations that cannot be stored
 	Random    io.Reader     // of ids and key texts: crypto/rand.Reader but in tests
 	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Service holds the rules of API keys (decisions.md, D). All of it is safe for concurrent use. A principal reaches the
@@ -35,10 +39,13 @@ type Options struct {
 // problem.Missing.
 type Service struct {
 	Options
+
+	pending pending
+	keeping sync.Mutex // orders those who keep what is pending
 }
 
 // NewService makes a Service.
-func NewService(o Options) *Service { return &Service{o} }
+func NewService(o Options) *Service { return &Service{Options: o} }
 
 // Created is a new key with its text, which is known at this moment only.
 type Created struct {
@@ -185,6 +192,9 @@ func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Rec
 	if err != nil {
 		return nil, fmt.Errorf("list API keys: %w", err)
 	}
+	for i := range keys {
+		s.pending.over(&keys[i])
+	}
 	return s.records(ctx, p.WorkspaceID, keys, f.Now)
 }
 
@@ -231,18 +241,25 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, 
 
 // Revoke ends a key for good; from its commit on this process refuses it. Revoking again changes nothing, and a key may
 // revoke a mightier one. reason may be empty.
+//
+// Where the store can be read and takes no writes, as on a full disk, this process refuses the key at once and stores that
+// later; the record is Pending until then. Other processes hear of it when it is stored.
 func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*Record, error) {
 	now := s.now()
 	if err := checkText("reason", reason, maxReason); err != nil {
 		return nil, err
 	}
-	return s.update(ctx, p, keyID, ifRevision, now, audit.Entry{Action: audit.KeyRevoked}, func(_ context.Context, k *APIKey) error {
+	r, err := s.update(ctx, p, keyID, ifRevision, now, audit.Entry{Action: audit.KeyRevoked}, func(_ context.Context, k *APIKey) error {
 		if k.RevokedAt != nil {
 			return errUnchanged
 		}
 		k.RevokedAt, k.RevokeReason = &now, reason
 		return nil
 	})
+	if err != nil && deferrable(ctx, err) {
+		return s.revokeHere(ctx, p, keyID, ifRevision, reason, err)
+	}
+	return r, err
 }
 
 // errUnchanged ends an update that has nothing to write.
@@ -296,6 +313,7 @@ func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) 
 	if !reaches(p, k) {
 		return nil, problem.Missing()
 	}
+	s.pending.over(k)
 	return k, nil
 }
 

@@ -40,6 +40,22 @@ type bundle struct {
 	recorder *usage.Recorder
 	at       atomic.Int64 // Unix microseconds
 	tenant   string       // id of the free workspace
+	reserve  reserve
+}
+
+// reserve keeps revocations as a file would.
+type reserve struct {
+	list []apikey.Revocation
+	err  error
+}
+
+func (r *reserve) Load() ([]apikey.Revocation, error) { return r.list, nil }
+
+func (r *reserve) Keep(list []apikey.Revocation) error {
+	if r.err == nil {
+		r.list = list
+	}
+	return r.err
 }
 
 func (b *bundle) now() time.Time       { return time.UnixMicro(b.at.Load()).UTC() }
@@ -74,6 +90,7 @@ func setup(t testing.TB) *bundle {
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Service = apikey.NewService(apikey.Options{
 		Store: b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
+		Reserve: &b.reserve, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
 	})
 	return b
@@ -317,7 +334,7 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	hasher := apikey.NewHasher([]byte("pepper"))
 	keys := apikey.NewService(apikey.Options{
 		Store: s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
-		Random: rand.Reader, Now: time.Now,
+		Random: rand.Reader, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(s, hasher, accounts, recorder, time.Now),
 	})
 	var text string

@@ -23,6 +23,21 @@ func (d *Directory) Put(k *APIKey) {
 	_ = d.put(k)
 }
 
+// Deny has a key refused as a revoked one from now on, also where the store does not say so.
+func (d *Directory) Deny(keyID string) {
+	key, ok := id.Parse(id.APIKey, keyID)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.denied == nil {
+		d.denied = map[id.UUID]bool{}
+	}
+	d.denied[key] = true
+	d.refuse(key)
+}
+
 func (d *Directory) put(k *APIKey) error {
 	d.sweep()
 	_, moves, err := d.place(k)
@@ -88,7 +103,7 @@ func (d *Directory) place(k *APIKey) (i uint32, m moves, err error) {
 	}
 	m = d.seat(k, i, &old, &f)
 	shelf.write(i%shelfLen, &f)
-	if k.RevokedAt != nil && old.flags&flagRevoked == 0 {
+	if f.flags&flagRevoked != 0 && old.flags&flagRevoked == 0 {
 		d.removed = append(d.removed, removal{f.key, d.now()})
 	}
 	return i, m, nil
@@ -115,7 +130,7 @@ func (d *Directory) factsOf(k *APIKey) (facts, error) {
 	if k.DisabledAt != nil {
 		f.flags |= flagDisabled
 	}
-	if k.RevokedAt != nil {
+	if k.RevokedAt != nil || d.denied[key] {
 		f.flags |= flagRevoked
 	}
 	if k.SubjectID != "" || k.AgentID != "" || len(k.AllowedIPs) > 0 {

@@ -138,9 +138,13 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Sessions: p.logins, Hashing: p.logins,
 		Anonymous: p.addresses.Allow, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
 	})
+	reserve, err := openRevocations(cfg.Data, d.binding)
+	if err != nil {
+		deps.Log.Warn("revocations cannot be kept over a restart while the disk is full", "error", err)
+	}
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Audit: p.audit, Shared: p.shared, Random: rand.Reader, Now: deps.Now,
+		Audit: p.audit, Shared: p.shared, Reserve: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.documents = document.NewService(document.Options{
 		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.documentsChanged, Pace: p.indexer.Pace,
@@ -213,6 +217,9 @@ func (p *parts) load(ctx context.Context) error {
 	if err := p.keys.Load(ctx, used); err != nil {
 		return err
 	}
+	if err := p.apiKeys.Resume(ctx); err != nil {
+		return err
+	}
 	if err := p.neighbours.join(ctx); err != nil {
 		return err
 	}
@@ -240,6 +247,7 @@ func (p *parts) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logg
 	running.Go(func() { p.subjects.Run(ctx, log) })
 	running.Go(func() { p.memories.Run(ctx) })
 	running.Go(func() { p.logins.Run(ctx) })
+	running.Go(func() { p.apiKeys.Run(ctx) })
 	p.runClaims(ctx, running)
 	running.Go(func() {
 		if err := p.indexer.Run(ctx); err != nil && ctx.Err() == nil {

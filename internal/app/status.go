@@ -15,8 +15,8 @@ import (
 // report wires what tells about the program itself.
 func (p *parts) report(cfg *config.Config, now func() time.Time) {
 	p.health = &v1.Health{
-		Storage: p.data.store.Ready,
-		Parts:   []func(context.Context) error{p.usageFlushes, p.indexFollows},
+		Storage: p.data.store.Readable,
+		Parts:   []func(context.Context) error{p.data.store.Ready, p.usageFlushes, p.indexFollows},
 	}
 	p.versionList = &v1.Versions{Registry: p.versions, Service: p.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
 	p.caches = &v1.CacheStats{
@@ -63,7 +63,8 @@ func (p *parts) limiterDegraded() bool {
 // checks is what readiness follows from.
 func (p *parts) checks() []backend.Check {
 	checks := []backend.Check{
-		{Name: "storage", Err: p.data.store.Ready},
+		{Name: "storage", Err: p.data.store.Readable},
+		{Name: "writes", Err: p.data.store.Ready, Spare: true}, // what is there can still be read
 		{Name: "index", Err: p.indexesMade},
 		{Name: "usage", Err: p.usageFlushes},
 	}

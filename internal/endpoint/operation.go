@@ -140,7 +140,10 @@ type Operation struct {
 	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured (see Harmless)
 	Uncharged   bool     // costs no budget
 	SignIn      bool     // finds out who calls by itself (Request.SignedIn), and takes no credential
-	Vital       bool     // served from a reserve when the instance refuses work for lack of room: health, administration
+	// WithoutStorage says that an Idempotent operation can do its work although the store takes no writes. It is then done
+	// without an answer that is kept for repetitions, which do the same again.
+	WithoutStorage bool
+	Vital          bool // served from a reserve when the instance refuses work for lack of room: health, administration
 
 	input   *input
 	output  *output

@@ -23,29 +23,18 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	dir := filepath.Join(disk, "data")
 	s := start(t, dir, "")
 	s.Must(http.StatusCreated, http.MethodPut, "/api/v1/documents/kept", document(0, "kept"))
+	status, secret, key1, err := s.newKey(context.Background(), "leaked")
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("create key: %d %v", status, err)
+	}
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
-
-	// What is small may still fit into pages that exist: write until the disk says no.
-	acked, refused := map[string]bool{}, 0
+	acked := s.writesUntilRefused()
 	text := strings.Repeat("full disk ", 2000)
-	for i := 0; refused < 5 && i < 500; i++ {
-		id := fmt.Sprintf("full%d", i)
-		status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, text))
-		switch {
-		case err == nil && status == http.StatusCreated:
-			acked[id] = true
-		case err == nil && status == http.StatusServiceUnavailable:
-			refused++
-		default:
-			t.Fatalf("a write to a full disk: %d %s %v, want 201 or 503\n%s", status, answer, err, s.Log.Tail())
-		}
-	}
-	if refused < 5 {
-		t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
-	}
 	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-	status, _, err := s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
+	s.awaitStatus("degraded")
+	s.revokesOnAFullDisk(key1, secret)
+	status, _, err = s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("an import on a full disk: %d %v, want 503", status, err)
 	}
@@ -53,6 +42,7 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.writesAgain()
+	s.awaitRevocation(key1)
 	for id := range acked {
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
 	}
@@ -62,6 +52,56 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	for id := range acked {
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, nil)
 	}
+}
+
+// writesUntilRefused writes documents until the disk says no: what is small may still fit into pages that exist.
+func (s *server) writesUntilRefused() (acked map[string]bool) {
+	s.t.Helper()
+	acked = map[string]bool{}
+	text := strings.Repeat("full disk ", 2000)
+	refused := 0
+	for i := 0; refused < 5 && i < 500; i++ {
+		id := fmt.Sprintf("full%d", i)
+		status, answer, err := s.Do(context.Background(), http.MethodPut, "/api/v1/documents/"+id, document(0, text))
+		switch {
+		case err == nil && status == http.StatusCreated:
+			acked[id] = true
+		case err == nil && status == http.StatusServiceUnavailable:
+			refused++
+		default:
+			s.t.Fatalf("a write to a full disk: %d %s %v, want 201 or 503\n%s", status, answer, err, s.Log.Tail())
+		}
+	}
+	if refused < 5 {
+		s.t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
+	}
+	return acked
+}
+
+// TestRevocationOnAFullDiskSurvivesAKill revokes a key on a full disk and kills the process before that can be stored.
+func TestRevocationOnAFullDiskSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	apptest.OnSQLite(t, "its files are on the disk that is full")
+	disk := smallDisk(t, "12m")
+	dir := filepath.Join(disk, "data")
+	s := start(t, dir, "")
+	status, secret, id, err := s.newKey(context.Background(), "leaked")
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("create key: %d %v", status, err)
+	}
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	s.writesUntilRefused()
+	s.revokesOnAFullDisk(id, secret)
+	s.Kill()
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, dir, s.Key)
+	if status, answer, err := s.Send(context.Background(), secret, http.MethodGet, "/api/v1/health", "", nil); err != nil || status != http.StatusUnauthorized {
+		t.Errorf("the revoked key after a restart: %d %s %v", status, answer, err)
+	}
+	s.awaitRevocation(id)
 }
 
 // TestAFirstStartOnAFullDiskIsOneLine has no room from the beginning, then some.

@@ -148,15 +148,21 @@ func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "this process writes its files")
 	_, _, s := served(t)
+	status, text, id, err := s.newKey(context.Background(), "leaked")
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("create key: %d %v", status, err)
+	}
 	inject(t, s, "pwrite64:error=ENOSPC", func() {
 		for i := range 5 {
 			s.refusesToWrite(fmt.Sprintf("lost%d", i))
 		}
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
-		s.awaitHealth(http.StatusServiceUnavailable)
+		s.awaitStatus("degraded")
+		s.revokesOnAFullDisk(id, text)
 	})
-	s.awaitHealth(http.StatusOK)
+	s.awaitStatus("healthy")
 	s.writesAgain()
+	s.awaitRevocation(id)
 	for i := range 5 {
 		s.Must(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/api/v1/documents/lost%d", i), nil)
 	}
@@ -193,12 +199,41 @@ func (s *server) writesAgain() {
 	}
 }
 
-// awaitHealth waits until the health check has a status. It looks at the storage once a second.
-func (s *server) awaitHealth(want int) {
+// revokesOnAFullDisk revokes a key that cannot be stored as revoked: each way is 202, and the key is refused at once.
+func (s *server) revokesOnAFullDisk(id, text string) {
 	s.t.Helper()
-	await.Until(s.t, fmt.Sprintf("the health check has the status %d", want), func() bool {
-		status, _, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil)
-		return err == nil && status == want
+	ctx := context.Background()
+	path := "/api/v1/developer/api-keys/" + id
+	if status, answer, err := s.Do(ctx, http.MethodPost, path+"/revoke", nil); err != nil || status != http.StatusAccepted || !strings.Contains(string(answer), `"state":"revoked"`) {
+		s.t.Errorf("revoke on a full disk: %d %s %v, want 202", status, answer, err)
+	}
+	if status, answer, err := s.Send(ctx, text, http.MethodGet, "/api/v1/health", "", nil); err != nil || status != http.StatusUnauthorized || !strings.Contains(string(answer), "api_key_revoked") {
+		s.t.Errorf("the revoked key: %d %s %v", status, answer, err)
+	}
+	status, answer, err := s.Send(ctx, s.Key, http.MethodPost, path+"/revoke", "", nil, "Idempotency-Key", "revoke-it-once")
+	if err != nil || status != http.StatusAccepted {
+		s.t.Errorf("revoke once on a full disk: %d %s %v, want 202", status, answer, err)
+	}
+	if status, answer, err := s.Do(ctx, http.MethodDelete, path, nil); err != nil || status != http.StatusAccepted {
+		s.t.Errorf("delete on a full disk: %d %s %v, want 202", status, answer, err)
+	}
+}
+
+// awaitRevocation waits until the revocation of a key is stored, which the log of what was done tells.
+func (s *server) awaitRevocation(id string) {
+	s.t.Helper()
+	await.Until(s.t, "the revocation is stored", func() bool {
+		status, answer, err := s.Do(context.Background(), http.MethodGet, "/api/v1/admin/audit-log?action=api_key.revoked&target="+id, nil)
+		return err == nil && status == http.StatusOK && strings.Contains(string(answer), id)
+	})
+}
+
+// awaitStatus waits until the health check is 200 and says a word. It looks at the storage once a second.
+func (s *server) awaitStatus(want string) {
+	s.t.Helper()
+	await.Until(s.t, "the health check says "+want, func() bool {
+		status, answer, err := s.Do(context.Background(), http.MethodGet, "/api/v1/health", nil)
+		return err == nil && status == http.StatusOK && strings.Contains(string(answer), `"status":"`+want+`"`)
 	})
 }
 

@@ -25,6 +25,8 @@ type Engine interface {
 	Alone(ctx context.Context, name string, fn func(ctx context.Context) error) error
 	// Ready says why the engine cannot do its work at this moment, nil when it can.
 	Ready(ctx context.Context) error
+	// Readable is Ready for those who only read: a full disk does not stop them.
+	Readable(ctx context.Context) error
 }
 
 // Database runs statements of one database.

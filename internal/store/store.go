@@ -55,3 +55,6 @@ func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) err
 
 // Ready says why nothing can be stored at this moment, nil when all is well.
 func (s *Store) Ready(ctx context.Context) error { return s.engine.Ready(ctx) }
+
+// Readable says why nothing can be read at this moment, nil when all is well.
+func (s *Store) Readable(ctx context.Context) error { return s.engine.Readable(ctx) }

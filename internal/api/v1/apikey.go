@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -64,26 +65,30 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 
 	revoke := op("revokeAPIKey", "POST", "/api-keys/{id}/revoke", "Revoke an API key for good",
 		problem.CodeNotFound, problem.CodeRevisionMismatch)
-	revoke.Description = "It is refused from the moment of this answer on; its record stays readable. Doing it again changes nothing."
-	revoke.Idempotent = true
-	endpoint.Add(r, revoke, func(ctx context.Context, in *revokeAPIKey) (*oneAPIKey, error) {
+	revoke.Description = "It is refused from the moment of this answer on; its record stays readable. Doing it again changes nothing. " + deferred
+	revoke.Idempotent, revoke.WithoutStorage = true, true
+	endpoint.Add(r, revoke, func(ctx context.Context, in *revokeAPIKey) (*revokedAPIKey, error) {
 		reason := ""
 		if in.Body != nil && in.Body.Reason != nil {
 			reason = *in.Body.Reason
 		}
 		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), reason)
+		if err != nil {
+			return nil, err
+		}
 		sealIfBound(ctx, k)
-		return answerAPIKey(k, err)
+		return &revokedAPIKey{Status: statusOfRevoked(k), ETag: endpoint.ETag(k.Revision), Body: viewOfAPIKey(k)}, nil
 	})
 
 	remove := op("deleteAPIKey", "DELETE", "/api-keys/{id}", "Revoke an API key for good, without an answer",
 		problem.CodeNotFound, problem.CodeRevisionMismatch)
-	remove.Status = 204
-	endpoint.Add(r, remove, func(ctx context.Context, in *deleteAPIKey) (*struct{}, error) {
-		if _, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), ""); err != nil {
+	remove.Status, remove.Description = 204, deferred
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteAPIKey) (*deletedAPIKey, error) {
+		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), "")
+		if err != nil {
 			return nil, err
 		}
-		return &struct{}{}, nil
+		return &deletedAPIKey{Status: statusOfRevoked(k)}, nil
 	})
 
 	usage := op("getAPIKeyUsage", "GET", "/api-keys/{id}/usage", "Read what a key was used for, over time", problem.CodeNotFound)
@@ -223,6 +228,28 @@ func (in *changeAPIKey) change() (c apikey.Change, err error) {
 
 type namedAPIKey struct {
 	ID string `path:"id"`
+}
+
+// deferred is said of operations that revoke.
+const deferred = "202 means that this instance refuses the key from now on and could not store that, for one because its disk is full: it stores " +
+	"that as soon as it can, and other instances refuse the key from then on."
+
+// statusOfRevoked is 0 for the operation's own.
+func statusOfRevoked(k *apikey.Record) int {
+	if k.Pending {
+		return http.StatusAccepted
+	}
+	return 0
+}
+
+type revokedAPIKey struct {
+	Status int    `enum:"200,202"`
+	ETag   string `header:"ETag"`
+	Body   apiKeyView
+}
+
+type deletedAPIKey struct {
+	Status int `enum:"204,202"`
 }
 
 type revokeAPIKey struct {

@@ -31,7 +31,7 @@ type finding struct {
 func AddHealth(r *endpoint.Registry, h *Health) {
 	endpoint.AddBrief[healthAnswer](r, endpoint.Operation{
 		ID: "health", Method: "GET", Path: "/health", Since: 1, Tag: "health", Summary: "Ask whether the service works",
-		Description: "`degraded` means that a part is missing and requests are served all the same.",
+		Description: "`degraded` means that a part is missing, room on the disk for one, and requests are served all the same.",
 		Credentials: endpoint.Key, Status: 200, Errors: []string{problem.CodeUnavailable}, Vital: true,
 	}, func(ctx context.Context, dst []byte) ([]byte, error) {
 		request := endpoint.RequestOf(ctx)

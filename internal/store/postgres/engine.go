@@ -173,6 +173,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return nil
 }
 
+// Readable implements store.Engine.
+func (e *Engine) Readable(ctx context.Context) error { return e.Ready(ctx) }
+
 // Close waits for running units and closes the connections; units and reads that come later are refused.
 func (e *Engine) Close() error {
 	e.closing.Do(func() {

@@ -84,6 +84,9 @@ func (v *View) Usage() store.Database { return v.usage }
 // Ready implements store.Engine.
 func (*View) Ready(context.Context) error { return nil }
 
+// Readable implements store.Engine.
+func (*View) Readable(context.Context) error { return nil }
+
 // Shared implements store.Engine: nobody else has this moment.
 func (*View) Shared() bool { return false }
 

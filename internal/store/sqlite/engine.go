@@ -191,13 +191,18 @@ func (e *Engine) Alone(ctx context.Context, _ string, fn func(ctx context.Contex
 
 // Ready implements store.Engine: it names a writer that has stopped and damage that was found, and reads a row.
 func (e *Engine) Ready(ctx context.Context) error {
-	if damage := e.damage.Load(); damage != nil {
-		return *damage
-	}
 	for _, d := range e.files() {
 		if f := d.writer.stopped.Load(); f != nil {
 			return fmt.Errorf("%s: %s: %w", d.file, f, f.problem())
 		}
+	}
+	return e.Readable(ctx)
+}
+
+// Readable implements store.Engine.
+func (e *Engine) Readable(ctx context.Context) error {
+	if damage := e.damage.Load(); damage != nil {
+		return *damage
 	}
 	var id string
 	if err := e.main.In(ctx).QueryRow(ctx, "SELECT id FROM instance").Scan(&id); err != nil {

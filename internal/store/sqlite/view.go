@@ -68,6 +68,9 @@ func (*View) Alone(ctx context.Context, _ string, fn func(ctx context.Context) e
 // Ready implements store.Engine.
 func (*View) Ready(context.Context) error { return nil }
 
+// Readable implements store.Engine.
+func (*View) Readable(context.Context) error { return nil }
+
 // viewed is one file of a View.
 type viewed struct{ readers readers }
 

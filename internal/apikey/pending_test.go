@@ -1,0 +1,149 @@
+package apikey_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+)
+
+// fullDisk lets no unit commit.
+type fullDisk struct{}
+
+func (fullDisk) Run(context.Context, func(ctx context.Context) error) error {
+	return problem.NotAvailable("The database is not accepting writes.", time.Second).Because(errors.New("the disk is full"))
+}
+
+// restarted is a process on the same store that begins now.
+func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
+	t.Helper()
+	o := b.Options
+	o.Accounts = account.NewDirectory(b.store, limit.Tiers(), b.recorder, b.now)
+	if err := o.Accounts.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Directory = apikey.NewDirectory(b.store, o.Hasher, o.Accounts, b.recorder, b.now)
+	if err := o.Directory.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Units = b.store
+	if full {
+		o.Units = fullDisk{}
+	}
+	s := apikey.NewService(o)
+	if err := s.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func refused(t *testing.T, s *apikey.Service, text string) bool {
+	t.Helper()
+	_, err := s.Directory.Recognise(t.Context(), text, s.Now())
+	p, ok := problem.As(err)
+	return ok && p.Code == problem.CodeAPIKeyRevoked
+}
+
+func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.manager(auth.All)
+	k, other := b.make(t, apikey.Draft{Scopes: auth.Read}), b.make(t, apikey.Draft{Scopes: auth.Read})
+	b.Units = fullDisk{}
+	ctx := context.WithValue(t.Context(), audit.SourceKey, audit.Source{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "req_full"})
+
+	wrong := k.Revision + 1
+	for name, c := range map[string]struct {
+		id       string
+		by       *auth.Principal
+		revision *int64
+		want     problem.Kind
+	}{
+		"another revision":    {k.ID, p, &wrong, problem.Mismatch},
+		"another workspace's": {k.ID, &auth.Principal{Kind: auth.Local, WorkspaceID: "wsp_other", Scopes: auth.All}, nil, problem.NotFound},
+		"none":                {"key_none", p, nil, problem.NotFound},
+	} {
+		if got, ok := problem.As(second(b.Revoke(ctx, c.by, c.id, c.revision, ""))); !ok || got.Kind != c.want {
+			t.Errorf("%s: %v, want kind %v", name, got, c.want)
+		}
+	}
+	if refused(t, b.Service, k.Text) {
+		t.Fatal("the key is refused before it is revoked")
+	}
+	at := b.now().Truncate(time.Millisecond)
+	for range 2 { // a second time changes nothing
+		r, err := b.Revoke(ctx, p, k.ID, nil, "leaked")
+		if err != nil || !r.Pending || r.State != apikey.Revoked || !r.RevokedAt.Equal(at) || r.RevokeReason != "leaked" {
+			t.Fatalf("revoked on a full disk: %+v, %v", r, err)
+		}
+		b.pass(time.Minute)
+	}
+	if !refused(t, b.Service, k.Text) || refused(t, b.Service, other.Text) {
+		t.Error("not just the revoked key is refused")
+	}
+	if r, err := b.APIKey(ctx, p, k.ID); err != nil || r.State != apikey.Revoked {
+		t.Errorf("it reads %+v, %v", r, err)
+	}
+	list, err := b.List(ctx, p, apikey.Filter{Limit: 10})
+	if err != nil || len(list) != 2 {
+		t.Fatalf("the list has %d keys, %v", len(list), err)
+	}
+	for _, r := range list {
+		if (r.ID == k.ID) != (r.State == apikey.Revoked) {
+			t.Errorf("the list has %+v", r)
+		}
+	}
+	// What comes of the key from elsewhere does not bring it back, nor does the end of what is remembered of revoked keys.
+	newer, err := b.store.APIKey(ctx, b.tenant, k.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer.Revision += 3
+	b.Directory.Put(newer)
+	b.pass(2 * time.Hour)
+	b.Directory.Put(other.APIKey)
+	if !refused(t, b.Service, k.Text) {
+		t.Error("the key is back")
+	}
+
+	// A restart while the disk is still full, then one after it.
+	if s := b.restarted(t, true); !refused(t, s, k.Text) || len(b.reserve.list) != 1 {
+		t.Errorf("after a restart the key works, and %d are kept", len(b.reserve.list))
+	}
+	s := b.restarted(t, false)
+	stored, err := s.APIKey(ctx, p, k.ID)
+	if err != nil || stored.Pending || stored.State != apikey.Revoked || !stored.RevokedAt.Equal(at) || len(b.reserve.list) != 0 || !refused(t, s, k.Text) {
+		t.Errorf("stored is %+v, %v; %d are kept", stored, err, len(b.reserve.list))
+	}
+	entries := b.log.Entries()
+	last := entries[len(entries)-1]
+	if last.Action != audit.KeyRevoked || last.Target != k.ID || last.Actor != p.Actor() || last.RequestID != "req_full" || last.Address.String() != "192.0.2.7" {
+		t.Errorf("the log has %+v", last)
+	}
+	if again := b.restarted(t, false); !refused(t, again, k.Text) || len(b.log.Entries()) != len(entries) {
+		t.Error("it is stored twice")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Inside the unit of somebody else nothing is done beside it.
+func TestRevocationInAUnitFailsWithIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.make(t, apikey.Draft{Scopes: auth.Read})
+	units := b.Units
+	b.Units = fullDisk{}
+	err := units.Run(t.Context(), func(ctx context.Context) error { return second(b.Revoke(ctx, b.manager(auth.All), k.ID, nil, "")) })
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || refused(t, b.Service, k.Text) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"keepsake/internal/apikey"
+	"keepsake/internal/seal"
+)
+
+func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key, err := seal.InstanceKey(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *revocations {
+		r, err := openRevocations(dir, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	want := func(list ...apikey.Revocation) {
+		t.Helper()
+		got, err := open().Load()
+		if err != nil || !slices.Equal(got, list) {
+			t.Errorf("%v, %v, want %v", got, err, list)
+		}
+	}
+	want()
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	one, two := apikey.Revocation{KeyID: "key_1", Reason: "leaked", At: at}, apikey.Revocation{KeyID: "key_2", At: at}
+	r := open()
+	for _, list := range [][]apikey.Revocation{{one}, {one, two}} {
+		if err := r.Keep(list); err != nil {
+			t.Fatal(err)
+		}
+		want(list...)
+	}
+	text, err := os.ReadFile(RevocationsPath(dir))
+	if err != nil || len(text) != 2*revocationsHalf {
+		t.Fatalf("the file has %d bytes, %v", len(text), err)
+	}
+	if info, err := os.Stat(RevocationsPath(dir)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	text[20] ^= 1 // of the half that was written last
+	if err := os.WriteFile(RevocationsPath(dir), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(one)
+	next := open()
+	if _, err := next.Load(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := next.Keep(nil); err != nil {
+			t.Fatal(err)
+		}
+		want()
+	}
+	if err := next.Keep(make([]apikey.Revocation, 1000)); err == nil {
+		t.Error("there was room for 1,000 revocations")
+	}
+	if _, err := openRevocations(filepath.Join(dir, "none"), key); err == nil {
+		t.Error("there was room in a folder that does not exist")
+	}
+}
