@@ -144,7 +144,7 @@ func open(s side, clients int) (*arena, error) {
 		return nil, err
 	}
 	a := &arena{server: api.NewServer(s.handler, slog.New(slog.DiscardHandler))}
-	go func() { _ = a.server.Serve(api.LimitConnections(l, clients)) }()
+	go func() { _ = a.server.Serve(api.LimitConnections(l, clients, nil)) }()
 	for range clients {
 		c, err := dial(l.Addr().String(), s.request)
 		if err != nil {

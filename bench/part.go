@@ -114,7 +114,7 @@ func connected(h http.Handler) (context.Context, error) {
 	if _, err := net.Dial("tcp", l.Addr().String()); err != nil {
 		return nil, err
 	}
-	conn, err := api.LimitConnections(l, 1).Accept()
+	conn, err := api.LimitConnections(l, 1, nil).Accept()
 	if err != nil {
 		return nil, err
 	}

@@ -187,7 +187,7 @@ func TestGoverningARequestAllocatesLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	conn, err := api.LimitConnections(l, 1).Accept()
+	conn, err := api.LimitConnections(l, 1, nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

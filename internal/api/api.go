@@ -1,10 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"keepsake/internal/endpoint"
 )
 
 // API is a surface as an http.Handler. It is safe for concurrent use.
@@ -14,11 +17,13 @@ type API struct {
 	tables   atomic.Pointer[[]*table] // by version; nil where none was asked for yet
 	building sync.Mutex
 
-	inFlight atomic.Int64
-	most     int64 // requests in flight
-	reserved int64 // the share of them that is kept for health and administration
+	slots    gate // for requests in flight
+	arriving gate // for the bytes of bodies that are arriving
 
-	room *room // for bodies
+	workspaces sync.Map       // *account.Entry to *holder
+	clients    addressHolders // of clients behind proxies
+
+	room *room // for large bodies that are worked on
 
 	exchanges sync.Pool // of *exchange
 	vary      bool      // answers depend on the Origin
@@ -30,11 +35,13 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{o: o, most: int64(o.InFlight), vary: len(o.Origins) > 0, room: newRoom(o.Memory)}
-	if a.most == 0 {
-		a.most = DefaultInFlight
+	a := &API{o: o, vary: len(o.Origins) > 0, room: newRoom(o.Memory)}
+	a.slots.all = int64(cmp.Or(o.InFlight, DefaultInFlight))
+	a.slots.reserved = min(max(a.slots.all/16, 1), 32)
+	a.arriving.all = a.slots.all * endpoint.Small.MaxBody()
+	if o.Memory > 0 {
+		a.arriving.all = min(a.arriving.all, o.Memory/4)
 	}
-	a.reserved = min(max(a.most/16, 1), 32)
 	a.exchanges.New = func() any { return new(exchange) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {

@@ -29,13 +29,6 @@ const (
 // maxStream is the largest body of a stream, in bytes.
 const maxStream = 64 << 20
 
-// enter takes a slot of those in flight. The last ones are for operations that must answer while others are refused.
-func (x *exchange) enter(op *endpoint.Operation) bool {
-	x.counted = true
-	n := x.api.inFlight.Add(1)
-	return n <= x.api.most-x.api.reserved || (op.Vital && n <= x.api.most)
-}
-
 // allot gives the request the time of its class. Connections that have no deadlines to set keep what they have.
 func (x *exchange) allot(class endpoint.Class) {
 	switch class {

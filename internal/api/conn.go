@@ -15,6 +15,7 @@ type conn struct {
 	net.Conn
 	once    sync.Once
 	release func()
+	peer    *holder // of the address it comes from; nil for a proxy's
 
 	// What follows is used by the goroutine that serves the connection alone, one request after the other.
 
@@ -75,6 +76,9 @@ type connKey struct{}
 func connContext(ctx context.Context, nc net.Conn) context.Context {
 	if c, ok := nc.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, c)
+	}
+	if peer := peerBehind(nc); peer != nil {
+		return context.WithValue(ctx, peerKey{}, peer)
 	}
 	return ctx
 }

@@ -30,13 +30,14 @@ type exchange struct {
 	judged  bool          // verdict holds
 	receipt limit.Receipt // of the charge
 	paid    bool          // the caller's own budgets, not an address's, were charged
-	counted bool          // this request holds a slot of those in flight
+	shares  shares        // what it has taken of what all callers share
 	unseen  bool          // it has ended, and nobody had waited for that
 
 	roomOf   string // who has room for the request's body
 	roomSize int64  // how much; 0: it needs none
 
-	body *progress // of a stream, whose deadlines we keep
+	body     *progress // of a stream, whose deadlines we keep
+	incoming arriving  // of other classes, while it is read
 
 	buf     []byte         // where the answer is encoded; it stays with the exchange
 	headers *answerHeaders // where its connection has none; they stay, too

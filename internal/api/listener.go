@@ -3,15 +3,19 @@ package api
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Listener accepts while it has slots; a connection holds one until it is closed.
+// Listener accepts while it has slots; a connection holds one until it is closed. A connection beyond its address's share
+// is closed at once.
 type Listener struct {
 	net.Listener
 	slots   chan struct{}
+	proxies []netip.Prefix // whose connections are of many clients
+	peers   addressHolders
 	done    chan struct{}
 	once    sync.Once
 	retired atomic.Bool
@@ -20,6 +24,39 @@ type Listener struct {
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.next()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.admit(accepted); c != nil {
+			return c, nil
+		}
+	}
+}
+
+// admit makes a connection that was accepted one of ours; nil where its address has its share.
+func (l *Listener) admit(accepted net.Conn) net.Conn {
+	at, err := netip.ParseAddrPort(accepted.RemoteAddr().String())
+	if err != nil || within(at.Addr().Unmap(), l.proxies) {
+		return &conn{Conn: accepted, release: func() { <-l.slots }}
+	}
+	from := networkOf(at.Addr())
+	peer := l.peers.acquire(from)
+	c := &conn{Conn: accepted, peer: peer, release: func() {
+		peer.connections.Add(-1)
+		l.peers.release(from)
+		<-l.slots
+	}}
+	if !fair(int64(cap(l.slots)), int64(len(l.slots)), peer.connections.Add(1)) {
+		c.Close()
+		return nil
+	}
+	return c
+}
+
+// next accepts a connection, with a slot for it.
+func (l *Listener) next() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-l.done:
@@ -37,7 +74,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, net.ErrClosed
 		}
 	}
-	return &conn{Conn: accepted, release: func() { <-l.slots }}, nil
+	return accepted, nil
 }
 
 // Close implements net.Listener.

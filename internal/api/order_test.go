@@ -156,7 +156,7 @@ func TestUnknownKeysAreLookedUpWithinTheBudget(t *testing.T) {
 	}
 }
 
-func TestAKeyThatOnlyTheStoreKnowsCostsTheAddressNothing(t *testing.T) {
+func TestAKeyOnlyInTheStoreCostsTheAddressNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *api.Options) {
 		o.Addresses = limit.NewAddresses(limit.Allowance{PerMinute: 1, Daily: 100, Monthly: 1000}, 16)

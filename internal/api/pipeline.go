@@ -75,11 +75,6 @@ func (x *exchange) remember(rt *route) {
 }
 
 func (x *exchange) serveOperation(op *endpoint.Operation) {
-	if !x.enter(op) {
-		x.peekAddress()
-		x.fail(errBusy)
-		return
-	}
 	if op.SignIn {
 		x.signIn = x.signedIn
 	} else if op.Credentials == endpoint.NoCredential {
@@ -111,6 +106,7 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 		return
 	}
 	x.allot(op.Class)
+	x.findHolders()
 	x.run(op)
 }
 

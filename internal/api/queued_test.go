@@ -21,7 +21,7 @@ func TestARetiringListenerTakesWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited := api.LimitConnections(l, 100)
+	limited := api.LimitConnections(l, 100, nil)
 	const waiting = 20
 	for i := range waiting {
 		c, err := net.Dial("tcp", l.Addr().String())

@@ -147,7 +147,7 @@ func TestARefusedImportDoesNotWaitForItsBody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &pipes{incoming: make(chan net.Conn, 1), closed: make(chan struct{})}
 				server := api.NewServer(b.handler, slog.New(slog.DiscardHandler))
-				go func() { _ = server.Serve(api.LimitConnections(inner, 1)) }()
+				go func() { _ = server.Serve(api.LimitConnections(inner, 1, nil)) }()
 				defer server.Close()
 				ours, theirs := net.Pipe()
 				defer ours.Close()

@@ -23,7 +23,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	var err error
 	body := x.api.o.Replays.BodyHash()
 	if op.Class != endpoint.Stream { // the whole body first
-		if in, err = op.Bind(x.r, body); err == nil && in.Harmless() {
+		if in, err = x.receive(op, body); err == nil && in.Harmless() {
 			x.runBound(op, in)
 			return
 		}
@@ -82,7 +82,7 @@ func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Reques
 	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
 	x.r.Body = &hashed
-	in, err := op.Bind(x.r, nil)
+	in, err := x.receive(op, nil)
 	if err != nil {
 		return nil, err
 	}

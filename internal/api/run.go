@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io"
 	"net/http"
 	"strings"
 
@@ -15,12 +16,59 @@ func (x *exchange) run(op *endpoint.Operation) {
 			return
 		}
 	}
-	in, err := op.Bind(x.r, nil)
+	in, err := x.receive(op, nil)
 	if err != nil {
 		x.fail(err)
 		return
 	}
 	x.runBound(op, in)
+}
+
+// bodyBlock is by how much the room for an arriving body grows.
+const bodyBlock = 16 << 10
+
+// receive binds the input and then takes a slot. A request has none while its body arrives, so that slow clients hold no
+// slots, but room for what has arrived. A stream is read while it is worked on.
+func (x *exchange) receive(op *endpoint.Operation, copied io.Writer) (in endpoint.Bound, err error) {
+	switch {
+	case op.Class == endpoint.Stream || x.r.ContentLength == 0:
+		in, err = op.Bind(x.r, copied)
+	case x.arrive(bodyBlock):
+		body := x.r.Body
+		x.incoming = arriving{ReadCloser: body, x: x}
+		x.r.Body = &x.incoming
+		in, err = op.Bind(x.r, copied)
+		x.r.Body = body // net/http looks at it before the answer
+		x.arrived()
+	default:
+		err = errBusy
+	}
+	if err == nil && !x.enter(op.Vital) {
+		return in, errBusy
+	}
+	if err == errBusy { //nolint:errorlint // ours, as it is: the rest of the body is not waited for
+		x.w.Header()["Connection"] = closing
+	}
+	return in, err
+}
+
+// arriving is a body that takes room as it arrives.
+type arriving struct {
+	io.ReadCloser
+	x    *exchange
+	read int64
+}
+
+// Read reads of the body. It is errBusy if there is no room for more.
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.read += int64(n)
+	for a.read > a.x.shares.arriving {
+		if !a.x.arrive(bodyBlock) {
+			return 0, errBusy
+		}
+	}
+	return n, err
 }
 
 // runBound is run once the input is bound.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -45,7 +46,8 @@ func LocalContext(ctx context.Context, _ net.Conn) context.Context {
 
 func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 
-// LimitConnections bounds how many connections of l are open at once; more wait to be accepted.
-func LimitConnections(l net.Listener, most int) *Listener {
-	return &Listener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{}), queued: make(chan net.Conn, min(most, 1024))}
+// LimitConnections bounds how many connections of l are open at once; more wait to be accepted. Once half of them are open,
+// no address gets more than a quarter, unless it is a proxy's.
+func LimitConnections(l net.Listener, most int, proxies []netip.Prefix) *Listener {
+	return &Listener{Listener: l, proxies: proxies, slots: make(chan struct{}, most), done: make(chan struct{}), queued: make(chan net.Conn, min(most, 1024))}
 }

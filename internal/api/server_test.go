@@ -28,7 +28,7 @@ func (b *bundle) listen() string {
 		b.t.Fatal(err)
 	}
 	server := api.NewServer(b.handler, slog.New(slog.DiscardHandler))
-	go func() { _ = server.Serve(api.LimitConnections(l, 32)) }()
+	go func() { _ = server.Serve(api.LimitConnections(l, 32, nil)) }()
 	b.t.Cleanup(func() { _ = server.Close() })
 	return l.Addr().String()
 }
@@ -172,7 +172,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := &pipes{incoming: make(chan net.Conn, 2), closed: make(chan struct{})}
-		l := api.LimitConnections(inner, 1)
+		l := api.LimitConnections(inner, 1, nil)
 		accepted := make(chan net.Conn, 2)
 		go func() {
 			for {

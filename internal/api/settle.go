@@ -10,9 +10,7 @@ import (
 
 // settle closes a request: its slot is free, its use recorded, its line written.
 func (x *exchange) settle() {
-	if x.counted {
-		x.api.inFlight.Add(-1)
-	}
+	x.leave()
 	if x.roomSize > 0 {
 		x.api.room.give(x.roomOf, x.roomSize)
 	}

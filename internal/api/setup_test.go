@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"keepsake/internal/api"
@@ -32,7 +33,9 @@ type notes struct {
 	fail    error         // what create answers next
 	block   chan struct{} // create waits for it, when there is one
 	entered chan struct{} // and says here that it waits
-	text    map[string]string
+
+	mu   sync.Mutex // held by create while it writes
+	text map[string]string
 }
 
 type noteBody struct {
@@ -148,6 +151,8 @@ func (n *notes) create(text string) (*noteAnswer, error) {
 	if n.fail != nil {
 		return nil, n.fail
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.created++
 	id := "note_" + strings.Repeat("i", n.created)
 	n.text[id] = text

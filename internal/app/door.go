@@ -61,7 +61,7 @@ func (a *App) bindTCP(name, setting, address string) (*door, error) {
 			return nil, &config.Error{Setting: setting, Reason: err.Error()}
 		}
 	}
-	limited := api.LimitConnections(l, a.cfg.Limits.Connections)
+	limited := api.LimitConnections(l, a.cfg.Limits.Connections, a.cfg.TrustedProxies)
 	return &door{name: name, scheme: "http", listener: limited, limited: limited, inherited: inherited}, nil
 }
 

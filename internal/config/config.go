@@ -61,8 +61,8 @@ type Log struct {
 
 // Limits bound what clients may make the process hold at once.
 type Limits struct {
-	Connections int `setting:"connections" help:"open connections; more wait to be accepted"`
-	InFlight    int `setting:"inFlight" help:"requests being worked on; more are 503"`
+	Connections int `setting:"connections" help:"open connections; more wait to be accepted, and those beyond an address's share are closed"`
+	InFlight    int `setting:"inFlight" help:"requests being worked on; more are 503, and so is what one workspace or address takes beyond its share"`
 	Addresses   int `setting:"addresses" help:"client addresses whose anonymous budget is remembered"`
 
 	RedisWait time.Duration `setting:"redisWait" help:"how long a request waits for Redis; after that each process admits its share of the limits until Redis answers again"`

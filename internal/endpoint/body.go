@@ -173,8 +173,12 @@ func tooLarge(limit int64) error {
 	return problem.New(problem.TooLarge, problem.CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d MiB.", limit>>20))
 }
 
-// broken says what a failed read of a body means: somebody's limit, or a body that does not arrive whole.
+// broken says what a failed read of a body means: a problem of its own, somebody's limit, or a body that does not arrive
+// whole.
 func broken(err error, limit int64) error {
+	if _, ok := problem.As(err); ok {
+		return err
+	}
 	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(min(over.Limit, limit))
 	}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"keepsake/internal/account"
+)
+
+// holder is what one workspace or one client address has taken of what all callers share. The nil holder may take anything.
+type holder struct {
+	connections atomic.Int64
+	arriving    atomic.Int64 // bytes of bodies
+	inFlight    atomic.Int64 // slots
+}
+
+// gate hands out what all callers share: slots, or bytes of bodies that are arriving.
+type gate struct {
+	all      int64
+	reserved int64 // the last ones, for what must be answered while other requests are refused
+	taken    atomic.Int64
+}
+
+// take takes n for holders that have own already, and reports whether there was room. own may be nil.
+func (g *gate) take(n int64, vital bool, own ...*atomic.Int64) bool {
+	taken, most := g.taken.Add(n), int64(0)
+	for _, o := range own {
+		if o != nil {
+			most = max(most, o.Add(n))
+		}
+	}
+	if vital && taken <= g.all || taken <= g.all-g.reserved && fair(g.all, taken, most) {
+		return true
+	}
+	g.give(n, own...)
+	return false
+}
+
+// give gives back what was taken.
+func (g *gate) give(n int64, own ...*atomic.Int64) {
+	g.taken.Add(-n)
+	for _, o := range own {
+		if o != nil {
+			o.Add(-n)
+		}
+	}
+}
+
+// fair reports whether a holder may have own of all, while all holders together have taken: once that is more than half,
+// nobody gets more than a quarter (decisions.md, H).
+func fair(all, taken, own int64) bool { return taken <= all/2 || own <= max(1, all/4) }
+
+// addressHolders are the holders of client addresses, as long as somebody uses them. The zero value is ready to use.
+type addressHolders struct {
+	mu     sync.Mutex
+	byAddr map[netip.Addr]*usedHolder
+}
+
+type usedHolder struct {
+	holder
+	users int
+}
+
+// acquire gives the holder of an address, until release.
+func (a *addressHolders) acquire(addr netip.Addr) *holder {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.byAddr[addr]
+	if h == nil {
+		if a.byAddr == nil {
+			a.byAddr = map[netip.Addr]*usedHolder{}
+		}
+		h = &usedHolder{}
+		a.byAddr[addr] = h
+	}
+	h.users++
+	return &h.holder
+}
+
+func (a *addressHolders) release(addr netip.Addr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.byAddr[addr]
+	if h.users--; h.users == 0 {
+		delete(a.byAddr, addr)
+	}
+}
+
+// networkOf is what counts as one client address: of IPv6 the /64, because that is what one customer is given.
+func networkOf(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		return netip.PrefixFrom(addr, 64).Masked().Addr()
+	}
+	return addr
+}
+
+// shares is what a request has taken, and for whom.
+type shares struct {
+	workspace, address *holder
+	client             netip.Addr // whose holder was acquired for this request alone; else not valid
+	arriving           int64      // bytes of its body
+	inFlight           bool       // it has a slot
+}
+
+// findHolders finds out for whom the request takes what it needs. Requests of one connection come from its address, unless
+// that is a proxy's.
+func (x *exchange) findHolders() {
+	if x.known {
+		x.shares.workspace = x.api.holderOf(x.caller.live.Workspace)
+	}
+	if x.shares.address = peerOf(x); x.shares.address != nil {
+		return
+	}
+	if client := x.Client(); client.IsValid() && !within(client, x.api.o.TrustedProxies) {
+		x.shares.client = networkOf(client)
+		x.shares.address = x.api.clients.acquire(x.shares.client)
+	}
+}
+
+// holderOf is the holder of a workspace.
+func (a *API) holderOf(w *account.Entry) *holder {
+	h, ok := a.workspaces.Load(w)
+	if !ok {
+		h, _ = a.workspaces.LoadOrStore(w, new(holder))
+	}
+	return h.(*holder)
+}
+
+// enter takes a slot of those in flight. The last ones are for operations that must answer while others are refused.
+func (x *exchange) enter(vital bool) bool {
+	s := &x.shares
+	s.inFlight = x.api.slots.take(1, vital, s.workspace.slots(), s.address.slots())
+	return s.inFlight
+}
+
+// arrive takes room for so many bytes of the request's body.
+func (x *exchange) arrive(bytes int64) bool {
+	s := &x.shares
+	if !x.api.arriving.take(bytes, false, s.workspace.bytes(), s.address.bytes()) {
+		return false
+	}
+	s.arriving += bytes
+	return true
+}
+
+// arrived gives back the room of a body that has been read.
+func (x *exchange) arrived() {
+	if s := &x.shares; s.arriving > 0 {
+		x.api.arriving.give(s.arriving, s.workspace.bytes(), s.address.bytes())
+		s.arriving = 0
+	}
+}
+
+// leave gives back all that the request has taken.
+func (x *exchange) leave() {
+	x.arrived()
+	s := &x.shares
+	if s.inFlight {
+		x.api.slots.give(1, s.workspace.slots(), s.address.slots())
+	}
+	if s.client.IsValid() {
+		x.api.clients.release(s.client)
+	}
+	*s = shares{}
+}
+
+func (h *holder) slots() *atomic.Int64 {
+	if h == nil {
+		return nil
+	}
+	return &h.inFlight
+}
+
+func (h *holder) bytes() *atomic.Int64 {
+	if h == nil {
+		return nil
+	}
+	return &h.arriving
+}
+
+type peerKey struct{}
+
+// peerOf is the holder of the address that the request's connection comes from; nil for a proxy's, and where it is not known.
+func peerOf(x *exchange) *holder {
+	if x.conn != nil {
+		return x.conn.peer
+	}
+	h, _ := x.parent.Value(peerKey{}).(*holder)
+	return h
+}
+
+// peerBehind is peerOf for a connection with TLS.
+func peerBehind(nc net.Conn) *holder {
+	if secure, ok := nc.(*tls.Conn); ok {
+		if c, ok := secure.NetConn().(*conn); ok {
+			return c.peer
+		}
+	}
+	return nil
+}
