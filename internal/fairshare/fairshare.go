@@ -1,10 +1,9 @@
 // Package fairshare divides processor time among the workspaces whose computations take long.
 //
 // A Task counts the steps of one computation, such as a search. After each block of steps it checks its context, so that
-// the computation ends soon after its client has gone or its time is over. A task that runs for longer than a quantum
-// needs a slot of the Scheduler to go on, and hands it over after every quantum if another task waits for one. Slots go to
-// the workspaces in rotation: a workspace with twenty tasks gets no more of them than one with a single task. Most tasks
-// end within their first quantum and never ask.
+// the computation ends soon after its client has gone or its time is over. A task that is longer than one block needs a slot
+// of the Scheduler to go on, and hands it over after every quantum if another task waits for one. Slots go to the workspaces
+// in rotation: a workspace with twenty tasks gets no more of them than one with a single task. Short tasks never ask.
 package fairshare
 
 import (
@@ -18,8 +17,8 @@ const (
 	// Block is how many steps a task takes between two checks of its context. A step is a small piece of work, at most
 	// about 100 ns: a posting that is read, two positions that are compared, a few characters that are scanned.
 	Block = 4096
-	// Quantum is how many blocks a task runs before it needs a slot, and then between two handovers.
-	Quantum = 8
+	// Quantum is how many blocks a task with a slot runs between two handovers.
+	Quantum = 4
 )
 
 // Scheduler owns the slots. It is safe for concurrent use. The nil Scheduler never makes a task wait.
@@ -29,6 +28,7 @@ type Scheduler struct {
 	mu       sync.Mutex // for the rest
 	free     int        // slots; none is free while a task waits
 	rotation []string   // the workspaces that have queues, next first
+	last     string     // the workspace that got a slot last
 	queues   map[string][]*waiter
 }
 
@@ -48,7 +48,7 @@ type Task struct {
 	ctx       context.Context
 	workspace string
 	left      int // steps until the next check
-	blocks    int // since the last handover
+	blocks    int // with this slot, since the last handover
 	slot      bool
 }
 
@@ -75,14 +75,14 @@ func (t *Task) endBlock() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	if t.blocks < Quantum {
+	if t.slot && t.blocks < Quantum {
 		return nil
 	}
 	t.blocks = 0
 	return t.scheduler.handOver(t)
 }
 
-// Release gives up the slot, for good or until after the next quantum. It is called before the task waits for something
+// Release gives up the slot, for good or until the end of the next block. It is called before the task waits for something
 // else, such as a database.
 func (t *Task) Release() {
 	if t != nil && t.slot {
@@ -99,6 +99,7 @@ func (s *Scheduler) handOver(t *Task) error {
 	s.mu.Lock()
 	if s.free > 0 && !t.slot {
 		s.free--
+		s.last = t.workspace
 		s.mu.Unlock()
 		t.slot = true
 		return nil
@@ -124,7 +125,11 @@ func (s *Scheduler) handOver(t *Task) error {
 func (s *Scheduler) enqueue(workspace string) *waiter {
 	w := &waiter{granted: make(chan struct{})}
 	if len(s.queues[workspace]) == 0 {
-		s.rotation = append(s.rotation, workspace)
+		at := len(s.rotation)
+		if at > 0 && s.rotation[at-1] == s.last && workspace != s.last { // the one that was served just now comes after it
+			at--
+		}
+		s.rotation = slices.Insert(s.rotation, at, workspace)
 	}
 	s.queues[workspace] = append(s.queues[workspace], w)
 	s.waiting.Add(1)
@@ -138,6 +143,7 @@ func (s *Scheduler) grant() {
 		return
 	}
 	workspace := s.rotation[0]
+	s.last = workspace
 	queue := s.queues[workspace]
 	s.rotation = s.rotation[1:]
 	if len(queue) > 1 {

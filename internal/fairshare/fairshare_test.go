@@ -55,23 +55,28 @@ func TestTaskEndsInTheBlockInWhichItsContextEnds(t *testing.T) {
 	}
 }
 
-func TestTaskOfOneQuantumNeedsNoSlot(t *testing.T) {
+func TestTaskOfOneBlockNeedsNoSlot(t *testing.T) {
 	t.Parallel()
 	s := New(1)
-	holder, short := s.Start(t.Context(), "a"), s.Start(t.Context(), "a")
-	if err := holder.Step(Quantum * Block); err != nil || !holder.slot || s.free != 0 {
-		t.Fatalf("a task of a quantum has a slot: %v, %v", holder.slot, err)
+	holder := s.Start(t.Context(), "a")
+	if err := holder.Step(Block); err != nil || !holder.slot || s.free != 0 {
+		t.Fatalf("a task of a block has a slot: %v, %v", holder.slot, err)
 	}
-	for range Quantum*Block - 1 {
+	short := s.Start(t.Context(), "a")
+	for range Block - 1 {
 		if err := short.Step(1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	short.Release()
 	holder.Release()
-	if s.free != 1 {
+	if s.free != 1 || holder.slot {
 		t.Errorf("%d slots are free, want 1", s.free)
 	}
+	if err := holder.Step(Block); err != nil || !holder.slot {
+		t.Errorf("after a block more it has a slot: %v, %v", holder.slot, err)
+	}
+	holder.Release()
 }
 
 func TestWorkspacesGetSlotsInRotation(t *testing.T) {
@@ -103,6 +108,34 @@ func TestWorkspacesGetSlotsInRotation(t *testing.T) {
 		}
 		if s.free != 1 || s.waiting.Load() != 0 || len(s.rotation) != 0 || len(s.queues) != 0 {
 			t.Errorf("%d free, %d waiting, %v, %v", s.free, s.waiting.Load(), s.rotation, s.queues)
+		}
+	})
+}
+
+func TestAWorkspaceServedJustNowIsServedLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(1)
+		holder := s.Start(t.Context(), "a")
+		if err := holder.Step(Block); err != nil {
+			t.Fatal(err)
+		}
+		var order []string // written by the task that has the slot
+		for _, workspace := range []string{"a", "a", "b", "c"} {
+			go func() {
+				task := s.Start(t.Context(), workspace)
+				defer task.Release()
+				if err := task.Step(Block); err != nil {
+					t.Error(err)
+				}
+				order = append(order, workspace)
+			}()
+			synctest.Wait()
+		}
+		holder.Release()
+		synctest.Wait()
+		if got := strings.Join(order, ""); got != "bcaa" {
+			t.Errorf("slots went to %s, want bcaa", got)
 		}
 	})
 }

@@ -129,7 +129,6 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	task.Release()
 	if answer.Results, err = s.results(ctx, task, workspaceID, &r, hits, &wanted); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
@@ -194,6 +193,9 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 	for i, h := range hits {
 		ids[i] = h.id
 	}
+	if s.indexer.o.Shared { // else reading them is work of this process, which has few connections for it
+		task.Release()
+	}
 	documents, err := s.indexer.o.Source.Documents(ctx, workspaceID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read documents: %w", err)
@@ -210,7 +212,7 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 		}
 		result := Result{Document: *d, Score: h.score}
 		s.show(&result, w, r.Highlight)
-		if err := task.Step(len(d.Title) + len(d.Text)); err != nil {
+		if err := task.Step(2 * (len(d.Title) + len(d.Text))); err != nil {
 			return nil, err
 		}
 		results = append(results, result)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +83,39 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A search that waits for a slot holds the index, a writer waits for the index, and further searches wait for the writer:
+// none of these has the slot that the first one waits for.
+func TestSearchesAndWritesNeverWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	const words, memories, searches = 40, 500, 8
+	x := recall.New(text.NewAnalyzer())
+	put := func(i int) {
+		x.Put(recall.Item{ID: fmt.Sprintf("m%04d", i), Text: everyWord(words), SessionID: "s1", CreatedAt: now.Add(-time.Hour)})
+	}
+	for i := range memories {
+		put(i)
+	}
+	shares := fairshare.New(1)
+	var all sync.WaitGroup
+	for i := range searches {
+		all.Go(func() {
+			task := shares.Start(t.Context(), fmt.Sprint("wsp_", i%3))
+			defer task.Release()
+			for range 10 {
+				if hits, err := x.Search(task, recall.Query{Text: everyWord(words), Limit: 5, Now: now}); err != nil || len(hits) != 5 {
+					t.Errorf("found %d, %v", len(hits), err)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for i := range memories {
+			put(i)
+		}
+	})
+	all.Wait()
 }
 
 func everyWord(n int) string {
