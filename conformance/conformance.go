@@ -149,6 +149,7 @@ func sections() []section {
 		{"9 versioning", versionChecks()},
 		{"9.5 surfaces", surfaceChecks()},
 		{"A conventions: requests", requestChecks()},
+		{"A conventions: values and conditions", conventionChecks()},
 		{"A conventions: idempotency", idempotencyChecks()},
 		{"A conventions: lists", listChecks()},
 		{"B workspaces", isolationChecks()},

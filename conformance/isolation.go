@@ -131,9 +131,10 @@ func isolationChecks() []promise {
 			if other := c.get(usersPath + "?workspace=wsp_01kakakakafkhvayayayayayay").as(t.key).send(); listed.status == http.StatusOK || listed.withoutMoments() != other.withoutMoments() {
 				listed.broken("?workspace= of another workspace: %s", other.withoutMoments())
 			}
-			c.newKey(nil, "read")
-			if n := len(c.get(keysPath + "?createdBy=" + c.suite.keyID).as(t.key).send().is(http.StatusOK).list("items")); n != 0 {
-				c.broken("%d keys of another workspace are listed by their maker", n)
+			mine := c.newKey(nil, "read")
+			listed = c.get(keysPath + "?limit=200&createdBy=" + c.suite.keyID).as(t.key).send().is(http.StatusOK)
+			if slices.Contains(listed.texts("items", "id"), mine.id) {
+				listed.broken("a key of another workspace is listed by its maker")
 			}
 		}},
 		{"AnotherWorkspacesDocumentsAreNeverFound", func(c *check) {

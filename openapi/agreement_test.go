@@ -127,6 +127,9 @@ func agree(t *rapid.T, op *endpoint.Operation, route *routers.Route) bool {
 	body, media := "", ""
 	if wanted := route.Operation.RequestBody; wanted != nil {
 		for media = range wanted.Value.Content {
+			if media == "application/json" { // a PATCH takes merge patches, too, of which the checker knows nothing
+				break
+			}
 		}
 		body = `{"id":"a","title":"one line"}`
 		if media == "application/json" {

@@ -122,7 +122,7 @@ func TestAWorkspaceIsInForceWithItsCommit(t *testing.T) {
 		t.Fatalf("the directory has %+v of %+v", e, b.tenant)
 	}
 	limit.Charge(noon, 10, e.Account(), limit.Account{})
-	w, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, to(int64(1)), account.WorkspaceChange{
+	w, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, []int64{1}, account.WorkspaceChange{
 		Tier: to(limit.TierPro), Suspended: to(true),
 	})
 	if err != nil || w.Revision != 2 || !e.Suspended() || e.Tier().Name != limit.TierPro {
@@ -139,7 +139,7 @@ func TestAWorkspaceIsInForceWithItsCommit(t *testing.T) {
 	if err != nil || *again != *w {
 		t.Errorf("the store has %+v, want %+v (%v)", again, w, err)
 	}
-	_, err = b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, to(int64(1)), account.WorkspaceChange{Name: to("late")})
+	_, err = b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, []int64{1}, account.WorkspaceChange{Name: to("late")})
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
 }
 
@@ -343,7 +343,7 @@ func TestAnEmailIsFoldedAndTakenOnce(t *testing.T) {
 		_, err = b.CreateUser(t.Context(), p, account.NewUser{Email: "B\u00d6B@EXAMPLE.ORG", Password: b.password})
 		wantProblem(t, err, problem.CodeConflict, "")
 	}
-	if err := b.DeleteUser(t.Context(), b.admin, u.ID, to(u.Revision)); err != nil {
+	if err := b.DeleteUser(t.Context(), b.admin, u.ID, []int64{u.Revision}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = b.CreateUser(t.Context(), b.operator, account.NewUser{Email: "b\u00f6b@example.org", Password: b.password}); err != nil {
@@ -359,14 +359,14 @@ func TestChangesAreRefusedAtAnotherRevision(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	eve := b.user("eve@example.org", account.RoleAdmin)
-	_, err := b.ChangeUser(t.Context(), b.admin, eve, to(int64(2)), account.UserChange{Name: to("Eve")})
+	_, err := b.ChangeUser(t.Context(), b.admin, eve, []int64{2}, account.UserChange{Name: to("Eve")})
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
-	wantProblem(t, b.DeleteUser(t.Context(), b.admin, eve, to(int64(2))), problem.CodeRevisionMismatch, "")
-	u, err := b.ChangeUser(t.Context(), b.admin, eve, to(int64(1)), account.UserChange{Name: to("Eve")})
+	wantProblem(t, b.DeleteUser(t.Context(), b.admin, eve, []int64{2}), problem.CodeRevisionMismatch, "")
+	u, err := b.ChangeUser(t.Context(), b.admin, eve, []int64{1}, account.UserChange{Name: to("Eve")})
 	if err != nil || u.Revision != 2 {
 		t.Errorf("got %+v, %v", u, err)
 	}
-	_, err = b.ChangeTier(t.Context(), b.operator, to(int64(2)), limit.Tiers()[1], false)
+	_, err = b.ChangeTier(t.Context(), b.operator, []int64{2}, limit.Tiers()[1], false)
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
 }
 
@@ -377,7 +377,7 @@ func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
 	limit.Charge(noon, 50, e.Account(), limit.Account{})
 	free := *e.Tier()
 	free.RequestsPerMinute, free.Daily, free.Users = 40, 100, 1
-	changed, err := b.ChangeTier(t.Context(), b.operator, to(int64(1)), free, false)
+	changed, err := b.ChangeTier(t.Context(), b.operator, []int64{1}, free, false)
 	if err != nil || changed.Revision != 2 {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}

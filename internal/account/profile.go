@@ -7,6 +7,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
 // Profile is a user as the user sees it.
@@ -32,9 +33,9 @@ func (s *LoginService) profileOf(u *User) (*Profile, error) {
 	return &Profile{User: u, Workspace: workspace}, nil
 }
 
-// Rename changes the caller's name; empty takes it away. ifRevision, when given, must be the stored revision, else
+// Rename changes the caller's name; empty takes it away. ifRevision must allow the stored revision, else
 // problem.Mismatch.
-func (s *LoginService) Rename(ctx context.Context, p *auth.Principal, ifRevision *int64, name string) (*Profile, error) {
+func (s *LoginService) Rename(ctx context.Context, p *auth.Principal, ifRevision revision.Expected, name string) (*Profile, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (s *LoginService) Rename(ctx context.Context, p *auth.Principal, ifRevision
 		if u, err = s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID); err != nil {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != u.Revision {
+		if !ifRevision.Allows(u.Revision) {
 			return problem.RevisionMismatch()
 		}
 		if u.Name == name {

@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -41,12 +42,16 @@ func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
 }
 
 // ChangeTier gives a tier other numbers, from its commit on for every request; what was used of the old ones stays used.
-// The configured numbers no longer count for it. A name no tier has is problem.Missing; ifRevision, when given, must be
-// the tier's revision, else problem.Mismatch. With keepStorage the tier's storage stays as it is.
-func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision *int64, t limit.Tier, keepStorage bool) (*Tier, error) {
+// The configured numbers no longer count for it. A name no tier has is problem.Missing, numbers that cannot be or that
+// would lock the operator out are problem.Invalid; ifRevision must allow the tier's revision, else problem.Mismatch. With
+// keepStorage the tier's storage stays as it is.
+func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision revision.Expected, t limit.Tier, keepStorage bool) (*Tier, error) {
 	inForce := s.Directory.Tiers().Lookup(t.Name)
 	if inForce == nil {
 		return nil, problem.Missing()
+	}
+	if err := s.checkTier(t); err != nil {
+		return nil, err
 	}
 	var changed *Tier
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
@@ -54,7 +59,7 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 		if err != nil {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != stored.Revision {
+		if !ifRevision.Allows(stored.Revision) {
 			return problem.RevisionMismatch()
 		}
 		changed = &Tier{Tier: t, Revision: stored.Revision + 1}
@@ -74,6 +79,40 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 		return nil, fmt.Errorf("change tier %s: %w", t.Name, err)
 	}
 	return changed, nil
+}
+
+// operatorLeast is the least that the operator workspace's tier allows, so that its administrators can always undo what
+// they did.
+var operatorLeast = limit.Allowance{PerMinute: 60, Daily: 1_000, Monthly: 10_000}
+
+// checkTier judges the numbers of a tier.
+func (s *Service) checkTier(t limit.Tier) error {
+	if t.Daily > t.Monthly {
+		return problem.Validation("daily", problem.TooLargeVal, "daily must not be above monthly.")
+	}
+	if operator, ok := s.Directory.Operator(); !ok || operator.Tier().Name != t.Name {
+		return nil
+	}
+	if field := belowLeast(t); field != "" {
+		return problem.Validation(field, problem.TooSmall, fmt.Sprintf(
+			"The operator workspace is in this tier, which therefore allows at least %d requests a minute, %d a day and %d a month.",
+			operatorLeast.PerMinute, operatorLeast.Daily, operatorLeast.Monthly))
+	}
+	return nil
+}
+
+// belowLeast names the first number of a tier that is too small for the operator workspace, empty for none.
+func belowLeast(t limit.Tier) string {
+	switch {
+	case t.RequestsPerMinute < operatorLeast.PerMinute:
+		return "requestsPerMinute"
+	case t.Daily < operatorLeast.Daily:
+		return "daily"
+	case t.Monthly < operatorLeast.Monthly:
+		return "monthly"
+	default:
+		return ""
+	}
 }
 
 // tierTurns are the revisions of the tiers in force.

@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
 // Administrators reach the users of their own workspace; those of the operator workspace reach every workspace's. Others
@@ -171,9 +172,9 @@ type UserChange struct {
 }
 
 // ChangeUser changes a user, in force with its commit: a disabled user and one whose password was set are signed out
-// everywhere. ifRevision, when given, must be the stored revision, else problem.Mismatch. A workspace's last admin stays
+// everywhere. ifRevision must allow the stored revision, else problem.Mismatch. A workspace's last admin stays
 // one: problem.Conflict.
-func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID string, ifRevision *int64, c UserChange) (*User, error) {
+func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID string, ifRevision revision.Expected, c UserChange) (*User, error) {
 	if c.Name != nil {
 		if err := checkName(*c.Name); err != nil {
 			return nil, err
@@ -189,7 +190,7 @@ func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID stri
 		if err := s.checkLastAdmin(ctx, &before, u.administers()); err != nil {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != before.Revision {
+		if !ifRevision.Allows(before.Revision) {
 			return problem.RevisionMismatch()
 		}
 		if len(details) == 0 {
@@ -239,7 +240,7 @@ func (s *Service) tellSessions(ctx context.Context, before, u *User) error {
 
 // DeleteUser ends a user's sessions and forgets the user; the API keys the user made live on. ifRevision and the last
 // admin are as with ChangeUser.
-func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID string, ifRevision *int64) error {
+func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID string, ifRevision revision.Expected) error {
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		u, err := s.User(ctx, p, userID)
 		if err != nil {
@@ -248,7 +249,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID stri
 		if err := s.checkLastAdmin(ctx, u, false); err != nil {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != u.Revision {
+		if !ifRevision.Allows(u.Revision) {
 			return problem.RevisionMismatch()
 		}
 		if err := s.Sessions.EndUser(ctx, u.ID); err != nil {

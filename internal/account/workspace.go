@@ -12,6 +12,7 @@ import (
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -74,10 +75,10 @@ func (s *Service) ListWorkspaces(ctx context.Context, before string, limit int) 
 	return list, nil
 }
 
-// ChangeWorkspace changes a workspace, from its commit on for every request; ifRevision, when given, must be the stored
+// ChangeWorkspace changes a workspace, from its commit on for every request; ifRevision must allow the stored
 // revision, else problem.Mismatch. What was used stays used, whatever the tier. The operator workspace is never
 // suspended: nobody could undo it.
-func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, workspaceID string, ifRevision *int64, c WorkspaceChange) (*Workspace, error) {
+func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, workspaceID string, ifRevision revision.Expected, c WorkspaceChange) (*Workspace, error) {
 	if err := s.checkWorkspace(c.Name, c.Tier); err != nil {
 		return nil, err
 	}
@@ -89,8 +90,11 @@ func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, worksp
 		if w.Operator && c.Suspended != nil && *c.Suspended {
 			return problem.Conflicts("The operator workspace cannot be suspended.")
 		}
-		if ifRevision != nil && *ifRevision != w.Revision {
+		if !ifRevision.Allows(w.Revision) {
 			return problem.RevisionMismatch()
+		}
+		if w.Operator && c.Tier != nil && belowLeast(*s.Directory.Tiers().Lookup(*c.Tier).Tier()) != "" {
+			return problem.Validation("tier", problem.NotAllowed, "This tier allows too little for the operator workspace.")
 		}
 		details := c.apply(w)
 		if len(details) == 0 {

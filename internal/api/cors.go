@@ -17,7 +17,11 @@ var (
 
 // allowOrigin lets a page of a configured origin read the answer. Every answer says that it depends on the origin.
 func (x *exchange) allowOrigin(h http.Header) {
-	h["Vary"] = varyOrigin
+	if h["Vary"] == nil {
+		h["Vary"] = varyOrigin
+	} else {
+		h.Add("Vary", "Origin")
+	}
 	if origin := x.r.Header["Origin"]; len(origin) == 1 && slices.Contains(x.api.o.Origins, origin[0]) {
 		h["Access-Control-Allow-Origin"] = origin
 		h["Access-Control-Expose-Headers"] = corsExpose

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -161,6 +163,10 @@ func TestAllowListsWhatAPathHas(t *testing.T) {
 		"/api/v1/notes":   "OPTIONS, POST",
 		"/api/v1/notes/x": "GET, HEAD, OPTIONS",
 		"/openapi.json":   "GET, HEAD, OPTIONS",
+		// Beside /notes/{id}; the names are those paths' alone.
+		"/api/v1/notes/import":     "OPTIONS, POST",
+		"/api/v1/notes/imp%6Frt":   "OPTIONS, POST",
+		"/api/v1/notes/a%2Fimport": "GET, HEAD, OPTIONS",
 	} {
 		for _, method := range []string{"OPTIONS", "PUT"} {
 			if got := b.do(method, path, "").Header.Get("Allow"); got != allow {
@@ -168,8 +174,53 @@ func TestAllowListsWhatAPathHas(t *testing.T) {
 			}
 		}
 	}
+	key := b.Key(apitest.Operator, auth.All, nil)
+	for _, method := range []string{"GET", "HEAD"} {
+		b.do(method, "/api/v1/notes/import", "", "X-API-Key", key).want(t, 405, "")
+		b.do(method, "/api/v1/ping", "", "X-API-Key", key).want(t, 200, "")
+	}
 	if a := b.do("OPTIONS", "/api/v1/nothing", ""); a.StatusCode != http.StatusNotFound {
 		t.Errorf("OPTIONS of nothing: got %d, want 404", a.StatusCode)
+	}
+}
+
+func TestTheDescriptionIsSentOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	plain := b.do("GET", "/openapi.json", "").want(t, 200, "")
+	tag := plain.Header.Get("ETag")
+	if tag == "" || plain.Header.Get("Vary") != "Accept-Encoding" || plain.Header.Get("Content-Encoding") != "" {
+		t.Errorf("as it is: %v", plain.Header)
+	}
+	if a := b.do("GET", "/openapi.json", "", "If-None-Match", tag); a.StatusCode != http.StatusNotModified || a.text != "" || a.Header.Get("ETag") != tag {
+		t.Errorf("again: %d %q %v", a.StatusCode, a.text, a.Header)
+	}
+	for header, zipped := range map[string]bool{
+		"gzip": true, "br, GZIP;q=0.5": true, "*": true, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;q=0, *": false, "br": false, "identity": false, "": false,
+	} {
+		a := b.do("GET", "/openapi.json", "", "Accept-Encoding", header).want(t, 200, "")
+		text := a.text
+		if got := a.Header.Get("Content-Encoding") == "gzip"; got != zipped {
+			t.Errorf("Accept-Encoding %q: got it zipped: %v", header, got)
+			continue
+		}
+		if zipped {
+			r, err := gzip.NewReader(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(all)
+			if own := a.Header.Get("ETag"); own == tag || b.do("GET", "/openapi.json", "", "Accept-Encoding", header, "If-None-Match", own).StatusCode != http.StatusNotModified {
+				t.Errorf("Accept-Encoding %q: its ETag is %s", header, own)
+			}
+		}
+		if text != plain.text {
+			t.Errorf("Accept-Encoding %q: another text", header)
+		}
 	}
 }
 

@@ -2,11 +2,17 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
+	"net/http"
 	"strconv"
 	"strings"
 
+	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
 )
 
@@ -18,7 +24,55 @@ func (x *exchange) servePage(rt *route) {
 		x.fail(err)
 		return
 	}
-	x.send(200, p.media, p.body)
+	h := x.w.Header()
+	if p.zipped != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if takesGzip(x.r.Header["Accept-Encoding"]) {
+			h["Content-Encoding"] = []string{"gzip"}
+			p.body, p.etag = p.zipped, strings.TrimSuffix(p.etag, `"`)+`-gzip"`
+		}
+	}
+	if p.etag != "" {
+		h["ETag"] = []string{p.etag}
+		if endpoint.Unchanged(strings.Join(x.r.Header["If-None-Match"], ", "), p.etag) {
+			h.Del("Content-Encoding")
+			x.send(http.StatusNotModified, nil, nil)
+			return
+		}
+	}
+	x.send(http.StatusOK, p.media, p.body)
+}
+
+// documentPage is a description of the API. It changes with the build and the settings only, so it is compressed once.
+func documentPage(text []byte) (page, error) {
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(text)
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		return page{}, fmt.Errorf("compress the description: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return page{media: mediaJSON, body: text, zipped: zipped.Bytes(), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+}
+
+// takesGzip reports whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3).
+func takesGzip(header []string) bool {
+	any := false
+	for coding := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		name, params, _ := strings.Cut(coding, ";")
+		weight := strings.ReplaceAll(strings.ToLower(params), " ", "")
+		taken := !strings.HasPrefix(weight, "q=") || strings.Trim(weight[len("q="):], "0.") != ""
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "gzip", "x-gzip":
+			return taken
+		case "*":
+			any = taken
+		}
+	}
+	return any
 }
 
 // guide renders the migration guide from a version to the one after it: the changes that the code declares. There is
@@ -33,7 +87,7 @@ func (x *exchange) guide() (page, error) {
 	if err != nil {
 		return page{}, fmt.Errorf("render the migration guide: %w", err)
 	}
-	return page{mediaHTML, b.Bytes()}, nil
+	return page{media: mediaHTML, body: b.Bytes()}, nil
 }
 
 // guideOf reads `v1-to-v2`.

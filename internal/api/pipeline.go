@@ -77,6 +77,8 @@ func (x *exchange) remember(rt *route) {
 func (x *exchange) serveOperation(op *endpoint.Operation) {
 	if op.SignIn {
 		x.signIn = x.signedIn
+	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {
+		// It costs nobody anything, so the headers are those of a caller without a credential (decisions.md, H).
 	} else if op.Credentials == endpoint.NoCredential {
 		x.recognise()
 		if x.known && x.admit() != nil {

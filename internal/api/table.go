@@ -21,6 +21,9 @@ type table struct {
 	areas []area
 	// fixed finds the routes without wildcards by method, space, path. They are the frequent ones, and need no tree.
 	fixed map[string]*route
+	// literal holds the methods of the paths without wildcards. Such a path is no other one's, whatever the method: /memories/recall
+	// is not /memories/{id}.
+	literal map[string][]string
 }
 
 // area is the routes whose path begins with prefix.
@@ -40,8 +43,10 @@ type route struct {
 
 // page is an answer that no operation gives: a description, a guide.
 type page struct {
-	media []string
-	body  []byte
+	media  []string
+	body   []byte
+	etag   string // empty for none
+	zipped []byte // body for who takes gzip; nil where nobody gets it compressed
 }
 
 var noRoute route
@@ -81,7 +86,7 @@ func (a *API) table(version int) (*table, error) {
 }
 
 func (a *API) build(version int) (*table, error) {
-	t := &table{number: strconv.Itoa(version), fixed: map[string]*route{}}
+	t := &table{number: strconv.Itoa(version), fixed: map[string]*route{}, literal: map[string][]string{}}
 	t.part(a.templates(version))
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
@@ -95,14 +100,14 @@ func (a *API) build(version int) (*table, error) {
 	}
 	if a.o.Document != nil {
 		// Made when it is first asked for: it takes longer than everything else a start does.
-		document := sync.OnceValues(func() ([]byte, error) { return a.o.Document(version) })
-		serve := func(*exchange) (page, error) {
-			text, err := document()
+		document := sync.OnceValues(func() (page, error) {
+			text, err := a.o.Document(version)
 			if err != nil {
 				return page{}, fmt.Errorf("describe version %d: %w", version, err)
 			}
-			return page{mediaJSON, text}, nil
-		}
+			return documentPage(text)
+		})
+		serve := func(*exchange) (page, error) { return document() }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
 		a.add(t, http.MethodGet, prefix+"/openapi.json", &route{page: serve})
 	}
@@ -155,6 +160,7 @@ func (a *API) add(t *table, method, template string, rt *route) {
 	rt.usage = a.o.Usage.Route(method, template)
 	if !strings.Contains(template, "{") {
 		t.fixed[rt.name] = rt
+		t.literal[template] = append(t.literal[template], method)
 	}
 	for _, a := range t.areas {
 		if strings.HasPrefix(template, a.prefix) {
@@ -179,6 +185,12 @@ func (t *table) find(r *http.Request) *route {
 	if !clean(r) {
 		return nil
 	}
+	if t.literal[literalPath(r)] != nil {
+		if r.Method == http.MethodHead {
+			return t.fixed[http.MethodGet+" "+r.URL.Path]
+		}
+		return t.fixed[r.Method+" "+r.URL.Path]
+	}
 	for _, a := range t.areas {
 		if !strings.HasPrefix(r.URL.Path, a.prefix) {
 			continue
@@ -187,8 +199,19 @@ func (t *table) find(r *http.Request) *route {
 		if a.mux.ServeHTTP(&m, r); m.route != &noRoute {
 			return m.route
 		}
+		if a.methods(r) != nil {
+			return nil // the path is this area's, without this method
+		}
 	}
 	return nil
+}
+
+// literalPath is the path of a request as paths without wildcards are written. One with an encoded slash is none of them.
+func literalPath(r *http.Request) string {
+	if strings.Contains(r.URL.RawPath, "%2F") || strings.Contains(r.URL.RawPath, "%2f") {
+		return ""
+	}
+	return r.URL.Path
 }
 
 // allow lists the methods a path has, as the Allow header does; empty for a path that is none.
@@ -196,15 +219,10 @@ func (t *table) allow(r *http.Request) string {
 	if !clean(r) {
 		return ""
 	}
-	probe := http.Request{URL: r.URL, Host: r.Host}
-	var list []string
-	for _, method := range methods {
-		probe.Method = method
-		if slices.ContainsFunc(t.areas, func(a area) bool {
-			h, _ := a.mux.Handler(&probe)
-			return h != http.Handler(&noRoute)
-		}) {
-			list = append(list, method)
+	list := slices.Clone(t.literal[literalPath(r)])
+	for _, a := range t.areas {
+		if list == nil && strings.HasPrefix(r.URL.Path, a.prefix) {
+			list = a.methods(r)
 		}
 	}
 	if list == nil {
@@ -216,6 +234,18 @@ func (t *table) allow(r *http.Request) string {
 	list = append(list, http.MethodOptions)
 	slices.Sort(list)
 	return strings.Join(list, ", ")
+}
+
+// methods lists the methods that the path of a request has in an area.
+func (a area) methods(r *http.Request) (list []string) {
+	probe := http.Request{URL: r.URL, Host: r.Host}
+	for _, method := range methods {
+		probe.Method = method
+		if h, _ := a.mux.Handler(&probe); h != http.Handler(&noRoute) {
+			list = append(list, method)
+		}
+	}
+	return list
 }
 
 // clean reports whether the path is as it would be written down: absolute, without empty, `.` or `..` segments and

@@ -115,20 +115,20 @@ func TestARevisionGuardsAChange(t *testing.T) {
 	b := setup(t)
 	k := b.make(t, apikey.Draft{})
 	one, two, name := int64(1), int64(2), "renamed"
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &two, apikey.Change{Name: &name}); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, []int64{two}, apikey.Change{Name: &name}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("a change of revision 2 to a key of revision 1: %v", err)
 	}
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &one, apikey.Change{Name: &name}); err != nil {
+	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, []int64{one}, apikey.Change{Name: &name}); err != nil {
 		t.Errorf("a change of revision 1: %v", err)
 	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, &one, ""); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, []int64{one}, ""); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("revoking revision 1 of a key of revision 2: %v", err)
 	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, &two, ""); err != nil {
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, []int64{two}, ""); err != nil {
 		t.Errorf("revoking revision 2: %v", err)
 	}
 	// The order of decisions.md, E: the state forbids it before the revision does.
-	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, &one, apikey.Change{Name: &name}); code(t, err) != problem.CodeConflict {
+	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, []int64{one}, apikey.Change{Name: &name}); code(t, err) != problem.CodeConflict {
 		t.Errorf("changing a revoked key with an old revision: %v", err)
 	}
 }

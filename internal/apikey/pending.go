@@ -12,6 +12,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -63,9 +64,9 @@ func (p *pending) over(k *APIKey) {
 
 // revokeHere revokes a key in this process where the store takes no writes, which cause says, and can be read. The store takes
 // it as soon as it can (Run).
-func (s *Service) revokeHere(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string, cause error) (*Record, error) {
+func (s *Service) revokeHere(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string, cause error) (*Record, error) {
 	k, err := s.visible(ctx, p, keyID)
-	if err == nil && ifRevision != nil && *ifRevision != k.Revision {
+	if err == nil && !ifRevision.Allows(k.Revision) {
 		err = problem.RevisionMismatch()
 	}
 	if err != nil {

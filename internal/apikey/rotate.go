@@ -9,6 +9,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
 // Rotation is how a key gets a new secret.
@@ -30,7 +31,7 @@ const (
 // rotation_in_progress unless it is forced.
 //
 // The text is made here and not in the unit of work, so that a unit that runs again writes the same secret.
-func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, r Rotation) (*Created, error) {
+func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, r Rotation) (*Created, error) {
 	now, text := s.now(), Generate(s.Random)
 	entry := audit.Entry{Action: audit.KeyRotated, Details: map[string]string{
 		"graceSeconds": strconv.FormatInt(int64(r.Grace/time.Second), 10), "force": strconv.FormatBool(r.Force),
@@ -69,7 +70,7 @@ func (r Rotation) apply(k *APIKey, next Secret, now time.Time) error {
 
 // CompleteRotation ends the older of two secrets now. Where there is none any more, it changes nothing. A revoked key is a
 // problem.Conflict; scopes and bounds are as with Rotate.
-func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64) (*Record, error) {
+func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected) (*Record, error) {
 	now := s.now()
 	entry := audit.Entry{Action: audit.KeyRotationCompleted}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {

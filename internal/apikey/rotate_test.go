@@ -100,10 +100,10 @@ func TestARotationIsCompletedOnceAndForAll(t *testing.T) {
 		t.Errorf("after the completion the secrets answer %q and %q", old, next)
 	}
 	stale := int64(2)
-	if _, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, &stale); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, []int64{stale}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("completing another revision: %v", err)
 	}
-	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, &stale, apikey.Rotation{}); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, []int64{stale}, apikey.Rotation{}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("rotating another revision: %v", err)
 	}
 	if got := b.codeWith(t, turned.Text); got != "" {

@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -198,10 +199,10 @@ func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Rec
 	return s.records(ctx, p.WorkspaceID, keys, f.Now)
 }
 
-// Change changes a key; ifRevision, when given, must be the stored revision, else problem.Mismatch. A key that is revoked
+// Change changes a key; ifRevision must allow the stored revision, else problem.Mismatch. A key that is revoked
 // or has expired too long ago is problem.Conflict; the rest is as with Create. The scopes p must have are those the key
 // has afterwards, also where the change does not touch them.
-func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, c Change) (*Record, error) {
+func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, c Change) (*Record, error) {
 	now := s.now()
 	tier, err := s.tier(p.WorkspaceID)
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, 
 //
 // Where the store can be read and takes no writes, as on a full disk, this process refuses the key at once and stores that
 // later; the record is Pending until then. Other processes hear of it when it is stored.
-func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, reason string) (*Record, error) {
+func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string) (*Record, error) {
 	now := s.now()
 	if err := checkText("reason", reason, maxReason); err != nil {
 		return nil, err
@@ -267,7 +268,7 @@ var errUnchanged = errors.New("nothing to change")
 
 // update reads a key, changes it and writes it in one unit of work, then brings the directory up to date. entry is what
 // the audit log is told of it, but for whose key it is and who did it.
-func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision *int64, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
+func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
 	var updated *APIKey
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		k, err := s.visible(ctx, p, keyID)
@@ -281,7 +282,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 		if err != nil && !unchanged {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != stored {
+		if !ifRevision.Allows(stored) {
 			return problem.RevisionMismatch()
 		}
 		if unchanged {

@@ -218,20 +218,51 @@ func TestATierHoldsFromTheNextRequestOnAndNeverResetsUse(t *testing.T) {
 	}
 }
 
+// Such numbers can still come from the settings.
 func TestATierThatLocksTheOperatorOutIsSetRightThroughTheSocket(t *testing.T) {
 	t.Parallel()
-	p := apptest.Start(t)
+	p := apptest.Start(t, apptest.With(func(c *config.Config) {
+		tier := c.Tiers["unlimited"]
+		tier.RequestsPerMinute = 1
+		c.Tiers["unlimited"] = tier
+	}))
 	c, local, ctx := operatorOf(t, p), client.OverSocket(app.SocketPath(p.Config.Data)), t.Context()
-	if _, err := c.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 1, Daily: 1, Monthly: 1}, nil); err != nil {
+	if _, err := c.Health(ctx); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.Health(ctx)
 	wantError(t, err, 429, "rate_limit_exceeded")
-	if _, err := local.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 100, Daily: 100, Monthly: 100}, nil); err != nil {
+	if _, err := local.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 100, Daily: 1000, Monthly: 10_000}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Health(ctx); err != nil {
 		t.Errorf("after the tier was set right: %v", err)
+	}
+}
+
+func TestTheOperatorsTierKeepsItsLeast(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	c, ctx := operatorOf(t, p), t.Context()
+	for field, numbers := range map[string]client.TierNumbers{
+		"requestsPerMinute": {RequestsPerMinute: 59, Daily: 1000, Monthly: 10_000},
+		"daily":             {RequestsPerMinute: 60, Daily: 999, Monthly: 10_000},
+		"monthly":           {RequestsPerMinute: 60, Daily: 1000, Monthly: 9_999},
+	} {
+		_, err := c.ChangeTier(ctx, "unlimited", numbers, nil)
+		if e := wantError(t, err, 400, "validation_error"); e.Details.Field != field || e.Details.Issue != "too_small" {
+			t.Errorf("%s: %+v", field, e.Details)
+		}
+	}
+	if _, err := c.ChangeTier(ctx, "free", client.TierNumbers{RequestsPerMinute: 59, Daily: 1000, Monthly: 10_000}, nil); err != nil {
+		t.Fatal(err) // others may have less
+	}
+	_, err := c.ChangeWorkspace(ctx, p.Workspace, client.WorkspaceChange{Tier: client.To("free")}, nil)
+	if e := wantError(t, err, 400, "validation_error"); e.Details.Field != "tier" {
+		t.Errorf("the operator workspace in a small tier: %+v", e.Details)
+	}
+	if _, err := c.ChangeTier(ctx, "unlimited", client.TierNumbers{RequestsPerMinute: 1000, Daily: 1000, Monthly: 10_000}, nil); err != nil {
+		t.Errorf("numbers at the least: %v", err)
 	}
 }
 

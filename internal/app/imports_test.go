@@ -17,6 +17,7 @@ import (
 var edges = map[string][]string{
 	"internal/problem":   {},
 	"internal/id":        {},
+	"internal/revision":  {},
 	"internal/unit":      {},
 	"internal/text":      {},
 	"internal/fairshare": {},
@@ -29,25 +30,26 @@ var edges = map[string][]string{
 	"internal/usage":       {"internal/limit"},
 	"internal/seal":        {"internal/audit", "internal/folder", "internal/problem", "internal/unit"},
 	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
-	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/unit"},
+	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/account": {
-		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/unit", "internal/usage",
+		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/revision", "internal/unit",
+		"internal/usage",
 	},
 	"internal/apikey": {
 		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
-		"internal/unit", "internal/usage",
+		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/account", "internal/auth", "internal/field", "internal/id", "internal/problem", "internal/unit"},
+	"internal/document": {"internal/account", "internal/auth", "internal/field", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
 		"internal/audit", "internal/auth", "internal/fairshare", "internal/field", "internal/id", "internal/memory/recall",
-		"internal/problem", "internal/seal", "internal/text", "internal/unit",
+		"internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
 	},
 	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
 	"internal/search":        {"internal/auth", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
-	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/wire"},
+	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/wire"},
 }
 
 // forbidden are imports that would undo the structure.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -20,7 +21,7 @@ import (
 // all that the OpenAPI document needs.
 func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.7.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.8.0") // rises with every change of openapi/v1.json
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
 	v1.AddHealth(r, s.health)
@@ -58,11 +59,13 @@ func OpenAPI(version int) ([]byte, error) {
 	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
-	return describe(version)
+	return describe(version, "/")
 }
 
 // describe is OpenAPI for any version, also one that was released without this build declaring it.
-func describe(version int) ([]byte, error) { return endpoint.Document(operations(services{}), version) }
+func describe(version int, server string) ([]byte, error) {
+	return endpoint.Document(operations(services{}), version, server)
+}
 
 // answerSocket puts the API behind the data folder's socket, with what is for the operator of the machine alone.
 func (a *App) answerSocket(options api.Options) error {
@@ -89,11 +92,16 @@ func memoryLimit() int64 {
 	return limit
 }
 
+// describe is what clients of this instance read: below its public address, where that is known.
+func (a *App) describe(version int) ([]byte, error) {
+	return describe(version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"))
+}
+
 // surfaces puts the API behind the doors.
 func (a *App) surfaces() error {
 	options := api.Options{
 		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
-		Changes: changes, Document: describe, Callers: a.parts.callers,
+		Changes: changes, Document: a.describe, Callers: a.parts.callers,
 		Keys: a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
 		Shared: a.parts.shared,
 		Usage:  a.parts.usage, Replays: a.parts.replays, News: a.parts.neighbours.news(),

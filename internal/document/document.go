@@ -4,6 +4,8 @@ package document
 import (
 	"context"
 	"time"
+
+	"keepsake/internal/revision"
 )
 
 // Document is a text with a title, tags and metadata (decisions.md, F). No protected health information belongs here.
@@ -30,11 +32,13 @@ type Change struct {
 
 // Put says under which condition a document is written.
 type Put struct {
-	CreateOnly bool   // an existing id is a conflict
-	Exists     bool   // an absent id is a mismatch
-	IfRevision *int64 // the stored revision must be this; absent documents mismatch too
-	Max        int64  // documents the workspace may hold, 0 for no limit: a new one over it is LimitReached
-	MaxBytes   *int64 // bytes the workspace may store, nil for no limit: what would pass it is StorageFull
+	CreateOnly    bool              // an existing id is a conflict
+	Exists        bool              // an absent id is a mismatch
+	Absent        bool              // an existing id is a mismatch
+	IfRevision    revision.Expected // the stored revision must be one of these; absent documents mismatch too
+	IfNotRevision revision.Expected // the stored revision must be none of these
+	Max           int64             // documents the workspace may hold, 0 for no limit: a new one over it is LimitReached
+	MaxBytes      *int64            // bytes the workspace may store, nil for no limit: what would pass it is StorageFull
 }
 
 // Write is a document and the condition under which it is written.
@@ -70,8 +74,8 @@ type Store interface {
 	Document(ctx context.Context, workspaceID, id string) (*Document, error)
 	// Documents reads those of ids that exist, in no order.
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]Document, error)
-	// DeleteDocument removes one if ifRevision is nil or the stored revision.
-	DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision *int64) error
+	// DeleteDocument removes one if ifRevision allows the stored revision.
+	DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error
 	// ListDocuments reads at most f.Limit.
 	ListDocuments(ctx context.Context, workspaceID string, f Filter) ([]Document, error)
 	// DocumentChanges reads at most limit changes after a number; an index follows them.

@@ -59,15 +59,20 @@ func (f *Fields) check() error {
 	if field.Blank(f.Title) && field.Blank(f.Text) {
 		return problem.Validation("text", problem.Required, "title or text is required.")
 	}
-	if f.URL != "" {
-		if u, err := url.Parse(f.URL); err != nil || u.Scheme == "" || u.Host == "" && u.Opaque == "" {
-			return problem.Validation("url", problem.Format, "url must be an absolute address.")
-		}
+	if f.URL != "" && !webAddress(f.URL) {
+		return problem.Validation("url", problem.Format, "url must be an absolute http or https URL.")
 	}
 	if err := rules.Tags("tags", f.Tags); err != nil {
 		return err
 	}
 	return rules.Metadata(f.Metadata)
+}
+
+// webAddress reports whether text is an absolute http or https URL. Pages show it as a link, so that javascript: and the
+// like would run there.
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 // document makes a first revision; a store that finds one keeps its time of creation. Tags given twice count once.

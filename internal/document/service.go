@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -46,8 +47,10 @@ func NewService(o Options) *Service {
 
 // Condition is what must hold for a document to be replaced. The zero value asks for nothing.
 type Condition struct {
-	Exists   bool   // there must be one
-	Revision *int64 // the stored revision must be this
+	Exists      bool              // there must be one
+	Absent      bool              // there must be none
+	Revision    revision.Expected // the stored revision must be one of these
+	NotRevision revision.Expected // the stored revision must be none of these
 }
 
 // Put creates the document with this id or replaces it; created says which. A Condition that does not hold is a
@@ -59,7 +62,9 @@ func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c C
 	if err := f.check(); err != nil {
 		return nil, false, err
 	}
-	return s.write(ctx, workspaceID, id, f, Put{Exists: c.Exists, IfRevision: c.Revision})
+	return s.write(ctx, workspaceID, id, f, Put{
+		Exists: c.Exists, Absent: c.Absent, IfRevision: c.Revision, IfNotRevision: c.NotRevision,
+	})
 }
 
 // Create adds a document; an empty id is made. An id that exists is a problem.Conflict.
@@ -117,8 +122,8 @@ func (s *Service) Document(ctx context.Context, workspaceID, id string) (*Docume
 	return d, nil
 }
 
-// Delete removes one; ifRevision, when given, must be the stored revision.
-func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision *int64) error {
+// Delete removes one; ifRevision must allow the stored revision.
+func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
 	if !ValidID(id) {
 		return problem.Missing()
 	}

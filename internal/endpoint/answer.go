@@ -36,9 +36,9 @@ type output struct {
 	headers     []outHeader
 	body        *shape
 	bodyIndex   []int
-	once        [][]int // of the body's fields that are shown once
-	sequence    int     // which of the body's members is one; -1 for most
-	line        *shape  // of each line, where it can answer in lines
+	once        bool   // some of the body's members are shown once
+	sequence    int    // which of the body's members is one; -1 for most
+	line        *shape // of each line, where it can answer in lines
 	linesIndex  []int
 }
 
@@ -66,7 +66,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			for i := range o.body.members {
 				switch m := &o.body.members[i]; {
 				case m.once:
-					o.once = append(o.once, m.index)
+					o.once = true
 				case m.shape.kind == sequenceKind:
 					o.sequence = i
 				}
@@ -90,7 +90,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			panic(fmt.Sprintf("endpoint: %s: only a member of the body itself can be shown once, not one of %s", op.ID, s.typ))
 		}
 	}
-	if shapes.sequences > 1 || shapes.sequences == 1 && (o.sequence < 0 || o.once != nil) {
+	if shapes.sequences > 1 || shapes.sequences == 1 && (o.sequence < 0 || o.once) {
 		panic(fmt.Sprintf("endpoint: %s: a sequence is the one member of a body that is, where nothing is shown once", op.ID))
 	}
 	if (o.body == nil && o.line == nil) != (op.Status == 204) {
@@ -148,7 +148,7 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 	}
 	response.Body = buf[start:]
 	response.Kept = response.Body
-	if len(o.once) > 0 {
+	if o.once {
 		response.Kept, err = o.withoutSecrets(body)
 	}
 	return err
@@ -172,14 +172,20 @@ func (o *output) inPieces(response *Response, v reflect.Value, whole bool) bool 
 	return true
 }
 
-// withoutSecrets encodes a copy of body whose fields that are shown once are null.
+// withoutSecrets encodes a copy of body whose members that are shown once are null. One that was left out stays so.
 func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
 	blanked := reflect.New(body.Type()).Elem()
 	blanked.Set(body)
-	for _, index := range o.once {
-		blanked.FieldByIndex(index).SetZero()
+	kept := *o.body
+	kept.members = slices.Clone(kept.members)
+	for i := range kept.members {
+		m := &kept.members[i]
+		if v := m.of(blanked); m.once && !v.IsZero() {
+			v.SetZero()
+			m.omitZero = false
+		}
 	}
-	text, err := o.body.append(nil, blanked)
+	text, err := kept.append(nil, blanked)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.typ, err)
 	}

@@ -23,6 +23,7 @@ type input struct {
 	items        wire.Items // reads its list of Loose items; nil for most
 	streamIndex  []int
 	media        string
+	patch        bool // a merge patch: its own media type is taken, too
 	limit        int64
 }
 
@@ -32,7 +33,7 @@ var readerType = reflect.TypeFor[io.Reader]()
 func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input {
 	d := &input{typ: t, queries: map[string]int{}, media: op.Media, limit: op.Class.MaxBody()}
 	if d.media == "" {
-		d.media = mediaJSON
+		d.media, d.patch = mediaJSON, op.Method == http.MethodPatch
 	}
 	shapes := newShapes(asked)
 	for _, f := range visibleFields(t) {
@@ -103,6 +104,9 @@ func (d *input) bind(r *http.Request, in any, copied io.Writer) error {
 	return nil
 }
 
+// listed are the headers whose value is a list.
+var listed = map[string]bool{"Accept": true, "If-Match": true, "If-None-Match": true}
+
 func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
 	var few [16]bool
 	seen := few[:]
@@ -122,7 +126,7 @@ func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
 			}
 		case inHeader:
 			values := r.Header[p.header]
-			if p.header == "Accept" && len(values) > 1 { // a list, which may come in pieces
+			if listed[p.header] && len(values) > 1 { // a list may come in pieces
 				values = []string{strings.Join(values, ",")}
 			}
 			if len(values) > 1 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -169,7 +170,7 @@ func TestAWrongParameterIsRefused(t *testing.T) {
 		"BadEscapeInAName":   {"%zz=q", "query", problem.Format},
 		"InvalidUTF8":        {"q=%ff", "q", problem.Format},
 		"NotANumber":         {"q=a&limit=x", "limit", problem.Type},
-		"EmptyNumber":        {"q=a&limit=", "limit", problem.Type},
+		"EmptyNumber":        {"q=a&limit=", "limit", problem.Required},
 		"Signed":             {"q=a&limit=%2B5", "limit", problem.Type},
 		"LeadingZero":        {"q=a&limit=05", "limit", problem.Type},
 		"Fraction":           {"q=a&limit=1.5", "limit", problem.Type},
@@ -355,23 +356,33 @@ func TestIfMatch(t *testing.T) {
 		}
 		return b.Input().(*changeNote).IfMatch, nil
 	}
-	for header, want := range map[string]int64{`"3"`: 3, ` "12" `: 12, `W/"3"`: -1, `"03"`: -1, `"x"`: -1, `""`: -1} {
+	for header, want := range map[string][]int64{
+		`"3"`: {3}, ` "12" `: {12}, `W/"3"`: {}, `"03"`: {}, `"x"`: {}, `""`: {}, `"1", "2"`: {1, 2}, `"1","2"`: {1, 2},
+		`, "1",,"x", W/"4" ,"2" ,`: {1, 2}, `"a,b", "3"`: {3}, `"99999999999999999999"`: {},
+	} {
 		m, err := bind(header)
-		if err != nil || !m.Sent || m.Revision() == nil || *m.Revision() != want {
+		if err != nil || !m.Sent || m.Any || m.Revisions() == nil || !slices.Equal(m.Revisions(), want) {
 			t.Errorf("If-Match %s: got %+v, %v, want %d", header, m, err, want)
 		}
 	}
 	for header, any := range map[string]bool{"": false, "*": true} {
 		m, err := bind(header)
-		if err != nil || m.Revision() != nil || m.Any != any || m.Sent != any {
+		if err != nil || m.Revisions() != nil || m.Any != any || m.Sent != any {
 			t.Errorf("If-Match %q: got %+v, %v", header, m, err)
 		}
 	}
-	for _, header := range []string{"3", `"3`, `"1", "2"`, "W/3", `"`} {
+	for _, header := range []string{"3", `"3`, `"1" "2"`, "W/3", `"`, ",", `*, "1"`, `"1", *`, `"a b"`, `"1"x`} {
 		_, err := bind(header)
 		wants(t, err, 400, "If-Match", problem.Format)
 	}
-	for header, want := range map[string]bool{"": false, `"3"`: true, `W/"3"`: true, `"2", "3"`: true, "*": true, `"4"`: false} {
+	var none endpoint.IfNoneMatch
+	if err := none.UnmarshalText([]byte(`W/"3", "4"`)); err != nil || none.Any || !slices.Equal(none.Revisions, []int64{3, 4}) {
+		t.Errorf("If-None-Match of two: got %+v, %v", none, err)
+	}
+	if err := none.UnmarshalText([]byte(`*`)); err != nil || !none.Any {
+		t.Errorf("If-None-Match *: got %+v, %v", none, err)
+	}
+	for header, want := range map[string]bool{"": false, `"3"`: true, `W/"3"`: true, `"2", "3"`: true, "*": true, `"4"`: false, `3`: false, `"3,4"`: false, `"2", W/"3"`: true} {
 		if got := endpoint.Unchanged(header, endpoint.ETag(3)); got != want {
 			t.Errorf("If-None-Match %s of revision 3: got %v", header, got)
 		}

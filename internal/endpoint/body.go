@@ -120,6 +120,9 @@ func (d *input) accept(r *http.Request) error {
 		return nil
 	}
 	media, params, err := mime.ParseMediaType(types[0])
+	if d.patch && media == mediaMergePatch {
+		media = d.media
+	}
 	if charset := params["charset"]; err != nil || media != d.media || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return unsupportedMedia("The body must be " + d.media + " in UTF-8.")
 	}

@@ -22,7 +22,8 @@ const about = `Governed search and memory: keys with scopes, limits and quotas, 
 HEAD is answered wherever GET is, and OPTIONS with Allow. Any other method of a path is 405 method_not_allowed, and any other path 404 not_found, with the body and the headers of every error. Answers may gain members at any time; requests with members that are not described are refused.`
 
 // Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
-func Document(r *Registry, n int) ([]byte, error) {
+// server is the address that paths are below: "/" where it is not known.
+func Document(r *Registry, n int, server string) ([]byte, error) {
 	d := &document{
 		registry: r, version: n,
 		answers: newSchemas(answered, nil),
@@ -35,7 +36,7 @@ func Document(r *Registry, n int) ([]byte, error) {
 				License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 				Extensions:  map[string]any{"x-api-version": n},
 			},
-			Servers: []*huma.Server{{URL: "/"}},
+			Servers: []*huma.Server{{URL: server}},
 			Paths:   map[string]*huma.PathItem{},
 			Components: &huma.Components{
 				Responses:  map[string]*huma.Response{},
@@ -255,6 +256,9 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	h.RequestBody = &huma.RequestBody{
 		Required: in.body != nil && !in.bodyOptional,
 		Content:  map[string]*huma.MediaType{in.media: {Schema: schema}},
+	}
+	if in.patch {
+		h.RequestBody.Content[mediaMergePatch] = h.RequestBody.Content[in.media]
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // loadDocument reads the document of r's version 1 with an independent library and validates it.
 func loadDocument(t testing.TB, r *endpoint.Registry) *openapi3.T {
 	t.Helper()
-	text, err := endpoint.Document(r, 1)
+	text, err := endpoint.Document(r, 1, "/")
 	if err != nil {
 		t.Fatalf("document: %v", err)
 	}
@@ -42,12 +42,12 @@ func TestTheDocumentIsValidAndTheSameEachTime(t *testing.T) {
 	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Info.Title == "" || doc.Info.Extensions["x-api-version"] != 1.0 {
 		t.Errorf("got OpenAPI %s, info %+v", doc.OpenAPI, doc.Info)
 	}
-	first, err := endpoint.Document(notes(new(echo)), 1)
+	first, err := endpoint.Document(notes(new(echo)), 1, "/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		again, err := endpoint.Document(notes(new(echo)), 1)
+		again, err := endpoint.Document(notes(new(echo)), 1, "/")
 		if err != nil || !bytes.Equal(first, again) {
 			t.Fatalf("the document differs from run to run: %v", err)
 		}

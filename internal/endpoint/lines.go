@@ -5,6 +5,9 @@ import "strings"
 // mediaJSON is the type of a body where nothing else is said.
 const mediaJSON = "application/json"
 
+// mediaMergePatch is the type of a merge patch (RFC 7396), which a PATCH takes besides mediaJSON.
+const mediaMergePatch = "application/merge-patch+json"
+
 // MediaLines is the type of a list that is sent as one JSON value a line.
 const MediaLines = "application/x-ndjson"
 

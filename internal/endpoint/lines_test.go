@@ -109,7 +109,7 @@ func TestTheDocumentOffersLines(t *testing.T) {
 	r := endpoint.NewRegistry()
 	op := numbersOperation()
 	endpoint.Add(r, *op, func(context.Context, *numbers) (*numbersAnswer, error) { return nil, nil })
-	text, err := endpoint.Document(r, 1)
+	text, err := endpoint.Document(r, 1, "/")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func TestAnAnswerMayBeNothingButLines(t *testing.T) {
 			t.Errorf("got %s and %v", line, err)
 		}
 	}
-	text, err := endpoint.Document(r, 1)
+	text, err := endpoint.Document(r, 1, "/")
 	if err != nil {
 		t.Fatal(err)
 	}

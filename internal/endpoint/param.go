@@ -60,6 +60,8 @@ func (p *param) set(in reflect.Value, text string) *fault {
 		return (&fault{issue: problem.Unsupported, says: "is not supported yet."}).in(p.name)
 	case p.required && blank(text):
 		return p.missing().in(p.name)
+	case p.place == inQuery && text == "":
+		return (&fault{issue: problem.Required, says: "must not be empty; leave it out instead."}).in(p.name)
 	case !utf8.ValidString(text):
 		return (&fault{issue: problem.Format, says: "must be valid UTF-8."}).in(p.name)
 	}

@@ -126,7 +126,7 @@ func TestASequenceThatFailsEndsWithItsError(t *testing.T) {
 
 func TestASequenceIsDescribedLikeAList(t *testing.T) {
 	t.Parallel()
-	text, err := endpoint.Document(inPieces(nil), 1)
+	text, err := endpoint.Document(inPieces(nil), 1, "/")
 	if err != nil {
 		t.Fatal(err)
 	}

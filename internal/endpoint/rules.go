@@ -30,9 +30,10 @@ type rules struct {
 
 // formats are the values of the tag format that are checked.
 var formats = map[string]func(string) bool{
+	// What is stored as a URL is shown as a link, where javascript: and the like would run.
 	"uri": func(s string) bool {
 		u, err := url.Parse(s)
-		return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "")
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 	},
 	"cidr": func(s string) bool {
 		_, err := netip.ParsePrefix(s)

@@ -44,7 +44,7 @@ func (r Rules) Metadata(metadata map[string]any) error {
 	if len(metadata) > r.MaxMetadata {
 		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", r.MaxMetadata))
 	}
-	// A name is the client's text, so a message must not repeat it; only the entry's place would, and maps have none.
+	// A name is the client's text: a field holds it, and no message does.
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		if Blank(name) {
 			return problem.Validation("metadata", problem.Required, "Names in metadata must not be blank.")
@@ -54,15 +54,30 @@ func (r Rules) Metadata(metadata map[string]any) error {
 		}
 		switch v := metadata[name].(type) {
 		case string:
-			if err := r.String("metadata", v, r.MaxEntry); err != nil {
-				return err
+			if err := r.String("A string in metadata", v, r.MaxEntry); err != nil {
+				return inEntry(name, err)
 			}
 		case float64, bool:
 		default:
-			return problem.Validation("metadata", problem.Type, "Values in metadata must be strings, numbers or booleans.")
+			return inEntry(name, problem.Validation("", problem.Type, "Values in metadata must be strings, numbers or booleans."))
 		}
 	}
 	return nil
+}
+
+// inEntry makes an error about a value in metadata name its entry.
+func inEntry(name string, err error) error {
+	p, ok := problem.As(err)
+	if !ok {
+		return err
+	}
+	const most = 128 // bytes of the name; a longer one is cut
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "") + "…"
+	}
+	of := *p
+	of.Details.Field = "metadata." + name
+	return &of
 }
 
 // String checks a text of at most so many characters.

@@ -8,6 +8,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
 // EndChange is what may be different about the end of a version that is announced; a nil member stays as it is.
@@ -16,9 +17,9 @@ type EndChange struct {
 	GuideURL *string    // empty: the page this instance has
 }
 
-// ChangeEnd changes the end of a deprecated version; ifRevision, when given, must be its revision, else problem.Mismatch.
+// ChangeEnd changes the end of a deprecated version; ifRevision must allow its revision, else problem.Mismatch.
 // The date only moves later: clients plan with it.
-func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, ifRevision *int64, c EndChange) (*Version, error) {
+func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, ifRevision revision.Expected, c EndChange) (*Version, error) {
 	if c.GuideURL != nil {
 		guide, err := checkGuide(*c.GuideURL)
 		if err != nil {
@@ -27,7 +28,7 @@ func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, 
 		c.GuideURL = &guide
 	}
 	return s.changeVersion(ctx, p, audit.VersionChanged, number, func(v *Version, now time.Time) (map[string]string, error) {
-		if ifRevision != nil && *ifRevision != v.Revision {
+		if !ifRevision.Allows(v.Revision) {
 			return nil, problem.RevisionMismatch()
 		}
 		switch v.At(now) {

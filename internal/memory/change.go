@@ -10,10 +10,11 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
-// Change writes a further revision. ifRevision, when given, must be the stored one.
-func (s *Service) Change(ctx context.Context, p *auth.Principal, id string, c Change, ifRevision *int64) (*Memory, error) {
+// Change writes a further revision. ifRevision must allow the stored one.
+func (s *Service) Change(ctx context.Context, p *auth.Principal, id string, c Change, ifRevision revision.Expected) (*Memory, error) {
 	for range tries {
 		m, err := s.change(ctx, p, id, &c, ifRevision)
 		if !errors.Is(err, ErrAgain) {
@@ -23,7 +24,7 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, id string, c Ch
 	return nil, errErasing
 }
 
-func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *Change, ifRevision *int64) (next *Memory, err error) {
+func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *Change, ifRevision revision.Expected) (next *Memory, err error) {
 	row, m, err := s.find(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (s *Service) change(ctx context.Context, p *auth.Principal, id string, c *C
 		if err != nil {
 			return nil, err
 		}
-		if ifRevision != nil && *ifRevision != base.Revision {
+		if !ifRevision.Allows(base.Revision) {
 			return nil, problem.RevisionMismatch()
 		}
 		old := m

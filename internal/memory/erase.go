@@ -8,10 +8,11 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
 
 // Delete erases one memory with its history.
-func (s *Service) Delete(ctx context.Context, p *auth.Principal, id string, ifRevision *int64) error {
+func (s *Service) Delete(ctx context.Context, p *auth.Principal, id string, ifRevision revision.Expected) error {
 	row, m, err := s.find(ctx, p, id)
 	if err != nil {
 		return err
@@ -26,7 +27,7 @@ func (s *Service) Delete(ctx context.Context, p *auth.Principal, id string, ifRe
 		if err != nil {
 			return err
 		}
-		if ifRevision != nil && *ifRevision != there.Revision {
+		if !ifRevision.Allows(there.Revision) {
 			return problem.RevisionMismatch()
 		}
 		return s.erase(ctx, p, m.SubjectID, held, []*Row{there}, audit.MemoryErasedOne)

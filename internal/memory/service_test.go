@@ -160,7 +160,7 @@ func TestAMergePatch(t *testing.T) {
 		next, err := b.Change(t.Context(), anna, m.ID, memory.Change{
 			Text: memory.Give("new"), Speaker: memory.Take[string](), Metadata: memory.Give(map[string]any{"n": nil, "z": "zz"}),
 			ValidTo: memory.Take[time.Time](), Importance: memory.Give(0.1),
-		}, pointer(int64(1)))
+		}, []int64{1})
 		noError(t, err)
 		want := *m
 		want.Text, want.Speaker, want.Metadata = "new", "", map[string]any{"b": false, "s": "x\ny", "z": "zz"}
@@ -173,7 +173,7 @@ func TestAMergePatch(t *testing.T) {
 		if diff := cmp.Diff(next, read); diff != "" {
 			t.Errorf("-answered +read\n%s", diff)
 		}
-		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("x")}, pointer(int64(1)))
+		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("x")}, []int64{1})
 		wantCode(t, err, problem.CodeRevisionMismatch)
 		other := b.create(t, memory.New{SubjectID: "ada", Text: "x", Key: "other"})
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.Give("diet")}, nil)
@@ -194,9 +194,9 @@ func TestADeletedMemoryIsGone(t *testing.T) {
 		m := b.create(t, say("one"))
 		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("two")}, nil)
 		noError(t, err)
-		wantCode(t, b.Delete(t.Context(), anna, m.ID, pointer(int64(1))), problem.CodeRevisionMismatch)
+		wantCode(t, b.Delete(t.Context(), anna, m.ID, []int64{1}), problem.CodeRevisionMismatch)
 		wantCode(t, b.Delete(t.Context(), bert, m.ID, nil), problem.CodeNotFound)
-		noError(t, b.Delete(t.Context(), anna, m.ID, pointer(int64(2))))
+		noError(t, b.Delete(t.Context(), anna, m.ID, []int64{2}))
 		wantCode(t, b.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
 		_, err = b.Memory(t.Context(), anna, m.ID)
 		wantCode(t, err, problem.CodeNotFound)

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/unit"
 )
 
@@ -158,7 +160,8 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *standing, 
 	switch {
 	case p.CreateOnly && old.live:
 		return problem.Conflicts("There is a document with this id already.")
-	case (p.Exists || p.IfRevision != nil) && !old.live, p.IfRevision != nil && old.revision != *p.IfRevision:
+	case (p.Exists || p.IfRevision != nil) && !old.live, !p.IfRevision.Allows(old.revision),
+		old.live && (p.Absent || slices.Contains(p.IfNotRevision, old.revision)):
 		return problem.RevisionMismatch()
 	case !old.live && p.Max > 0 && h.documents >= p.Max:
 		return problem.LimitReached("documents", "The workspace has as many documents as its tier allows.")
@@ -243,7 +246,7 @@ func (s *Store) removeTags(ctx context.Context, workspaceID, id, tags string) er
 }
 
 // DeleteDocument implements document.Store. What stays is a tombstone with the id and the change.
-func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision *int64) error {
+func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		head, err := s.documentHead(ctx, workspaceID)
 		if err != nil {
@@ -255,7 +258,7 @@ func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRe
 			return err
 		case !old.live:
 			return problem.Missing()
-		case ifRevision != nil && *ifRevision != old.revision:
+		case !ifRevision.Allows(old.revision):
 			return problem.RevisionMismatch()
 		}
 		head.change++

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -92,15 +93,54 @@ func (t Time) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a time without quotes, as in a query parameter.
 func (t *Time) UnmarshalText(text []byte) error {
-	var moment time.Time
-	if err := moment.UnmarshalText(text); err != nil {
+	if !isTime(text) {
+		return errTimeFormat
+	}
+	moment, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
 		return errTimeFormat
 	}
 	t.Time = moment.UTC().Truncate(time.Millisecond)
 	return nil
 }
 
-// Metadata is an object of a caller's own whose values are strings (string), numbers (float64) or booleans (bool).
+// isTime reports whether text has the form of a time in RFC 3339. The standard library also takes a comma before a
+// fraction, an hour of one digit and offsets that are none (go.dev/issue/54580).
+func isTime(text []byte) bool {
+	const form = "0000-00-00T00:00:00"
+	if len(text) <= len(form) || !formed(text[:len(form)], form) {
+		return false
+	}
+	text = text[len(form):]
+	if text[0] == '.' {
+		fraction := len(text) - len(bytes.TrimLeft(text[1:], "0123456789"))
+		if fraction == 1 {
+			return false
+		}
+		text = text[fraction:]
+	}
+	switch {
+	case len(text) == 1:
+		return text[0] == 'Z'
+	case len(text) == len("+00:00") && (formed(text, "+00:00") || formed(text, "-00:00")):
+		return string(text[1:3]) < "24" && string(text[4:]) < "60"
+	default:
+		return false
+	}
+}
+
+// formed reports whether text has digits where form has zeros, and else is the same.
+func formed(text []byte, form string) bool {
+	for i, c := range text {
+		if digit := c >= '0' && c <= '9'; form[i] == '0' && !digit || form[i] != '0' && c != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Metadata is an object of a caller's own whose values are strings (string), numbers (float64) or booleans (bool). A
+// number that would not come back as it was sent is refused.
 type Metadata map[string]any
 
 // UnmarshalJSONFrom reads the object and refuses any other kind of value in it.
@@ -143,9 +183,9 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 		case kind == '"':
 			(*m)[key] = token.String()
 		case kind == '0':
-			number, err := token.Float()
-			if err != nil {
-				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: err}
+			number, ok := exactly(token.String())
+			if !ok {
+				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errInexact}
 			}
 			(*m)[key] = number
 		case kind == 't', kind == 'f':
@@ -161,6 +201,7 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 }
 
 var (
+	errInexact    = problem.Validation("", problem.InvalidVal, "A number in metadata must be one that is kept exactly; send a longer one as a string.")
 	errType       = problem.Validation("", problem.Type, "A member has a value of the wrong type.")
 	errTimeFormat = problem.Validation("", problem.Format, "A time must be written as in RFC 3339: 2026-07-01T12:00:00Z.")
 )

@@ -7,6 +7,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -30,7 +31,11 @@ func Decode(data []byte, v any) error {
 	if tooDeep(data) {
 		return errTooDeep
 	}
-	if err := json.Unmarshal(data, v, strict); err != nil {
+	err := json.Unmarshal(data, v, strict)
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && wrong.JSONKind == '0' {
+		err = json.Unmarshal(data, v, strict, json.WithUnmarshalers(integers)) // slower, and seldom needed
+	}
+	if err != nil {
 		return explain(err, v)
 	}
 	return nil

@@ -31,7 +31,11 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 		"count in place of the configured ones. Tiers get neither added nor renamed here: that is configuration."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeTier) (*oneTier, error) {
 		b := &in.Body
-		t, err := people.ChangeTier(ctx, auth.From(ctx), in.IfMatch.Revision(), limit.Tier{
+		expected := in.IfMatch.Revisions()
+		if in.IfNoneMatch.Any { // tiers are configured, so one that can be changed exists
+			expected = []int64{}
+		}
+		t, err := people.ChangeTier(ctx, auth.From(ctx), expected, limit.Tier{
 			Name: in.Name, RequestsPerMinute: b.RequestsPerMinute, Daily: b.Daily, Monthly: b.Monthly,
 			Keys: b.Keys, Users: b.Users, Documents: b.Documents, Memories: b.Memories, Storage: b.storage(),
 		}, !b.Storage.Set)
@@ -67,9 +71,10 @@ func (c *tierNumbers) storage() int64 {
 }
 
 type changeTier struct {
-	Name    string           `path:"name"`
-	IfMatch endpoint.IfMatch `header:"If-Match"`
-	Body    tierNumbers
+	Name        string               `path:"name"`
+	IfMatch     endpoint.IfMatch     `header:"If-Match"`
+	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With * nothing is changed: every tier exists, so the answer is 412."`
+	Body        tierNumbers
 }
 
 type listTiers struct {

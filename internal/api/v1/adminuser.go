@@ -60,7 +60,7 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 	endpoint.AddPrepared(r, change, func(ctx context.Context, in *changeUser) error {
 		return in.prepare(ctx, people)
 	}, func(ctx context.Context, in *changeUser) (*oneUser, error) {
-		return answerUser(people.ChangeUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), in.change()))
+		return answerUser(people.ChangeUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), in.change()))
 	})
 
 	remove := op("deleteUser", "DELETE", "/{id}", "Delete a user",
@@ -68,7 +68,7 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 	remove.Description = "The user's sessions end and the email is free again; API keys the user made live on."
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteUser) (*struct{}, error) {
-		if err := people.DeleteUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision()); err != nil {
+		if err := people.DeleteUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
 			return nil, err
 		}
 		return &struct{}{}, nil
@@ -167,7 +167,7 @@ type userView struct {
 
 type createdUserView struct {
 	userView
-	Password *string `json:"password" once:"true" doc:"The password, shown this once, if it was made here; else null."`
+	Password *string `json:"password,omitzero" nullable:"true" once:"true" doc:"The password, shown this once, if it was made here; null in a repeated answer. Absent if the request had one."`
 }
 
 func (in *listUsers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*userList, error) {

@@ -75,7 +75,7 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			if at := in.Body.SunsetAt.Pointer(); at != nil {
 				c.SunsetAt = at.Moment()
 			}
-			changed, err := v.Service.ChangeEnd(ctx, auth.From(ctx), in.number(), in.IfMatch.Revision(), c)
+			changed, err := v.Service.ChangeEnd(ctx, auth.From(ctx), in.number(), in.IfMatch.Revisions(), c)
 			if err != nil {
 				return nil, err
 			}

@@ -52,7 +52,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 	change.Description += " What is left out stays. The credentials of a suspended workspace are refused with 403 workspace_suspended " +
 		"from the moment of this answer on. Another tier never resets use."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeWorkspace) (*oneWorkspace, error) {
-		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), account.WorkspaceChange{
+		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), account.WorkspaceChange{
 			Name: in.Body.Name.Pointer(), Tier: in.Body.Tier.Pointer(), Suspended: in.Body.Suspended.Pointer(),
 		})
 		if err != nil {

@@ -60,7 +60,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		if err != nil {
 			return nil, err
 		}
-		return answerAPIKey(keys.Change(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), c))
+		return answerAPIKey(keys.Change(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), c))
 	})
 
 	revoke := op("revokeAPIKey", "POST", "/api-keys/{id}/revoke", "Revoke an API key for good",
@@ -72,7 +72,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		if in.Body != nil && in.Body.Reason != nil {
 			reason = *in.Body.Reason
 		}
-		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), reason)
+		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), reason)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		problem.CodeNotFound, problem.CodeRevisionMismatch)
 	remove.Status, remove.Description = 204, deferred
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteAPIKey) (*deletedAPIKey, error) {
-		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), "")
+		k, err := keys.Revoke(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), "")
 		if err != nil {
 			return nil, err
 		}

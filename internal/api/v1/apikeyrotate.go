@@ -20,7 +20,7 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 		"unless force ends its older secret first."
 	rotate.Idempotent = true
 	endpoint.Add(r, rotate, func(ctx context.Context, in *rotateAPIKey) (*rotatedAPIKey, error) {
-		k, err := keys.Rotate(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision(), in.rotation())
+		k, err := keys.Rotate(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), in.rotation())
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 	complete.Description = "From this answer on only the newest secret works. Where there is no older one any more, nothing changes."
 	complete.Idempotent = true
 	endpoint.Add(r, complete, func(ctx context.Context, in *completeRotation) (*oneAPIKey, error) {
-		k, err := keys.CompleteRotation(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision())
+		k, err := keys.CompleteRotation(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions())
 		sealIfBound(ctx, k)
 		return answerAPIKey(k, err)
 	})

@@ -38,9 +38,13 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	})
 
 	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace the document with this id", auth.Write)
+	put.Description = "With If-None-Match: * it creates only."
 	put.Errors = []string{problem.CodeLimitReached, problem.CodeRevisionMismatch}
 	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
-		condition := document.Condition{Exists: in.IfMatch.Sent && in.IfMatch.Any, Revision: in.IfMatch.Revision()}
+		condition := document.Condition{
+			Exists: in.IfMatch.Any, Revision: in.IfMatch.Revisions(),
+			Absent: in.IfNoneMatch.Any, NotRevision: in.IfNoneMatch.Revisions,
+		}
 		d, created, err := documents.Put(ctx, auth.From(ctx).WorkspaceID, in.ID, in.Body.fields(), condition)
 		if err != nil {
 			return nil, err
@@ -67,7 +71,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
 		// `If-Match: *` asks for no more than the 404 that is answered anyway.
-		err := documents.Delete(ctx, auth.From(ctx).WorkspaceID, in.ID, in.IfMatch.Revision())
+		err := documents.Delete(ctx, auth.From(ctx).WorkspaceID, in.ID, in.IfMatch.Revisions())
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +103,7 @@ type documentFields struct {
 	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"Group the document belongs to; default: default." example:"handbook"`
 	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"Title or text, or both, are not blank." example:"Opening hours"`
 	Text       string        `json:"text" required:"false" maxBytes:"262144" example:"We are open from nine to five."`
-	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"Where people find the original."`
+	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"Where people find the original: an http or https URL."`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
 }
@@ -125,9 +129,10 @@ type createDocument struct {
 }
 
 type putDocument struct {
-	ID      string           `path:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
-	IfMatch endpoint.IfMatch `header:"If-Match"`
-	Body    documentFields
+	ID          string               `path:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
+	IfMatch     endpoint.IfMatch     `header:"If-Match"`
+	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With * an existing document is not replaced: 412."`
+	Body        documentFields
 }
 
 type getDocument struct {

@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,7 +154,10 @@ func TestWhatIsNoDocumentIsRefused(t *testing.T) {
 		{object{"text": "x", "tags": []string{" "}}, "tags[0]", "required"},
 		{object{"text": "x", "metadata": entries}, "metadata", "too_long"},
 		{object{"text": "x", "metadata": object{"a": object{}}}, "metadata.a", "type"},
-		{object{"text": "x", "metadata": object{"a": strings.Repeat("x", 1025)}}, "metadata", "too_long"},
+		{object{"text": "x", "metadata": object{"a": strings.Repeat("x", 1025)}}, "metadata.a", "too_long"},
+		{object{"text": "x", "metadata": object{"a": json.Number("9007199254740993")}}, "metadata.a", "invalid"},
+		{object{"text": "x", "url": "javascript:alert(1)"}, "url", "format"},
+		{object{"text": "x", "url": "http://"}, "url", "format"},
 		{object{"text": "x", "url": "not an address"}, "url", "format"},
 		{object{"text": "x", "url": ""}, "url", "format"},
 		{object{"text": "x", "collection": ""}, "collection", "too_short"},

@@ -41,14 +41,14 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		"name. Whose memory it is never changes."
 	change.Errors = append(change.Errors, problem.CodeConflict)
 	endpoint.Add(r, change, func(ctx context.Context, in *changeMemory) (*oneMemory, error) {
-		return answerMemory(ctx)(memories.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revision()))
+		return answerMemory(ctx)(memories.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revisions()))
 	})
 
 	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory with its history", auth.MemoryWrite)
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
 		// `If-Match: *` asks for no more than the 404 that is answered anyway.
-		if err := memories.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revision()); err != nil {
+		if err := memories.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
 			return nil, err
 		}
 		return &struct{}{}, nil

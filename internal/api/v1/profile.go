@@ -26,7 +26,7 @@ func AddProfile(r *endpoint.Registry, logins *account.LoginService) {
 		if !in.Body.Name.Set {
 			return answerProfile(logins.Profile(ctx, auth.From(ctx)))
 		}
-		return answerProfile(logins.Rename(ctx, auth.From(ctx), in.IfMatch.Revision(), in.Body.Name.Value))
+		return answerProfile(logins.Rename(ctx, auth.From(ctx), in.IfMatch.Revisions(), in.Body.Name.Value))
 	})
 }
 

@@ -46,7 +46,7 @@ func testDocument(t *testing.T, setup setup) {
 		noError(t, err)
 		next := newDocument("d")
 		next.Title, next.Tags, next.UpdatedAt = "second", []string{"new"}, after(time.Hour)
-		created, err := s.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: pointer(int64(1))})
+		created, err := s.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: []int64{7, 1}, IfNotRevision: []int64{2}})
 		noError(t, err)
 		if created || next.Revision != 2 || next.Change != 2 || !next.CreatedAt.Equal(epoch) {
 			t.Errorf("created %v, revision %d, change %d, created at %v", created, next.Revision, next.Change, next.CreatedAt)
@@ -68,8 +68,12 @@ func testDocument(t *testing.T, setup setup) {
 			code string
 		}{
 			{"create what exists", "d", document.Put{CreateOnly: true}, problem.Conflict, problem.CodeConflict},
-			{"another revision", "d", document.Put{IfRevision: pointer(int64(7))}, problem.Mismatch, problem.CodeRevisionMismatch},
-			{"a revision of nothing", "e", document.Put{IfRevision: pointer(int64(1))}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"another revision", "d", document.Put{IfRevision: []int64{7}}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"a revision of nothing", "e", document.Put{IfRevision: []int64{1}}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"one of some revisions of nothing", "e", document.Put{IfRevision: []int64{0, 1}}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"none of some revisions", "d", document.Put{IfRevision: []int64{7, 8}}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"what must be absent", "d", document.Put{Absent: true}, problem.Mismatch, problem.CodeRevisionMismatch},
+			{"a revision that must not be", "d", document.Put{IfNotRevision: []int64{7, 1}}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"nothing that must exist", "e", document.Put{Exists: true}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"one too many", "e", document.Put{Max: 1}, problem.Conflict, problem.CodeLimitReached},
 		} {
@@ -115,9 +119,9 @@ func testDocument(t *testing.T, setup setup) {
 		s := setup(t)
 		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
 		noError(t, err)
-		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", pointer(int64(9))), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", []int64{9}), problem.Mismatch, problem.CodeRevisionMismatch)
 		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_b", "d", nil), problem.NotFound, problem.CodeNotFound)
-		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", pointer(int64(1))))
+		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", []int64{1}))
 		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil), problem.NotFound, problem.CodeNotFound)
 		_, err = s.Document(t.Context(), "wsp_a", "d")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
@@ -321,9 +325,10 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 			d.Tags = rapid.SampledFrom([][]string{nil, {"x"}, {"y", "x"}, {"z"}}).Draw(rt, "tags")
 			p := document.Put{
 				Max: 4, CreateOnly: rapid.IntRange(0, 4).Draw(rt, "create only") == 0, Exists: rapid.IntRange(0, 4).Draw(rt, "exists") == 0,
+				Absent: rapid.IntRange(0, 4).Draw(rt, "absent") == 0,
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "if revision") == 0 {
-				p.IfRevision = pointer(int64(rapid.IntRange(1, 3).Draw(rt, "revision")))
+				p.IfRevision = []int64{int64(rapid.IntRange(1, 3).Draw(rt, "revision"))}
 			}
 			same := *d
 			writes = append(writes, document.Write{Document: &same, Put: p})

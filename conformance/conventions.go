@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// conventionChecks are what holds for all endpoints alike (decisions.md, A), each shown at one or two of them.
+func conventionChecks() []promise {
+	return []promise{
+		{"MetadataNumbersComeBackAsSent", func(c *check) {
+			subject := c.subject()
+			for _, to := range metadataCarriers(c, subject) {
+				for _, number := range []string{"0.1", "9007199254740992", "-1.5e-7", "1e23"} {
+					to.send(fields{"n": json.Number(number)}).is(http.StatusCreated).has(fields{"metadata": fields{"n": json.Number(written(number))}})
+				}
+				for _, number := range []string{"9007199254740993", "0.300000000000000040001", "1e400", "1e-400"} {
+					to.send(fields{"k": json.Number(number)}).fails(400, "validation_error", "metadata.k", "invalid")
+				}
+			}
+		}},
+		{"AnOverlongEntryOfMetadataIsNamed", func(c *check) {
+			subject := c.subject()
+			for _, to := range metadataCarriers(c, subject) {
+				to.send(fields{"a": "short", "k": strings.Repeat("é", 1025)}).fails(400, "validation_error", "metadata.k", "too_long")
+			}
+		}},
+		{"URLsAreHTTPOrHTTPS", func(c *check) {
+			for _, url := range []string{"https://example.org/a?b=c#d", "HTTP://example.org", "http://[2001:db8::1]:8080/"} {
+				c.document(c.suite.name(), fields{"text": "x", "url": url}).has(fields{"url": url})
+			}
+			for _, url := range []string{"javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "ftp://example.org/", "mailto:a@example.org", "//example.org", "http:", "http://"} {
+				c.post(docsPath).json(fields{"text": "x", "url": url}).send().fails(400, "validation_error", "url", "format")
+			}
+		}},
+		{"AnEmptyParameterIsRequired", func(c *check) {
+			for path, name := range map[string]string{
+				docsPath + "?collection=": "collection", docsPath + "?tag=": "tag", keysPath + "?createdBy=": "createdBy", keysPath + "?state=": "state",
+				"/api/v1/memories?subjectId=": "subjectId", "/api/v1/search?q=x&collection=": "collection", docsPath + "?limit=": "limit",
+			} {
+				c.get(path).send().fails(400, "validation_error", name, "required")
+			}
+		}},
+		{"AnIntegerMayHaveAFractionOfZeros", func(c *check) {
+			body := func(n string) fields {
+				return fields{"name": "conformance " + c.suite.mark, "scopes": []string{"read"}, "rateLimit": fields{"requestsPerMinute": json.Number(n)}}
+			}
+			a := c.post(keysPath).json(body("5.0")).send().is(http.StatusCreated).has(fields{"rateLimit.requestsPerMinute": 5})
+			c.removeKey(a.text("id"))
+			c.post(keysPath).json(body("5.5")).send().fails(400, "validation_error", "rateLimit.requestsPerMinute", "type")
+		}},
+		{"ATimeIsWrittenAsInRFC3339", func(c *check) {
+			for _, text := range []string{
+				"2090-01-01T00:00:00,5Z", "2090-01-01T0:00:00Z", "2090-01-01T00:00:00+24:00", "2090-01-01T00:00:00+01:60", "2090-01-01T00:00:00", "2090-02-30T00:00:00Z",
+			} {
+				c.post(keysPath).json(fields{"name": "x", "scopes": []string{"read"}, "expiresAt": text}).send().fails(400, "validation_error", "expiresAt", "format")
+				c.get("/api/v1/memories?from="+strings.ReplaceAll(text, "+", "%2B")).send().fails(400, "validation_error", "from", "format")
+			}
+			a := c.newKey(fields{"expiresAt": "2090-01-01T01:00:00.5+01:00"}, "read").made
+			a.has(fields{"expiresAt": "2090-01-01T00:00:00.500Z"})
+		}},
+		{"IfMatchTakesLists", func(c *check) {
+			k := c.newKey(nil, "read")
+			change := func(ifMatch string) *answer {
+				return c.patch(k.path()).with("If-Match", ifMatch).json(fields{"name": "conformance " + c.suite.name()}).send()
+			}
+			change(`"7", "8"`).fails(412, "revision_mismatch")
+			change(`W/"1"`).fails(412, "revision_mismatch")
+			change(`"7", "1"`).is(http.StatusOK).head("ETag", `"2"`)
+			change(`"a,b","2"`).is(http.StatusOK).head("ETag", `"3"`)
+			change("*").is(http.StatusOK).head("ETag", `"4"`)
+			for _, malformed := range []string{"4", `"4" "5"`, `"4`, ","} {
+				change(malformed).fails(400, "validation_error", "If-Match", "format")
+			}
+		}},
+		{"IfNoneMatchKeepsAPUTFromReplacing", func(c *check) {
+			path := docsPath + "/" + c.suite.name()
+			put := func(ifNoneMatch, text string) *answer {
+				return c.put(path).with("If-None-Match", ifNoneMatch).json(fields{"text": text}).send()
+			}
+			c.remove(path)
+			put("*", "first").is(http.StatusCreated)
+			put("*", "second").fails(412, "revision_mismatch")
+			put(`"7", W/"1"`, "second").fails(412, "revision_mismatch")
+			c.get(path).send().is(http.StatusOK).has(fields{"text": "first", "revision": 1})
+			put(`"7"`, "second").is(http.StatusOK).has(fields{"revision": 2})
+			c.get(path).with("If-None-Match", `"7", W/"2"`).send().is(http.StatusNotModified)
+		}},
+		{"AMergePatchMayBeCalledOne", func(c *check) {
+			k := c.newKey(nil, "read")
+			c.patch(k.path()).raw("application/merge-patch+json", `{"name":"conformance patched"}`).send().is(http.StatusOK).has(fields{"name": "conformance patched"})
+			c.post(keysPath).raw("application/merge-patch+json", `{"name":"x","scopes":["read"]}`).send().fails(415, "unsupported_media_type")
+		}},
+		{"AllowNamesTheMethodsOfExactlyThatPath", func(c *check) {
+			for path, allow := range map[string]string{
+				"/api/v1/memories/recall": "OPTIONS, POST", "/api/v1/memories/batch": "OPTIONS, POST", docsPath + "/import": "OPTIONS, POST",
+				"/api/v1/memories/subjects": "GET, HEAD, OPTIONS", "/api/v1/memories": "GET, HEAD, OPTIONS, POST",
+			} {
+				c.call(http.MethodOptions, path).send().is(http.StatusNoContent).head("Allow", allow)
+				c.delete(path).send().fails(405, "method_not_allowed").head("Allow", allow)
+			}
+			c.get("/api/v1/memories/recall").send().fails(405, "method_not_allowed").head("Allow", "OPTIONS, POST")
+		}},
+		{"WhatCostsNothingShowsTheAnonymousTier", func(c *check) {
+			for _, path := range []string{"/.well-known/jwks.json", "/openapi.json", "/api/v1/openapi.json"} {
+				without := c.get(path).anonymous().send().is(http.StatusOK)
+				with := c.get(path).send().is(http.StatusOK)
+				if limit := with.header.Get("X-RateLimit-Limit"); limit != without.header.Get("X-RateLimit-Limit") {
+					with.broken("with a key the limit is %s", limit)
+				}
+				if with.header.Get("X-RateLimit-Key-Limit") != "" {
+					with.broken("it shows a limit of the key")
+				}
+			}
+		}},
+		{"TheDescriptionIsNotSentTwice", func(c *check) {
+			a := c.get("/openapi.json").anonymous().with("Accept-Encoding", "identity").send().is(http.StatusOK).shape(map[string]string{"servers[0].url": "string"})
+			tag := a.header.Get("ETag")
+			if tag == "" {
+				c.stop("the description has no ETag")
+			}
+			c.get("/openapi.json").anonymous().with("Accept-Encoding", "identity").with("If-None-Match", tag).send().is(http.StatusNotModified)
+			zipped := c.get("/openapi.json").anonymous().with("Accept-Encoding", "gzip").send().is(http.StatusOK).head("Content-Encoding", "gzip")
+			if len(zipped.body)*2 > len(a.body) {
+				c.broken("compressed, the description has %d bytes of %d", len(zipped.body), len(a.body))
+			}
+		}},
+	}
+}
+
+// carrier is something that is created with metadata.
+type carrier struct{ send func(metadata fields) *answer }
+
+// metadataCarriers are a document, a memory and a key.
+func metadataCarriers(c *check, subject string) []carrier {
+	return []carrier{
+		{func(metadata fields) *answer {
+			a := c.post(docsPath).json(fields{"text": "conformance", "metadata": metadata}).send()
+			if id := a.text("id"); id != "" {
+				c.removeDocument(id)
+			}
+			return a
+		}},
+		{func(metadata fields) *answer {
+			return c.post("/api/v1/memories").json(fields{"subjectId": subject, "text": c.suite.name(), "metadata": metadata}).send()
+		}},
+		{func(metadata fields) *answer {
+			a := c.post(keysPath).json(fields{"name": "conformance " + c.suite.mark, "scopes": []string{"read"}, "metadata": metadata}).send()
+			if id := a.text("id"); id != "" {
+				c.removeKey(id)
+			}
+			return a
+		}},
+	}
+}
+
+// written is how the number of a test is written in an answer: its shortest form.
+func written(number string) string {
+	var n float64
+	if json.Unmarshal([]byte(number), &n) != nil {
+		return number
+	}
+	text, _ := json.Marshal(n) // a number
+	return string(text)
+}
