@@ -64,10 +64,10 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		id       string
 		by       *auth.Principal
-		revision *int64
+		revision []int64
 		want     problem.Kind
 	}{
-		"another revision":    {k.ID, p, &wrong, problem.Mismatch},
+		"another revision":    {k.ID, p, []int64{wrong}, problem.Mismatch},
 		"another workspace's": {k.ID, &auth.Principal{Kind: auth.Local, WorkspaceID: "wsp_other", Scopes: auth.All}, nil, problem.NotFound},
 		"none":                {"key_none", p, nil, problem.NotFound},
 	} {
