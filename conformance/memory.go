@@ -114,6 +114,22 @@ func memoryChecks() []promise {
 			c.get(a.memory()).send().is(http.StatusOK).has(most)
 			c.remember(id, "least", fields{"importance": 0}).has(fields{"importance": 0})
 		}},
+		{"NamesOfSubjectsMayHaveSigns", func(c *check) {
+			for _, sign := range []string{"_", "-", "|", "+", "="} {
+				id := sign + c.suite.name() + ".:@_-|+=" + sign
+				a := c.remember(c.subjectAs(id), "x", fields{"agentId": id, "sessionId": id}).has(fields{"subjectId": id, "agentId": id, "sessionId": id})
+				person := subjectsPath + "/" + url.PathEscape(id)
+				c.get(person).send().is(http.StatusOK).has(fields{"subjectId": id, "memories": 1})
+				c.get(memoriesPath + "?subjectId=" + url.QueryEscape(id)).send().is(http.StatusOK).has(fields{"items[0].id": a.text("id")})
+				c.get(person + "/export").send().is(http.StatusOK)
+				// Every character as percent-encoded as it can be.
+				encoded := ""
+				for _, b := range []byte(id) {
+					encoded += fmt.Sprintf("%%%02X", b)
+				}
+				c.get(subjectsPath + "/" + encoded).send().is(http.StatusOK).has(fields{"subjectId": id})
+			}
+		}},
 		{"AMemoryWhoseValidityIsOverIsSuperseded", func(c *check) {
 			who := c.subject()
 			past := c.suite.now().Add(-time.Hour).UTC().Format(time.RFC3339)
@@ -314,7 +330,9 @@ func memoryRefusals() []promise {
 		{"WithASlashInTheSubject", fields{"subjectId": "a/b"}, "subjectId", "format"},
 		{"WithABlankInTheSubject", fields{"subjectId": "a b"}, "subjectId", "format"},
 		{"WithALongSubject", fields{"subjectId": strings.Repeat("x", 129)}, "subjectId", "format|too_long"},
-		{"WithADashBeforeTheSubject", fields{"subjectId": "-x"}, "subjectId", "format"},
+		{"WithADotBeforeTheSubject", fields{"subjectId": ".x"}, "subjectId", "format"},
+		{"WithAnAtBeforeTheSubject", fields{"subjectId": "@x"}, "subjectId", "format"},
+		{"WithAPercentInTheSubject", fields{"subjectId": "a%7Cb"}, "subjectId", "format"},
 		{"WithANumberForSubject", fields{"subjectId": 7}, "subjectId", "type"},
 		{"WithABadAgent", fields{"agentId": "é"}, "agentId", "format"},
 		{"WithABadSession", fields{"sessionId": ""}, "sessionId", "format|too_short|required"},

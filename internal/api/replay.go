@@ -63,7 +63,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	case err != nil:
 		x.fail(err)
 	case kept != nil:
-		x.replay(kept)
+		x.replay(op, kept)
 	default:
 		x.respond(&resp)
 	}
@@ -139,8 +139,14 @@ func checkIdempotencyKey(sent []string) error {
 }
 
 // replay sends a kept answer again.
-func (x *exchange) replay(kept *idempotency.Answer) {
+func (x *exchange) replay(op *endpoint.Operation, kept *idempotency.Answer) {
 	body := kept.Body
+	if body != nil && kept.Status < 300 && op.Again != nil {
+		if err := op.Again(x.call, body); err != nil {
+			x.fail(fmt.Errorf("show a kept answer again: %w", err))
+			return
+		}
+	}
 	if body == nil && kept.Location != "" {
 		again, err := x.read(kept.Location)
 		if err != nil {

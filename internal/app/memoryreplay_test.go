@@ -69,6 +69,32 @@ func TestKeptAnswersThatTellOfMemories(t *testing.T) {
 	if in := filesWith(t, r.Config.Data, "canary"); len(in) != 0 {
 		t.Errorf("it is in %v", in)
 	}
+	// Each time a text is shown again, the access log has a row.
+	reads := func(subject string) (ids []string) {
+		t.Helper()
+		status, body := call(t, http.MethodGet, r.URL+path+"/subjects/"+subject+"/access-log?limit=200", r.Key, "")
+		var log struct {
+			Items []struct {
+				Action    string
+				MemoryIDs []string
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &log); err != nil || status != http.StatusOK {
+			t.Fatalf("the access log: %d %s", status, body)
+		}
+		for _, row := range log.Items {
+			if row.Action == "memory.read" {
+				ids = append(ids, row.MemoryIDs...)
+			}
+		}
+		return ids
+	}
+	if got := reads("bob@canary"); len(got) != 1 || !strings.Contains(requests["one of his"].first, got[0]) {
+		t.Errorf("of one memory of his, shown again once, the log says %v", got)
+	}
+	if got := reads("eve@canary"); len(got) != 150 {
+		t.Errorf("of 150 memories in a batch that was shown again once, the log has %d", len(got))
+	}
 	idOf := func(key string) string {
 		var m struct{ ID string }
 		if err := json.Unmarshal([]byte(requests[key].first), &m); err != nil {

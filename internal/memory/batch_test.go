@@ -24,7 +24,7 @@ func TestABatchIsLikeOneAfterTheOther(t *testing.T) {
 		there := b.create(t, keyed("ada", "zero", "k"))
 		results, err := b.batch(t.Context(), anna, false,
 			say("one"), keyed("bob", "b", "k"), keyed("ada", "1", "k"), say("one"), say(""), keyed("ada", "2", "k"), keyed("bob", "c", "k"),
-			memory.New{SubjectID: "-", Text: "x"}, say("last"))
+			memory.New{SubjectID: "@", Text: "x"}, say("last"))
 		noError(t, err)
 		var got []string
 		for _, r := range results {

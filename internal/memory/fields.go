@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -105,7 +106,7 @@ func checkName(what, name string, needed bool) error {
 	case len(name) > maxName && utf8.RuneCountInString(name) > maxName:
 		return problem.Validation(what, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", what, maxName))
 	}
-	return problem.Validation(what, problem.Format, what+" must begin with a letter or digit and have at most 128 letters, digits and . _ : @ -")
+	return problem.Validation(what, problem.Format, what+" must have at most 128 letters, digits and . _ : @ | + = - and not begin with . : or @")
 }
 
 func checkText(text string) error {
@@ -122,13 +123,13 @@ func checkText(text string) error {
 
 const maxName = 128
 
-// ValidName reports whether name can be a subject's, agent's or session's: [A-Za-z0-9][A-Za-z0-9._:@-]{0,127}.
+// ValidName reports whether name can be a subject's, agent's or session's: [A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}.
 func ValidName(name string) bool {
-	if name == "" || len(name) > maxName || !letterOrDigit(name[0]) {
+	if name == "" || len(name) > maxName || strings.IndexByte(".:@", name[0]) >= 0 {
 		return false
 	}
-	for i := 1; i < len(name); i++ {
-		if c := name[i]; !letterOrDigit(c) && c != '.' && c != '_' && c != ':' && c != '@' && c != '-' {
+	for i := range len(name) {
+		if c := name[i]; !letterOrDigit(c) && strings.IndexByte("._:@|+=-", c) < 0 {
 			return false
 		}
 	}

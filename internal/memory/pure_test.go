@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,6 +210,20 @@ func TestARevisionOpensInItsPlaceAlone(t *testing.T) {
 		change(&workspaceID, &other)
 		if string(about(workspaceID, &other)) == own {
 			t.Errorf("another %s opens it, too", name)
+		}
+	}
+}
+
+func TestNamesHaveLettersDigitsAndSigns(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "7", "_", "|", "+", "=", "-", "-x", "a.b:c@d|e+f=g-h_i", "auth0|5f7c8ec7", strings.Repeat("x", 128)} {
+		if !ValidName(name) {
+			t.Errorf("%q is refused", name)
+		}
+	}
+	for _, name := range []string{"", ".", ":a", "@a", "a b", "a/b", "a%7Cb", "ä", "a\n", strings.Repeat("x", 129)} {
+		if ValidName(name) {
+			t.Errorf("%q is taken", name)
 		}
 	}
 }

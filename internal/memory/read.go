@@ -184,6 +184,11 @@ func hasTags(m *Memory, tags []string) bool {
 	return true
 }
 
+// ShowAgain tells the log that memories are about to be shown by an answer that was kept. They need only SubjectID and ID.
+func (s *Service) ShowAgain(ctx context.Context, p *auth.Principal, shown []*Memory) error {
+	return s.looked(ctx, p, audit.MemoryRead, shown)
+}
+
 // looked tells the log which memories are about to be shown: one row for each subject.
 func (s *Service) looked(ctx context.Context, p *auth.Principal, action audit.Action, shown []*Memory) error {
 	var entries []audit.Entry

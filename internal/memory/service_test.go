@@ -371,7 +371,7 @@ func TestEachFieldIsBounded(t *testing.T) {
 		issue  problem.Issue
 	}{
 		{func(n *memory.New) { n.SubjectID = "" }, "subjectId", problem.Required},
-		{func(n *memory.New) { n.SubjectID = "-a" }, "subjectId", problem.Format},
+		{func(n *memory.New) { n.SubjectID = ".a" }, "subjectId", problem.Format},
 		{func(n *memory.New) { n.SubjectID = strings.Repeat("a", 129) }, "subjectId", problem.TooLong},
 		{func(n *memory.New) { n.AgentID = "ö" }, "agentId", problem.Format},
 		{func(n *memory.New) { n.SessionID = "a b" }, "sessionId", problem.Format},

@@ -140,8 +140,8 @@ type newAPIKey struct {
 	ExpiresAt  *wire.Time     `json:"expiresAt" doc:"When it ends, in the future; never when absent."`
 	RateLimit  *rateLimitPart `json:"rateLimit" doc:"Its own minute limit, at most the tier's; absent, it is the tier's and follows it."`
 	Quota      *quotaPart     `json:"quota" doc:"Its own quotas, besides the workspace's."`
-	SubjectID  *string        `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Binds the key to one subject, for good."`
-	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Binds the key to one agent, for good."`
+	SubjectID  *string        `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Binds the key to one subject, for good."`
+	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Binds the key to one agent, for good."`
 	AllowedIPs []string       `json:"allowedIps" required:"false" maxItems:"32" format:"cidr" doc:"Networks it may be used from; from anywhere when empty." example:"203.0.113.0/24"`
 	Metadata   wire.Metadata  `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
 

@@ -19,7 +19,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	create.Description = "The same key in the same subject replaces what is there (200). Without a key, a memory whose text, kind, agent, " +
 		"session, speaker, occurredAt, tags and metadata all equal those of one that is there gives that one back (200, deduplicated), " +
 		"unless allowDuplicate says otherwise; a turn or an event only where deduplicate asks for it."
-	create.Status, create.Idempotent = 201, true
+	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories)
 	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createMemory) (err error) {
 		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.memory())
 		return err
@@ -75,9 +75,9 @@ func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors
 }
 
 type newMemory struct {
-	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The person it is about: a pseudonym, since it travels in URLs. Required unless the API key is bound to one."`
-	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The agent it belongs to."`
-	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"The conversation it is of."`
+	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The person it is about: a pseudonym, since it travels in URLs. Required unless the API key is bound to one."`
+	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent it belongs to."`
+	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The conversation it is of."`
 	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Default: fact."`
 	Text       string        `json:"text" maxBytes:"65536" doc:"Kept verbatim." example:"Prefers tea to coffee."`
 	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"Who said it." example:"Ada"`
@@ -242,9 +242,9 @@ func answerMemory(ctx context.Context) func(*memory.Memory, error) (*oneMemory, 
 }
 
 type listMemories struct {
-	SubjectID string     `query:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SubjectID string     `query:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
 	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"All must match."`
 	From      *wire.Time `query:"from" doc:"Only from this time on."`

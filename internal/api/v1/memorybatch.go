@@ -2,6 +2,8 @@ package v1
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -17,7 +19,7 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 	batch := memoryOperation("createMemories", "POST", "/batch", "Remember up to 1,000 things", auth.MemoryWrite, problem.CodeLimitReached)
 	batch.Description = "Items are stored as if one after the other, and results come in their order. An item that is refused fails alone; " +
 		"where the batch is atomic it makes all of it a 400, and nothing is stored."
-	batch.Class, batch.Idempotent = endpoint.Batch, true
+	batch.Class, batch.Idempotent, batch.Again = endpoint.Batch, true, showAgain(memories)
 	endpoint.AddPrepared(r, batch, func(ctx context.Context, in *createMemories) (err error) {
 		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
 		return err
@@ -33,6 +35,36 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 		}
 		return answerResults(ctx, results), nil
 	})
+}
+
+// showAgain logs which memories a kept answer shows: one, or those of a batch's results.
+func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) error {
+	type shown struct {
+		ID        string `json:"id"`
+		SubjectID string `json:"subjectId"`
+	}
+	return func(ctx context.Context, body []byte) error {
+		var answer struct {
+			shown
+			Results []struct {
+				Memory *shown `json:"memory"`
+			} `json:"results"`
+		}
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return errors.New("decode a kept answer") // the cause would quote it
+		}
+		var list []*memory.Memory
+		add := func(m *shown) {
+			if m != nil && m.ID != "" {
+				list = append(list, &memory.Memory{ID: m.ID, SubjectID: m.SubjectID})
+			}
+		}
+		add(&answer.shown)
+		for _, r := range answer.Results {
+			add(r.Memory)
+		}
+		return memories.ShowAgain(ctx, auth.From(ctx), list)
+	}
 }
 
 type createMemories struct {

@@ -28,7 +28,7 @@ func AddForgetting(r *endpoint.Registry, memories *memory.Service) {
 
 type forgetMemories struct {
 	Body struct {
-		SubjectID *string       `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Required unless the API key is bound to one."`
+		SubjectID *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Required unless the API key is bound to one."`
 		IDs       []string      `json:"ids" required:"false" minItems:"1" maxItems:"1000" maxLength:"64" doc:"These; others that there are not are left out."`
 		Filter    *forgetFilter `json:"filter" doc:"All that match everything it says."`
 		Query     *string       `json:"query" maxLength:"1024" doc:"All in which every word of it occurs."`
@@ -40,8 +40,8 @@ type forgetMemories struct {
 type forgetFilter struct {
 	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Any of them."`
 	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"All of them."`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	From      *wire.Time `json:"from" doc:"Only from this time on."`
 	To        *wire.Time `json:"to" doc:"Only before this time."`
 }

@@ -136,9 +136,9 @@ type revision struct {
 // portableMemory is a line of an import.
 type portableMemory struct {
 	ID        *string    `json:"id" maxLength:"64"`
-	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	CreatedAt *wire.Time `json:"createdAt"`
 	CreatedBy *string    `json:"createdBy" minLength:"1" maxLength:"64"`
 	revision

@@ -51,9 +51,9 @@ func AddRecall(r *endpoint.Registry, memories *memory.Service) {
 
 // recallFilter is what a recall and a context are narrowed by.
 type recallFilter struct {
-	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$" doc:"Required unless the API key is bound to one."`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"`
+	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Required unless the API key is bound to one."`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Any of them."`
 	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"All must match."`
 	From      *wire.Time `json:"from" doc:"Only from this time on: occurredAt, else createdAt."`
