@@ -142,7 +142,7 @@ func memoryListChecks() []promise {
 		}},
 		{"ABadFilterIs400", func(c *check) {
 			for query, want := range map[string][2]string{
-				"subjectId=a/b": {"subjectId", "format"}, "agentId=%20": {"agentId", "format|required"}, "sessionId=-": {"sessionId", "format"},
+				"subjectId=a/b": {"subjectId", "format"}, "agentId=%20": {"agentId", "format|required"}, "sessionId=@": {"sessionId", "format"},
 				"kind=odd": {"kind", "not_allowed"}, "from=x": {"from", "format"}, "to=2026-01-01": {"to", "format"}, "limit=0": {"limit", "too_small"},
 				"limit=201": {"limit", "too_large"}, "limit=x": {"limit", "type|format"}, "subject=x": {"subject", "unknown"},
 				"subjectId=a&subjectId=b": {"subjectId", "duplicate"}, "text=x": {"text", "unknown"},

@@ -17,6 +17,7 @@ import (
 	"keepsake/internal/config"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/seal"
+	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 )
 
@@ -32,6 +33,7 @@ type neighbours struct {
 	members *cluster.Members
 
 	joined  atomic.Bool
+	dropped atomic.Bool // data keys were dropped of which another process may wait to hear
 	closing sync.Once
 
 	mu    sync.Mutex
@@ -72,14 +74,15 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		p.data.store.OnNews(func() { n.bell.Ring(newsTopic, "") })
 	}
 	n.reader = cluster.NewReader(cluster.ReaderOptions{
-		Source: n.board, Hearer: n, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
+		Source: n.board, Hearer: n, Done: n.heard, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
 		StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	host, _ := os.Hostname() // only for people
 	n.members = cluster.NewMembers(cluster.MembersOptions{
 		Table: n.table, Log: deps.Log, Clock: deps.Now,
-		Self:  cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
-		Split: p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
+		Self:    cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
+		Joining: n.forgetSubjects,
+		Split:   p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	p.accounts.Share()
 	p.signing.Share(p.data.secrets.Reload)
@@ -140,6 +143,7 @@ func (n *neighbours) listen(ctx context.Context) error {
 	}
 	all.Go(func() { n.reader.Run(ctx) })
 	all.Go(func() { n.followSecrets(ctx) })
+	all.Go(func() { n.dropUnheard(ctx) })
 	all.Wait()
 	return nil
 }
@@ -218,6 +222,8 @@ func (n *neighbours) Hear(ctx context.Context, news []cluster.News) error {
 			err = p.people.HearTiers(ctx)
 		case cluster.Version:
 			err = n.unfit(p.releases.Hear(ctx))
+		case cluster.Subject:
+			err = n.forgetSubject(heard.Subject)
 		case cluster.Secret:
 			n.hearSecrets(ctx)
 		default: // a newer release may tell of more
@@ -234,6 +240,7 @@ func (n *neighbours) Hear(ctx context.Context, news []cluster.News) error {
 func (n *neighbours) HearEverything(ctx context.Context) error {
 	n.engine.AwaitHooks()
 	p := n.parts
+	n.forgetSubjects()
 	p.bearers.HearAll()
 	n.hearSecrets(ctx)
 	if err := p.people.HearTiers(ctx); err != nil {
@@ -246,6 +253,62 @@ func (n *neighbours) HearEverything(ctx context.Context) error {
 		return err
 	}
 	return p.keys.HearAll(ctx, p.data.store)
+}
+
+// forgetSubject drops from memory what is there of an erased subject.
+func (n *neighbours) forgetSubject(name string) error {
+	workspaceID, subject, err := store.DestroyedSubject(name)
+	if err != nil {
+		return err
+	}
+	n.parts.subjects.Forget(workspaceID, subject)
+	n.parts.memories.ForgetSubject(workspaceID, subject)
+	n.dropped.Store(true)
+	return nil
+}
+
+// forgetSubjects drops from memory what is there of all subjects.
+func (n *neighbours) forgetSubjects() {
+	n.parts.subjects.ForgetAll()
+	n.parts.memories.ForgetSubjects()
+	n.dropped.Store(true)
+}
+
+// heard says to those who erase subjects that what they told was heard, and done.
+func (n *neighbours) heard(ctx context.Context, number int64) {
+	if !n.dropped.Swap(false) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := n.table.Heard(ctx, n.members.Self.ID, number); err != nil {
+		n.dropped.Store(true) // said with the next poll
+	}
+}
+
+// keyLease is how long data keys stay in memory while nothing is heard. It ends before others give up waiting for an answer
+// (cluster.AnswerWithin), so that who does not answer them has no key either.
+const keyLease = 4 * time.Second
+
+// dropUnheard drops all data keys when nothing was heard for keyLease: somebody may have been erased.
+func (n *neighbours) dropUnheard(ctx context.Context) {
+	every := time.NewTicker(cluster.PollEvery)
+	defer every.Stop()
+	deaf := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		if now := n.reader.Heard() >= keyLease; now != deaf {
+			if deaf = now; deaf {
+				n.forgetSubjects()
+			}
+		} else if deaf {
+			n.parts.subjects.ForgetAll() // what was opened since
+		}
+	}
 }
 
 // hearSecrets reads the secrets anew. Their database may be another one than that of the news; while it is away no keys

@@ -29,7 +29,7 @@ func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Shares: p.shares, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
+		Shares: p.shares, Dropped: p.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
 		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil
@@ -42,6 +42,18 @@ func recallBytes(setting int, memory int64) int64 {
 		bytes = min(bytes, memory/4)
 	}
 	return bytes
+}
+
+// dropped returns once no other process has a subject's data key in memory, which was destroyed here.
+func (p *parts) dropped(ctx context.Context, workspaceID string, subject memory.Hash) error {
+	if !p.data.engine.Shared() {
+		return nil
+	}
+	number, err := p.data.store.TellDestroyed(ctx, workspaceID, subject)
+	if err != nil || p.neighbours == nil {
+		return err
+	}
+	return p.neighbours.members.AwaitHeard(ctx, number)
 }
 
 // maxMemories is what the workspace's tier allows, 0 for no limit.

@@ -198,3 +198,38 @@ func TestWritersRaceAnErasure(t *testing.T) {
 	}
 	t.Logf("%d rounds, %d processes: %v", rounds, len(members), outcomes)
 }
+
+// TestReceiptMeansNoMemberHasTheKey erases a person whose data key and whose words another process has in memory.
+func TestReceiptMeansNoMemberHasTheKey(t *testing.T) {
+	t.Parallel()
+	two := twoMembers(t)
+	a, b := &tenant{t: t, base: two[0].URL, key: two[0].Key}, &tenant{t: t, base: two[1].URL, key: two[1].Key}
+	held := func(n *tenant) (keys, indexes float64) {
+		t.Helper()
+		for _, item := range n.make("GET", "/api/v1/admin/cache-stats", "")["caches"].([]any) {
+			switch cache := item.(map[string]any); cache["name"] {
+			case "subjectKeys":
+				keys = cache["entries"].(float64)
+			case "recallIndexes":
+				indexes = cache["entries"].(float64)
+			}
+		}
+		return keys, indexes
+	}
+	for round := range 5 {
+		subject := fmt.Sprintf("person-%d", round)
+		if status, _ := a.remember(subject, "the brakes squeak"); status != 201 {
+			t.Fatalf("a write answers %d", status)
+		}
+		found := b.make("POST", "/api/v1/memories/recall", fmt.Sprintf(`{"subjectId":%q,"query":"brakes"}`, subject))["results"].([]any)
+		if keys, indexes := held(b); len(found) != 1 || keys != 1 || indexes != 1 {
+			t.Fatalf("the other process finds %d memories and holds %v keys and %v indexes", len(found), keys, indexes)
+		}
+		if status, _, answer := a.send("DELETE", "/api/v1/memories/subjects/"+subject, "", false); status != 200 {
+			t.Fatalf("the erasure answers %d %s", status, answer)
+		}
+		if keys, indexes := held(b); keys != 0 || indexes != 0 {
+			t.Errorf("after the receipt the other process holds %v keys and %v indexes", keys, indexes)
+		}
+	}
+}

@@ -26,6 +26,9 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.bearers.Stats()) }},
 			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.addresses.Stats()) }},
 			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.indexer.Stats()) }},
+			{Name: "subjectKeys", Stats: func() v1.CacheNumbers {
+				return v1.CacheNumbers{Entries: int64(p.subjects.Cached()), Capacity: int64(p.subjects.CacheSize)}
+			}},
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.memories.RecallStats()) }},
 		},
 		Mode: limiterMode(cfg), Degraded: p.limiterDegraded, Started: now(), Now: now,

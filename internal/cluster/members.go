@@ -20,6 +20,12 @@ type Table interface {
 	// Beat says that a member goes on, knows of the joins up to an epoch and is split or not, and reads the table as of
 	// this moment.
 	Beat(ctx context.Context, id string, seen int64, split bool) (*Muster, error)
+	// Heard says that a member has heard the news up to a number.
+	Heard(ctx context.Context, id string, number int64) error
+	// Behind lists the members but one that have not said so.
+	Behind(ctx context.Context, number int64, but string) ([]Straggler, error)
+	// Expel ends the membership of others. They notice with their next beat, and join again.
+	Expel(ctx context.Context, ids []string) error
 	// Leave says that a member stops.
 	Leave(ctx context.Context, id string) error
 	// Forget removes members from the table that have not been heard of since they were read.
@@ -44,6 +50,12 @@ type Members struct {
 	failing bool
 }
 
+// Straggler is a member that has not said to have heard something.
+type Straggler struct {
+	ID     string
+	Silent bool // it has shown no sign of life for AnswerWithin
+}
+
 // MembersOptions is what Members need.
 type MembersOptions struct {
 	Table Table
@@ -52,6 +64,10 @@ type MembersOptions struct {
 	Log   *slog.Logger
 	Now   func() time.Time // nil: time.Now, whose moments a clock that is set does not part
 	Clock func() time.Time // what the program writes as times, to compare with the database's; nil: time.Now
+
+	// Joining is called before each join: what was in memory before may be of a time in which others did not count this
+	// process. May be nil.
+	Joining func()
 
 	// StartTimeout is how long Join waits for each answer of the table. Zero: as long as a beat does.
 	StartTimeout time.Duration
@@ -88,6 +104,9 @@ func (m *Members) Join(ctx context.Context) error {
 func (m *Members) join(ctx context.Context, alone bool, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if m.Joining != nil {
+		m.Joining()
+	}
 	epoch, err := m.Table.Join(ctx, &m.Self, alone)
 	if err != nil {
 		return fmt.Errorf("join the members: %w", err)
@@ -208,6 +227,42 @@ func (m *Members) note(err error) {
 		}
 	}
 }
+
+// AwaitHeard waits until all other members have heard the news up to a number. One that does not say so within AnswerWithin
+// is fenced off: it is a member no more, and has to join again.
+func (m *Members) AwaitHeard(ctx context.Context, number int64) error {
+	began := m.Now()
+	for {
+		behind, err := m.Table.Behind(ctx, number, m.Self.ID)
+		if err != nil {
+			return fmt.Errorf("ask what the other processes have heard: %w", err)
+		}
+		late := m.Now().Sub(began) >= AnswerWithin
+		var fence []string
+		for _, s := range behind {
+			if late || s.Silent {
+				fence = append(fence, s.ID)
+			}
+		}
+		if len(fence) == len(behind) {
+			if len(fence) == 0 {
+				return nil
+			}
+			m.Log.Warn("fenced off processes that did not answer", "members", fence)
+			if err := m.Table.Expel(ctx, fence); err != nil {
+				return fmt.Errorf("fence off processes: %w", err)
+			}
+			return nil
+		}
+		wait(ctx, answerPoll)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// answerPoll is how often AwaitHeard looks.
+const answerPoll = 20 * time.Millisecond
 
 // Count is how many members there are, this one included.
 func (m *Members) Count() int { return int(m.count.Load()) }

@@ -18,6 +18,7 @@ type table struct {
 	mu    sync.Mutex
 	epoch int64
 	rows  map[string]*cluster.Member
+	heard map[string]int64
 	away  bool // nobody reaches it
 }
 
@@ -91,6 +92,40 @@ func (l *link) Beat(_ context.Context, id string, seen int64, split bool) (*clus
 	return m, nil
 }
 
+func (l *link) Heard(_ context.Context, id string, number int64) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	l.heard[id] = number
+	return nil
+}
+
+func (l *link) Behind(_ context.Context, number int64, but string) (list []cluster.Straggler, err error) {
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	for id, row := range l.rows {
+		if id != but && row.LeftAt == nil && l.heard[id] < number {
+			list = append(list, cluster.Straggler{ID: id, Silent: time.Since(row.SeenAt) >= cluster.AnswerWithin})
+		}
+	}
+	return list, nil
+}
+
+func (l *link) Expel(_ context.Context, ids []string) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		now := time.Now()
+		l.rows[id].LeftAt = &now
+	}
+	return nil
+}
+
 func (l *link) Leave(_ context.Context, id string) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -152,7 +187,7 @@ func start(t *testing.T, tab *table, name string) *running {
 	return r
 }
 
-func newTable() *table { return &table{rows: map[string]*cluster.Member{}} }
+func newTable() *table { return &table{rows: map[string]*cluster.Member{}, heard: map[string]int64{}} }
 
 func wantCount(t *testing.T, want int, all ...*running) {
 	t.Helper()
@@ -284,6 +319,57 @@ func TestMembers(t *testing.T) {
 				time.Sleep(2300 * time.Millisecond)
 				wantCount(t, 2, a, b)
 				wantSettled(t, true, a, b)
+			}
+		},
+		"WhoHeardIsWaitedForNoLonger": func(t *testing.T) {
+			tab := newTable()
+			a, b := start(t, tab, "a"), start(t, tab, "b")
+			began := time.Now()
+			go func() {
+				time.Sleep(time.Second)
+				if err := b.link.Heard(t.Context(), b.Self.ID, 7); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := a.AwaitHeard(t.Context(), 7); err != nil {
+				t.Error(err)
+			}
+			if took := time.Now().Sub(began); took < time.Second || took > 1100*time.Millisecond {
+				t.Errorf("waited %s for a member that answers after 1 s", took)
+			}
+			wantCount(t, 2, a)
+		},
+		"WhoDoesNotAnswerIsFencedOff": func(t *testing.T) {
+			tab := newTable()
+			a, b := start(t, tab, "a"), start(t, tab, "b")
+			began := time.Now()
+			if err := a.AwaitHeard(t.Context(), 7); err != nil {
+				t.Error(err)
+			}
+			if took := time.Now().Sub(began); took < cluster.AnswerWithin || took > cluster.AnswerWithin+100*time.Millisecond {
+				t.Errorf("waited %s for a member that says nothing", took)
+			}
+			tab.mu.Lock()
+			fenced := tab.rows[b.Self.ID].LeftAt != nil
+			tab.mu.Unlock()
+			if !fenced {
+				t.Error("it is still a member")
+			}
+			joins := tab.epoch
+			time.Sleep(2 * time.Second)
+			wantCount(t, 2, a, b)
+			if tab.epoch != joins+1 {
+				t.Errorf("it has joined %d times since", tab.epoch-joins)
+			}
+		},
+		"WhoWasSilentForLongIsFencedOffAtOnce": func(t *testing.T) {
+			tab := newTable()
+			a, b := start(t, tab, "a"), start(t, tab, "b")
+			b.link.cut.set(true)
+			time.Sleep(10 * time.Second)
+			began := time.Now()
+			if err := a.AwaitHeard(t.Context(), 7); err != nil || time.Now().Sub(began) > time.Second {
+				t.Errorf("waited %s, %v", time.Now().Sub(began), err)
 			}
 		},
 		"AShortAbsenceIsNoDeath": func(t *testing.T) {

@@ -14,6 +14,7 @@ const (
 	Workspace  Kind = "workspace" // its id: made or changed
 	Tier       Kind = "tier"      // its name: its numbers changed
 	Version    Kind = "version"   // of the API, its number: released, or its end changed, or rehearsed
+	Subject    Kind = "subject"   // its workspace and its hash: its data key was destroyed
 	Secret     Kind = "secret"    // of the instance: one was kept or removed, or all are sealed anew
 	Everything Kind = "all"
 )

@@ -34,6 +34,9 @@ type ReaderOptions struct {
 	Log      *slog.Logger
 	Now      func() time.Time // nil: time.Now, whose moments a clock that is set does not part
 
+	// Done is called after each poll with the number up to which all was heard. May be nil.
+	Done func(ctx context.Context, number int64)
+
 	// StartTimeout is how long Begin waits for the source. Zero: as long as a poll does.
 	StartTimeout time.Duration
 }
@@ -155,6 +158,7 @@ func (r *Reader) Poll(ctx context.Context) error {
 		}
 		if r.number == page.Head {
 			r.current.Store(int64(began.Sub(r.began)))
+			r.said(ctx)
 			return nil
 		}
 	}
@@ -189,7 +193,15 @@ func (r *Reader) everything(ctx context.Context, began time.Time, head int64) er
 	}
 	r.number, r.last = head, nil
 	r.current.Store(int64(began.Sub(r.began)))
+	r.said(ctx)
 	return nil
+}
+
+// said passes on up to where all was heard.
+func (r *Reader) said(ctx context.Context) {
+	if r.Done != nil {
+		r.Done(ctx, r.number)
+	}
 }
 
 // note logs the first of a row of failures, and the end of the row.

@@ -116,9 +116,13 @@ func (s *Service) finishErasure(ctx context.Context, e *Erasure) (destroyed time
 	if err := s.o.Keys.Destroy(ctx, e.WorkspaceID, e.Subject, e.Generation); err != nil {
 		return destroyed, fmt.Errorf("destroy a data key: %w", err)
 	}
+	s.ForgetSubject(e.WorkspaceID, e.Subject)
+	if s.o.Dropped != nil {
+		if err := s.o.Dropped(ctx, e.WorkspaceID, e.Subject); err != nil {
+			return destroyed, fmt.Errorf("have a data key dropped: %w", err)
+		}
+	}
 	destroyed = s.now()
-	s.forgetIndex(e.WorkspaceID, e.Subject)
-	s.written.forget(map[Hash]*standing{e.Subject: nil})
 	if s.o.Erased != nil {
 		s.o.Erased(e.WorkspaceID, e.Subject, e.Generation)
 	}

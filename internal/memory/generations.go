@@ -28,6 +28,12 @@ func (g *generations) put(subject Hash, generation int64) {
 	g.of[subject] = generation
 }
 
+func (g *generations) forgetAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.of = nil
+}
+
 func (g *generations) forget(subjects map[Hash]*standing) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -278,6 +278,15 @@ func (c *recalls) drop(workspaceID string, subject Hash) {
 	}
 }
 
+// dropAll lets go of everything.
+func (c *recalls) dropAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.kept {
+		c.remove(e)
+	}
+}
+
 // all lists what is kept, by workspace.
 func (c *recalls) all() map[string][]*keptIndex {
 	c.mu.Lock()
@@ -350,6 +359,19 @@ func (s *Service) tidy(ctx context.Context, k *keptIndex, row *Subject) error {
 	x.Compact()
 	s.recalls.weigh(k, x.Bytes())
 	return nil
+}
+
+// ForgetSubject lets go of what is in memory of a subject that another process has erased.
+func (s *Service) ForgetSubject(workspaceID string, subject Hash) {
+	s.forgetIndex(workspaceID, subject)
+	s.written.forget(map[Hash]*standing{subject: nil})
+}
+
+// ForgetSubjects does so for all, where nobody knows which of them others have erased.
+func (s *Service) ForgetSubjects() {
+	s.recalls.dropAll()
+	s.words.Forget()
+	s.written.forgetAll()
 }
 
 // forgetIndex lets go of all words of a subject.

@@ -71,6 +71,9 @@ type Options struct {
 	Sign func(payload []byte) (string, error)
 	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
+	// Dropped is called when a subject's data key was destroyed, and returns once no other process has it in memory any more.
+	// May be nil.
+	Dropped func(ctx context.Context, workspaceID string, subject Hash) error
 	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too. May be nil.
 	Erased func(workspaceID string, subject Hash, generation int64)
 	// Shares divides the processors among the workspaces whose recalls and lists take long. May be nil.

@@ -187,6 +187,15 @@ func (s *Subjects) Forget(workspaceID string, subject SubjectHash) {
 	}
 }
 
+// ForgetAll drops all keys from memory, where nobody knows which of them another process has destroyed.
+func (s *Subjects) ForgetAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgot++
+	clear(s.open)
+	s.recent.Init()
+}
+
 // Cached is how many data keys are open.
 func (s *Subjects) Cached() int {
 	s.mu.Lock()

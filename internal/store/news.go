@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -61,6 +62,33 @@ func (s *Store) putNews(ctx context.Context, told *toldNews) error {
 		unit.AfterCommit(ctx, s.ring)
 	}
 	return nil
+}
+
+// TellDestroyed tells the other processes that a subject's data key was destroyed, and gives the number of the news.
+func (s *Store) TellDestroyed(ctx context.Context, workspaceID string, subject [16]byte) (number int64, err error) {
+	name := workspaceID + "/" + hex.EncodeToString(subject[:])
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		s.tell(ctx, cluster.Subject, name)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("tell that a data key was destroyed: %w", err)
+	}
+	err = s.main.In(ctx).QueryRow(ctx, `SELECT max(number) FROM news WHERE kind = $1 AND subject = $2`, string(cluster.Subject), name).Scan(&number)
+	if err != nil {
+		return 0, fmt.Errorf("read the number of news: %w", err)
+	}
+	return number, nil
+}
+
+// DestroyedSubject is the subject that news of TellDestroyed are about.
+func DestroyedSubject(name string) (workspaceID string, subject [16]byte, err error) {
+	workspaceID, text, _ := strings.Cut(name, "/")
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(subject) {
+		return "", subject, fmt.Errorf("news of a subject name none: %q", name)
+	}
+	return workspaceID, [16]byte(raw), nil
 }
 
 // changeSecrets runs fn as one unit of work of the keys' database, and tells of it after: the two databases may commit

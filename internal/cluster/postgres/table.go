@@ -27,7 +27,7 @@ func (t *Table) Close() { t.link.close() }
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT`
 
 // Join implements cluster.Table. The head stays locked until the commit: whoever sees an epoch sees all who joined up to
-// it.
+// it. Who joins holds nothing in memory that the news so far were about.
 func (t *Table) Join(ctx context.Context, m *cluster.Member, alone bool) (epoch int64, err error) {
 	err = t.link.do(ctx, func(conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -45,10 +45,10 @@ func (t *Table) Join(ctx context.Context, m *cluster.Member, alone bool) (epoch 
 				}
 			}
 			_, err = tx.Exec(ctx, `
-				INSERT INTO member (id, name, host, release, split, started_at, seen_at, joined_epoch, seen_epoch)
-				VALUES ($1, $2, $3, $4, $5, `+clock+`, `+clock+`, $6, $6)
+				INSERT INTO member (id, name, host, release, split, started_at, seen_at, joined_epoch, seen_epoch, heard)
+				VALUES ($1, $2, $3, $4, $5, `+clock+`, `+clock+`, $6, $6, coalesce((SELECT number FROM cluster_head WHERE name = 'news'), 0))
 				ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, left_at = NULL,
-					joined_epoch = excluded.joined_epoch, seen_epoch = excluded.seen_epoch`,
+					joined_epoch = excluded.joined_epoch, seen_epoch = excluded.seen_epoch, heard = excluded.heard`,
 				m.ID, m.Name, m.Host, m.Release, m.Split, epoch)
 			return err
 		})
@@ -117,6 +117,39 @@ func readMuster(ctx context.Context, conn *pgx.Conn, query string, args ...any) 
 }
 
 func moment(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// Heard implements cluster.Table.
+func (t *Table) Heard(ctx context.Context, id string, number int64) error {
+	return t.link.do(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `UPDATE member SET heard = $2 WHERE id = $1 AND heard < $2`, id, number)
+		return err
+	})
+}
+
+// Behind implements cluster.Table.
+func (t *Table) Behind(ctx context.Context, number int64, but string) (list []cluster.Straggler, err error) {
+	err = t.link.do(ctx, func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `
+			SELECT id, `+clock+` - seen_at >= $3 FROM member WHERE heard < $1 AND id <> $2 AND left_at IS NULL`,
+			number, but, cluster.AnswerWithin.Microseconds())
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s cluster.Straggler, err error) {
+			return s, row.Scan(&s.ID, &s.Silent)
+		})
+		return err
+	})
+	return list, err
+}
+
+// Expel implements cluster.Table.
+func (t *Table) Expel(ctx context.Context, ids []string) error {
+	return t.link.do(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `UPDATE member SET left_at = `+clock+` WHERE id = ANY($1) AND left_at IS NULL`, ids)
+		return err
+	})
+}
 
 // Leave implements cluster.Table.
 func (t *Table) Leave(ctx context.Context, id string) error {
