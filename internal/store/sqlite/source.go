@@ -56,24 +56,31 @@ func (s *Source) open(ctx context.Context, dir string) (err error) {
 
 // upToDate refuses a schema that is not this program's: it is not for us to change it here.
 func (v *viewed) upToDate(ctx context.Context, file string) error {
-	names, err := fs.Glob(migrations, "migration/"+strings.TrimSuffix(file, ".db")+"/*.sql")
-	if err != nil {
-		return err
-	}
-	var has, want int64
-	if _, err := fmt.Sscanf(filepath.Base(names[len(names)-1]), "%d_", &want); err != nil {
-		return fmt.Errorf("has no numbered schema: %w", err)
-	}
-	if err := v.readers.QueryRow(ctx, "SELECT max(version_id) FROM schema_version").Scan(&has); err != nil {
-		return fmt.Errorf("cannot tell the version of its schema: %w", err)
-	}
+	has, want, err := v.schema(ctx, file)
 	switch {
+	case err != nil:
+		return err
 	case has < want:
 		return fmt.Errorf("has a schema of an older release: start this keepsake on the folder once, then move")
 	case has > want:
 		return fmt.Errorf("has a schema of a newer release: move it with that keepsake")
 	}
 	return nil
+}
+
+// schema tells the version of a file's schema, and the one that this program writes.
+func (v *viewed) schema(ctx context.Context, file string) (has, want int64, err error) {
+	names, err := fs.Glob(migrations, "migration/"+strings.TrimSuffix(file, ".db")+"/*.sql")
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := fmt.Sscanf(filepath.Base(names[len(names)-1]), "%d_", &want); err != nil {
+		return 0, 0, fmt.Errorf("has no numbered schema: %w", err)
+	}
+	if err := v.readers.QueryRow(ctx, "SELECT max(version_id) FROM schema_version").Scan(&has); err != nil {
+		return 0, 0, fmt.Errorf("cannot tell the version of its schema: %w", err)
+	}
+	return has, want, nil
 }
 
 // Usage implements store.Engine.

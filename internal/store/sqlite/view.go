@@ -37,6 +37,18 @@ func OpenView(ctx context.Context, dir string) (*View, error) {
 	return v, nil
 }
 
+// OlderKeys refuses secrets that no program as new as this one has been started on.
+func (v *View) OlderKeys(ctx context.Context) error {
+	has, want, err := v.keys.schema(ctx, keysFile)
+	if err == nil && has < want {
+		err = errors.New("has a schema of an older release: start this keepsake on the folder once, or verify with that release")
+	}
+	if err != nil {
+		return fmt.Errorf("%s %w", keysFile, err)
+	}
+	return nil
+}
+
 // Close closes the files.
 func (v *View) Close() error {
 	var errs []error

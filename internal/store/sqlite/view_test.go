@@ -74,3 +74,41 @@ func files(t *testing.T, dir string) (names string) {
 	}
 	return names
 }
+
+func TestOlderKeysAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Open(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() error {
+		v, err := OpenView(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		return v.OlderKeys(t.Context())
+	}
+	if err := look(); err != nil {
+		t.Errorf("of this release: %v", err)
+	}
+	for _, c := range []struct {
+		set   string
+		older bool
+	}{{"version_id + 1000", false}, {"version_id - 1001", true}} {
+		err := e.Keys().Run(t.Context(), func(ctx context.Context) error {
+			_, err := e.Keys().In(ctx).Exec(ctx, "UPDATE schema_version SET version_id = "+c.set)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := look(); (err != nil) != c.older {
+			t.Errorf("%s: %v", c.set, err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
