@@ -46,7 +46,7 @@ func (x *exchange) receive(op *endpoint.Operation, copied io.Writer) (in endpoin
 	if err == nil && !x.enter(op.Vital) {
 		return in, errBusy
 	}
-	if err == errBusy { //nolint:errorlint // ours, as it is: the rest of the body is not waited for
+	if err == errBusy && x.r.ProtoMajor == 1 { //nolint:errorlint // ours, as it is: the rest of the body is not waited for
 		x.w.Header()["Connection"] = closing
 	}
 	return in, err
