@@ -102,13 +102,13 @@ func TestTimeUsedUpByTheOperationIsCharged(t *testing.T) {
 		"a driver's interruption": {func(error) error { return errors.New("interrupted") }, 1},
 		"a wait for the database": {func(err error) error { return fmt.Errorf("write: %w", problem.Busy(err)) }, 0},
 	} {
-		for path, time := range map[string]time.Duration{"small": 10 * time.Second, "batch": 60 * time.Second} {
+		for path, want := range map[string]time.Duration{"small": 10 * time.Second, "batch": 60 * time.Second} {
 			t.Run(name+"/"+path, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					b := ending(t, func(ctx context.Context) error {
-						if end, ok := ctx.Deadline(); !ok || until(end) != time {
-							t.Errorf("the operation has %s, want %s", until(end), time)
+						if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
+							t.Errorf("the operation has %s, want %s", time.Until(end), want)
 						}
 						<-ctx.Done()
 						return c.end(ctx.Err())
@@ -123,9 +123,6 @@ func TestTimeUsedUpByTheOperationIsCharged(t *testing.T) {
 		}
 	}
 }
-
-// until is how long it is to a moment of the clock of a bubble.
-func until(end time.Time) time.Duration { return end.Sub(time.Now()) }
 
 func TestAFaultOfOursCostsNothing(t *testing.T) {
 	t.Parallel()
