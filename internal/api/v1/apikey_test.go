@@ -213,7 +213,7 @@ func TestBadBodiesAreRefusedByName(t *testing.T) {
 		{object{"allowedIps": []string{"10.0.0.1"}}, "allowedIps[0]", "format"},
 		{object{"allowedIps": []string{"10.0.0.0/8", "10.0.0.0/33"}}, "allowedIps[1]", "format"},
 		{object{"subjectId": ""}, "subjectId", "format"},
-		{object{"agentId": "-a"}, "agentId", "format"},
+		{object{"agentId": "@a"}, "agentId", "format"},
 		{object{"quota": object{"monthly": 0}}, "quota.monthly", "too_small"},
 		{object{"rateLimit": object{"requestsPerMinute": 1_000_001}}, "rateLimit.requestsPerMinute", "too_large"},
 		{object{"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt", "expired"},
