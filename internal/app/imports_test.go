@@ -171,7 +171,7 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 
 // rim are the packages around the domain, which may know it.
 var rim = []string{
-	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/store",
+	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/loadrun", "internal/store",
 	"internal/await", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
 }
 
