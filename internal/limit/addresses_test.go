@@ -33,7 +33,8 @@ func TestAddressHasOneBudgetHoweverItIsWritten(t *testing.T) {
 			t.Errorf("%s and %s share a budget", pair[0], pair[1])
 		}
 	}
-	if addr := netip.MustParseAddr("192.0.2.1"); a.SignIn(addr).Use == a.Account(addr).Use || a.SignIn(addr).Use != a.SignIn(addr).Use {
+	addr := netip.MustParseAddr("192.0.2.1")
+	if first, again := a.SignIn(addr), a.SignIn(addr); first.Use == a.Account(addr).Use || first.Use != again.Use {
 		t.Error("an address has no budget of its own for signing in")
 	}
 	if a.Account(netip.Addr{}).Use == nil {
