@@ -80,9 +80,18 @@ func (q *call) send() *answer {
 			q.check.stop("%s %s: no answer: %v", q.method, q.path, err)
 		}
 		if q.impatient || try == 4 || !q.wait(a) {
+			q.skipIfThrottled(a)
 			a.keepsEveryPromise()
 			return a
 		}
+	}
+}
+
+// skipIfThrottled ends the check if the login throttle still counts the failures of an earlier run. A run fails less often
+// than the throttle allows in its 15 minutes, and two of them more often; there is no other address to go on from.
+func (q *call) skipIfThrottled(a *answer) {
+	if !q.impatient && !q.check.suite.way.many() && a.status == http.StatusTooManyRequests && a.text("details.policy") == "login" {
+		q.check.skip("failed logins of the last 15 minutes keep this machine's address from signing in; try again later")
 	}
 }
 

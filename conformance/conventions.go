@@ -103,8 +103,8 @@ func conventionChecks() []promise {
 			c.get("/api/v1/memories/recall").send().fails(405, "method_not_allowed").head("Allow", "OPTIONS, POST")
 		}},
 		{"WhatCostsNothingShowsTheAnonymousTier", func(c *check) {
-			for _, path := range []string{"/.well-known/jwks.json", "/openapi.json", "/api/v1/openapi.json"} {
-				without := c.get(path).anonymous().send().is(http.StatusOK)
+			for path, member := range map[string]string{"/.well-known/jwks.json": "keys", "/openapi.json": "paths", "/api/v1/openapi.json": "paths"} {
+				without := c.get(path).anonymous().send().is(http.StatusOK).shape(map[string]string{member: "array|object"})
 				with := c.get(path).send().is(http.StatusOK)
 				if limit := with.header.Get("X-RateLimit-Limit"); limit != without.header.Get("X-RateLimit-Limit") {
 					with.broken("with a key the limit is %s", limit)

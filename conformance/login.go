@@ -97,15 +97,16 @@ func loginChecks() []promise {
 		}},
 		{"ALoginIsThrottled", func(c *check) {
 			p := c.newUser(nil)
-			known, unknown := c.failTenTimes(p.email), c.failTenTimes(c.suite.name()+"@example.org")
+			known := c.failTenTimes(p.email)
 			known.fails(429, "rate_limit_exceeded").has(fields{"details.policy": "login"})
-			unknown.fails(429, "rate_limit_exceeded").has(fields{"details.policy": "login"})
 			if wait := known.number("Retry-After"); wait < 1 || wait > 900 {
 				known.broken("Retry-After is %d s, want at most the 900 s of the throttle", wait)
 			}
 			if !c.door.move() {
-				return
+				return // ten failures more would leave too few for the other checks
 			}
+			c.failTenTimes(c.suite.name()+"@example.org").fails(429, "rate_limit_exceeded").has(fields{"details.policy": "login"})
+			c.door.move()
 			p.signIn(c) // from another address: nobody is locked out
 		}},
 		{"EveryWayToWriteAnEmailIsCountedAsOne", func(c *check) {
@@ -207,7 +208,7 @@ func (c *check) failTenTimes(email string) *answer {
 	c.door.move()
 	c.finally(func() { c.door.move() })
 	for range 10 {
-		c.login(email, "a wrong password").now().send().fails(401, "invalid_credentials")
+		c.login(email, "a wrong password").send().fails(401, "invalid_credentials")
 	}
 	return c.login(email, "a wrong password").now().send()
 }
