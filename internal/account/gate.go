@@ -13,6 +13,7 @@ import (
 // gate lets as many hash a password at once as there are cores, because each takes a core and 19 MiB. Others wait in a
 // bounded queue, one turn an address, so that an address that asks for many delays others by one at most.
 type gate struct {
+	garbage garbage
 	mu      sync.Mutex
 	free    int
 	most    int // that wait
@@ -37,7 +38,10 @@ type turn struct {
 const queuePerSlot = 64
 
 func newGate(slots int) *gate {
-	return &gate{free: slots, most: slots * queuePerSlot, queues: map[network]*queue{}}
+	return &gate{
+		garbage: garbage{most: slots * garbagePerSlot, cycles: collections, collect: runtime.GC},
+		free:    slots, most: slots * queuePerSlot, queues: map[network]*queue{},
+	}
 }
 
 var errGateFull = problem.NotAvailable("More passwords are being checked than there is room for; try again.", 2*time.Second)
@@ -72,12 +76,9 @@ func (g *gate) enter(ctx context.Context, from netip.Addr) error {
 	}
 }
 
-// leave gives the slot to the next address. Where one waits, the memory of the hash before is collected first: left to
-// themselves, the 19 MiB of each would pile up to several times what those under way need.
+// leave gives the slot to the next address.
 func (g *gate) leave() {
-	if g.crowded() {
-		runtime.GC()
-	}
+	g.garbage.add()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.first == nil {
@@ -93,12 +94,6 @@ func (g *gate) leave() {
 		g.remove(q)
 	}
 	close(t.come)
-}
-
-func (g *gate) crowded() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.waiting > 0
 }
 
 // makeRoom sends away the newest of the longest queue, unless that is the newcomer's own.
