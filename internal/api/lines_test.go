@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -201,4 +202,49 @@ func TestAnAnswerInPieces(t *testing.T) {
 	if resp, text, err := post(`{"count":100000,"fail":"broken"}`, "Idempotency-Key", "a-broken-one"); err != nil || resp.StatusCode != 500 {
 		t.Errorf("broken and kept: %d, %.80s, %v; want it refused", resp.StatusCode, text, err)
 	}
+}
+
+// A list whose client has gone is made no further, and a HEAD of it says how long it is.
+func TestAListEndsWithItsClient(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Text string `json:"text"`
+	}
+	type list struct {
+		Body struct {
+			Items iter.Seq2[*item, error] `json:"items"`
+		}
+	}
+	const items, gone = 1_000, 100
+	made, leave := 0, func() {}
+	b := setup(t, func(o *api.Options) {
+		op := endpoint.Operation{ID: "list", Method: "GET", Path: "/list", Since: 1, Tag: "notes", Summary: "Test", Credentials: endpoint.Key, Status: 200}
+		endpoint.Add(o.Operations, op, func(context.Context, *struct{}) (*list, error) {
+			out := &list{}
+			out.Body.Items = func(yield func(*item, error) bool) {
+				for made = 1; made <= items; made++ {
+					if made == gone {
+						leave()
+					}
+					if !yield(&item{Text: strings.Repeat("x", 10_000)}, nil) {
+						return
+					}
+				}
+			}
+			return out, nil
+		})
+	})
+	key := b.Key(apitest.Operator, auth.All, nil)
+	whole := b.do("GET", "/api/v1/list", "", "X-API-Key", key).want(t, 200, "")
+	if head := b.do("HEAD", "/api/v1/list", "", "X-API-Key", key); head.Header.Get("Content-Length") != strconv.Itoa(len(whole.text)) {
+		t.Errorf("a HEAD says %s, want %d", head.Header.Get("Content-Length"), len(whole.text))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	leave = cancel
+	defer func() {
+		if fault := recover(); fault != http.ErrAbortHandler || made > gone+10 {
+			t.Errorf("%d items were made after the client had gone, %v", made-gone, fault)
+		}
+	}()
+	b.send(request("GET", "/api/v1/list", "", "X-API-Key", key).WithContext(ctx))
 }

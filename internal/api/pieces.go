@@ -4,6 +4,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -15,6 +16,9 @@ const chunkSize = 32 << 10
 // for the whole.
 func (x *exchange) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	if x.r.Method == http.MethodHead {
+		if x.body == nil { // a stream is not made to find out how long it is
+			x.headOf(pieces)
+		}
 		x.head(status, media)
 		return
 	}
@@ -42,6 +46,18 @@ func (x *exchange) sendPieces(status int, media []string, pieces iter.Seq2[[]byt
 	x.write(status, media, chunk)
 }
 
+// headOf sets the length of an answer in pieces, as that of any other answer to a HEAD.
+func (x *exchange) headOf(pieces iter.Seq2[[]byte, error]) {
+	size := 0
+	for piece, err := range pieces {
+		if err != nil || x.parent.Err() != nil {
+			return
+		}
+		size += len(piece)
+	}
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
+}
+
 // write sends a part of an answer in pieces, the head before the first. A stream has its time anew for each; other classes
 // have theirs for the whole.
 func (x *exchange) write(status int, media []string, chunk []byte) {
@@ -53,7 +69,7 @@ func (x *exchange) write(status int, media []string, chunk []byte) {
 	}
 	n, err := x.w.Write(chunk)
 	x.size += n
-	if err != nil {
+	if err != nil || x.parent.Err() != nil {
 		panic(http.ErrAbortHandler) // the client went away
 	}
 }

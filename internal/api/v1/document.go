@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"io"
+	"iter"
 
 	"keepsake/internal/auth"
 	"keepsake/internal/document"
@@ -206,8 +207,8 @@ type listDocuments struct {
 
 type documentList struct {
 	Body struct {
-		Items      []documentView `json:"items"`
-		NextCursor *string        `json:"nextCursor"`
+		Items      iter.Seq2[*documentView, error] `json:"items"`
+		NextCursor *string                         `json:"nextCursor"`
 	}
 }
 
@@ -232,9 +233,6 @@ func (in *listDocuments) list(ctx context.Context, documents *document.Service, 
 		next := cursors.Seal(scope, found[in.Limit-1].ID)
 		out.Body.NextCursor = &next
 	}
-	out.Body.Items = make([]documentView, len(found))
-	for i := range found {
-		out.Body.Items[i] = viewOfDocument(&found[i])
-	}
+	out.Body.Items = views(found, func(d document.Document) documentView { return viewOfDocument(&d) })
 	return out, nil
 }

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"iter"
 	"strconv"
 	"time"
 
@@ -255,8 +256,8 @@ type listMemories struct {
 
 type memoryList struct {
 	Body struct {
-		Items      []memoryView `json:"items"`
-		NextCursor *string      `json:"nextCursor"`
+		Items      iter.Seq2[*memoryView, error] `json:"items"`
+		NextCursor *string                       `json:"nextCursor"`
 	}
 }
 
@@ -287,10 +288,7 @@ func (in *listMemories) list(ctx context.Context, memories *memory.Service, curs
 		next := cursors.Seal(scope, found[len(found)-1].Position())
 		out.Body.NextCursor = &next
 	}
-	out.Body.Items = make([]memoryView, len(found))
-	for i, m := range found {
-		out.Body.Items[i] = viewOfMemory(ctx, m)
-	}
+	out.Body.Items = views(found, func(m *memory.Memory) memoryView { return viewOfMemory(ctx, m) })
 	return out, nil
 }
 
