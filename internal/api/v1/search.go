@@ -35,7 +35,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 }
 
 const searchSyntax = "Bare words: any of them matches, documents with more of them rank higher. `\"Quoted phrases\"` must all " +
-	"occur, `-excluded` words must not. Nothing else in `q` is syntax. A cursor is sent with the same other parameters; only `limit` may change."
+	"occur, `-excluded` words must not. A phrase has at most 32 words. Nothing else in `q` is syntax. A cursor is sent with the same other parameters; only `limit` may change."
 
 type searchQuery struct {
 	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"What to look for." example:"opening hours"`
