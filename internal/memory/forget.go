@@ -236,8 +236,9 @@ func (s *Service) Forget(ctx context.Context, p *auth.Principal, subjectID, plan
 	var did step
 	forgotten := 0
 	for first := true; first || did.left; first = false {
+		at := did.next // a transaction that conflicts with another one runs again, from here
 		err := s.o.Units.Run(ctx, func(ctx context.Context) (err error) {
-			did, err = s.carryOut(ctx, p, row, subject, subjectID, planID, did.next)
+			did, err = s.carryOut(ctx, p, row, subject, subjectID, planID, at)
 			return err
 		})
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound && !first && !unit.Running(ctx) {

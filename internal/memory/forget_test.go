@@ -1,6 +1,8 @@
 package memory_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
+	"keepsake/internal/unit"
 )
 
 func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
@@ -158,5 +161,41 @@ func TestALargePlanIsCarriedOutInParts(t *testing.T) {
 		if person.Memories != 0 || person.Bytes != 0 {
 			t.Errorf("left are %+v", person)
 		}
+	})
+}
+
+// conflicting runs each unit of work twice, as an engine does if it meets another one: what the first run did is undone.
+type conflicting struct{ unit.Runner }
+
+func (c conflicting) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	if unit.Running(ctx) {
+		return c.Runner.Run(ctx, fn)
+	}
+	undo := errors.New("a conflict")
+	err := c.Runner.Run(ctx, func(ctx context.Context) error {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+		return undo
+	})
+	if !errors.Is(err, undo) {
+		return err
+	}
+	return c.Runner.Run(ctx, fn)
+}
+
+func TestForgetErasesAllAfterAConflict(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		b.create(t, memory.New{SubjectID: "ada", Text: "red"})
+		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
+		noError(t, err)
+		o := b.options
+		o.Units = conflicting{o.Units}
+		n, err := memory.NewService(o).Forget(t.Context(), anna, "ada", plan.ID)
+		noError(t, err)
+		if n != 1 {
+			t.Errorf("forgot %d, want 1", n)
+		}
+		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}))
 	})
 }
