@@ -12,7 +12,7 @@ import (
 )
 
 // released is what the last release knows of each part. Setting it is part of a release.
-var released = map[string]int64{"main": 10, "keys": 1, "usage": 3}
+var released = map[string]int64{"main": 16, "keys": 1, "usage": 3}
 
 func stepsOf(t *testing.T, engine, part string) []schema.Step {
 	t.Helper()

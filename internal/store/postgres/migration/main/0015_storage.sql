@@ -1,4 +1,5 @@
 -- +goose Up
+-- keepsake: oldest 10, as before: triggers count what earlier programs write, too, and the first count is one pass over the tables.
 
 -- A tier's limit of bytes: -1 for none; NULL where the configured one counts.
 ALTER TABLE tier ADD COLUMN storage BIGINT;
