@@ -16,8 +16,15 @@ import (
 
 var _ store.Rewriter = (*database)(nil)
 
-// rewriteWait is how long a rewrite waits for a table. Others that want the table meanwhile wait behind it.
-const rewriteWait = 2 * time.Second
+const (
+	// rewriteWait is how long a rewrite waits for a table. Others that want the table meanwhile wait behind it.
+	rewriteWait = 2 * time.Second
+
+	// A rewrite that had to keep deleted rows is repeated this often. The server counts each session that is just starting,
+	// of any database, among those that can still read them, and such a session is there for a few milliseconds.
+	rewriteTries = 20
+	rewritePause = 50 * time.Millisecond
+)
 
 // Rewrite implements store.Rewriter. VACUUM alone leaves the bytes of deleted rows in their pages; VACUUM FULL writes the
 // table to a new file and removes the old one. It takes over what an older transaction may still see, that of a backup for
@@ -35,8 +42,19 @@ func (d *database) Rewrite(ctx context.Context, table string) (left int64, err e
 	if err := d.admit(ctx, conn); err != nil {
 		return 0, unrewritten(table, err)
 	}
-	if _, err := conn.Exec(ctx, "VACUUM (FULL, VERBOSE) "+pgx.Identifier{table}.Sanitize()); err != nil {
-		return 0, unrewritten(table, err)
+	for range rewriteTries {
+		left = 0
+		if _, err := conn.Exec(ctx, "VACUUM (FULL, VERBOSE) "+pgx.Identifier{table}.Sanitize()); err != nil {
+			return 0, unrewritten(table, err)
+		}
+		if left == 0 {
+			break
+		}
+		select {
+		case <-time.After(rewritePause):
+		case <-ctx.Done():
+			return left, unrewritten(table, ctx.Err())
+		}
 	}
 	return left, nil
 }

@@ -18,7 +18,12 @@ import (
 
 func TestAResealedSecretLeavesTheTablesFile(t *testing.T) {
 	t.Parallel()
-	url, server := migrated(t), enginetest.SharedPostgres(t)
+	// A server of its own: sessions of other tests would keep deleted rows readable.
+	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
+	url := server.Database(t)
+	if err := postgres.Migrate(t.Context(), postgres.Options{URL: url}); err != nil {
+		t.Fatal(err)
+	}
 	st := store.New(open(t, postgres.Options{URL: url}))
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

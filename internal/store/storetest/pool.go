@@ -70,22 +70,32 @@ func (l *lent) empty(ctx context.Context) error {
 				}
 			}
 		}
-		filled, err := filled(ctx, d, l.tables[d])
-		if err != nil {
+		if err := l.emptyTables(ctx, d); err != nil {
 			return err
 		}
-		if err := d.Run(ctx, func(ctx context.Context) error {
+	}
+	return nil
+}
+
+// emptyTables deletes the rows of one database. Triggers count in further rows what is deleted, so it repeats until no table has a row.
+func (l *lent) emptyTables(ctx context.Context, d store.Database) error {
+	for {
+		filled, err := filled(ctx, d, l.tables[d])
+		if err != nil || len(filled) == 0 {
+			return err
+		}
+		err = d.Run(ctx, func(ctx context.Context) error {
 			for _, name := range slices.Backward(filled) {
 				if _, err := d.In(ctx).Exec(ctx, "DELETE FROM "+name); err != nil {
 					return fmt.Errorf("table %s: %w", name, err)
 				}
 			}
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // filled are those of the tables that have rows, in the same order.
