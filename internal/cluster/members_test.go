@@ -334,7 +334,7 @@ func TestMembers(t *testing.T) {
 			if err := a.AwaitHeard(t.Context(), 7); err != nil {
 				t.Error(err)
 			}
-			if took := time.Now().Sub(began); took < time.Second || took > 1100*time.Millisecond {
+			if took := time.Since(began); took < time.Second || took > 1100*time.Millisecond {
 				t.Errorf("waited %s for a member that answers after 1 s", took)
 			}
 			wantCount(t, 2, a)
@@ -346,7 +346,7 @@ func TestMembers(t *testing.T) {
 			if err := a.AwaitHeard(t.Context(), 7); err != nil {
 				t.Error(err)
 			}
-			if took := time.Now().Sub(began); took < cluster.AnswerWithin || took > cluster.AnswerWithin+100*time.Millisecond {
+			if took := time.Since(began); took < cluster.AnswerWithin || took > cluster.AnswerWithin+100*time.Millisecond {
 				t.Errorf("waited %s for a member that says nothing", took)
 			}
 			tab.mu.Lock()
@@ -368,8 +368,8 @@ func TestMembers(t *testing.T) {
 			b.link.cut.set(true)
 			time.Sleep(10 * time.Second)
 			began := time.Now()
-			if err := a.AwaitHeard(t.Context(), 7); err != nil || time.Now().Sub(began) > time.Second {
-				t.Errorf("waited %s, %v", time.Now().Sub(began), err)
+			if err := a.AwaitHeard(t.Context(), 7); err != nil || time.Since(began) > time.Second {
+				t.Errorf("waited %s, %v", time.Since(began), err)
 			}
 		},
 		"AShortAbsenceIsNoDeath": func(t *testing.T) {
