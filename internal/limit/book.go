@@ -118,6 +118,13 @@ func (t *tally) allow(window uint32, total, a int64) {
 	t.ceiling.Store(pack(window, min(total+a, maxCount)))
 }
 
+// share sets what this member admits of a minute that it counts without the others, after the limit was changed.
+func (b *book) share(t *tally, window uint32, n int64) {
+	b.group.mu.Lock()
+	defer b.group.mu.Unlock()
+	t.allow(window, 0, n)
+}
+
 // entry says how the budget stands here. The caller holds the group's lock.
 func (b *book) entry(k Kind, unix int64) Entry {
 	t, word := &b.tallies[k], b.counter(k).word.Load()

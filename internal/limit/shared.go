@@ -354,6 +354,9 @@ func (c *charging) lower() (cold bool) {
 		}
 		if t.limit.Load() != seen.limit {
 			t.limit.Store(seen.limit)
+			if alone && k == Minute && (out.blind || c.b.end(i)-minute >= out.unix) {
+				book.share(t, seen.window, shareOf(seen.limit, members))
+			}
 		}
 		if alone && (book.outage.Load() != out.id || int64(c.since) > book.quotasUntil.Load()) {
 			c.fall(book, i-int(k), out, members, settled || int64(c.since) < s.counted.Load())
