@@ -117,7 +117,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 }
 
 func unsignedFlag(cmd *cobra.Command, unsigned *bool) {
-	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "take lines of the journal that an older release wrote without authentication: only of a file that nobody else could write")
+	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "take lines of the journal that an older release wrote without authentication: only if no other user could write the file")
 }
 
 // readers are who opens a backup that is encrypted.

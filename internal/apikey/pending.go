@@ -122,7 +122,7 @@ func (s *Service) Resume(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is how often it is tried to store revocations.
+// retryEvery is how often Run tries to store the revocations that are pending.
 const retryEvery = time.Second
 
 // Run stores revocations that could not be stored when they were made, until ctx ends.
