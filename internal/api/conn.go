@@ -5,8 +5,6 @@ import (
 	"context"
 	"net"
 	"sync"
-
-	"keepsake/internal/apikey"
 )
 
 // conn is a connection whose bytes are ours to write: HTTP/1 without TLS. It puts the headers that every answer has
@@ -25,8 +23,7 @@ type conn struct {
 	waiting bool
 	headers answerHeaders
 	way     way
-	sent    apikey.Recent // the key of the last request
-	noted   sighting      // who sent it, and with what
+	noted   sighting // who sent it, and with what
 }
 
 // Close gives the connection's slot back.

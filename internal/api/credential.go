@@ -16,7 +16,7 @@ import (
 
 // caller is who sent the request, once its credential was found valid.
 type caller struct {
-	live      apikey.Live // the key; for other callers what corresponds to it
+	live      apikey.LiveKey // the key; for other callers what corresponds to it
 	workspace limit.Account
 }
 
@@ -82,37 +82,35 @@ func (x *exchange) identifyKey(text string) error {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
 		return errCutOff
 	}
-	live := &x.caller.live
-	var recent *apikey.Recent
-	if x.conn != nil {
-		recent = &x.conn.sent
-	}
-	err := x.api.o.Keys.RecogniseAgain(text, recent, x.at, live)
+	key, err := x.api.o.Keys.Lookup(text, x.at)
 	if errors.Is(err, apikey.ErrNotInMemory) {
-		err = x.identifyStoredKey(text)
+		key, err = x.lookupStoredKey(text)
 	}
 	if err != nil {
 		return err
 	}
+	x.caller.live = key
+	live := &x.caller.live
 	live.Touch(x.at)
 	x.is(&live.Principal, live.Workspace)
 	return nil
 }
 
-// identifyStoredKey asks the store for a key. Most texts that are not in memory are invented, so the client's address pays
-// first and gets that back for a valid key: where its budget is spent, or nothing can be charged, the store is not asked.
-func (x *exchange) identifyStoredKey(text string) error {
+// lookupStoredKey looks for a key in the database. Most texts that are not in memory are made up, so the client's address
+// is charged first and gets a refund for a valid key. The database is not read if the address cannot be charged, or has
+// used up its limit.
+func (x *exchange) lookupStoredKey(text string) (apikey.LiveKey, error) {
 	if !x.chargeable() || x.toll.taken {
-		return apikey.ErrInvalid
+		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
 	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
-		return apikey.ErrInvalid
+		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
-	err := x.api.o.Keys.RecogniseStored(x.call, text, x.at, &x.caller.live)
+	key, err := x.api.o.Keys.LookupStored(x.call, text, x.at)
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
 		x.refundAddress()
 	}
-	return err
+	return key, err
 }
 
 func (x *exchange) identifyBearer(token string) error {

@@ -20,12 +20,12 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Keys recognises the text of an API key, which may be the one that its connection sent before. It answers a
-// *problem.Problem for one that is not valid, and any other error when it cannot tell. RecogniseAgain touches memory only
-// and answers apikey.ErrNotInMemory for a text that RecogniseStored has to look for in the store.
+// Keys finds API keys by their text. Both methods return a *problem.Problem for a key that cannot be used, and another
+// error if they cannot tell. Lookup reads memory only and returns apikey.ErrNotInMemory for a text that LookupStored has
+// to look for in the database.
 type Keys interface {
-	RecogniseAgain(text string, recent *apikey.Recent, now time.Time, live *apikey.Live) error
-	RecogniseStored(ctx context.Context, text string, now time.Time, live *apikey.Live) error
+	Lookup(text string, now time.Time) (apikey.LiveKey, error)
+	LookupStored(ctx context.Context, text string, now time.Time) (apikey.LiveKey, error)
 }
 
 // Bearers recognises an access token that came from an address. It answers as Keys does.

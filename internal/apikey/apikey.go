@@ -77,8 +77,6 @@ type Store interface {
 	// CountAPIKeys counts the workspace's keys that are neither revoked nor expired at now. Called inside a unit of work,
 	// the count stands until that commits.
 	CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error)
-	// APIKeyBySecret reads the key that has a secret with this hash, whatever its state; Missing when there is none.
+	// APIKeyBySecret returns the key that has a secret with this hash, whatever its state; Missing if there is none.
 	APIKeyBySecret(ctx context.Context, hash [32]byte) (*APIKey, error)
-	// EachAPIKey calls fn for every key that is not revoked, to fill the directory at start. fn must not keep k.
-	EachAPIKey(ctx context.Context, fn func(k *APIKey) error) error
 }

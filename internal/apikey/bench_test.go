@@ -3,9 +3,13 @@ package apikey
 import (
 	"context"
 	"crypto/rand"
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"keepsake/internal/usage"
 )
 
 func BenchmarkDirectory(b *testing.B) {
@@ -27,7 +31,7 @@ func BenchmarkDirectory(b *testing.B) {
 	b.Run("unknown text", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := d.Recognise(b.Context(), stranger, noon); err == nil {
+			if _, err := d.Authenticate(b.Context(), stranger, noon); err == nil {
 				b.Fatal("recognised a stranger")
 			}
 		}
@@ -37,7 +41,7 @@ func BenchmarkDirectory(b *testing.B) {
 		var worker atomic.Int64
 		b.RunParallel(func(pb *testing.PB) {
 			for i := int(worker.Add(1)) * 7919; pb.Next(); i++ {
-				if _, err := d.Recognise(context.Background(), texts[i*31%keys], noon); err != nil {
+				if _, err := d.Authenticate(context.Background(), texts[i*31%keys], noon); err != nil {
 					b.Error(err)
 					return
 				}
@@ -60,10 +64,57 @@ func BenchmarkDirectory(b *testing.B) {
 	})
 }
 
+// BenchmarkMemory loads keys into a directory with a real recorder.
+func BenchmarkMemory(b *testing.B) {
+	for _, keys := range []int{100_000, 1_000_000} {
+		b.Run(strconv.Itoa(keys), func(b *testing.B) {
+			d := setup(b)
+			for range keys {
+				d.add(nil)
+			}
+			clear(d.texts)
+			for b.Loop() {
+				before := heap()
+				next := NewDirectory(d.keys, d.hasher, d.accounts, usage.NewRecorder(nil, d.Directory.now, nil), d.Directory.now)
+				start := time.Now()
+				if err := next.Load(b.Context(), nil); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/load")
+				b.ReportMetric(float64(heap()-before)/float64(keys), "B/key")
+				start = time.Now()
+				runtime.GC()
+				b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/GC")
+				k := *d.keys.keys[anyOf(d.keys.keys)]
+				start = time.Now()
+				for range 100 {
+					k.Revision++
+					next.Put(&k)
+				}
+				b.ReportMetric(float64(time.Since(start).Microseconds())/100, "us/put")
+			}
+		})
+	}
+}
+
+func anyOf(keys map[[32]byte]*APIKey) [32]byte {
+	for hash := range keys {
+		return hash
+	}
+	return [32]byte{}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
 func benchmarkRecognise(b *testing.B, d *bundle, texts []string) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		live, err := d.Recognise(context.Background(), texts[i*31%len(texts)], noon)
+		live, err := d.Authenticate(context.Background(), texts[i*31%len(texts)], noon)
 		if err != nil || live.Workspace == nil {
 			b.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {
 	if err := b.Accounts.Put(&w); err != nil {
 		t.Fatal(err)
 	}
-	live, err := b.Directory.Recognise(t.Context(), k.Text, b.now())
+	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil || live.Key.PerMinute != 600 {
 		t.Errorf("after a change of tier the key has %d a minute, %v", live.Key.PerMinute, err)
 	}
@@ -36,7 +36,7 @@ func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {
 		if err != nil || changed.PerMinute != step.want || changed.Inherited != (step.to == nil) {
 			t.Errorf("changed to %v the key has %+v, %v", step.to, changed, err)
 		}
-		if live, _ := b.Directory.Recognise(t.Context(), k.Text, b.now()); live.Key.PerMinute != step.want {
+		if live, _ := b.Directory.Authenticate(t.Context(), k.Text, b.now()); live.Key.PerMinute != step.want {
 			t.Errorf("changed to %d the key is charged against %d", step.want, live.Key.PerMinute)
 		}
 	}

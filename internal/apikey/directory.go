@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,16 +10,51 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"keepsake/internal/account"
-	"keepsake/internal/auth"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/usage"
 )
 
-// Recorder makes the handles under which usage counts a key, and notes when its secrets are used and what it pays beside
-// its own requests. *usage.Recorder is one.
+// Directory holds every API key that is not revoked in memory, so that authenticating a request reads no database. It is
+// safe for concurrent use.
+//
+// Entries are immutable, and so are the maps that find them by the hash of a secret. A writer copies the maps that it
+// changes and publishes the copies; readers take no lock. A revoked key keeps its entry for an hour (forgetRevoked), then
+// only the database knows it.
+type Directory struct {
+	store    Reader
+	hasher   *Hasher
+	accounts *account.Directory
+	recorder Recorder
+	now      func() time.Time
+
+	shards   [shardCount]shard
+	reads    singleflight.Group // of secrets that are not in memory
+	refusals *refusals          // what those reads found, for a short time
+
+	mu        sync.Mutex // serializes writers and guards what follows
+	byID      map[id.UUID]*entry
+	revoked   []revocation     // oldest first
+	denied    map[id.UUID]bool // refused although the database does not say that they are revoked
+	forgotten int64            // revoked keys that are no longer in memory
+}
+
+// Reader reads the keys for a Directory. *store.Store is one.
+type Reader interface {
+	// EachAPIKey calls fn for every key that is not revoked. fn must not keep k.
+	EachAPIKey(ctx context.Context, fn func(k *APIKey) error) error
+	// APIKeys calls fn for every key with one of these IDs, revoked ones included. fn must not keep k.
+	APIKeys(ctx context.Context, ids []string, fn func(k *APIKey) error) error
+	// APIKeyBySecret returns the key that has a secret with this hash, whatever its state; Missing if there is none.
+	APIKeyBySecret(ctx context.Context, hash [32]byte) (*APIKey, error)
+}
+
+// Recorder creates the handles under which usage counts a key and its secrets, and records what is done with them.
+// *usage.Recorder is one.
 type Recorder interface {
 	Owner(workspaceID, keyID string) usage.Owner
 	Secret(keyID, hint string) usage.Secret
@@ -27,210 +63,239 @@ type Recorder interface {
 	Charge(o usage.Owner, at time.Time, cost int64)
 }
 
-// ErrNotInMemory says of a text that could be a key's that only the store knows whether it is one (RecogniseStored).
-var ErrNotInMemory = errors.New("apikey: the key is not in memory")
+// shard holds the entries of some secrets.
+type shard struct {
+	entries atomic.Pointer[entries]
+	hits    atomic.Int64
+}
 
-// ErrInvalid is the problem of a text that is no key's.
+// entries are found by the hash of their secrets. A published map never changes.
+type entries map[[32]byte]*entry
+
+// shardCount bounds what a write copies: each secret that a change adds, replaces or removes costs a copy of its shard.
+// With 1,000,000 keys that is a map of about 1,000 entries, some 0.1 ms, on top of a commit to disk.
+const shardCount = 1024
+
+// revocation is a revoked key whose entry is still in memory.
+type revocation struct {
+	key id.UUID
+	at  time.Time
+}
+
+// ErrNotInMemory is Lookup's answer to a well-formed key that is not in memory: LookupStored can tell whether it exists.
+var ErrNotInMemory = errors.New("the API key is not in memory")
+
+// ErrInvalid is the problem of a text that is no key, or no longer.
 var ErrInvalid = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
 
-// What a credential can be told. They are shared, so that refusing costs as little as recognising; nobody changes them.
+// The problems of a key that exists and cannot be used.
 var (
 	errExpired  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyExpired, "This API key has expired.")
 	errRevoked  = problem.New(problem.Unauthenticated, problem.CodeAPIKeyRevoked, "This API key has been revoked.")
 	errDisabled = problem.New(problem.Unauthenticated, problem.CodeAPIKeyDisabled, "This API key is disabled.")
 )
 
-// Directory holds every key that is not revoked in memory, found by the hash of its secrets. Recognising a key takes no
-// lock and allocates nothing; it is safe for concurrent use.
-type Directory struct {
-	store    Store
-	hasher   *Hasher
-	accounts *account.Directory
-	recorder Recorder
-	now      func() time.Time
-
-	shards  [shardCount]shard
-	shelves atomic.Pointer[[]*shelf]
-	unknown *unknown
-
-	mu      sync.Mutex // orders writers; what follows is theirs
-	byID    map[id.UUID]uint32
-	length  uint32           // slots handed out so far
-	free    []uint32         // slots to use again
-	removed []removal        // oldest first
-	denied  map[id.UUID]bool // revoked here, whatever the store says
-	evicted atomic.Int64
-}
-
-// shardCount spreads the hashes so that a writer copies a 256th of the index and two cores rarely count hits in one place.
-const shardCount = 256
-
-// index finds where a secret lies. It is never changed once published.
-type index = map[[32]byte]ref
-
-type shard struct {
-	index   atomic.Pointer[index]
-	changes atomic.Uint64 // counts what was published, after it is there
-	_       [48]byte      // hits change with every request, the index hardly ever: not in one cache line
-	hits    atomic.Uint64
-	_       [56]byte
-}
-
-func (s *shard) publish(next *index) {
-	s.index.Store(next)
-	s.changes.Add(1)
-}
-
-// removal is a revoked key that still has its slot.
-type removal struct {
-	key id.UUID
-	at  time.Time
-}
-
-// quarantine is how long a revoked key keeps its slot: longer than any request that recognised it still runs, so that
-// no late charge or refund reaches the counters of another key.
-const quarantine = time.Hour
-
-// NewDirectory makes an empty directory.
-func NewDirectory(store Store, hasher *Hasher, accounts *account.Directory, recorder Recorder, now func() time.Time) *Directory {
+// NewDirectory returns an empty directory.
+func NewDirectory(store Reader, hasher *Hasher, accounts *account.Directory, recorder Recorder, now func() time.Time) *Directory {
 	d := &Directory{
 		store: store, hasher: hasher, accounts: accounts, recorder: recorder, now: now,
-		unknown: newUnknown(), byID: map[id.UUID]uint32{},
+		refusals: newRefusals(), byID: map[id.UUID]*entry{}, denied: map[id.UUID]bool{},
 	}
 	for i := range d.shards {
-		d.shards[i].publish(&index{})
+		d.shards[i].entries.Store(&entries{})
 	}
-	d.shelves.Store(&[]*shelf{})
 	return d
 }
 
-// Load fills the directory from the store, at start. used may be nil.
+// Load fills the directory from the database at start. used gives what each key has used of its quotas; it can be nil.
 func (d *Directory) Load(ctx context.Context, used account.Used) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var indexes [shardCount]index
-	for i := range indexes {
-		indexes[i] = maps.Clone(*d.shards[i].index.Load())
-	}
+	edit := d.edit()
 	now := d.now()
 	err := d.store.EachAPIKey(ctx, func(k *APIKey) error {
-		slot, moves, err := d.place(k)
-		if err != nil {
-			return err
-		}
-		for _, m := range moves.list() {
-			m.apply(indexes[m.hash[0]])
-		}
-		if used != nil {
+		e, err := d.put(edit, k)
+		if err == nil && used != nil {
 			day, month := used(k.ID)
-			d.slot(slot).use.Restore(now, day, month)
+			e.counters.Restore(now, day, month)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read API keys: %w", err)
 	}
-	for i := range indexes {
-		d.shards[i].publish(&indexes[i])
-	}
+	edit.publish()
 	return nil
 }
 
-// Recognise finds the key with this text as of now. What it answers is from memory for every key that is not revoked;
-// other texts with a right checksum cost one read of the store that all who ask at once share.
-//
-// The errors are *problem.Problem: invalid_api_key, and only where the secret itself was right api_key_revoked,
-// api_key_disabled or api_key_expired, in this order. Whether the address may use the key and whether the workspace is
-// suspended is for the caller to ask (Live.AllowedFrom, Live.Workspace).
-func (d *Directory) Recognise(ctx context.Context, text string, now time.Time) (Live, error) {
-	var l Live
-	err := d.RecogniseAgain(text, nil, now, &l)
-	if errors.Is(err, ErrNotInMemory) {
-		err = d.RecogniseStored(ctx, text, now, &l)
-	}
-	return l, err
-}
-
-// RecogniseAgain is Recognise without the store, for a caller who remembers the text that came last, because it often
-// comes again. It fills in l, which is the zero Live, and leaves it so where it answers an error, which is also
-// ErrNotInMemory.
-func (d *Directory) RecogniseAgain(text string, recent *Recent, now time.Time, l *Live) error {
+// Lookup finds the key with this text in memory. Its errors are a *problem.Problem, which says why the key cannot be used
+// now, and ErrNotInMemory. The caller still has to check the client's address (LiveKey.AllowedFrom) and whether the
+// workspace is suspended.
+func (d *Directory) Lookup(text string, now time.Time) (LiveKey, error) {
 	if len(text) != textLen {
-		return ErrInvalid
+		return LiveKey{}, ErrInvalid
 	}
-	var fresh Recent
-	if recent == nil {
-		recent = &fresh
-	}
-	if !recent.is(text) {
-		recent.keep(text, d.hasher.Hash(text))
-	}
-	shard := &d.shards[recent.hash[0]]
-	if changes := shard.changes.Load(); recent.changes != changes {
-		ref, ok := (*shard.index.Load())[recent.hash]
-		switch {
-		case ok:
-			recent.ref, recent.changes = ref, changes
-		case WellFormed(text): // only now: a text that is some key's has a right checksum, and most texts are
-			return ErrNotInMemory
-		default:
-			return ErrInvalid
+	hash := d.hasher.Hash(text)
+	shard := d.shard(hash)
+	e := (*shard.entries.Load())[hash]
+	if e == nil {
+		if !WellFormed(text) { // checked last, because a text that was found has a right checksum
+			return LiveKey{}, ErrInvalid
 		}
+		return LiveKey{}, ErrNotInMemory
 	}
 	shard.hits.Add(1)
-	return d.live(recent.ref, now, l)
+	return d.liveKey(e, hash, now)
 }
 
-// RecogniseStored is Recognise for a text that RecogniseAgain has not found. It costs one read of the store that all who
-// ask at once share.
-func (d *Directory) RecogniseStored(ctx context.Context, text string, now time.Time, l *Live) error {
-	hash := d.hasher.Hash(text)
-	if err := d.recogniseStored(ctx, hash, now); err != nil {
-		return err
-	}
-	// The store had it and the directory did not: now it has.
-	if ref, ok := (*d.shards[hash[0]].index.Load())[hash]; ok {
-		return d.live(ref, now, l)
-	}
-	return ErrInvalid
+func (d *Directory) shard(hash [32]byte) *shard {
+	return &d.shards[binary.BigEndian.Uint16(hash[:])%shardCount]
 }
 
-// live judges what a slot says, and fills in l.
-func (d *Directory) live(r ref, now time.Time, l *Live) error {
-	var f facts
-	i := r.slot()
-	s := (*d.shelves.Load())[i/shelfLen].read(i%shelfLen, &f)
-	secret := f.secrets[r.place()]
-	ms := now.UnixMilli()
-	switch {
-	case secret.turn != r.turn(): // it was taken away since it was looked up
-		return ErrInvalid
-	case secret.validUntil != 0 && ms >= secret.validUntil:
-		return ErrInvalid
-	case f.flags&flagRevoked != 0:
-		return errRevoked
-	case f.flags&flagDisabled != 0:
-		return errDisabled
-	case f.expiresAt != 0 && ms >= f.expiresAt:
-		return errExpired
-	}
-	workspace := d.accounts.At(f.workspace)
-	p := &l.Principal
-	p.Kind, p.WorkspaceID, p.Operator, p.Key, p.Scopes = auth.APIKey, workspace.ID(), workspace.Operator(), f.key, f.scopes
-	if f.bounds != nil {
-		p.SubjectID, p.AgentID = f.bounds.subjectID, f.bounds.agentID
-	}
-	l.Workspace, l.Usage = workspace, f.owner
-	l.Key.Use = &s.use
-	l.Key.Allowance = limit.Allowance{PerMinute: f.perMinute, Daily: f.daily, Monthly: f.monthly}
-	if l.Key.PerMinute == 0 {
-		l.Key.PerMinute = workspace.Tier().RequestsPerMinute
-	}
-	l.RotateBy, l.ExpiresAt = secret.validUntil/1000, f.expiresAt/1000
-	l.secret, l.bounds, l.recorder = secret.usage, f.bounds, d.recorder
-	return nil
+// Put adds a key whose creation was committed, or replaces a key that was changed. A revoked key is refused from then on.
+// Commits can be reported in either order: an older revision than the one in memory changes nothing.
+//
+// A key that cannot be added, because its workspace is not known, is not in memory before either. LookupStored returns
+// the same error.
+func (d *Directory) Put(k *APIKey) { _ = d.add(k) }
+
+func (d *Directory) add(k *APIKey) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	edit := d.edit()
+	defer edit.publish()
+	d.forgetRevoked(edit)
+	_, err := d.put(edit, k)
+	return err
 }
 
-func (d *Directory) slot(i uint32) *slot {
-	return &(*d.shelves.Load())[i/shelfLen].slots[i%shelfLen]
+// Deny refuses a key like a revoked one from now on, also if the database does not say that it is.
+func (d *Directory) Deny(keyID string) {
+	key, ok := id.Parse(id.APIKey, keyID)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.denied[key] = true
+	d.revoke(key)
+}
+
+// put replaces the entry of k, unless the one in memory is as new, and returns the one that counts. The caller holds mu.
+func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
+	key, _ := id.Parse(id.APIKey, k.ID)
+	old := d.byID[key]
+	if old != nil && old.revision >= k.Revision {
+		return old, nil
+	}
+	e, err := d.newEntry(k, old)
+	if err != nil {
+		return nil, err
+	}
+	d.replace(edit, old, e)
+	return e, nil
+}
+
+// revoke refuses a key in memory alone. The caller holds mu.
+func (d *Directory) revoke(key id.UUID) {
+	old := d.byID[key]
+	if old == nil || old.revoked {
+		return
+	}
+	e := *old
+	e.revoked = true
+	edit := d.edit()
+	d.replace(edit, old, &e)
+	edit.publish()
+}
+
+// replace puts e in the place of old, which can be nil. The caller holds mu.
+func (d *Directory) replace(edit *edit, old, e *entry) {
+	edit.remove(old)
+	edit.add(e)
+	d.byID[e.id] = e
+	if e.revoked && (old == nil || !old.revoked) {
+		d.revoked = append(d.revoked, revocation{e.id, d.now()})
+	}
+}
+
+// forgetAfter is how long a revoked key stays in memory. Its entry answers without a read of the database, and its
+// revision keeps a late report of an earlier commit from bringing the key back. Reports are late by seconds at most.
+const forgetAfter = time.Hour
+
+// forgetRevoked removes the keys that were revoked more than forgetAfter ago, so that creating and revoking keys does not
+// fill the memory. The caller holds mu.
+func (d *Directory) forgetRevoked(edit *edit) {
+	now := d.now()
+	for len(d.revoked) > 0 && now.Sub(d.revoked[0].at) > forgetAfter {
+		key := d.revoked[0].key
+		d.revoked = d.revoked[1:]
+		if e := d.byID[key]; e != nil && e.revoked {
+			edit.remove(e)
+			delete(d.byID, key)
+			d.forgotten++
+		}
+	}
+}
+
+// counters are those of a key; new ones if the key is not in memory.
+func (d *Directory) counters(keyID string) *limit.Use {
+	key, _ := id.Parse(id.APIKey, keyID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.byID[key]; e != nil {
+		return e.counters
+	}
+	fresh := new(limit.Use)
+	fresh.Init(keyID)
+	return fresh
+}
+
+// lastUsed is when a secret was last used since the program started; the zero time if it was not.
+func (d *Directory) lastUsed(hash [32]byte) time.Time {
+	if s := (*d.shard(hash).entries.Load())[hash].find(hash); s != nil {
+		return d.recorder.LastUsed(s.usage)
+	}
+	return time.Time{}
+}
+
+// edit is a change of the directory. It copies each shard that it changes once, and publish makes the copies visible. A
+// secret that stays is never missing in between.
+type edit struct {
+	d      *Directory
+	copies map[*shard]entries
+}
+
+func (d *Directory) edit() *edit { return &edit{d, map[*shard]entries{}} }
+
+func (x *edit) entries(hash [32]byte) entries {
+	shard := x.d.shard(hash)
+	if x.copies[shard] == nil {
+		x.copies[shard] = maps.Clone(*shard.entries.Load())
+	}
+	return x.copies[shard]
+}
+
+func (x *edit) add(e *entry) {
+	x.entries(e.secret.hash)[e.secret.hash] = e
+	if e.previous != nil {
+		x.entries(e.previous.hash)[e.previous.hash] = e
+	}
+}
+
+// remove removes the secrets of e, which can be nil.
+func (x *edit) remove(e *entry) {
+	if e == nil {
+		return
+	}
+	delete(x.entries(e.secret.hash), e.secret.hash)
+	if e.previous != nil {
+		delete(x.entries(e.previous.hash), e.previous.hash)
+	}
+}
+
+func (x *edit) publish() {
+	for shard, next := range x.copies {
+		shard.entries.Store(&next)
+	}
 }

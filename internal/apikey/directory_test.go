@@ -21,18 +21,17 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// shelfStore holds keys for a directory: the two reads it makes, and how often.
-type shelfStore struct {
-	Store        // the other methods are not called
-	accountStore // neither are these
+// fakeReader is the database of a directory.
+type fakeReader struct {
+	accountStore // for Workspaces; the other methods are not called
 	mu           sync.Mutex
 	keys         map[[32]byte]*APIKey
-	reads        atomic.Int64
-	wait         chan struct{} // when set, a read waits for it
+	reads        atomic.Int64  // of keys by their secret
+	wait         chan struct{} // if set, such a read returns what it has read once this is closed
 	err          error
 }
 
-func (s *shelfStore) EachAPIKey(_ context.Context, fn func(k *APIKey) error) error {
+func (s *fakeReader) EachAPIKey(_ context.Context, fn func(k *APIKey) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for hash, k := range s.keys {
@@ -45,24 +44,26 @@ func (s *shelfStore) EachAPIKey(_ context.Context, fn func(k *APIKey) error) err
 	return nil
 }
 
-func (s *shelfStore) APIKeyBySecret(_ context.Context, hash [32]byte) (*APIKey, error) {
+func (s *fakeReader) APIKeyBySecret(_ context.Context, hash [32]byte) (*APIKey, error) {
 	s.reads.Add(1)
+	s.mu.Lock()
+	k, err := s.keys[hash], s.err
+	s.mu.Unlock()
 	if s.wait != nil {
 		<-s.wait
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return nil, s.err
-	}
-	if k, ok := s.keys[hash]; ok {
+	switch {
+	case err != nil:
+		return nil, err
+	case k == nil:
+		return nil, problem.Missing()
+	default:
 		read := *k
 		return &read, nil
 	}
-	return nil, problem.Missing()
 }
 
-func (s *shelfStore) Workspaces(context.Context) ([]account.Workspace, error) {
+func (s *fakeReader) Workspaces(context.Context) ([]account.Workspace, error) {
 	return []account.Workspace{
 		{ID: "wsp_operator", Name: "default", Tier: limit.TierUnlimited, Operator: true, Revision: 1},
 		{ID: "wsp_free", Name: "tenant", Tier: limit.TierFree, Revision: 1},
@@ -86,14 +87,14 @@ func (h *handles) LastUsed(usage.Secret) time.Time      { return time.Time{} }
 // bundle is a directory over keys that a test made.
 type bundle struct {
 	*Directory
-	keys  *shelfStore
+	keys  *fakeReader
 	now   time.Time
 	texts map[string]string // of a key's id
 }
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	b := &bundle{keys: &shelfStore{keys: map[[32]byte]*APIKey{}}, now: noon, texts: map[string]string{}}
+	b := &bundle{keys: &fakeReader{keys: map[[32]byte]*APIKey{}}, now: noon, texts: map[string]string{}}
 	clock := func() time.Time { return b.now }
 	recorder := &handles{}
 	accounts := account.NewDirectory(b.keys, limit.Tiers(), recorder, clock)
@@ -128,9 +129,9 @@ func (b *bundle) keep(k *APIKey) {
 	}
 }
 
-func (b *bundle) recognise(t testing.TB, k *APIKey) (Live, string) {
+func (b *bundle) recognise(t testing.TB, k *APIKey) (LiveKey, string) {
 	t.Helper()
-	live, err := b.Recognise(t.Context(), b.texts[k.ID], b.now)
+	live, err := b.Authenticate(t.Context(), b.texts[k.ID], b.now)
 	return live, codeOf(t, err)
 }
 
@@ -237,7 +238,7 @@ func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
 			if _, code := b.recognise(t, k); code != want {
 				t.Errorf("after %s a key that is %s is refused with %q, want %q", name, k.At(b.now), code, want)
 			}
-			live, err := b.Recognise(t.Context(), second, b.now)
+			live, err := b.Authenticate(t.Context(), second, b.now)
 			wantOld := want
 			if row&1 == 0 {
 				wantOld = problem.CodeInvalidAPIKey // its grace is over, whatever the key's state
@@ -257,20 +258,20 @@ func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
 	b := setup(t)
 	stranger := Generate(rand.Reader)
 	for range 5 {
-		if _, err := b.Recognise(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+		if _, err := b.Authenticate(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
 			t.Fatalf("a stranger's key answers %v", err)
 		}
 	}
 	if n := b.keys.reads.Load(); n != 1 {
 		t.Errorf("five uses of one unknown text read the store %d times, want 1", n)
 	}
-	b.now = b.now.Add(unknownFor)
-	b.Recognise(t.Context(), stranger, b.now)
+	b.now = b.now.Add(refusalTTL)
+	b.Authenticate(t.Context(), stranger, b.now)
 	if n := b.keys.reads.Load(); n != 2 {
-		t.Errorf("after %s the store was read %d times in all, want 2", unknownFor, n)
+		t.Errorf("after %s the store was read %d times in all, want 2", refusalTTL, n)
 	}
 	wrong := stranger[:40] + "!"
-	if _, err := b.Recognise(t.Context(), wrong, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey || b.keys.reads.Load() != 2 {
+	if _, err := b.Authenticate(t.Context(), wrong, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey || b.keys.reads.Load() != 2 {
 		t.Errorf("a bad checksum answers %v after %d reads; want invalid_api_key without one", err, b.keys.reads.Load())
 	}
 	if s := b.UnknownStats(); s.Entries != 1 || s.Hits != 4 || s.Misses != 2 {
@@ -281,11 +282,11 @@ func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
 func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for range unknownCapacity + 100 {
-		b.Recognise(t.Context(), Generate(rand.Reader), b.now)
+	for range maxRefusals + 100 {
+		b.Authenticate(t.Context(), Generate(rand.Reader), b.now)
 	}
-	if s := b.UnknownStats(); s.Entries != unknownCapacity || s.Evictions != 100 {
-		t.Errorf("the statistics are %+v, want %d entries and 100 evictions", s, unknownCapacity)
+	if s := b.UnknownStats(); s.Entries != maxRefusals || s.Evictions != 100 {
+		t.Errorf("the statistics are %+v, want %d entries and 100 evictions", s, maxRefusals)
 	}
 }
 
@@ -298,14 +299,14 @@ func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
 		first, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
 		asked.Go(func() {
-			if _, err := b.Recognise(first, stranger, b.now); !errors.Is(err, context.Canceled) {
+			if _, err := b.Authenticate(first, stranger, b.now); !errors.Is(err, context.Canceled) {
 				t.Errorf("a caller who went away got %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 20 {
 			asked.Go(func() {
-				if _, err := b.Recognise(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+				if _, err := b.Authenticate(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
 					t.Errorf("one of many callers got %v", err)
 				}
 			})
@@ -332,20 +333,6 @@ func TestAFailedReadIsNotAVerdict(t *testing.T) {
 	b.keys.err = nil
 	if _, code := b.recognise(t, k); code != "" {
 		t.Errorf("when the store is back the key is refused with %q", code)
-	}
-}
-
-func TestAKeyOnlyTheStoreKnowsIsLearned(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	k := b.add(nil)
-	for range 3 {
-		if live, code := b.recognise(t, k); code != "" || live.Principal.KeyID() != k.ID {
-			t.Fatalf("a key in the store is refused with %q", code)
-		}
-	}
-	if n := b.keys.reads.Load(); n != 2 { // once outside the lock, once under it
-		t.Errorf("learning a key read the store %d times, want 2", n)
 	}
 }
 
@@ -381,42 +368,6 @@ func TestAChangeKeepsTheCounters(t *testing.T) {
 	}
 }
 
-func TestARevokedKeyLeavesItsSlotWhenNobodyCanHoldIt(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	k := b.add(nil)
-	b.Put(k)
-	held, _ := b.recognise(t, k)
-	limit.Charge(b.now, 1, held.Workspace.Account(), held.Key)
-	revoked := *k
-	revoked.RevokedAt, revoked.Revision = &b.now, 2
-	b.keep(&revoked)
-	b.Put(&revoked)
-
-	b.now = b.now.Add(quarantine)
-	early := b.add(nil)
-	b.Put(early)
-	if live, _ := b.recognise(t, early); live.Key.Use == held.Key.Use {
-		t.Error("a new key got the counters of one that was revoked a moment ago")
-	}
-	b.now = b.now.Add(time.Second)
-	late := b.add(nil)
-	b.Put(late)
-	live, _ := b.recognise(t, late)
-	if live.Key.Use != held.Key.Use {
-		t.Error("the slot of a key revoked long ago is not used again")
-	}
-	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 60 {
-		t.Errorf("a new key in an old slot has %d requests left, want 60", v.Remaining)
-	}
-	if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
-		t.Errorf("a key revoked long ago answers %q, want %q", code, problem.CodeAPIKeyRevoked)
-	}
-	if s := b.Stats(); s.Entries != 2 || s.Evictions != 1 {
-		t.Errorf("the statistics are %+v", s)
-	}
-}
-
 func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -427,7 +378,7 @@ func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
 	})
 	b.Put(k)
 	newer, _ := b.recognise(t, k)
-	older, _ := b.Recognise(t.Context(), second, b.now)
+	older, _ := b.Authenticate(t.Context(), second, b.now)
 	recorder := b.recorder.(*handles)
 	newer.Touch(b.now)
 	a := recorder.touched.Load()
@@ -437,8 +388,93 @@ func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
 	}
 }
 
-// Readers recognise while keys are made, changed and revoked beside them. A key is refused from the moment its
-// revocation was put, and what a reader sees of a changing key is one of its revisions, never half of each.
+func TestKeyCreatedElsewhereIsReadOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.add(nil)
+	for range 3 {
+		if live, code := b.recognise(t, k); code != "" || live.Principal.KeyID() != k.ID {
+			t.Fatalf("a key in the database is refused with %q", code)
+		}
+	}
+	if n := b.keys.reads.Load(); n != 1 {
+		t.Errorf("three uses of one key read the database %d times, want 1", n)
+	}
+}
+
+func TestRevocationDuringAReadCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		k := b.add(nil)
+		b.keys.wait = make(chan struct{})
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+				t.Errorf("the key that was read before its revocation gets %q", code)
+			}
+		})
+		synctest.Wait() // the read has the key as it was
+		revoked := *k
+		revoked.RevokedAt, revoked.Revision = &b.now, 2
+		b.Put(&revoked)
+		close(b.keys.wait)
+		reader.Wait()
+		if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+			t.Errorf("after the read the key gets %q", code)
+		}
+	})
+}
+
+func TestRevokedKeyLeavesMemoryAfterAnHour(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	revoked := *k
+	revoked.RevokedAt, revoked.Revision = &b.now, 2
+	b.keep(&revoked)
+	b.Put(&revoked)
+	for _, step := range []struct {
+		after            time.Duration
+		entries, evicted int64
+	}{{0, 2, 0}, {forgetAfter, 3, 0}, {time.Second, 3, 1}} {
+		b.now = b.now.Add(step.after)
+		b.Put(b.add(nil))
+		if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+			t.Errorf("the revoked key gets %q", code)
+		}
+		if s := b.Stats(); s.Entries != step.entries || s.Evictions != step.evicted {
+			t.Errorf("the statistics are %+v, want %d entries and %d evictions", s, step.entries, step.evicted)
+		}
+	}
+	if n := b.keys.reads.Load(); n != 1 {
+		t.Errorf("the database was read %d times, want once, after the hour", n)
+	}
+}
+
+// A request can charge a key after its revocation.
+func TestForgottenKeyKeepsItsCountersToItself(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	held, _ := b.recognise(t, k)
+	revoked := *k
+	revoked.RevokedAt, revoked.Revision = &b.now, 2
+	b.Put(&revoked)
+	b.now = b.now.Add(forgetAfter + time.Second)
+	later := b.add(nil)
+	b.Put(later)
+	limit.Charge(b.now, 1, held.Workspace.Account(), held.Key)
+	live, _ := b.recognise(t, later)
+	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 60 {
+		t.Errorf("a new key has %d requests left, want 60", v.Remaining)
+	}
+}
+
+// Readers look keys up while others are created, changed and revoked. A key is refused from the moment its revocation was
+// put, it is never missing before, and a reader sees one revision of it.
 func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -458,14 +494,17 @@ func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 			for i := r; ctx.Err() == nil; i++ {
 				n := i % keys
 				before := revoked[n].Load()
-				live, err := b.Recognise(t.Context(), texts[n], noon)
-				if err == nil && before {
-					t.Errorf("key %d was recognised after its revocation", n)
+				live, err := b.Lookup(texts[n], noon)
+				switch {
+				case err == nil && before:
+					t.Errorf("key %d was found after its revocation", n)
 					return
-				}
-				// Each revision r has the scopes r%2 and the minute limit that go together.
-				if err == nil && (live.Principal.Scopes == auth.Write) != (live.Key.PerMinute == 1) {
-					t.Errorf("key %d was seen torn: %s with %d a minute", n, live.Principal.Scopes, live.Key.PerMinute)
+				case err != nil && err != error(errRevoked):
+					t.Errorf("key %d is refused with %v", n, err)
+					return
+				// Even revisions have the scope write and one request a minute, odd ones neither.
+				case err == nil && (live.Principal.Scopes == auth.Write) != (live.Key.PerMinute == 1):
+					t.Errorf("key %d has the scopes %s with %d requests a minute", n, live.Principal.Scopes, live.Key.PerMinute)
 					return
 				}
 			}
@@ -493,47 +532,77 @@ func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 	running.Wait()
 }
 
-func TestASlotIsTwoCacheLines(t *testing.T) {
-	t.Parallel()
-	if slotBytes != 128 {
-		t.Errorf("a slot is %d bytes, want 128: one more line to fetch for each request", slotBytes)
-	}
-}
-
-// A reader may hold a place that it took from the index a moment ago, while rotations give the place to other secrets.
-func TestAPlaceThatChangedHandsIsRefused(t *testing.T) {
+func TestReplacedSecretIsInvalid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)
-	first := k.Secrets[0]
-	held := (*b.shards[first.Hash[0]].index.Load())[first.Hash]
+	texts := []string{b.texts[k.ID]}
 	until := b.now.Add(time.Hour)
-	for revision := int64(2); revision < 2+turns-1; revision++ {
-		next := Secret{Hash: b.hasher.Hash(Generate(rand.Reader)), CreatedAt: b.now}
+	for revision := int64(2); revision < 10; revision++ {
+		texts = append(texts, Generate(rand.Reader))
+		next := Secret{Hash: b.hasher.Hash(texts[len(texts)-1]), CreatedAt: b.now}
 		used := k.Secrets[0]
 		used.ValidUntil = &until
-		turned := *k
-		turned.Revision, turned.Secrets = revision, []Secret{next, used}
-		b.Put(&turned)
-		k = &turned
-		var live Live
-		err := b.live(held, b.now, &live)
-		switch {
-		case revision == 2 && (err != nil || live.RotateBy != until.Unix()):
-			t.Errorf("during its grace the first secret is %+v, %v", live, err)
-		case revision > 2 && codeOf(t, err) != problem.CodeInvalidAPIKey:
-			t.Fatalf("in revision %d the first secret's place is taken for it: %v", revision, err)
+		rotated := *k
+		rotated.Revision, rotated.Secrets = revision, []Secret{next, used}
+		b.Put(&rotated)
+		k = &rotated
+		for i, text := range texts {
+			live, err := b.Authenticate(t.Context(), text, b.now)
+			switch age := len(texts) - 1 - i; {
+			case age > 1:
+				if codeOf(t, err) != problem.CodeInvalidAPIKey {
+					t.Fatalf("a secret that was replaced %d rotations ago: %v", age, err)
+				}
+			case err != nil || (live.RotateBy == until.Unix()) != (age == 1):
+				t.Fatalf("a secret after %d rotations: rotate by %d, %v", age, live.RotateBy, err)
+			}
 		}
-	}
-	if s := b.Stats(); s.Entries != 1 {
-		t.Errorf("the statistics are %+v", s)
 	}
 	secrets := 0
 	for i := range b.shards {
-		secrets += len(*b.shards[i].index.Load())
+		secrets += len(*b.shards[i].entries.Load())
 	}
-	if secrets != 2 {
-		t.Errorf("the index holds %d secrets of a key that has two", secrets)
+	if s := b.Stats(); s.Entries != 1 || secrets != 2 {
+		t.Errorf("%d secrets are in memory and the statistics are %+v, want two secrets of one key", secrets, s)
+	}
+}
+
+// Loading 100,000 keys must not copy a map for each of them.
+func TestEditCopiesAShardOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	edit := b.edit()
+	hash := [32]byte{1, 2}
+	same := hash
+	same[31] = 1
+	edit.add(&entry{secret: secret{hash: hash}})
+	edit.add(&entry{secret: secret{hash: same}, previous: &secret{hash: [32]byte{2, 1}}})
+	if len(edit.copies) != 2 || len(edit.entries(hash)) != 2 {
+		t.Errorf("the copies are %v, want one of two entries and one of one", edit.copies)
+	}
+	if n := len(*b.shard(hash).entries.Load()); n != 0 {
+		t.Errorf("%d entries are visible before they are published", n)
+	}
+	edit.publish()
+	if n := len(*b.shard(hash).entries.Load()); n != 2 {
+		t.Errorf("%d entries are visible after they were published, want 2", n)
+	}
+}
+
+// BenchmarkMemory measures the rest: the recorder's handles and what the heap makes of it.
+func TestKeyTakesAtMost300Bytes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const keys = 1000
+	for range keys {
+		b.add(nil)
+	}
+	if err := b.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if perKey := b.Stats().Bytes / keys; perKey < 200 || perKey > 300 {
+		t.Errorf("a key takes %d bytes", perKey)
 	}
 }

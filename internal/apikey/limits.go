@@ -45,7 +45,7 @@ func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (
 	now := s.Now().UTC()
 	r := recordOf(k, workspace.Tier(), now)
 	account := limit.Account{
-		Use:       s.Directory.use(k.ID),
+		Use:       s.Directory.counters(k.ID),
 		Allowance: limit.Allowance{PerMinute: r.PerMinute, Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
 	}
 	return &Limits{
@@ -67,4 +67,12 @@ func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) B
 		b.Monthly = &Budget{a.Monthly, v.MonthlyRemaining, time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)}
 	}
 	return b
+}
+
+// keyAlone is a key that is looked at without its workspace.
+type keyAlone struct{ workspaceID, keyID string }
+
+// Payer implements limit.Payer.
+func (k keyAlone) Payer() limit.Subject {
+	return limit.Subject{Workspace: k.workspaceID, Key: k.keyID, KeyAlone: true}
 }

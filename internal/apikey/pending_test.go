@@ -47,7 +47,7 @@ func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
 
 func refused(t *testing.T, s *apikey.Service, text string) bool {
 	t.Helper()
-	_, err := s.Directory.Recognise(t.Context(), text, s.Now())
+	_, err := s.Directory.Authenticate(t.Context(), text, s.Now())
 	p, ok := problem.As(err)
 	return ok && p.Code == problem.CodeAPIKeyRevoked
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/id"
 	"keepsake/internal/limit"
 )
 
@@ -83,10 +82,9 @@ func (s *Service) fillLastUse(r *Record, byHint map[string]time.Time) {
 	for _, at := range byHint {
 		last = later(last, at)
 	}
-	key, _ := id.Parse(id.APIKey, r.ID)
 	for n := range r.Secrets {
 		secret := &r.Secrets[n]
-		at := later(byHint[secret.Hint], s.Directory.lastUsed(key, secret.Hash))
+		at := later(byHint[secret.Hint], s.Directory.lastUsed(secret.Hash))
 		secret.LastUsedAt = momentOrNil(at)
 		last = later(last, at)
 	}

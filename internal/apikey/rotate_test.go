@@ -31,7 +31,7 @@ func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
 	b := setup(t)
 	three := int64(3)
 	made := b.make(t, apikey.Draft{RequestsPerMinute: &three})
-	old, err := b.Directory.Recognise(t.Context(), made.Text, b.now())
+	old, err := b.Directory.Authenticate(t.Context(), made.Text, b.now())
 	if err != nil || old.RotateBy != 0 {
 		t.Fatalf("before its rotation the key is %+v, %v", old, err)
 	}
@@ -51,13 +51,13 @@ func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
 		t.Errorf("its secrets are %+v", s)
 	}
 	for text, rotateBy := range map[string]int64{made.Text: b.now().Add(time.Hour).Unix(), turned.Text: 0} {
-		live, err := b.Directory.Recognise(t.Context(), text, b.now())
+		live, err := b.Directory.Authenticate(t.Context(), text, b.now())
 		if err != nil || live.RotateBy != rotateBy || live.Principal.KeyID() != made.ID {
 			t.Fatalf("a secret of a key being rotated is %+v, %v; want it to rotate by %d", live, err, rotateBy)
 		}
 		limit.Charge(b.now(), 1, live.Workspace.Account(), live.Key)
 	}
-	live, _ := b.Directory.Recognise(t.Context(), turned.Text, b.now())
+	live, _ := b.Directory.Authenticate(t.Context(), turned.Text, b.now())
 	if v := limit.Peek(b.now(), live.Workspace.Account(), live.Key); v.Allowed || v.KeyRemaining != 0 {
 		t.Errorf("after one use before and two after the rotation of three there are %d left", v.KeyRemaining)
 	}
@@ -252,7 +252,7 @@ func TestRotationKeepsToItsStates(t *testing.T) {
 							want = ""
 						}
 					}
-					_, err := b.Directory.Recognise(context.Background(), text, b.now())
+					_, err := b.Directory.Authenticate(context.Background(), text, b.now())
 					if got := codeIn(err); got != want {
 						t.Fatalf("secret %d of %d answers %q, want %q", i, len(texts), got, want)
 					}
@@ -281,8 +281,8 @@ func TestRotationKeepsToItsStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range texts {
-			_, before := b.Directory.Recognise(context.Background(), text, b.now())
-			if _, err := again.Recognise(context.Background(), text, b.now()); codeIn(err) != codeIn(before) {
+			_, before := b.Directory.Authenticate(context.Background(), text, b.now())
+			if _, err := again.Authenticate(context.Background(), text, b.now()); codeIn(err) != codeIn(before) {
 				t.Fatalf("after a restart a secret answers %q, before it %q", codeIn(err), codeIn(before))
 			}
 		}
@@ -318,7 +318,7 @@ func TestADeadSecretIsNeverRecognisedWhileTheKeyTurns(t *testing.T) {
 				if text == "" {
 					continue
 				}
-				if _, err := b.Directory.Recognise(t.Context(), text, b.now()); err == nil {
+				if _, err := b.Directory.Authenticate(t.Context(), text, b.now()); err == nil {
 					t.Error("a secret was recognised after its rotation had ended it")
 					return
 				}

@@ -119,7 +119,7 @@ func (b *bundle) make(t testing.TB, d apikey.Draft) *apikey.Created {
 // codeWith gives the code with which a text is refused now, empty when it is not.
 func (b *bundle) codeWith(t testing.TB, text string) string {
 	t.Helper()
-	_, err := b.Directory.Recognise(t.Context(), text, b.now())
+	_, err := b.Directory.Authenticate(t.Context(), text, b.now())
 	return code(t, err)
 }
 
@@ -153,7 +153,7 @@ func TestACreatedKeyWorksAtOnceAndIsReadBack(t *testing.T) {
 		AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.77/24"), netip.MustParsePrefix("::ffff:198.51.100.0/120")},
 		Metadata:   map[string]any{"team": "search", "n": 1.5, "on": true},
 	})
-	live, err := b.Directory.Recognise(t.Context(), made.Text, b.now())
+	live, err := b.Directory.Authenticate(t.Context(), made.Text, b.now())
 	if err != nil || live.Principal.KeyID() != made.ID || live.Key.PerMinute != 7 || live.Key.Daily != 100 || live.Key.Monthly != 0 {
 		t.Errorf("right after its creation the key is %+v, %v", live, err)
 	}
@@ -290,10 +290,10 @@ func TestARestartKnowsEveryKey(t *testing.T) {
 	if err := again.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Recognise(t.Context(), live.Text, b.now()); err != nil {
+	if _, err := again.Authenticate(t.Context(), live.Text, b.now()); err != nil {
 		t.Errorf("a live key after a restart: %v", err)
 	}
-	if _, err := again.Recognise(t.Context(), revoked.Text, b.now()); code(t, err) != problem.CodeAPIKeyRevoked {
+	if _, err := again.Authenticate(t.Context(), revoked.Text, b.now()); code(t, err) != problem.CodeAPIKeyRevoked {
 		t.Errorf("a revoked key after a restart: %v", err)
 	}
 	if s := again.Stats(); s.Entries != 1 {
@@ -345,7 +345,7 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := keys.Directory.Recognise(t.Context(), text, time.Now())
+	live, err := keys.Directory.Authenticate(t.Context(), text, time.Now())
 	if err != nil || live.Principal.WorkspaceID != first.WorkspaceID || !live.Principal.Operator || live.Principal.Scopes != auth.All {
 		t.Errorf("the first key is %+v, %v", live.Principal, err)
 	}

@@ -1,47 +1,53 @@
 package apikey
 
-// Stats is what a cache of keys says of itself.
+import (
+	"unsafe"
+
+	"keepsake/internal/limit"
+)
+
+// Stats describes a cache of keys.
 type Stats struct {
 	Entries   int64
-	Capacity  int64 // 0: as many as there are
+	Capacity  int64 // 0: unlimited
 	Bytes     int64 // an estimate
 	Hits      int64
 	Misses    int64
 	Evictions int64
 }
 
-// Stats describes the directory. A miss is a well-formed text it did not hold, an eviction a revoked key it forgot.
+// Stats describes the directory. A miss is a well-formed text that it did not hold, an eviction a revoked key that it
+// forgot.
 func (d *Directory) Stats() Stats {
-	// A map keeps up to half of its places empty.
 	const (
-		perSecret = 2 * (32 + 4)
-		perKey    = 2 * (16 + 4)
+		perSecret = 60 // of a map from 32 bytes to a pointer, a third of which is empty on average
+		perID     = 36 // of a map from 16 bytes to a pointer
+		perKey    = int64(unsafe.Sizeof(entry{})+unsafe.Sizeof(limit.Use{})) + perID
 	)
 	var s Stats
 	var secrets int64
 	for i := range d.shards {
-		secrets += int64(len(*d.shards[i].index.Load()))
-		s.Hits += int64(d.shards[i].hits.Load())
+		secrets += int64(len(*d.shards[i].entries.Load()))
+		s.Hits += d.shards[i].hits.Load()
 	}
-	u := d.unknown
 	d.mu.Lock()
-	s.Entries = int64(len(d.byID))
+	s.Entries, s.Evictions = int64(len(d.byID)), d.forgotten
 	d.mu.Unlock()
-	s.Bytes = int64(len(*d.shelves.Load()))*shelfLen*(slotBytes+hashesBytes) + secrets*perSecret + s.Entries*perKey
-	s.Misses = u.hits.Load() + u.misses.Load()
-	s.Evictions = d.evicted.Load()
+	s.Bytes = s.Entries*perKey + secrets*perSecret
+	u := d.UnknownStats()
+	s.Misses = u.Hits + u.Misses
 	return s
 }
 
-// UnknownStats describes what is remembered for a short while of texts that are nobody's.
+// UnknownStats describes the refusals of texts that are no keys.
 func (d *Directory) UnknownStats() Stats {
-	u := d.unknown
-	u.mu.Lock()
-	entries := int64(len(u.refused))
-	u.mu.Unlock()
+	r := d.refusals
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entries := int64(len(r.byHash))
 	return Stats{
-		Entries: entries, Capacity: unknownCapacity,
-		Bytes: unknownCapacity*32 + entries*2*(32+32),
-		Hits:  u.hits.Load(), Misses: u.misses.Load(), Evictions: u.evicted.Load(),
+		Entries: entries, Capacity: maxRefusals,
+		Bytes: int64(unsafe.Sizeof(r.ring)) + entries*2*(32+32),
+		Hits:  r.hits, Misses: r.misses, Evictions: r.evicted,
 	}
 }

@@ -14,7 +14,7 @@ func TestTheLastUseIsKnownBeforeAndAfterItsFlush(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{})
-	live, err := b.Directory.Recognise(t.Context(), k.Text, b.now())
+	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestLimitsAreReadWithoutSpendingThem(t *testing.T) {
 	b := setup(t)
 	perMinute, daily := int64(10), int64(100)
 	k := b.make(t, apikey.Draft{RequestsPerMinute: &perMinute, Quota: apikey.Quota{Daily: &daily}})
-	live, err := b.Directory.Recognise(t.Context(), k.Text, b.now())
+	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestUsageIsASeriesWithoutHoles(t *testing.T) {
 	b := setup(t)
 	b.pass(10 * time.Minute)
 	k := b.make(t, apikey.Draft{})
-	live, err := b.Directory.Recognise(t.Context(), k.Text, b.now())
+	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
 	}

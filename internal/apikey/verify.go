@@ -83,13 +83,12 @@ func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger,
 
 func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger, q Inquiry) (*Verification, error) {
 	at := s.Now()
-	var live Live
-	err := s.Directory.RecogniseAgain(q.Text, nil, at, &live)
+	live, err := s.Directory.Lookup(q.Text, at)
 	if errors.Is(err, ErrNotInMemory) {
 		if err := caller.Charge(); err != nil { // before the store is asked
 			return nil, err
 		}
-		err = s.Directory.RecogniseStored(ctx, q.Text, at, &live)
+		live, err = s.Directory.LookupStored(ctx, q.Text, at)
 	}
 	if refused, ok := problem.As(err); ok && refused.Kind == problem.Unauthenticated {
 		return s.verifyRefused(ctx, p, q.Text, codes[refused.Code])
@@ -111,7 +110,7 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger,
 }
 
 // judge answers q for a key that is live, and takes the cost.
-func (s *Service) judge(l *Live, q Inquiry, at time.Time) Code {
+func (s *Service) judge(l *LiveKey, q Inquiry, at time.Time) Code {
 	switch {
 	case !l.Principal.Scopes.Allows(q.Scopes):
 		return InsufficientScope
@@ -164,7 +163,7 @@ func orNone(k *APIKey, err error) (*APIKey, error) {
 	return k, nil
 }
 
-func (s *Service) leftOf(at time.Time, l *Live) *Left {
+func (s *Service) leftOf(at time.Time, l *LiveKey) *Left {
 	own := s.budgetsOf(at, l.Key, keyAlone{l.Principal.WorkspaceID, l.Principal.KeyID()})
 	shared := s.budgetsOf(at, l.Workspace.Account(), l.Workspace)
 	return &Left{

@@ -119,7 +119,7 @@ func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
 			if err != nil {
 				return nil, nil, err
 			}
-			live, err := b.Directory.Recognise(ctx, k.Text, b.now())
+			live, err := b.Directory.Authenticate(ctx, k.Text, b.now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ func TestAnInheritedRateIsAtMostTheTiers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := b.Directory.Recognise(ctx, k.Text, b.now())
+	live, err := b.Directory.Authenticate(ctx, k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
 	}

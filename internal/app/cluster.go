@@ -233,7 +233,7 @@ func (n *neighbours) Hear(ctx context.Context, news []cluster.News) error {
 			return err
 		}
 	}
-	return p.keys.Hear(ctx, p.data.store, keys)
+	return p.keys.Reload(ctx, keys)
 }
 
 // HearEverything implements cluster.Hearer.
@@ -252,7 +252,7 @@ func (n *neighbours) HearEverything(ctx context.Context) error {
 	if err := n.unfit(p.releases.Hear(ctx)); err != nil {
 		return err
 	}
-	return p.keys.HearAll(ctx, p.data.store)
+	return p.keys.ReloadAll(ctx)
 }
 
 // forgetSubject drops from memory what is there of an erased subject.

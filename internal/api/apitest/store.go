@@ -18,6 +18,7 @@ import (
 type Store struct {
 	accountStore
 	apikeyStore
+	apikeyReader
 	usageStore
 
 	mu      sync.Mutex
@@ -30,6 +31,7 @@ type Store struct {
 type (
 	accountStore = account.Store
 	apikeyStore  = apikey.Store
+	apikeyReader = apikey.Reader
 	usageStore   = usage.Store
 )
 
@@ -63,7 +65,7 @@ func (s *Store) KeyReads() int {
 	return s.reads
 }
 
-// EachAPIKey implements apikey.Store.
+// EachAPIKey implements apikey.Reader.
 func (s *Store) EachAPIKey(_ context.Context, fn func(k *apikey.APIKey) error) error {
 	return s.each(fn)
 }

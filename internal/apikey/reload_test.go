@@ -8,8 +8,8 @@ import (
 	"keepsake/internal/id"
 )
 
-// APIKeys implements Sharer.
-func (s *shelfStore) APIKeys(_ context.Context, ids []string, fn func(k *APIKey) error) error {
+// APIKeys implements Reader.
+func (s *fakeReader) APIKeys(_ context.Context, ids []string, fn func(k *APIKey) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, keyID := range ids {
@@ -48,7 +48,7 @@ func TestKeysThatAnotherProcessChanged(t *testing.T) {
 		}
 	}
 	check("not heard", revoked, "")
-	if err := b.Hear(t.Context(), b.keys, []string{revoked.ID, disabled.ID, made.ID, id.New(id.APIKey)}); err != nil {
+	if err := b.Reload(t.Context(), []string{revoked.ID, disabled.ID, made.ID, id.New(id.APIKey)}); err != nil {
 		t.Fatal(err)
 	}
 	check("revoked", revoked, "api_key_revoked")
@@ -60,7 +60,7 @@ func TestKeysThatAnotherProcessChanged(t *testing.T) {
 		t.Errorf("a key that was heard of cost %d reads", n)
 	}
 	// News come twice, and late.
-	if err := b.Hear(t.Context(), b.keys, []string{revoked.ID}); err != nil {
+	if err := b.Reload(t.Context(), []string{revoked.ID}); err != nil {
 		t.Fatal(err)
 	}
 	check("revoked", revoked, "api_key_revoked")
@@ -83,7 +83,7 @@ func TestReadingEverythingFindsWhatWasRevoked(t *testing.T) {
 	made := b.add(nil)
 	delete(b.keys.keys, lost.Secrets[0].Hash) // a store that was set back
 	for range 2 {
-		if err := b.HearAll(t.Context(), b.keys); err != nil {
+		if err := b.ReloadAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for k, want := range map[*APIKey]string{revoked: "api_key_revoked", changed: "api_key_expired", made: "", lost: "api_key_revoked"} {

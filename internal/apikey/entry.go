@@ -1,0 +1,143 @@
+package apikey
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/limit"
+	"keepsake/internal/problem"
+	"keepsake/internal/usage"
+)
+
+// entry is one API key in memory. It is immutable: a changed key gets a new entry, so a request sees one revision of a
+// key and never parts of two. All entries of a key share its counters and its usage handles.
+type entry struct {
+	id        id.UUID
+	workspace *account.Entry
+	counters  *limit.Use
+	usage     usage.Owner
+	scopes    auth.Scopes
+	disabled  bool
+	revoked   bool
+	revision  int64
+	expiresAt int64 // Unix milliseconds; 0: never
+
+	secret   secret  // the current one
+	previous *secret // the one that a rotation replaced, for its grace period; usually nil
+
+	options *options // nil for most keys
+}
+
+// secret is the hash of one key text.
+type secret struct {
+	hash       [32]byte
+	validUntil int64 // Unix milliseconds; 0: as long as the key
+	usage      usage.Secret
+}
+
+// options are the limits and restrictions that only few keys have.
+type options struct {
+	limits     limit.Allowance // 0: none of its own
+	subjectID  string
+	agentID    string
+	allowedIPs []netip.Prefix
+}
+
+// newEntry returns the entry of k, which shares the counters and handles of old, the entry that it replaces; old may be
+// nil.
+func (d *Directory) newEntry(k *APIKey, old *entry) (*entry, error) {
+	key, ok := id.Parse(id.APIKey, k.ID)
+	if !ok {
+		return nil, fmt.Errorf("API key %q: malformed ID", k.ID)
+	}
+	workspace, ok := d.accounts.Entry(k.WorkspaceID)
+	if !ok {
+		return nil, fmt.Errorf("API key %s: workspace %s does not exist", k.ID, k.WorkspaceID)
+	}
+	if n := len(k.Secrets); n != 1 && n != 2 {
+		return nil, fmt.Errorf("API key %s: %d secrets, want 1 or 2", k.ID, n)
+	}
+	e := &entry{
+		id: key, workspace: workspace, scopes: k.Scopes, revision: k.Revision, expiresAt: milliseconds(k.ExpiresAt),
+		disabled: k.DisabledAt != nil, revoked: k.RevokedAt != nil || d.denied[key],
+	}
+	if old != nil {
+		e.counters, e.usage = old.counters, old.usage
+	} else {
+		e.counters, e.usage = new(limit.Use), d.recorder.Owner(k.WorkspaceID, k.ID)
+		e.counters.Init(k.ID)
+	}
+	e.secret = d.newSecret(k.ID, &k.Secrets[0], old)
+	if len(k.Secrets) == 2 {
+		previous := d.newSecret(k.ID, &k.Secrets[1], old)
+		e.previous = &previous
+	}
+	if k.RequestsPerMinute != nil || k.Daily != nil || k.Monthly != nil || k.SubjectID != "" || k.AgentID != "" || len(k.AllowedIPs) > 0 {
+		e.options = &options{
+			limits:    limit.Allowance{PerMinute: orZero(k.RequestsPerMinute), Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
+			subjectID: k.SubjectID, agentID: k.AgentID, allowedIPs: k.AllowedIPs,
+		}
+	}
+	return e, nil
+}
+
+func (d *Directory) newSecret(keyID string, s *Secret, old *entry) secret {
+	next := secret{hash: s.Hash, validUntil: milliseconds(s.ValidUntil)}
+	if known := old.find(s.Hash); known != nil {
+		next.usage = known.usage
+	} else {
+		next.usage = d.recorder.Secret(keyID, s.Hint)
+	}
+	return next
+}
+
+// find returns the secret with this hash, nil if the key has none. e may be nil.
+func (e *entry) find(hash [32]byte) *secret {
+	switch {
+	case e == nil:
+		return nil
+	case e.secret.hash == hash:
+		return &e.secret
+	case e.previous != nil && e.previous.hash == hash:
+		return e.previous
+	default:
+		return nil
+	}
+}
+
+// check says why the key cannot be used with s now; nil if it can. The state of a key is shown only to a caller whose
+// secret still counts.
+func (e *entry) check(s *secret, now time.Time) *problem.Problem {
+	ms := now.UnixMilli()
+	switch {
+	case s.validUntil != 0 && ms >= s.validUntil:
+		return ErrInvalid
+	case e.revoked:
+		return errRevoked
+	case e.disabled:
+		return errDisabled
+	case e.expiresAt != 0 && ms >= e.expiresAt:
+		return errExpired
+	default:
+		return nil
+	}
+}
+
+// milliseconds is t in Unix milliseconds, 0 for nil.
+func milliseconds(t *time.Time) int64 {
+	if t == nil {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func orZero(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

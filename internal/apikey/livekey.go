@@ -1,0 +1,76 @@
+package apikey
+
+import (
+	"net/netip"
+	"time"
+
+	"keepsake/internal/account"
+	"keepsake/internal/auth"
+	"keepsake/internal/limit"
+	"keepsake/internal/usage"
+)
+
+// LiveKey is an API key that can be used now, with what a request needs of it.
+type LiveKey struct {
+	Principal auth.Principal
+	Workspace *account.Entry
+	Key       limit.Account // the key's own counters and limits; a minute limit that it inherits is the tier's
+	Usage     usage.Owner
+
+	RotateBy  int64 // Unix second at which the secret that was sent expires; 0: with the key
+	ExpiresAt int64 // Unix second at which the key expires; 0: never
+
+	secret     usage.Secret
+	allowedIPs []netip.Prefix
+	recorder   Recorder
+}
+
+// liveKey returns the key of e if it can be used now with the secret that has this hash.
+func (d *Directory) liveKey(e *entry, hash [32]byte, now time.Time) (LiveKey, error) {
+	s := e.find(hash)
+	if refusal := e.check(s, now); refusal != nil {
+		return LiveKey{}, refusal
+	}
+	k := LiveKey{
+		Principal: auth.Principal{
+			Kind: auth.APIKey, WorkspaceID: e.workspace.ID(), Operator: e.workspace.Operator(), Key: e.id, Scopes: e.scopes,
+		},
+		Workspace: e.workspace, Key: limit.Account{Use: e.counters}, Usage: e.usage,
+		RotateBy: s.validUntil / 1000, ExpiresAt: e.expiresAt / 1000,
+		secret: s.usage, recorder: d.recorder,
+	}
+	if o := e.options; o != nil {
+		k.Principal.SubjectID, k.Principal.AgentID = o.subjectID, o.agentID
+		k.Key.Allowance, k.allowedIPs = o.limits, o.allowedIPs
+	}
+	if k.Key.PerMinute == 0 {
+		k.Key.PerMinute = e.workspace.Tier().RequestsPerMinute
+	}
+	return k, nil
+}
+
+// Anywhere reports whether the key can be used from every address, so that the client's need not be determined.
+func (k *LiveKey) Anywhere() bool { return len(k.allowedIPs) == 0 }
+
+// AllowedFrom reports whether the key can be used from a client address. A key with allowed addresses cannot be used from
+// an unknown one, the zero Addr.
+func (k *LiveKey) AllowedFrom(addr netip.Addr) bool {
+	if k.Anywhere() {
+		return true
+	}
+	addr = addr.Unmap().WithZone("")
+	for _, p := range k.allowedIPs {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// Touch records that the secret was used at now. It writes memory only; usage stores it each second.
+func (k *LiveKey) Touch(now time.Time) { k.recorder.Touch(k.secret, now) }
+
+// Payer implements limit.Payer: the key and its workspace.
+func (k *LiveKey) Payer() limit.Subject {
+	return limit.Subject{Workspace: k.Principal.WorkspaceID, Key: k.Principal.KeyID()}
+}

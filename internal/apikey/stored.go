@@ -1,0 +1,122 @@
+package apikey
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"keepsake/internal/problem"
+)
+
+const (
+	maxRefusals = 4096
+	refusalTTL  = 10 * time.Second
+	readTimeout = 2 * time.Second
+)
+
+// LookupStored is Lookup for a key that is not in memory: another process has just created it, or it was revoked before
+// this process started, or, most often, somebody made it up. It reads the database.
+//
+// Inventing keys must not cost much: concurrent calls for one text share a read, a refusal is remembered for refusalTTL,
+// and at most maxRefusals are. To charge for the read is up to the caller. Refusals are looked up after the entries in
+// memory, so they never hide a key that can be used.
+func (d *Directory) LookupStored(ctx context.Context, text string, now time.Time) (LiveKey, error) {
+	hash := d.hasher.Hash(text)
+	if refusal := d.refusals.get(hash, now); refusal != nil {
+		return LiveKey{}, refusal
+	}
+	// The read continues without the caller that started it, because others can be waiting for it.
+	read := d.reads.DoChan(string(hash[:]), func() (any, error) {
+		return nil, d.readStored(context.WithoutCancel(ctx), hash, now)
+	})
+	select {
+	case r := <-read:
+		if r.Err != nil {
+			return LiveKey{}, r.Err
+		}
+	case <-ctx.Done():
+		return LiveKey{}, fmt.Errorf("read API key by its secret: %w", context.Cause(ctx))
+	}
+	if e := (*d.shard(hash).entries.Load())[hash]; e != nil {
+		return d.liveKey(e, hash, now)
+	}
+	return LiveKey{}, ErrInvalid
+}
+
+// readStored adds the key with this secret to the directory, or returns why it cannot be used.
+func (d *Directory) readStored(ctx context.Context, hash [32]byte, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	k, err := d.store.APIKeyBySecret(ctx, hash)
+	var refusal *problem.Problem
+	switch p, ok := problem.As(err); {
+	case ok && p.Kind == problem.NotFound:
+		refusal = ErrInvalid
+	case err != nil:
+		return fmt.Errorf("read API key by its secret: %w", err)
+	case k.RevokedAt != nil:
+		refusal = k.refusal(hash, d.now())
+	default:
+		// A revocation that was committed since that read has a higher revision, so the order of the two does not matter.
+		return d.add(k)
+	}
+	d.refusals.add(hash, refusal, now)
+	return refusal
+}
+
+// refusal is the problem of a secret of a revoked key. That the key was revoked is shown only to a caller whose secret
+// still counted.
+func (k *APIKey) refusal(hash [32]byte, now time.Time) *problem.Problem {
+	for _, s := range k.Secrets {
+		if s.Hash == hash && s.liveAt(now) {
+			return errRevoked
+		}
+	}
+	return ErrInvalid
+}
+
+// refusals remembers which secrets the database refused lately, the last maxRefusals of them.
+type refusals struct {
+	mu     sync.Mutex
+	byHash map[[32]byte]refusal
+	ring   [maxRefusals][32]byte // of byHash, oldest first from next
+	next   int
+
+	hits, misses, evicted int64
+}
+
+type refusal struct {
+	problem *problem.Problem
+	at      time.Time
+}
+
+func newRefusals() *refusals { return &refusals{byHash: map[[32]byte]refusal{}} }
+
+// get returns the refusal of a secret, nil if there is none or it is too old.
+func (r *refusals) get(hash [32]byte, now time.Time) *problem.Problem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.byHash[hash]
+	if age := now.Sub(known.at); !ok || age < 0 || age >= refusalTTL {
+		r.misses++
+		return nil
+	}
+	r.hits++
+	return known.problem
+}
+
+// add remembers a refusal in the place of the oldest.
+func (r *refusals) add(hash [32]byte, p *problem.Problem, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.byHash[hash]; !known {
+		if len(r.byHash) == maxRefusals {
+			delete(r.byHash, r.ring[r.next])
+			r.evicted++
+		}
+		r.ring[r.next] = hash
+		r.next = (r.next + 1) % maxRefusals
+	}
+	r.byHash[hash] = refusal{p, now}
+}
