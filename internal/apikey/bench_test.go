@@ -24,15 +24,15 @@ func BenchmarkDirectory(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Logf("loaded %d keys in %s, about %.1f MiB", keys, time.Since(start).Round(time.Millisecond), float64(d.Stats().Bytes)/(1<<20))
-	stranger := Generate(rand.Reader)
+	unknown := Generate(rand.Reader)
 
-	b.Run("one key", func(b *testing.B) { benchmarkRecognise(b, d, texts[:1]) })
-	b.Run("all keys in turn", func(b *testing.B) { benchmarkRecognise(b, d, texts) })
+	b.Run("one key", func(b *testing.B) { benchmarkLookup(b, d, texts[:1]) })
+	b.Run("all keys in turn", func(b *testing.B) { benchmarkLookup(b, d, texts) })
 	b.Run("unknown text", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := d.Authenticate(b.Context(), stranger, noon); err == nil {
-				b.Fatal("recognised a stranger")
+			if _, err := d.Authenticate(b.Context(), unknown, noon); err == nil {
+				b.Fatal("found an unknown key")
 			}
 		}
 	})
@@ -111,7 +111,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-func benchmarkRecognise(b *testing.B, d *bundle, texts []string) {
+func benchmarkLookup(b *testing.B, d *bundle, texts []string) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		live, err := d.Authenticate(context.Background(), texts[i*31%len(texts)], noon)

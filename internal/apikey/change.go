@@ -12,24 +12,24 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Draft is what whoever creates a key chooses.
+// Draft is what the creator of a key chooses.
 type Draft struct {
 	Name              string
 	Scopes            auth.Scopes
 	ExpiresAt         *time.Time
-	RequestsPerMinute *int64 // at least 1; nil: as the creating key, else it follows the tier's number
+	RequestsPerMinute *int64 // at least 1; nil: the creating key's own, else the tier's
 	Quota             Quota
-	SubjectID         string // empty: what the creator is bound to, if it is
+	SubjectID         string // empty: the creator's, if it is bound
 	AgentID           string
-	AllowedIPs        []netip.Prefix // nil: what the creating key has
+	AllowedIPs        []netip.Prefix // nil: the creating key's
 	Metadata          map[string]any
-	WorkspaceID       string // empty: the creator's; only an operator names one
+	WorkspaceID       string // empty: the creator's; only an operator can choose another
 }
 
-// Quota is a key's own allowance of a UTC day and month, each at least 1; nil is none besides the workspace's.
+// Quota is a key's own limit per UTC day and month, each at least 1; nil is none.
 type Quota struct{ Daily, Monthly *int64 }
 
-// Change is what a key may be given later; a nil member stays as it is, any other replaces the whole.
+// Change is a change of a key. A nil field stays as it is.
 type Change struct {
 	Name       *string
 	Scopes     *auth.Scopes
@@ -41,16 +41,16 @@ type Change struct {
 	Disabled   *bool
 }
 
-// Expiry is a new end of a key; nil is none.
+// Expiry is a new expiry of a key; nil is never.
 type Expiry struct{ At *time.Time }
 
-// RateLimit is a new minute limit of a key; nil follows the tier's number.
+// RateLimit is a new minute limit of a key; nil is the tier's.
 type RateLimit struct{ RequestsPerMinute *int64 }
 
-// revivable is for how long after its end a key may be given a later one.
-const revivable = 30 * 24 * time.Hour
+// maxRevival is how long after its expiry a key can be given a later one.
+const maxRevival = 30 * 24 * time.Hour
 
-// check judges d against its creator and the workspace's tier, and binds it as its creator is bound.
+// check validates d for its creator and the workspace's tier, and binds it like its creator.
 func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
 	if err := checkScopes(p, d.Scopes); err != nil {
 		return err
@@ -73,13 +73,13 @@ func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error 
 	if p.AgentID != "" && d.AgentID == "" {
 		d.AgentID = p.AgentID
 	}
-	if !alike(p.SubjectID, d.SubjectID) || !alike(p.AgentID, d.AgentID) {
+	if !bindingAllows(p.SubjectID, d.SubjectID) || !bindingAllows(p.AgentID, d.AgentID) {
 		return problem.Missing()
 	}
 	return nil
 }
 
-// check judges what can be judged without the key.
+// check validates what does not depend on the key.
 func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
 	if c.Scopes != nil {
 		if err := checkScopes(p, *c.Scopes); err != nil {
@@ -107,11 +107,11 @@ func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error
 	return nil
 }
 
-// apply changes k, or says what about k forbids it. own is the key p is, nil for people. revived: an expired key is live
-// again.
+// apply changes k, or returns why k cannot be changed so. own is the calling key, nil for users. revived reports that k
+// was expired and is not any more.
 func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time) (revived bool, err error) {
 	if k.RevokedAt != nil {
-		return false, problem.Conflicts("This API key is revoked, which is final.")
+		return false, problem.Conflicts("This API key is revoked, so it cannot be changed.")
 	}
 	if c.Name != nil {
 		k.Name = *c.Name
@@ -124,8 +124,8 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 	}
 	if c.Expiry != nil {
 		expired := k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
-		if expired && now.Sub(*k.ExpiresAt) > revivable {
-			return false, problem.Conflicts("This API key expired more than 30 days ago; make a new one.")
+		if expired && now.Sub(*k.ExpiresAt) > maxRevival {
+			return false, problem.Conflicts("This API key expired more than 30 days ago. Create a new one.")
 		}
 		revived = expired
 		k.ExpiresAt = c.Expiry.At
@@ -135,7 +135,7 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 	}
 	if c.Quota != nil {
 		k.Daily, k.Monthly = c.Quota.Daily, c.Quota.Monthly
-		if own != nil && *c.Quota != (Quota{}) { // half a quota leaves the other half to own
+		if own != nil && *c.Quota != (Quota{}) { // a limit that is left out is the calling key's
 			k.Daily, k.Monthly = cmp.Or(k.Daily, own.Daily), cmp.Or(k.Monthly, own.Monthly)
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 	return revived, checkWithin(own, k)
 }
 
-// details is what the audit log is told of c.
+// details describes c for the audit log.
 func (c *Change) details() map[string]string {
 	d := map[string]string{}
 	note := func(field string, set bool, value string) {

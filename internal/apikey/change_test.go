@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {
+func TestKeyWithoutALimitFollowsItsTier(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{})
@@ -42,7 +42,7 @@ func TestAKeyWithoutALimitFollowsItsTier(t *testing.T) {
 	}
 }
 
-func TestAnExpiredKeyMayComeBackForThirtyDays(t *testing.T) {
+func TestExpiredKeyIsRevivableForThirtyDays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		late time.Duration
@@ -69,7 +69,7 @@ func TestAnExpiredKeyMayComeBackForThirtyDays(t *testing.T) {
 	}
 }
 
-func TestAChangeReplacesWhatItNames(t *testing.T) {
+func TestChangeReplacesOnlyItsFields(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	daily, monthly := int64(5), int64(50)
@@ -110,7 +110,7 @@ func TestAChangeReplacesWhatItNames(t *testing.T) {
 	}
 }
 
-func TestARevisionGuardsAChange(t *testing.T) {
+func TestChangeOfAnOldRevisionIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{})

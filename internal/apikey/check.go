@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// How large what a client writes of a key may be: characters of a text, entries of a list.
+// Limits of what a client can write: characters of a text, entries of metadata.
 const (
 	maxName     = 120
 	maxReason   = 512
@@ -24,12 +24,12 @@ const (
 
 func checkScopes(p *auth.Principal, scopes auth.Scopes) error {
 	if scopes == auth.None {
-		return problem.Validation("scopes", problem.TooShort, "A key needs at least one scope.")
+		return problem.Validation("scopes", problem.TooShort, "An API key needs at least one scope.")
 	}
 	return checkSubset(p, scopes)
 }
 
-// checkSubset holds the rule that no key makes a wider key.
+// checkSubset refuses scopes that p does not have.
 func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
 	if p.Scopes.Allows(scopes) {
 		return nil
@@ -41,7 +41,7 @@ func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
 
 func checkExpiry(at *time.Time, now time.Time) error {
 	if at != nil && !now.Before(*at) {
-		return problem.Validation("expiresAt", problem.Expired, "The expiry must lie in the future.")
+		return problem.Validation("expiresAt", problem.Expired, "expiresAt must be in the future.")
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func checkExpiry(at *time.Time, now time.Time) error {
 func checkRateLimit(perMinute *int64, tier *limit.Tier) error {
 	if perMinute != nil && *perMinute > tier.RequestsPerMinute {
 		return problem.Validation("rateLimit.requestsPerMinute", problem.TooLargeVal,
-			fmt.Sprintf("The tier %s allows %d requests a minute at most.", tier.Name, tier.RequestsPerMinute))
+			fmt.Sprintf("The tier %s allows at most %d requests per minute.", tier.Name, tier.RequestsPerMinute))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func checkName(name string) error {
 	return checkText("name", name, maxName)
 }
 
-// checkMetadata names the member that is wrong, the first by name where there are several.
+// checkMetadata returns an error for the first entry, by name, that is wrong.
 func checkMetadata(metadata map[string]any) error {
 	if len(metadata) > maxMetadata {
 		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", maxMetadata))
@@ -84,8 +84,8 @@ func checkMetadata(metadata map[string]any) error {
 	return nil
 }
 
-// checkText bounds a text and refuses what not every engine can keep. Its messages do not repeat field, which may be a
-// name the client chose.
+// checkText limits the length of a text and refuses what PostgreSQL cannot store. Its messages do not repeat field, which
+// can be a name that the client chose.
 func checkText(field, text string, limit int) error {
 	if len(text) > limit && utf8.RuneCountInString(text) > limit {
 		return problem.Validation(field, problem.TooLong, fmt.Sprintf("This text must have at most %d characters.", limit))
@@ -96,8 +96,8 @@ func checkText(field, text string, limit int) error {
 	return nil
 }
 
-// canonical writes prefixes the way client addresses are compared with them: without host bits, and an IPv4 network
-// that was written as an IPv6 one as what it is.
+// canonical returns prefixes as client addresses are compared with them: without host bits, and IPv4 networks in IPv6
+// notation as IPv4 networks.
 func canonical(prefixes []netip.Prefix) []netip.Prefix {
 	list := make([]netip.Prefix, len(prefixes))
 	for i, p := range prefixes {

@@ -72,7 +72,7 @@ func (s *fakeReader) Workspaces(context.Context) ([]account.Workspace, error) {
 
 type accountStore = account.Store
 
-// handles is a Recorder that remembers the last touch.
+// handles is a Recorder that records the last touch.
 type handles struct {
 	next    atomic.Uint32
 	touched atomic.Uint32
@@ -84,12 +84,12 @@ func (h *handles) Touch(s usage.Secret, _ time.Time)    { h.touched.Store(uint32
 func (h *handles) Charge(usage.Owner, time.Time, int64) {}
 func (h *handles) LastUsed(usage.Secret) time.Time      { return time.Time{} }
 
-// bundle is a directory over keys that a test made.
+// bundle is a directory with its database.
 type bundle struct {
 	*Directory
 	keys  *fakeReader
 	now   time.Time
-	texts map[string]string // of a key's id
+	texts map[string]string // by key ID
 }
 
 func setup(t testing.TB) *bundle {
@@ -105,7 +105,7 @@ func setup(t testing.TB) *bundle {
 	return b
 }
 
-// add makes a key and stores it; the directory hears of it by Load or Put.
+// add creates and stores a key. The directory gets it by Load or Put.
 func (b *bundle) add(change func(k *APIKey)) *APIKey {
 	text := Generate(rand.Reader)
 	k := &APIKey{
@@ -129,7 +129,7 @@ func (b *bundle) keep(k *APIKey) {
 	}
 }
 
-func (b *bundle) recognise(t testing.TB, k *APIKey) (LiveKey, string) {
+func (b *bundle) authenticate(t testing.TB, k *APIKey) (LiveKey, string) {
 	t.Helper()
 	live, err := b.Authenticate(t.Context(), b.texts[k.ID], b.now)
 	return live, codeOf(t, err)
@@ -142,12 +142,12 @@ func codeOf(t testing.TB, err error) string {
 	}
 	p, ok := problem.As(err)
 	if !ok {
-		t.Fatalf("the error is no problem: %v", err)
+		t.Fatalf("got %v, want a problem", err)
 	}
 	return p.Code
 }
 
-func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
+func TestLoadedKeyNeedsNoDatabaseRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	expires, perMinute, monthly := b.now.Add(time.Hour), int64(7), int64(1000)
@@ -168,7 +168,7 @@ func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	live, code := b.recognise(t, plain)
+	live, code := b.authenticate(t, plain)
 	if code != "" {
 		t.Fatalf("a live key is refused: %s", code)
 	}
@@ -176,13 +176,13 @@ func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
 		t.Errorf("the principal of a plain key is %+v", p)
 	}
 	if live.Key.Allowance != (limit.Allowance{PerMinute: 60}) {
-		t.Errorf("a plain key may use %+v, want the tier's 60 a minute", live.Key.Allowance)
+		t.Errorf("a plain key has %+v, want the tier's 60 a minute", live.Key.Allowance)
 	}
 	if live.ExpiresAt != 0 || live.RotateBy != 0 || !live.AllowedFrom(netip.Addr{}) || live.Workspace.Name() != "tenant" {
 		t.Errorf("a plain key is %+v", live)
 	}
 
-	live, _ = b.recognise(t, full)
+	live, _ = b.authenticate(t, full)
 	if p := live.Principal; p.KeyID() != full.ID || !p.Operator || p.SubjectID != "person-7" || p.AgentID != "agent-1" || p.Scopes != full.Scopes {
 		t.Errorf("the principal is %+v", p)
 	}
@@ -200,17 +200,17 @@ func TestALoadedKeyIsRecognisedWithoutTheStore(t *testing.T) {
 		}
 	}
 	if live.AllowedFrom(netip.Addr{}) {
-		t.Error("a key with allowed addresses may be used from an unknown one")
+		t.Error("a key with allowed addresses can be used from an unknown one")
 	}
 	if n := b.keys.reads.Load(); n != 0 {
-		t.Errorf("recognising loaded keys read the store %d times", n)
+		t.Errorf("looking up loaded keys read the database %d times", n)
 	}
 	if s := b.Stats(); s.Entries != 2 || s.Hits != 2 || s.Misses != 0 || s.Bytes == 0 {
 		t.Errorf("the statistics are %+v", s)
 	}
 }
 
-func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
+func TestRefusalFollowsPrecedenceOfStates(t *testing.T) {
 	t.Parallel()
 	codes := map[State]string{
 		Revoked: problem.CodeAPIKeyRevoked, Disabled: problem.CodeAPIKeyDisabled, Expired: problem.CodeAPIKeyExpired,
@@ -225,7 +225,7 @@ func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
 			k.Secrets = append(k.Secrets, Secret{Hash: b.hasher.Hash(second), ValidUntil: like.Secrets[1].ValidUntil})
 		})
 		want := codes[k.At(b.now)]
-		// Revoked keys are not loaded: the store answers for them. Those revoked while the program runs answer from memory.
+		// Load leaves revoked keys out, so the database answers for them; Put keeps them in memory.
 		for name, learn := range map[string]func(){
 			"load": func() {
 				if err := b.Load(t.Context(), nil); err != nil {
@@ -235,13 +235,13 @@ func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
 			"put": func() { b.Put(k) },
 		} {
 			learn()
-			if _, code := b.recognise(t, k); code != want {
+			if _, code := b.authenticate(t, k); code != want {
 				t.Errorf("after %s a key that is %s is refused with %q, want %q", name, k.At(b.now), code, want)
 			}
 			live, err := b.Authenticate(t.Context(), second, b.now)
 			wantOld := want
 			if row&1 == 0 {
-				wantOld = problem.CodeInvalidAPIKey // its grace is over, whatever the key's state
+				wantOld = problem.CodeInvalidAPIKey // its grace period is over, whatever the key's state
 			}
 			if code := codeOf(t, err); code != wantOld {
 				t.Errorf("after %s the older secret of a key that is %s is refused with %q, want %q", name, k.At(b.now), code, wantOld)
@@ -253,24 +253,24 @@ func TestAKeyIsRefusedForTheFirstReasonOfTheTable(t *testing.T) {
 	}
 }
 
-func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
+func TestUnknownTextIsReadOncePerTenSeconds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	stranger := Generate(rand.Reader)
+	unknown := Generate(rand.Reader)
 	for range 5 {
-		if _, err := b.Authenticate(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
-			t.Fatalf("a stranger's key answers %v", err)
+		if _, err := b.Authenticate(t.Context(), unknown, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+			t.Fatalf("an unknown key gets %v", err)
 		}
 	}
 	if n := b.keys.reads.Load(); n != 1 {
-		t.Errorf("five uses of one unknown text read the store %d times, want 1", n)
+		t.Errorf("five uses of one unknown text read the database %d times, want 1", n)
 	}
 	b.now = b.now.Add(refusalTTL)
-	b.Authenticate(t.Context(), stranger, b.now)
+	b.Authenticate(t.Context(), unknown, b.now)
 	if n := b.keys.reads.Load(); n != 2 {
-		t.Errorf("after %s the store was read %d times in all, want 2", refusalTTL, n)
+		t.Errorf("after %s the database was read %d times in all, want 2", refusalTTL, n)
 	}
-	wrong := stranger[:40] + "!"
+	wrong := unknown[:40] + "!"
 	if _, err := b.Authenticate(t.Context(), wrong, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey || b.keys.reads.Load() != 2 {
 		t.Errorf("a bad checksum answers %v after %d reads; want invalid_api_key without one", err, b.keys.reads.Load())
 	}
@@ -279,7 +279,7 @@ func TestTextsNobodyHasAreAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
+func TestRefusalsInMemoryAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range maxRefusals + 100 {
@@ -290,23 +290,23 @@ func TestWhatIsRememberedOfUnknownTextsIsBounded(t *testing.T) {
 	}
 }
 
-func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
+func TestConcurrentLookupsShareARead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		b.keys.wait = make(chan struct{})
-		stranger := Generate(rand.Reader)
+		unknown := Generate(rand.Reader)
 		first, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
 		asked.Go(func() {
-			if _, err := b.Authenticate(first, stranger, b.now); !errors.Is(err, context.Canceled) {
+			if _, err := b.Authenticate(first, unknown, b.now); !errors.Is(err, context.Canceled) {
 				t.Errorf("a caller who went away got %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 20 {
 			asked.Go(func() {
-				if _, err := b.Authenticate(t.Context(), stranger, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+				if _, err := b.Authenticate(t.Context(), unknown, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
 					t.Errorf("one of many callers got %v", err)
 				}
 			})
@@ -317,26 +317,26 @@ func TestOneReadServesAllWhoAskAtOnce(t *testing.T) {
 		close(b.keys.wait)
 		asked.Wait()
 		if n := b.keys.reads.Load(); n != 1 {
-			t.Errorf("21 callers at once read the store %d times, want 1", n)
+			t.Errorf("21 concurrent lookups read the database %d times, want 1", n)
 		}
 	})
 }
 
-func TestAFailedReadIsNotAVerdict(t *testing.T) {
+func TestFailedReadIsNotARefusal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
-	b.keys.err = problem.NotAvailable("The store is away.", time.Second)
-	if _, code := b.recognise(t, k); code != problem.CodeUnavailable {
-		t.Errorf("without the store an unknown text is refused with %q, want %q", code, problem.CodeUnavailable)
+	b.keys.err = problem.NotAvailable("The database is away.", time.Second)
+	if _, code := b.authenticate(t, k); code != problem.CodeUnavailable {
+		t.Errorf("without the database an unknown text is refused with %q, want %q", code, problem.CodeUnavailable)
 	}
 	b.keys.err = nil
-	if _, code := b.recognise(t, k); code != "" {
-		t.Errorf("when the store is back the key is refused with %q", code)
+	if _, code := b.authenticate(t, k); code != "" {
+		t.Errorf("when the database is back the key is refused with %q", code)
 	}
 }
 
-func TestHooksOfTwoCommitsMayArriveInEitherOrder(t *testing.T) {
+func TestOlderRevisionPutLateChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
@@ -344,22 +344,22 @@ func TestHooksOfTwoCommitsMayArriveInEitherOrder(t *testing.T) {
 	revoked.RevokedAt, revoked.Revision = &b.now, 2
 	b.Put(&revoked)
 	b.Put(k)
-	if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
-		t.Errorf("a key whose revocation was heard of first answers %q, want %q", code, problem.CodeAPIKeyRevoked)
+	if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
+		t.Errorf("a key whose revocation was put first gets %q, want %q", code, problem.CodeAPIKeyRevoked)
 	}
 }
 
-func TestAChangeKeepsTheCounters(t *testing.T) {
+func TestChangedKeyKeepsItsCounters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)
-	live, _ := b.recognise(t, k)
+	live, _ := b.authenticate(t, k)
 	limit.Charge(b.now, 1, live.Workspace.Account(), live.Key)
 	changed, perMinute := *k, int64(5)
 	changed.Scopes, changed.RequestsPerMinute, changed.Revision = auth.Write, &perMinute, 2
 	b.Put(&changed)
-	live, _ = b.recognise(t, k)
+	live, _ = b.authenticate(t, k)
 	if live.Principal.Scopes != auth.Write || live.Key.PerMinute != 5 {
 		t.Errorf("after a change the key is %+v", live)
 	}
@@ -368,7 +368,7 @@ func TestAChangeKeepsTheCounters(t *testing.T) {
 	}
 }
 
-func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
+func TestTouchRecordsTheSecretThatWasSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	second := Generate(rand.Reader)
@@ -377,7 +377,7 @@ func TestTouchNotesTheSecretThatWasUsed(t *testing.T) {
 		k.Secrets = append(k.Secrets, Secret{Hash: b.hasher.Hash(second), ValidUntil: &until})
 	})
 	b.Put(k)
-	newer, _ := b.recognise(t, k)
+	newer, _ := b.authenticate(t, k)
 	older, _ := b.Authenticate(t.Context(), second, b.now)
 	recorder := b.recorder.(*handles)
 	newer.Touch(b.now)
@@ -393,7 +393,7 @@ func TestKeyCreatedElsewhereIsReadOnce(t *testing.T) {
 	b := setup(t)
 	k := b.add(nil)
 	for range 3 {
-		if live, code := b.recognise(t, k); code != "" || live.Principal.KeyID() != k.ID {
+		if live, code := b.authenticate(t, k); code != "" || live.Principal.KeyID() != k.ID {
 			t.Fatalf("a key in the database is refused with %q", code)
 		}
 	}
@@ -410,7 +410,7 @@ func TestRevocationDuringAReadCounts(t *testing.T) {
 		b.keys.wait = make(chan struct{})
 		var reader sync.WaitGroup
 		reader.Go(func() {
-			if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+			if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
 				t.Errorf("the key that was read before its revocation gets %q", code)
 			}
 		})
@@ -420,7 +420,7 @@ func TestRevocationDuringAReadCounts(t *testing.T) {
 		b.Put(&revoked)
 		close(b.keys.wait)
 		reader.Wait()
-		if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+		if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
 			t.Errorf("after the read the key gets %q", code)
 		}
 	})
@@ -441,7 +441,7 @@ func TestRevokedKeyLeavesMemoryAfterAnHour(t *testing.T) {
 	}{{0, 2, 0}, {forgetAfter, 3, 0}, {time.Second, 3, 1}} {
 		b.now = b.now.Add(step.after)
 		b.Put(b.add(nil))
-		if _, code := b.recognise(t, k); code != problem.CodeAPIKeyRevoked {
+		if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
 			t.Errorf("the revoked key gets %q", code)
 		}
 		if s := b.Stats(); s.Entries != step.entries || s.Evictions != step.evicted {
@@ -459,7 +459,7 @@ func TestForgottenKeyKeepsItsCountersToItself(t *testing.T) {
 	b := setup(t)
 	k := b.add(nil)
 	b.Put(k)
-	held, _ := b.recognise(t, k)
+	held, _ := b.authenticate(t, k)
 	revoked := *k
 	revoked.RevokedAt, revoked.Revision = &b.now, 2
 	b.Put(&revoked)
@@ -467,7 +467,7 @@ func TestForgottenKeyKeepsItsCountersToItself(t *testing.T) {
 	later := b.add(nil)
 	b.Put(later)
 	limit.Charge(b.now, 1, held.Workspace.Account(), held.Key)
-	live, _ := b.recognise(t, later)
+	live, _ := b.authenticate(t, later)
 	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 60 {
 		t.Errorf("a new key has %d requests left, want 60", v.Remaining)
 	}

@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// Hasher turns a key's text into what is kept of it: HMAC-SHA-256 under the instance's pepper. A secret of 178 random
-// bits needs no slow hash; the pepper makes a stolen database useless for checking guesses.
+// Hasher computes the hash that is stored of a key's text: HMAC-SHA-256 under the instance's pepper. A text with 178 random
+// bits needs no slow hash, and without the pepper a stolen database cannot be used to check guesses.
 type Hasher struct {
-	states sync.Pool // of *hashState: a keyed state used again costs a quarter of a new one
+	states sync.Pool // of *hashState: reusing a keyed state takes a quarter of the time of a new one
 }
 
-// hashState holds the buffers beside the state, so that nothing escapes to the heap on the way of a request.
+// hashState holds the buffers of a computation, so that it allocates nothing.
 type hashState struct {
 	mac hash.Hash
 	in  [textLen]byte
 	out [sha256.Size]byte
 }
 
-// NewHasher makes a Hasher. It keeps pepper.
+// NewHasher returns a Hasher that uses pepper.
 func NewHasher(pepper []byte) *Hasher {
 	return &Hasher{states: sync.Pool{New: func() any {
 		return &hashState{mac: hmac.New(sha256.New, pepper)}
@@ -35,7 +35,7 @@ func (h *Hasher) Hash(text string) [sha256.Size]byte {
 	s.mac.Write(s.in[:n])
 	s.mac.Sum(s.out[:0])
 	hashed := s.out
-	clear(s.in[:]) // a pooled buffer is no place for a secret to stay
+	clear(s.in[:]) // do not keep the secret in the pool
 	h.states.Put(s)
 	return hashed
 }

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/limit"
 )
 
-// Limits is what a key and its workspace may still use at a moment.
+// Limits is what a key and its workspace can still use.
 type Limits struct {
 	Key       *Record
 	Workspace *account.Entry
@@ -19,20 +19,20 @@ type Limits struct {
 	OfKey, OfWorkspace Budgets
 }
 
-// Budgets are the numbers of one subject.
+// Budgets are the limits of a key or a workspace.
 type Budgets struct {
 	Minute         Budget
-	Daily, Monthly *Budget // nil: none of its own
+	Daily, Monthly *Budget // nil: it has none
 }
 
-// Budget is one of them.
+// Budget is a limit and what is left of it.
 type Budget struct {
 	Limit     int64
 	Remaining int64
 	ResetsAt  time.Time
 }
 
-// Limits looks at a key's counters without charging them.
+// Limits reads a key's counters without charging them.
 func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (*Limits, error) {
 	k, err := s.visible(ctx, p, keyID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (
 	}, nil
 }
 
-// budgetsOf looks at one account as if it were all there is.
+// budgetsOf reads one account by itself.
 func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) Budgets {
 	v := s.Shared.Peek(now, a, limit.Account{}, payer)
 	b := Budgets{Minute: Budget{v.Limit, v.Remaining, time.Unix(v.ResetUnix, 0).UTC()}}
@@ -69,7 +69,7 @@ func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) B
 	return b
 }
 
-// keyAlone is a key that is looked at without its workspace.
+// keyAlone is a key without its workspace.
 type keyAlone struct{ workspaceID, keyID string }
 
 // Payer implements limit.Payer.

@@ -16,7 +16,11 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Revocation is one that is in force in this process and that the store could not take yet.
+// A key can be revoked while the database does not accept writes, for example because the disk is full. The key is then
+// refused in this process at once, the revocation is saved in a file whose space was reserved before, so that a restart
+// does not forget it, and Run stores it in the database as soon as that works.
+
+// Revocation is a revocation that is in force in this process and not yet stored in the database.
 type Revocation struct {
 	WorkspaceID string     `json:"workspaceId"`
 	KeyID       string     `json:"keyId"`
@@ -27,19 +31,19 @@ type Revocation struct {
 	RequestID   string     `json:"requestId"`
 }
 
-// Reserve keeps revocations over a restart where the store takes no writes: room that was set aside before the disk was
-// full.
-type Reserve interface {
-	// Load reads what was kept last.
+// PendingStore saves pending revocations outside the database.
+type PendingStore interface {
+	// Load returns what was saved last.
 	Load() ([]Revocation, error)
-	// Keep replaces what is kept, on stable storage when it returns.
-	Keep(list []Revocation) error
+	// Save replaces what is saved. It is on stable storage when Save returns.
+	Save(list []Revocation) error
 }
 
-// pending are the revocations that the store has not taken yet, by key.
+// pending holds the pending revocations by key.
 type pending struct {
-	mu   sync.Mutex
-	list map[string]Revocation
+	mu     sync.Mutex
+	list   map[string]Revocation
+	saving sync.Mutex // held while the list is read and saved, so that an older list does not replace a newer one
 }
 
 func (p *pending) find(keyID string) (Revocation, bool) {
@@ -55,16 +59,15 @@ func (p *pending) all() []Revocation {
 	return slices.SortedFunc(maps.Values(p.list), func(a, b Revocation) int { return a.At.Compare(b.At) })
 }
 
-// over shows a key as it is for this process: revoked, also where the store does not know it yet.
-func (p *pending) over(k *APIKey) {
+// apply marks k as revoked if its revocation is pending.
+func (p *pending) apply(k *APIKey) {
 	if r, ok := p.find(k.ID); ok && k.RevokedAt == nil {
 		k.RevokedAt, k.RevokeReason = &r.At, r.Reason
 	}
 }
 
-// revokeHere revokes a key in this process where the store takes no writes, which cause says, and can be read. The store takes
-// it as soon as it can (Run).
-func (s *Service) revokeHere(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string, cause error) (*Record, error) {
+// revokeInMemory revokes a key in this process, because the database does not accept writes for the reason cause.
+func (s *Service) revokeInMemory(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string, cause error) (*Record, error) {
 	k, err := s.visible(ctx, p, keyID)
 	if err == nil && !ifRevision.Allows(k.Revision) {
 		err = problem.RevisionMismatch()
@@ -78,14 +81,14 @@ func (s *Service) revokeHere(ctx context.Context, p *auth.Principal, keyID strin
 			WorkspaceID: k.WorkspaceID, KeyID: k.ID, Reason: reason, Actor: p.Actor(), At: s.now(), Address: source.Address, RequestID: source.RequestID,
 		}
 		s.Directory.Deny(k.ID)
-		kept := s.addPending(r)
-		s.Log.ErrorContext(ctx, "revoked an API key in memory, because it cannot be stored", "key", k.ID, "kept", kept == nil, "error", cause, "keepError", kept)
-		s.pending.over(k)
+		saved := s.addPending(r)
+		s.Log.ErrorContext(ctx, "revoked an API key in memory only", "key", k.ID, "saved", saved == nil, "error", cause, "saveError", saved)
+		s.pending.apply(k)
 	}
 	return s.record(ctx, k, s.now())
 }
 
-// addPending adds a revocation and keeps all of them. An error says that a restart would forget it.
+// addPending adds a pending revocation and saves all of them. After an error a restart would forget it.
 func (s *Service) addPending(r Revocation) error {
 	s.pending.mu.Lock()
 	if s.pending.list == nil {
@@ -93,21 +96,21 @@ func (s *Service) addPending(r Revocation) error {
 	}
 	s.pending.list[r.KeyID] = r
 	s.pending.mu.Unlock()
-	return s.keepPending()
+	return s.savePending()
 }
 
-func (s *Service) keepPending() error {
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	return s.Reserve.Keep(s.pending.all())
+func (s *Service) savePending() error {
+	s.pending.saving.Lock()
+	defer s.pending.saving.Unlock()
+	return s.PendingStore.Save(s.pending.all())
 }
 
-// Resume takes up the revocations that a process before this one could not store: the keys are refused from here on, also where
-// they still cannot be. It comes after Directory.Load.
-func (s *Service) Resume(ctx context.Context) error {
-	list, err := s.Reserve.Load()
+// LoadPending loads the revocations that an earlier process could not store, refuses their keys and tries to store them.
+// Call it after Directory.Load.
+func (s *Service) LoadPending(ctx context.Context) error {
+	list, err := s.PendingStore.Load()
 	if err != nil {
-		return fmt.Errorf("read the revocations that were kept: %w", err)
+		return fmt.Errorf("load pending revocations: %w", err)
 	}
 	s.pending.mu.Lock()
 	s.pending.list = make(map[string]Revocation, len(list))
@@ -122,10 +125,10 @@ func (s *Service) Resume(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is how often Run tries to store the revocations that are pending.
+// retryEvery is how often Run tries to store pending revocations.
 const retryEvery = time.Second
 
-// Run stores revocations that could not be stored when they were made, until ctx ends.
+// Run stores pending revocations until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
@@ -139,29 +142,29 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// storePending stores what it can of the pending revocations.
+// storePending stores the pending revocations, oldest first, until one fails.
 func (s *Service) storePending(ctx context.Context) {
 	stored := 0
 	for _, r := range s.pending.all() {
-		if err := s.store(ctx, &r); err != nil {
-			break // the others would fail alike, and each try may wait
+		if err := s.storeRevocation(ctx, &r); err != nil {
+			break // the others would fail like this one, and each attempt can wait for the database
 		}
 		s.pending.mu.Lock()
 		delete(s.pending.list, r.KeyID)
 		s.pending.mu.Unlock()
-		s.Log.InfoContext(ctx, "stored the revocation of an API key", "key", r.KeyID, "revokedAt", r.At)
+		s.Log.InfoContext(ctx, "stored a pending revocation", "key", r.KeyID, "revokedAt", r.At)
 		stored++
 	}
 	if stored == 0 {
 		return
 	}
-	if err := s.keepPending(); err != nil { // what is kept too long is stored once more, which changes nothing
-		s.Log.WarnContext(ctx, "forgetting stored revocations failed", "error", err)
+	if err := s.savePending(); err != nil { // a restart stores them once more, which changes nothing
+		s.Log.WarnContext(ctx, "saving pending revocations failed", "error", err)
 	}
 }
 
-// store has the store take a revocation. A key that is gone or revoked needs none.
-func (s *Service) store(ctx context.Context, r *Revocation) error {
+// storeRevocation stores a pending revocation, unless the key does not exist any more or is already revoked.
+func (s *Service) storeRevocation(ctx context.Context, r *Revocation) error {
 	return s.Units.Run(ctx, func(ctx context.Context) error {
 		k, err := s.Store.APIKey(ctx, r.WorkspaceID, r.KeyID)
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
@@ -183,8 +186,8 @@ func (s *Service) store(ctx context.Context, r *Revocation) error {
 	})
 }
 
-// deferrable reports whether a revocation that failed with err can be in force before it is stored: the store takes no writes,
-// and no unit of somebody else's fails with it.
+// deferrable reports whether a revocation that failed with err can be stored later: the database does not accept writes, and
+// the revocation is not part of a larger transaction, which fails as a whole.
 func deferrable(ctx context.Context, err error) bool {
 	p, ok := problem.As(err)
 	return ok && p.Kind == problem.Unavailable && !unit.Running(ctx) && ctx.Err() == nil

@@ -15,14 +15,14 @@ import (
 	"keepsake/internal/problem"
 )
 
-// fullDisk lets no unit commit.
+// fullDisk lets no transaction commit.
 type fullDisk struct{}
 
 func (fullDisk) Run(context.Context, func(ctx context.Context) error) error {
 	return problem.NotAvailable("The database is not accepting writes.", time.Second).Because(errors.New("the disk is full"))
 }
 
-// restarted is a process on the same store that begins now.
+// restarted is the service of a new process on the same database.
 func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
 	t.Helper()
 	o := b.Options
@@ -39,7 +39,7 @@ func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
 		o.Units = fullDisk{}
 	}
 	s := apikey.NewService(o)
-	if err := s.Resume(t.Context()); err != nil {
+	if err := s.LoadPending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -79,7 +79,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 		t.Fatal("the key is refused before it is revoked")
 	}
 	at := b.now().Truncate(time.Millisecond)
-	for range 2 { // a second time changes nothing
+	for range 2 { // the second time changes nothing
 		r, err := b.Revoke(ctx, p, k.ID, nil, "leaked")
 		if err != nil || !r.Pending || r.State != apikey.Revoked || !r.RevokedAt.Equal(at) || r.RevokeReason != "leaked" {
 			t.Fatalf("revoked on a full disk: %+v, %v", r, err)
@@ -101,7 +101,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 			t.Errorf("the list has %+v", r)
 		}
 	}
-	// What comes of the key from elsewhere does not bring it back, nor does the end of what is remembered of revoked keys.
+	// Neither a newer revision from elsewhere nor the hour after which revoked keys are forgotten brings the key back.
 	newer, err := b.store.APIKey(ctx, b.tenant, k.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -116,12 +116,12 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 
 	// A restart while the disk is still full, then one after it.
 	if s := b.restarted(t, true); !refused(t, s, k.Text) || len(b.reserve.list) != 1 {
-		t.Errorf("after a restart the key works, and %d are kept", len(b.reserve.list))
+		t.Errorf("after a restart the key works, and %d are saved", len(b.reserve.list))
 	}
 	s := b.restarted(t, false)
 	stored, err := s.APIKey(ctx, p, k.ID)
 	if err != nil || stored.Pending || stored.State != apikey.Revoked || !stored.RevokedAt.Equal(at) || len(b.reserve.list) != 0 || !refused(t, s, k.Text) {
-		t.Errorf("stored is %+v, %v; %d are kept", stored, err, len(b.reserve.list))
+		t.Errorf("stored is %+v, %v; %d are saved", stored, err, len(b.reserve.list))
 	}
 	entries := b.log.Entries()
 	last := entries[len(entries)-1]
@@ -135,8 +135,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Inside the unit of somebody else nothing is done beside it.
-func TestRevocationInAUnitFailsWithIt(t *testing.T) {
+func TestRevocationFailsWithItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{Scopes: auth.Read})

@@ -8,15 +8,15 @@ import (
 	"keepsake/internal/limit"
 )
 
-// Record is a key as people read it: what is stored, and what follows from it at this moment.
+// Record is a key as clients see it: what is stored, and what follows from it now.
 type Record struct {
 	*APIKey
-	Secrets    []Secret   // those that are not over, newest first
-	LastUsedAt *time.Time // when it was last used, by any secret it has ever had; nil for never
+	Secrets    []Secret   // those that have not expired, newest first
+	LastUsedAt *time.Time // last use of any secret that it ever had; nil: never
 	State      State
-	PerMinute  int64 // its minute limit: its own, else the tier's
+	PerMinute  int64 // its own minute limit, or the tier's
 	Inherited  bool  // PerMinute is the tier's
-	Pending    bool  // it is revoked in this process, and that is not stored yet
+	Pending    bool  // it is revoked in this process, and the revocation is not stored yet
 }
 
 func recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
@@ -50,8 +50,8 @@ func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey
 	return records, s.fillLastUses(ctx, records)
 }
 
-// fillLastUses tells the records when their secrets were last used: what is in the store, or in memory since its last
-// flush.
+// fillLastUses sets when the secrets of the records were last used, from the database and from the uses since it was last
+// flushed.
 func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
 	if len(records) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
 	}
 	stored, err := s.Uses.LastUses(ctx, ids)
 	if err != nil {
-		return fmt.Errorf("read when API keys were used: %w", err)
+		return fmt.Errorf("read last uses of API keys: %w", err)
 	}
 	uses := make(map[string]map[string]time.Time, len(records)) // by key, by hint
 	for _, u := range stored {
@@ -85,10 +85,10 @@ func (s *Service) fillLastUse(r *Record, byHint map[string]time.Time) {
 	for n := range r.Secrets {
 		secret := &r.Secrets[n]
 		at := later(byHint[secret.Hint], s.Directory.lastUsed(secret.Hash))
-		secret.LastUsedAt = momentOrNil(at)
+		secret.LastUsedAt = timeOrNil(at)
 		last = later(last, at)
 	}
-	r.LastUsedAt = momentOrNil(last)
+	r.LastUsedAt = timeOrNil(last)
 }
 
 func later(a, b time.Time) time.Time {
@@ -98,8 +98,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// momentOrNil is t to the millisecond, nil for never.
-func momentOrNil(t time.Time) *time.Time {
+// timeOrNil is t to the millisecond, nil for the zero time.
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

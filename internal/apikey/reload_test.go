@@ -25,7 +25,7 @@ func (s *fakeReader) APIKeys(_ context.Context, ids []string, fn func(k *APIKey)
 	return nil
 }
 
-func TestKeysThatAnotherProcessChanged(t *testing.T) {
+func TestReloadAppliesChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	revoked, disabled, left := b.add(nil), b.add(nil), b.add(nil)
@@ -43,11 +43,11 @@ func TestKeysThatAnotherProcessChanged(t *testing.T) {
 	made := b.add(nil)
 	check := func(when string, k *APIKey, want string) {
 		t.Helper()
-		if _, got := b.recognise(t, k); got != want {
+		if _, got := b.authenticate(t, k); got != want {
 			t.Errorf("%s: got %q, want %q", when, got, want)
 		}
 	}
-	check("not heard", revoked, "")
+	check("before the reload", revoked, "")
 	if err := b.Reload(t.Context(), []string{revoked.ID, disabled.ID, made.ID, id.New(id.APIKey)}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,16 +57,16 @@ func TestKeysThatAnotherProcessChanged(t *testing.T) {
 	check("made", made, "")
 	check("left alone", left, "")
 	if n := b.keys.reads.Load(); n != 0 {
-		t.Errorf("a key that was heard of cost %d reads", n)
+		t.Errorf("a reloaded key cost %d reads", n)
 	}
-	// News come twice, and late.
+	// Events come twice, and late.
 	if err := b.Reload(t.Context(), []string{revoked.ID}); err != nil {
 		t.Fatal(err)
 	}
 	check("revoked", revoked, "api_key_revoked")
 }
 
-func TestReadingEverythingFindsWhatWasRevoked(t *testing.T) {
+func TestReloadAllFindsRevokedKeys(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	revoked, changed, lost := b.add(nil), b.add(nil), b.add(nil)
@@ -81,13 +81,13 @@ func TestReadingEverythingFindsWhatWasRevoked(t *testing.T) {
 	other.ExpiresAt, other.Revision = &expired, 2
 	b.keep(&other)
 	made := b.add(nil)
-	delete(b.keys.keys, lost.Secrets[0].Hash) // a store that was set back
+	delete(b.keys.keys, lost.Secrets[0].Hash) // a backup was restored
 	for range 2 {
 		if err := b.ReloadAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for k, want := range map[*APIKey]string{revoked: "api_key_revoked", changed: "api_key_expired", made: "", lost: "api_key_revoked"} {
-			if _, got := b.recognise(t, k); got != want {
+			if _, got := b.authenticate(t, k); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}

@@ -12,10 +12,10 @@ import (
 	"keepsake/internal/revision"
 )
 
-// Rotation is how a key gets a new secret.
+// Rotation says how to rotate a key.
 type Rotation struct {
-	Grace time.Duration // for how long the secret used until now still works; 0: not at all
-	Force bool          // where a rotation is under way, end its older secret first
+	Grace time.Duration // how long the current secret continues to work; 0: not at all
+	Force bool          // if the key is already being rotated, end its older secret first
 }
 
 // The grace of a rotation (decisions.md, D).
@@ -24,20 +24,19 @@ const (
 	MaxGrace     = 30 * 24 * time.Hour
 )
 
-// Rotate gives a key a new secret under the same id and the same budgets; the one used until now works for the grace
-// besides. Scopes of the key that p lacks, and bounds wider than those of the key p is, are a problem.Forbidden,
-// because p gets to hold the key. A key that is not live
-// is a problem.Conflict: it would stay unusable, and none becomes usable by this. A rotation under way is
-// rotation_in_progress unless it is forced.
+// Rotate gives a key a new secret. Its ID and its counters stay, and the current secret continues to work for the grace
+// period. A key that is not active is a problem.Conflict, and so is one that is already being rotated, unless r.Force is
+// set. Because p learns the new secret, scopes that p does not have and bounds wider than its own are a
+// problem.Forbidden.
 //
-// The text is made here and not in the unit of work, so that a unit that runs again writes the same secret.
+// The secret is generated before the transaction, which can run more than once.
 func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, r Rotation) (*Created, error) {
 	now, text := s.now(), Generate(s.Random)
 	entry := audit.Entry{Action: audit.KeyRotated, Details: map[string]string{
 		"graceSeconds": strconv.FormatInt(int64(r.Grace/time.Second), 10), "force": strconv.FormatBool(r.Force),
 	}}
 	k, err := s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		if err := s.checkReach(ctx, p, k); err != nil {
+		if err := s.checkNotWider(ctx, p, k); err != nil {
 			return err
 		}
 		return r.apply(k, Secret{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}, now)
@@ -48,37 +47,36 @@ func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, i
 	return &Created{k, text}, nil
 }
 
-// apply makes next the key's newest secret, or says what about the key forbids it.
+// apply makes next the key's newest secret, or returns why the key cannot be rotated.
 func (r Rotation) apply(k *APIKey, next Secret, now time.Time) error {
 	switch state := k.At(now); {
 	case state == Rotating && !r.Force:
 		return problem.New(problem.Conflict, problem.CodeRotationInProgress,
-			"This API key is being rotated: complete that first, or force this one, which ends the older secret.")
+			"This API key is already being rotated. Complete that rotation first, or set force, which ends the older secret.")
 	case state != Rotating && state != Active:
 		return problem.Conflicts(fmt.Sprintf("This API key is %s, so it cannot be rotated.", state))
 	}
-	// The newest is the one in use; an older one ends here, whether its grace is over or is cut short.
-	used := k.Secrets[0]
+	current := k.Secrets[0] // an older one ends here
 	k.Secrets = []Secret{next}
 	if r.Grace > 0 {
 		until := now.Add(r.Grace)
-		used.ValidUntil = &until
-		k.Secrets = append(k.Secrets, used)
+		current.ValidUntil = &until
+		k.Secrets = append(k.Secrets, current)
 	}
 	return nil
 }
 
-// CompleteRotation ends the older of two secrets now. Where there is none any more, it changes nothing. A revoked key is a
-// problem.Conflict; scopes and bounds are as with Rotate.
+// CompleteRotation ends the older of two secrets now; it changes nothing if there is only one. A revoked key is a
+// problem.Conflict. Scopes and bounds are checked as by Rotate.
 func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected) (*Record, error) {
 	now := s.now()
 	entry := audit.Entry{Action: audit.KeyRotationCompleted}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		if err := s.checkReach(ctx, p, k); err != nil {
+		if err := s.checkNotWider(ctx, p, k); err != nil {
 			return err
 		}
 		if k.RevokedAt != nil {
-			return problem.Conflicts("This API key is revoked, which is final.")
+			return problem.Conflicts("This API key is revoked, so it cannot be changed.")
 		}
 		if k.liveSecrets(now) < 2 {
 			return errUnchanged
@@ -88,12 +86,12 @@ func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID
 	})
 }
 
-// checkReach refuses a key with scopes that p lacks, or with wider bounds than the key p is.
-func (s *Service) checkReach(ctx context.Context, p *auth.Principal, k *APIKey) error {
+// checkNotWider refuses a key with scopes that p does not have, or with wider bounds than p's own key.
+func (s *Service) checkNotWider(ctx context.Context, p *auth.Principal, k *APIKey) error {
 	if err := checkSubset(p, k.Scopes); err != nil {
 		return err
 	}
-	own, err := s.self(ctx, p)
+	own, err := s.callingKey(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (b *bundle) rotate(t testing.TB, keyID string, r apikey.Rotation) *apikey.C
 	return k
 }
 
-func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
+func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	three := int64(3)
@@ -62,7 +62,7 @@ func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
 		t.Errorf("after one use before and two after the rotation of three there are %d left", v.KeyRemaining)
 	}
 
-	// A second one waits for the first, unless it is forced; then the eldest is dead and the one used until now lives on.
+	// A second rotation is refused unless it is forced; then the oldest secret ends and the current one continues to work.
 	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Rotation{}); code(t, err) != problem.CodeRotationInProgress {
 		t.Errorf("rotating while rotating: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestARotatedKeyHasTwoSecretsAndOneBudget(t *testing.T) {
 	}
 }
 
-func TestARotationIsCompletedOnceAndForAll(t *testing.T) {
+func TestCompletedRotationEndsTheOldSecret(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	made := b.make(t, apikey.Draft{})
@@ -111,8 +111,7 @@ func TestARotationIsCompletedOnceAndForAll(t *testing.T) {
 	}
 }
 
-// What a key may do never grows by rotation, and what is dead stays dead.
-func TestWhoMayNotRotate(t *testing.T) {
+func TestRotationIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	mighty := b.make(t, apikey.Draft{Scopes: auth.Admin})
@@ -158,9 +157,9 @@ func TestWhoMayNotRotate(t *testing.T) {
 	}
 }
 
-// A key is rotated, completed, disabled, revoked and left alone in any order, while the clock goes on; after every step
-// each secret it ever had is asked. The model says in a few words which of them live.
-func TestRotationKeepsToItsStates(t *testing.T) {
+// A key is rotated, completed, disabled and revoked in any order while time passes. After every step each secret that it
+// ever had is looked up and compared with a model.
+func TestSecretsFollowAModelOfRotation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -169,7 +168,7 @@ func TestRotationKeepsToItsStates(t *testing.T) {
 			until time.Time // zero: as long as the key
 		}
 		manager := b.manager(auth.All)
-		manager.WorkspaceID = operatorOf(b) // without a limit of keys
+		manager.WorkspaceID = operatorOf(b) // no limit on keys
 		made, err := b.Create(context.Background(), manager, apikey.Draft{Name: "turning", Scopes: auth.Read})
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +274,7 @@ func TestRotationKeepsToItsStates(t *testing.T) {
 				}
 			},
 		})
-		// What a restart reads is what the process knew.
+		// A restart gives the same answers.
 		again := apikey.NewDirectory(b.store, b.Hasher, b.Accounts, b.recorder, b.now)
 		if err := again.Load(context.Background(), nil); err != nil {
 			t.Fatal(err)
@@ -299,8 +298,8 @@ func codeIn(err error) string {
 	return fmt.Sprint(err)
 }
 
-// However fast a key turns, a secret that died is never taken for the one that took its place.
-func TestADeadSecretIsNeverRecognisedWhileTheKeyTurns(t *testing.T) {
+// A replaced secret is never taken for the one that replaced it.
+func TestReplacedSecretIsInvalidUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	made := b.make(t, apikey.Draft{})
@@ -319,7 +318,7 @@ func TestADeadSecretIsNeverRecognisedWhileTheKeyTurns(t *testing.T) {
 					continue
 				}
 				if _, err := b.Directory.Authenticate(t.Context(), text, b.now()); err == nil {
-					t.Error("a secret was recognised after its rotation had ended it")
+					t.Error("a secret was found after its rotation had ended it")
 					return
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"keepsake/internal/account"
@@ -21,43 +20,43 @@ import (
 
 // Options is what a Service needs.
 type Options struct {
-	Store     Store
-	Units     unit.Runner
-	Directory *Directory
-	Accounts  *account.Directory
-	Hasher    *Hasher
-	Uses      Uses
-	Audit     audit.Recorder
-	Shared    *limit.Shared // nil where no other process counts
-	Reserve   Reserve       // of revocations that cannot be stored
-	Random    io.Reader     // of ids and key texts: crypto/rand.Reader but in tests
-	Now       func() time.Time
-	Log       *slog.Logger
+	Store        Store
+	Units        unit.Runner
+	Directory    *Directory
+	Accounts     *account.Directory
+	Hasher       *Hasher
+	Uses         UsageStore
+	Audit        audit.Recorder
+	Shared       *limit.Shared // nil if no other process counts
+	PendingStore PendingStore  // of revocations that the database does not accept
+	Random       io.Reader     // for IDs and key texts: crypto/rand.Reader except in tests
+	Now          func() time.Time
+	Log          *slog.Logger
 }
 
-// Service holds the rules of API keys (decisions.md, D). All of it is safe for concurrent use. A principal reaches the
-// keys of its own workspace, and if it is bound to a subject or agent only those bound alike; every other id answers
+// Service implements the rules of API keys. It is safe for concurrent use. A principal sees the keys of its own workspace,
+// and if it is bound to a subject or agent only those that are bound to the same; for all others the methods return
 // problem.Missing.
 type Service struct {
 	Options
 
 	pending pending
-	keeping sync.Mutex // orders those who keep what is pending
 }
 
-// NewService makes a Service.
+// NewService returns a Service.
 func NewService(o Options) *Service { return &Service{Options: o} }
 
-// Created is a new key with its text, which is known at this moment only.
+// Created is a new or rotated key with its text, which cannot be read again.
 type Created struct {
 	*Record
 	Text string
 }
 
-// Create makes a key for p's workspace, or for the one that d names, which only an operator may. Scopes p lacks and bounds
-// wider than those of the key p is are a problem.Forbidden, an expiry that is over and a minute limit above the tier's are
-// problem.Invalid, another subject or agent than p is bound to is problem.Missing, as is a workspace that does not exist,
-// and a workspace that has as many keys as its tier allows is problem.LimitReached.
+// Create creates a key in p's workspace, or in the one that d names if p is an operator. It returns
+//   - problem.Forbidden for scopes that p does not have and bounds wider than those of p's own key,
+//   - problem.Invalid for an expiry in the past and a minute limit above the tier's,
+//   - problem.Missing for another subject or agent than p is bound to, and for a workspace that does not exist,
+//   - problem.LimitReached if the workspace has as many keys as its tier allows.
 func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Created, error) {
 	now := s.now()
 	workspaceID, err := workspaceOf(p, d.WorkspaceID)
@@ -75,7 +74,7 @@ func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Crea
 	text := Generate(s.Random)
 	k := s.newKey(workspaceID, p.Actor(), text, d, now)
 	err = s.Units.Run(ctx, func(ctx context.Context) error {
-		creator, err := s.self(ctx, p)
+		creator, err := s.callingKey(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -93,20 +92,20 @@ func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Crea
 	return &Created{recordOf(k, tier, now), text}, nil
 }
 
-// workspaceOf is the workspace that p makes a key for: the one named, which takes an operator, else p's own.
+// workspaceOf is the workspace in which p creates a key: the named one, if p is an operator, or its own.
 func workspaceOf(p *auth.Principal, named string) (string, error) {
 	switch {
 	case named == "":
 		return p.WorkspaceID, nil
 	case !p.Operator || !p.Scopes.Allows(auth.Admin):
-		return "", problem.Exceeds("workspaceId", "Only an operator creates API keys for a workspace by its ID.")
+		return "", problem.Exceeds("workspaceId", "Only an operator can create API keys in another workspace.")
 	default:
 		return named, nil
 	}
 }
 
-// self is the key p is, as of the transaction in ctx; nil for a person and for the operator of the machine.
-func (s *Service) self(ctx context.Context, p *auth.Principal) (*APIKey, error) {
+// callingKey reads p's own key in the transaction of ctx. It is nil for a user and for the operator of the machine.
+func (s *Service) callingKey(ctx context.Context, p *auth.Principal) (*APIKey, error) {
 	if p.Kind != auth.APIKey {
 		return nil, nil
 	}
@@ -117,9 +116,9 @@ func (s *Service) self(ctx context.Context, p *auth.Principal) (*APIKey, error) 
 	return k, nil
 }
 
-// First makes the key with all scopes of a first start and gives its text. It joins the unit of work that makes the
-// workspace, which no directory knows yet.
-func (s *Service) First(ctx context.Context, workspaceID string) (text string, err error) {
+// CreateFirst creates the key with all scopes of a first start and returns its text. It joins the transaction that creates
+// the workspace.
+func (s *Service) CreateFirst(ctx context.Context, workspaceID string) (text string, err error) {
 	local := auth.Principal{Kind: auth.Local}
 	text = Generate(s.Random)
 	k := s.newKey(workspaceID, local.Actor(), text, Draft{Name: "first key", Scopes: auth.All}, s.now())
@@ -130,7 +129,7 @@ func (s *Service) First(ctx context.Context, workspaceID string) (text string, e
 	return text, nil
 }
 
-// newKey is the key that a draft describes.
+// newKey returns the key that d describes.
 func (s *Service) newKey(workspaceID, by, text string, d Draft, now time.Time) *APIKey {
 	return &APIKey{
 		ID: id.At(id.APIKey, s.Now(), s.Random), WorkspaceID: workspaceID,
@@ -143,7 +142,8 @@ func (s *Service) newKey(workspaceID, by, text string, d Draft, now time.Time) *
 	}
 }
 
-// add writes a new key and its row of the log, and brings the directory up to date. It joins the unit of work in ctx.
+// add stores a new key and its row of the audit log, and puts it into the directory after the commit. It joins the
+// transaction of ctx.
 func (s *Service) add(ctx context.Context, k *APIKey, max int64) error {
 	if err := s.Store.CreateAPIKey(ctx, k, max); err != nil {
 		return err
@@ -164,16 +164,16 @@ func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (
 	return s.record(ctx, k, s.now())
 }
 
-// Self is who a key is.
+// Self is the calling key with its workspace.
 type Self struct {
 	*Record
 	Workspace *account.Entry
 }
 
-// Self reads the key p is; whoever is none is problem.Unauthenticated.
+// Self reads the calling key. It returns problem.Unauthenticated if p is not a key.
 func (s *Service) Self(ctx context.Context, p *auth.Principal) (*Self, error) {
 	if p.Kind != auth.APIKey {
-		return nil, problem.New(problem.Unauthenticated, problem.CodeMissingCredentials, "Send the API key to ask about in the header X-API-Key.")
+		return nil, problem.New(problem.Unauthenticated, problem.CodeMissingCredentials, "Send an API key in the X-API-Key header.")
 	}
 	r, err := s.APIKey(ctx, p, p.KeyID())
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *Service) Self(ctx context.Context, p *auth.Principal) (*Self, error) {
 	return &Self{r, workspace}, nil
 }
 
-// List reads keys, newest first. f's time and binding are set here.
+// List reads keys, newest first. It sets f's Now and binding.
 func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Record, error) {
 	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, s.now()
 	keys, err := s.Store.ListAPIKeys(ctx, p.WorkspaceID, f)
@@ -194,14 +194,14 @@ func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Rec
 		return nil, fmt.Errorf("list API keys: %w", err)
 	}
 	for i := range keys {
-		s.pending.over(&keys[i])
+		s.pending.apply(&keys[i])
 	}
 	return s.records(ctx, p.WorkspaceID, keys, f.Now)
 }
 
-// Change changes a key; ifRevision must allow the stored revision, else problem.Mismatch. A key that is revoked
-// or has expired too long ago is problem.Conflict; the rest is as with Create. The scopes p must have are those the key
-// has afterwards, also where the change does not touch them.
+// Change changes a key. It returns problem.Mismatch if ifRevision does not allow the stored revision, problem.Conflict if
+// the key is revoked or expired too long ago, and otherwise the errors of Create. p must have all scopes that the key has
+// after the change.
 func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, c Change) (*Record, error) {
 	now := s.now()
 	tier, err := s.tier(p.WorkspaceID)
@@ -213,7 +213,7 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 	}
 	entry := audit.Entry{Action: audit.KeyChanged, Details: c.details()}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		own, err := s.self(ctx, p) // as it is before the change, also where k is the same key
+		own, err := s.callingKey(ctx, p) // as it is before the change: k can be the same key
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 	})
 }
 
-// checkRoom refuses a key that comes back from expiry to a workspace that is full.
+// checkRoom refuses to revive an expired key in a workspace that has as many keys as its tier allows.
 func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, now time.Time) error {
 	if max == 0 {
 		return nil
@@ -235,16 +235,16 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, max int64, 
 		return err
 	}
 	if n >= max {
-		return problem.LimitReached("keys", fmt.Sprintf("This workspace's tier allows %d API keys that are neither revoked nor expired.", max))
+		return problem.LimitReached("keys", fmt.Sprintf("This workspace already has the %d API keys that its tier allows. Revoked and expired keys do not count.", max))
 	}
 	return nil
 }
 
-// Revoke ends a key for good; from its commit on this process refuses it. Revoking again changes nothing, and a key may
-// revoke a mightier one. reason may be empty.
+// Revoke revokes a key for good. This process refuses it from the commit on. Revoking it again changes nothing, and a key
+// can revoke a key with more scopes. reason can be empty.
 //
-// Where the store can be read and takes no writes, as on a full disk, this process refuses the key at once and stores that
-// later; the record is Pending until then. Other processes hear of it when it is stored.
+// If the database can be read but not written, for example because the disk is full, this process refuses the key at once
+// and stores the revocation later (see pending.go). The record is Pending until then.
 func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string) (*Record, error) {
 	now := s.now()
 	if err := checkText("reason", reason, maxReason); err != nil {
@@ -258,16 +258,16 @@ func (s *Service) Revoke(ctx context.Context, p *auth.Principal, keyID string, i
 		return nil
 	})
 	if err != nil && deferrable(ctx, err) {
-		return s.revokeHere(ctx, p, keyID, ifRevision, reason, err)
+		return s.revokeInMemory(ctx, p, keyID, ifRevision, reason, err)
 	}
 	return r, err
 }
 
-// errUnchanged ends an update that has nothing to write.
+// errUnchanged ends an update that changes nothing.
 var errUnchanged = errors.New("nothing to change")
 
-// update reads a key, changes it and writes it in one unit of work, then brings the directory up to date. entry is what
-// the audit log is told of it, but for whose key it is and who did it.
+// update reads a key, changes it and stores it in one transaction, and puts it into the directory after the commit. entry
+// is its row of the audit log, without the key and the actor.
 func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
 	var updated *APIKey
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
@@ -302,7 +302,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 	return s.record(ctx, updated, now)
 }
 
-// visible reads a key that p may see.
+// visible reads a key that p can see.
 func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) (*APIKey, error) {
 	if _, ok := id.Parse(id.APIKey, keyID); !ok {
 		return nil, problem.Missing()
@@ -311,22 +311,23 @@ func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) 
 	if err != nil {
 		return nil, fmt.Errorf("read API key %s: %w", keyID, err)
 	}
-	if !reaches(p, k) {
+	if !visibleTo(p, k) {
 		return nil, problem.Missing()
 	}
-	s.pending.over(k)
+	s.pending.apply(k)
 	return k, nil
 }
 
-// reaches reports whether a principal that may be bound reaches a key of its workspace.
-func reaches(p *auth.Principal, k *APIKey) bool {
-	return alike(p.SubjectID, k.SubjectID) && alike(p.AgentID, k.AgentID)
+// visibleTo reports whether p can see a key of its workspace.
+func visibleTo(p *auth.Principal, k *APIKey) bool {
+	return bindingAllows(p.SubjectID, k.SubjectID) && bindingAllows(p.AgentID, k.AgentID)
 }
 
-// alike reports whether a principal bound to bound may reach a key bound to of; whoever is not bound reaches all.
-func alike(bound, of string) bool { return bound == "" || bound == of }
+// bindingAllows reports whether a principal that is bound to a subject or agent can see a key with this one. A principal
+// that is not bound sees all keys.
+func bindingAllows(bound, of string) bool { return bound == "" || bound == of }
 
-// putAfterCommit brings the directory up to date. A copy, because the caller goes on with k.
+// putAfterCommit puts a copy of k into the directory after the commit, because the caller can change k.
 func (s *Service) putAfterCommit(ctx context.Context, k *APIKey) {
 	kept := *k
 	unit.AfterCommit(ctx, func() { s.Directory.Put(&kept) })

@@ -32,18 +32,18 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// bundle is the service over real stores, with a free tenant beside the operator, and a clock a test moves.
+// bundle is the service on a real store with the operator workspace and a free one, and with a clock that a test moves.
 type bundle struct {
 	*apikey.Service
 	log      audittest.Recorder
 	store    *store.Store
 	recorder *usage.Recorder
 	at       atomic.Int64 // Unix microseconds
-	tenant   string       // id of the free workspace
+	tenant   string       // ID of the free workspace
 	reserve  reserve
 }
 
-// reserve keeps revocations as a file would.
+// reserve saves pending revocations like a file.
 type reserve struct {
 	list []apikey.Revocation
 	err  error
@@ -51,7 +51,7 @@ type reserve struct {
 
 func (r *reserve) Load() ([]apikey.Revocation, error) { return r.list, nil }
 
-func (r *reserve) Keep(list []apikey.Revocation) error {
+func (r *reserve) Save(list []apikey.Revocation) error {
 	if r.err == nil {
 		r.list = list
 	}
@@ -90,7 +90,7 @@ func setup(t testing.TB) *bundle {
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Service = apikey.NewService(apikey.Options{
 		Store: b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
-		Reserve: &b.reserve, Log: slog.New(slog.DiscardHandler),
+		PendingStore: &b.reserve, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
 	})
 	return b
@@ -116,7 +116,7 @@ func (b *bundle) make(t testing.TB, d apikey.Draft) *apikey.Created {
 	return k
 }
 
-// codeWith gives the code with which a text is refused now, empty when it is not.
+// codeWith is the code with which a text is refused now, empty if it is not.
 func (b *bundle) codeWith(t testing.TB, text string) string {
 	t.Helper()
 	_, err := b.Directory.Authenticate(t.Context(), text, b.now())
@@ -130,7 +130,7 @@ func code(t testing.TB, err error) string {
 	}
 	p, ok := problem.As(err)
 	if !ok {
-		t.Fatalf("the error is no problem: %v", err)
+		t.Fatalf("got %v, want a problem", err)
 	}
 	return p.Code
 }
@@ -143,7 +143,7 @@ func wantProblem(t testing.TB, err error, code, field string, issue problem.Issu
 	}
 }
 
-func TestACreatedKeyWorksAtOnceAndIsReadBack(t *testing.T) {
+func TestCreatedKeyWorksAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	perMinute, daily := int64(7), int64(100)
@@ -182,7 +182,7 @@ func operatorOf(b *bundle) string {
 	return e.ID()
 }
 
-func TestBadDraftsAreRefused(t *testing.T) {
+func TestInvalidDraftIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tooFast, huge := int64(61), map[string]any{}
@@ -239,7 +239,7 @@ func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 	b.make(t, apikey.Draft{})
 	full()
 
-	// Five live keys: the expired one may not come back as a sixth, until there is room.
+	// There are five live keys, so the expired one cannot become the sixth before there is room.
 	revive := apikey.Change{Expiry: &apikey.Expiry{At: b.in(time.Hour)}}
 	if _, err := b.Change(t.Context(), b.manager(auth.All), expiring.ID, nil, revive); code(t, err) != problem.CodeLimitReached {
 		t.Errorf("reviving a key in a full workspace: %v", err)
@@ -258,7 +258,7 @@ func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 	}
 }
 
-func TestOfManyAtOnceOnlyAsManyAsTheTierAllowsAreMade(t *testing.T) {
+func TestConcurrentCreationsKeepTheTiersLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var made, refused atomic.Int64
@@ -279,7 +279,7 @@ func TestOfManyAtOnceOnlyAsManyAsTheTierAllowsAreMade(t *testing.T) {
 	}
 }
 
-func TestARestartKnowsEveryKey(t *testing.T) {
+func TestKeysWorkAfterARestart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	live, revoked := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
@@ -301,7 +301,7 @@ func TestARestartKnowsEveryKey(t *testing.T) {
 	}
 }
 
-func TestAKeyOfAFailedUnitWasNeverMade(t *testing.T) {
+func TestKeyOfAFailedTransactionDoesNotExist(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var made *apikey.Created
@@ -316,11 +316,11 @@ func TestAKeyOfAFailedUnitWasNeverMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.codeWith(t, made.Text); got != problem.CodeInvalidAPIKey {
-		t.Errorf("the key of a failed unit answers %q", got)
+		t.Errorf("the key of a failed transaction gets %q", got)
 	}
 }
 
-func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
+func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	t.Parallel()
 	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: sqlitetest.Dir(t)})
 	if err != nil {
@@ -339,7 +339,7 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 	})
 	var text string
 	first, err := people.FirstStart(t.Context(), account.Admin{}, func(ctx context.Context, workspaceID string) (err error) {
-		text, err = keys.First(ctx, workspaceID)
+		text, err = keys.CreateFirst(ctx, workspaceID)
 		return err
 	})
 	if err != nil {
@@ -354,11 +354,11 @@ func TestTheFirstKeyIsMadeWithItsWorkspace(t *testing.T) {
 		t.Errorf("the first key is %+v, %v", self, err)
 	}
 	if _, err := keys.Self(t.Context(), &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID}); code(t, err) != problem.CodeMissingCredentials {
-		t.Errorf("whoever is no key asks who it is: %v", err)
+		t.Errorf("Self of a principal without a key: %v", err)
 	}
 }
 
-func TestWhatIsDoneToAKeyIsLogged(t *testing.T) {
+func TestChangesOfKeysAreAudited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{Scopes: auth.Read})

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// State is derived from a key's timestamps at each look, never stored (decisions.md, D).
+// State is computed from a key's timestamps whenever it is needed, and never stored (decisions.md, D).
 type State string
 
 // The states, in order of precedence.
 const (
 	Revoked  State = "revoked"  // final
-	Disabled State = "disabled" // until somebody enables it
+	Disabled State = "disabled" // until it is enabled again
 	Expired  State = "expired"
-	Rotating State = "rotating" // two live secrets
+	Rotating State = "rotating" // two secrets that can be used
 	Active   State = "active"
 )
 
-// At gives the key's state at a moment.
+// At is the key's state at now.
 func (k *APIKey) At(now time.Time) State {
 	switch {
 	case k.RevokedAt != nil:
@@ -43,7 +43,7 @@ func (k *APIKey) liveSecrets(now time.Time) int {
 	return n
 }
 
-// secretsAt copies the secrets that are not over.
+// secretsAt returns the secrets that have not expired.
 func (k *APIKey) secretsAt(now time.Time) []Secret {
 	return slices.DeleteFunc(slices.Clone(k.Secrets), func(s Secret) bool { return !s.liveAt(now) })
 }

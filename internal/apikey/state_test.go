@@ -30,7 +30,7 @@ yes      yes       yes      no                revoked
 yes      yes       yes      yes               revoked
 `
 
-func TestTheStateFollowsFromTimestamps(t *testing.T) {
+func TestStateFollowsFromTimestamps(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	table := "\nrevoked  disabled  expired  two live secrets  state\n"
@@ -46,7 +46,7 @@ func TestTheStateFollowsFromTimestamps(t *testing.T) {
 	}
 }
 
-// keyIn makes a key of which these things are true at now, by the skin of their teeth.
+// keyIn returns a key of which these things are only just true at now.
 func keyIn(now time.Time, revoked, disabled, expired, two bool) *APIKey {
 	past, next := now.Add(-time.Millisecond), now.Add(time.Millisecond)
 	k := &APIKey{ExpiresAt: &next, Secrets: []Secret{{}, {ValidUntil: &now}}}
@@ -65,7 +65,7 @@ func keyIn(now time.Time, revoked, disabled, expired, two bool) *APIKey {
 	return k
 }
 
-func TestARevokedKeyStaysRevoked(t *testing.T) {
+func TestRevokedKeyStaysRevoked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(0, 1<<34).Draw(t, "now"), 0)

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// A key's text is kpsk_, 30 random base62 characters (178 bits) and 6 base62 characters of CRC-32 (IEEE) over all
-// before them, left-padded with 0. The checksum tells a mistyped or invented key without asking anything.
+// A key's text is kpsk_, 30 random base62 characters (178 bits) and a checksum: the CRC-32 (IEEE) of all characters before
+// it in 6 base62 digits. A mistyped or invented key is refused without a read of the database.
 const (
 	textPrefix  = "kpsk_"
 	randomLen   = 30
@@ -18,11 +18,11 @@ const (
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// Generate makes the text of a new key. It panics where random ends: a key that can be guessed must not exist.
+// Generate returns the text of a new key. It panics if random fails, because a key must not be predictable.
 func Generate(random io.Reader) string {
 	text := make([]byte, 0, textLen)
 	text = append(text, textPrefix...)
-	// 248 is the largest multiple of 62 a byte can hold: bytes from there on would make some characters likelier.
+	// 248 is the largest multiple of 62 in a byte: larger bytes would make some characters more likely than others.
 	for buf := make([]byte, 64); len(text) < textLen-checksumLen; {
 		if _, err := io.ReadFull(random, buf); err != nil {
 			panic(fmt.Sprintf("apikey: read randomness: %v", err))
@@ -37,8 +37,8 @@ func Generate(random io.Reader) string {
 	return string(append(text, digits[:]...))
 }
 
-// checksum is the end of the key that begins with head. It walks the string itself, because crc32.ChecksumIEEE wants a
-// slice and lets it escape to the heap.
+// checksum is the checksum of a text that begins with head. It loops over the string because crc32.ChecksumIEEE needs a
+// slice, which would have to be allocated.
 func checksum(head string) (digits [checksumLen]byte) {
 	sum := ^uint32(0)
 	for i := range len(head) {
@@ -52,7 +52,7 @@ func checksum(head string) (digits [checksumLen]byte) {
 	return digits
 }
 
-// WellFormed reports whether text could be a key's: length, prefix, alphabet and checksum. It allocates nothing.
+// WellFormed reports whether text has the length, prefix, alphabet and checksum of a key.
 func WellFormed(text string) bool {
 	if len(text) != textLen || text[:len(textPrefix)] != textPrefix {
 		return false
@@ -67,5 +67,5 @@ func WellFormed(text string) bool {
 	return string(digits[:]) == text[head:]
 }
 
-// hintOf is what may be shown of a key after its creation: the prefix and the first four random characters.
+// hintOf is what is shown of a key after its creation: the prefix and the first four random characters.
 func hintOf(text string) string { return text[:hintLen] }

@@ -26,7 +26,7 @@ func checksumOf(head string) string {
 	return strings.Repeat("0", checksumLen-len(digits)) + digits
 }
 
-func TestAGeneratedKeyIsWellFormed(t *testing.T) {
+func TestGeneratedKeyIsWellFormed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		random := rapid.SliceOfN(rapid.Byte(), 256, 256).Draw(t, "random")
@@ -60,7 +60,7 @@ func TestOneWrongCharacterIsNoticed(t *testing.T) {
 	})
 }
 
-func TestTextsThatAreNoKeysAreRefused(t *testing.T) {
+func TestMalformedTextIsRefused(t *testing.T) {
 	t.Parallel()
 	good := Generate(rand.Reader)
 	other := "kpsk-" + good[5:35]
@@ -79,7 +79,7 @@ func TestTextsThatAreNoKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestNoCharacterIsLikelier(t *testing.T) {
+func TestCharactersAreEquallyLikely(t *testing.T) {
 	t.Parallel()
 	const keys = 20_000
 	counts := map[byte]int{}
@@ -108,7 +108,7 @@ func FuzzWellFormed(f *testing.F) {
 	})
 }
 
-func TestTheHashIsHMACUnderThePepper(t *testing.T) {
+func TestHashIsHMACUnderThePepper(t *testing.T) {
 	t.Parallel()
 	pepper := []byte("a pepper of thirty-two bytes ...")
 	h := NewHasher(pepper)

@@ -12,19 +12,19 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Inquiry is what a service asks of a key that somebody sent to it.
-type Inquiry struct {
+// VerifyRequest is what a service asks about a key that one of its clients sent to it.
+type VerifyRequest struct {
 	Text    string
-	Scopes  auth.Scopes // it must have
+	Scopes  auth.Scopes // that the key must have
 	Cost    int64       // at least 1
-	Consume bool        // the key and its workspace pay the cost if the answer is Valid
-	From    netip.Addr  // where it came from; the zero Addr when that is not known
+	Consume bool        // charge the cost to the key and its workspace if the answer is Valid
+	From    netip.Addr  // the address of the client; the zero Addr if it is not known
 }
 
-// Code is the answer to an Inquiry.
+// Code is the result of a verification.
 type Code string
 
-// The codes (decisions.md, D), in the order in which they are decided.
+// The codes (decisions.md, D), in order of precedence.
 const (
 	Invalid           Code = "INVALID"
 	KeyRevoked        Code = "REVOKED"
@@ -43,30 +43,28 @@ var codes = map[string]Code{
 	problem.CodeAPIKeyExpired:  KeyExpired,
 }
 
-// Verification is what is told of a key.
+// Verification is the answer to a VerifyRequest.
 type Verification struct {
-	Code Code
-	Key  *Record // nil when Invalid
-	Left *Left   // nil for a key that may not be used at all
+	Code      Code
+	Key       *Record    // nil if Invalid
+	Remaining *Remaining // nil if the key cannot be used at all
 }
 
-// Left is what a key may still use, its own and its workspace's budgets together: of each kind the one with the least.
-type Left struct{ Minute, Daily, Monthly Budget }
+// Remaining is what a key can still use: of its own and its workspace's limits the one with less left.
+type Remaining struct{ Minute, Daily, Monthly Budget }
 
-// Charger charges the caller of Verify. Charge answers a *problem.Problem where its budget is spent, and charges once
-// however often it is called; Refund takes that back.
+// Charger charges the caller of Verify one request. Charge returns a *problem.Problem if the caller's limit is used up, and
+// charges only once; Refund undoes that.
 type Charger interface {
 	Charge() error
 	Refund()
 }
 
-// Verify judges a key as if it had called. Only keys that p may see are known; all others are Invalid, as texts that are
-// no key's, and cost the caller one, so that nobody can guess keys at no cost. A key with allowed addresses may not be used
-// from an address nobody tells.
-//
-// Any other answer costs the caller nothing, and a refusal costs the key nothing. A use that is paid for counts as a use of
-// the secret, too.
-func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger, q Inquiry) (*Verification, error) {
+// Verify decides whether a key could make a request. Keys that p cannot see are Invalid, like texts that are no keys. An
+// Invalid answer costs the caller one request, so that guessing keys is not free; all other answers are free. Only a Valid
+// answer with q.Consume is charged to the key, and counts as a use of its secret. A key with allowed addresses cannot be
+// used from an unknown address.
+func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger, q VerifyRequest) (*Verification, error) {
 	v, err := s.verify(ctx, p, caller, q)
 	if err != nil {
 		return nil, err
@@ -81,11 +79,11 @@ func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger,
 	return v, nil
 }
 
-func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger, q Inquiry) (*Verification, error) {
+func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger, q VerifyRequest) (*Verification, error) {
 	at := s.Now()
 	live, err := s.Directory.Lookup(q.Text, at)
 	if errors.Is(err, ErrNotInMemory) {
-		if err := caller.Charge(); err != nil { // before the store is asked
+		if err := caller.Charge(); err != nil { // before the database is read
 			return nil, err
 		}
 		live, err = s.Directory.LookupStored(ctx, q.Text, at)
@@ -99,18 +97,18 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger,
 	if live.Principal.WorkspaceID != p.WorkspaceID {
 		return &Verification{Code: Invalid}, nil
 	}
-	k, err := orNone(s.visible(ctx, p, live.Principal.KeyID()))
+	k, err := orNil(s.visible(ctx, p, live.Principal.KeyID()))
 	if k == nil {
 		return &Verification{Code: Invalid}, err
 	}
 	v := &Verification{Key: recordOf(k, live.Workspace.Tier(), at)}
-	v.Code = s.judge(&live, q, at)
-	v.Left = s.leftOf(at, &live)
+	v.Code = s.charge(&live, q, at)
+	v.Remaining = s.remaining(at, &live)
 	return v, nil
 }
 
-// judge answers q for a key that is live, and takes the cost.
-func (s *Service) judge(l *LiveKey, q Inquiry, at time.Time) Code {
+// charge decides q for a key that can be used, and charges the cost.
+func (s *Service) charge(l *LiveKey, q VerifyRequest, at time.Time) Code {
 	switch {
 	case !l.Principal.Scopes.Allows(q.Scopes):
 		return InsufficientScope
@@ -135,14 +133,14 @@ func (s *Service) judge(l *LiveKey, q Inquiry, at time.Time) Code {
 	}
 }
 
-// verifyRefused tells of a key that is not live. code is empty for a secret that is no key's, or no longer.
+// verifyRefused answers for a key that cannot be used. code is empty for a secret that no key has.
 func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text string, code Code) (*Verification, error) {
 	unknown := &Verification{Code: Invalid}
 	if code == "" {
 		return unknown, nil
 	}
-	k, err := orNone(s.Store.APIKeyBySecret(ctx, s.Hasher.Hash(text)))
-	if k == nil || k.WorkspaceID != p.WorkspaceID || !reaches(p, k) {
+	k, err := orNil(s.Store.APIKeyBySecret(ctx, s.Hasher.Hash(text)))
+	if k == nil || k.WorkspaceID != p.WorkspaceID || !visibleTo(p, k) {
 		return unknown, err
 	}
 	tier, err := s.tier(k.WorkspaceID)
@@ -152,8 +150,8 @@ func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text str
 	return &Verification{Code: code, Key: recordOf(k, tier, s.now())}, nil
 }
 
-// orNone makes a key that is not there nil.
-func orNone(k *APIKey, err error) (*APIKey, error) {
+// orNil returns nil for a key that does not exist.
+func orNil(k *APIKey, err error) (*APIKey, error) {
 	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
 		return nil, nil
 	}
@@ -163,18 +161,18 @@ func orNone(k *APIKey, err error) (*APIKey, error) {
 	return k, nil
 }
 
-func (s *Service) leftOf(at time.Time, l *LiveKey) *Left {
+func (s *Service) remaining(at time.Time, l *LiveKey) *Remaining {
 	own := s.budgetsOf(at, l.Key, keyAlone{l.Principal.WorkspaceID, l.Principal.KeyID()})
 	shared := s.budgetsOf(at, l.Workspace.Account(), l.Workspace)
-	return &Left{
+	return &Remaining{
 		Minute:  tighter(&own.Minute, &shared.Minute),
 		Daily:   tighter(own.Daily, shared.Daily),
 		Monthly: tighter(own.Monthly, shared.Monthly),
 	}
 }
 
-// tighter is the budget with less left; of two alike the one that ends later, as on the headers of a call. A key may have
-// none of its own, a workspace always has.
+// tighter returns the budget with less left, or of two equal ones the one that resets later, like the headers of an answer.
+// own is nil if the key has none.
 func tighter(own, shared *Budget) Budget {
 	if own == nil || shared.Remaining < own.Remaining || shared.Remaining == own.Remaining && shared.ResetsAt.After(own.ResetsAt) {
 		return *shared

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// purse is what the caller of Verify has left.
+// purse is the limit of the caller of Verify.
 type purse struct{ left, paid int }
 
 var errSpent = errors.New("the caller's budget is spent")
@@ -32,31 +32,31 @@ func (p *purse) Charge() error {
 
 func (p *purse) Refund() { p.left, p.paid = p.left+p.paid, 0 }
 
-func TestVerifyOfAnInvalidKeyCostsItsCaller(t *testing.T) {
+func TestVerifyingAnInvalidKeyCostsTheCaller(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	good := b.make(t, apikey.Draft{})
 	for text, want := range map[string]int{good.Text: 3, "x": 2, apikey.Generate(b.Random): 2} {
 		p := &purse{left: 3}
-		if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), p, apikey.Inquiry{Text: text, Cost: 1}); err != nil || p.left != want {
+		if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), p, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || p.left != want {
 			t.Errorf("after %q the caller has %d left, %v; want %d", text, p.left, err, want)
 		}
 	}
-	// Who can pay no more still has valid keys judged, and has the store asked no more.
+	// A caller without requests left can still verify valid keys, but causes no read of the database.
 	spent := &purse{}
-	if v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.Inquiry{Text: good.Text, Cost: 1}); err != nil || v.Code != apikey.Valid {
+	if v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.VerifyRequest{Text: good.Text, Cost: 1}); err != nil || v.Code != apikey.Valid {
 		t.Errorf("a valid key: %v", err)
 	}
 	before := b.Directory.UnknownStats().Misses
-	if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1}); !errors.Is(err, errSpent) {
+	if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.VerifyRequest{Text: apikey.Generate(b.Random), Cost: 1}); !errors.Is(err, errSpent) {
 		t.Errorf("an unknown key: %v", err)
 	}
 	if after := b.Directory.UnknownStats().Misses; after != before {
-		t.Errorf("the store was asked %d times for a caller who cannot pay", after-before)
+		t.Errorf("the database was read %d times for a caller without requests left", after-before)
 	}
 }
 
-func (b *bundle) verify(t testing.TB, q apikey.Inquiry) *apikey.Verification {
+func (b *bundle) verify(t testing.TB, q apikey.VerifyRequest) *apikey.Verification {
 	t.Helper()
 	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), &purse{left: 100}, q)
 	if err != nil {
@@ -95,23 +95,23 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		q    apikey.Inquiry
+		q    apikey.VerifyRequest
 		want apikey.Code
 		of   string
 	}{
-		"live":                     {apikey.Inquiry{Text: good.Text, Scopes: auth.Read}, apikey.Valid, good.ID},
-		"no text":                  {apikey.Inquiry{}, apikey.Invalid, ""},
-		"nobody's":                 {apikey.Inquiry{Text: apikey.Generate(b.Random)}, apikey.Invalid, ""},
-		"another workspace's":      {apikey.Inquiry{Text: foreign.Text}, apikey.Invalid, ""},
-		"expired":                  {apikey.Inquiry{Text: expired.Text}, apikey.KeyExpired, expired.ID},
-		"disabled":                 {apikey.Inquiry{Text: disabled.Text}, apikey.KeyDisabled, disabled.ID},
-		"revoked":                  {apikey.Inquiry{Text: revoked.Text}, apikey.KeyRevoked, revoked.ID},
-		"without a scope":          {apikey.Inquiry{Text: good.Text, Scopes: auth.Read | auth.Write}, apikey.InsufficientScope, good.ID},
-		"from an allowed address":  {apikey.Inquiry{Text: placed.Text, From: netip.MustParseAddr("::ffff:192.0.2.9")}, apikey.Valid, placed.ID},
-		"from another address":     {apikey.Inquiry{Text: placed.Text, From: netip.MustParseAddr("192.0.3.9")}, apikey.IPNotAllowed, placed.ID},
-		"from an unknown address":  {apikey.Inquiry{Text: placed.Text}, apikey.IPNotAllowed, placed.ID},
-		"more than the minute has": {apikey.Inquiry{Text: slow.Text, Cost: 4}, apikey.RateLimited, slow.ID},
-		"more than the day has":    {apikey.Inquiry{Text: slow.Text, Cost: 6}, apikey.QuotaExceeded, slow.ID},
+		"live":                     {apikey.VerifyRequest{Text: good.Text, Scopes: auth.Read}, apikey.Valid, good.ID},
+		"no text":                  {apikey.VerifyRequest{}, apikey.Invalid, ""},
+		"nobody's":                 {apikey.VerifyRequest{Text: apikey.Generate(b.Random)}, apikey.Invalid, ""},
+		"another workspace's":      {apikey.VerifyRequest{Text: foreign.Text}, apikey.Invalid, ""},
+		"expired":                  {apikey.VerifyRequest{Text: expired.Text}, apikey.KeyExpired, expired.ID},
+		"disabled":                 {apikey.VerifyRequest{Text: disabled.Text}, apikey.KeyDisabled, disabled.ID},
+		"revoked":                  {apikey.VerifyRequest{Text: revoked.Text}, apikey.KeyRevoked, revoked.ID},
+		"without a scope":          {apikey.VerifyRequest{Text: good.Text, Scopes: auth.Read | auth.Write}, apikey.InsufficientScope, good.ID},
+		"from an allowed address":  {apikey.VerifyRequest{Text: placed.Text, From: netip.MustParseAddr("::ffff:192.0.2.9")}, apikey.Valid, placed.ID},
+		"from another address":     {apikey.VerifyRequest{Text: placed.Text, From: netip.MustParseAddr("192.0.3.9")}, apikey.IPNotAllowed, placed.ID},
+		"from an unknown address":  {apikey.VerifyRequest{Text: placed.Text}, apikey.IPNotAllowed, placed.ID},
+		"more than the minute has": {apikey.VerifyRequest{Text: slow.Text, Cost: 4}, apikey.RateLimited, slow.ID},
+		"more than the day has":    {apikey.VerifyRequest{Text: slow.Text, Cost: 6}, apikey.QuotaExceeded, slow.ID},
 	} {
 		c.q.Cost = max(c.q.Cost, 1)
 		for _, c.q.Consume = range []bool{false, true} {
@@ -128,41 +128,41 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 			}
 		}
 	}
-	// Nothing of all that cost anything.
-	v := b.verify(t, apikey.Inquiry{Text: slow.Text, Cost: 3})
-	if v.Code != apikey.Valid || v.Left.Minute.Remaining != 3 || v.Left.Daily.Remaining != 5 || v.Left.Monthly.Remaining != 100_000 || v.Key.LastUsedAt != nil {
-		t.Errorf("after refusals and mere questions the key has %+v", v.Left)
+	// None of that was charged.
+	v := b.verify(t, apikey.VerifyRequest{Text: slow.Text, Cost: 3})
+	if v.Code != apikey.Valid || v.Remaining.Minute.Remaining != 3 || v.Remaining.Daily.Remaining != 5 || v.Remaining.Monthly.Remaining != 100_000 || v.Key.LastUsedAt != nil {
+		t.Errorf("after refusals and questions without consume the key has %+v", v.Remaining)
 	}
-	if v := b.verify(t, apikey.Inquiry{Text: good.Text, Cost: 1}); v.Key.Name != "good" || v.Key.Metadata["team"] != "a" || v.Left.Minute.Limit != 60 {
-		t.Errorf("a key is described as %+v, %+v", v.Key, v.Left)
+	if v := b.verify(t, apikey.VerifyRequest{Text: good.Text, Cost: 1}); v.Key.Name != "good" || v.Key.Metadata["team"] != "a" || v.Remaining.Minute.Limit != 60 {
+		t.Errorf("a key is described as %+v, %+v", v.Key, v.Remaining)
 	}
 	bound := b.manager(auth.All)
 	bound.SubjectID = "person-7"
 	for _, text := range []string{good.Text, revoked.Text} {
-		if v, err := b.Verify(t.Context(), bound, &purse{left: 1}, apikey.Inquiry{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
-			t.Errorf("who is bound learns of a key that is not: %+v, %v", v, err)
+		if v, err := b.Verify(t.Context(), bound, &purse{left: 1}, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
+			t.Errorf("a bound key is told about one that is not: %+v, %v", v, err)
 		}
 	}
 }
 
-func TestAVerifiedKeyPaysOnceWithItsWorkspace(t *testing.T) {
+func TestVerifiedKeyIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ten := int64(10)
 	made := b.make(t, apikey.Draft{RequestsPerMinute: &ten})
 	other := b.make(t, apikey.Draft{})
-	v := b.verify(t, apikey.Inquiry{Text: made.Text, Cost: 4, Consume: true})
-	if v.Code != apikey.Valid || v.Left.Minute.Remaining != 6 || v.Left.Minute.Limit != 10 || v.Left.Daily.Remaining != 4996 {
-		t.Errorf("after paying 4: %s, %+v", v.Code, v.Left)
+	v := b.verify(t, apikey.VerifyRequest{Text: made.Text, Cost: 4, Consume: true})
+	if v.Code != apikey.Valid || v.Remaining.Minute.Remaining != 6 || v.Remaining.Minute.Limit != 10 || v.Remaining.Daily.Remaining != 4996 {
+		t.Errorf("after paying 4: %s, %+v", v.Code, v.Remaining)
 	}
-	if v := b.verify(t, apikey.Inquiry{Text: other.Text, Cost: 1}); v.Left.Minute.Remaining != 56 {
-		t.Errorf("another key of the workspace has %d left in the minute, want 56", v.Left.Minute.Remaining)
+	if v := b.verify(t, apikey.VerifyRequest{Text: other.Text, Cost: 1}); v.Remaining.Minute.Remaining != 56 {
+		t.Errorf("another key of the workspace has %d left in the minute, want 56", v.Remaining.Minute.Remaining)
 	}
-	if v := b.verify(t, apikey.Inquiry{Text: made.Text, Cost: 7, Consume: true}); v.Code != apikey.RateLimited || v.Left.Minute.Remaining != 6 {
-		t.Errorf("asked for more than is left: %s, %+v", v.Code, v.Left)
+	if v := b.verify(t, apikey.VerifyRequest{Text: made.Text, Cost: 7, Consume: true}); v.Code != apikey.RateLimited || v.Remaining.Minute.Remaining != 6 {
+		t.Errorf("asked for more than is left: %s, %+v", v.Code, v.Remaining)
 	}
 
-	// What was paid outlives the process, as one with its requests.
+	// Charges survive the process like those of requests.
 	if err := b.recorder.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestAVerifiedKeyPaysOnceWithItsWorkspace(t *testing.T) {
 	}
 }
 
-func TestOfManyVerificationsAtOnceAsManyAreValidAsTheBudgetHas(t *testing.T) {
+func TestConcurrentVerificationsKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ten := int64(10)
@@ -197,7 +197,7 @@ func TestOfManyVerificationsAtOnceAsManyAreValidAsTheBudgetHas(t *testing.T) {
 	for range 8 {
 		running.Go(func() {
 			for range 5 {
-				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), &purse{}, apikey.Inquiry{Text: made.Text, Cost: 2, Consume: true})
+				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), &purse{}, apikey.VerifyRequest{Text: made.Text, Cost: 2, Consume: true})
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -215,14 +215,14 @@ func TestOfManyVerificationsAtOnceAsManyAreValidAsTheBudgetHas(t *testing.T) {
 	}
 }
 
-func TestAVerificationThatCannotReadIsNoVerdict(t *testing.T) {
+func TestVerifyFailsIfTheDatabaseFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	v, err := b.Verify(gone, b.manager(auth.All), &purse{left: 1}, apikey.Inquiry{Text: apikey.Generate(b.Random), Cost: 1})
+	v, err := b.Verify(gone, b.manager(auth.All), &purse{left: 1}, apikey.VerifyRequest{Text: apikey.Generate(b.Random), Cost: 1})
 	if _, isProblem := problem.As(err); v != nil || err == nil || isProblem && codeIn(err) == problem.CodeInvalidAPIKey {
-		t.Errorf("a look-up that was cut off answers %+v, %v", v, err)
+		t.Errorf("a failed lookup gives %+v, %v", v, err)
 	}
 }
 
@@ -237,7 +237,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.pass(time.Millisecond)
-		if v, err := x.Verify(b.Context(), operator, &purse{}, apikey.Inquiry{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
+		if v, err := x.Verify(b.Context(), operator, &purse{}, apikey.VerifyRequest{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
 			b.Fatalf("%+v, %v", v, err)
 		}
 	}

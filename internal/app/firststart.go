@@ -53,7 +53,7 @@ func (a *App) firstStart(ctx context.Context, admin Admin) (*First, error) {
 	err := a.data.store.Run(ctx, func(ctx context.Context) error {
 		var key string
 		made, err := a.parts.people.FirstStart(ctx, admin, func(ctx context.Context, workspaceID string) (err error) {
-			key, err = a.parts.apiKeys.First(ctx, workspaceID)
+			key, err = a.parts.apiKeys.CreateFirst(ctx, workspaceID)
 			return err
 		})
 		if err != nil {

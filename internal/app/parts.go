@@ -144,7 +144,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Audit: p.audit, Shared: p.shared, Reserve: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Audit: p.audit, Shared: p.shared, PendingStore: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.documents = document.NewService(document.Options{
 		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.documentsChanged, Pace: p.indexer.Pace,
@@ -217,7 +217,7 @@ func (p *parts) load(ctx context.Context) error {
 	if err := p.keys.Load(ctx, used); err != nil {
 		return err
 	}
-	if err := p.apiKeys.Resume(ctx); err != nil {
+	if err := p.apiKeys.LoadPending(ctx); err != nil {
 		return err
 	}
 	if err := p.neighbours.join(ctx); err != nil {

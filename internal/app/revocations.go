@@ -25,7 +25,7 @@ type revocations struct {
 	turn uint64 // of the half that was written last
 }
 
-var _ apikey.Reserve = (*revocations)(nil)
+var _ apikey.PendingStore = (*revocations)(nil)
 
 const (
 	revocationsHalf  = 64 << 10
@@ -58,7 +58,7 @@ func openRevocations(dir string, key *seal.DataKey) (*revocations, error) {
 	return r, nil
 }
 
-// Load implements apikey.Reserve. What this instance did not seal counts as nothing.
+// Load implements apikey.PendingStore. What this instance did not seal counts as nothing.
 func (r *revocations) Load() ([]apikey.Revocation, error) {
 	data, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,8 +93,8 @@ func (r *revocations) Load() ([]apikey.Revocation, error) {
 	return newest.List, nil
 }
 
-// Keep implements apikey.Reserve.
-func (r *revocations) Keep(list []apikey.Revocation) error {
+// Save implements apikey.PendingStore.
+func (r *revocations) Save(list []apikey.Revocation) error {
 	text, err := json.Marshal(kept{r.turn + 1, list})
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	one, two := apikey.Revocation{KeyID: "key_1", Reason: "leaked", At: at}, apikey.Revocation{KeyID: "key_2", At: at}
 	r := open()
 	for _, list := range [][]apikey.Revocation{{one}, {one, two}} {
-		if err := r.Keep(list); err != nil {
+		if err := r.Save(list); err != nil {
 			t.Fatal(err)
 		}
 		want(list...)
@@ -59,12 +59,12 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := next.Keep(nil); err != nil {
+		if err := next.Save(nil); err != nil {
 			t.Fatal(err)
 		}
 		want()
 	}
-	if err := next.Keep(make([]apikey.Revocation, 1000)); err == nil {
+	if err := next.Save(make([]apikey.Revocation, 1000)); err == nil {
 		t.Error("there was room for 1,000 revocations")
 	}
 	if _, err := openRevocations(filepath.Join(dir, "none"), key); err == nil {

@@ -41,9 +41,9 @@ type verifyAPIKey struct {
 	}
 }
 
-func (in *verifyAPIKey) inquiry() (apikey.Inquiry, error) {
+func (in *verifyAPIKey) inquiry() (apikey.VerifyRequest, error) {
 	b := &in.Body
-	q := apikey.Inquiry{Text: b.Key, Cost: 1, Consume: b.Consume == nil || *b.Consume}
+	q := apikey.VerifyRequest{Text: b.Key, Cost: 1, Consume: b.Consume == nil || *b.Consume}
 	if b.Cost != nil {
 		q.Cost = *b.Cost
 	}
@@ -90,9 +90,9 @@ func viewOfVerification(v *apikey.Verification) verificationView {
 		view.KeyID, view.WorkspaceID, view.Name, view.Metadata = &k.ID, &k.WorkspaceID, &k.Name, &metadata
 		view.Scopes = k.Scopes.Names()
 	}
-	if v.Left != nil {
-		minute := viewOfBudget(v.Left.Minute)
-		quota := viewOfBudgets(apikey.Budgets{Daily: &v.Left.Daily, Monthly: &v.Left.Monthly})
+	if v.Remaining != nil {
+		minute := viewOfBudget(v.Remaining.Minute)
+		quota := viewOfBudgets(apikey.Budgets{Daily: &v.Remaining.Daily, Monthly: &v.Remaining.Monthly})
 		view.RateLimit, view.Quota = &minute, &quota
 	}
 	return view

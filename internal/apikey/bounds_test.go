@@ -100,7 +100,7 @@ func someDraft(t *rapid.T, what string) apikey.Draft {
 	return d
 }
 
-// changeTo asks for what d has: every bound that d does not name is taken away.
+// changeTo asks for what d has, and removes every bound that d does not have.
 func changeTo(d apikey.Draft) apikey.Change {
 	return apikey.Change{
 		Scopes: &d.Scopes, Expiry: &apikey.Expiry{At: d.ExpiresAt}, RateLimit: &apikey.RateLimit{RequestsPerMinute: d.RequestsPerMinute},
@@ -108,7 +108,7 @@ func changeTo(d apikey.Draft) apikey.Change {
 	}
 }
 
-func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
+func TestKeyCannotWidenItselfOrOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := context.Background()
@@ -127,7 +127,7 @@ func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
 		}
 		own, p, err := create(person, someDraft(t, "own"))
 		if err != nil {
-			t.Fatalf("a person's key: %v", err) // people have no such bounds
+			t.Fatalf("a user's key: %v", err) // users have no such bounds
 		}
 
 		asked := someDraft(t, "asked")
@@ -145,7 +145,7 @@ func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
 
 		to := someDraft(t, "to")
 		after := draftedBy(to, &apikey.APIKey{})
-		if to.Quota != (apikey.Quota{}) { // half a quota leaves the other half as the caller has it
+		if to.Quota != (apikey.Quota{}) { // a limit that is left out is the calling key's
 			after = draftedBy(apikey.Draft{
 				Scopes: to.Scopes, ExpiresAt: to.ExpiresAt, RequestsPerMinute: to.RequestsPerMinute,
 				Quota: to.Quota, AllowedIPs: to.AllowedIPs,
@@ -159,7 +159,7 @@ func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
 			}
 			checkBounds(t, "change", got, own, err, wider(after, own))
 		}
-		name := "renamed" // a change that names no bound is held to those the key has
+		name := "renamed" // a change without bounds is checked against those of the key
 		_, err = b.Change(ctx, p, other.ID, nil, apikey.Change{Name: &name})
 		stored, readErr := b.APIKey(ctx, person, other.ID)
 		now, ownErr := b.APIKey(ctx, person, own.ID)
@@ -173,7 +173,7 @@ func TestAKeyStaysWithinItsOwnBounds(t *testing.T) {
 	})
 }
 
-// draftedBy is the key that d describes, with from's bounds where it names none.
+// draftedBy is the key that d describes, with from's bounds for those that it leaves out.
 func draftedBy(d apikey.Draft, from *apikey.APIKey) *apikey.APIKey {
 	k := *from
 	k.Scopes = d.Scopes
@@ -195,7 +195,7 @@ func draftedBy(d apikey.Draft, from *apikey.APIKey) *apikey.APIKey {
 	return &k
 }
 
-// checkBounds holds the outcome of a request by the key own to the fields in which it asked for more than own has.
+// checkBounds checks the result of a request by the key own against the fields in which it asked for more than own has.
 func checkBounds(t *rapid.T, what string, got, own *apikey.APIKey, err error, asked map[string]bool) {
 	if err != nil {
 		p, ok := problem.As(err)
@@ -223,7 +223,7 @@ func textOf(k *apikey.APIKey) string {
 		n(k.RequestsPerMinute), n(k.Daily), n(k.Monthly))
 }
 
-func TestAnInheritedRateIsAtMostTheTiers(t *testing.T) {
+func TestInheritedRateIsAtMostTheTiers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
@@ -243,7 +243,7 @@ func TestAnInheritedRateIsAtMostTheTiers(t *testing.T) {
 	}
 }
 
-func TestOnlyOperatorsNameAWorkspace(t *testing.T) {
+func TestOnlyOperatorsChooseAWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	operator := &auth.Principal{Kind: auth.Local, WorkspaceID: operatorOf(b), Operator: true, Scopes: auth.All}

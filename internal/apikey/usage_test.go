@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-func TestTheLastUseIsKnownBeforeAndAfterItsFlush(t *testing.T) {
+func TestLastUseIsShownBeforeAndAfterAFlush(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.make(t, apikey.Draft{})
@@ -44,7 +44,7 @@ func TestTheLastUseIsKnownBeforeAndAfterItsFlush(t *testing.T) {
 	}
 }
 
-func TestLimitsAreReadWithoutSpendingThem(t *testing.T) {
+func TestReadingLimitsChargesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	perMinute, daily := int64(10), int64(100)
@@ -78,7 +78,7 @@ func TestLimitsAreReadWithoutSpendingThem(t *testing.T) {
 	}
 }
 
-func TestUsageIsASeriesWithoutHoles(t *testing.T) {
+func TestUsageHasAPointForEveryStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.pass(10 * time.Minute)

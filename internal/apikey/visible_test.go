@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-func TestNoKeyMakesAWiderKey(t *testing.T) {
+func TestKeyCannotCreateAWiderKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	operator := operatorOf(b)
@@ -35,7 +35,7 @@ func TestNoKeyMakesAWiderKey(t *testing.T) {
 			}
 			return
 		}
-		// A change is held to what the key has afterwards, whatever the change is.
+		// The scopes after a change are checked, whatever the change is.
 		editor := &auth.Principal{Kind: auth.Local, WorkspaceID: operator, Scopes: auth.Scopes(rapid.Uint8Range(0, uint8(auth.All)).Draw(t, "editor"))}
 		name := "another name"
 		_, err = b.Change(context.Background(), editor, k.ID, nil, apikey.Change{Name: &name})
@@ -45,7 +45,7 @@ func TestNoKeyMakesAWiderKey(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotTheirsIsNotThere(t *testing.T) {
+func TestInvisibleKeyIsMissing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	name := "x"
@@ -110,11 +110,11 @@ func TestWhatIsNotTheirsIsNotThere(t *testing.T) {
 	}
 }
 
-func TestAListIsNewestFirstAndPages(t *testing.T) {
+func TestListIsNewestFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.manager(auth.All)
-	p.WorkspaceID = operatorOf(b) // no limit of keys
+	p.WorkspaceID = operatorOf(b) // no limit on keys
 	var want []string
 	for i := range 7 {
 		k, err := b.Create(t.Context(), p, apikey.Draft{Name: "a key", Scopes: auth.Read})

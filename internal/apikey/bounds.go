@@ -8,11 +8,11 @@ import (
 	"keepsake/internal/problem"
 )
 
-// A key makes and changes keys within its own bounds: its end, networks, quotas and minute limit. Otherwise whoever holds
-// a key with developer:manage could remove its bounds, or make another key without them. People have no such bounds.
+// A key can only create, change and rotate keys within its own expiry, networks, quotas and minute limit. Otherwise a key
+// with developer:manage could widen itself or create a wider key. Users have no such bounds.
 
-// inherit gives k, a key that creator makes, creator's bounds where the draft names none. Where creator's minute limit is
-// above the tier's, because that was lowered or k is for another workspace, k gets the tier's number.
+// inherit gives k, which creator creates, the creator's bounds for those that the draft leaves out. It takes the tier's
+// minute limit if the creator's is higher, because the tier was lowered or k belongs to another workspace.
 func inherit(k *APIKey, d Draft, creator *APIKey, tier *limit.Tier) {
 	k.ExpiresAt = cmp.Or(d.ExpiresAt, creator.ExpiresAt)
 	k.RequestsPerMinute = cmp.Or(d.RequestsPerMinute, atMost(creator.RequestsPerMinute, tier.RequestsPerMinute))
@@ -30,7 +30,7 @@ func atMost(n *int64, max int64) *int64 {
 	return &max
 }
 
-// checkWithin refuses a key with wider bounds than own, naming the first field that is wider; own may be nil.
+// checkWithin returns an error that names the first bound of k that is wider than own's. own can be nil.
 func checkWithin(own, k *APIKey) error {
 	if own == nil {
 		return nil
@@ -47,17 +47,17 @@ func checkWithin(own, k *APIKey) error {
 	} {
 		if bound.wider {
 			return problem.Exceeds(bound.field,
-				"An API key cannot create, change or rotate a key with wider bounds than its own ("+bound.field+").")
+				"An API key cannot create, change or rotate a key with a wider "+bound.field+" than its own.")
 		}
 	}
 	return nil
 }
 
-// above reports whether n is a wider limit than own; nil is none.
+// above reports whether n is a wider limit than own; nil is no limit.
 func above(n, own *int64) bool { return own != nil && (n == nil || *n > *own) }
 
-// covers reports whether each of the networks lies in one of own; none at all is everywhere. Both are canonical. Two
-// neighbouring networks of own do not cover the one that they make up together.
+// covers reports whether each of the networks lies in one of own. No networks means all addresses. Both lists are
+// canonical. Two adjacent networks of own do not cover the network that they form together.
 func covers(own, networks []netip.Prefix) bool {
 	if len(own) == 0 {
 		return true
