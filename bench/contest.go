@@ -23,6 +23,8 @@ type contest struct {
 	turns   int
 	length  time.Duration
 	clients int
+
+	programs []string // for outside
 }
 
 // side is one server in a contest, and what its clients send, byte by byte.
@@ -37,6 +39,7 @@ type side struct {
 type running struct {
 	at   []string // host and port
 	each [][]byte
+	cpu  func() time.Duration // what the servers have used of a processor; nil: what this process has
 }
 
 // turn is what one side did in one turn.
@@ -124,12 +127,16 @@ func middle(values []float64) float64 {
 type arena struct {
 	server  *http.Server
 	clients []*client
+	cpu     func() time.Duration
 }
 
 // open serves a side the way the program does, whichever side it is.
 func open(s side, clients int) (*arena, error) {
 	if r := s.running; r != nil {
-		a := &arena{}
+		a := &arena{cpu: cpuTime}
+		if r.cpu != nil {
+			a.cpu = r.cpu
+		}
 		for i := range clients {
 			c, err := dial(r.at[i%len(r.at)], r.each[i%len(r.each)])
 			if err != nil {
@@ -143,7 +150,7 @@ func open(s side, clients int) (*arena, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &arena{server: api.NewServer(s.handler, slog.New(slog.DiscardHandler))}
+	a := &arena{cpu: cpuTime, server: api.NewServer(s.handler, slog.New(slog.DiscardHandler))}
 	go func() { _ = a.server.Serve(api.LimitConnections(l, clients, nil)) }()
 	for range clients {
 		c, err := dial(l.Addr().String(), s.request)
@@ -170,7 +177,7 @@ func (a *arena) turn(length time.Duration) (turn, error) {
 	var requests atomic.Int64
 	var running sync.WaitGroup
 	failures := make(chan error, len(a.clients))
-	before, began, cpu := mallocs(), time.Now(), cpuTime()
+	before, began, cpu := mallocs(), time.Now(), a.cpu()
 	for _, c := range a.clients {
 		running.Go(func() {
 			for !stop.Load() {
@@ -185,7 +192,7 @@ func (a *arena) turn(length time.Duration) (turn, error) {
 	time.Sleep(length)
 	stop.Store(true)
 	running.Wait()
-	t := turn{requests: requests.Load(), length: time.Since(began), cpu: cpuTime() - cpu, allocs: mallocs() - before}
+	t := turn{requests: requests.Load(), length: time.Since(began), cpu: a.cpu() - cpu, allocs: mallocs() - before}
 	select {
 	case err := <-failures:
 		return t, err

@@ -1,11 +1,11 @@
 // Command bench measures what governing a request costs, against handlers of plain net/http that are kept beside it.
 //
-// Everything runs in one process on one core, server and clients alike, in short turns that alternate, so that whatever
-// else the machine does hits all sides the same. A ratio is the median over the turns.
+// Server and clients run in one process on one core, but for outside, in short turns that alternate, so that whatever else
+// the machine does hits all sides the same. A ratio is the median over the turns.
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, bearer, post, search, shared, recall, memory, servers, secrecy
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, shared, recall, memory, servers, secrecy
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,8 +24,13 @@ func main() {
 	length := flag.Duration("turn", 150*time.Millisecond, "length of a turn")
 	clients := flag.Int("clients", 16, "connections that send one request after the other")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile")
+	programs := flag.String("programs", "", "for outside: built programs, separated by commas, the first one against the others; empty: the one that is built here")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
+	if file := os.Getenv(sampleEnv); file != "" {
+		fmt.Fprintf(os.Stderr, "bench: serve a sample: %v\n", serveSample(file))
+		os.Exit(1)
+	}
 	if *profile != "" {
 		file, err := os.Create(*profile)
 		if err == nil {
@@ -39,12 +45,16 @@ func main() {
 	fmt.Printf("%s, GOMAXPROCS=1, %d turns of %s, %d clients\n", runtime.Version(), *turns, *length, *clients)
 
 	run := contest{turns: *turns, length: *length, clients: *clients}
+	if *programs != "" {
+		run.programs = strings.Split(*programs, ",")
+	}
 	for _, part := range []struct {
 		name string
 		run  func(contest) error
 	}{
 		{"part", measurePart},
 		{"health", measureHealth},
+		{"outside", measureOutside},
 		{"bearer", measureBearer},
 		{"post", measurePost},
 		{"search", measureSearch},

@@ -11,20 +11,26 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/apitest"
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
+	"keepsake/internal/page"
 )
 
 // manyKeys is how many keys take turns where each request comes with another one.
 const manyKeys = 1024
 
-// measurePart measures the governed part alone: no socket, no log, the request id included. Beside it is what a machine
-// takes for the HMAC of a key, which tells how fast it is, and what the loop itself takes.
+// measurePart measures the governed part alone: no socket, no log, the request id included. Of the key's limits, what governs
+// the operation is the difference to the operation alone: its function, and the encoding of its answer. Beside it is what a
+// machine takes for the HMAC of a key, which tells how fast it is, and what the loop itself takes.
 func measurePart(c contest) error {
 	p := place()
 	callers := lifecycle.NewCallers(nobody{}, time.Now, slog.New(slog.DiscardHandler))
@@ -52,15 +58,62 @@ func measurePart(c contest) error {
 		return err
 	}
 
+	limits, alone, err := limitsOf(p, ctx)
+	if err != nil {
+		return err
+	}
+
 	empty := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	mac, sum := hmac.New(sha256.New, make([]byte, 32)), make([]byte, 0, sha256.Size)
 	text := []byte(key)
-	return c.loops(fmt.Sprintf("governed GET /api/v1/health without the socket, %d live keys", liveKeys),
-		loop{"one key on a connection", func(int) { sent[0] = key; h.ServeHTTP(w, r) }},
-		loop{"another key each time", func(i int) { sent[0] = keys[i%manyKeys]; h.ServeHTTP(w, r) }},
+	return c.loops(fmt.Sprintf("governed requests without the socket, %d live keys", liveKeys),
+		loop{"health, one key on a connection", func(int) { sent[0] = key; h.ServeHTTP(w, r) }},
+		loop{"health, another key each time", func(i int) { sent[0] = keys[i%manyKeys]; h.ServeHTTP(w, r) }},
+		loop{"a key's limits", limits},
+		loop{"the operation alone", alone},
 		loop{"the HMAC of a key", func(int) { mac.Reset(); mac.Write(text); sum = mac.Sum(sum[:0]) }},
 		loop{"a handler that does nothing", func(int) { sent[0] = key; empty.ServeHTTP(w, r) }},
 	)
+}
+
+// oneKey is a store of API keys that holds one.
+type oneKey struct {
+	apikey.Store
+	key *apikey.APIKey
+}
+
+func (s oneKey) APIKey(context.Context, string, string) (*apikey.APIKey, error) { return s.key, nil }
+
+// limitsOf gives a governed GET of a key's limits by that key, and the same without what governs it.
+func limitsOf(p *apitest.Place, ctx context.Context) (governed, alone func(int), err error) {
+	var store oneKey
+	text := p.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { store.key = k })
+	operations := endpoint.NewRegistry()
+	v1.AddAPIKeys(operations, apikey.NewService(apikey.Options{Store: store, Directory: p.Keys, Accounts: p.Accounts, Now: time.Now}), page.NewSealer([]byte("secret of the benchmark")))
+	h := apitest.Surface(p.Options(operations))
+	r := httptest.NewRequest("GET", "/api/v1/developer/api-keys/"+store.key.ID+"/limits", nil).WithContext(ctx)
+	r.Header.Set("X-Api-Key", text)
+	r.Header.Set("User-Agent", "bench/1.0")
+	w := &nowhere{header: http.Header{}}
+	if h.ServeHTTP(w, r); w.status != http.StatusOK {
+		return nil, nil, fmt.Errorf("limits: status %d", w.status)
+	}
+	list := operations.Operations()
+	op := list[slices.IndexFunc(list, func(op *endpoint.Operation) bool { return op.ID == "getAPIKeyLimits" })]
+	own := auth.With(ctx, &auth.Principal{Kind: auth.APIKey, WorkspaceID: apitest.Operator, Scopes: auth.All})
+	r.SetPathValue("id", store.key.ID)
+	in, err := op.Bind(r, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	var buf []byte
+	return func(int) { h.ServeHTTP(w, r) }, func(int) {
+		var answer endpoint.Response
+		if err := op.Answer(own, in, &answer, buf[:0]); err != nil {
+			panic(err)
+		}
+		buf = answer.Body
+	}, nil
 }
 
 // loop is something to be done again and again; i counts.

@@ -41,8 +41,8 @@ func measureShared(run contest) (err error) {
 	together := b.keys(first, run.clients)
 	sides := func(more ...side) []side {
 		return append([]side{
-			{name: "embedded", running: &running{[]string{address(embedded)}, alone}},
-			{name: "on PostgreSQL and Redis", running: &running{[]string{address(first)}, together}},
+			{name: "embedded", running: &running{at: []string{address(embedded)}, each: alone}},
+			{name: "on PostgreSQL and Redis", running: &running{at: []string{address(first)}, each: together}},
 		}, more...)
 	}
 	fmt.Println("\nThe ratio of embedded to shared is to be 1.11 at most: shared has 0.9 of the throughput then.")
@@ -56,8 +56,8 @@ func measureShared(run contest) (err error) {
 	time.Sleep(3 * time.Second) // until both count on each other
 	fmt.Println("\nCPU of two is to be 1.1 times that of one at most; it holds clients and servers, but not PostgreSQL and Redis.")
 	return run.run("two instances of the same load",
-		side{name: "two", running: &running{[]string{address(first), address(second)}, together}},
-		side{name: "one", running: &running{[]string{address(first)}, together}})
+		side{name: "two", running: &running{at: []string{address(first), address(second)}, each: together}},
+		side{name: "one", running: &running{at: []string{address(first)}, each: together}})
 }
 
 // delays prints how long one client waited for its answers.

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	keepsake "keepsake/client"
+	"keepsake/internal/api"
+)
+
+// measureOutside measures the built program as its clients see it: each server is a process with GOMAXPROCS=1 on the first
+// core, the clients are this process on the second one, and all servers take turns. The program runs as `keepsake serve`
+// does, but for the line that it logs for each request. It is compared with handlers that send the body and the headers of
+// one of its answers, behind a server with the same time-outs. With -programs it is compared with other builds, too.
+func measureOutside(c contest) (err error) {
+	dir, err := os.MkdirTemp("", "keepsake-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	builds := c.programs
+	if len(builds) == 0 {
+		path := filepath.Join(dir, "keepsake")
+		if out, err := exec.Command("go", "build", "-o", path, "keepsake/cmd/keepsake").CombinedOutput(); err != nil {
+			return fmt.Errorf("build the program: %w: %s", err, out)
+		}
+		builds = []string{path}
+	}
+	if out, err := exec.Command("taskset", "-a", "-c", "-p", "1", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
+		fmt.Printf("The clients share the servers' core: %v %s", err, out)
+	}
+	var programs []*program
+	for i, path := range builds {
+		p, err := startProgram(path, filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return fmt.Errorf("start %s: %w", path, err)
+		}
+		defer p.stop()
+		programs = append(programs, p)
+	}
+	for _, o := range []struct {
+		title, path string
+		searches    bool
+	}{
+		{"GET /api/v1/health", "/api/v1/health", false},
+		{"GET /api/v1/developer/api-keys/{id}/limits", "/api/v1/developer/api-keys/{id}/limits", false},
+		{fmt.Sprintf("GET /api/v1/search, %d documents", documents), "/api/v1/search?q=harbour+lantern&limit=10", true},
+	} {
+		if err := c.outside(programs, dir, o.title, o.path, o.searches); err != nil {
+			return fmt.Errorf("%s: %w", o.title, err)
+		}
+	}
+	return nil
+}
+
+// outside compares one operation.
+func (c contest) outside(programs []*program, dir, title, path string, searches bool) error {
+	var sides []side
+	for i, p := range programs {
+		name := "keepsake"
+		if i > 0 {
+			name = p.path
+		}
+		sides = append(sides, p.side(name, path))
+	}
+	s, err := programs[0].sample(path)
+	if err != nil {
+		return err
+	}
+	same, err := startSame(s, dir)
+	if err != nil {
+		return err
+	}
+	defer same.stop()
+	sides = append(sides, same.side("same body and headers", path))
+	if searches {
+		s.Search = true
+		alone, err := startSame(s, dir)
+		if err != nil {
+			return err
+		}
+		defer alone.stop()
+		sides = append(sides, alone.side("the search alone, same headers", path))
+		c.length *= 4 // a search takes as long as a dozen other requests
+	}
+	return c.run(title+", from outside", sides...)
+}
+
+// process is a server in a process of its own.
+type process struct {
+	cmd     *exec.Cmd
+	address string
+}
+
+// onFirstCore makes the command of a server.
+func onFirstCore(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	if pin, err := exec.LookPath("taskset"); err == nil {
+		cmd = exec.Command(pin, append([]string{"-c", "0", path}, args...)...)
+	}
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	return cmd
+}
+
+func (p *process) stop() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+func (p *process) side(name string, requests ...[]byte) side {
+	return side{name: name, running: &running{at: []string{p.address}, each: requests, cpu: p.cpu}}
+}
+
+// cpu is what the process has used of a processor; 0 if the system does not tell in nanoseconds.
+func (p *process) cpu() (total time.Duration) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		first, _, _ := strings.Cut(string(text), " ")
+		ns, _ := strconv.ParseInt(first, 10, 64)
+		total += time.Duration(ns)
+	}
+	return total
+}
+
+// program is a build of the program that serves.
+type program struct {
+	process
+	path, key, keyID string
+}
+
+// startProgram makes an instance whose tier refuses no request of a measurement, and fills it with documents.
+func startProgram(path, dir string) (_ *program, err error) {
+	printed, err := exec.Command(path, "init", "--data", dir, "--json").Output()
+	if err != nil {
+		return nil, fmt.Errorf("init: %w", err)
+	}
+	var first struct {
+		APIKey string `json:"apiKey"`
+	}
+	if err := json.Unmarshal(printed, &first); err != nil {
+		return nil, fmt.Errorf("init: %w", err)
+	}
+	p := &program{path: path, key: first.APIKey}
+	if p.address, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	backend, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd = onFirstCore(path, "serve", "--data", dir, "--listen", p.address, "--backend-listen", backend)
+	p.cmd.Env = append(p.cmd.Env, "KEEPSAKE_LOG_REQUESTS=false")
+	var said bytes.Buffer
+	p.cmd.Stdout, p.cmd.Stderr = &said, &said
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.stop()
+			err = fmt.Errorf("%w\n%s", err, said.Bytes())
+		}
+	}()
+	return p, p.fill()
+}
+
+func (p *program) fill() error {
+	ctx := context.Background()
+	c, err := keepsake.New("http://"+p.address, p.key)
+	if err != nil {
+		return err
+	}
+	self, err := c.WhoAmI(ctx)
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); self, err = c.WhoAmI(ctx) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the program: %w", err)
+	}
+	p.keyID = self.ID
+	if _, err := c.ChangeTier(ctx, self.Workspace.Tier, keepsake.TierNumbers{RequestsPerMinute: 1e9, Daily: 1e10, Monthly: 1e11}, nil); err != nil {
+		return fmt.Errorf("raise the tier: %w", err)
+	}
+	var lines bytes.Buffer
+	random := rand.New(rand.NewPCG(1, 2))
+	for range documents {
+		line, err := json.Marshal(map[string]string{"title": sentence(random, 5), "text": sentence(random, 80)})
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+	}
+	if done, err := c.ImportDocuments(ctx, &lines, nil); err != nil || done.Failed > 0 {
+		return fmt.Errorf("import documents: %v, %w", done, err)
+	}
+	if _, err := c.Search(ctx, keepsake.Query{Q: "harbour"}); err != nil { // waits until all of them are indexed
+		return fmt.Errorf("wait for the index: %w", err)
+	}
+	return nil
+}
+
+func (p *program) target(path string) string { return strings.Replace(path, "{id}", p.keyID, 1) }
+
+func (p *program) side(name, path string) side {
+	return p.process.side(name, request("GET", p.target(path), "", "X-API-Key: "+p.key, "User-Agent: bench/1.0"))
+}
+
+// recorded is an answer that another handler sends, too.
+type recorded struct {
+	Header http.Header
+	Body   []byte
+	Search bool // the body is that of the same search
+}
+
+// sample takes one answer of the program.
+func (p *program) sample(path string) (*recorded, error) {
+	r, err := http.NewRequest(http.MethodGet, "http://"+p.address+p.target(path), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("X-Api-Key", p.key)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	w := httptest.NewRecorder()
+	if _, err := w.Body.ReadFrom(response.Body); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d: %s", response.StatusCode, w.Body)
+	}
+	header := response.Header
+	header.Del("Date") // net/http adds it, and the length of a short body
+	if w.Body.Len() < 2048 {
+		header.Del("Content-Length")
+	}
+	return &recorded{Header: header, Body: w.Body.Bytes()}, nil
+}
+
+// same is a process that serves a sample.
+type same struct{ process }
+
+func (p *same) side(name, path string) side {
+	return p.process.side(name, request("GET", path, "", "X-API-Key: "+strings.Repeat("x", 41), "User-Agent: bench/1.0"))
+}
+
+// sampleEnv names the file of the sample in the environment of a process that serves it.
+const sampleEnv = "KEEPSAKE_BENCH_SAMPLE"
+
+// startSame starts this program again, to serve a sample.
+func startSame(s *recorded, dir string) (*same, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "sample.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &same{process{cmd: onFirstCore(self)}}
+	p.cmd.Env = append(p.cmd.Env, sampleEnv+"="+file)
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fscanln(out, &p.address); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("serve a sample: %w", err)
+	}
+	return p, nil
+}
+
+// serveSample serves the sample in a file, until it is killed.
+func serveSample(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var s recorded
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), s.Header)
+		_, _ = w.Write(s.Body)
+	})
+	if s.Search {
+		dir, err := os.MkdirTemp(filepath.Dir(file), "library-")
+		if err != nil {
+			return err
+		}
+		found, err := library(context.Background(), dir)
+		if err != nil {
+			return err
+		}
+		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			maps.Copy(w.Header(), s.Header)
+			found.ServeHTTP(w, r)
+		})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	return api.NewServer(h, slog.New(slog.DiscardHandler)).Serve(l)
+}
+
+// freeAddress is an address that nothing listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), errors.Join(l.Close())
+}
