@@ -2,9 +2,7 @@ package api_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,9 +11,7 @@ import (
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/apitest"
-	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
 )
 
@@ -107,73 +103,7 @@ func TestAConnectionGoesNoWayForLonger(t *testing.T) {
 	get("/api/v2/read").want(t, 200, "")
 }
 
-// Calls of brief operations are used again: each shows its own request and caller all the same, and one that somebody
-// waits on is left alone.
-func TestACallThatIsUsedAgainIsOfItsRequest(t *testing.T) {
-	t.Parallel()
-	type said struct {
-		Body struct {
-			ID  string `json:"id"`
-			Key string `json:"key"`
-		}
-	}
-	held := map[context.Context]string{} // with the id of its request
-	b := setup(t, func(o *api.Options) {
-		op := endpoint.Operation{Method: "GET", Since: 1, Tag: "notes", Summary: "Test", Status: 200, Credentials: endpoint.Key}
-		op.ID, op.Path = "brief", "/brief"
-		says := func(hold bool) func(ctx context.Context, dst []byte) ([]byte, error) {
-			return func(ctx context.Context, dst []byte) ([]byte, error) {
-				id := endpoint.RequestOf(ctx).RequestID()
-				if was, again := held[ctx]; again {
-					t.Errorf("the call that was held for %s is that of %s", was, id)
-				}
-				if hold {
-					ctx.Done()
-					held[ctx] = id
-				}
-				return fmt.Appendf(dst, `{"id":%q,"key":%q}`, id, auth.From(ctx).KeyID()), nil
-			}
-		}
-		endpoint.AddBrief[said](o.Operations, op, says(false))
-		op.ID, op.Path = "held", "/held"
-		endpoint.AddBrief[said](o.Operations, op, says(true))
-	})
-	var ids, keys [2]string
-	for i := range keys {
-		keys[i] = b.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { ids[i] = k.ID })
-	}
-	l := b.line()
-	seen := map[string]bool{}
-	for i := range 40 {
-		path, headers := "/api/v1/brief", []string{"X-API-Key", keys[i%2]}
-		if i%8 == 5 {
-			path = "/api/v1/held"
-		}
-		own := ""
-		if i%3 == 0 {
-			own = fmt.Sprintf("request-%d", i)
-			headers = append(headers, "X-Request-Id", own)
-		}
-		a := l.do("GET", path, headers...).want(t, 200, "")
-		id := a.Header.Get("X-Request-Id")
-		if a.object["id"] != id || own != "" && id != own || seen[id] || a.object["key"] != ids[i%2] {
-			t.Errorf("request %d is told %s, and has the id %s", i, a.text, id)
-		}
-		seen[id] = true
-		l.do("GET", path).want(t, 401, "missing_credentials")
-		l.do("GET", path+"?more=1", "X-API-Key", keys[i%2]).want(t, 400, "validation_error")
-	}
-	for ctx, id := range held {
-		if got := endpoint.RequestOf(ctx).RequestID(); got != id {
-			t.Errorf("the call that was held for %s is that of %s", id, got)
-		}
-		if ctx.Err() == nil {
-			t.Error("a call that was held has not ended")
-		}
-	}
-}
-
-// What governs a request of a connection allocates nothing; call, input and answer of its operation come to three.
+// What governs a request of a connection allocates its call; input and answer of its operation come to two more.
 // The test is not parallel, because it counts allocations.
 func TestGoverningARequestAllocatesLittle(t *testing.T) {
 	b := setup(t)

@@ -12,9 +12,8 @@ import (
 	"keepsake/internal/id"
 )
 
-// call is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. Each is made
-// anew, because a database driver may look at a context after the request has ended; but one that only a brief operation
-// has seen, which keeps none, is used again.
+// call is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. It is not
+// reused, because a database driver may look at a context after the request has ended.
 type call struct {
 	at       time.Time // when the request came in
 	uuid     id.UUID   // of the request, unless the caller gave an id

@@ -31,7 +31,6 @@ type exchange struct {
 	receipt limit.Receipt // of the charge
 	paid    bool          // the caller's own budgets, not an address's, were charged
 	shares  shares        // what it has taken of what all callers share
-	unseen  bool          // it has ended, and nobody had waited for that
 
 	roomOf   string // who has room for the request's body
 	roomSize int64  // how much; 0: it needs none
@@ -48,15 +47,11 @@ type exchange struct {
 // maxBuffer keeps one large answer from holding memory for ever.
 const maxBuffer = 64 << 10
 
-// begin takes an exchange that is out of use: all its members but the buffers, and maybe a call, are zero.
+// begin takes an exchange that is out of use: all its members but the buffers are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	ctx := r.Context()
-	if x.call == nil {
-		x.call = new(call)
-	}
-	c := x.call
-	c.request, c.api, c.parent, c.at, c.timeout = r, a, ctx, a.o.Now(), smallTime
+	x.call = &call{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
 	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
 	x.takeRequestID(r)
 	return x
@@ -68,12 +63,7 @@ func (x *exchange) release() {
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
-	c := x.call
-	if op := x.route.op; op != nil && op.Brief() && x.unseen {
-		*c = call{}
-	} else { // it may outlive the exchange
-		c.signIn, c.free, c = nil, nil, nil
-	}
-	*x = exchange{call: c, buf: buf, headers: headers}
+	x.call.signIn, x.call.free = nil, nil // the call may outlive the exchange
+	*x = exchange{buf: buf, headers: headers}
 	a.exchanges.Put(x)
 }

@@ -14,7 +14,7 @@ func (x *exchange) settle() {
 	if x.roomSize > 0 {
 		x.api.room.give(x.roomOf, x.roomSize)
 	}
-	x.unseen = x.stop()
+	x.stop()
 	event := usage.Event{
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
 		At: x.at, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),

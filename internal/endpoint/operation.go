@@ -151,7 +151,6 @@ type Operation struct {
 	ready   func(ctx context.Context, in any) error // nil for most
 	refused func(ctx context.Context, in any) error // nil for most
 	run     func(ctx context.Context, in any) (any, error)
-	brief   func(ctx context.Context, dst []byte) ([]byte, error) // in place of run (AddBrief)
 
 	// Again is called with a kept answer before that is sent again, and refuses to send it with an error: what is shown may
 	// have to be logged. nil for most.

@@ -62,21 +62,6 @@ func AddSignIn[In, Out any](r *Registry, op Operation, refused func(ctx context.
 	Add(r, op, fn)
 }
 
-// AddBrief is Add for an operation that takes no input and writes its own answer, because it is asked for all day: fn
-// appends to dst what the plan would make of an Out, which has a Body and nothing else, and keeps neither dst nor ctx.
-func AddBrief[Out any](r *Registry, op Operation, fn func(ctx context.Context, dst []byte) ([]byte, error)) {
-	compile[struct{}, Out](r, &op, new(struct{}))
-	if out := op.output; op.Method != http.MethodGet || out.body == nil || out.typ.NumField() > 1 {
-		panic(fmt.Sprintf("endpoint: %s: a brief operation is a GET whose answer has a Body and nothing else", op.ID))
-	}
-	op.newIn = func() any { return new(struct{}) }
-	op.brief = fn
-	r.operations = append(r.operations, &op)
-}
-
-// Brief reports whether the operation was added by AddBrief.
-func (op *Operation) Brief() bool { return op.brief != nil }
-
 // compile checks a declaration and makes the plans of it. prototype gets the defaults.
 func compile[In, Out any](r *Registry, op *Operation, prototype *In) {
 	op.mustBeWhole()
@@ -208,9 +193,6 @@ func (b Bound) Input() any { return b.in }
 // copied as well, unless that is nil; a Stream operation reads its body later, and nothing is written. What is wrong is a
 // *problem.Problem: 415, 413 or 400.
 func (op *Operation) Bind(r *http.Request, copied io.Writer) (Bound, error) {
-	if op.brief != nil && r.URL.RawQuery == "" {
-		return Bound{}, nil // there is nothing to bind
-	}
 	in := op.newIn()
 	if err := op.input.bind(r, in, copied); err != nil {
 		return Bound{}, err
@@ -236,8 +218,8 @@ func (op *Operation) Refused(ctx context.Context, b Bound) error {
 
 // Run calls the operation's function. The answer is the *Out, for Encode.
 func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
-	if b.in == nil || op.run == nil {
-		return nil, errors.New("run " + op.ID + ": the request is not bound, or the operation is brief")
+	if b.in == nil {
+		return nil, errors.New("run " + op.ID + ": the request is not bound")
 	}
 	return op.run(ctx, b.in)
 }
@@ -254,15 +236,6 @@ func (op *Operation) Encode(out any, buf []byte) (response Response, err error) 
 // Answer runs the operation and shapes its answer as Encode does, into response, which is the zero Response. Where the
 // body has a sequence it is in pieces: all that the operation does is done then, and only that list is still to be made.
 func (op *Operation) Answer(ctx context.Context, b Bound, response *Response, buf []byte) error {
-	if op.brief != nil {
-		body, err := op.brief(ctx, buf)
-		if err != nil {
-			return err
-		}
-		response.Status, response.Body = op.Status, body[len(buf):]
-		response.Kept = response.Body
-		return nil
-	}
 	if err := op.Prepare(ctx, b); err != nil {
 		return err
 	}

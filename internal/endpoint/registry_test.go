@@ -146,14 +146,6 @@ func TestAMistakenDeclarationStopsTheProgram(t *testing.T) {
 				}
 			}])
 		},
-		"a GET whose answer has a Body and nothing else": func(r *endpoint.Registry) {
-			endpoint.AddBrief[struct {
-				ETag string `header:"ETag"`
-				Body view
-			}](r, with(func(op *endpoint.Operation) { op.Method, op.Status = "GET", 200 }), func(_ context.Context, dst []byte) ([]byte, error) {
-				return dst, nil
-			})
-		},
 		"is not among": func(r *endpoint.Registry) {
 			endpoint.Add(r, with(func(op *endpoint.Operation) { op.Status = 200 }), nothing[struct{}, struct {
 				Status int `enum:"201,202"`
