@@ -22,7 +22,6 @@ type conn struct {
 	// whole, and first in its write.
 	waiting bool
 	headers answerHeaders
-	way     way
 	noted   sighting // who sent it, and with what
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/usage"
@@ -15,11 +14,7 @@ import (
 // serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
 // depends on anything that a later check knows.
 func (x *exchange) serve() {
-	var p *problem.Problem
-	known := x.again()
-	if known == nil {
-		p = x.negotiate()
-	}
+	p := x.negotiate()
 	if p == nil && x.snapshot.Rehearsing(x.version.Number, x.at) {
 		p = x.rehearse()
 	}
@@ -27,12 +22,7 @@ func (x *exchange) serve() {
 		x.turnAway(p)
 		return
 	}
-	rt := known
-	if rt == nil {
-		rt = x.table.find(x.r)
-		x.remember(rt)
-	}
-	switch {
+	switch rt := x.table.find(x.r); {
 	case rt == nil:
 		x.noSuchRoute()
 	case rt.page != nil:
@@ -41,36 +31,6 @@ func (x *exchange) serve() {
 	default:
 		x.route = rt
 		x.serveOperation(rt.op)
-	}
-}
-
-// way is where a request went, for the next one of its connection.
-type way struct {
-	snapshot *lifecycle.Snapshot
-	version  *lifecycle.Version
-	table    *table
-	route    *route // of an operation, without wildcards; its version is in the path
-}
-
-// again finds out as negotiate and find would where a request goes that has the path of the one before; nil for another.
-func (x *exchange) again() *route {
-	if x.conn == nil || x.conn.way.route == nil {
-		return nil
-	}
-	w := &x.conn.way
-	if x.r.URL.Path != w.route.template || x.r.Method != w.route.op.Method || x.r.URL.RawPath != "" ||
-		x.api.o.Versions.Snapshot() != w.snapshot || !w.version.Live(x.at) {
-		return nil
-	}
-	x.snapshot, x.version, x.table, x.number, x.inPath = w.snapshot, w.version, w.table, w.version.Number, true
-	return w.route
-}
-
-// remember notes where the request goes, for again. A path that reads like a template is not the same as one without
-// wildcards.
-func (x *exchange) remember(rt *route) {
-	if x.conn != nil && x.inPath && rt != nil && rt.op != nil && rt.template == x.r.URL.Path && x.table.fixed[rt.name] == rt {
-		x.conn.way = way{x.snapshot, x.version, x.table, rt}
 	}
 }
 
