@@ -22,7 +22,6 @@ type conn struct {
 	// whole, and first in its write.
 	waiting bool
 	headers answerHeaders
-	noted   sighting // who sent it, and with what
 }
 
 // Close gives the connection's slot back.

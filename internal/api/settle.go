@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"keepsake/internal/id"
 	"keepsake/internal/usage"
 )
 
@@ -45,29 +44,8 @@ func (x *exchange) note() {
 	if sent := x.r.Header["User-Agent"]; len(sent) > 0 {
 		agent = sent[0]
 	}
-	if x.conn != nil && len(agent) <= maxAgent {
-		now := sighting{version, x.principal.Key, x.principal.UserID, rt, agent, x.at.Unix()}
-		if x.conn.noted == now {
-			return
-		}
-		x.conn.noted = now
-	}
 	x.api.o.Callers.Note(version, &x.principal, rt.name, agent, x.at)
 }
-
-// sighting is who used which version by which route with what program in which second. It is noted to the second, so what
-// a connection repeats within one is known.
-type sighting struct {
-	version int
-	key     id.UUID
-	user    string
-	route   *route
-	agent   string
-	second  int64
-}
-
-// maxAgent keeps a long User-Agent from being held for as long as its connection.
-const maxAgent = 256
 
 // routeOf is what the request would have reached in another version than the one that answers.
 func (x *exchange) routeOf(version int) *route {
