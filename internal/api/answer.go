@@ -58,14 +58,10 @@ func (x *exchange) head(status int, media []string) {
 		x.allowOrigin(h)
 	}
 	if x.conn != nil {
-		x.everyAnswer(&x.conn.headers, status)
+		x.conn.headers = x.everyAnswer(x.conn.headers[:0], status)
 		x.conn.waiting = true
 	} else {
-		if x.headers == nil {
-			x.headers = new(answerHeaders)
-		}
-		x.everyAnswer(x.headers, status)
-		x.headers.text.into(h)
+		x.everyAnswer(nil, status).into(h)
 	}
 	x.status = status
 	if x.body != nil {
@@ -82,18 +78,22 @@ func framingInDoubt(r *http.Request) bool {
 	return r.ProtoMajor == 1 && (r.TransferEncoding != nil || r.ProtoMinor == 0 && r.ContentLength != 0)
 }
 
-// everyAnswer makes the headers those that every answer has (§8, §9.2; decisions.md, A).
-func (x *exchange) everyAnswer(h *answerHeaders, status int) {
-	v := &x.verdict
-	h.set(&steadily{
-		version: x.table.number, private: x.known || status >= http.StatusBadRequest,
-		limit: v.Limit, reset: v.ResetUnix, hasKey: v.HasKey, keyLimit: v.KeyLimit,
-	}, v)
-	if x.callerID != "" {
-		h.text = h.text.text("X-Request-Id: ", x.callerID)
-		return
+// everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
+func (x *exchange) everyAnswer(h headers, status int) headers {
+	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
+	if x.known || status >= http.StatusBadRequest {
+		h = h.text("Cache-Control: ", "no-store")
 	}
-	h.text = append(id.Append(append(h.text, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
+	v := &x.verdict
+	h = h.number("X-RateLimit-Limit: ", v.Limit).number("X-RateLimit-Remaining: ", v.Remaining).number("X-RateLimit-Reset: ", v.ResetUnix)
+	h = h.number("X-RateLimit-Daily-Remaining: ", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining: ", v.MonthlyRemaining)
+	if v.HasKey {
+		h = h.number("X-RateLimit-Key-Limit: ", v.KeyLimit).number("X-RateLimit-Key-Remaining: ", v.KeyRemaining)
+	}
+	if x.callerID != "" {
+		return h.text("X-Request-Id: ", x.callerID)
+	}
+	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
 }
 
 // spelling is how the specification writes a header that an operation gives in Go's canonical form.

@@ -21,7 +21,7 @@ type conn struct {
 	// no interim answer can come before it, and net/http begins every answer with an empty buffer: the status line is
 	// whole, and first in its write.
 	waiting bool
-	headers answerHeaders
+	headers headers
 }
 
 // Close gives the connection's slot back.
@@ -55,11 +55,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	defer heads.Put(head)
 	head.Reset()
 	head.Write(p[:end])
-	head.Write(c.headers.text)
+	head.Write(c.headers)
 	head.Write(p[end:])
 	n, err := c.Conn.Write(head.Bytes())
 	if n > end {
-		n = max(end, n-len(c.headers.text)) // the caller counts its own bytes
+		n = max(end, n-len(c.headers)) // the caller counts its own bytes
 	}
 	c.waiting = false
 	return n, err

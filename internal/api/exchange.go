@@ -38,16 +38,15 @@ type exchange struct {
 	body     *progress // of a stream, whose deadlines we keep
 	incoming arriving  // of other classes, while it is read
 
-	buf     []byte         // where the answer is encoded; it stays with the exchange
-	headers *answerHeaders // where its connection has none; they stay, too
-	status  int            // of the answer, 0 while none was sent
-	size    int            // bytes of its body
+	buf    []byte // where the answer is encoded; it stays with the exchange
+	status int    // of the answer, 0 while none was sent
+	size   int    // bytes of its body
 }
 
 // maxBuffer keeps one large answer from holding memory for ever.
 const maxBuffer = 64 << 10
 
-// begin takes an exchange that is out of use: all its members but the buffers are zero.
+// begin takes an exchange that is out of use: all its members but the buffer are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := a.exchanges.Get().(*exchange)
 	ctx := r.Context()
@@ -59,11 +58,11 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 
 // release gives an exchange back. One that met a panic is not: nobody knows who still holds it.
 func (x *exchange) release() {
-	a, buf, headers := x.api, x.buf, x.headers
+	a, buf := x.api, x.buf
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
 	x.call.signIn, x.call.free = nil, nil // the call may outlive the exchange
-	*x = exchange{buf: buf, headers: headers}
+	*x = exchange{buf: buf}
 	a.exchanges.Put(x)
 }
