@@ -31,14 +31,16 @@ func dial(addr string, request []byte) (*client, error) {
 var (
 	ok            = []byte("HTTP/1.1 2")
 	contentLength = []byte("Content-Length: ")
+	chunked       = []byte("Transfer-Encoding: chunked\r\n")
 )
 
-// exchange sends the request and reads its answer, which must be a success of a known length.
+// exchange sends the request and reads its answer, which must be a success.
 func (c *client) exchange() error {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	size := -1
+	const unknown, inChunks = -1, -2
+	size := unknown
 	for line := 0; ; line++ {
 		text, err := c.in.ReadSlice('\n')
 		if err != nil {
@@ -51,9 +53,20 @@ func (c *client) exchange() error {
 			if size, err = strconv.Atoi(string(bytes.TrimSpace(text[len(contentLength):]))); err != nil {
 				return fmt.Errorf("read the length: %w", err)
 			}
+		case bytes.Equal(text, chunked):
+			size = inChunks
+		case len(text) == 2 && size == inChunks:
+			_, err := io.Copy(io.Discard, httputil.NewChunkedReader(c.in))
+			if err == nil {
+				_, err = c.in.Discard(len("\r\n"))
+			}
+			if err != nil {
+				return fmt.Errorf("read the body: %w", err)
+			}
+			return nil
 		case len(text) == 2:
-			if size < 0 {
-				return fmt.Errorf("an answer without a length")
+			if size == unknown {
+				return errors.New("an answer without a length")
 			}
 			_, err := c.in.Discard(size)
 			if err != nil && err != io.EOF {

@@ -53,32 +53,37 @@ func measureOutside(c contest) (err error) {
 		defer p.stop()
 		programs = append(programs, p)
 	}
-	for _, o := range []struct {
-		title, path string
-		searches    bool
-	}{
-		{"GET /api/v1/health", "/api/v1/health", false},
-		{"GET /api/v1/developer/api-keys/{id}/limits", "/api/v1/developer/api-keys/{id}/limits", false},
-		{fmt.Sprintf("GET /api/v1/search, %d documents", documents), "/api/v1/search?q=harbour+lantern&limit=10", true},
+	for _, o := range []operation{
+		{method: "GET", path: "/api/v1/health"},
+		{method: "GET", path: "/api/v1/developer/api-keys/{id}/limits"},
+		{method: "GET", path: "/api/v1/search?q=harbour+lantern&limit=10", searches: true},
+		{method: "GET", path: "/api/v1/documents?limit=50"},
+		{method: "POST", path: "/api/v1/memories/recall", body: `{"subjectId":"bench","query":"what did the doctor say about the train"}`},
 	} {
-		if err := c.outside(programs, dir, o.title, o.path, o.searches); err != nil {
-			return fmt.Errorf("%s: %w", o.title, err)
+		if err := c.outside(programs, dir, o); err != nil {
+			return fmt.Errorf("%s %s: %w", o.method, o.path, err)
 		}
 	}
 	return nil
 }
 
+// operation is what the clients ask for.
+type operation struct {
+	method, path, body string
+	searches           bool
+}
+
 // outside compares one operation.
-func (c contest) outside(programs []*program, dir, title, path string, searches bool) error {
+func (c contest) outside(programs []*program, dir string, o operation) error {
 	var sides []side
 	for i, p := range programs {
 		name := "keepsake"
 		if i > 0 {
 			name = p.path
 		}
-		sides = append(sides, p.side(name, path))
+		sides = append(sides, p.side(name, o))
 	}
-	s, err := programs[0].sample(path)
+	s, err := programs[0].sample(o)
 	if err != nil {
 		return err
 	}
@@ -87,18 +92,18 @@ func (c contest) outside(programs []*program, dir, title, path string, searches 
 		return err
 	}
 	defer same.stop()
-	sides = append(sides, same.side("same body and headers", path))
-	if searches {
+	sides = append(sides, same.side("same body and headers", o))
+	if o.searches {
 		s.Search = true
 		alone, err := startSame(s, dir)
 		if err != nil {
 			return err
 		}
 		defer alone.stop()
-		sides = append(sides, alone.side("the search alone, same headers", path))
+		sides = append(sides, alone.side("the search alone, same headers", o))
 		c.length *= 4 // a search takes as long as a dozen other requests
 	}
-	return c.run(title+", from outside", sides...)
+	return c.run(o.method+" "+o.path+", from outside", sides...)
 }
 
 // process is a server in a process of its own.
@@ -215,13 +220,20 @@ func (p *program) fill() error {
 	if _, err := c.Search(ctx, keepsake.Query{Q: "harbour"}); err != nil { // waits until all of them are indexed
 		return fmt.Errorf("wait for the index: %w", err)
 	}
+	memories := make([]keepsake.NewMemory, 1_000)
+	for i := range memories {
+		memories[i] = keepsake.NewMemory{SubjectID: "bench", Text: remark(random), Tags: []string{"bench"}}
+	}
+	if _, err := c.CreateMemories(ctx, memories, false); err != nil {
+		return fmt.Errorf("write memories: %w", err)
+	}
 	return nil
 }
 
-func (p *program) target(path string) string { return strings.Replace(path, "{id}", p.keyID, 1) }
+func (p *program) target(o operation) string { return strings.Replace(o.path, "{id}", p.keyID, 1) }
 
-func (p *program) side(name, path string) side {
-	return p.process.side(name, request("GET", p.target(path), "", "X-API-Key: "+p.key, "User-Agent: bench/1.0"))
+func (p *program) side(name string, o operation) side {
+	return p.process.side(name, request(o.method, p.target(o), o.body, "X-API-Key: "+p.key, "User-Agent: bench/1.0"))
 }
 
 // recorded is an answer that another handler sends, too.
@@ -232,12 +244,13 @@ type recorded struct {
 }
 
 // sample takes one answer of the program.
-func (p *program) sample(path string) (*recorded, error) {
-	r, err := http.NewRequest(http.MethodGet, "http://"+p.address+p.target(path), http.NoBody)
+func (p *program) sample(o operation) (*recorded, error) {
+	r, err := http.NewRequest(o.method, "http://"+p.address+p.target(o), strings.NewReader(o.body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("X-Api-Key", p.key)
+	r.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return nil, err
@@ -261,8 +274,8 @@ func (p *program) sample(path string) (*recorded, error) {
 // same is a process that serves a sample.
 type same struct{ process }
 
-func (p *same) side(name, path string) side {
-	return p.process.side(name, request("GET", path, "", "X-API-Key: "+strings.Repeat("x", 41), "User-Agent: bench/1.0"))
+func (p *same) side(name string, o operation) side {
+	return p.process.side(name, request(o.method, o.path, o.body, "X-API-Key: "+strings.Repeat("x", 41), "User-Agent: bench/1.0"))
 }
 
 // sampleEnv names the file of the sample in the environment of a process that serves it.

@@ -14,8 +14,10 @@ import (
 	"keepsake/internal/wire"
 )
 
-// append writes v, a value of shape s, as wire.Append would, byte for byte, but by the plan that is compiled already:
-// most of an answer's cost is in finding out what it is made of.
+// append writes v, a value of shape s, as wire.Append would, byte for byte, but by the plan that is compiled already.
+//
+// The library alone would be simpler. With it the built program took 1.23 times the CPU for a list of 50 documents and 1.14
+// times for a recall (go run ./bench -programs … outside, 16 turns, both builds interleaved on a busy machine).
 func (s *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
 	switch s.kind {
 	case stringKind:
