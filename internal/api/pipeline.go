@@ -22,14 +22,16 @@ func (x *exchange) serve() {
 		x.turnAway(p)
 		return
 	}
-	switch rt := x.table.find(x.r); {
-	case rt == nil:
+	rt, values := x.table.find(x.r)
+	if rt == nil {
 		x.noSuchRoute()
-	case rt.page != nil:
-		x.route = rt
+		return
+	}
+	x.route = rt
+	rt.setPathValues(x.r, values)
+	if rt.page != nil {
 		x.servePage(rt)
-	default:
-		x.route = rt
+	} else {
 		x.serveOperation(rt.op)
 	}
 }
@@ -120,7 +122,7 @@ func (x *exchange) chargeable() bool {
 // noSuchRoute answers a path or a method that is not there, for everybody alike, and OPTIONS for what is.
 func (x *exchange) noSuchRoute() {
 	if x.r.URL.Path == "*" && x.r.Method == http.MethodOptions {
-		x.options(strings.Join(methods[:], ", "))
+		x.options(allMethods)
 		return
 	}
 	switch allow := x.table.allow(x.r); {

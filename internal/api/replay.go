@@ -177,10 +177,11 @@ func (x *exchange) read(location string) (resp endpoint.Response, err error) {
 		return resp, fmt.Errorf("read its location: %w", err)
 	}
 	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
-	rt := x.table.find(r)
+	rt, values := x.table.find(r)
 	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
 		return resp, problem.Missing()
 	}
+	rt.setPathValues(r, values)
 	in, err := rt.op.Bind(r, nil)
 	if err != nil {
 		return resp, err

@@ -50,7 +50,7 @@ func (x *exchange) note() {
 // routeOf is what the request would have reached in another version than the one that answers.
 func (x *exchange) routeOf(version int) *route {
 	if t, err := x.api.table(version); err == nil {
-		if rt := t.find(x.r); rt != nil {
+		if rt, _ := t.find(x.r); rt != nil {
 			return rt
 		}
 	}

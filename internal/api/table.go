@@ -3,7 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"path"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,26 +16,25 @@ import (
 // table is what one API version serves: its own operations, those it inherits, and the paths without a version.
 type table struct {
 	number string // the value of X-API-Version
-	// areas hold the routes; the last one is everything that is in no other. Those before are below a name that a wildcard
-	// of a wider area would match, too: /memories/subjects/{subjectId} beside /memories/{id}/history.
-	areas []area
-	// fixed finds the routes without wildcards by method, space, path. They are the frequent ones, and need no tree.
-	fixed map[string]*route
-	// literal holds the methods of the paths without wildcards. Such a path is no other one's, whatever the method: /memories/recall
-	// is not /memories/{id}.
-	literal map[string][]string
+	root   node
 }
 
-// area is the routes whose path begins with prefix.
-type area struct {
-	prefix string
-	mux    *http.ServeMux
+// node is the part of a path up to a segment. A name wins over a wildcard, whatever the method: /memories/recall is not
+// /memories/{id}, and /memories/subjects/{subjectId} stands beside /memories/{id}/history. http.ServeMux refuses the latter,
+// and takes several times as long, which is more than all else that governs a request with a wildcard in its path
+// (go run ./bench part).
+type node struct {
+	routes   []*route // of the path that ends here, by method
+	names    map[string]*node
+	wildcard *node
 }
 
 // route is a method and a path that are served: by an operation, or as a page.
 type route struct {
 	template string              // /api/v1/documents/{id}; empty for no route
 	name     string              // GET /api/v1/documents/{id}; empty for no route
+	method   string
+	params   []string            // names of the wildcards
 	op       *endpoint.Operation // nil for a page
 	page     func(x *exchange) (page, error)
 	usage    usage.Route
@@ -50,18 +49,6 @@ type page struct {
 }
 
 var noRoute route
-
-// ServeHTTP is called by the mux of a table with a match as the writer: it notes the route, and leaves the answering to
-// the exchange.
-func (rt *route) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	w.(*match).route = rt
-}
-
-// match is what the mux writes into.
-type match struct {
-	http.ResponseWriter
-	route *route
-}
 
 // table gives the table of a version, and builds it where it is asked for the first time.
 func (a *API) table(version int) (*table, error) {
@@ -86,8 +73,7 @@ func (a *API) table(version int) (*table, error) {
 }
 
 func (a *API) build(version int) (*table, error) {
-	t := &table{number: strconv.Itoa(version), fixed: map[string]*route{}, literal: map[string][]string{}}
-	t.part(a.templates(version))
+	t := &table{number: strconv.Itoa(version)}
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
 	}
@@ -115,145 +101,126 @@ func (a *API) build(version int) (*table, error) {
 	return t, nil
 }
 
-// templates lists the paths of a version's operations.
-func (a *API) templates(version int) []string {
-	var list []string
-	for _, op := range slices.Concat(a.o.Operations.Unversioned(), a.o.Operations.At(version)) {
-		list = append(list, op.Route(version))
-	}
-	return list
-}
-
-// part makes the areas that these paths need. The mux knows no order between a name and a wildcard further left; here the
-// name wins.
-func (t *table) part(templates []string) {
-	named := map[string]bool{}
-	for _, template := range templates {
-		if named[literal(template)] || !strings.Contains(template, "{") {
-			continue
-		}
-		named[literal(template)] = slices.ContainsFunc(templates, func(other string) bool {
-			return len(literal(other)) < len(literal(template)) && strings.Contains(other, "{") && strings.HasPrefix(template, literal(other))
-		})
-	}
-	for prefix, apart := range named {
-		if apart {
-			t.areas = append(t.areas, area{prefix, http.NewServeMux()})
-		}
-	}
-	slices.SortFunc(t.areas, func(a, b area) int { return strings.Compare(b.prefix, a.prefix) }) // the longer before its own beginning
-	t.areas = append(t.areas, area{"/", http.NewServeMux()})
-	for _, a := range t.areas {
-		a.mux.Handle("/", &noRoute)
-	}
-}
-
-// literal is a path up to its first wildcard.
-func literal(template string) string {
-	prefix, _, _ := strings.Cut(template, "{")
-	return prefix
-}
-
-// add serves a route. A pattern that clashes with another panics: operations are declared in code.
+// add serves a route. Two for one method and path panic: operations are declared in code.
 func (a *API) add(t *table, method, template string, rt *route) {
-	rt.template, rt.name = template, method+" "+template
+	rt.template, rt.method, rt.name = template, method, method+" "+template
 	rt.usage = a.o.Usage.Route(method, template)
-	if !strings.Contains(template, "{") {
-		t.fixed[rt.name] = rt
-		t.literal[template] = append(t.literal[template], method)
+	n := &t.root
+	for segment := range strings.SplitSeq(template[1:], "/") {
+		n = n.child(rt, segment)
 	}
-	for _, a := range t.areas {
-		if strings.HasPrefix(template, a.prefix) {
-			a.mux.Handle(rt.name, rt)
-			return
-		}
+	if n.route(method) != nil {
+		panic("api: " + rt.name + " is served twice")
 	}
+	n.routes = append(n.routes, rt)
 }
 
-// methods is every method an operation can have.
-var methods = [...]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+// child gives what a segment of a route's template leads to, and makes it where there is none yet.
+func (n *node) child(rt *route, segment string) *node {
+	if param, ok := strings.CutPrefix(segment, "{"); ok {
+		rt.params = append(rt.params, strings.TrimSuffix(param, "}"))
+		if n.wildcard == nil {
+			n.wildcard = &node{}
+		}
+		return n.wildcard
+	}
+	if n.names[segment] == nil {
+		if n.names == nil {
+			n.names = map[string]*node{}
+		}
+		n.names[segment] = &node{}
+	}
+	return n.names[segment]
+}
 
-// find gives the route of a request; nil for none. Paths that the mux would redirect are none.
-func (t *table) find(r *http.Request) *route {
-	if r.URL.RawPath == "" && len(r.Method)+len(r.URL.Path) < 64 {
-		var buf [64]byte
-		key := append(append(append(buf[:0], r.Method...), ' '), r.URL.Path...)
-		if rt := t.fixed[string(key)]; rt != nil {
+// route gives the route of a method; nil for none.
+func (n *node) route(method string) *route {
+	for _, rt := range n.routes {
+		if rt.method == method {
 			return rt
-		}
-	}
-	if !clean(r) {
-		return nil
-	}
-	if t.literal[literalPath(r)] != nil {
-		if r.Method == http.MethodHead {
-			return t.fixed[http.MethodGet+" "+r.URL.Path]
-		}
-		return t.fixed[r.Method+" "+r.URL.Path]
-	}
-	for _, a := range t.areas {
-		if !strings.HasPrefix(r.URL.Path, a.prefix) {
-			continue
-		}
-		var m match
-		if a.mux.ServeHTTP(&m, r); m.route != &noRoute {
-			return m.route
-		}
-		if a.methods(r) != nil {
-			return nil // the path is this area's, without this method
 		}
 	}
 	return nil
 }
 
-// literalPath is the path of a request as paths without wildcards are written. One with an encoded slash is none of them.
-func literalPath(r *http.Request) string {
-	if strings.Contains(r.URL.RawPath, "%2F") || strings.Contains(r.URL.RawPath, "%2f") {
-		return ""
+// find gives the route of a request and the values of its wildcards; nil for none.
+func (t *table) find(r *http.Request) (*route, []string) {
+	n, values := t.node(r)
+	if n == nil {
+		return nil, nil
 	}
-	return r.URL.Path
+	if r.Method == http.MethodHead {
+		return n.route(http.MethodGet), values
+	}
+	return n.route(r.Method), values
 }
+
+// node gives what a request's path leads to; nil for none. A path counts as it is written: one with an empty segment, `.` or
+// `..`, or a slash at its end is another path, and there is nothing.
+func (t *table) node(r *http.Request) (*node, []string) {
+	p := r.URL.EscapedPath()
+	if r.Method == http.MethodConnect || p == "" || p[0] != '/' {
+		return nil, nil
+	}
+	return t.root.find(p[1:], nil)
+}
+
+// find gives what the rest of a path leads to from here, with the values of the wildcards on the way.
+func (n *node) find(rest string, values []string) (*node, []string) {
+	segment, rest, more := strings.Cut(rest, "/")
+	if segment == "." || segment == ".." || segment == "" && (more || n.names[""] == nil) {
+		return nil, nil
+	}
+	name, err := url.PathUnescape(segment)
+	if err != nil {
+		return nil, nil
+	}
+	if next := n.names[name]; next != nil {
+		if found, all := next.reach(rest, more, values); found != nil {
+			return found, all
+		}
+	}
+	if n.wildcard == nil {
+		return nil, nil
+	}
+	return n.wildcard.reach(rest, more, append(values, name))
+}
+
+// reach is find once a segment led here: with more to come, or at the end of the path.
+func (n *node) reach(rest string, more bool, values []string) (*node, []string) {
+	switch {
+	case more:
+		return n.find(rest, values)
+	case n.routes == nil:
+		return nil, nil
+	default:
+		return n, values
+	}
+}
+
+// setPathValues makes the values of the wildcards known as r.PathValue.
+func (rt *route) setPathValues(r *http.Request, values []string) {
+	for i, name := range rt.params {
+		r.SetPathValue(name, values[i])
+	}
+}
+
+// allMethods is every method an operation can have, as the Allow header lists them.
+const allMethods = "DELETE, GET, PATCH, POST, PUT"
 
 // allow lists the methods a path has, as the Allow header does; empty for a path that is none.
 func (t *table) allow(r *http.Request) string {
-	if !clean(r) {
+	n, _ := t.node(r)
+	if n == nil {
 		return ""
 	}
-	list := slices.Clone(t.literal[literalPath(r)])
-	for _, a := range t.areas {
-		if list == nil && strings.HasPrefix(r.URL.Path, a.prefix) {
-			list = a.methods(r)
+	list := []string{http.MethodOptions}
+	for _, rt := range n.routes {
+		list = append(list, rt.method)
+		if rt.method == http.MethodGet {
+			list = append(list, http.MethodHead)
 		}
 	}
-	if list == nil {
-		return ""
-	}
-	if slices.Contains(list, http.MethodGet) {
-		list = append(list, http.MethodHead)
-	}
-	list = append(list, http.MethodOptions)
 	slices.Sort(list)
 	return strings.Join(list, ", ")
-}
-
-// methods lists the methods that the path of a request has in an area.
-func (a area) methods(r *http.Request) (list []string) {
-	probe := http.Request{URL: r.URL, Host: r.Host}
-	for _, method := range methods {
-		probe.Method = method
-		if h, _ := a.mux.Handler(&probe); h != http.Handler(&noRoute) {
-			list = append(list, method)
-		}
-	}
-	return list
-}
-
-// clean reports whether the path is as it would be written down: absolute, without empty, `.` or `..` segments and
-// without a slash at its end. Another spelling is another path, and there is nothing.
-func clean(r *http.Request) bool {
-	p := r.URL.EscapedPath()
-	if r.Method == http.MethodConnect || p == "" || p[0] != '/' {
-		return false
-	}
-	return p == "/" || (path.Clean(p) == p && p[len(p)-1] != '/')
 }
