@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"keepsake/internal/audit"
@@ -28,48 +28,30 @@ type call struct {
 	free      *exchange                              // of an operation that is Uncharged and can charge its caller after all
 
 	parent  context.Context
-	timeout time.Duration         // of the class; 0: none
-	timed   atomic.Pointer[timed] // made when somebody waits for it
+	timeout time.Duration // of the class; 0: none
+
+	once  sync.Once // makes the next two
+	timed context.Context
+	end   context.CancelFunc
 }
 
-// timed is a context with the function that ends it.
-type timed struct {
-	context.Context
-	end context.CancelFunc
-}
-
-// neverTimed is what a call has that ended before anybody waited for it.
-var neverTimed timed
-
-// A deadline costs a timer only for operations that look at it: those that touch memory alone never do.
+// start gives the context that ends with the class's time, and makes it when it is first asked for. Operations that touch
+// memory alone never ask, and context.WithTimeout makes four allocations: with them governing a request would exceed its
+// goal of six.
 func (c *call) start() context.Context {
-	t := c.timed.Load()
-	if t == nil {
-		t = &timed{c.parent, func() {}}
+	c.once.Do(func() {
+		c.timed, c.end = c.parent, func() {}
 		if c.timeout > 0 {
-			t.Context, t.end = context.WithTimeout(c.parent, c.timeout)
+			c.timed, c.end = context.WithTimeout(c.parent, c.timeout)
 		}
-		if !c.timed.CompareAndSwap(nil, t) { // somebody else was first
-			t.end()
-			t = c.timed.Load()
-		}
-	}
-	if t == &neverTimed {
-		return c.parent
-	}
-	return t
+	})
+	return c.timed
 }
 
-// stop ends the context, and reports whether nobody has ever waited for its end. Whoever looks at it for the first time
-// after that sees the connection's.
-func (c *call) stop() (unseen bool) {
-	if c.timed.CompareAndSwap(nil, &neverTimed) {
-		return true
-	}
-	if t := c.timed.Load(); t != &neverTimed {
-		t.end()
-	}
-	return false
+// stop ends the context. If nobody has asked for it by now, it is the connection's from here on.
+func (c *call) stop() {
+	c.once.Do(func() { c.timed, c.end = c.parent, func() {} })
+	c.end()
 }
 
 // Deadline is the end of the class's time.
