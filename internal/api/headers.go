@@ -2,9 +2,8 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
-
-	"keepsake/internal/wire"
 )
 
 // headers are the headers of an answer as they go out, each `Name: value\r\n`, spelled as the specification spells them.
@@ -23,7 +22,7 @@ func (h headers) text(start, value string) headers {
 
 // number appends a header whose value is a number.
 func (h headers) number(start string, n int64) headers {
-	return append(wire.AppendNumber(append(h, start...), n), "\r\n"...)
+	return append(strconv.AppendInt(append(h, start...), n, 10), "\r\n"...)
 }
 
 // into sets the headers in a map, under the names as they are written: clients read them in any case.

@@ -1,8 +1,6 @@
 package wire_test
 
 import (
-	"math"
-	"strconv"
 	"testing"
 	"time"
 
@@ -10,25 +8,6 @@ import (
 
 	"keepsake/internal/wire"
 )
-
-func TestAppendNumberWritesWhatStrconvDoes(t *testing.T) {
-	t.Parallel()
-	check := func(n int64) {
-		t.Helper()
-		if got, want := string(wire.AppendNumber([]byte("n="), n)), "n="+strconv.FormatInt(n, 10); got != want {
-			t.Errorf("AppendNumber(%d) = %s", n, got)
-		}
-	}
-	check(0)
-	check(math.MaxInt64)
-	check(math.MinInt64)
-	for power := int64(1); power <= math.MaxInt64/10; power *= 10 {
-		for _, n := range []int64{power - 1, power, power + 1, 10*power - 1, -power} {
-			check(n)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) { check(rapid.Int64().Draw(t, "n")) })
-}
 
 func TestAppendTimeWritesWhatTheLayoutDoes(t *testing.T) {
 	t.Parallel()
