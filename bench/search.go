@@ -110,7 +110,7 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 		Store: st, Units: st, Changed: indexer.Notify, Now: time.Now,
 		Max:      func(string) int64 { return 0 },
 		MaxBytes: func(string) *int64 { return nil },
-		NewID: func() string { return id.New(id.Document) },
+		NewID:    func() string { return id.New(id.Document) },
 	})
 	random := rand.New(rand.NewPCG(1, 2))
 	err = st.Run(ctx, func(ctx context.Context) error {

@@ -31,8 +31,8 @@ type node struct {
 
 // route is a method and a path that are served: by an operation, or as a page.
 type route struct {
-	template string              // /api/v1/documents/{id}; empty for no route
-	name     string              // GET /api/v1/documents/{id}; empty for no route
+	template string // /api/v1/documents/{id}; empty for no route
+	name     string // GET /api/v1/documents/{id}; empty for no route
 	method   string
 	params   []string            // names of the wildcards
 	op       *endpoint.Operation // nil for a page
