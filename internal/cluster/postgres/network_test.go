@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -85,7 +86,7 @@ func (n *network) pass(done <-chan struct{}) bool {
 
 func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, error) {
 	if !n.pass(ctx.Done()) {
-		return nil, context.Cause(ctx)
+		return nil, cmp.Or(context.Cause(ctx), errCut) // no cause: the test has ended
 	}
 	server, err := new(net.Dialer).DialContext(ctx, kind, address)
 	if err != nil {
