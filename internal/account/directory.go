@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,47 +12,42 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Used says what an owner (a workspace's or a key's id) has been charged in the UTC day and month of now; counters
-// start from it, so that a restart gives no quota away.
+// Used returns what a workspace or API key has been charged in the current UTC day and month. Counters start from it, so
+// that a restart does not reset quotas.
 type Used func(ownerID string) (day, month int64)
 
-// Owners makes the handle under which usage counts what is charged to a workspace. *usage.Recorder is one.
+// Owners creates the handle under which usage counts what is charged to a workspace. *usage.Recorder is one.
 type Owners interface {
 	Owner(workspaceID, keyID string) usage.Owner
 }
 
-// Directory holds every workspace in memory, so that a request learns its tier, its budgets and whether it is suspended
-// without asking the store. It is safe for concurrent use; reading takes no lock.
+// Directory holds every workspace in memory, so that requests do not read the database for tiers, limits and suspensions.
+// It is safe for concurrent use. Readers take no lock: an Entry stays for as long as the process runs and publishes changes
+// with one atomic store; the map that finds entries is copied when a workspace is added.
 type Directory struct {
 	store  Store
 	tiers  *limit.Table
 	owners Owners
 	now    func() time.Time
 
-	late func(id string) *Entry // looks for one that nobody has heard of; nil where nobody else makes any
+	load func(id string) *Entry // reads a workspace that is not in memory; nil if no other process creates any
 
-	mu      sync.Mutex // orders writers
-	entries atomic.Pointer[table]
+	mu       sync.Mutex // serializes writers
+	entries  atomic.Pointer[entries]
+	operator atomic.Pointer[Entry]
 }
 
-// table is what readers see. It is never changed once published; entries stay in place for as long as the process lives.
-type table struct {
-	list []*Entry
-	byID map[string]*Entry
-}
+// entries are workspaces by ID. A published map never changes.
+type entries map[string]*Entry
 
-func (t *table) clone() *table {
-	return &table{list: slices.Clone(t.list), byID: maps.Clone(t.byID)}
-}
-
-// NewDirectory makes an empty directory that knows these tiers.
+// NewDirectory returns an empty directory with these tiers.
 func NewDirectory(store Store, tiers []limit.Tier, owners Owners, now func() time.Time) *Directory {
 	d := &Directory{store: store, tiers: limit.NewTable(tiers), owners: owners, now: now}
-	d.entries.Store(&table{byID: map[string]*Entry{}})
+	d.entries.Store(&entries{})
 	return d
 }
 
-// Load fills the directory from the store. used may be nil.
+// Load fills the directory from the database at start. used can be nil.
 func (d *Directory) Load(ctx context.Context, used Used) error {
 	workspaces, err := d.store.Workspaces(ctx)
 	if err != nil {
@@ -61,7 +55,7 @@ func (d *Directory) Load(ctx context.Context, used Used) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := d.entries.Load().clone()
+	next := maps.Clone(*d.entries.Load())
 	for i := range workspaces {
 		e, err := d.put(next, &workspaces[i])
 		if err != nil {
@@ -72,118 +66,111 @@ func (d *Directory) Load(ctx context.Context, used Used) error {
 			e.use.Restore(d.now(), day, month)
 		}
 	}
-	d.entries.Store(next)
+	d.entries.Store(&next)
 	return nil
 }
 
-// Put adds a workspace that was committed, or brings the entry of a changed one up to date; an older revision than the
-// one known changes nothing.
+// Put adds a workspace whose creation was committed, or updates one that was changed. An older revision than the one in
+// memory changes nothing.
 func (d *Directory) Put(w *Workspace) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := d.entries.Load()
-	if next.byID[w.ID] == nil { // a change is the entry's own; only a new one makes a new table
-		next = next.clone()
+	next := *d.entries.Load()
+	if next[w.ID] == nil { // a change needs no new map
+		next = maps.Clone(next)
 	}
 	if _, err := d.put(next, w); err != nil {
 		return err
 	}
-	d.entries.Store(next)
+	d.entries.Store(&next)
 	return nil
 }
 
-// Tiers are the tiers in force.
+// Tiers are the current tiers.
 func (d *Directory) Tiers() *limit.Table { return d.tiers }
 
-// Knows refuses a tier that is not configured.
-func (d *Directory) Knows(tier string) error {
+// CheckTier returns an error if a tier is not configured.
+func (d *Directory) CheckTier(tier string) error {
 	if d.tiers.Lookup(tier) == nil {
 		return fmt.Errorf("the setting tiers has no tier %q", tier)
 	}
 	return nil
 }
 
-func (d *Directory) put(t *table, w *Workspace) (*Entry, error) {
-	if err := d.Knows(w.Tier); err != nil {
+// put adds w to next, or updates its entry. The caller holds mu.
+func (d *Directory) put(next entries, w *Workspace) (*Entry, error) {
+	if err := d.CheckTier(w.Tier); err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
-	latest := &facts{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, revision: w.Revision}
-	if e := t.byID[w.ID]; e != nil {
-		if e.facts.Load().revision < w.Revision {
-			e.facts.Store(latest)
+	latest := &snapshot{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, revision: w.Revision}
+	if e := next[w.ID]; e != nil {
+		if e.snapshot.Load().revision < w.Revision {
+			e.snapshot.Store(latest)
 		}
 		return e, nil
 	}
-	e := &Entry{id: w.ID, operator: w.Operator, index: uint32(len(t.list)), owner: d.owners.Owner(w.ID, "")}
+	e := &Entry{id: w.ID, operator: w.Operator, owner: d.owners.Owner(w.ID, "")}
 	e.use.Init(w.ID)
-	e.facts.Store(latest)
-	t.list = append(t.list, e)
-	t.byID[w.ID] = e
+	e.snapshot.Store(latest)
+	next[w.ID] = e
+	if w.Operator {
+		d.operator.Store(e)
+	}
 	return e, nil
 }
 
-// Entry finds a workspace by id. Only where other processes make some, too, one that is not known costs a read.
+// Entry finds a workspace by its ID. If other processes create workspaces, one that is not in memory costs a read of the
+// database.
 func (d *Directory) Entry(id string) (*Entry, bool) {
-	e := d.entries.Load().byID[id]
-	if e == nil && d.late != nil {
-		e = d.late(id)
+	e := (*d.entries.Load())[id]
+	if e == nil && d.load != nil {
+		e = d.load(id)
 	}
 	return e, e != nil
 }
 
-// At finds a workspace by its Index.
-func (d *Directory) At(index uint32) *Entry { return d.entries.Load().list[index] }
-
-// Operator is the workspace made at first start; false before there is one.
+// Operator is the workspace that the first start created; false before it did.
 func (d *Directory) Operator() (*Entry, bool) {
-	for _, e := range d.entries.Load().list {
-		if e.operator {
-			return e, true
-		}
-	}
-	return nil, false
+	e := d.operator.Load()
+	return e, e != nil
 }
 
-// Entry is a workspace in memory: what requests need to know of it, and its counters.
+// Entry is a workspace in memory: what requests need of it, and its counters.
 type Entry struct {
 	id       string
 	operator bool
-	index    uint32
 	owner    usage.Owner
-	facts    atomic.Pointer[facts]
+	snapshot atomic.Pointer[snapshot]
 	use      limit.Use
 }
 
-// facts is what may change of a workspace, replaced as a whole.
-type facts struct {
+// snapshot is the part of a workspace that can change. It is replaced as a whole.
+type snapshot struct {
 	name      string
 	tier      *limit.InForce
 	suspended bool
 	revision  int64
 }
 
-// ID is the workspace's id, wsp_….
+// ID is the workspace's ID, wsp_….
 func (e *Entry) ID() string { return e.id }
 
 // Name is the workspace's name.
-func (e *Entry) Name() string { return e.facts.Load().name }
-
-// Index is a small number that finds the entry again with Directory.At, for tables without pointers.
-func (e *Entry) Index() uint32 { return e.index }
+func (e *Entry) Name() string { return e.snapshot.Load().name }
 
 // Operator reports whether this is the operator workspace.
 func (e *Entry) Operator() bool { return e.operator }
 
-// Usage is the owner of what the workspace's callers do without a key.
+// Usage is the handle under which requests without an API key are counted.
 func (e *Entry) Usage() usage.Owner { return e.owner }
 
-// Suspended reports whether the workspace's credentials are refused for now.
-func (e *Entry) Suspended() bool { return e.facts.Load().suspended }
+// Suspended reports whether the workspace's credentials are refused.
+func (e *Entry) Suspended() bool { return e.snapshot.Load().suspended }
 
-// Tier is what the workspace may use at this moment. It is shared: read it only.
-func (e *Entry) Tier() *limit.Tier { return e.facts.Load().tier.Tier() }
+// Tier is the workspace's current tier. The caller must not change it.
+func (e *Entry) Tier() *limit.Tier { return e.snapshot.Load().tier.Tier() }
 
-// Account is the workspace's counters with its tier's numbers, to be charged.
+// Account is the workspace's counters with the limits of its tier.
 func (e *Entry) Account() limit.Account {
 	return limit.Account{Use: &e.use, Allowance: e.Tier().Allowance()}
 }

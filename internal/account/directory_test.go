@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// rows are the workspaces a directory is loaded from.
+// rows is a database with these workspaces.
 type rows struct {
 	account.Store // the other methods are not called
 	workspaces    []account.Workspace
@@ -24,7 +24,7 @@ type rows struct {
 
 func (r rows) Workspaces(context.Context) ([]account.Workspace, error) { return r.workspaces, nil }
 
-// owners counts the handles it gave.
+// owners counts the handles that it created.
 type owners struct{ given usage.Owner }
 
 func (o *owners) Owner(string, string) usage.Owner {
@@ -32,7 +32,7 @@ func (o *owners) Owner(string, string) usage.Owner {
 	return o.given
 }
 
-func TestADirectoryGivesWhatRequestsNeed(t *testing.T) {
+func TestLoadedDirectoryHasEveryWorkspace(t *testing.T) {
 	t.Parallel()
 	store := rows{workspaces: []account.Workspace{
 		{ID: "wsp_a", Name: "default", Tier: limit.TierUnlimited, Operator: true, Revision: 1},
@@ -59,18 +59,18 @@ func TestADirectoryGivesWhatRequestsNeed(t *testing.T) {
 	if op, ok := d.Operator(); !ok || op != a || !a.Operator() || a.Suspended() {
 		t.Errorf("the operator's entry is %+v, the one found %+v", a, op)
 	}
-	if d.At(a.Index()) != a || d.At(b.Index()) != b || a.Usage() == b.Usage() {
-		t.Error("two entries are not told apart by index and owner")
+	if a.Usage() == b.Usage() {
+		t.Error("two workspaces have one usage handle")
 	}
 	if v := limit.Peek(noon, b.Account(), limit.Account{}); v.Limit != 60 || v.DailyRemaining != 1000 || v.MonthlyRemaining != 95_000 {
 		t.Errorf("after a restart the tenant's budgets are %+v, want 60 a minute, 1000 left today, 95000 this month", v)
 	}
 	if _, ok := d.Entry("wsp_c"); ok {
-		t.Error("a workspace nobody made is found")
+		t.Error("a workspace that does not exist is found")
 	}
 }
 
-func TestAChangedWorkspaceKeepsItsUse(t *testing.T) {
+func TestChangedWorkspaceKeepsItsCounters(t *testing.T) {
 	t.Parallel()
 	w := account.Workspace{ID: "wsp_b", Name: "tenant", Tier: limit.TierFree, Revision: 1}
 	d := account.NewDirectory(rows{}, limit.Tiers(), &owners{}, clock)
@@ -95,7 +95,7 @@ func TestAChangedWorkspaceKeepsItsUse(t *testing.T) {
 	}
 }
 
-func TestATierNobodyConfiguredIsNamed(t *testing.T) {
+func TestUnknownTierIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	w := account.Workspace{ID: "wsp_b", Tier: "gold", Revision: 1}
 	d := account.NewDirectory(rows{workspaces: []account.Workspace{w}}, limit.Tiers(), &owners{}, clock)
@@ -105,11 +105,11 @@ func TestATierNobodyConfiguredIsNamed(t *testing.T) {
 		}
 	}
 	if _, ok := d.Entry(w.ID); ok {
-		t.Error("a workspace without numbers is in the directory")
+		t.Error("a workspace without a tier is in the directory")
 	}
 }
 
-func TestReadersDoNotSeeHalfADirectory(t *testing.T) {
+func TestEntryStaysWhileOthersAreAdded(t *testing.T) {
 	t.Parallel()
 	d := account.NewDirectory(rows{}, limit.Tiers(), &owners{}, clock)
 	if err := d.Put(&account.Workspace{ID: "wsp_0", Tier: limit.TierFree, Revision: 1}); err != nil {
@@ -126,8 +126,8 @@ func TestReadersDoNotSeeHalfADirectory(t *testing.T) {
 				default:
 				}
 				e, ok := d.Entry("wsp_0")
-				if !ok || d.At(e.Index()) != e {
-					t.Error("an entry got lost while others were added")
+				if !ok || e.ID() != "wsp_0" {
+					t.Error("an entry is missing while others are added")
 					return
 				}
 			}

@@ -102,7 +102,7 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 		PasswordHash: hashPassword(password, s.Cost, s.Random), // before the unit: it takes tens of milliseconds
 		CreatedAt:    now, Revision: 1,
 	}
-	if err := s.Directory.Knows(workspace.Tier); err != nil {
+	if err := s.Directory.CheckTier(workspace.Tier); err != nil {
 		return nil, err
 	}
 	err := s.Units.Run(ctx, func(ctx context.Context) error {

@@ -137,7 +137,7 @@ func (s *Service) checkWorkspace(name, tier *string) error {
 			return err
 		}
 	}
-	if tier != nil && (*tier == limit.TierAnonymous || s.Directory.Knows(*tier) != nil) {
+	if tier != nil && (*tier == limit.TierAnonymous || s.Directory.CheckTier(*tier) != nil) {
 		return problem.Validation("tier", problem.NotAllowed, "There is no such tier for workspaces.")
 	}
 	return nil

@@ -2,12 +2,9 @@ package apikey
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -22,9 +19,9 @@ import (
 // Directory holds every API key that is not revoked in memory, so that authenticating a request reads no database. It is
 // safe for concurrent use.
 //
-// Entries are immutable, and so are the maps that find them by the hash of a secret. A writer copies the maps that it
-// changes and publishes the copies; readers take no lock. A revoked key keeps its entry for an hour (forgetRevoked), then
-// only the database knows it.
+// Entries are immutable. A changed key gets a new entry, which is published with one atomic store, so readers take no lock
+// and a revocation is in force at once. A revoked key keeps its entry for an hour (see forgetAfter); then only the
+// database knows it.
 type Directory struct {
 	store    Reader
 	hasher   *Hasher
@@ -32,9 +29,9 @@ type Directory struct {
 	recorder Recorder
 	now      func() time.Time
 
-	shards   [shardCount]shard
-	reads    singleflight.Group // of secrets that are not in memory
-	refusals *refusals          // what those reads found, for a short time
+	index    index              // the entries by the hashes of their secrets
+	reads    singleflight.Group // of keys that are not in memory
+	refusals *refusals          // what those reads refused, for a short time
 
 	mu        sync.Mutex // serializes writers and guards what follows
 	byID      map[id.UUID]*entry
@@ -63,19 +60,6 @@ type Recorder interface {
 	Charge(o usage.Owner, at time.Time, cost int64)
 }
 
-// shard holds the entries of some secrets.
-type shard struct {
-	entries atomic.Pointer[entries]
-	hits    atomic.Int64
-}
-
-// entries are found by the hash of their secrets. A published map never changes.
-type entries map[[32]byte]*entry
-
-// shardCount bounds what a write copies: each secret that a change adds, replaces or removes costs a copy of its shard.
-// With 1,000,000 keys that is a map of about 1,000 entries, some 0.1 ms, on top of a commit to disk.
-const shardCount = 1024
-
 // revocation is a revoked key whose entry is still in memory.
 type revocation struct {
 	key id.UUID
@@ -101,9 +85,7 @@ func NewDirectory(store Reader, hasher *Hasher, accounts *account.Directory, rec
 		store: store, hasher: hasher, accounts: accounts, recorder: recorder, now: now,
 		refusals: newRefusals(), byID: map[id.UUID]*entry{}, denied: map[id.UUID]bool{},
 	}
-	for i := range d.shards {
-		d.shards[i].entries.Store(&entries{})
-	}
+	d.index.init()
 	return d
 }
 
@@ -111,7 +93,7 @@ func NewDirectory(store Reader, hasher *Hasher, accounts *account.Directory, rec
 func (d *Directory) Load(ctx context.Context, used account.Used) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.edit()
+	edit := d.index.edit()
 	now := d.now()
 	err := d.store.EachAPIKey(ctx, func(k *APIKey) error {
 		e, err := d.put(edit, k)
@@ -136,20 +118,15 @@ func (d *Directory) Lookup(text string, now time.Time) (LiveKey, error) {
 		return LiveKey{}, ErrInvalid
 	}
 	hash := d.hasher.Hash(text)
-	shard := d.shard(hash)
-	e := (*shard.entries.Load())[hash]
+	e := d.index.find(hash)
 	if e == nil {
 		if !WellFormed(text) { // checked last, because a text that was found has a right checksum
 			return LiveKey{}, ErrInvalid
 		}
 		return LiveKey{}, ErrNotInMemory
 	}
-	shard.hits.Add(1)
+	d.index.shard(hash).hits.Add(1)
 	return d.liveKey(e, hash, now)
-}
-
-func (d *Directory) shard(hash [32]byte) *shard {
-	return &d.shards[binary.BigEndian.Uint16(hash[:])%shardCount]
 }
 
 // Put adds a key whose creation was committed, or replaces a key that was changed. A revoked key is refused from then on.
@@ -162,7 +139,7 @@ func (d *Directory) Put(k *APIKey) { _ = d.add(k) }
 func (d *Directory) add(k *APIKey) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.edit()
+	edit := d.index.edit()
 	defer edit.publish()
 	d.forgetRevoked(edit)
 	_, err := d.put(edit, k)
@@ -183,12 +160,15 @@ func (d *Directory) Deny(keyID string) {
 
 // put replaces the entry of k, unless the one in memory is as new, and returns the one that counts. The caller holds mu.
 func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
-	key, _ := id.Parse(id.APIKey, k.ID)
+	key, ok := id.Parse(id.APIKey, k.ID)
+	if !ok {
+		return nil, fmt.Errorf("API key %q: malformed ID", k.ID)
+	}
 	old := d.byID[key]
 	if old != nil && old.revision >= k.Revision {
 		return old, nil
 	}
-	e, err := d.newEntry(k, old)
+	e, err := d.newEntry(key, k, old)
 	if err != nil {
 		return nil, err
 	}
@@ -204,14 +184,16 @@ func (d *Directory) revoke(key id.UUID) {
 	}
 	e := *old
 	e.revoked = true
-	edit := d.edit()
+	edit := d.index.edit()
 	d.replace(edit, old, &e)
 	edit.publish()
 }
 
 // replace puts e in the place of old, which can be nil. The caller holds mu.
 func (d *Directory) replace(edit *edit, old, e *entry) {
-	edit.remove(old)
+	if old != nil {
+		edit.remove(old)
+	}
 	edit.add(e)
 	d.byID[e.id] = e
 	if e.revoked && (old == nil || !old.revoked) {
@@ -253,49 +235,8 @@ func (d *Directory) counters(keyID string) *limit.Use {
 
 // lastUsed is when a secret was last used since the program started; the zero time if it was not.
 func (d *Directory) lastUsed(hash [32]byte) time.Time {
-	if s := (*d.shard(hash).entries.Load())[hash].find(hash); s != nil {
+	if s := d.index.find(hash).find(hash); s != nil {
 		return d.recorder.LastUsed(s.usage)
 	}
 	return time.Time{}
-}
-
-// edit is a change of the directory. It copies each shard that it changes once, and publish makes the copies visible. A
-// secret that stays is never missing in between.
-type edit struct {
-	d      *Directory
-	copies map[*shard]entries
-}
-
-func (d *Directory) edit() *edit { return &edit{d, map[*shard]entries{}} }
-
-func (x *edit) entries(hash [32]byte) entries {
-	shard := x.d.shard(hash)
-	if x.copies[shard] == nil {
-		x.copies[shard] = maps.Clone(*shard.entries.Load())
-	}
-	return x.copies[shard]
-}
-
-func (x *edit) add(e *entry) {
-	x.entries(e.secret.hash)[e.secret.hash] = e
-	if e.previous != nil {
-		x.entries(e.previous.hash)[e.previous.hash] = e
-	}
-}
-
-// remove removes the secrets of e, which can be nil.
-func (x *edit) remove(e *entry) {
-	if e == nil {
-		return
-	}
-	delete(x.entries(e.secret.hash), e.secret.hash)
-	if e.previous != nil {
-		delete(x.entries(e.previous.hash), e.previous.hash)
-	}
-}
-
-func (x *edit) publish() {
-	for shard, next := range x.copies {
-		shard.entries.Store(&next)
-	}
 }

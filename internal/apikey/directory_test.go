@@ -561,8 +561,8 @@ func TestReplacedSecretIsInvalid(t *testing.T) {
 		}
 	}
 	secrets := 0
-	for i := range b.shards {
-		secrets += len(*b.shards[i].entries.Load())
+	for i := range b.index {
+		secrets += len(*b.index[i].entries.Load())
 	}
 	if s := b.Stats(); s.Entries != 1 || secrets != 2 {
 		t.Errorf("%d secrets are in memory and the statistics are %+v, want two secrets of one key", secrets, s)
@@ -573,7 +573,7 @@ func TestReplacedSecretIsInvalid(t *testing.T) {
 func TestEditCopiesAShardOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	edit := b.edit()
+	edit := b.index.edit()
 	hash := [32]byte{1, 2}
 	same := hash
 	same[31] = 1
@@ -582,11 +582,11 @@ func TestEditCopiesAShardOnce(t *testing.T) {
 	if len(edit.copies) != 2 || len(edit.entries(hash)) != 2 {
 		t.Errorf("the copies are %v, want one of two entries and one of one", edit.copies)
 	}
-	if n := len(*b.shard(hash).entries.Load()); n != 0 {
+	if n := len(*b.index.shard(hash).entries.Load()); n != 0 {
 		t.Errorf("%d entries are visible before they are published", n)
 	}
 	edit.publish()
-	if n := len(*b.shard(hash).entries.Load()); n != 2 {
+	if n := len(*b.index.shard(hash).entries.Load()); n != 2 {
 		t.Errorf("%d entries are visible after they were published, want 2", n)
 	}
 }

@@ -47,13 +47,9 @@ type options struct {
 	allowedIPs []netip.Prefix
 }
 
-// newEntry returns the entry of k, which shares the counters and handles of old, the entry that it replaces; old may be
+// newEntry returns the entry of k, which shares the counters and handles of old, the entry that it replaces. old can be
 // nil.
-func (d *Directory) newEntry(k *APIKey, old *entry) (*entry, error) {
-	key, ok := id.Parse(id.APIKey, k.ID)
-	if !ok {
-		return nil, fmt.Errorf("API key %q: malformed ID", k.ID)
-	}
+func (d *Directory) newEntry(key id.UUID, k *APIKey, old *entry) (*entry, error) {
 	workspace, ok := d.accounts.Entry(k.WorkspaceID)
 	if !ok {
 		return nil, fmt.Errorf("API key %s: workspace %s does not exist", k.ID, k.WorkspaceID)

@@ -26,9 +26,9 @@ func (d *Directory) Stats() Stats {
 	)
 	var s Stats
 	var secrets int64
-	for i := range d.shards {
-		secrets += int64(len(*d.shards[i].entries.Load()))
-		s.Hits += d.shards[i].hits.Load()
+	for i := range d.index {
+		secrets += int64(len(*d.index[i].entries.Load()))
+		s.Hits += d.index[i].hits.Load()
 	}
 	d.mu.Lock()
 	s.Entries, s.Evictions = int64(len(d.byID)), d.forgotten

@@ -38,7 +38,7 @@ func (d *Directory) LookupStored(ctx context.Context, text string, now time.Time
 	case <-ctx.Done():
 		return LiveKey{}, fmt.Errorf("read API key by its secret: %w", context.Cause(ctx))
 	}
-	if e := (*d.shard(hash).entries.Load())[hash]; e != nil {
+	if e := d.index.find(hash); e != nil {
 		return d.liveKey(e, hash, now)
 	}
 	return LiveKey{}, ErrInvalid

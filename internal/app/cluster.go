@@ -84,7 +84,7 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		Joining: n.forgetSubjects,
 		Split:   p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
 	})
-	p.accounts.Share()
+	p.accounts.ReadMissing()
 	p.signing.Share(p.data.secrets.Reload)
 	p.neighbours = n
 	p.beside = append(
@@ -213,13 +213,13 @@ func (n *neighbours) Hear(ctx context.Context, news []cluster.News) error {
 		case cluster.APIKey:
 			keys = append(keys, heard.Subject)
 		case cluster.User:
-			p.bearers.HearUser(heard.Subject)
+			p.bearers.ForgetUser(heard.Subject)
 		case cluster.Session:
-			p.bearers.HearSession(heard.Subject)
+			p.bearers.ForgetSession(heard.Subject)
 		case cluster.Workspace:
-			err = n.unfit(p.accounts.Hear(ctx, heard.Subject))
+			err = n.unfit(p.accounts.Reload(ctx, heard.Subject))
 		case cluster.Tier:
-			err = p.people.HearTiers(ctx)
+			err = p.people.LoadTiers(ctx)
 		case cluster.Version:
 			err = n.unfit(p.releases.Hear(ctx))
 		case cluster.Subject:
@@ -241,12 +241,12 @@ func (n *neighbours) HearEverything(ctx context.Context) error {
 	n.engine.AwaitHooks()
 	p := n.parts
 	n.forgetSubjects()
-	p.bearers.HearAll()
+	p.bearers.ForgetAll()
 	n.hearSecrets(ctx)
-	if err := p.people.HearTiers(ctx); err != nil {
+	if err := p.people.LoadTiers(ctx); err != nil {
 		return err
 	}
-	if err := n.unfit(p.accounts.HearAll(ctx)); err != nil {
+	if err := n.unfit(p.accounts.ReloadAll(ctx)); err != nil {
 		return err
 	}
 	if err := n.unfit(p.releases.Hear(ctx)); err != nil {

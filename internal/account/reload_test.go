@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// others are workspaces and tiers that other processes change.
+// others is a database that other processes change.
 type others struct {
 	account.Store // the other methods are not called
 	mu            sync.Mutex
@@ -50,49 +50,49 @@ func (o *others) put(w account.Workspace) {
 	o.workspaces[w.ID] = w
 }
 
-func TestAWorkspaceThatAnotherProcessMadeOrChanged(t *testing.T) {
+func TestReloadAppliesWorkspacesOfOthers(t *testing.T) {
 	t.Parallel()
 	store := &others{workspaces: map[string]account.Workspace{}}
 	alone := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
 	d := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
-	d.Share()
+	d.ReadMissing()
 	store.put(account.Workspace{ID: "wsp_a", Name: "a", Tier: limit.TierFree, Revision: 1})
 	if _, ok := alone.Entry("wsp_a"); ok {
-		t.Error("a directory that nobody shares looked into the store")
+		t.Error("a directory that shares no database read it")
 	}
 	e, ok := d.Entry("wsp_a")
 	if !ok || e.Name() != "a" {
-		t.Fatal("a workspace that nobody has heard of yet was not looked for")
+		t.Fatal("a workspace that is not in memory was not read")
 	}
-	if _, ok := d.Entry("wsp_nobody"); ok {
-		t.Error("there is none of this name")
+	if _, ok := d.Entry("wsp_unknown"); ok {
+		t.Error("a workspace that does not exist is found")
 	}
 	store.put(account.Workspace{ID: "wsp_a", Name: "a", Tier: limit.TierPro, Suspended: true, Revision: 2})
-	if err := d.Hear(t.Context(), "wsp_a"); err != nil {
+	if err := d.Reload(t.Context(), "wsp_a"); err != nil {
 		t.Fatal(err)
 	}
 	if !e.Suspended() || e.Tier().Name != limit.TierPro {
 		t.Errorf("suspended %v in tier %s", e.Suspended(), e.Tier().Name)
 	}
-	if err := d.Hear(t.Context(), "wsp_nobody"); err != nil {
+	if err := d.Reload(t.Context(), "wsp_unknown"); err != nil {
 		t.Error(err)
 	}
 
-	// What else is new of it holds, also where the tier is one that only others know.
+	// The rest of the change is in force if the tier is unknown.
 	store.put(account.Workspace{ID: "wsp_a", Name: "a", Tier: "theirs", Revision: 3})
 	store.put(account.Workspace{ID: "wsp_b", Name: "b", Tier: "theirs", Suspended: true, Revision: 1})
-	if err := d.HearAll(t.Context()); !errors.Is(err, account.ErrUnknownTier) {
+	if err := d.ReloadAll(t.Context()); !errors.Is(err, account.ErrUnknownTier) {
 		t.Errorf("got %v", err)
 	}
 	if e.Suspended() || e.Tier().Name != limit.TierPro {
 		t.Errorf("suspended %v in tier %s", e.Suspended(), e.Tier().Name)
 	}
 	if e, ok := d.Entry("wsp_b"); !ok || !e.Suspended() || e.Tier().Name != limit.TierFree {
-		t.Error("a new one is not there")
+		t.Error("a new workspace with an unknown tier is wrong or missing")
 	}
 }
 
-func TestAnOlderRevisionOfATierChangesNothing(t *testing.T) {
+func TestOlderRevisionOfATierChangesNothing(t *testing.T) {
 	t.Parallel()
 	store := &others{}
 	d := account.NewDirectory(store, limit.Tiers(), &owners{}, clock)
@@ -101,7 +101,7 @@ func TestAnOlderRevisionOfATierChangesNothing(t *testing.T) {
 		free := *d.Tiers().Lookup(limit.TierFree).Tier()
 		free.RequestsPerMinute = step.perMinute
 		store.tiers = []account.Tier{{Tier: free, Revision: step.revision}}
-		if err := s.HearTiers(t.Context()); err != nil {
+		if err := s.LoadTiers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.Tiers().Lookup(limit.TierFree).Tier().RequestsPerMinute; got != step.want {
