@@ -28,7 +28,6 @@ type neighbours struct {
 	log     *slog.Logger
 	board   *clusterpg.Board
 	table   *clusterpg.Table
-	bell    *clusterpg.Bell // nil where nobody is to be woken
 	reader  *cluster.Reader
 	members *cluster.Members
 
@@ -39,12 +38,6 @@ type neighbours struct {
 	mu    sync.Mutex
 	noted map[string]bool // what was logged of things that do not fit
 }
-
-// The topics of the bell.
-const (
-	newsTopic      = "news"
-	documentsTopic = "documents"
-)
 
 // secretsEvery is how often the secrets are read anew: what changes them commits in a database that may be another one,
 // so the news of them may be missing.
@@ -61,20 +54,8 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		parts: p, engine: engine, log: deps.Log, board: clusterpg.NewBoard(engine.Connect), table: clusterpg.NewTable(engine.Connect),
 		noted: map[string]bool{},
 	}
-	rung := make(chan struct{}, 1)
-	if cfg.Cluster.Notify {
-		n.bell = clusterpg.NewBell(engine.Connect, deps.Log)
-		n.bell.On(newsTopic, func(string) {
-			select {
-			case rung <- struct{}{}:
-			default: // it is about to look
-			}
-		})
-		n.bell.On(documentsTopic, n.documentsChanged)
-		p.data.store.OnNews(func() { n.bell.Ring(newsTopic, "") })
-	}
 	n.reader = cluster.NewReader(cluster.ReaderOptions{
-		Source: n.board, Hearer: n, Done: n.heard, Rung: rung, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
+		Source: n.board, Hearer: n, Done: n.heard, Patience: cfg.Cluster.NewsPatience, Log: deps.Log, Now: deps.Steady,
 		StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	host, _ := os.Hostname() // only for people
@@ -120,27 +101,9 @@ func (n *neighbours) news() interface{ Current() bool } {
 	return n.reader
 }
 
-// ringDocuments wakes the others up that index documents.
-func (n *neighbours) ringDocuments(workspaceID string) {
-	if n != nil && n.bell != nil {
-		n.bell.Ring(documentsTopic, workspaceID)
-	}
-}
-
-func (n *neighbours) documentsChanged(workspaceID string) {
-	if workspaceID == "" {
-		n.parts.indexer.Look()
-		return
-	}
-	n.parts.indexer.Notify(workspaceID, 0)
-}
-
 // listen hears until ctx ends.
 func (n *neighbours) listen(ctx context.Context) error {
 	var all sync.WaitGroup
-	if n.bell != nil {
-		all.Go(func() { n.bell.Run(ctx) })
-	}
 	all.Go(func() { n.reader.Run(ctx) })
 	all.Go(func() { n.followSecrets(ctx) })
 	all.Go(func() { n.dropUnheard(ctx) })

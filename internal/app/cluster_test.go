@@ -113,24 +113,12 @@ const ownKey = "/api/v1/developer/whoami"
 
 func TestWhatOneProcessChangesIsInForceOnTheOther(t *testing.T) {
 	t.Parallel()
-	for _, notify := range []bool{true, false} {
-		t.Run(fmt.Sprintf("notify=%v", notify), func(t *testing.T) {
-			t.Parallel()
-			if !notify {
-				testtier.Long(t, "repeats the whole test without LISTEN and NOTIFY")
-			}
-			p := startPair(t, apptest.Database(t), func(c *config.Config) {
-				c.Cluster.Notify, c.Lifecycle.AllowUndeclared = notify, true
-				generous(c)
-			})
-			testNews(t, p)
-		})
-	}
-}
-
-// testNews waits for the state that follows each change. A process asks for news every cluster.PollEvery, so it knows of a
-// change within a second.
-func testNews(t *testing.T, p *pair) {
+	p := startPair(t, apptest.Database(t), func(c *config.Config) {
+		c.Lifecycle.AllowUndeclared = true
+		generous(c)
+	})
+	// The test waits for the state that follows each change. A process polls every cluster.PollEvery, so it knows of a change
+	// within a second.
 	if 2*cluster.PollEvery > time.Second {
 		t.Errorf("news are asked for every %v, so two polls take longer than a second", cluster.PollEvery)
 	}

@@ -147,7 +147,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		Audit: p.audit, Shared: p.shared, PendingStore: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.documents = document.NewService(document.Options{
-		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.documentsChanged, Pace: p.indexer.Pace,
+		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
 		Together: d.engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
@@ -183,12 +183,6 @@ func (p *parts) maxStorage(workspaceID string) *int64 {
 	}
 	most := w.Tier().Storage
 	return &most
-}
-
-// documentsChanged hears of a change that was made here.
-func (p *parts) documentsChanged(workspaceID string, number int64) {
-	p.indexer.Notify(workspaceID, number)
-	p.neighbours.ringDocuments(workspaceID)
 }
 
 // load fills what is kept in memory from the store.

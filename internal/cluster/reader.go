@@ -29,8 +29,7 @@ type Hearer interface {
 type ReaderOptions struct {
 	Source   Source
 	Hearer   Hearer
-	Rung     <-chan struct{} // somebody rang: there is news; nil where nobody can
-	Patience time.Duration   // how old what was heard may be before nobody should rely on it
+	Patience time.Duration // how old what was heard may be before nobody should rely on it
 	Log      *slog.Logger
 	Now      func() time.Time // nil: time.Now, whose moments a clock that is set does not part
 
@@ -41,8 +40,7 @@ type ReaderOptions struct {
 	StartTimeout time.Duration
 }
 
-// Reader hears the news, all of them and in order: it asks for them each PollEvery, which is the truth, and when somebody
-// rings, which only is earlier.
+// Reader reads the news, all of them and in order: it polls every PollEvery.
 type Reader struct {
 	ReaderOptions
 
@@ -115,7 +113,6 @@ func (r *Reader) Run(ctx context.Context) {
 		case <-prune.C:
 			r.prune(ctx)
 			continue
-		case <-r.Rung:
 		case <-every.C:
 		}
 		err := r.Poll(ctx)

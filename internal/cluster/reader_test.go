@@ -112,11 +112,11 @@ func (m *memory) wantSame(t *testing.T) {
 	}
 }
 
-func reader(t *testing.T, b *board, rung chan struct{}) (*cluster.Reader, *memory) {
+func reader(t *testing.T, b *board) (*cluster.Reader, *memory) {
 	t.Helper()
 	m := &memory{board: b, state: map[string]int{}}
 	r := cluster.NewReader(cluster.ReaderOptions{
-		Source: b, Hearer: m, Rung: rung, Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Source: b, Hearer: m, Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := r.Begin(t.Context()); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestReader(t *testing.T) {
 		"HearsWithinAPoll": func(t *testing.T) {
 			b := newBoard()
 			b.change("before", false)
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			go r.Run(t.Context())
 			time.Sleep(time.Second)
 			b.change("key", false)
@@ -144,18 +144,9 @@ func TestReader(t *testing.T) {
 				t.Errorf("told %d, reloads %d, want one and none", m.told, m.reloads)
 			}
 		},
-		"HearsAtOnceWhenItIsRung": func(t *testing.T) {
-			b, rung := newBoard(), make(chan struct{})
-			r, m := reader(t, b, rung)
-			go r.Run(t.Context())
-			b.change("key", false)
-			rung <- struct{}{}
-			synctest.Wait()
-			m.wantSame(t)
-		},
 		"AMissedMessageMakesItReadEverything": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			b.change("a", false)
 			b.change("b", true)
 			b.change("c", false)
@@ -174,7 +165,7 @@ func TestReader(t *testing.T) {
 		},
 		"PrunedNewsAreMissedNews": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			for i := range 20 {
 				b.change(fmt.Sprint("k", i), false)
 			}
@@ -193,7 +184,7 @@ func TestReader(t *testing.T) {
 		},
 		"OtherNewsUnderTheSameNumbersAreSeen": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			b.change("a", false)
 			b.change("b", false)
 			if err := r.Poll(t.Context()); err != nil {
@@ -218,7 +209,7 @@ func TestReader(t *testing.T) {
 		},
 		"WhatCouldNotBeReadIsToldAgain": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			go r.Run(t.Context())
 			m.mu.Lock()
 			m.failures = 3
@@ -229,7 +220,7 @@ func TestReader(t *testing.T) {
 		},
 		"ALongListIsHeardInOnePoll": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			for i := range 1700 {
 				b.change(fmt.Sprint("k", i%900), false)
 			}
@@ -243,7 +234,7 @@ func TestReader(t *testing.T) {
 		},
 		"NewsAreKeptForAnHour": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			go r.Run(t.Context())
 			b.change("key", false)
 			time.Sleep(50 * time.Minute)
@@ -258,7 +249,7 @@ func TestReader(t *testing.T) {
 		},
 		"CutOffItIsNotCurrentAfterItsPatience": func(t *testing.T) {
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			go r.Run(t.Context())
 			time.Sleep(time.Minute)
 			if !r.Current() {
@@ -303,7 +294,7 @@ func TestAReaderThatIsCurrentKnowsEverything(t *testing.T) {
 		for seed := range uint64(testtier.Rounds(60, 300)) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			b := newBoard()
-			r, m := reader(t, b, nil)
+			r, m := reader(t, b)
 			for range 40 {
 				for range random.IntN(4) {
 					b.change(fmt.Sprint("k", random.IntN(6)), random.IntN(8) == 0)

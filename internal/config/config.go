@@ -83,7 +83,6 @@ type Shutdown struct {
 type Cluster struct {
 	NewsPatience time.Duration `setting:"newsPatience" help:"how long a process may not hear what others change before it refuses credentials"`
 	StartTimeout time.Duration `setting:"startTimeout" help:"how long a start waits for each answer of the database while the process joins the others; then it ends with an error"`
-	Notify       bool          `setting:"notify" help:"wake the others by LISTEN and NOTIFY, which some proxies do not pass on; they look four times a second anyway"`
 }
 
 // Audit is how the log of who did what is written.
@@ -127,7 +126,7 @@ func Default() Config {
 		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536, RedisWait: 50 * time.Millisecond},
 		Index:         Index{Open: 64},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
-		Cluster:       Cluster{NewsPatience: 10 * time.Second, StartTimeout: 10 * time.Second, Notify: true},
+		Cluster:       Cluster{NewsPatience: 10 * time.Second, StartTimeout: 10 * time.Second},
 		Audit:         Audit{Reads: "durable"},
 		Memory:        Memory{Cache: 256},
 		Tiers:         map[string]Tier{},

@@ -46,7 +46,6 @@ type Indexer struct {
 	queue    analysisQueue
 	turns    turns
 
-	looks     chan struct{}
 	questions questions
 
 	loaded  chan struct{} // closed when it is known which workspaces have documents
@@ -68,8 +67,8 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
-		looks: make(chan struct{}, 1), questions: questions{open: map[string]*question{}},
-		loaded: make(chan struct{}), folders: map[string]*folder{},
+		questions: questions{open: map[string]*question{}},
+		loaded:    make(chan struct{}), folders: map[string]*folder{},
 	}
 }
 

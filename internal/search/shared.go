@@ -14,14 +14,6 @@ import (
 // lookEvery is how often all workspaces are looked over. What a search waits for does not depend on it.
 const lookEvery = 5 * time.Second
 
-// Look has all workspaces looked over soon, where other processes change documents; elsewhere it does nothing.
-func (x *Indexer) Look() {
-	select {
-	case x.looks <- struct{}{}:
-	default: // it is about to happen
-	}
-}
-
 // lookAround looks over all workspaces until ctx ends.
 func (x *Indexer) lookAround(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
@@ -31,7 +23,6 @@ func (x *Indexer) lookAround(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		case <-x.looks:
 		}
 		err := x.look(ctx)
 		if err != nil && !failing && ctx.Err() == nil {

@@ -193,7 +193,7 @@ func TestALookBringsInWhatOthersWrote(t *testing.T) {
 	<-source.looked // at the start
 	for range 3 {
 		b.text("a", "stone")
-		a.indexer.Look()
+		must(t, a.indexer.Look(t.Context()))
 		<-source.looked
 		<-source.read // nobody has searched
 	}
@@ -236,7 +236,7 @@ func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
 			source.set(behind.store)
 			if look {
 				<-looked.looked
-				a.indexer.Look()
+				must(t, a.indexer.Look(t.Context()))
 				<-looked.looked
 			}
 			await.Until(t, "the search is available", func() bool {

@@ -11,10 +11,6 @@ import (
 	"keepsake/internal/unit"
 )
 
-// OnNews has ring called after every commit that told others something. Call it before the store is used; ring must
-// return at once.
-func (s *Store) OnNews(ring func()) { s.ring = ring }
-
 // tell tells the other processes on this database, with the commit of the unit of work of ctx, that they must read
 // something anew. Where nobody shares the database it does nothing.
 func (s *Store) tell(ctx context.Context, kind cluster.Kind, subject string) {
@@ -57,9 +53,6 @@ func (s *Store) putNews(ctx context.Context, told *toldNews) error {
 	_, err = s.main.In(ctx).Exec(ctx, `INSERT INTO news (number, kind, subject) VALUES `+strings.Join(c.all, ", "), c.args...)
 	if err != nil {
 		return fmt.Errorf("add news: %w", err)
-	}
-	if s.ring != nil {
-		unit.AfterCommit(ctx, s.ring)
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ type Store struct {
 	main   Database
 	keys   Database
 	usage  Database
-	ring   func() // after news were told; may be nil
 
 	bindings Bindings // nil: nothing is sealed or opened
 
