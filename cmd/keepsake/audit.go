@@ -25,7 +25,8 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 		asJSON      bool
 	)
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Look whether the log is as it was written", Args: cobra.NoArgs,
+		Use: "verify", Short: "Verify that the audit log is unchanged", Args: cobra.NoArgs,
+		Example: "  keepsake audit verify",
 		Long: "Reads the whole log and its checkpoints and names the first entry of each chain that was changed, taken out or\n" +
 			"cut off; the exit code is 1 then. A data folder is read directly, also while a server holds it, and nothing in it is changed.",
 	}
@@ -159,7 +160,10 @@ func auditListCommand(st *stage) *cobra.Command {
 		most   int
 		asJSON bool
 	)
-	cmd := &cobra.Command{Use: "list", Short: "List the newest entries", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the newest entries", Args: cobra.NoArgs,
+		Example: "  keepsake audit list --action api_key.revoked",
+	}
 	t := targetFlags(st, cmd)
 	query := auditFlags(cmd)
 	cmd.Flags().IntVar(&most, "limit", 50, "how many")
@@ -208,7 +212,10 @@ func (st *stage) printAudit(entries []client.AuditEntry) {
 }
 
 func auditExportCommand(st *stage) *cobra.Command {
-	cmd := &cobra.Command{Use: "export", Short: "Print all entries, one JSON object a line, newest first", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "export", Short: "Export all entries as NDJSON, newest first", Args: cobra.NoArgs,
+		Example: "  keepsake audit export --from 2026-11-01T00:00:00Z > audit.ndjson",
+	}
 	t := targetFlags(st, cmd)
 	query := auditFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -23,20 +23,22 @@ func backupCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "backup", Short: "Back up an instance, also while it serves", Args: cobra.NoArgs,
-		Long: "Writes a data folder into two files, also while a server holds it; nobody has to wait for it.\n\n" +
-			"--out takes what clients stored, in the clear unless --encrypt-to or --passphrase-file is given. It is never\n" +
-			"overwritten; the exit code is 3 where it is there already. --keys-out takes the secrets, wrapped by the master key,\n" +
-			"and is replaced each time: one newest file of keys goes with all files of data. It must lie in another folder,\n" +
-			"better on another machine. Neither holds the master key: keep a copy of that in a third place.\n\n" +
-			"Keep journal.ndjson of the data folder with them: it tells `keepsake restore` what was revoked after the backup.",
+		Use: "backup", Short: "Back up an instance", Args: cobra.NoArgs,
+		Long: "Writes an instance into two files, also while a server is running on it. Requests continue without waiting.\n\n" +
+			"--out receives documents, memories, users and keys. Memories are ciphertext; the rest is in the clear unless\n" +
+			"--encrypt-to or --passphrase-file is given. An existing file is not overwritten (exit code 3).\n" +
+			"--keys-out receives the secrets, wrapped by the master key, and is replaced each time: the newest file fits all earlier\n" +
+			"data files. It must be in another folder, preferably on another machine. Neither file contains the master key; keep a\n" +
+			"copy of that in a third place.\n\n" +
+			"Also keep a copy of journal.ndjson from the data folder: it tells `keepsake restore` what was revoked after the backup.",
+		Example: "  keepsake backup --out /backup/data-$(date +%F).db --keys-out /mnt/keys/keepsake-keys.db",
 	}
 	t := localFlags(st, cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&b.out, "out", "", "`FILE` for the data")
-	flags.StringVar(&b.keysOut, "keys-out", "", "`FILE` for the wrapped secrets, in another folder")
-	flags.StringArrayVar(&b.encryptTo, "encrypt-to", nil, "encrypt both for an age `RECIPIENT` (age1…) or those in a file; may be repeated")
-	flags.StringVar(&b.passphraseFile, "passphrase-file", "", "encrypt both with the passphrase in `FILE`")
+	flags.StringVar(&b.out, "out", "", "`FILE` to write the data to")
+	flags.StringVar(&b.keysOut, "keys-out", "", "`FILE` to write the wrapped secrets to, in another folder")
+	flags.StringArrayVar(&b.encryptTo, "encrypt-to", nil, "encrypt both files for an age `RECIPIENT` (age1…) or a file of recipients; can be repeated")
+	flags.StringVar(&b.passphraseFile, "passphrase-file", "", "encrypt both files with the passphrase in `FILE`")
 	cmd.MarkFlagsMutuallyExclusive("encrypt-to", "passphrase-file")
 	for _, name := range []string{"out", "keys-out"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -100,12 +102,12 @@ func (b *backingUp) check(data string, scryptWork int) (err error) {
 	}
 	outDir, keysDir := realDir(b.out), realDir(b.keysOut)
 	if outDir == keysDir {
-		return usageError("--out and --keys-out must lie in different folders: who finds the one should not find the other beside it")
+		return usageError("--out and --keys-out must be in different folders, so that a stolen folder does not contain both")
 	}
 	inside := realDir(filepath.Join(data, "x"))
 	for _, dir := range []string{outDir, keysDir} {
 		if dir == inside || strings.HasPrefix(dir, inside+string(filepath.Separator)) {
-			return usageError("a backup inside the data folder would be lost with it")
+			return usageError("--out and --keys-out must be outside the data folder, because a backup inside it would be lost with it")
 		}
 	}
 	b.recipients, err = recipients(b.encryptTo, b.passphraseFile, scryptWork)
@@ -130,7 +132,7 @@ func (b *backingUp) run(ctx context.Context, c *client.Client) (done *backedUp, 
 		return nil, fmt.Errorf("begin a snapshot: %w", err)
 	}
 	defer func() {
-		// Also where the command was interrupted: the copy takes room.
+		// Also after an interrupt: the copy takes space.
 		clean := context.WithoutCancel(ctx)
 		if gone := c.DiscardSnapshot(clean, snapshot.ID); err == nil && gone != nil {
 			err = fmt.Errorf("remove the snapshot: %w", gone)
@@ -225,9 +227,9 @@ func (st *stage) printBackup(b *backedUp, encrypted bool) {
 		fmt.Fprintf(st.out, "%s  %s  %d bytes\n      sha256 %s\n", f.what, f.Path, f.Bytes, f.SHA256)
 	}
 	if !encrypted {
-		fmt.Fprintln(st.out, "\nThe data file holds documents in the clear; --encrypt-to or --passphrase-file changes that.")
+		fmt.Fprintln(st.out, "\nThe data file contains documents in the clear; use --encrypt-to or --passphrase-file to encrypt it.")
 	}
-	fmt.Fprintln(st.out, "Neither file holds the master key: without a copy of it they cannot be restored.")
+	fmt.Fprintln(st.out, "Neither file contains the master key. Keep a copy of it: without it, the backup cannot be restored.")
 }
 
 // bar makes progress bars: drawn for a person, else of no effect.
@@ -240,7 +242,7 @@ func (st *stage) bar(draw bool) func(what string, total int64) *progressbar.Prog
 }
 
 // errWouldOverwrite is of a file that a command does not replace.
-var errWouldOverwrite = errors.New("is there already, and is not overwritten")
+var errWouldOverwrite = errors.New("already exists and is not overwritten")
 
 // errPassphrase is of a file that holds none.
 var errPassphrase = errors.New("the passphrase file is empty")
@@ -270,7 +272,7 @@ func recipients(encryptTo []string, passphraseFile string, scryptWork int) ([]ag
 		}
 		more, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
-			return nil, usageError("--encrypt-to must be an age recipient (age1…), or a file with one a line")
+			return nil, usageError("--encrypt-to must be an age recipient (age1…) or a file with one recipient per line")
 		}
 		list = append(list, more...)
 	}

@@ -23,20 +23,21 @@ func benchCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure how a running deployment answers a load", Args: cobra.NoArgs,
-		Long: "Sends a mix of requests to any running deployment, and prints rates, statuses and percentiles. Before it stores documents and\n" +
-			"memories of its own, whose names begin with \"bench-\"; after it, also after Ctrl-C, it removes them. Every request counts\n" +
-			"towards the limits and quotas of the key. After a 429 nothing is sent until Retry-After has passed.\n\n" +
+		Use: "bench", Short: "Measure a running deployment under load", Args: cobra.NoArgs,
+		Long: "Sends a mix of requests to a running deployment and prints rates, statuses and percentiles. It first stores documents and\n" +
+			"memories of its own, with names that begin with \"bench-\", and removes them at the end, also after Ctrl-C. Every request\n" +
+			"counts towards the limits and quotas of the key. After a 429 it waits for Retry-After.\n\n" +
 			"Requests: " + loadrun.MixHelp() + ".",
+		Example: "  keepsake bench --url https://keepsake.example.com --duration 60s --connections 32",
 	}
-	cmd.Flags().StringVar(&o.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
-	cmd.Flags().StringVar(&o.Key, "key", "", "API `KEY` with the scopes of the mix; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
+	cmd.Flags().StringVar(&o.URL, "url", "", "`URL` of the API (KEEPSAKE_URL; default "+localURL+")")
+	cmd.Flags().StringVar(&o.Key, "key", "", "API `KEY` with the scopes of the mix; prefer KEEPSAKE_KEY or KEEPSAKE_KEY_FILE")
 	cmd.Flags().DurationVar(&o.Duration, "duration", 30*time.Second, "how long to measure")
-	cmd.Flags().DurationVar(&o.WarmUp, "warm-up", 3*time.Second, "how long to send requests before measuring")
-	cmd.Flags().IntVar(&o.Connections, "connections", 8, "requests under way at once, each on its own connection")
-	cmd.Flags().Float64Var(&o.Rate, "rate", 0, "requests a second; 0 to send the next one after each answer")
+	cmd.Flags().DurationVar(&o.WarmUp, "warm-up", 3*time.Second, "how long to send requests before measuring starts")
+	cmd.Flags().IntVar(&o.Connections, "connections", 8, "concurrent requests, each on its own connection")
+	cmd.Flags().Float64Var(&o.Rate, "rate", 0, "requests per second; 0 for as fast as responses arrive")
 	cmd.Flags().StringVar(&mix, "mix", loadrun.DefaultMix, "requests and their `WEIGHTS`")
-	cmd.Flags().IntVar(&o.Documents, "documents", 50, "documents to search and replace; removing each is a request")
+	cmd.Flags().IntVar(&o.Documents, "documents", 50, "documents to search and replace; each is removed by one request")
 	cmd.Flags().IntVar(&o.Memories, "memories", 200, "memories to recall and replace")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
@@ -83,7 +84,7 @@ func (st *stage) bench(ctx context.Context, o loadrun.Options, asJSON bool) erro
 	case err != nil:
 		return fmt.Errorf("bench: %w", err)
 	case report.Interrupted:
-		return errors.New("bench: interrupted; the report has what was measured until then")
+		return errors.New("bench: interrupted; the report covers the time before")
 	case report.Total.Succeeded == 0:
 		return errors.New("bench: no request succeeded")
 	default:
@@ -123,7 +124,7 @@ func (st *stage) benchBar() (progress func(phase loadrun.Phase, done, total time
 func (st *stage) printBench(r *loadrun.Report) {
 	fmt.Fprintf(st.out, "%s: %d requests in %s on %d connections", r.URL, r.Total.Requests, seconds(r.Seconds), r.Connections)
 	if r.TargetRate > 0 {
-		fmt.Fprintf(st.out, ", %g a second asked for", r.TargetRate)
+		fmt.Fprintf(st.out, ", %g requests per second requested", r.TargetRate)
 	}
 	fmt.Fprintf(st.out, "\n\n")
 	var rows []table.Row
@@ -142,7 +143,7 @@ func (st *stage) printBench(r *loadrun.Report) {
 	}
 	st.printTable(table.Row{"Status", "answers"}, rows)
 	if r.Total.Throttled > 0 {
-		fmt.Fprintf(st.out, "\n%d requests were throttled (429); the run waited %s as Retry-After asked.\n", r.Total.Throttled, seconds(r.WaitedSeconds))
+		fmt.Fprintf(st.out, "\n%d requests were throttled (429); the run waited %s for Retry-After.\n", r.Total.Throttled, seconds(r.WaitedSeconds))
 	}
 }
 

@@ -15,17 +15,18 @@ func conformanceCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
-		Long: "Checks any running deployment, promise by promise. It makes keys, users, documents and memories of its own, whose\n" +
-			"names begin with \"conformance\", and removes them again; a workspace \"conformance\" stays behind, suspended. It needs a key with\n" +
-			"all scopes. The exit code is 1 when a promise is broken.",
+		Long: "Checks a running deployment against every promise of the interface specification. It creates keys, users, documents and\n" +
+			"memories of its own, with names that begin with \"conformance\", and removes them again; a suspended workspace \"conformance\"\n" +
+			"remains. It needs a key with all scopes. The exit code is 1 if a promise is broken.",
+		Example: "  keepsake conformance --url https://keepsake.example.com",
 	}
-	cmd.Flags().StringVar(&to.URL, "url", "", "`ADDRESS` of the API (KEEPSAKE_URL; "+localURL+")")
-	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`ADDRESS` of the backend listener; left out, its checks are skipped")
-	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
-	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier, and release, sunset and retire versions: for a deployment\nthat is there for this run alone, with lifecycle.allowUndeclared and allowBackdating")
-	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this")
-	cmd.Flags().IntVar(&to.Parallel, "parallel", 0, "checks that run at a time; 0 for 8, or for 1 on a small tier or where all come from one address")
-	cmd.Flags().BoolVar(&to.Proxied, "proxied", false, "name addresses in X-Forwarded-For, which the deployment takes from this machine")
+	cmd.Flags().StringVar(&to.URL, "url", "", "`URL` of the API (KEEPSAKE_URL; default "+localURL+")")
+	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`URL` of the backend listener; without it, its checks are skipped")
+	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; prefer KEEPSAKE_KEY or KEEPSAKE_KEY_FILE")
+	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier and release, sunset and retire versions; only for a deployment created for this run,\nwith lifecycle.allowUndeclared and allowBackdating")
+	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this `TEXT`")
+	cmd.Flags().IntVar(&to.Parallel, "parallel", 0, "concurrent checks; 0 for 8, or for 1 if the tier is small or all requests come from one address")
+	cmd.Flags().BoolVar(&to.Proxied, "proxied", false, "send client addresses in X-Forwarded-For; the deployment must trust this machine as a proxy")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		for _, address := range []string{st.getenv("KEEPSAKE_URL"), localURL} {

@@ -20,9 +20,10 @@ import (
 func doctorCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look at a data folder or a server and say what is wrong", Args: cobra.NoArgs,
-		Long: "Looks at settings, files, the database, Redis and the service, and says what needs care. Nothing is changed. The exit code is 1 when\n" +
-			"something is broken; what only deserves attention is a warning.",
+		Use: "doctor", Short: "Check the settings, files and services of an instance", Args: cobra.NoArgs,
+		Long: "Checks settings, files, the database, Redis and the running service, and prints what needs attention. It changes nothing.\n" +
+			"The exit code is 1 if something is broken; warnings do not affect it.",
+		Example: "  keepsake doctor --data /var/lib/keepsake",
 	}
 	t := targetFlags(st, cmd, "redisUrl", "listen", "publicUrl", "trustedProxies", "tls.cert", "tls.key")
 	jsonFlag(cmd, &asJSON)
@@ -56,7 +57,7 @@ func doctorCommand(st *stage) *cobra.Command {
 			}
 		}
 		if err == nil && d.worst() == broken {
-			return errors.New("doctor: something is broken")
+			return errors.New("doctor: found problems")
 		}
 		return err
 	}

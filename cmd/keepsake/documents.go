@@ -13,16 +13,17 @@ import (
 )
 
 func documentsCommand(st *stage) *cobra.Command {
-	return group("documents", "Bring documents in", documentsImportCommand(st))
+	return group("documents", "Import documents", documentsImportCommand(st))
 }
 
 func documentsImportCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Import documents, one JSON object a line", Args: cobra.ExactArgs(1),
-		Long: "Imports NDJSON: one document a line, {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}, of which only a\n" +
-			"title or a text is needed. A document whose id exists is replaced. `-` reads standard input. A line that is\n" +
-			"refused does not stop the others; the exit code is 1 then.",
+		Use: "import FILE", Short: "Import documents from NDJSON", Args: cobra.ExactArgs(1),
+		Long: "Imports one document per line: {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}. Only a title or a text is\n" +
+			"required. A document whose ID exists is replaced. `-` reads standard input. A line that is refused does not stop the\n" +
+			"others, but the exit code is 1.",
+		Example: "  keepsake documents import articles.ndjson",
 	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)

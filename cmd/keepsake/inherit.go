@@ -13,15 +13,15 @@ import (
 // (sd_listen_fds): LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
 const firstInherited = 3
 
-// inherited gives them by the name of their listener, primary or backend: the names the manager gives them, else their
-// order. It is empty where there are none.
+// inherited returns the inherited sockets by the name of their listener, primary or backend. The manager names them, or else
+// their order does.
 func (st *stage) inherited() (map[string]net.Listener, error) {
 	if st.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil // they are for the process that started this one
 	}
 	n, err := strconv.Atoi(st.getenv("LISTEN_FDS"))
 	if err != nil || n < 1 || n > 2 {
-		return nil, fmt.Errorf("LISTEN_FDS must say 1 or 2 sockets, for the API and for the probes")
+		return nil, fmt.Errorf("LISTEN_FDS must be 1 or 2: a socket for the API and one for the probes")
 	}
 	names := [...]string{"primary", "backend"}
 	for i, name := range strings.Split(st.getenv("LISTEN_FDNAMES"), ":") {
@@ -52,7 +52,7 @@ func inheritedTCP(fd uintptr, name string) (net.Listener, error) {
 	}
 	if _, ok := l.(*net.TCPListener); !ok {
 		l.Close()
-		return nil, fmt.Errorf("the inherited socket %s is no TCP socket that listens", name)
+		return nil, fmt.Errorf("the inherited socket %s is not a listening TCP socket", name)
 	}
 	return l, nil
 }

@@ -17,14 +17,15 @@ func initCommand(st *stage) *cobra.Command {
 		asJSON              bool
 	)
 	cmd := &cobra.Command{
-		Use: "init", Short: "Make an instance without serving it", Args: cobra.NoArgs,
-		Long: "Makes the data folder with its workspace, its admin and a key with all scopes, and prints the secrets this once.\n" +
-			"With --database-url the instance is made in that database, and the folder beside it keeps its master key.\n" +
-			"What is initialised already is left as it is; the exit code is 3 then.",
+		Use: "init", Short: "Create an instance without serving it", Args: cobra.NoArgs,
+		Long: "Creates the data folder with a workspace, its first admin and an API key with all scopes, and prints the secrets. They\n" +
+			"are shown only once. With --database-url the instance is created in that database, and the folder keeps its master key.\n" +
+			"An existing instance is left unchanged (exit code 3).",
+		Example: "  keepsake init --data /var/lib/keepsake --admin-email ada@example.com",
 	}
 	s := settingFlags(st, cmd, placeSettings...)
-	cmd.Flags().StringVar(&email, "admin-email", "", "email of the first admin (admin@localhost)")
-	cmd.Flags().StringVar(&passwordFile, "admin-password-file", "", "`FILE` with the admin's password, 12 to 128 characters; left out, one is made")
+	cmd.Flags().StringVar(&email, "admin-email", "", "email address of the first admin (default admin@localhost)")
+	cmd.Flags().StringVar(&passwordFile, "admin-password-file", "", "`FILE` with the admin's password, 12 to 128 characters (default: a generated password)")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := s.load()
@@ -62,5 +63,5 @@ func (st *stage) printFirst(first app.First) {
 	if first.Password != "" {
 		fmt.Fprintf(st.out, "password  %s\n", first.Password)
 	}
-	fmt.Fprintf(st.out, "API key   %s\n\nSecrets are shown this once.\n", first.APIKey)
+	fmt.Fprintf(st.out, "API key   %s\n\nThese secrets are shown only once; store them now.\n", first.APIKey)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func keysCommand(st *stage) *cobra.Command {
-	return group("keys", "Make, list, rotate and revoke API keys, and change the master and the signing key",
+	return group("keys", "Create, list, rotate and revoke API keys; rotate the master key and the signing key",
 		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRotateCommand(st), keysCompleteCommand(st),
 		keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
 }
@@ -27,20 +27,25 @@ func keysCreateCommand(st *stage) *cobra.Command {
 		asJSON              bool
 		subject, agent, ips = &k.SubjectID, &k.AgentID, &k.AllowedIPs
 	)
-	cmd := &cobra.Command{Use: "create", Short: "Make an API key; its text is shown this once", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "create", Short: "Create an API key", Args: cobra.NoArgs,
+		Long: "Creates an API key and prints it on standard output. It is shown only once; everything else goes to standard error.",
+		Example: "  keepsake keys create --name website --scopes read,memory:read --expires-in 90d\n" +
+			"  KEEPSAKE_KEY=$(keepsake keys create --name ci --scopes read,write)",
+	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&k.Name, "name", "", "what the key is for")
-	flags.StringSliceVar(&k.Scopes, "scopes", nil, "what it may do: read,write,developer:manage,analytics:read,memory:read,memory:write,admin")
-	flags.StringVar(&expiresAt, "expires-at", "", "`TIME` at which it expires, as 2027-01-31T00:00:00Z")
-	flags.StringVar(&expires, "expires-in", "", "`DAYS` or time until it expires: 90d, 12h")
-	flags.Int64Var(&perMinute, "requests-per-minute", 0, "its own minute limit; left out, the tier's")
-	flags.Int64Var(&daily, "daily", 0, "its own daily quota")
-	flags.Int64Var(&monthly, "monthly", 0, "its own monthly quota")
-	flags.StringVar(subject, "subject", "", "bind it to one subject")
-	flags.StringVar(agent, "agent", "", "bind it to one agent")
-	flags.StringSliceVar(ips, "allowed-ips", nil, "networks it may be used from: 10.0.0.0/8")
-	flags.StringVar(&k.WorkspaceID, "workspace", "", "`ID` of the workspace it is for; left out, the caller's")
+	flags.StringVar(&k.Name, "name", "", "name of the key")
+	flags.StringSliceVar(&k.Scopes, "scopes", nil, "comma-separated scopes: read,write,developer:manage,analytics:read,memory:read,memory:write,admin")
+	flags.StringVar(&expiresAt, "expires-at", "", "expiry `TIME`, such as 2027-01-31T00:00:00Z")
+	flags.StringVar(&expires, "expires-in", "", "`DURATION` until it expires, such as 90d or 12h")
+	flags.Int64Var(&perMinute, "requests-per-minute", 0, "minute limit of the key (default: the tier's)")
+	flags.Int64Var(&daily, "daily", 0, "daily quota of the key (default: only the workspace's)")
+	flags.Int64Var(&monthly, "monthly", 0, "monthly quota of the key (default: only the workspace's)")
+	flags.StringVar(subject, "subject", "", "bind the key to the subject with this `ID`")
+	flags.StringVar(agent, "agent", "", "bind the key to the agent with this `ID`")
+	flags.StringSliceVar(ips, "allowed-ips", nil, "comma-separated `NETWORKS` it can be used from, such as 10.0.0.0/8 (default: any)")
+	flags.StringVar(&k.WorkspaceID, "workspace", "", "`ID` of the workspace (default: the caller's)")
 	cmd.MarkFlagsMutuallyExclusive("expires-at", "expires-in")
 	for _, name := range []string{"name", "scopes"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -66,15 +71,16 @@ func keysCreateCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(made)
 			}
-			fmt.Fprintf(st.out, "%s\n\nThis is %s (%s). It is shown this once; keep it safe.\n",
-				made.Key, made.ID, strings.Join(made.Scopes, ", "))
+			fmt.Fprintln(st.out, made.Key)
+			fmt.Fprintf(st.err, "Created API key %s with the scopes %s. It is shown only once; store it now.\n",
+				made.ID, strings.Join(made.Scopes, ", "))
 			return nil
 		})
 	}
 	return cmd
 }
 
-// given makes an optional member of a flag that was set.
+// given returns n for a flag that was set, and nil otherwise.
 func given(set bool, n int64) *int64 {
 	if !set {
 		return nil
@@ -82,13 +88,13 @@ func given(set bool, n int64) *int64 {
 	return &n
 }
 
-// expiry reads --expires-at or --expires-in; nil when neither was given.
+// expiry reads --expires-at or --expires-in. It returns nil if neither was given.
 func expiry(at, in string, now time.Time) (*time.Time, error) {
 	switch {
 	case at != "":
 		t, err := time.Parse(time.RFC3339, at)
 		if err != nil {
-			return nil, usageError("--expires-at must look like 2027-01-31T00:00:00Z")
+			return nil, usageError("--expires-at must be a time such as 2027-01-31T00:00:00Z")
 		}
 		return &t, nil
 	case in != "":
@@ -99,7 +105,7 @@ func expiry(at, in string, now time.Time) (*time.Time, error) {
 			d = time.Duration(days) * 24 * time.Hour
 		}
 		if err != nil || d <= 0 {
-			return nil, usageError("--expires-in must look like 90d or 12h")
+			return nil, usageError("--expires-in must be a duration such as 90d or 12h")
 		}
 		t := now.Add(d).UTC().Truncate(time.Millisecond)
 		return &t, nil
@@ -113,10 +119,13 @@ func keysListCommand(st *stage) *cobra.Command {
 		q      client.APIKeyQuery
 		asJSON bool
 	)
-	cmd := &cobra.Command{Use: "list", Short: "List API keys, newest first", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List API keys, newest first", Args: cobra.NoArgs,
+		Example: "  keepsake keys list --state active",
+	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&q.State, "state", "", "only active, rotating, expired, disabled or revoked ones")
-	cmd.Flags().StringVar(&q.CreatedBy, "created-by", "", "only those made by this user or key")
+	cmd.Flags().StringVar(&q.State, "state", "", "only keys in this `STATE`: active, rotating, expired, disabled or revoked")
+	cmd.Flags().StringVar(&q.CreatedBy, "created-by", "", "only keys created by the user or key with this `ID`")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -152,7 +161,10 @@ func (st *stage) printKeys(keys []client.APIKey) {
 
 func keysGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "get ID", Short: "Show one API key", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show an API key", Args: cobra.ExactArgs(1),
+		Example: "  keepsake keys get key_01m7zq3v8ye2sbg5n6wkt9rdfc --json",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -176,9 +188,13 @@ func keysRevokeCommand(st *stage) *cobra.Command {
 		reason string
 		asJSON bool
 	)
-	cmd := &cobra.Command{Use: "revoke ID", Short: "End an API key for good", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke an API key", Args: cobra.ExactArgs(1),
+		Long:    "Revokes an API key at once. A revoked key never works again.",
+		Example: "  keepsake keys revoke key_01m7zq3v8ye2sbg5n6wkt9rdfc --reason 'found in a log'",
+	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason for the audit log")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {

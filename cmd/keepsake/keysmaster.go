@@ -19,15 +19,15 @@ func keysRotateMasterCommand(st *stage) *cobra.Command {
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate-master", Short: "Seal the instance's secrets with a new master key", Args: cobra.NoArgs,
-		Long: "Seals the instance's secrets with a new master key, also while a server runs. API keys, tokens and cursors stay as they\n" +
-			"are. It works on the machine itself, on a data folder, and whenever it is cut off, the folder still starts.\n\n" +
-			"Where the key lies in the data folder, a new one takes its place and the old one is kept beside it: backups made\n" +
-			"before need it. Where a setting gives the key, name a file with the new one (it is made if it is not there) and\n" +
-			"change the setting before the next start.",
+		Use: "rotate-master", Short: "Rotate the master key", Args: cobra.NoArgs,
+		Long: "Seals the instance's secrets with a new master key, also while a server is running. API keys, tokens and cursors stay\n" +
+			"valid. The command works on a data folder of this machine. If it is interrupted, the instance still starts.\n\n" +
+			"If the master key is in the data folder, the new key replaces it and the old key is kept beside it, because earlier\n" +
+			"backups need it. If a setting provides the key, pass a file for the new key and change the setting before the next start.",
+		Example: "  keepsake keys rotate-master",
 	}
 	t := localFlags(st, cmd)
-	cmd.Flags().StringVar(&newKeyFile, "new-key-file", "", "`FILE` of the new key, 32 bytes in base64; made if it is not there")
+	cmd.Flags().StringVar(&newKeyFile, "new-key-file", "", "`FILE` of the new key, 32 bytes in base64; created if it does not exist")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -49,7 +49,7 @@ func keysRotateMasterCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// newMasterKey is the text of the key in a file, which is made where it is not there; empty where no file is named.
+// newMasterKey returns the text of the key in a file, which it creates if it does not exist. Without a path it returns "".
 func newMasterKey(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -65,13 +65,13 @@ func newMasterKey(path string) (string, error) {
 }
 
 func (st *stage) tellRotatedMaster(done *client.RotatedMasterKey, newKeyFile string) {
-	fmt.Fprintf(st.out, "%d secrets are sealed with the new master key.\n", done.Secrets)
+	fmt.Fprintf(st.out, "Sealed %d secrets with the new master key.\n", done.Secrets)
 	if done.KeyFile == "" {
-		fmt.Fprintf(st.out, "Before the next start, let the setting masterKey give the key in %s. Keep the old one for backups made before.\n", newKeyFile)
+		fmt.Fprintf(st.out, "Before the next start, set masterKey to the key in %s. Keep the old key: earlier backups need it.\n", newKeyFile)
 		return
 	}
-	fmt.Fprintf(st.out, "It lies in %s; no backup holds it, so keep a copy elsewhere.\n", done.KeyFile)
+	fmt.Fprintf(st.out, "The new key is in %s. No backup contains it, so keep a copy elsewhere.\n", done.KeyFile)
 	if done.OldKeyFile != "" {
-		fmt.Fprintf(st.out, "Backups made before need the old one, which is in %s: take it away from here, and destroy it with the last of them.\n", done.OldKeyFile)
+		fmt.Fprintf(st.out, "Earlier backups need the old key, which is in %s. Move it to a safe place, and delete it with the last of those backups.\n", done.OldKeyFile)
 	}
 }

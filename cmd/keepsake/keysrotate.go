@@ -17,13 +17,14 @@ func keysRotateCommand(st *stage) *cobra.Command {
 		force, asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give an API key a new secret; its text is shown this once", Args: cobra.ExactArgs(1),
-		Long: "Gives an API key a new secret under the same id and the same budgets. The old one works for the grace besides, so\n" +
-			"that whoever uses the key can change over; `keys complete` ends it earlier.",
+		Use: "rotate ID", Short: "Rotate an API key", Args: cobra.ExactArgs(1),
+		Long: "Gives an API key a new secret and prints it on standard output. ID, limits and quotas stay the same. The old secret\n" +
+			"keeps working for the grace period, so that clients can change over; `keepsake keys complete` ends it earlier.",
+		Example: "  keepsake keys rotate key_01m7zq3v8ye2sbg5n6wkt9rdfc --grace 7d",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&grace, "grace", "24h", "`TIME` for which the old secret still works, up to 30d: 7d, 12h, 0")
-	cmd.Flags().BoolVar(&force, "force", false, "also while the key is being rotated: the older of its secrets ends at once")
+	cmd.Flags().StringVar(&grace, "grace", "24h", "`DURATION` for which the old secret keeps working, from 0 to 30d")
+	cmd.Flags().BoolVar(&force, "force", false, "rotate although the last rotation is not complete; the oldest secret stops working at once")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		seconds, err := graceSeconds(grace)
@@ -38,11 +39,12 @@ func keysRotateCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(k)
 			}
-			fmt.Fprintf(st.out, "%s\n\nThis is the new secret of %s (%s). It is shown this once; keep it safe.\n", k.Key, k.ID, plain(k.Name))
+			fmt.Fprintln(st.out, k.Key)
+			fmt.Fprintf(st.err, "This is the new secret of %s (%s). It is shown only once; store it now.\n", k.ID, plain(k.Name))
 			if len(k.Secrets) > 1 {
-				fmt.Fprintf(st.out, "The old one works until %s.\n", when(k.Secrets[1].ValidUntil))
+				fmt.Fprintf(st.err, "The old secret works until %s.\n", when(k.Secrets[1].ValidUntil))
 			} else {
-				fmt.Fprintln(st.out, "The old one is dead.")
+				fmt.Fprintln(st.err, "The old secret no longer works.")
 			}
 			return nil
 		})
@@ -59,14 +61,18 @@ func graceSeconds(text string) (int64, error) {
 		d = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || d < 0 || d%time.Second != 0 {
-		return 0, usageError("--grace must look like 7d, 12h or 0")
+		return 0, usageError("--grace must be a duration such as 7d, 12h or 0")
 	}
 	return int64(d / time.Second), nil
 }
 
 func keysCompleteCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "complete ID", Short: "End the older secret of an API key that is being rotated", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "complete ID", Short: "Complete the rotation of an API key", Args: cobra.ExactArgs(1),
+		Long:    "Ends the grace period of a rotation: the old secret stops working at once.",
+		Example: "  keepsake keys complete key_01m7zq3v8ye2sbg5n6wkt9rdfc",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -78,7 +84,7 @@ func keysCompleteCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(k)
 			}
-			fmt.Fprintf(st.out, "%s (%s) has one secret: %s….\n", k.ID, plain(k.Name), k.Hint)
+			fmt.Fprintf(st.out, "API key %s (%s) has one secret, %s….\n", k.ID, plain(k.Name), k.Hint)
 			return nil
 		})
 	}

@@ -11,7 +11,9 @@ import (
 func keysRotateSigningCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate-signing", Short: "Sign access tokens with a new key; those that are out stay valid", Args: cobra.NoArgs,
+		Use: "rotate-signing", Short: "Rotate the key that signs access tokens", Args: cobra.NoArgs,
+		Long:    "Signs new access tokens with a new key. Tokens that were issued before stay valid until they expire.",
+		Example: "  keepsake keys rotate-signing",
 	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
@@ -24,7 +26,7 @@ func keysRotateSigningCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(made)
 			}
-			fmt.Fprintf(st.out, "Access tokens are signed with %s from now on.\n", made.ID)
+			fmt.Fprintf(st.out, "New access tokens are signed with key %s.\n", made.ID)
 			return nil
 		})
 	}

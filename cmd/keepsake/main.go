@@ -91,17 +91,29 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 func rootCommand(st *stage) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "keepsake",
 		Short: "Governed search and memory behind an API, in one binary",
-		Long: "Keepsake gives applications and AI agents search and memory behind a governed API.\n" +
-			"Start with `keepsake serve`: it makes what it needs and says what to do next.",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true, // run prints them, once
-		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: "Keepsake gives applications and AI agents search and long-term memory behind a governed API.\n" +
+			"Start with `keepsake serve`: it creates what it needs and prints the first API key.",
+		Example:                    "  keepsake serve\n  keepsake keys create --name website --scopes read",
+		Args:                       onlyCommands,
+		SilenceErrors:              true, // run prints them, once
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				st.printVersion()
+				return nil
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd.OutOrStderr(), cmd) })
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), memoriesCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), auditCommand(st),
@@ -112,13 +124,14 @@ func rootCommand(st *stage) *cobra.Command {
 	return root
 }
 
-// group is a command that only holds others; a verb it does not have is a usage error.
-func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: use, Short: short, Args: onlyCommands, SuggestionsMinimumDistance: 2,
+		Example: commands[0].Example,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(verbs...)
+	c.AddCommand(commands...)
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func memoriesCommand(st *stage) *cobra.Command {
-	return group("memories", "Take memories out, bring them in, and check receipts of erasures",
+	return group("memories", "Export and import memories, and verify receipts of erasures",
 		memoriesExportCommand(st), memoriesImportCommand(st), memoriesVerifyReceiptCommand(st))
 }
 
@@ -24,20 +24,21 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export a subject's memories with their history, one JSON object a line", Args: cobra.NoArgs,
-		Long: "Writes NDJSON: one memory a line with its older revisions, the oldest first. `memories import` takes it, here or elsewhere.\n" +
-			"The file is readable to its owner alone, and one that exists is not overwritten. What it holds is not sealed.",
+		Use: "export", Short: "Export a subject's memories as NDJSON", Args: cobra.NoArgs,
+		Long: "Writes one memory per line with its earlier revisions, oldest first. `keepsake memories import` reads the file on this\n" +
+			"or another instance. The file is in the clear, only its owner can read it, and an existing file is not overwritten.",
+		Example: "  keepsake memories export --subject p-4711 --out p-4711.ndjson",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&subject, "subject", "", "the person, by `SUBJECT` id")
-	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; left out, or -, it is standard output")
+	cmd.Flags().StringVar(&subject, "subject", "", "`ID` of the subject")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: standard output)")
 	if err := cmd.MarkFlagRequired("subject"); err != nil {
 		panic(err) // it is defined above
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if asJSON && (out == "" || out == "-") {
-			return usageError("--json tells of a file: it needs --out")
+			return usageError("--json needs --out: without it, standard output receives the memories")
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			lines, err := st.exportMemories(cmd.Context(), c, subject, out, !asJSON && st.errTTY)
@@ -53,7 +54,7 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 					Memories int64  `json:"memories"`
 				}{out, lines})
 			}
-			fmt.Fprintf(st.out, "%d memories in %s\n", lines, out)
+			fmt.Fprintf(st.out, "Exported %d memories to %s.\n", lines, out)
 			return nil
 		})
 	}
@@ -120,12 +121,13 @@ func memoriesImportCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "import", Short: "Import memories, one JSON object a line", Args: cobra.NoArgs,
-		Long: "Imports NDJSON: what `memories export` writes, or {\"subjectId\",\"text\",…} as the API takes it. A memory whose id exists is\n" +
-			"replaced, and one that was erased is refused. A line that is refused does not stop the others; the exit code is 1 then.",
+		Use: "import", Short: "Import memories from NDJSON", Args: cobra.NoArgs,
+		Long: "Imports what `keepsake memories export` writes, or one {\"subjectId\",\"text\",…} per line as in the API. A memory whose ID\n" +
+			"exists is replaced; an erased ID is refused. A line that is refused does not stop the others, but the exit code is 1.",
+		Example: "  keepsake memories import --in p-4711.ndjson",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&in, "in", "", "`FILE` to read; - is standard input")
+	cmd.Flags().StringVar(&in, "in", "", "`FILE` to read; - for standard input")
 	if err := cmd.MarkFlagRequired("in"); err != nil {
 		panic(err) // it is defined above
 	}

@@ -18,13 +18,14 @@ func memoriesVerifyReceiptCommand(st *stage) *cobra.Command {
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
-		Use: "verify-receipt", Short: "Look whether a receipt is one that the server signed when it erased a person", Args: cobra.NoArgs,
-		Long: "Reads a receipt as the erasure answered it, and the server's public keys, or a copy of them: no API key is needed.\n" +
-			"A receipt that was changed, or that another server signed, does not hold; the exit code is 1 then.",
+		Use: "verify-receipt", Short: "Verify the receipt of an erasure", Args: cobra.NoArgs,
+		Long: "Verifies the signature of a receipt, as the erasure returned it, against the server's public keys or a copy of them. No API\n" +
+			"key is required. The exit code is 1 if the receipt was changed or another server signed it.",
+		Example: "  keepsake memories verify-receipt --in receipt.json --url https://keepsake.example.com",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&in, "in", "", "`FILE` with the receipt; - is standard input")
-	cmd.Flags().StringVar(&jwks, "jwks", "", "`FILE` with a copy of the server's /.well-known/jwks.json; no server is asked")
+	cmd.Flags().StringVar(&in, "in", "", "`FILE` with the receipt; - for standard input")
+	cmd.Flags().StringVar(&jwks, "jwks", "", "`FILE` with a copy of the server's /.well-known/jwks.json, instead of asking the server")
 	if err := cmd.MarkFlagRequired("in"); err != nil {
 		panic(err) // it is defined above
 	}
@@ -46,7 +47,7 @@ func memoriesVerifyReceiptCommand(st *stage) *cobra.Command {
 			return err
 		}
 		if broken != nil {
-			return fmt.Errorf("the receipt does not hold: %w", broken)
+			return fmt.Errorf("the receipt is not valid: %w", broken)
 		}
 		return nil
 	}
@@ -68,7 +69,7 @@ func (st *stage) readObject(name string, v any, options ...json.Options) error {
 		return err
 	}
 	if err := json.Unmarshal(text, v, options...); err != nil {
-		return fmt.Errorf("%s is none", name)
+		return fmt.Errorf("%s is not one", name)
 	}
 	return nil
 }
@@ -105,9 +106,9 @@ func (st *stage) printReceipt(r *client.Receipt, by *client.ReceiptSigner, broke
 	case asJSON:
 		return st.printJSON(verifiedReceipt{OK: true, ReceiptID: r.ReceiptID, KeyID: by.KeyID, WorkspaceID: by.WorkspaceID})
 	case broken == nil:
-		fmt.Fprintf(st.out, "The receipt %s holds, signed with the key %s.\n", plain(r.ReceiptID), plain(by.KeyID))
-		fmt.Fprintf(st.out, "A person of the workspace %s was erased on %s; memories: %d.\n", plain(by.WorkspaceID), exactly(r.ErasedAt), r.Memories)
-		fmt.Fprintf(st.out, "Key files of backups made before %s still open older data files.\n", exactly(r.KeyBackupsBefore))
+		fmt.Fprintf(st.out, "The receipt %s is valid, signed with the key %s.\n", plain(r.ReceiptID), plain(by.KeyID))
+		fmt.Fprintf(st.out, "A subject of the workspace %s was erased on %s, with %d memories.\n", plain(by.WorkspaceID), exactly(r.ErasedAt), r.Memories)
+		fmt.Fprintf(st.out, "Keys files of backups from before %s can still decrypt data files of that time.\n", exactly(r.KeyBackupsBefore))
 	}
 	return nil
 }

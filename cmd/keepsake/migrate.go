@@ -21,25 +21,27 @@ func migrateCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Move an instance between a folder and PostgreSQL", Args: cobra.NoArgs,
-		Long: "Copies all that an instance has into an empty PostgreSQL database, or out of one into an empty folder, and compares the\n" +
-			"rows of both sides; the exit code is 3 where the target is not empty. Nobody may serve the instance meanwhile: a folder\n" +
-			"that is in use, and a database that processes are on, are refused. The source stays as it is.\n\n" +
-			"What was cut off is gone on with by the same command. Until it is done, the target cannot be served.\n\n" +
-			"--from and --to are a folder or an address such as postgres://user@host/name. One of them may be left out: it is then the\n" +
-			"database of the settings databaseUrl and keysUrl, which keeps a password off the command line (KEEPSAKE_DATABASE_URL_FILE).\n\n" +
-			"Search indexes are made anew from the documents. The master key is in no database: the command says at the end which files go along.",
+		Long: "Copies an instance from a data folder into an empty PostgreSQL database, or from a database into an empty folder, and then\n" +
+			"compares the rows of both sides. A target that is not empty is refused (exit code 3). Stop all servers of the\n" +
+			"instance first: a folder or database that is in use is refused. The source is not changed.\n\n" +
+			"If the command is interrupted, run it again to continue. The target cannot be served until it has finished.\n\n" +
+			"--from and --to are a folder or an address such as postgres://user@host/name. One of them can be left out; the settings\n" +
+			"databaseUrl and keysUrl are used instead, which keeps a password off the command line (KEEPSAKE_DATABASE_URL_FILE).\n\n" +
+			"Search indexes are rebuilt from the documents. No database contains the master key; the command prints which files to move\n" +
+			"with the instance.",
+		Example: "  keepsake migrate --from ./keepsake-data --to postgres://keepsake@db/keepsake",
 	}
 	s := &settings{st: st, cmd: cmd}
 	flags := cmd.Flags()
 	flags.StringVar(&s.file, "config", "", "`FILE` of settings, YAML")
-	flags.StringVar(&from, "from", "", "`PLACE` of the instance: a folder or postgres://…")
-	flags.StringVar(&keysFrom, "keys-from", "", "`ADDRESS` of the database of its secrets, where that is another one")
-	flags.StringVar(&to, "to", "", "empty `PLACE` to move to: a folder or postgres://…")
-	flags.StringVar(&keysTo, "keys-to", "", "`ADDRESS` of the database for its secrets, where that is to be another one")
+	flags.StringVar(&from, "from", "", "`SOURCE`: a data folder or postgres://…")
+	flags.StringVar(&keysFrom, "keys-from", "", "`URL` of the source's database of secrets, if it is a separate one")
+	flags.StringVar(&to, "to", "", "empty `TARGET`: a data folder or postgres://…")
+	flags.StringVar(&keysTo, "keys-to", "", "`URL` of the target's database of secrets, if it is a separate one")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if from == "" && to == "" {
-			return usageError("--from or --to must say where the instance is, or where it is to be")
+			return usageError("--from or --to is required")
 		}
 		m := app.Moving{}
 		var err error
@@ -67,12 +69,12 @@ func migrateCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// place is what a flag names: a folder, an address, or, left out, what the settings say.
+// place returns the place that a flag names: a folder or an address, or the database of the settings if the flag is empty.
 func (s *settings) place(flag, text, keys string) (app.Place, error) {
 	isAddress := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 	if text != "" && !isAddress {
 		if keys != "" {
-			return app.Place{}, usageError(flag + " is a folder, which holds the secrets as well: --keys-from and --keys-to are for databases")
+			return app.Place{}, usageError(flag + " is a folder, which contains the secrets; --keys-from and --keys-to are only for databases")
 		}
 		return app.Place{Folder: text}, nil
 	}
@@ -85,7 +87,7 @@ func (s *settings) place(flag, text, keys string) (app.Place, error) {
 		}
 		cfg, err = config.Load(config.Sources{Flags: given})
 	} else if cfg, err = s.load(); err == nil && cfg.DatabaseURL == "" {
-		err = usageError(flag + " must name a folder or a database; left out, the setting databaseUrl must")
+		err = usageError(flag + " must be a folder or a database, or the setting databaseUrl must be set")
 	}
 	return app.Place{DatabaseURL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}, err
 }
@@ -126,36 +128,36 @@ func (b *rowBars) end() {
 func (st *stage) printMoved(done *app.Moved, m app.Moving) {
 	again := ""
 	if done.Resumed {
-		again = ", going on with what was cut off"
+		again = " (continued after an interruption)"
 	}
-	fmt.Fprintf(st.out, "%d rows of %d tables were moved%s, and are the same on both sides:\n", done.Rows, len(done.Tables), again)
+	fmt.Fprintf(st.out, "Copied %d rows of %d tables%s; both sides are equal:\n", done.Rows, len(done.Tables), again)
 	for _, t := range done.Tables {
 		if t.Rows > 0 {
 			fmt.Fprintf(st.out, "  %-20s %d\n", t.Table, t.Rows)
 		}
 	}
 	files := []string{"master.key", "audit.checkpoints", "journal.ndjson"}
-	fmt.Fprintln(st.out, "\nWhat lies in no database goes along by hand:")
+	fmt.Fprintln(st.out, "\nNext steps:")
 	if m.To.DatabaseURL == "" {
-		fmt.Fprintf(st.out, "  - copy %s into %s\n    from the folder of a process that served the database; of several, put their journals together with cat\n",
+		fmt.Fprintf(st.out, "  - copy %s into %s\n    from the folder of a process that served the database; if there were several, concatenate their journals\n",
 			strings.Join(files, ", "), m.To.Folder)
 		fmt.Fprintf(st.out, "  - keepsake serve --data %s\n", m.To.Folder)
-		fmt.Fprintln(st.out, "The database is as it was. Do not serve it again: what is written there from now on stays there.")
+		fmt.Fprintln(st.out, "The database was not changed. Do not serve it again: later writes would stay there.")
 		return
 	}
 	if m.From.DatabaseURL != "" {
-		fmt.Fprintf(st.out, "  - each process keeps its folder, with %s\n", strings.Join(files, ", "))
+		fmt.Fprintf(st.out, "  - each process keeps its folder with %s\n", strings.Join(files, ", "))
 	} else {
 		var there []string
 		for _, name := range files {
 			if path := filepath.Join(m.From.Folder, name); exists(path) {
 				there = append(there, path)
 			} else if name == "master.key" {
-				fmt.Fprintln(st.out, "  - the setting masterKey gives the master key; it stays the same")
+				fmt.Fprintln(st.out, "  - keep the setting masterKey as it is")
 			}
 		}
-		fmt.Fprintf(st.out, "  - copy %s\n    into a new folder, that of the first process on the database; the others need the master key alone\n", strings.Join(there, ", "))
+		fmt.Fprintf(st.out, "  - copy %s\n    into a new folder for the first process; other processes need only the master key\n", strings.Join(there, ", "))
 	}
-	fmt.Fprintln(st.out, "  - keepsake serve --data NEW-FOLDER, with the address in databaseUrl")
-	fmt.Fprintf(st.out, "%s is as it was. Do not serve it again: what is written there from now on stays there.\n", m.From)
+	fmt.Fprintln(st.out, "  - run keepsake serve --data NEW-FOLDER with the address in databaseUrl")
+	fmt.Fprintf(st.out, "%s was not changed. Do not serve it again: later writes would stay there.\n", m.From)
 }

@@ -9,7 +9,8 @@ import (
 func openapiCommand(st *stage) *cobra.Command {
 	var version int
 	cmd := &cobra.Command{
-		Use: "openapi", Short: "Print the OpenAPI 3.1 description of the API", Args: cobra.NoArgs,
+		Use: "openapi", Short: "Print the OpenAPI 3.1 document", Args: cobra.NoArgs,
+		Example: "  keepsake openapi > keepsake.json",
 		RunE: func(*cobra.Command, []string) error {
 			document, err := app.OpenAPI(version)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON for programs")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }
 
 func (st *stage) printJSON(v any) error { return writeJSON(st.out, v) }

@@ -22,24 +22,27 @@ func restoreCommand(st *stage) *cobra.Command {
 		asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "restore", Short: "Make an instance of a backup", Args: cobra.NoArgs,
-		Long: "Makes a data folder of the two files of `keepsake backup`, into an empty place only; the exit code is 3 otherwise.\n" +
-			"With the setting databaseUrl the rows go into that database, which must be empty as well, whichever engine they are of.\n" +
-			"Everything is checked before anything is in its place. The master key of the time of the backup is needed: from\n" +
-			"--master-key-file, which is copied into the folder, or from the setting masterKey, which must then give it at each start, too.\n\n" +
-			"Sign-ins are over after it. With --journal, keys and users are what they last were by journal.ndjson of the folder\n" +
-			"that was lost; without it, what was revoked after the backup is valid again.",
+		Use: "restore", Short: "Restore an instance from a backup", Args: cobra.NoArgs,
+		Long: "Restores the two files of `keepsake backup` into an empty data folder, or with databaseUrl into an empty PostgreSQL\n" +
+			"database, whichever engine the backup came from. A target that is not empty is refused (exit code 3). The files are checked\n" +
+			"completely before anything is put in place.\n\n" +
+			"The master key from the time of the backup is required: either --master-key-file, which is copied into the folder, or the\n" +
+			"setting masterKey, which must then provide it at every start.\n\n" +
+			"A restore ends all sessions. With --journal, keys and users return to their last state; without it, credentials\n" +
+			"that were revoked after the backup are valid again.",
+		Example: "  keepsake restore --in data-2026-11-30.db --keys-in keepsake-keys.db --master-key-file master.key \\\n" +
+			"    --journal journal.ndjson --data ./restored",
 	}
 	s := settingFlags(st, cmd, placeSettings...)
 	flags := cmd.Flags()
-	flags.StringVar(&r.Data, "in", "", "`FILE` of the data")
-	flags.StringVar(&r.Keys, "keys-in", "", "`FILE` of the wrapped secrets, of the same backup or a later one")
-	flags.StringArrayVar(&r.Journals, "journal", nil, "`FILE` that tells what became of keys and users after the backup: journal.ndjson; may be repeated")
+	flags.StringVar(&r.Data, "in", "", "data `FILE` of the backup")
+	flags.StringVar(&r.Keys, "keys-in", "", "keys `FILE` of the same backup or a later one")
+	flags.StringArrayVar(&r.Journals, "journal", nil, "journal.ndjson `FILE` of the lost instance; can be repeated")
 	unsignedFlag(cmd, &r.UnsignedJournals)
-	flags.StringVar(&r.MasterKeyFile, "master-key-file", "", "`FILE` of the master key")
-	flags.StringArrayVar(&identities, "identity", nil, "`FILE` of age identities that open the files; may be repeated")
-	flags.StringVar(&passphraseFile, "passphrase-file", "", "`FILE` of the passphrase that opens them")
-	flags.BoolVar(&r.OlderKeys, "older-keys", false, "take a keys file that is older than the data")
+	flags.StringVar(&r.MasterKeyFile, "master-key-file", "", "`FILE` with the master key")
+	flags.StringArrayVar(&identities, "identity", nil, "`FILE` of age identities that decrypt the backup; can be repeated")
+	flags.StringVar(&passphraseFile, "passphrase-file", "", "`FILE` with the passphrase that decrypts the backup")
+	flags.BoolVar(&r.OlderKeys, "older-keys", false, "accept a keys file that is older than the data")
 	cmd.MarkFlagsMutuallyExclusive("identity", "passphrase-file")
 	for _, name := range []string{"in", "keys-in", "data"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -85,13 +88,15 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
-		Use: "journal", Short: "Bring credentials up to date after databases came back by other tools", Args: cobra.NoArgs,
-		Long: "After a database was brought back by the tools of its server (pg_restore, a point in time), or a data folder by those of\n" +
-			"its disk, what was revoked since is valid again. This makes keys and users what they last were by the journals of all\n" +
-			"processes that wrote, and ends every session. Nobody may serve the instance meanwhile. A second time changes nothing more.",
+		Use: "journal", Short: "Apply journals to an instance that was restored by other tools", Args: cobra.NoArgs,
+		Long: "After a database was restored by PostgreSQL's own tools (pg_restore, point-in-time recovery), or a data folder from a disk\n" +
+			"snapshot, credentials that were revoked since are valid again. This command brings keys and users to their last state\n" +
+			"according to the journals of all processes that wrote, and ends every session. Stop all servers of the instance first.\n" +
+			"Running it a second time changes nothing.",
+		Example: "  keepsake restore journal --journal journal-a.ndjson --journal journal-b.ndjson --database-url postgres://keepsake@db/keepsake",
 	}
 	s := settingFlags(st, cmd, placeSettings...)
-	cmd.Flags().StringArrayVar(&journals, "journal", nil, "`FILE` that tells what became of keys and users: journal.ndjson; may be repeated")
+	cmd.Flags().StringArrayVar(&journals, "journal", nil, "journal.ndjson `FILE` of each process that wrote; can be repeated")
 	if err := cmd.MarkFlagRequired("journal"); err != nil {
 		panic(err) // a flag of this command
 	}
@@ -117,10 +122,10 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 }
 
 func unsignedFlag(cmd *cobra.Command, unsigned *bool) {
-	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "take lines of the journal that an older release wrote without authentication: only if no other user could write the file")
+	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "accept journal lines that an older release wrote without authentication; use it only if no other user could write the file")
 }
 
-// readers are who opens a backup that is encrypted.
+// readers returns the identities that decrypt a backup.
 func readers(files []string, passphraseFile string) ([]age.Identity, error) {
 	if passphraseFile != "" {
 		text, err := passphrase(passphraseFile)
@@ -138,14 +143,14 @@ func readers(files []string, passphraseFile string) ([]age.Identity, error) {
 		}
 		more, err := age.ParseIdentities(strings.NewReader(string(text)))
 		if err != nil {
-			return nil, usageError("--identity must be a file of age identities (AGE-SECRET-KEY-1…), one a line") // its own error could show a part of one
+			return nil, usageError("--identity must be a file with one age identity (AGE-SECRET-KEY-1…) per line") // its own error could show a part of one
 		}
 		list = append(list, more...)
 	}
 	return list, nil
 }
 
-// fileSize is 0 for a file that is not there: reading it says so.
+// fileSize returns 0 for a file that does not exist; reading it reports the error.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -157,24 +162,24 @@ func fileSize(path string) int64 {
 func (st *stage) printRestored(done *app.Restored, cfg config.Config) {
 	where := cfg.Data
 	if cfg.DatabaseURL != "" {
-		where = "The database of databaseUrl, with " + cfg.Data + " beside it,"
+		where = "the database of databaseUrl and the folder " + cfg.Data
 	}
-	fmt.Fprintf(st.out, "%s holds the backup of %s.\n", where, done.MadeAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(st.out, "Restored the backup of %[2]s into %[1]s.\n", where, done.MadeAt.UTC().Format(time.RFC3339))
 	st.printReplayed(done)
 	if done.MasterKeyFile == "" {
-		fmt.Fprintln(st.out, "The setting masterKey must give the master key at each start.")
+		fmt.Fprintln(st.out, "The setting masterKey must provide the master key at every start.")
 	}
 }
 
 func (st *stage) printReplayed(done *app.Restored) {
-	fmt.Fprintf(st.out, "%d sign-ins were ended.\n", done.SessionsEnded)
+	fmt.Fprintf(st.out, "Ended %d sessions.\n", done.SessionsEnded)
 	if done.SubjectsErased+done.MemoriesErased > 0 {
-		fmt.Fprintf(st.out, "%d subjects and %d memories that were erased after the backup were erased again.\n", done.SubjectsErased, done.MemoriesErased)
+		fmt.Fprintf(st.out, "Erased %d subjects and %d memories again that were erased after the backup.\n", done.SubjectsErased, done.MemoriesErased)
 	}
 	if j := done.Journal; j != nil {
-		fmt.Fprintf(st.out, "By the journal %d API keys, %d users and %d workspaces became what they last were; %d were made after the backup and are gone.\n",
+		fmt.Fprintf(st.out, "Applied the journal: %d API keys, %d users and %d workspaces are in their last state; %d created after the backup are lost.\n",
 			j.Keys, j.Users, j.Workspaces, j.Newer)
 	} else {
-		fmt.Fprintln(st.out, "No journal was given: API keys and users are what they were then, also those revoked since, and single memories that were erased since are back.")
+		fmt.Fprintln(st.out, "No journal was given: API keys and users that were revoked after the backup are valid again, and memories erased since are back.")
 	}
 }

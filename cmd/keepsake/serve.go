@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
+	"time"
 
+	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"keepsake/internal/app"
@@ -17,11 +20,14 @@ func serveCommand(st *stage) *cobra.Command {
 	var demo bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API", Args: cobra.NoArgs,
-		Long: "Serves the API. Without any argument it uses ./keepsake-data, makes what is missing, and on the first start\n" +
-			"says which key to begin with. Every setting is also read from --config and from the environment.",
+		Long: "Serves the API. Without arguments it uses the folder ./keepsake-data, creates what is missing and prints the first API key.\n" +
+			"`keepsake help settings` lists all settings; each can come from --config, the environment or a flag.",
+		Example: "  keepsake serve\n" +
+			"  keepsake serve --demo --listen :9000\n" +
+			"  keepsake serve --database-url postgres://keepsake@db/keepsake --redis-url redis://redis:6379",
 	}
 	s := settingFlags(st, cmd)
-	cmd.Flags().BoolVar(&demo, "demo", false, "load a small sample of documents at first start")
+	cmd.Flags().BoolVar(&demo, "demo", false, "load sample documents at the first start")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := s.load()
 		if err != nil {
@@ -39,7 +45,13 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 	if err != nil {
 		return err
 	}
-	a, err := app.New(ctx, cfg, app.Deps{Out: st.err, Version: thisBuild().Version, Demo: demo, Listeners: listeners})
+	deps := app.Deps{Out: st.err, Version: thisBuild().Version, Demo: demo, Listeners: listeners}
+	if st.errTTY {
+		if deps.Log, err = st.terminalLog(cfg.Log); err != nil {
+			return err
+		}
+	}
+	a, err := app.New(ctx, cfg, deps)
 	if err != nil {
 		return err
 	}
@@ -52,22 +64,32 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 	return a.Run(ctx)
 }
 
-// welcome says where the API is and, at the first start, how to begin. Secrets are printed for a person alone; otherwise
-// they stay in a file that only the owner can read, so that they end up in no log.
+// terminalLog logs short lines for a person. Everywhere else the log is JSON.
+func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
+	level, err := cfg.SlogLevel()
+	if err != nil {
+		return nil, err
+	}
+	options := &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: st.getenv("NO_COLOR") != ""}
+	return slog.New(tint.NewHandler(st.err, options)), nil
+}
+
+// welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
+// only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
 func welcome(st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
 	path := app.FirstStartPath(cfg.Data)
 	first, ok := a.First()
-	if !ok || !st.tty {
-		if exists(path) { // of this start, or of one whose secrets nobody has read yet
-			fmt.Fprintf(st.out, "The first API key and password are in %s; read them and delete it.\n", path)
+	switch {
+	case ok && st.tty:
+		fmt.Fprintf(st.out, welcomeText, first.Email, first.Password, first.APIKey, a.PrimaryURL())
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove the secrets that were just shown: %w", err)
 		}
-		return nil
+	case exists(path): // of this start or an earlier one
+		fmt.Fprintf(st.out, "The first API key and password are in %s; read and delete the file.\n", path)
 	}
-	fmt.Fprintf(st.out, welcomeText, first.Email, first.Password, first.APIKey, a.PrimaryURL())
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove the secrets that were just shown: %w", err)
-	}
+	fmt.Fprintf(st.out, "To create another API key: keepsake keys create --name NAME --scopes read,write --data %s\n", cfg.Data)
 	return nil
 }
 
@@ -76,7 +98,7 @@ const welcomeText = `
   password  %[2]s
   API key   %[3]s
 
-Both secrets are shown this once. Store a document and find it again:
+The password and the key are shown only once. Store a document and find it again:
 
   curl -X PUT %[4]s/api/v1/documents/hello -H 'X-API-Key: %[3]s' \
     -H 'Content-Type: application/json' -d '{"title":"Hello","text":"A keepsake is kept to remember."}'

@@ -19,7 +19,7 @@ type settings struct {
 // settingFlags adds --config and the flags of the settings with these paths; without paths, of all that have one.
 func settingFlags(st *stage, cmd *cobra.Command, paths ...string) *settings {
 	s := &settings{st: st, cmd: cmd, text: map[string]*string{}}
-	cmd.Flags().StringVar(&s.file, "config", "", "`FILE` of settings, YAML")
+	cmd.Flags().StringVar(&s.file, "config", "", "YAML `FILE` with settings")
 	for _, setting := range config.Settings() {
 		if setting.Flag == "" || (len(paths) > 0 && !slices.Contains(paths, setting.Path)) {
 			continue

@@ -13,8 +13,8 @@ import (
 // settingsTopic is `keepsake help settings`: every setting with its names and what it is when nobody says.
 func settingsTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("Settings come from, the later ones stronger: defaults, the YAML file of --config, the environment, flags.\n" +
-		"A path such as log.level is its place in the file and KEEPSAKE_LOG_LEVEL in the environment.\n")
+	b.WriteString("Precedence, lowest to highest: defaults, --config file, environment, flags.\n" +
+		"The setting log.level is `level` under `log` in the YAML file and KEEPSAKE_LOG_LEVEL in the environment.\n")
 	defaults := config.Default()
 	for _, s := range config.Settings() {
 		fmt.Fprintf(&b, "\n  %s", s.Path)
@@ -32,10 +32,10 @@ func settingsTopic() *cobra.Command {
 		b.WriteByte('\n')
 	}
 	b.WriteString("\n  tiers.NAME.requestsPerMinute, .daily, .monthly, .keys, .users, .documents, .memories\n" +
-		"      what a workspace of the tier may use; a count of 0 is no limit (defaults:")
+		"      limits of a tier; 0 for no limit on keys, users, documents and memories (built-in tiers:")
 	for _, t := range defaults.TierList() {
 		b.WriteString(" " + t.Name)
 	}
 	b.WriteString(")\n")
-	return &cobra.Command{Use: "settings", Short: "Every setting, its names and its default", Long: strings.TrimSpace(b.String())}
+	return &cobra.Command{Use: "settings", Short: "All settings with their names and defaults", Long: strings.TrimSpace(b.String())}
 }

@@ -31,18 +31,23 @@ type target struct {
 func targetFlags(st *stage, cmd *cobra.Command, more ...string) *target {
 	t := &target{st: st}
 	t.settings = settingFlags(st, cmd, append(more, placeSettings...)...)
-	cmd.Flags().StringVar(&t.url, "url", "", "`ADDRESS` of a running server (KEEPSAKE_URL); with --key alone, "+localURL)
-	cmd.Flags().StringVar(&t.key, "key", "", "API `KEY` for the server; better in KEEPSAKE_KEY or a file named by KEEPSAKE_KEY_FILE")
+	cmd.Flags().StringVar(&t.url, "url", "", "`URL` of a running server (KEEPSAKE_URL; with only --key: "+localURL+")")
+	cmd.Flags().StringVar(&t.key, "key", "", "API `KEY` for the server; prefer KEEPSAKE_KEY or KEEPSAKE_KEY_FILE")
 	for _, place := range []string{"data", "database-url", "keys-url"} {
 		cmd.MarkFlagsMutuallyExclusive("url", place)
 		cmd.MarkFlagsMutuallyExclusive("key", place)
+	}
+	if len(more) == 0 {
+		markConnectionFlags(cmd)
 	}
 	return t
 }
 
 // localFlags is targetFlags for what only the operator of the machine may do: without --url and --key.
 func localFlags(st *stage, cmd *cobra.Command) *target {
-	return &target{st: st, here: true, settings: settingFlags(st, cmd, placeSettings...)}
+	t := &target{st: st, here: true, settings: settingFlags(st, cmd, placeSettings...)}
+	markConnectionFlags(cmd)
+	return t
 }
 
 // localURL is where a server listens that was given no address.

@@ -11,12 +11,15 @@ import (
 )
 
 func tiersCommand(st *stage) *cobra.Command {
-	return group("tiers", "List the tiers and change their numbers", tiersListCommand(st), tiersChangeCommand(st))
+	return group("tiers", "List tiers and change their limits", tiersListCommand(st), tiersChangeCommand(st))
 }
 
 func tiersListCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "list", Short: "List the tiers", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the tiers", Args: cobra.NoArgs,
+		Example: "  keepsake tiers list",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -78,9 +81,10 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		asJSON  bool
 	)
 	cmd := &cobra.Command{
-		Use: "change NAME", Short: "Change numbers of a tier", Args: cobra.ExactArgs(1),
-		Long: "Changes the numbers that are named and leaves the rest. They hold from the next request on, and from then on they\n" +
-			"stand in place of the configured ones. What was used stays used.",
+		Use: "change NAME", Short: "Change the limits of a tier", Args: cobra.ExactArgs(1),
+		Long: "Changes the given limits and leaves the others unchanged. They apply from the next request on and override the\n" +
+			"configuration. Usage is not reset.",
+		Example: "  keepsake tiers change free --requests-per-minute 120 --daily 10000",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
@@ -88,13 +92,13 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		flag, help string
 		of         func(*client.TierNumbers) *int64
 	}{
-		{"requests-per-minute", "requests in a minute", func(n *client.TierNumbers) *int64 { return &n.RequestsPerMinute }},
-		{"daily", "requests in a UTC day", func(n *client.TierNumbers) *int64 { return &n.Daily }},
-		{"monthly", "requests in a UTC month", func(n *client.TierNumbers) *int64 { return &n.Monthly }},
-		{"keys", "API keys, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Keys }},
-		{"users", "users, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Users }},
-		{"documents", "documents, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Documents }},
-		{"memories", "memories, 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Memories }},
+		{"requests-per-minute", "requests per minute", func(n *client.TierNumbers) *int64 { return &n.RequestsPerMinute }},
+		{"daily", "requests per UTC day", func(n *client.TierNumbers) *int64 { return &n.Daily }},
+		{"monthly", "requests per UTC month", func(n *client.TierNumbers) *int64 { return &n.Monthly }},
+		{"keys", "API keys; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Keys }},
+		{"users", "users; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Users }},
+		{"documents", "documents; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Documents }},
+		{"memories", "memories; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Memories }},
 	}
 	var names []string
 	for _, number := range numbers {
@@ -102,7 +106,7 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		names = append(names, number.flag)
 	}
 	const storageFlag = "storage"
-	flags.Int64Var(&storage, storageFlag, 0, "bytes of what is stored, -1 for no limit")
+	flags.Int64Var(&storage, storageFlag, 0, "stored bytes; -1 for no limit")
 	names = append(names, storageFlag)
 	cmd.MarkFlagsOneRequired(names...)
 	jsonFlag(cmd, &asJSON)

@@ -12,7 +12,7 @@ import (
 )
 
 func usersCommand(st *stage) *cobra.Command {
-	return group("users", "Make, list, change and delete users",
+	return group("users", "Create, list, change and delete users",
 		usersCreateCommand(st), usersListCommand(st), usersGetCommand(st), usersChangeCommand(st), usersDeleteCommand(st))
 }
 
@@ -28,14 +28,16 @@ func usersCreateCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a user; a password that is made is shown this once", Args: cobra.NoArgs,
+		Use: "create", Short: "Create a user", Args: cobra.NoArgs,
+		Long:    "Creates a user. Without --password-file a password is generated and printed; it is shown only once.",
+		Example: "  keepsake users create --email ada@example.com --role developer",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&u.Email, "email", "", "what the user signs in with")
-	cmd.Flags().StringVar(&u.Role, "role", "", rolesHelp+" (member)")
-	cmd.Flags().StringVar(&u.Name, "name", "", "what people call the user")
-	cmd.Flags().StringVar(&u.WorkspaceID, "workspace", "", "`ID` of the workspace; left out, the caller's")
-	cmd.Flags().StringVar(&passwordFile, "password-file", "", passwordFileHelp+"; left out, one is made")
+	cmd.Flags().StringVar(&u.Email, "email", "", "email address, used to sign in")
+	cmd.Flags().StringVar(&u.Role, "role", "", rolesHelp+" (default member)")
+	cmd.Flags().StringVar(&u.Name, "name", "", "display name")
+	cmd.Flags().StringVar(&u.WorkspaceID, "workspace", "", "`ID` of the workspace (default: the caller's)")
+	cmd.Flags().StringVar(&passwordFile, "password-file", "", passwordFileHelp+" (default: a generated password)")
 	if err := cmd.MarkFlagRequired("email"); err != nil {
 		panic(err) // a flag of this command
 	}
@@ -54,9 +56,9 @@ func usersCreateCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(made)
 			}
-			fmt.Fprintf(st.out, "%s (%s) is in %s with the role %s.\n", made.ID, plain(made.Email), made.WorkspaceID, made.Role)
+			fmt.Fprintf(st.out, "Created user %s (%s) in workspace %s with the role %s.\n", made.ID, plain(made.Email), made.WorkspaceID, made.Role)
 			if made.Password != nil {
-				fmt.Fprintf(st.out, "password  %s\n\nIt is shown this once.\n", *made.Password)
+				fmt.Fprintf(st.out, "password  %s\n\nThe password is shown only once; store it now.\n", *made.Password)
 			}
 			return nil
 		})
@@ -64,7 +66,7 @@ func usersCreateCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// readPassword reads a password from a file, where no list of processes shows it.
+// readPassword reads a password from a file. A password in a flag would be visible in the list of processes.
 func readPassword(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -72,7 +74,7 @@ func readPassword(path string) (string, error) {
 	}
 	password := strings.TrimRight(string(text), "\r\n")
 	if password == "" {
-		return "", usageError("the file of the password is empty")
+		return "", usageError("the password file is empty")
 	}
 	return password, nil
 }
@@ -82,10 +84,13 @@ func usersListCommand(st *stage) *cobra.Command {
 		q      client.UserQuery
 		asJSON bool
 	)
-	cmd := &cobra.Command{Use: "list", Short: "List users, newest first", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List users, newest first", Args: cobra.NoArgs,
+		Example: "  keepsake users list --role admin",
+	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&q.Workspace, "workspace", "", "only those of the workspace with this `ID`")
-	cmd.Flags().StringVar(&q.Role, "role", "", "only those of this role: "+rolesHelp)
+	cmd.Flags().StringVar(&q.Workspace, "workspace", "", "only users of the workspace with this `ID`")
+	cmd.Flags().StringVar(&q.Role, "role", "", "only users with this role: "+rolesHelp)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -104,7 +109,7 @@ func usersListCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// printUsers prints a table of users, or what they are as JSON.
+// printUsers prints users as a table, or object as JSON.
 func (st *stage) printUsers(users []client.User, asJSON bool, object any) error {
 	if asJSON {
 		return st.printJSON(object)
@@ -123,7 +128,10 @@ func (st *stage) printUsers(users []client.User, asJSON bool, object any) error 
 
 func usersGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "get ID", Short: "Show one user", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show a user", Args: cobra.ExactArgs(1),
+		Example: "  keepsake users get usr_01m7zq3v8ye2sbg5n6wkt9rdfc",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -144,15 +152,16 @@ func usersChangeCommand(st *stage) *cobra.Command {
 		disabled, asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "change ID", Short: "Change a user's name, role or password, or disable it", Args: cobra.ExactArgs(1),
-		Long: "Changes what is named and leaves the rest. A role holds at once; a user who is disabled, or whose password is set,\n" +
-			"is signed out everywhere. A workspace's last admin stays one.",
+		Use: "change ID", Short: "Change a user's name, role or password, or disable the user", Args: cobra.ExactArgs(1),
+		Long: "Changes the given fields and leaves the others unchanged. A new role takes effect at once. Disabling a user or setting\n" +
+			"a password ends all of the user's sessions. The last admin of a workspace cannot lose that role.",
+		Example: "  keepsake users change usr_01m7zq3v8ye2sbg5n6wkt9rdfc --role admin",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&name, "name", "", "what people call the user; empty for no name")
+	flags.StringVar(&name, "name", "", "display name; empty to remove it")
 	flags.StringVar(&role, "role", "", rolesHelp)
-	flags.BoolVar(&disabled, "disabled", false, "whether the user is kept from signing in")
+	flags.BoolVar(&disabled, "disabled", false, "whether the user is disabled and cannot sign in")
 	flags.StringVar(&passwordFile, "password-file", "", passwordFileHelp)
 	cmd.MarkFlagsOneRequired("name", "role", "disabled", "password-file")
 	jsonFlag(cmd, &asJSON)
@@ -190,7 +199,9 @@ func usersChangeCommand(st *stage) *cobra.Command {
 
 func usersDeleteCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Forget a user; the email is free again", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a user", Args: cobra.ExactArgs(1),
+		Long:    "Deletes a user and ends all of the user's sessions. The email address can be used again.",
+		Example: "  keepsake users delete usr_01m7zq3v8ye2sbg5n6wkt9rdfc",
 	}
 	t := targetFlags(st, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -198,7 +209,7 @@ func usersDeleteCommand(st *stage) *cobra.Command {
 			if err := c.DeleteUser(cmd.Context(), args[0], nil); err != nil {
 				return fmt.Errorf("delete user %s: %w", args[0], err)
 			}
-			fmt.Fprintf(st.out, "%s is deleted.\n", args[0])
+			fmt.Fprintf(st.out, "Deleted user %s.\n", args[0])
 			return nil
 		})
 	}

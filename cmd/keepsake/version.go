@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release names the build where the linker was told to (-X main.release=…): what is built without the repository's tags
-// does not know its version.
+// release is the version that `make build` sets with -X main.release=…; a build outside the repository does not know it.
 var release string
 
 // build is what this binary was made from.
@@ -47,16 +46,21 @@ func thisBuild() build {
 func versionCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Say what this binary was built from", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  keepsake version --json",
 		RunE: func(*cobra.Command, []string) error {
-			b := thisBuild()
 			if asJSON {
-				return st.printJSON(b)
+				return st.printJSON(thisBuild())
 			}
-			fmt.Fprintf(st.out, "keepsake %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			st.printVersion()
 			return nil
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+func (st *stage) printVersion() {
+	b := thisBuild()
+	fmt.Fprintf(st.out, "keepsake %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 }

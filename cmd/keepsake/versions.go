@@ -13,14 +13,17 @@ import (
 )
 
 func versionsCommand(st *stage) *cobra.Command {
-	return group("versions", "List, release and end versions of the API",
+	return group("versions", "List, release, deprecate and retire versions of the API",
 		versionsListCommand(st), versionsGetCommand(st), versionsReleaseCommand(st), versionsChangeCommand(st),
 		versionsRehearseCommand(st), versionsRetireCommand(st), versionsUsageCommand(st))
 }
 
 func versionsListCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "list", Short: "List the versions", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the versions", Args: cobra.NoArgs,
+		Example: "  keepsake versions list",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -78,13 +81,13 @@ func aboutVersion(st *stage, cmd *cobra.Command, what string, do func(cmd *cobra
 func versionArgument(text string) (int, error) {
 	number, err := strconv.Atoi(text)
 	if err != nil || number < 1 {
-		return 0, usageError(fmt.Sprintf("%q is not the number of a version", text))
+		return 0, usageError(fmt.Sprintf("%q is not a version number", text))
 	}
 	return number, nil
 }
 
 func versionsGetCommand(st *stage) *cobra.Command {
-	return aboutVersion(st, &cobra.Command{Use: "get N", Short: "Show one version"}, "get",
+	return aboutVersion(st, &cobra.Command{Use: "get N", Short: "Show a version", Example: "  keepsake versions get 1"}, "get",
 		func(cmd *cobra.Command, c *client.Client, number int) (*client.VersionRecord, error) {
 			return c.VersionRecord(cmd.Context(), number)
 		})
@@ -93,14 +96,15 @@ func versionsGetCommand(st *stage) *cobra.Command {
 func versionsReleaseCommand(st *stage) *cobra.Command {
 	var announced, sunset, guide string
 	cmd := &cobra.Command{
-		Use: "release N", Short: "Make the next version the current one",
-		Long: "Makes the next version the current one. The version before it is deprecated from its announcement on and answers\n" +
-			"410 from its sunset on, which is at least six calendar months later. A sunset can be moved later, never earlier.",
+		Use: "release N", Short: "Release the next version",
+		Long: "Makes the next version the current one. The previous version is deprecated from the announcement on and answers 410\n" +
+			"from its sunset on, at least six calendar months later. A sunset can be moved later, but never earlier.",
+		Example: "  keepsake versions release 2 --announced-at 2026-11-30",
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&announced, "announced-at", "", "`TIME` of the announcement that the version before ends (now)")
-	flags.StringVar(&sunset, "sunset-at", "", "`TIME` from when on the version before is 410 (as early as it may be)")
-	flags.StringVar(&guide, "guide-url", "", "`ADDRESS` of the migration guide, where it is published elsewhere")
+	flags.StringVar(&announced, "announced-at", "", "`TIME` at which the end of the previous version was announced (default: now)")
+	flags.StringVar(&sunset, "sunset-at", "", "`TIME` of the previous version's sunset (default: the earliest permitted)")
+	flags.StringVar(&guide, "guide-url", "", "`URL` of a migration guide that is published elsewhere")
 	return aboutVersion(st, cmd, "release", func(cmd *cobra.Command, c *client.Client, number int) (_ *client.VersionRecord, err error) {
 		r := client.NewRelease{Version: number, GuideURL: guide}
 		if r.AnnouncedAt, err = timeFlag("announced-at", announced); err != nil {
@@ -113,7 +117,7 @@ func versionsReleaseCommand(st *stage) *cobra.Command {
 	})
 }
 
-// timeFlag reads 2027-05-31 or a whole RFC 3339 time; nil where nothing was said.
+// timeFlag reads a date or an RFC 3339 time. It returns nil for an empty text.
 func timeFlag(flag, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -128,10 +132,13 @@ func timeFlag(flag, text string) (*time.Time, error) {
 
 func versionsChangeCommand(st *stage) *cobra.Command {
 	var sunset, guide string
-	cmd := &cobra.Command{Use: "change N", Short: "Move a version's sunset later, or its migration guide"}
+	cmd := &cobra.Command{
+		Use: "change N", Short: "Change the sunset or the migration guide of a version",
+		Example: "  keepsake versions change 1 --sunset-at 2027-11-30",
+	}
 	flags := cmd.Flags()
-	flags.StringVar(&sunset, "sunset-at", "", "`TIME` from when on it is 410, later than it was")
-	flags.StringVar(&guide, "guide-url", "", "`ADDRESS` of the migration guide; empty for the page of the instance")
+	flags.StringVar(&sunset, "sunset-at", "", "new sunset `TIME`; it can only move later")
+	flags.StringVar(&guide, "guide-url", "", "`URL` of the migration guide; empty for the page of this instance")
 	cmd.MarkFlagsOneRequired("sunset-at", "guide-url")
 	return aboutVersion(st, cmd, "change", func(cmd *cobra.Command, c *client.Client, number int) (*client.VersionRecord, error) {
 		var change client.VersionChange
@@ -154,7 +161,7 @@ func versionsChangeCommand(st *stage) *cobra.Command {
 }
 
 func versionsRetireCommand(st *stage) *cobra.Command {
-	return aboutVersion(st, &cobra.Command{Use: "retire N", Short: "Take the paths of a sunset version away"}, "retire",
+	return aboutVersion(st, &cobra.Command{Use: "retire N", Short: "Remove the routes of a sunset version", Example: "  keepsake versions retire 1"}, "retire",
 		func(cmd *cobra.Command, c *client.Client, number int) (*client.VersionRecord, error) {
 			return c.RetireVersion(cmd.Context(), number)
 		})
@@ -166,13 +173,14 @@ func versionsRehearseCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "rehearse-sunset N", Short: "Let one API key see a deprecated version as after its sunset", Args: cobra.ExactArgs(1),
-		Long: "Answers 410 to one API key until a moment, so that its owner can try a migration before the date. To end it early,\n" +
-			"say it again with a moment that is near.",
+		Use: "rehearse-sunset N", Short: "Rehearse a sunset for one API key", Args: cobra.ExactArgs(1),
+		Long: "Answers one API key as if the version's sunset had passed (410), so that its owner can test a migration before the date.\n" +
+			"To end a rehearsal early, run the command again with an earlier time.",
+		Example: "  keepsake versions rehearse-sunset 1 --key-id key_01m7zq3v8ye2sbg5n6wkt9rdfc --until 2026-12-01T12:00:00Z",
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&keyID, "key-id", "", "`ID` of the API key")
-	cmd.Flags().StringVar(&until, "until", "", "`TIME` until when")
+	cmd.Flags().StringVar(&until, "until", "", "`TIME` at which the rehearsal ends")
 	for _, name := range []string{"key-id", "until"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // a flag of this command
@@ -185,6 +193,9 @@ func versionsRehearseCommand(st *stage) *cobra.Command {
 			return err
 		}
 		at, err := timeFlag("until", until)
+		if err == nil && at == nil {
+			err = usageError("--until must not be empty")
+		}
 		if err != nil {
 			return err
 		}
@@ -196,7 +207,7 @@ func versionsRehearseCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(r)
 			}
-			fmt.Fprintf(st.out, "%s sees version %s as after its sunset until %s.\n", r.KeyID, r.Version, when(&r.Until))
+			fmt.Fprintf(st.out, "API key %s gets 410 from version %s until %s.\n", r.KeyID, r.Version, when(&r.Until))
 			return nil
 		})
 	}
@@ -208,9 +219,12 @@ func versionsUsageCommand(st *stage) *cobra.Command {
 		from   string
 		asJSON bool
 	)
-	cmd := &cobra.Command{Use: "usage N", Short: "List who still calls a version", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "usage N", Short: "List the callers of a version", Args: cobra.ExactArgs(1),
+		Example: "  keepsake versions usage 1 --from 2026-11-01",
+	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&from, "from", "", "only who called since `TIME`")
+	cmd.Flags().StringVar(&from, "from", "", "only callers since `TIME`")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		number, err := versionArgument(args[0])

@@ -10,7 +10,7 @@ import (
 )
 
 func workspacesCommand(st *stage) *cobra.Command {
-	return group("workspaces", "Make, list, change and suspend workspaces",
+	return group("workspaces", "Create, list, change and suspend workspaces",
 		workspacesCreateCommand(st), workspacesListCommand(st), workspacesGetCommand(st), workspacesChangeCommand(st))
 }
 
@@ -20,12 +20,14 @@ func workspacesCreateCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a workspace", Args: cobra.NoArgs,
-		Long: "Makes a workspace, which has nothing yet. Make its first admin with `keepsake users create --workspace ID --role admin`.",
+		Use: "create", Short: "Create a workspace", Args: cobra.NoArgs,
+		Long: "Creates an empty workspace. Create its first admin with `keepsake users create --workspace ID --role admin`, and its\n" +
+			"first API key with `keepsake keys create --workspace ID`.",
+		Example: "  keepsake workspaces create --name 'Team Blue' --tier pro",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&w.Name, "name", "", "what people call it")
-	cmd.Flags().StringVar(&w.Tier, "tier", "", "what it may use: a name that `keepsake tiers list` shows (free)")
+	cmd.Flags().StringVar(&w.Name, "name", "", "display name")
+	cmd.Flags().StringVar(&w.Tier, "tier", "", "`TIER` of the workspace; 'keepsake tiers list' shows them (default free)")
 	if err := cmd.MarkFlagRequired("name"); err != nil {
 		panic(err) // a flag of this command
 	}
@@ -44,7 +46,10 @@ func workspacesCreateCommand(st *stage) *cobra.Command {
 
 func workspacesListCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "list", Short: "List workspaces, newest first", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List workspaces, newest first", Args: cobra.NoArgs,
+		Example: "  keepsake workspaces list",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -83,7 +88,10 @@ func (st *stage) printWorkspaces(workspaces []client.WorkspaceRecord, asJSON boo
 
 func workspacesGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "get ID", Short: "Show one workspace", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show a workspace", Args: cobra.ExactArgs(1),
+		Example: "  keepsake workspaces get wsp_01m7zq3v8ye2sbg5n6wkt9rdfc",
+	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -105,14 +113,15 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "change ID", Short: "Change a workspace's name or tier, or suspend it", Args: cobra.ExactArgs(1),
-		Long: "Changes what is named and leaves the rest. The keys and users of a suspended workspace are refused from then on;\n" +
-			"`--suspended=false` lets them in again. Another tier never resets what was used.",
+		Long: "Changes the given fields and leaves the others unchanged. The keys and users of a suspended workspace are refused;\n" +
+			"--suspended=false admits them again. Changing the tier never resets usage.",
+		Example: "  keepsake workspaces change wsp_01m7zq3v8ye2sbg5n6wkt9rdfc --tier business",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&name, "name", "", "what people call it")
-	flags.StringVar(&tier, "tier", "", "what it may use")
-	flags.BoolVar(&suspended, "suspended", false, "whether its credentials are refused")
+	flags.StringVar(&name, "name", "", "display name")
+	flags.StringVar(&tier, "tier", "", "`TIER` of the workspace")
+	flags.BoolVar(&suspended, "suspended", false, "whether the workspace is suspended and its keys and users are refused")
 	cmd.MarkFlagsOneRequired("name", "tier", "suspended")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 
 	"keepsake/client"
 	"keepsake/internal/api"
@@ -58,11 +60,28 @@ func (a *App) bindTCP(name, setting, address string) (*door, error) {
 	if !inherited {
 		var err error
 		if l, err = net.Listen("tcp", address); err != nil {
-			return nil, &config.Error{Setting: setting, Reason: err.Error()}
+			return nil, &config.Error{Setting: setting, Reason: cannotListen(setting, address, err)}
 		}
 	}
 	limited := api.LimitConnections(l, a.cfg.Limits.Connections, a.cfg.TrustedProxies)
 	return &door{name: name, scheme: "http", listener: limited, limited: limited, inherited: inherited}, nil
+}
+
+// addressInUse is what Windows calls syscall.EADDRINUSE (WSAEADDRINUSE).
+const addressInUse syscall.Errno = 10048
+
+// cannotListen says why an address cannot be used, and which setting chooses another one.
+func cannotListen(setting, address string, err error) string {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, addressInUse) {
+		return err.Error()
+	}
+	reason := fmt.Sprintf("another program is using %s; stop it or choose another address", address)
+	for _, s := range config.Settings() {
+		if s.Path == setting {
+			reason += fmt.Sprintf(" with --%s or %s", s.Flag, s.Env())
+		}
+	}
+	return reason
 }
 
 func (d *door) useTLS(t config.TLS) error {

@@ -12,15 +12,15 @@ import (
 // path is its place in the YAML file and, as KEEPSAKE_LOG_REQUESTS, its environment variable. A flag is named where
 // there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE.
 type Config struct {
-	Data           string         `setting:"data" flag:"data" help:"folder of the databases, the index and the master key; with databaseUrl, all but the databases"`
-	Listen         string         `setting:"listen" flag:"listen" help:"address of the API"`
-	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address of the probes; keep it off the internet"`
-	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"address under which clients reach the API, for links"`
-	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks whose X-Forwarded-For counts"`
-	DatabaseURL    string         `setting:"databaseUrl" flag:"database-url" secret:"true" help:"PostgreSQL database of the instance, which several processes may share: postgres://user@host/name; left out, files in the data folder"`
-	KeysURL        string         `setting:"keysUrl" flag:"keys-url" secret:"true" help:"PostgreSQL database of the wrapped secrets and data keys; left out, tables apart in databaseUrl"`
-	RedisURL       string         `setting:"redisUrl" flag:"redis-url" secret:"true" help:"Redis or Valkey for limits that processes share: redis://host:6379; left out, each process has its share of them"`
-	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets: 32 bytes in base64; left out, master.key in the data folder"`
+	Data           string         `setting:"data" flag:"data" help:"data folder, with the master key, the search index and, without databaseUrl, the databases"`
+	Listen         string         `setting:"listen" flag:"listen" help:"address the API listens on"`
+	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address for health probes and metrics; do not expose it to the internet"`
+	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"URL under which clients reach the API, used in links"`
+	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks of proxies whose X-Forwarded-For header is trusted"`
+	DatabaseURL    string         `setting:"databaseUrl" flag:"database-url" secret:"true" help:"PostgreSQL database, which several processes can share: postgres://user@host/name (default: SQLite files in the data folder)"`
+	KeysURL        string         `setting:"keysUrl" flag:"keys-url" secret:"true" help:"separate PostgreSQL database for wrapped secrets and data keys (default: a schema of its own in databaseUrl)"`
+	RedisURL       string         `setting:"redisUrl" flag:"redis-url" secret:"true" help:"Redis or Valkey for limits shared by several processes: redis://host:6379 (default: each process enforces a share)"`
+	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets, 32 bytes in base64 (default: master.key in the data folder)"`
 
 	TLS      TLS      `setting:"tls"`
 	CORS     CORS     `setting:"cors"`
@@ -44,50 +44,50 @@ type Config struct {
 
 // TLS serves the API over TLS when both files are named; otherwise put a proxy in front.
 type TLS struct {
-	Cert string `setting:"cert" flag:"tls-cert" help:"PEM file of the certificate chain"`
-	Key  string `setting:"key" flag:"tls-key" help:"PEM file of the private key"`
+	Cert string `setting:"cert" flag:"tls-cert" help:"PEM file with the certificate chain"`
+	Key  string `setting:"key" flag:"tls-key" help:"PEM file with the private key"`
 }
 
 // CORS is off while no origin is named.
 type CORS struct {
-	Origins []string `setting:"origins" help:"origins of web pages that may call the API, exactly as browsers send them"`
+	Origins []string `setting:"origins" help:"origins of web pages that can call the API, exactly as browsers send them"`
 }
 
 // Log says what is written to standard error, as JSON lines.
 type Log struct {
-	Level    string `setting:"level" flag:"log-level" help:"least level written: debug, info, warn, error"`
-	Requests bool   `setting:"requests" help:"one line for every request"`
+	Level    string `setting:"level" flag:"log-level" help:"log level: debug, info, warn or error"`
+	Requests bool   `setting:"requests" help:"log every request"`
 }
 
 // Limits bound what clients may make the process hold at once.
 type Limits struct {
-	Connections int `setting:"connections" help:"open connections; more wait to be accepted, and those beyond an address's share are closed"`
-	InFlight    int `setting:"inFlight" help:"requests being worked on; more are 503, and so is what one workspace or address takes beyond its share"`
-	Addresses   int `setting:"addresses" help:"client addresses whose anonymous budget is remembered"`
+	Connections int `setting:"connections" help:"open connections; more wait to be accepted, and connections beyond an address's share are closed"`
+	InFlight    int `setting:"inFlight" help:"concurrent requests; more are refused with 503, as are requests beyond the share of one workspace or address"`
+	Addresses   int `setting:"addresses" help:"client addresses whose anonymous limits are remembered"`
 
-	RedisWait time.Duration `setting:"redisWait" help:"how long a request waits for Redis; after that each process admits its share of the limits until Redis answers again"`
+	RedisWait time.Duration `setting:"redisWait" help:"how long a request waits for Redis; after that, each process enforces its share of the limits until Redis answers again"`
 }
 
 // Index bounds the search indexes.
 type Index struct {
-	Open int `setting:"open" help:"indexes of workspaces kept open"`
+	Open int `setting:"open" help:"search indexes of workspaces kept open"`
 }
 
 // Shutdown is how a stop goes.
 type Shutdown struct {
-	Grace time.Duration `setting:"grace" help:"how long requests may take to finish"`
-	Delay time.Duration `setting:"delay" help:"how long readiness says no before listening stops, for load balancers to notice"`
+	Grace time.Duration `setting:"grace" help:"how long running requests have to finish at shutdown"`
+	Delay time.Duration `setting:"delay" help:"how long readiness fails before the listeners close, so that load balancers notice"`
 }
 
 // Cluster is how processes that share a database keep of one mind.
 type Cluster struct {
-	NewsPatience time.Duration `setting:"newsPatience" help:"how long a process may not hear what others change before it refuses credentials"`
-	StartTimeout time.Duration `setting:"startTimeout" help:"how long a start waits for each answer of the database while the process joins the others; then it ends with an error"`
+	NewsPatience time.Duration `setting:"newsPatience" help:"how long a process that receives no changes from the others keeps accepting credentials"`
+	StartTimeout time.Duration `setting:"startTimeout" help:"how long a starting process waits for each database response while it joins the others"`
 }
 
 // Audit is how the log of who did what is written.
 type Audit struct {
-	Reads string `setting:"reads" help:"when the log has a read of memories: durable, before its answer, or relaxed, within a second"`
+	Reads string `setting:"reads" help:"when the access log stores a read of memories: durable (before the response) or relaxed (within a second)"`
 }
 
 // ReadsRelaxed says that reads may be answered before the log has them.
@@ -95,25 +95,25 @@ const ReadsRelaxed = "relaxed"
 
 // Memory bounds what memories take while they are recalled.
 type Memory struct {
-	Cache int `setting:"cache" help:"MiB that the recall indexes of subjects may take together; those asked least lately are made again when they are asked"`
+	Cache int `setting:"cache" help:"recall index cache size in MiB; least recently used indexes are evicted and rebuilt on demand"`
 }
 
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
-	AllowUndeclared bool `setting:"allowUndeclared" help:"release versions this build does not declare, for rehearsals: they inherit everything"`
-	AllowBackdating bool `setting:"allowBackdating" help:"count the notice of a sunset from an announcement in the past, published elsewhere"`
+	AllowUndeclared bool `setting:"allowUndeclared" help:"permit releases of versions that this build does not declare, for rehearsals; they inherit everything"`
+	AllowBackdating bool `setting:"allowBackdating" help:"permit an announcement date in the past, for announcements that were published elsewhere"`
 }
 
 // Tier is the numbers of a limit.Tier. A count of 0 is no limit of that kind.
 type Tier struct {
-	RequestsPerMinute int64 `setting:"requestsPerMinute" help:"requests in a minute"`
-	Daily             int64 `setting:"daily" help:"requests in a UTC day"`
-	Monthly           int64 `setting:"monthly" help:"requests in a UTC month"`
-	Keys              int64 `setting:"keys" help:"API keys, 0 for no limit"`
-	Users             int64 `setting:"users" help:"users, 0 for no limit"`
-	Documents         int64 `setting:"documents" help:"documents, 0 for no limit"`
-	Memories          int64 `setting:"memories" help:"memories, 0 for no limit"`
-	Storage           int64 `setting:"storage" help:"bytes of what is stored, -1 for no limit"`
+	RequestsPerMinute int64 `setting:"requestsPerMinute" help:"requests per minute"`
+	Daily             int64 `setting:"daily" help:"requests per UTC day"`
+	Monthly           int64 `setting:"monthly" help:"requests per UTC month"`
+	Keys              int64 `setting:"keys" help:"API keys; 0 for no limit"`
+	Users             int64 `setting:"users" help:"users; 0 for no limit"`
+	Documents         int64 `setting:"documents" help:"documents; 0 for no limit"`
+	Memories          int64 `setting:"memories" help:"memories; 0 for no limit"`
+	Storage           int64 `setting:"storage" help:"stored bytes; -1 for no limit"`
 }
 
 // Default is a configuration that serves without any setting.

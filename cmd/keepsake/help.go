@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// connectionFlags say which instance a command works on. Help pages list them apart from the flags of the command.
+var connectionFlags = []string{"url", "key", "data", "database-url", "keys-url", "config"}
+
+// connection is the annotation of a connection flag.
+const connection = "keepsake_connection"
+
+// markConnectionFlags marks the connection flags of a command that has others as well. serve and doctor are about those
+// settings, so they list them with all others.
+func markConnectionFlags(cmd *cobra.Command) {
+	for _, name := range connectionFlags {
+		if cmd.Flags().Lookup(name) != nil {
+			if err := cmd.Flags().SetAnnotation(name, connection, nil); err != nil {
+				panic(err) // a flag of this command
+			}
+		}
+	}
+}
+
+// printHelp writes the help page of a command.
+func printHelp(cmd *cobra.Command, _ []string) {
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short+".")))
+	_ = printUsage(w, cmd)
+}
+
+// printUsage writes the usage, the examples, the commands and the flags of a command. It is written out because cobra's
+// templates would bring in text/template, with which the linker keeps every exported method.
+func printUsage(w io.Writer, cmd *cobra.Command) error {
+	fmt.Fprintln(w, "Usage:")
+	if !isGroup(cmd) {
+		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "  %s COMMAND [flags]\n", cmd.CommandPath())
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintln(w, "\nCommands:")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	own, where := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[connection]; ok {
+			where.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	})
+	for _, group := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", own}, {"Connection flags", where}} {
+		if group.flags.HasAvailableFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsages())
+		}
+	}
+	if topics := topicsOf(cmd); len(topics) > 0 {
+		fmt.Fprintln(w, "\nHelp topics:")
+		for _, c := range topics {
+			fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nRun '%s COMMAND --help' for more about a command.\n", cmd.CommandPath())
+	}
+	return nil
+}
+
+// isGroup reports whether a command only holds others: its one flag is --help.
+func isGroup(cmd *cobra.Command) bool {
+	flags := 0
+	cmd.Flags().VisitAll(func(*pflag.Flag) { flags++ })
+	return cmd.HasAvailableSubCommands() && flags <= 1
+}
+
+func topicsOf(cmd *cobra.Command) []*cobra.Command {
+	var topics []*cobra.Command
+	for _, c := range cmd.Commands() {
+		if c.IsAdditionalHelpTopicCommand() {
+			topics = append(topics, c)
+		}
+	}
+	return topics
+}
+
+// onlyCommands refuses arguments of a command that only holds others, and suggests the commands that were probably meant.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(similar, " or "))
+	} else {
+		text += fmt.Sprintf("; run '%s --help'", cmd.CommandPath())
+	}
+	return usageError(text)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// eachCommand calls fn for every command that has a help page.
+func eachCommand(c *cobra.Command, fn func(*cobra.Command)) {
+	fn(c)
+	for _, below := range c.Commands() {
+		eachCommand(below, fn)
+	}
+}
+
+func TestExamplesOfHelpPagesParse(t *testing.T) {
+	t.Parallel()
+	quoted := regexp.MustCompile(`'[^']*'|\$\([^)]*\)`)
+	st := &stage{out: io.Discard, err: io.Discard}
+	eachCommand(rootCommand(st), func(c *cobra.Command) {
+		if !c.Runnable() || c.Name() == "help" || c.Name() == "completion" || c.Parent() != nil && c.Parent().Name() == "completion" {
+			return
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", "")) {
+			if inner, ok := strings.CutPrefix(strings.TrimSpace(line), "KEEPSAKE_KEY=$("); ok {
+				line = strings.TrimSuffix(inner, ")")
+			}
+			line, _, _ = strings.Cut(line, " > ")
+			words := strings.Fields(quoted.ReplaceAllString(line, "x"))
+			if len(words) == 0 || words[0] != "keepsake" {
+				t.Errorf("%s: the example %q does not begin with keepsake", c.CommandPath(), line)
+				continue
+			}
+			found, args, err := rootCommand(st).Find(words[1:])
+			if err == nil {
+				err = found.ParseFlags(args)
+			}
+			if err == nil {
+				err = found.ValidateArgs(found.Flags().Args())
+			}
+			if err == nil {
+				err = found.ValidateRequiredFlags()
+			}
+			if err != nil {
+				t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+			}
+		}
+	})
+}
+
+func TestFlagsNameTheirValuesInCapitals(t *testing.T) {
+	t.Parallel()
+	eachCommand(rootCommand(&stage{out: io.Discard, err: io.Discard}), func(c *cobra.Command) {
+		for line := range strings.Lines(c.LocalFlags().FlagUsages()) {
+			if regexp.MustCompile(`--\S+ [^ ]* [^ ]`).MatchString(line) {
+				t.Errorf("%s: %s", c.CommandPath(), line)
+			}
+		}
+	})
+}
+
+func TestHelpListsConnectionFlagsApart(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if code := run([]string{"keys", "create", "--help"}, &stage{out: &out, err: io.Discard}); code != exitOK {
+		t.Fatalf("the exit code is %d", code)
+	}
+	own, where, ok := strings.Cut(out.String(), "\nConnection flags:\n")
+	if !ok || !strings.Contains(own, "--scopes") || strings.Contains(own, "--url") || !strings.Contains(where, "--url") {
+		t.Errorf("the help page is\n%s", out.String())
+	}
+}
+
+func TestMistypedCommandsGetASuggestion(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"serv":         `did you mean serve`,
+		"keys creat":   `did you mean create?`,
+		"keys nothing": `run 'keepsake keys --help'`,
+	} {
+		var text bytes.Buffer
+		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.Contains(text.String(), want) {
+			t.Errorf("%s: exit %d, %s", args, code, text.String())
+		}
+	}
+}
+
+func TestVersionIsAFlagAndACommand(t *testing.T) {
+	t.Parallel()
+	var flag, command bytes.Buffer
+	run([]string{"--version"}, &stage{out: &flag, err: io.Discard})
+	run([]string{"version"}, &stage{out: &command, err: io.Discard})
+	if flag.String() != command.String() || !strings.HasPrefix(flag.String(), "keepsake ") {
+		t.Errorf("--version prints %q, version %q", flag.String(), command.String())
+	}
+}
