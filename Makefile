@@ -54,5 +54,7 @@ openapi:
 openapi-baseline: openapi
 	cp openapi/v1.json openapi/baseline/v1.json
 
+# The binary in bin/, without debugging symbols and with the version of this checkout.
+VERSION ?= $(shell git describe --tags --always --dirty)
 build:
-	$(GO) build -trimpath -o bin/keepsake ./cmd/keepsake
+	$(GO) build -trimpath -ldflags='-s -w -X main.release=$(VERSION)' -o bin/keepsake ./cmd/keepsake

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"net/http"
 	"strconv"
 	"strings"
@@ -82,12 +82,8 @@ func (x *exchange) guide() (page, error) {
 	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
 		return page{}, errNotFound
 	}
-	var b bytes.Buffer
-	err := guidePage.Execute(&b, map[string]any{"From": from, "To": to, "Changes": lifecycle.Between(x.api.o.Changes, from, to)})
-	if err != nil {
-		return page{}, fmt.Errorf("render the migration guide: %w", err)
-	}
-	return page{media: mediaHTML, body: b.Bytes()}, nil
+	body := guidePage(from, to, lifecycle.Between(x.api.o.Changes, from, to))
+	return page{media: mediaHTML, body: body}, nil
 }
 
 // guideOf reads `v1-to-v2`.
@@ -103,17 +99,26 @@ func guideOf(name string) (from, to int, ok bool) {
 	return from, from + 1, right == strconv.Itoa(from+1)
 }
 
-var guidePage = template.Must(template.New("guide").Parse(`<!doctype html>
+// guidePage renders the guide as HTML. It is written out here because html/template calls methods by name, which makes
+// the linker keep every exported method of the program.
+func guidePage(from, to int, changes []lifecycle.Change) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<title>From version {{.From}} to version {{.To}}</title>
-<h1>From version {{.From}} to version {{.To}} of the API</h1>
-<p>Replace <code>/api/v{{.From}}/</code> by <code>/api/v{{.To}}/</code> in every path.
-{{if .Changes}}<p>These operations differ; all others work as before.
-<table>
-<tr><th>Operation<th>Version {{.From}}<th>Version {{.To}}
-{{range .Changes}}<tr><td><code>{{.Operation}}</code><td>{{.Before}}<td>{{.After}}
-{{end}}</table>
-{{else}}<p>Nothing else differs: every operation works as before.
-{{end}}</html>
-`))
+<title>From version %[1]d to version %[2]d</title>
+<h1>From version %[1]d to version %[2]d of the API</h1>
+<p>Replace <code>/api/v%[1]d/</code> by <code>/api/v%[2]d/</code> in every path.
+`, from, to)
+	if len(changes) == 0 {
+		b.WriteString("<p>Nothing else differs: every operation works as before.\n</html>\n")
+		return b.Bytes()
+	}
+	fmt.Fprintf(&b, "<p>These operations differ; all others work as before.\n<table>\n<tr><th>Operation<th>Version %d<th>Version %d\n", from, to)
+	for _, c := range changes {
+		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s\n",
+			html.EscapeString(c.Operation), html.EscapeString(c.Before), html.EscapeString(c.After))
+	}
+	b.WriteString("</table>\n</html>\n")
+	return b.Bytes()
+}
