@@ -1,4 +1,7 @@
-// Package account keeps workspaces (the tenants) and the users who belong to them.
+// Package account manages workspaces (the tenants) and the users who belong to them.
+//
+// Service creates and changes workspaces, users and tiers. LoginService signs users in and ends their sessions; Bearers
+// authenticates requests by their access tokens. Directory holds all workspaces in memory for requests.
 package account
 
 import (
@@ -13,18 +16,17 @@ type Workspace struct {
 	ID        string // wsp_…
 	Name      string
 	Tier      string // name of a limit.Tier
-	Operator  bool   // made at first start; its admins administer the whole instance
+	Operator  bool   // created by the first start; its admins administer the whole instance
 	Suspended bool
 	CreatedAt time.Time
 	Revision  int64
 }
 
-// Tier is a tier with the number of times it was changed: its revision is 1 while its numbers are the configured ones.
+// Tier is a tier with its revision, which is 1 until a change replaces the configured numbers.
 type Tier struct {
 	limit.Tier
-	Revision int64
-	// StorageConfigured says that no change has set Storage: the configured one counts.
-	StorageConfigured bool
+	Revision          int64
+	StorageConfigured bool // no change has set Storage, so the configured one counts
 }
 
 // User belongs to one workspace and signs in with email and password.
@@ -32,7 +34,7 @@ type User struct {
 	ID           string // usr_…
 	WorkspaceID  string
 	Email        string // folded: trimmed, lower case, NFC
-	Name         string // may be empty
+	Name         string // can be empty
 	Role         Role
 	PasswordHash string // Argon2id in PHC form
 	Disabled     bool
@@ -41,46 +43,46 @@ type User struct {
 	Revision     int64
 }
 
-// Reach is whose users somebody may see and change: those of one workspace, named by its id, or of Everywhere. The zero
-// Reach reaches nobody.
-type Reach string
+// Visibility says whose users a principal can see and change: those of one workspace, given by its ID, or those of
+// AllWorkspaces. With the zero Visibility no user is visible.
+type Visibility string
 
-// Everywhere is the reach of the instance's operator.
-const Everywhere Reach = "*"
+// AllWorkspaces is the visibility of an operator.
+const AllWorkspaces Visibility = "*"
 
-// UserFilter narrows a list of users, which is newest first: by falling id.
+// UserFilter selects users for a list. Lists are newest first: by descending ID.
 type UserFilter struct {
 	Role   Role   // empty: all
-	Before string // continue after this id
+	Before string // list only users that come after this ID
 	Limit  int
 }
 
-// Store keeps workspaces, users and the tiers whose numbers were changed. Updates are of the revision before the one
-// they write; a stored one that differs is RevisionMismatch.
+// Store stores workspaces, users and changed tiers. An update returns RevisionMismatch if the stored revision is not the one
+// before the new one.
 type Store interface {
-	// CreateWorkspace adds w; a second operator workspace is a conflict.
+	// CreateWorkspace adds w. A second operator workspace is a conflict.
 	CreateWorkspace(ctx context.Context, w *Workspace) error
-	// Workspaces lists all workspaces by id.
+	// Workspaces lists all workspaces by ID.
 	Workspaces(ctx context.Context) ([]Workspace, error)
-	// Workspace reads one; Missing when there is none.
+	// Workspace reads one; Missing if there is none.
 	Workspace(ctx context.Context, id string) (*Workspace, error)
-	// ListWorkspaces reads at most limit workspaces, newest first: by falling id, below before where it is not empty.
+	// ListWorkspaces reads at most limit workspaces, newest first: by descending ID, less than before unless that is empty.
 	ListWorkspaces(ctx context.Context, before string, limit int) ([]Workspace, error)
 	// UpdateWorkspace writes name, tier, suspended and revision.
 	UpdateWorkspace(ctx context.Context, w *Workspace) error
 
-	// CreateUser adds u; an email that exists, anywhere on the instance, is a conflict.
+	// CreateUser adds u. An email that another user of the instance has is a conflict.
 	CreateUser(ctx context.Context, u *User) error
-	// User reads one within reach; Missing when there is none.
-	User(ctx context.Context, within Reach, id string) (*User, error)
-	// ListUsers reads at most f.Limit users within reach.
-	ListUsers(ctx context.Context, within Reach, f UserFilter) ([]User, error)
+	// User reads a visible user; Missing if there is none.
+	User(ctx context.Context, visible Visibility, id string) (*User, error)
+	// ListUsers reads at most f.Limit visible users.
+	ListUsers(ctx context.Context, visible Visibility, f UserFilter) ([]User, error)
 	// UpdateUser writes name, role, password, disabled and revision.
 	UpdateUser(ctx context.Context, u *User) error
-	// DeleteUser forgets a user, whose email is free again.
+	// DeleteUser deletes a user, whose email can then be used again.
 	DeleteUser(ctx context.Context, u *User) error
-	// CountUsers counts a workspace's users, and of them the admins who are not disabled. Called inside a unit of work,
-	// the counts stand until that commits.
+	// CountUsers counts a workspace's users, and the admins among them who are not disabled. Inside a transaction the
+	// counts stay right until the commit.
 	CountUsers(ctx context.Context, workspaceID string) (users, admins int64, err error)
 
 	// ChangedTiers lists the tiers that were changed, by name.

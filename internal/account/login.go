@@ -217,7 +217,7 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 	if err := checkPassword(wanted); err != nil {
 		return renamed(err, "newPassword")
 	}
-	u, err := s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID)
+	u, err := s.Store.User(ctx, Visibility(p.WorkspaceID), p.UserID)
 	if err != nil {
 		return fmt.Errorf("read user %s: %w", p.UserID, err)
 	}

@@ -10,15 +10,15 @@ import (
 	"keepsake/internal/revision"
 )
 
-// Profile is a user as the user sees it.
+// Profile is a user's own record.
 type Profile struct {
 	*User
 	Workspace *Entry
 }
 
-// Profile reads the caller's.
+// Profile reads the caller's profile.
 func (s *LoginService) Profile(ctx context.Context, p *auth.Principal) (*Profile, error) {
-	u, err := s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID)
+	u, err := s.Store.User(ctx, Visibility(p.WorkspaceID), p.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("read user %s: %w", p.UserID, err)
 	}
@@ -33,15 +33,15 @@ func (s *LoginService) profileOf(u *User) (*Profile, error) {
 	return &Profile{User: u, Workspace: workspace}, nil
 }
 
-// Rename changes the caller's name; empty takes it away. ifRevision must allow the stored revision, else
-// problem.Mismatch.
+// Rename changes the caller's name, or removes it if name is empty. It returns problem.Mismatch if ifRevision does not allow
+// the stored revision.
 func (s *LoginService) Rename(ctx context.Context, p *auth.Principal, ifRevision revision.Expected, name string) (*Profile, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	var u *User
 	err := s.Units.Run(ctx, func(ctx context.Context) (err error) {
-		if u, err = s.Store.User(ctx, Reach(p.WorkspaceID), p.UserID); err != nil {
+		if u, err = s.Store.User(ctx, Visibility(p.WorkspaceID), p.UserID); err != nil {
 			return err
 		}
 		if !ifRevision.Allows(u.Revision) {

@@ -118,7 +118,7 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 		case refused != nil:
 			return refused
 		}
-		if u, err = s.Store.User(ctx, Reach(session.WorkspaceID), session.UserID); err != nil {
+		if u, err = s.Store.User(ctx, Visibility(session.WorkspaceID), session.UserID); err != nil {
 			return missingAs(errInvalidRefresh, err)
 		}
 		if t.UsedAt != nil {

@@ -19,7 +19,7 @@ const (
 	developerScopes = memberScopes | auth.DeveloperManage
 )
 
-// Scopes is what the role may do; nothing for a word that is no role.
+// Scopes are the scopes of the role, None if there is no such role.
 func (r Role) Scopes() auth.Scopes {
 	switch r {
 	case RoleViewer:

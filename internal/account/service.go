@@ -22,21 +22,21 @@ type Options struct {
 	Units     unit.Runner
 	Directory *Directory
 	Audit     audit.Recorder        // of what administrators do
-	Sessions  Sessions              // learns what becomes of users; nil where nobody can sign in
-	Hashing   Hashing               // where passwords are hashed; nil where that needs no bounds
-	Anonymous func(limit.Allowance) // told what callers without a credential may use, when that changes; may be nil
-	Cost      PasswordCost          // of hashes that are not left to Hashing; zero but in tests
-	Random    io.Reader             // of ids, salts and passwords: crypto/rand.Reader but in tests
+	Sessions  Sessions              // notified of changes of users; nil if users cannot sign in
+	Hashing   Hashing               // hashes passwords; nil: without bounds
+	Anonymous func(limit.Allowance) // called with the anonymous tier's limits after a change; can be nil
+	Cost      PasswordCost          // of hashes without Hashing; zero except in tests
+	Random    io.Reader             // for IDs, salts and passwords: crypto/rand.Reader except in tests
 	Now       func() time.Time
 }
 
-// Service holds the rules of workspaces and users. All of it is safe for concurrent use.
+// Service implements the rules of workspaces and users. It is safe for concurrent use.
 type Service struct {
 	Options
-	tiers tierTurns
+	tiers tierRevisions
 }
 
-// NewService makes a Service.
+// NewService returns a Service.
 func NewService(o Options) *Service {
 	if o.Sessions == nil {
 		o.Sessions = noSessions{}
@@ -44,38 +44,37 @@ func NewService(o Options) *Service {
 	return &Service{Options: o}
 }
 
-// noSessions are those of a service that nobody can sign in to.
+// noSessions is used if users cannot sign in.
 type noSessions struct{}
 
 func (noSessions) EndUser(context.Context, string) error { return nil }
 
 func (noSessions) UserChanged(context.Context, string) {}
 
-// What a first start makes when nobody says otherwise.
+// The defaults of a first start.
 const (
 	FirstWorkspace = "default"
 	FirstEmail     = "admin@localhost"
 )
 
-// Admin is the user a first start makes.
+// Admin is the user that a first start creates.
 type Admin struct {
 	Email    string // empty: FirstEmail
 	Password string // 12 to 128 characters; empty: one is generated
 }
 
-// First is what a first start made.
+// First is what a first start created.
 type First struct {
 	WorkspaceID string
 	UserID      string
 	Email       string
-	Password    string // only when it was generated: this is the one time it can be read
+	Password    string // only if it was generated; it cannot be read again
 }
 
-// FirstStart makes the operator workspace and its admin. also runs in the same unit of work, so that whatever else
-// belongs to a first start is there with them or not at all; like every such function it may run more than once.
+// FirstStart creates the operator workspace and its admin. also runs in the same transaction and can run more than once.
 //
-// A password or an email that will not do is problem.Invalid; an instance that has its operator workspace already is
-// problem.Conflict, and nothing is changed.
+// FirstStart returns problem.Invalid for an invalid password or email, and problem.Conflict if the instance already has its
+// operator workspace.
 func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx context.Context, workspaceID string) error) (*First, error) {
 	email := FirstEmail
 	if admin.Email != "" {
@@ -99,7 +98,7 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 	}
 	user := &User{
 		ID: first.UserID, WorkspaceID: workspace.ID, Email: email, Role: RoleAdmin,
-		PasswordHash: hashPassword(password, s.Cost, s.Random), // before the unit: it takes tens of milliseconds
+		PasswordHash: hashPassword(password, s.Cost, s.Random), // before the transaction: it takes tens of milliseconds
 		CreatedAt:    now, Revision: 1,
 	}
 	if err := s.Directory.CheckTier(workspace.Tier); err != nil {
@@ -123,12 +122,12 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 
 func (s *Service) newID(prefix string) string { return id.At(prefix, s.Now(), s.Random) }
 
-// FoldEmail writes an email the one way it is stored and compared: trimmed, lower case, NFC.
+// FoldEmail returns an email as it is stored and compared: trimmed, lower case, NFC.
 func FoldEmail(email string) string {
 	return norm.NFC.String(strings.ToLower(strings.TrimSpace(email)))
 }
 
-// checkEmail refuses a folded email that cannot be one.
+// checkEmail refuses a folded email that is not an address.
 func checkEmail(email string) error {
 	at := strings.LastIndexByte(email, '@')
 	if at < 1 || at == len(email)-1 || strings.IndexByte(email, '@') != at || len(email) > 254 || strings.ContainsFunc(email, notInEmail) {

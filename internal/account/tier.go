@@ -14,8 +14,8 @@ import (
 	"keepsake/internal/unit"
 )
 
-// LoadTiers puts the tiers that were changed while the service ran in force, at start. One that is no longer configured
-// is left out: names are the configuration's.
+// LoadTiers applies the stored changes of tiers, at start and after another process has changed one. A changed tier that is
+// not configured any more is ignored.
 func (s *Service) LoadTiers(ctx context.Context) error {
 	changed, err := s.Store.ChangedTiers(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Service) LoadTiers(ctx context.Context) error {
 	return nil
 }
 
-// Tiers lists the tiers in force.
+// Tiers lists the current tiers.
 func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
 	revisions, err := s.tierRevisions(ctx)
 	if err != nil {
@@ -41,10 +41,10 @@ func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
 	return list, nil
 }
 
-// ChangeTier gives a tier other numbers, from its commit on for every request; what was used of the old ones stays used.
-// The configured numbers no longer count for it. A name no tier has is problem.Missing, numbers that cannot be or that
-// would lock the operator out are problem.Invalid; ifRevision must allow the tier's revision, else problem.Mismatch. With
-// keepStorage the tier's storage stays as it is.
+// ChangeTier replaces the numbers of a tier, including the configured ones. The change is in force from the commit on and
+// does not reset what was used. It returns problem.Missing for a tier that does not exist, problem.Invalid for numbers that
+// are inconsistent or would lock the operator out, and problem.Mismatch if ifRevision does not allow the tier's revision.
+// With keepStorage the tier's storage does not change.
 func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision revision.Expected, t limit.Tier, keepStorage bool) (*Tier, error) {
 	inForce := s.Directory.Tiers().Lookup(t.Name)
 	if inForce == nil {
@@ -81,11 +81,11 @@ func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision 
 	return changed, nil
 }
 
-// operatorLeast is the least that the operator workspace's tier allows, so that its administrators can always undo what
-// they did.
+// operatorLeast are the smallest limits of the operator workspace's tier. With these its administrators can always undo a
+// change.
 var operatorLeast = limit.Allowance{PerMinute: 60, Daily: 1_000, Monthly: 10_000}
 
-// checkTier judges the numbers of a tier.
+// checkTier validates the numbers of a tier.
 func (s *Service) checkTier(t limit.Tier) error {
 	if t.Daily > t.Monthly {
 		return problem.Validation("daily", problem.TooLargeVal, "daily must not be above monthly.")
@@ -95,13 +95,13 @@ func (s *Service) checkTier(t limit.Tier) error {
 	}
 	if field := belowLeast(t); field != "" {
 		return problem.Validation(field, problem.TooSmall, fmt.Sprintf(
-			"The operator workspace is in this tier, which therefore allows at least %d requests a minute, %d a day and %d a month.",
+			"The operator workspace is in this tier, so it must allow at least %d requests per minute, %d per day and %d per month.",
 			operatorLeast.PerMinute, operatorLeast.Daily, operatorLeast.Monthly))
 	}
 	return nil
 }
 
-// belowLeast names the first number of a tier that is too small for the operator workspace, empty for none.
+// belowLeast names the first number of a tier that is too small for the operator workspace; it is empty if none is.
 func belowLeast(t limit.Tier) string {
 	switch {
 	case t.RequestsPerMinute < operatorLeast.PerMinute:
@@ -115,13 +115,13 @@ func belowLeast(t limit.Tier) string {
 	}
 }
 
-// tierTurns are the revisions of the tiers in force.
-type tierTurns struct {
+// tierRevisions holds the revisions of the current tiers.
+type tierRevisions struct {
 	mu     sync.Mutex
 	latest map[string]int64
 }
 
-// putTier puts a tier in force, unless a later revision of it is: what was read may come after what was changed since.
+// putTier applies a stored tier, unless a later revision is already in force: reads and changes can finish in any order.
 func (s *Service) putTier(t Tier) {
 	s.tiers.mu.Lock()
 	defer s.tiers.mu.Unlock()
@@ -133,14 +133,14 @@ func (s *Service) putTier(t Tier) {
 	}
 	s.tiers.latest[t.Name] = t.Revision
 	if inForce := s.Directory.Tiers().Lookup(t.Name); t.StorageConfigured && inForce != nil {
-		t.Storage = inForce.Tier().Storage // no change has set another one yet
+		t.Storage = inForce.Tier().Storage // no change has set it yet
 	}
 	if s.Directory.Tiers().Set(t.Tier) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
 		s.Anonymous(t.Allowance())
 	}
 }
 
-// storedTier is a tier as it was changed last; one that never was has revision 1 and the configured numbers.
+// storedTier reads the last change of a tier. A tier that was never changed has revision 1 and the configured numbers.
 func (s *Service) storedTier(ctx context.Context, name string) (*Tier, error) {
 	changed, err := s.Store.ChangedTiers(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Service) storedTier(ctx context.Context, name string) (*Tier, error) {
 	return &Tier{Revision: 1, StorageConfigured: true}, nil
 }
 
-// tierRevisions are those of the tiers that were changed.
+// tierRevisions reads the revisions of the changed tiers.
 func (s *Service) tierRevisions(ctx context.Context) (map[string]int64, error) {
 	changed, err := s.Store.ChangedTiers(ctx)
 	if err != nil {

@@ -14,23 +14,22 @@ import (
 	"keepsake/internal/revision"
 )
 
-// Administrators reach the users of their own workspace; those of the operator workspace reach every workspace's. Others
-// answer problem.Missing, as do ids that never were.
+// Administrators see the users of their own workspace, operators those of all workspaces. For all other users the methods
+// return problem.Missing, as for IDs that do not exist.
 
-// Hashed is a password as a user is given it.
+// Hashed is the hash of a new password.
 type Hashed struct {
 	hash      string
-	generated string // the text, where nobody chose one
+	generated string // the text, if it was generated
 }
 
-// Hashing is where passwords are hashed, which takes a core and 19 MiB for tens of milliseconds each.
+// Hashing hashes passwords, which takes a core and 19 MiB for tens of milliseconds each.
 type Hashing interface {
-	// Hash gives the hash of a password in PHC form. It is problem.Unavailable where too many wait already.
+	// Hash returns the hash of a password in PHC form. It returns problem.Unavailable if too many are waiting.
 	Hash(ctx context.Context, password string) (string, error)
 }
 
-// HashPassword hashes a password, or one it makes where there is none. It takes long and must happen outside any unit of
-// work.
+// HashPassword hashes a password; it generates one if it is empty. It takes long, so call it outside of transactions.
 func (s *Service) HashPassword(ctx context.Context, password string) (Hashed, error) {
 	var h Hashed
 	if password == "" {
@@ -48,23 +47,24 @@ func (s *Service) HashPassword(ctx context.Context, password string) (Hashed, er
 	return h, err
 }
 
-// NewUser is what a user is made from.
+// NewUser is what the creator of a user chooses.
 type NewUser struct {
 	Email       string
 	WorkspaceID string // empty: the caller's
 	Role        Role   // empty: RoleMember
-	Name        string // may be empty
+	Name        string // can be empty
 	Password    Hashed
 }
 
-// CreatedUser is a new user with its password, if that was generated: this is the one time it can be read.
+// CreatedUser is a new user with its password if that was generated. It cannot be read again.
 type CreatedUser struct {
 	*User
 	Password string
 }
 
-// CreateUser makes a user. An email that any workspace's user has is problem.Conflict, a workspace that has as many users
-// as its tier allows is problem.LimitReached, and a workspace out of reach is problem.Missing.
+// CreateUser creates a user. It returns problem.Conflict if another user of the instance has the email,
+// problem.LimitReached if the workspace has as many users as its tier allows, and problem.Missing for a workspace that p
+// cannot see.
 func (s *Service) CreateUser(ctx context.Context, p *auth.Principal, n NewUser) (*CreatedUser, error) {
 	email := FoldEmail(n.Email)
 	if err := checkEmail(email); err != nil {
@@ -99,7 +99,7 @@ func (s *Service) CreateUser(ctx context.Context, p *auth.Principal, n NewUser) 
 	return &CreatedUser{u, n.Password.generated}, nil
 }
 
-// workspaceOf finds the workspace a caller names, its own where it names none.
+// workspaceOf finds the workspace that a caller names, or its own.
 func (s *Service) workspaceOf(p *auth.Principal, workspaceID string) (*Entry, error) {
 	if workspaceID == "" {
 		workspaceID = p.WorkspaceID
@@ -111,7 +111,7 @@ func (s *Service) workspaceOf(p *auth.Principal, workspaceID string) (*Entry, er
 	return entry, nil
 }
 
-// checkRoom refuses one user more than the tier allows.
+// checkRoom refuses a user if the workspace has as many as its tier allows.
 func (s *Service) checkRoom(ctx context.Context, workspace *Entry) error {
 	max := workspace.Tier().Users
 	if max == 0 {
@@ -122,7 +122,7 @@ func (s *Service) checkRoom(ctx context.Context, workspace *Entry) error {
 		return err
 	}
 	if n >= max {
-		return problem.LimitReached("users", fmt.Sprintf("The workspace's tier allows %d users.", max))
+		return problem.LimitReached("users", fmt.Sprintf("This workspace already has the %d users that its tier allows.", max))
 	}
 	return nil
 }
@@ -132,38 +132,38 @@ func (s *Service) User(ctx context.Context, p *auth.Principal, userID string) (*
 	if _, ok := id.Parse(id.User, userID); !ok {
 		return nil, problem.Missing()
 	}
-	u, err := s.Store.User(ctx, reachOf(p), userID)
+	u, err := s.Store.User(ctx, visibilityOf(p), userID)
 	if err != nil {
 		return nil, fmt.Errorf("read user %s: %w", userID, err)
 	}
 	return u, nil
 }
 
-// ListUsers reads users, newest first: of one workspace, or of all that p reaches where none is named.
+// ListUsers reads users, newest first: those of one workspace, or all that p can see.
 func (s *Service) ListUsers(ctx context.Context, p *auth.Principal, workspaceID string, f UserFilter) ([]User, error) {
-	within := reachOf(p)
+	visible := visibilityOf(p)
 	if workspaceID != "" {
 		workspace, err := s.workspaceOf(p, workspaceID)
 		if err != nil {
 			return nil, err
 		}
-		within = Reach(workspace.ID())
+		visible = Visibility(workspace.ID())
 	}
-	list, err := s.Store.ListUsers(ctx, within, f)
+	list, err := s.Store.ListUsers(ctx, visible, f)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
 	return list, nil
 }
 
-func reachOf(p *auth.Principal) Reach {
+func visibilityOf(p *auth.Principal) Visibility {
 	if p.Operator {
-		return Everywhere
+		return AllWorkspaces
 	}
-	return Reach(p.WorkspaceID)
+	return Visibility(p.WorkspaceID)
 }
 
-// UserChange is what of a user an administrator may change; a nil member stays as it is.
+// UserChange is a change of a user by an administrator. A nil field stays as it is.
 type UserChange struct {
 	Name     *string
 	Role     *Role
@@ -171,9 +171,9 @@ type UserChange struct {
 	Password *Hashed
 }
 
-// ChangeUser changes a user, in force with its commit: a disabled user and one whose password was set are signed out
-// everywhere. ifRevision must allow the stored revision, else problem.Mismatch. A workspace's last admin stays
-// one: problem.Conflict.
+// ChangeUser changes a user. From the commit on, a user who was disabled or whose password was set is signed out
+// everywhere. It returns problem.Mismatch if ifRevision does not allow the stored revision, and problem.Conflict for a
+// change that leaves the workspace without an admin.
 func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID string, ifRevision revision.Expected, c UserChange) (*User, error) {
 	if c.Name != nil {
 		if err := checkName(*c.Name); err != nil {
@@ -211,7 +211,7 @@ func (s *Service) ChangeUser(ctx context.Context, p *auth.Principal, userID stri
 	return u, nil
 }
 
-// apply changes u and says what became different, as the log tells it.
+// apply changes u and returns what has changed, for the audit log.
 func (c *UserChange) apply(u *User) map[string]string {
 	details := map[string]string{}
 	if c.Name != nil && *c.Name != u.Name {
@@ -229,7 +229,7 @@ func (c *UserChange) apply(u *User) map[string]string {
 	return details
 }
 
-// tellSessions makes a change of a user hold for the tokens it has.
+// tellSessions applies a change of a user to its tokens.
 func (s *Service) tellSessions(ctx context.Context, before, u *User) error {
 	if u.Disabled || u.PasswordHash != before.PasswordHash {
 		return s.Sessions.EndUser(ctx, u.ID)
@@ -238,8 +238,8 @@ func (s *Service) tellSessions(ctx context.Context, before, u *User) error {
 	return nil
 }
 
-// DeleteUser ends a user's sessions and forgets the user; the API keys the user made live on. ifRevision and the last
-// admin are as with ChangeUser.
+// DeleteUser deletes a user and ends its sessions. API keys that the user created continue to work. ifRevision and the last
+// admin are checked as by ChangeUser.
 func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID string, ifRevision revision.Expected) error {
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		u, err := s.User(ctx, p, userID)
@@ -266,10 +266,10 @@ func (s *Service) DeleteUser(ctx context.Context, p *auth.Principal, userID stri
 	return nil
 }
 
-// administers reports whether the user can administer its workspace at this moment.
+// administers reports whether the user can administer its workspace.
 func (u *User) administers() bool { return u.Role == RoleAdmin && !u.Disabled }
 
-// checkLastAdmin refuses a change that leaves a workspace without an admin. still: the user is one afterwards.
+// checkLastAdmin refuses a change that leaves a workspace without an admin. still says that the user is one afterwards.
 func (s *Service) checkLastAdmin(ctx context.Context, before *User, still bool) error {
 	if !before.administers() || still {
 		return nil
@@ -284,12 +284,12 @@ func (s *Service) checkLastAdmin(ctx context.Context, before *User, still bool) 
 	return nil
 }
 
-// maxName is how many characters the name of a workspace or a user may have.
+// maxName is the maximum length of the name of a workspace or a user, in characters.
 const maxName = 120
 
 func checkName(name string) error {
 	if len(name) > maxName && utf8.RuneCountInString(name) > maxName {
-		return problem.Validation("name", problem.TooLong, fmt.Sprintf("A name has at most %d characters.", maxName))
+		return problem.Validation("name", problem.TooLong, fmt.Sprintf("A name must have at most %d characters.", maxName))
 	}
 	if strings.IndexByte(name, 0) >= 0 || !utf8.ValidString(name) {
 		return problem.Validation("name", problem.Format, "A name must be valid UTF-8 without the character U+0000.")

@@ -16,23 +16,22 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Workspaces concern the whole instance: only the operator workspace's administrators come as far as these methods.
+// Only operators call these methods: workspaces concern the whole instance.
 
-// NewWorkspace is what a workspace is made from.
+// NewWorkspace is what the creator of a workspace chooses.
 type NewWorkspace struct {
 	Name string
 	Tier string // empty: limit.TierFree
 }
 
-// WorkspaceChange is what a workspace may be given later; a nil member stays as it is.
+// WorkspaceChange is a change of a workspace. A nil field stays as it is.
 type WorkspaceChange struct {
 	Name      *string
 	Tier      *string
 	Suspended *bool
 }
 
-// CreateWorkspace makes a tenant. A tier that is not there, or that is only for callers without a credential, is
-// problem.Invalid.
+// CreateWorkspace creates a workspace. It returns problem.Invalid for a tier that does not exist and for the anonymous tier.
 func (s *Service) CreateWorkspace(ctx context.Context, p *auth.Principal, n NewWorkspace) (*Workspace, error) {
 	if n.Tier == "" {
 		n.Tier = limit.TierFree
@@ -54,7 +53,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, p *auth.Principal, n NewW
 	return w, nil
 }
 
-// Workspace reads one.
+// Workspace reads a workspace.
 func (s *Service) Workspace(ctx context.Context, workspaceID string) (*Workspace, error) {
 	if _, ok := id.Parse(id.Workspace, workspaceID); !ok {
 		return nil, problem.Missing()
@@ -66,7 +65,8 @@ func (s *Service) Workspace(ctx context.Context, workspaceID string) (*Workspace
 	return w, nil
 }
 
-// ListWorkspaces reads at most limit workspaces, newest first, those made before the one named where one is.
+// ListWorkspaces reads at most limit workspaces, newest first, starting after the one with the ID before unless that is
+// empty.
 func (s *Service) ListWorkspaces(ctx context.Context, before string, limit int) ([]Workspace, error) {
 	list, err := s.Store.ListWorkspaces(ctx, before, limit)
 	if err != nil {
@@ -75,9 +75,9 @@ func (s *Service) ListWorkspaces(ctx context.Context, before string, limit int) 
 	return list, nil
 }
 
-// ChangeWorkspace changes a workspace, from its commit on for every request; ifRevision must allow the stored
-// revision, else problem.Mismatch. What was used stays used, whatever the tier. The operator workspace is never
-// suspended: nobody could undo it.
+// ChangeWorkspace changes a workspace. The change is in force from the commit on, and a new tier does not reset what was
+// used. It returns problem.Mismatch if ifRevision does not allow the stored revision. The operator workspace cannot be
+// suspended, because its administrators could not undo that.
 func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, workspaceID string, ifRevision revision.Expected, c WorkspaceChange) (*Workspace, error) {
 	if err := s.checkWorkspace(c.Name, c.Tier); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, worksp
 	return w, nil
 }
 
-// apply changes w and says what became different, as the log tells it.
+// apply changes w and returns what has changed, for the audit log.
 func (c *WorkspaceChange) apply(w *Workspace) map[string]string {
 	details := map[string]string{}
 	if c.Name != nil && *c.Name != w.Name {
@@ -138,18 +138,18 @@ func (s *Service) checkWorkspace(name, tier *string) error {
 		}
 	}
 	if tier != nil && (*tier == limit.TierAnonymous || s.Directory.CheckTier(*tier) != nil) {
-		return problem.Validation("tier", problem.NotAllowed, "There is no such tier for workspaces.")
+		return problem.Validation("tier", problem.NotAllowed, "This tier does not exist, or is not for workspaces.")
 	}
 	return nil
 }
 
-// putAfterCommit brings the directory up to date. A copy, because the caller goes on with w.
+// putAfterCommit puts a copy of w into the directory after the commit, because the caller can change w.
 func (s *Service) putAfterCommit(ctx context.Context, w *Workspace) {
 	kept := *w
 	unit.AfterCommit(ctx, func() { _ = s.Directory.Put(&kept) }) // its tier was checked
 }
 
-// record logs what p did to target in a workspace.
+// record adds a row to the audit log: what p did to target in a workspace.
 func (s *Service) record(ctx context.Context, p *auth.Principal, action audit.Action, workspaceID, target string, details map[string]string) error {
 	return s.Audit.Record(ctx, audit.Entry{
 		Action: action, WorkspaceID: workspaceID, Actor: p.Actor(), Target: target, Details: details,

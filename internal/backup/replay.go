@@ -53,7 +53,7 @@ func MemoriesEntry(workspaceID string, subject [16]byte, ids []string, at time.T
 type Store interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
 	UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error
-	User(ctx context.Context, within account.Reach, id string) (*account.User, error)
+	User(ctx context.Context, within account.Visibility, id string) (*account.User, error)
 	UpdateUser(ctx context.Context, u *account.User) error
 	DeleteUser(ctx context.Context, u *account.User) error
 	Workspace(ctx context.Context, id string) (*account.Workspace, error)
@@ -206,7 +206,7 @@ func (s *UserState) over(held *UserState, later bool) *UserState {
 }
 
 func (s *UserState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
-	u, err := st.User(ctx, account.Everywhere, s.ID)
+	u, err := st.User(ctx, account.AllWorkspaces, s.ID)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (c *credentials) UpdateAPIKey(_ context.Context, k *apikey.APIKey) error {
 	return nil
 }
 
-func (c *credentials) User(_ context.Context, _ account.Reach, id string) (*account.User, error) {
+func (c *credentials) User(_ context.Context, _ account.Visibility, id string) (*account.User, error) {
 	u, ok := c.users[id]
 	if !ok {
 		return nil, problem.Missing()

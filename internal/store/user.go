@@ -28,7 +28,7 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 }
 
 // User implements account.Store.
-func (s *Store) User(ctx context.Context, within account.Reach, id string) (*account.User, error) {
+func (s *Store) User(ctx context.Context, within account.Visibility, id string) (*account.User, error) {
 	var c conditions
 	c.where(`id = ?`, id)
 	c.within(within)
@@ -43,7 +43,7 @@ func (s *Store) User(ctx context.Context, within account.Reach, id string) (*acc
 }
 
 // ListUsers implements account.Store.
-func (s *Store) ListUsers(ctx context.Context, within account.Reach, f account.UserFilter) ([]account.User, error) {
+func (s *Store) ListUsers(ctx context.Context, within account.Visibility, f account.UserFilter) ([]account.User, error) {
 	var c conditions
 	c.within(within)
 	if f.Role != "" {
@@ -55,10 +55,10 @@ func (s *Store) ListUsers(ctx context.Context, within account.Reach, f account.U
 	return s.users(ctx, &c, ` ORDER BY id DESC LIMIT `+c.arg(f.Limit))
 }
 
-// within keeps a statement to the users that somebody reaches.
-func (c *conditions) within(reach account.Reach) {
-	if reach != account.Everywhere {
-		c.where(`workspace_id = ?`, string(reach))
+// within restricts a statement to visible users.
+func (c *conditions) within(v account.Visibility) {
+	if v != account.AllWorkspaces {
+		c.where(`workspace_id = ?`, string(v))
 	}
 }
 

@@ -134,28 +134,28 @@ func testPeople(t *testing.T, setup setup) {
 		wantProblem(t, s.UpdateWorkspace(t.Context(), w), problem.NotFound, problem.CodeNotFound)
 	})
 
-	t.Run("UsersAreReachedWithinTheirWorkspaceAndEverywhere", func(t *testing.T) {
+	t.Run("UsersAreVisibleInTheirWorkspace", func(t *testing.T) {
 		s := people(t, setup)
 		want := member("usr_b", "wsp_a", "b@example.com")
-		for _, within := range []account.Reach{"wsp_a", account.Everywhere} {
+		for _, within := range []account.Visibility{"wsp_a", account.AllWorkspaces} {
 			got, err := s.User(t.Context(), within, "usr_b")
 			noError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("within %q: %s", within, diff)
 			}
 		}
-		for _, within := range []account.Reach{"wsp_b", ""} {
+		for _, within := range []account.Visibility{"wsp_b", ""} {
 			_, err := s.User(t.Context(), within, "usr_b")
 			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		}
 		for _, list := range []struct {
-			within account.Reach
+			within account.Visibility
 			filter account.UserFilter
 			want   []string
 		}{
-			{account.Everywhere, account.UserFilter{Limit: 3}, []string{"usr_d", "usr_c", "usr_b"}},
-			{account.Everywhere, account.UserFilter{Limit: 3, Before: "usr_b"}, []string{"usr_a"}},
-			{account.Everywhere, account.UserFilter{Limit: 9, Role: account.RoleAdmin}, []string{"usr_d", "usr_a"}},
+			{account.AllWorkspaces, account.UserFilter{Limit: 3}, []string{"usr_d", "usr_c", "usr_b"}},
+			{account.AllWorkspaces, account.UserFilter{Limit: 3, Before: "usr_b"}, []string{"usr_a"}},
+			{account.AllWorkspaces, account.UserFilter{Limit: 9, Role: account.RoleAdmin}, []string{"usr_d", "usr_a"}},
 			{"wsp_a", account.UserFilter{Limit: 9}, []string{"usr_c", "usr_b", "usr_a"}},
 			{"wsp_a", account.UserFilter{Limit: 9, Role: account.RoleAdmin, Before: "usr_d"}, []string{"usr_a"}},
 			{"", account.UserFilter{Limit: 9}, nil},
@@ -177,7 +177,7 @@ func testPeople(t *testing.T, setup setup) {
 		u := user("usr_b", "wsp_a", "b@example.com")
 		u.Name, u.Role, u.PasswordHash, u.Disabled, u.Revision = "Bob", account.RoleDeveloper, "other", true, 2
 		noError(t, s.UpdateUser(t.Context(), u))
-		got, err := s.User(t.Context(), account.Everywhere, "usr_b")
+		got, err := s.User(t.Context(), account.AllWorkspaces, "usr_b")
 		noError(t, err)
 		if diff := cmp.Diff(u, got); diff != "" {
 			t.Error(diff)
@@ -263,7 +263,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 			switch i {
 			case 0: // an administrator disables the user
 				return s.Run(t.Context(), func(ctx context.Context) error {
-					u, err := s.User(ctx, account.Everywhere, "usr_a")
+					u, err := s.User(ctx, account.AllWorkspaces, "usr_a")
 					if err != nil {
 						return err
 					}
@@ -314,7 +314,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 		}
 		errs := p.race(10, func(i int, s *store.Store) error {
 			err := s.Run(t.Context(), func(ctx context.Context) error {
-				u, err := s.User(ctx, account.Everywhere, fmt.Sprintf("usr_%d", i/2))
+				u, err := s.User(ctx, account.AllWorkspaces, fmt.Sprintf("usr_%d", i/2))
 				if err != nil {
 					return err
 				}

@@ -157,7 +157,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 				t.Fatalf("round %d: %d admins are left", round, admins)
 			}
 			for _, id := range ids {
-				u, err := p[0].User(t.Context(), account.Everywhere, id)
+				u, err := p[0].User(t.Context(), account.AllWorkspaces, id)
 				noError(t, err)
 				noError(t, p[0].DeleteUser(t.Context(), u))
 			}
@@ -168,7 +168,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 // demote makes an admin a member unless it is the last one, as the domain does.
 func demote(ctx context.Context, s *store.Store, id string) error {
 	return s.Run(ctx, func(ctx context.Context) error {
-		u, err := s.User(ctx, account.Everywhere, id)
+		u, err := s.User(ctx, account.AllWorkspaces, id)
 		if err != nil {
 			return err
 		}
