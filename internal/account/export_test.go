@@ -7,14 +7,14 @@ import (
 )
 
 // SetLookWait changes how long a guesser waits for a store that does not answer.
-func (s *LoginService) SetLookWait(d time.Duration) { s.throttle.(*sharedThrottle).patience = d }
+func (s *LoginService) SetLookWait(d time.Duration) { s.throttle.patience = d }
 
 // SetTryLife changes how long a try counts whose member does not say how it went.
-func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.(*sharedThrottle).life = d }
+func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.life = d }
 
 // SetSleep changes how a guesser waits in a line.
 func (s *LoginService) SetSleep(sleep func(ctx context.Context, d time.Duration) error) {
-	s.throttle.(*sharedThrottle).sleep = sleep
+	s.throttle.sleep = sleep
 }
 
 // Visit counts a try that is right, without its hash.

@@ -28,8 +28,8 @@ type LoginOptions struct {
 	Tokens    *auth.Tokens
 	Bearers   *Bearers
 	Audit     AuditLog
-	Guesses   GuessStore                                   // where all members count guesses; nil for a process that is alone
-	Clock     func(ctx context.Context) (time.Time, error) // that all members agree on; nil for Now
+	Guesses   GuessStore                                   // where failed logins are counted
+	Clock     func(ctx context.Context) (time.Time, error) // of the database that several processes share; nil for Now
 	Secret    []byte                                       // of refresh tokens, and of what is counted of guesses
 	Cost      PasswordCost                                 // of new hashes; zero but in tests
 	Random    io.Reader                                    // of ids, salts and tokens: crypto/rand.Reader but in tests
@@ -48,7 +48,7 @@ type AuditLog interface {
 type LoginService struct {
 	LoginOptions
 	gate     *gate
-	throttle throttle
+	throttle *throttle
 	nobody   string // a hash that no password has, checked where there is no user
 }
 
@@ -60,14 +60,14 @@ func NewLoginService(o LoginOptions) *LoginService {
 	if _, err := io.ReadFull(o.Random, noise); err != nil {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
-	s := &LoginService{
-		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newInprocThrottle(o.Now),
+	var clock func() time.Time
+	if o.Clock == nil {
+		clock = o.Now
+	}
+	return &LoginService{
+		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Guesses, clock, o.Secret),
 		nobody: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
 	}
-	if o.Guesses != nil {
-		s.throttle = newSharedThrottle(o.Guesses, o.Secret)
-	}
-	return s
 }
 
 // What a caller is told who cannot sign in. An unknown email, a wrong password and a disabled user are one.
@@ -305,9 +305,6 @@ func (s *LoginService) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-guesses.C:
-			if s.Guesses == nil {
-				continue
-			}
 			if err := s.Guesses.PruneGuesses(ctx); err != nil && ctx.Err() == nil {
 				s.Log.WarnContext(ctx, "old guesses were not deleted", "error", err.Error())
 			}

@@ -114,6 +114,35 @@ func newOffice(t testing.TB) *office {
 	return o
 }
 
+func TestFailedLoginsAreCountedAcrossARestart(t *testing.T) {
+	t.Parallel()
+	dir, signing := sqlitetest.Dir(t), safe{}
+	var refused error
+	for range 2 {
+		engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := officeOn(t, engine, signing)
+		for range 5 {
+			_, err := o.Authenticate(t.Context(), "nobody@example.org", "not the password", here)
+			wantCode(t, err, problem.CodeInvalidCredentials)
+		}
+		_, refused = o.Authenticate(t.Context(), "nobody@example.org", "not the password", netip.MustParseAddr("192.0.2.2"))
+		wantCode(t, refused, problem.CodeInvalidCredentials)
+		if err := engine.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	engine, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	_, refused = officeOn(t, engine, signing).Authenticate(t.Context(), "nobody@example.org", "not the password", here)
+	wantCode(t, refused, problem.CodeRateLimited)
+}
+
 // officeOn makes an office that nobody works in yet.
 func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
 	t.Helper()
@@ -127,13 +156,13 @@ func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
 	}
 	tokens := auth.NewTokens(keys, "keepsake", o.now)
 	o.bearers = account.NewBearers(o.store, directory, tokens)
+	o.guesses = &guesses{GuessStore: o.store}
 	options := account.LoginOptions{
 		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
-		Audit: o.log, Secret: []byte("secret of the tests"), Cost: cheap, Random: rand.Reader, Now: o.now, Log: log,
+		Audit: o.log, Guesses: o.guesses, Secret: []byte("secret of the tests"), Cost: cheap, Random: rand.Reader, Now: o.now, Log: log,
 	}
 	if engine.Shared() {
-		o.guesses = &guesses{GuessStore: o.store}
-		options.Guesses, options.Clock = o.guesses, o.store.Clock
+		options.Clock = o.store.Clock
 	}
 	o.LoginService = account.NewLoginService(options)
 	o.people = account.NewService(account.Options{

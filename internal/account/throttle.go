@@ -15,39 +15,17 @@ const (
 	throttleWindow  = 15 * time.Minute
 	maxFromPair     = 10 // failures of one email from one address
 	maxFromAddress  = 30 // failures from one address
-	freeOfEmail     = 10 // failures of one email from anywhere, before its checks form a line
+	freeOfEmail     = 10 // failures of one email from anywhere, before its checks form a queue
 	lineStep        = time.Second
 	lineWait        = 5 * time.Second
-	maxInLines      = 128    // checks that wait in all lines together: each holds one of the requests in flight
-	throttleEntries = 16_384 // of each kind that are remembered
+	maxInLines      = 128    // checks that wait in all queues of a process: each holds one of the requests in flight
+	throttleEntries = 16_384 // names whose refusal a process remembers
 )
 
 // LoginPolicy is details.policy of a 429 by this throttle.
 const LoginPolicy = "login"
 
-// throttle counts failed logins. Nobody is locked out by it: one address is refused, and guesses from many of them form
-// a line, in which a right password is as good as ever.
-//
-// Known and unknown emails are counted alike, so that a refusal tells nothing.
-type throttle interface {
-	// enter refuses who has no tries left, before anything is done for them, and waits for the guesser's turn where its
-	// email has a line.
-	enter(ctx context.Context, g guesser) (visit, error)
-	// refused is the refusal of enter as far as it is known in memory, nil if there is none.
-	refused(g guesser) error
-}
-
-// visit is of a guesser who may have a password checked once.
-type visit interface {
-	// begin takes a try. Whoever got one says with end how it went.
-	begin(ctx context.Context) error
-	// end counts what came of the try. Its error is the guesser's answer, whatever the password was.
-	end(ctx context.Context, o outcome) error
-	// leave makes room for who is next in the email's line. It is called once, whatever happened.
-	leave(ctx context.Context)
-}
-
-// outcome is what came of a try.
+// outcome is the result of an attempt.
 type outcome int
 
 const (
@@ -100,14 +78,6 @@ func (f *failures) recently(now time.Time) int {
 	}
 	f.at = f.at[old:]
 	return len(f.at)
-}
-
-// add notes one more failure; more than most are not worth remembering.
-func (f *failures) add(now time.Time, most int) {
-	if len(f.at) >= most {
-		f.at = f.at[len(f.at)-most+1:]
-	}
-	f.at = append(f.at, now)
 }
 
 // wait is how long the next try has to wait where most tries are allowed in a window; 0 where it may come now.

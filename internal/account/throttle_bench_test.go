@@ -11,6 +11,6 @@ func BenchmarkThrottle(b *testing.B) {
 			}
 		}
 	}
-	b.Run("InProcess", func(b *testing.B) { visit(b, newOffice(b)) })
-	b.Run("OnADatabase", func(b *testing.B) { visit(b, members(b)[0]) })
+	b.Run("OnSQLite", func(b *testing.B) { visit(b, newOffice(b)) })
+	b.Run("OnPostgreSQL", func(b *testing.B) { visit(b, members(b)[0]) })
 }

@@ -31,10 +31,10 @@ func (p *parts) assembleLogin(ctx context.Context, cfg *config.Config, deps *Dep
 	p.bearers = account.NewBearers(d.store, p.accounts, tokens)
 	o := account.LoginOptions{
 		Store: d.store, Sessions: d.store, Units: d.store, Directory: p.accounts, Tokens: tokens, Bearers: p.bearers,
-		Audit: p.audit, Secret: secret, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Audit: p.audit, Guesses: d.store, Secret: secret, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	}
 	if d.engine.Shared() {
-		o.Guesses, o.Clock = d.store, d.store.Clock
+		o.Clock = d.store.Clock
 	}
 	p.logins = account.NewLoginService(o)
 	return nil

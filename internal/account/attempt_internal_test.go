@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,41 @@ import (
 
 	"keepsake/internal/problem"
 )
+
+// watch is a clock that sleeping moves.
+type watch struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watch) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *watch) move(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+func address(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
+// wait reads how long a refusal says to wait; 0 for none.
+func wait(tb testing.TB, err error) time.Duration {
+	tb.Helper()
+	if err == nil {
+		return 0
+	}
+	p, ok := problem.As(err)
+	if !ok || p.Kind != problem.RateLimited || p.Details.Policy != LoginPolicy {
+		tb.Fatalf("got %v, want a refusal by the policy login", err)
+	}
+	return p.RetryAfter
+}
 
 // guessMap is a GuessStore that only remembers.
 type guessMap struct {
@@ -67,12 +103,12 @@ func (m *guessMap) PruneGuesses(context.Context) error {
 }
 
 // members are throttles that share a store, on one clock.
-func members(n int) (*watch, *guessMap, []*sharedThrottle) {
+func members(n int) (*watch, *guessMap, []*throttle) {
 	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
 	m := &guessMap{now: w.time, all: map[GuessName]GuessState{}}
-	list := make([]*sharedThrottle, n)
+	list := make([]*throttle, n)
 	for i := range list {
-		list[i] = newSharedThrottle(m, []byte("secret"))
+		list[i] = newThrottle(m, nil, []byte("secret"))
 		list[i].now = w.time
 		list[i].sleep = func(_ context.Context, d time.Duration) error { w.move(d); return nil }
 	}
@@ -80,7 +116,7 @@ func members(n int) (*watch, *guessMap, []*sharedThrottle) {
 }
 
 // try has a password checked that is wrong or right.
-func try(t throttle, g guesser, o outcome) error {
+func try(t *throttle, g guesser, o outcome) error {
 	ctx := context.Background()
 	v, err := t.enter(ctx, g)
 	if err != nil {
@@ -138,11 +174,61 @@ func TestMembersCountTogether(t *testing.T) {
 	}
 }
 
+func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
+	t.Parallel()
+	_, _, two := members(2)
+	six := func(text string) guesser { return newGuesser("a@example.org", netip.MustParseAddr(text)) }
+	for range maxFromPair {
+		if err := try(two[0], six("2001:db8::1"), wrong); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wait(t, try(two[1], six("2001:db8::ffff:1"), wrong)) == 0 {
+		t.Error("another address of the /64 has tries of its own")
+	}
+	if err := try(two[1], six("2001:db8:0:1::1"), wrong); err != nil {
+		t.Errorf("another /64: %v", err)
+	}
+}
+
+// A process that shares the database with no other counts by its own clock.
+func TestAProcessAloneCountsByItsClock(t *testing.T) {
+	t.Parallel()
+	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
+	m := &guessMap{now: time.Now, all: map[GuessName]GuessState{}}
+	alone := newThrottle(m, w.time, []byte("secret"))
+	g := newGuesser("a@example.org", address(1))
+	for range maxFromPair {
+		if err := try(alone, g, wrong); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wait(t, try(alone, g, right)); got != throttleWindow {
+		t.Errorf("refused for %s, want %s", got, throttleWindow)
+	}
+	w.move(throttleWindow)
+	if err := try(alone, g, right); err != nil {
+		t.Errorf("when the failures are over: %v", err)
+	}
+}
+
+func TestAProcessRemembersABoundedNumberOfRefusals(t *testing.T) {
+	t.Parallel()
+	w, _, two := members(1)
+	for i := range throttleEntries + 100 {
+		two[0].mu.Lock()
+		*two[0].failed.touch(GuessName{byte(i), byte(i >> 8), byte(i >> 16)}) = w.time().Add(time.Minute)
+		two[0].mu.Unlock()
+	}
+	if n := len(two[0].failed.byKey); n != throttleEntries {
+		t.Errorf("%d refusals are remembered, want %d", n, throttleEntries)
+	}
+}
+
 // Of a pair and an address that both failed too often, the pair is refused for longer, whatever a member knows of them.
 func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
-	alone := newInprocThrottle(w.time)
 	g := newGuesser("a@example.org", address(1))
 	for i := range maxFromAddress {
 		who := newGuesser(fmt.Sprint(i), address(1))
@@ -152,14 +238,12 @@ func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 		if i == maxFromAddress-maxFromPair {
 			w.move(5 * time.Minute)
 		}
-		for _, throttle := range []throttle{two[0], alone} {
-			if err := try(throttle, who, wrong); err != nil {
-				t.Fatalf("try %d: %v", i+1, err)
-			}
+		if err := try(two[0], who, wrong); err != nil {
+			t.Fatalf("try %d: %v", i+1, err)
 		}
 	}
 	other := newGuesser("b@example.org", address(1))
-	for i, throttle := range []throttle{two[0], two[1], alone} {
+	for i, throttle := range two {
 		if got := wait(t, try(throttle, other, right)); got != 10*time.Minute {
 			t.Errorf("throttle %d: another email from there waits %s, want 10m", i, got)
 		}
@@ -168,7 +252,7 @@ func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 		}
 	}
 	m.down = errors.New("away")
-	for i, throttle := range []throttle{two[0], two[1], alone} {
+	for i, throttle := range two {
 		for _, c := range []struct {
 			g    guesser
 			want time.Duration
@@ -326,7 +410,7 @@ func TestAStoreThatIsSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := try(newSharedThrottle(silent{}, []byte("secret")), newGuesser("a@example.org", address(1)), right)
+		err := try(newThrottle(silent{}, nil, []byte("secret")), newGuesser("a@example.org", address(1)), right)
 		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
 			t.Errorf("got %v, want it to be unavailable", err)
 		}
@@ -337,7 +421,7 @@ func TestAStoreThatIsSilentIsGivenUp(t *testing.T) {
 }
 
 // guessedAt has an email fail from more addresses than are free of a line.
-func guessedAt(t *testing.T, throttle throttle, email string) {
+func guessedAt(t *testing.T, throttle *throttle, email string) {
 	t.Helper()
 	for i := range freeOfEmail + 1 {
 		if err := try(throttle, newGuesser(email, address(1000+i)), wrong); err != nil {
@@ -361,11 +445,11 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 	}
 
 	// Whose second is in how long, one member after the other.
-	enter := func(i int) (*sharedVisit, time.Duration, error) {
+	enter := func(i int) (*attempt, time.Duration, error) {
 		var slept time.Duration
 		throttle := two[i%2]
 		throttle.sleep = func(_ context.Context, d time.Duration) error { slept = max(slept, d); return nil }
-		v := &sharedVisit{sharedThrottle: throttle, id: fmt.Sprint(i)}
+		v := &attempt{throttle: throttle, id: fmt.Sprint(i)}
 		g := newGuesser(email, address(i))
 		v.names = throttle.names(g)
 		err := v.change(ctx, func(t *tally) (err error) {
@@ -375,7 +459,7 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 		v.lined = err == nil
 		return v, slept, err
 	}
-	var places []*sharedVisit
+	var places []*attempt
 	for i := range 5 {
 		v, d, err := enter(i)
 		if err != nil || d != time.Duration(i)*time.Second {
@@ -444,7 +528,7 @@ func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
 	_, _, two := members(2)
 	ctx := t.Context()
 	const many = 50
-	var visits []visit
+	var visits []*attempt
 	for i := range many {
 		v, err := two[i%2].enter(ctx, newGuesser("a@example.org", address(i)))
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// GuessStore keeps what all members count of guesses: for each name a text that is ours to write. It tells the time, too,
-// because members' clocks differ.
+// GuessStore keeps what is counted of failed logins: for each name a text that is ours to write. It tells the time, too,
+// because the clocks of the processes that share it differ.
 type GuessStore interface {
 	// Guesses reads the texts of some names, nil for one that has none.
 	Guesses(ctx context.Context, names []GuessName) (now time.Time, states [][]byte, err error)
@@ -53,10 +53,14 @@ const (
 	endWait = 10 * time.Second
 )
 
-// sharedThrottle is the throttle of all members together. They count in one database, on its clock: where it cannot be
-// reached nobody is checked.
-type sharedThrottle struct {
+// throttle counts failed logins in the database, so that processes count together and a restart forgets nothing. If the
+// database cannot be reached, no password is checked.
+//
+// Nobody is locked out by it: one address is refused, and guesses from many of them form a queue, in which a right password
+// is as good as ever. Known and unknown emails are counted alike, so that a refusal tells nothing.
+type throttle struct {
 	store    GuessStore
+	clock    func() time.Time // of a process that shares the database with no other; nil for the database's
 	secret   []byte
 	life     time.Duration // tryLife but in tests
 	patience time.Duration // lookWait but in tests
@@ -71,22 +75,34 @@ type sharedThrottle struct {
 	failed *recent[GuessName, time.Time]
 }
 
-func newSharedThrottle(store GuessStore, secret []byte) *sharedThrottle {
-	return &sharedThrottle{
-		store: store, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
+func newThrottle(store GuessStore, clock func() time.Time, secret []byte) *throttle {
+	t := &throttle{
+		store: store, clock: clock, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
 		failed: newRecent[GuessName, time.Time](throttleEntries),
 	}
+	if clock != nil {
+		t.now = clock
+	}
+	return t
+}
+
+// at is the time of an attempt, when the database says that it is now.
+func (t *throttle) at(now time.Time) time.Time {
+	if t.clock != nil {
+		return t.clock()
+	}
+	return now
 }
 
 // names are those of a guesser's pair, its address and its email.
-func (t *sharedThrottle) names(g guesser) [3]GuessName {
+func (t *throttle) names(g guesser) [3]GuessName {
 	return [...]GuessName{
 		t.name("pair", g.email[:], g.network[:]), t.name("address", g.network[:]), t.name("email", g.email[:]),
 	}
 }
 
 // name hashes what is counted, so that no table tells who tried what from where.
-func (t *sharedThrottle) name(kind string, parts ...[]byte) GuessName {
+func (t *throttle) name(kind string, parts ...[]byte) GuessName {
 	h := hmac.New(sha256.New, t.secret)
 	io.WriteString(h, "guesses of "+kind+"\x00")
 	for _, part := range parts { // each has a length of its own
@@ -95,16 +111,19 @@ func (t *sharedThrottle) name(kind string, parts ...[]byte) GuessName {
 	return GuessName(h.Sum(nil))
 }
 
-// sharedVisit is a visit of a sharedThrottle.
-type sharedVisit struct {
-	*sharedThrottle
+// attempt is a guesser's attempt to have a password checked. Its methods are called in the order enter, begin, end; leave is
+// called once, whatever happened.
+type attempt struct {
+	*throttle
 	names [3]GuessName
 	id    string // of its place in a line, and of its try
 	lined bool   // it has a place
 }
 
-func (t *sharedThrottle) enter(ctx context.Context, g guesser) (visit, error) {
-	v := &sharedVisit{sharedThrottle: t, names: t.names(g), id: rand.Text()}
+// enter refuses a guesser that has no tries left, before anything is done for it, and waits for its turn if its email has a
+// queue.
+func (t *throttle) enter(ctx context.Context, g guesser) (*attempt, error) {
+	v := &attempt{throttle: t, names: t.names(g), id: rand.Text()}
 	if err := t.remembered(v.names[:1]); err != nil {
 		return nil, err
 	}
@@ -130,7 +149,7 @@ func (t *sharedThrottle) enter(ctx context.Context, g guesser) (visit, error) {
 var errNoAnswer = problem.NotAvailable("Nobody can sign in at the moment.", 2*time.Second)
 
 // look reads what is known of the guesser, which others may change meanwhile.
-func (v *sharedVisit) look(ctx context.Context) (*tally, error) {
+func (v *attempt) look(ctx context.Context) (*tally, error) {
 	short, cancel := context.WithTimeout(ctx, v.patience)
 	defer cancel()
 	now, texts, err := v.store.Guesses(short, v.names[:])
@@ -140,19 +159,20 @@ func (v *sharedVisit) look(ctx context.Context) (*tally, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read guesses: %w", err)
 	}
-	return readTally(now, texts)
+	return readTally(v.at(now), texts)
 }
 
 // inLine names the address in the line of the email.
-func (v *sharedVisit) inLine() string { return hex.EncodeToString(v.names[1][:16]) }
+func (v *attempt) inLine() string { return hex.EncodeToString(v.names[1][:16]) }
 
-func (t *sharedThrottle) refused(g guesser) error {
+// refused is the refusal of enter as far as it is known in memory, nil if there is none.
+func (t *throttle) refused(g guesser) error {
 	names := t.names(g)
 	return t.remembered(names[:2])
 }
 
 // remembered refuses who is known to have failed too often under one of the names.
-func (t *sharedThrottle) remembered(names []GuessName) error {
+func (t *throttle) remembered(names []GuessName) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wait := time.Duration(0)
@@ -168,7 +188,7 @@ func (t *sharedThrottle) remembered(names []GuessName) error {
 }
 
 // refusal refuses who failed too often, for as long as the failures that last longest say.
-func (v *sharedVisit) refusal(g *tally) error {
+func (v *attempt) refusal(g *tally) error {
 	v.remember(g)
 	wait := time.Duration(0)
 	for i, most := range maxFrom {
@@ -185,7 +205,7 @@ func (v *sharedVisit) refusal(g *tally) error {
 var maxFrom = [...]int{maxFromPair, maxFromAddress}
 
 // remember notes of which names there were too many failures.
-func (v *sharedVisit) remember(g *tally) {
+func (v *attempt) remember(g *tally) {
 	for i, most := range maxFrom {
 		if f := g.tries[i].failures(); len(f.at) >= most {
 			v.mu.Lock()
@@ -196,9 +216,9 @@ func (v *sharedVisit) remember(g *tally) {
 }
 
 // change has decide change what is known of the guesser, for everybody.
-func (v *sharedVisit) change(ctx context.Context, decide func(g *tally) error) error {
+func (v *attempt) change(ctx context.Context, decide func(g *tally) error) error {
 	err := v.store.ChangeGuesses(ctx, v.names[:], func(now time.Time, texts [][]byte) ([]GuessState, error) {
-		g, err := readTally(now, texts)
+		g, err := readTally(v.at(now), texts)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +234,7 @@ func (v *sharedVisit) change(ctx context.Context, decide func(g *tally) error) e
 }
 
 // queue waits for the guesser's turn in the line of its email.
-func (v *sharedVisit) queue(ctx context.Context) error {
+func (v *attempt) queue(ctx context.Context) error {
 	if v.inLines.Add(1) > maxInLines {
 		v.inLines.Add(-1)
 		return tooManyTries(lineStep)
@@ -242,7 +262,7 @@ func (v *sharedVisit) queue(ctx context.Context) error {
 }
 
 // turn waits for the check before to be over. A member that does not end its own is waited for in vain.
-func (v *sharedVisit) turn(ctx context.Context) error {
+func (v *attempt) turn(ctx context.Context) error {
 	for range lineWait / turnLook {
 		known, err := v.look(ctx)
 		if err == nil {
@@ -261,7 +281,8 @@ func (v *sharedVisit) turn(ctx context.Context) error {
 	return tooManyTries(lineStep)
 }
 
-func (v *sharedVisit) begin(ctx context.Context) error {
+// begin takes a try. end must be called after it.
+func (v *attempt) begin(ctx context.Context) error {
 	return v.change(ctx, func(g *tally) error {
 		if err := v.refusal(g); err != nil {
 			return err
@@ -270,7 +291,8 @@ func (v *sharedVisit) begin(ctx context.Context) error {
 	})
 }
 
-func (v *sharedVisit) end(ctx context.Context, o outcome) error {
+// end counts the outcome of the try. Its error is the guesser's answer, whatever the password was.
+func (v *attempt) end(ctx context.Context, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 	defer cancel()
 	var ended *tally
@@ -282,7 +304,8 @@ func (v *sharedVisit) end(ctx context.Context, o outcome) error {
 	return err
 }
 
-func (v *sharedVisit) leave(ctx context.Context) {
+// leave makes room for the next in the email's queue.
+func (v *attempt) leave(ctx context.Context) {
 	if !v.lined {
 		return
 	}
