@@ -2,7 +2,7 @@
 //
 // Everything is lexical, in memory and deterministic: the same memories give the same ranking whatever the order in which
 // they came, and what a filter leaves out has no part in any score, as if it were not there. See Weights for the signals
-// and docs/decisions/0023-recall-ranks-without-a-model.md for how they were chosen.
+// and docs/decisions/0023-recall-ranking.md for how they were chosen.
 package recall
 
 import "time"
