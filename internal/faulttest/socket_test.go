@@ -62,7 +62,7 @@ func (s *server) exhaust(t *testing.T, raw string) {
 }
 
 // TestUglyRequestsAreAnsweredOrClosed speaks broken and hostile HTTP. Statuses with ours set come from the program's own
-// writer and carry every header; the others are written by Go's server before any of our code runs (docs/architecture.md
+// writer and carry every header; the others are written by Go's server before any of our code runs (docs/http.md
 // lists them).
 func TestUglyRequestsAreAnsweredOrClosed(t *testing.T) {
 	t.Parallel()
