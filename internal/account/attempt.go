@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"keepsake/internal/lru"
 	"keepsake/internal/problem"
 )
 
@@ -72,13 +73,13 @@ type throttle struct {
 	// not looked up before: its failures are the address's, too, and so the address is not refused for longer. An address
 	// is, for the sake of the pair.
 	mu     sync.Mutex
-	failed *recent[GuessName, time.Time]
+	failed *lru.Cache[GuessName, time.Time]
 }
 
 func newThrottle(store GuessStore, clock func() time.Time, secret []byte) *throttle {
 	t := &throttle{
 		store: store, clock: clock, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
-		failed: newRecent[GuessName, time.Time](throttleEntries),
+		failed: lru.New[GuessName, time.Time](throttleEntries),
 	}
 	if clock != nil {
 		t.now = clock
@@ -177,7 +178,7 @@ func (t *throttle) remembered(names []GuessName) error {
 	defer t.mu.Unlock()
 	wait := time.Duration(0)
 	for _, name := range names {
-		if until := t.failed.get(name); until != nil {
+		if until := t.failed.Peek(name); until != nil {
 			wait = max(wait, until.Sub(t.now()))
 		}
 	}
@@ -209,7 +210,7 @@ func (v *attempt) remember(g *tally) {
 	for i, most := range maxFrom {
 		if f := g.tries[i].failures(); len(f.at) >= most {
 			v.mu.Lock()
-			*v.failed.touch(v.names[i]) = v.now().Add(f.wait(g.now, most))
+			*v.failed.GetOrAdd(v.names[i]) = v.now().Add(f.wait(g.now, most))
 			v.mu.Unlock()
 		}
 	}

@@ -217,10 +217,10 @@ func TestAProcessRemembersABoundedNumberOfRefusals(t *testing.T) {
 	w, _, two := members(1)
 	for i := range throttleEntries + 100 {
 		two[0].mu.Lock()
-		*two[0].failed.touch(GuessName{byte(i), byte(i >> 8), byte(i >> 16)}) = w.time().Add(time.Minute)
+		*two[0].failed.GetOrAdd(GuessName{byte(i), byte(i >> 8), byte(i >> 16)}) = w.time().Add(time.Minute)
 		two[0].mu.Unlock()
 	}
-	if n := len(two[0].failed.byKey); n != throttleEntries {
+	if n := two[0].failed.Len(); n != throttleEntries {
 		t.Errorf("%d refusals are remembered, want %d", n, throttleEntries)
 	}
 }

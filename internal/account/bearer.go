@@ -16,6 +16,7 @@ import (
 
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
+	"keepsake/internal/lru"
 	"keepsake/internal/problem"
 )
 
@@ -40,7 +41,7 @@ type Bearers struct {
 	checks   chan struct{} // bounds how many signatures are checked at once
 	suspects chan struct{} // one of these checks at a time is for addresses that have guessed too often
 	guessing sync.Mutex
-	guesses  *recent[network, guesses]
+	guesses  *lru.Cache[network, guesses]
 
 	mu      sync.RWMutex
 	live    map[string]*live            // by session
@@ -85,7 +86,7 @@ func NewBearers(store SessionStore, directory *Directory, tokens *auth.Tokens) *
 		counter:  counter,
 		checks:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		suspects: make(chan struct{}, 1),
-		guesses:  newRecent[network, guesses](throttleEntries),
+		guesses:  lru.New[network, guesses](throttleEntries),
 		live:     map[string]*live{},
 		byUser:   map[string]map[string]*live{},
 	}
@@ -200,12 +201,12 @@ func (b *Bearers) check(ctx context.Context, text string, suspect bool) (auth.Ac
 func (b *Bearers) guessed(from network, now time.Time, more int) int {
 	b.guessing.Lock()
 	defer b.guessing.Unlock()
-	g := b.guesses.get(from)
+	g := b.guesses.Peek(from)
 	if g == nil && more == 0 {
 		return 0
 	}
 	if more > 0 {
-		g = b.guesses.touch(from)
+		g = b.guesses.GetOrAdd(from)
 	}
 	if age := now.Sub(g.since); age < 0 || age >= time.Minute {
 		g.since, g.count = now, 0

@@ -21,6 +21,7 @@ var edges = map[string][]string{
 	"internal/unit":      {},
 	"internal/text":      {},
 	"internal/fairshare": {},
+	"internal/lru":       {},
 	"internal/wire":      {"internal/problem"},
 	"internal/page":      {"internal/problem", "internal/wire"},
 
@@ -28,13 +29,13 @@ var edges = map[string][]string{
 	"internal/auth":        {"internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
-	"internal/seal":        {"internal/audit", "internal/folder", "internal/problem", "internal/unit"},
+	"internal/seal":        {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
 	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/account": {
-		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/problem", "internal/revision", "internal/unit",
-		"internal/usage",
+		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/lru", "internal/problem", "internal/revision",
+		"internal/unit", "internal/usage",
 	},
 	"internal/apikey": {
 		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
@@ -43,8 +44,8 @@ var edges = map[string][]string{
 	"internal/field":    {"internal/problem"},
 	"internal/document": {"internal/account", "internal/auth", "internal/field", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
-		"internal/audit", "internal/auth", "internal/fairshare", "internal/field", "internal/id", "internal/memory/recall",
-		"internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
+		"internal/audit", "internal/auth", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
+		"internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
 	},
 	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},

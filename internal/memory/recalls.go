@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"keepsake/internal/fairshare"
+	"keepsake/internal/lru"
 	"keepsake/internal/memory/recall"
 	"keepsake/internal/seal"
 )
@@ -158,11 +158,10 @@ func openItems(ctx context.Context, workspaceID string, rows []*Row, key *seal.D
 type recalls struct {
 	bound int64
 
-	mu     sync.Mutex
-	kept   map[indexName]*list.Element // of recent
-	recent list.List                   // of *keptIndex, the one asked last in front
-	bytes  int64
-	stats  RecallStats
+	mu    sync.Mutex
+	kept  *lru.Cache[indexName, *keptIndex]
+	bytes int64
+	stats RecallStats
 }
 
 type indexName struct {
@@ -193,19 +192,18 @@ type RecallStats struct {
 }
 
 func newRecalls(bound int64) *recalls {
-	return &recalls{bound: bound, kept: map[indexName]*list.Element{}}
+	return &recalls{bound: bound, kept: lru.New[indexName, *keptIndex](0)}
 }
 
 // open gives the place of an index.
 func (c *recalls) open(name indexName) *keptIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.kept[name]; e != nil {
-		c.recent.MoveToFront(e)
-		return e.Value.(*keptIndex)
+	if k := c.kept.Get(name); k != nil {
+		return *k
 	}
 	k := &keptIndex{name: name, turn: make(chan struct{}, 1)}
-	c.kept[name] = c.recent.PushFront(k)
+	c.kept.Add(name, k)
 	c.resize(k, emptyIndex)
 	return k
 }
@@ -213,15 +211,10 @@ func (c *recalls) open(name indexName) *keptIndex {
 // known gives an index that is kept with the generation and the change that it is of; nil where there is none, or somebody is
 // at work on it.
 func (c *recalls) known(name indexName) (x *recall.Index, generation, change int64) {
-	c.mu.Lock()
-	e := c.kept[name]
-	if e == nil {
-		c.mu.Unlock()
+	k := c.find(name)
+	if k == nil {
 		return nil, 0, 0
 	}
-	c.recent.MoveToFront(e)
-	k := e.Value.(*keptIndex)
-	c.mu.Unlock()
 	select {
 	case k.turn <- struct{}{}:
 	default:
@@ -229,6 +222,16 @@ func (c *recalls) known(name indexName) (x *recall.Index, generation, change int
 	}
 	defer func() { <-k.turn }()
 	return k.index, k.generation, k.change
+}
+
+// find gives the place of an index; nil if there is none.
+func (c *recalls) find(name indexName) *keptIndex {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.kept.Get(name); k != nil {
+		return *k
+	}
+	return nil
 }
 
 // emptyIndex is what a place costs before there is anything in it.
@@ -248,7 +251,7 @@ func (c *recalls) count(hit bool) {
 func (c *recalls) weigh(k *keptIndex, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.kept[k.name]; e != nil && e.Value == k { // else it was let go while somebody worked on it
+	if known := c.kept.Peek(k.name); known != nil && *known == k { // else it was let go while somebody worked on it
 		c.resize(k, bytes+emptyIndex)
 	}
 }
@@ -257,24 +260,20 @@ func (c *recalls) weigh(k *keptIndex, bytes int64) {
 func (c *recalls) resize(k *keptIndex, bytes int64) {
 	c.bytes += bytes - k.bytes
 	k.bytes = bytes
-	for c.bytes > c.bound && c.recent.Len() > 0 {
-		c.remove(c.recent.Back())
+	for c.bytes > c.bound && c.kept.Len() > 0 {
+		c.bytes -= (*c.kept.RemoveOldest()).bytes
 		c.stats.Evictions++
 	}
-}
-
-func (c *recalls) remove(e *list.Element) {
-	k := c.recent.Remove(e).(*keptIndex)
-	delete(c.kept, k.name)
-	c.bytes -= k.bytes
 }
 
 // drop lets go of a subject's index.
 func (c *recalls) drop(workspaceID string, subject Hash) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.kept[indexName{workspaceID, subject}]; e != nil {
-		c.remove(e)
+	name := indexName{workspaceID, subject}
+	if k := c.kept.Peek(name); k != nil {
+		c.bytes -= (*k).bytes
+		c.kept.Remove(name)
 	}
 }
 
@@ -282,9 +281,8 @@ func (c *recalls) drop(workspaceID string, subject Hash) {
 func (c *recalls) dropAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.kept {
-		c.remove(e)
-	}
+	c.kept.Clear()
+	c.bytes = 0
 }
 
 // all lists what is kept, by workspace.
@@ -292,8 +290,8 @@ func (c *recalls) all() map[string][]*keptIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := map[string][]*keptIndex{}
-	for name, e := range c.kept {
-		all[name.workspaceID] = append(all[name.workspaceID], e.Value.(*keptIndex))
+	for name, k := range c.kept.All() {
+		all[name.workspaceID] = append(all[name.workspaceID], *k)
 	}
 	return all
 }
@@ -304,7 +302,7 @@ func (s *Service) RecallStats() RecallStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats := c.stats
-	stats.Entries, stats.Capacity, stats.Bytes = int64(c.recent.Len()), c.bound, c.bytes
+	stats.Entries, stats.Capacity, stats.Bytes = int64(c.kept.Len()), c.bound, c.bytes
 	return stats
 }
 

@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"container/list"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"keepsake/internal/lru"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
@@ -80,19 +80,13 @@ type Subjects struct {
 	wake       chan struct{} // there may be keys to wrap anew
 
 	mu     sync.Mutex
-	open   map[subjectName]*list.Element // of *openKey
-	recent list.List                     // the last used one first
-	forgot uint64                        // how often something was forgotten: what was read before must not be kept after
+	open   *lru.Cache[subjectName, *DataKey]
+	forgot uint64 // how often something was forgotten: what was read before must not be kept after
 }
 
 type subjectName struct {
 	workspaceID string
 	subject     SubjectHash
-}
-
-type openKey struct {
-	name subjectName
-	key  *DataKey
 }
 
 // NewSubjects makes a Subjects.
@@ -104,7 +98,7 @@ func NewSubjects(o SubjectsOptions) *Subjects {
 		o.CacheSize = 16384
 	}
 	return &Subjects{
-		SubjectsOptions: o, instance: o.Secrets.Instance(), wake: make(chan struct{}, 1), open: map[subjectName]*list.Element{},
+		SubjectsOptions: o, instance: o.Secrets.Instance(), wake: make(chan struct{}, 1), open: lru.New[subjectName, *DataKey](o.CacheSize),
 	}
 }
 
@@ -182,9 +176,7 @@ func (s *Subjects) Forget(workspaceID string, subject SubjectHash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgot++
-	if e, ok := s.open[subjectName{workspaceID, subject}]; ok {
-		s.drop(e)
-	}
+	s.open.Remove(subjectName{workspaceID, subject})
 }
 
 // ForgetAll drops all keys from memory, where nobody knows which of them another process has destroyed.
@@ -192,15 +184,14 @@ func (s *Subjects) ForgetAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgot++
-	clear(s.open)
-	s.recent.Init()
+	s.open.Clear()
 }
 
 // Cached is how many data keys are open.
 func (s *Subjects) Cached() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recent.Len()
+	return s.open.Len()
 }
 
 // resolve opens what read gives of the keys that are not in memory. What another process has wrapped with a secret that is
@@ -267,16 +258,10 @@ func (s *Subjects) openAll(workspaceID string, want []SubjectGeneration, rows []
 func (s *Subjects) cached(name subjectName, generation int64) *DataKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.open[name]
-	if !ok {
+	if key := s.open.Peek(name); key == nil || (*key).Generation != generation {
 		return nil
 	}
-	key := e.Value.(*openKey).key
-	if key.Generation != generation {
-		return nil
-	}
-	s.recent.MoveToFront(e)
-	return key
+	return *s.open.Get(name)
 }
 
 func (s *Subjects) forgotten() uint64 {
@@ -292,21 +277,7 @@ func (s *Subjects) keep(name subjectName, key *DataKey, seen uint64) {
 	if s.forgot != seen {
 		return
 	}
-	if e, ok := s.open[name]; ok {
-		if known := e.Value.(*openKey); known.key.Generation < key.Generation {
-			known.key = key
-		}
-		s.recent.MoveToFront(e)
-		return
+	if known := s.open.GetOrAdd(name); *known == nil || (*known).Generation < key.Generation {
+		*known = key
 	}
-	s.open[name] = s.recent.PushFront(&openKey{name, key})
-	for s.recent.Len() > s.CacheSize {
-		s.drop(s.recent.Back())
-	}
-}
-
-// drop forgets one key. The caller holds the lock.
-func (s *Subjects) drop(e *list.Element) {
-	delete(s.open, e.Value.(*openKey).name)
-	s.recent.Remove(e)
 }
