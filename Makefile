@@ -42,7 +42,7 @@ VULNDB ?= https://vuln.go.dev
 vulncheck:
 	$(TOOL) govulncheck -db $(VULNDB) ./...
 
-# Ratios, CPU per request and allocations against handlers kept beside them; see docs/testing.md.
+# Ratios, CPU per request and allocations against handlers in bench/; see bench/RESULTS.md.
 bench:
 	$(GO) run ./bench
 

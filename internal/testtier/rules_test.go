@@ -24,7 +24,7 @@ var clockFiles = map[string]string{
 	"internal/faulttest/login_test.go":             "sets the pace of a load",
 	"internal/faulttest/memoryledger_test.go":      "chooses when to kill",
 	"internal/faulttest/rotation_test.go":          "chooses when to kill",
-	"internal/faulttest/sharedfault_fleet_test.go": "measures for docs/testing.md",
+	"internal/faulttest/sharedfault_fleet_test.go": "measures for bench/RESULTS.md",
 	"internal/faulttest/sharedfault_load_test.go":  "sets the pace of a load",
 	"internal/faulttest/sharedfault_test.go":       "chooses how long a fault lasts",
 	"internal/faulttest/socket_test.go":            "sends slowly",
