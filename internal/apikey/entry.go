@@ -91,7 +91,7 @@ func (d *Directory) newSecret(keyID string, s *Secret, old *entry) secret {
 	return next
 }
 
-// find returns the secret with this hash, nil if the key has none. e may be nil.
+// find returns the secret with this hash, nil if the key has none. e can be nil.
 func (e *entry) find(hash [32]byte) *secret {
 	switch {
 	case e == nil:

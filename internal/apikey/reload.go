@@ -19,7 +19,7 @@ func (d *Directory) Reload(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// ReloadAll reads all keys again, for a process that may have missed changes. A key in memory that EachAPIKey does not
+// ReloadAll reads all keys again, for a process that has possibly missed changes. A key in memory that EachAPIKey does not
 // return was revoked, or does not exist any more because a backup was restored; it is refused either way.
 func (d *Directory) ReloadAll(ctx context.Context) error {
 	missing := d.ids()

@@ -41,7 +41,7 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 	}
 
 	b.pass(time.Second)
-	limit.Charge(b.now(), 1, old.Workspace.Account(), old.Key) // the key's minute may have turned with that second
+	limit.Charge(b.now(), 1, old.Workspace.Account(), old.Key) // a new minute can have begun for the key
 	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Hour})
 	if turned.ID != made.ID || turned.Text == made.Text || turned.State != apikey.Rotating || turned.Revision != 2 {
 		t.Errorf("the rotated key is %+v", turned.Record)

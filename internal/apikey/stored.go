@@ -15,12 +15,12 @@ const (
 	readTimeout = 2 * time.Second
 )
 
-// LookupStored is Lookup for a key that is not in memory: another process has just created it, or it was revoked before
-// this process started, or, most often, somebody made it up. It reads the database.
+// LookupStored is Lookup for a key that is not in memory. It reads the database: another process has just created the key,
+// or it was revoked before this process started, or the text is invented, which is the usual case.
 //
-// Inventing keys must not cost much: concurrent calls for one text share a read, a refusal is remembered for refusalTTL,
-// and at most maxRefusals are. To charge for the read is up to the caller. Refusals are looked up after the entries in
-// memory, so they never hide a key that can be used.
+// Invented texts must not cost much. Concurrent calls for one text share a read, and a refusal is remembered for
+// refusalTTL; at most maxRefusals are. The caller charges for the read. Refusals are checked after the keys in memory, so
+// they never hide a key that can be used.
 func (d *Directory) LookupStored(ctx context.Context, text string, now time.Time) (LiveKey, error) {
 	hash := d.hasher.Hash(text)
 	if refusal := d.refusals.get(hash, now); refusal != nil {

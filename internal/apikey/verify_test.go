@@ -101,7 +101,7 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 	}{
 		"live":                     {apikey.VerifyRequest{Text: good.Text, Scopes: auth.Read}, apikey.Valid, good.ID},
 		"no text":                  {apikey.VerifyRequest{}, apikey.Invalid, ""},
-		"nobody's":                 {apikey.VerifyRequest{Text: apikey.Generate(b.Random)}, apikey.Invalid, ""},
+		"unknown":                  {apikey.VerifyRequest{Text: apikey.Generate(b.Random)}, apikey.Invalid, ""},
 		"another workspace's":      {apikey.VerifyRequest{Text: foreign.Text}, apikey.Invalid, ""},
 		"expired":                  {apikey.VerifyRequest{Text: expired.Text}, apikey.KeyExpired, expired.ID},
 		"disabled":                 {apikey.VerifyRequest{Text: disabled.Text}, apikey.KeyDisabled, disabled.ID},
