@@ -200,7 +200,7 @@ func (s *LoginService) Logout(ctx context.Context, p *auth.Principal) error {
 		if err := s.Sessions.EndSession(ctx, p.SessionID, s.now()); err != nil {
 			return err
 		}
-		unit.AfterCommit(ctx, func() { s.Bearers.dropSession(p.SessionID) })
+		unit.AfterCommit(ctx, func() { s.Bearers.ForgetSession(p.SessionID) })
 		return s.Audit.Record(ctx, audit.Entry{
 			Action: audit.SessionEnded, WorkspaceID: p.WorkspaceID, Actor: p.Actor(), Target: p.SessionID,
 		})
@@ -271,13 +271,13 @@ func (s *LoginService) endUser(ctx context.Context, userID, except string) error
 	if err := s.Sessions.EndSessions(ctx, userID, except, s.now()); err != nil {
 		return fmt.Errorf("end the sessions of %s: %w", userID, err)
 	}
-	unit.AfterCommit(ctx, func() { s.Bearers.dropUser(userID, except) })
+	unit.AfterCommit(ctx, func() { s.Bearers.sessions.removeUser(userID, except) })
 	return nil
 }
 
 // UserChanged implements Sessions.
 func (s *LoginService) UserChanged(ctx context.Context, userID string) {
-	unit.AfterCommit(ctx, func() { s.Bearers.dropUser(userID, "") })
+	unit.AfterCommit(ctx, func() { s.Bearers.ForgetUser(userID) })
 }
 
 // tellRefused has the log count a login that was refused. u is the user the email is of, nil for nobody's.

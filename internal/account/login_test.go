@@ -87,9 +87,9 @@ func (o *office) now() time.Time { return time.UnixMilli(o.clock.Load()).UTC() }
 
 func (o *office) wait(d time.Duration) { o.clock.Add(d.Milliseconds()) }
 
-func (o *office) recognise(t *testing.T, token string) (account.Bearer, error) {
+func (o *office) authenticate(t *testing.T, token string) (account.Bearer, error) {
 	t.Helper()
-	return o.bearers.Recognise(t.Context(), token, here, o.now())
+	return o.bearers.Authenticate(t.Context(), token, here, o.now())
 }
 
 func newOffice(t testing.TB) *office {
@@ -187,7 +187,7 @@ func (o *office) login(t testing.TB) *account.Grant {
 
 func (o *office) principal(t *testing.T, g *account.Grant) *auth.Principal {
 	t.Helper()
-	b, err := o.recognise(t, g.AccessToken)
+	b, err := o.authenticate(t, g.AccessToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func wantCode(t *testing.T, err error, code string) {
 
 func (o *office) wantAlive(t *testing.T, g *account.Grant, alive bool) {
 	t.Helper()
-	if _, err := o.recognise(t, g.AccessToken); (err == nil) != alive {
+	if _, err := o.authenticate(t, g.AccessToken); (err == nil) != alive {
 		t.Errorf("the access token: %v, want it valid: %v", err, alive)
 	}
 }
@@ -241,7 +241,7 @@ func TestATokenOfAnotherUsersSessionIsInvalid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = o.recognise(t, text)
+			_, err = o.authenticate(t, text)
 			wantCode(t, err, "invalid_token")
 		}
 	}
@@ -411,7 +411,7 @@ func TestForgedTokensDoNotBlockValidOnes(t *testing.T) {
 	o.wantAlive(t, g, true)
 	fresh, later := o.login(t), o.login(t)
 	for i := range 400 {
-		if _, err := o.recognise(t, g.AccessToken[:len(g.AccessToken)-10]+time.Duration(i).String()); !errors.Is(err, auth.ErrInvalidToken) {
+		if _, err := o.authenticate(t, g.AccessToken[:len(g.AccessToken)-10]+time.Duration(i).String()); !errors.Is(err, auth.ErrInvalidToken) {
 			t.Fatalf("an invented token: %v", err)
 		}
 	}
@@ -421,10 +421,10 @@ func TestForgedTokensDoNotBlockValidOnes(t *testing.T) {
 	release := o.bearers.HoldSuspects()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := o.bearers.Recognise(ctx, later.AccessToken, here, o.now()); !errors.Is(err, context.Canceled) {
+	if _, err := o.bearers.Authenticate(ctx, later.AccessToken, here, o.now()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a new token from an address that guesses does not wait for the one before it: %v", err)
 	}
-	if _, err := o.bearers.Recognise(t.Context(), later.AccessToken, netip.MustParseAddr("192.0.2.2"), o.now()); err != nil {
+	if _, err := o.bearers.Authenticate(t.Context(), later.AccessToken, netip.MustParseAddr("192.0.2.2"), o.now()); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
 	release()

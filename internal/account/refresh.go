@@ -171,7 +171,7 @@ func (s *LoginService) endFamily(ctx context.Context, session *Session, now time
 	if err := s.Sessions.EndSession(ctx, session.ID, now); err != nil {
 		return err
 	}
-	unit.AfterCommit(ctx, func() { s.Bearers.dropSession(session.ID) })
+	unit.AfterCommit(ctx, func() { s.Bearers.ForgetSession(session.ID) })
 	return s.Audit.Record(ctx, audit.Entry{
 		Action: audit.RefreshTokenReused, WorkspaceID: session.WorkspaceID, Actor: session.UserID, Target: session.ID,
 		Outcome: audit.Refused,

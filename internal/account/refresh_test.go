@@ -138,7 +138,7 @@ func TestASessionEndsNinetyDaysAfterItsLogin(t *testing.T) {
 	o.wait(time.Minute - time.Second)
 	o.wantAlive(t, last, true)
 	o.wait(time.Second)
-	_, err := o.recognise(t, last.AccessToken)
+	_, err := o.authenticate(t, last.AccessToken)
 	wantCode(t, err, "token_expired")
 	_, err = o.Refresh(t.Context(), last.RefreshToken)
 	wantCode(t, err, "token_expired")

@@ -72,18 +72,11 @@ func (d *Directory) putForeign(w *Workspace) error {
 	return errors.Join(unknown, d.Put(w))
 }
 
-// ForgetUser forgets a user's sessions, because the user was changed, disabled or deleted, or sessions ended.
-func (b *Bearers) ForgetUser(userID string) { b.dropUser(userID, "") }
+// ForgetUser removes a user's sessions from memory, because the user was changed, disabled or deleted, or sessions ended.
+func (b *Bearers) ForgetUser(userID string) { b.sessions.removeUser(userID, "") }
 
-// ForgetSession forgets a session that ended.
-func (b *Bearers) ForgetSession(sessionID string) { b.dropSession(sessionID) }
+// ForgetSession removes a session that ended from memory.
+func (b *Bearers) ForgetSession(sessionID string) { b.sessions.removeSession(sessionID) }
 
-// ForgetAll forgets every session.
-func (b *Bearers) ForgetAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.changes++
-	for _, l := range b.live {
-		b.remove(l)
-	}
-}
+// ForgetAll removes every session from memory.
+func (b *Bearers) ForgetAll() { b.sessions.removeAll() }

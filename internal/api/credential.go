@@ -117,7 +117,7 @@ func (x *exchange) identifyBearer(token string) error {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
 		return errCutOff
 	}
-	b, err := x.api.o.Bearers.Recognise(x.call, token, x.Client(), x.at)
+	b, err := x.api.o.Bearers.Authenticate(x.call, token, x.Client(), x.at)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,9 @@ type Keys interface {
 	LookupStored(ctx context.Context, text string, now time.Time) (apikey.LiveKey, error)
 }
 
-// Bearers recognises an access token that came from an address. It answers as Keys does.
+// Bearers authenticates an access token that was sent from an address. Its errors are like those of Keys.
 type Bearers interface {
-	Recognise(ctx context.Context, text string, from netip.Addr, now time.Time) (account.Bearer, error)
+	Authenticate(ctx context.Context, text string, from netip.Addr, now time.Time) (account.Bearer, error)
 }
 
 // Options is what a surface is made from. Where nothing else is said a member is required.

@@ -44,10 +44,11 @@ func (d *Directory) UnknownStats() Stats {
 	r := d.refusals
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	entries := int64(len(r.byHash))
+	const perRefusal = 160 // an entry of a list, and of a map from 32 bytes to a pointer
+	entries := int64(r.recent.Len())
 	return Stats{
 		Entries: entries, Capacity: maxRefusals,
-		Bytes: int64(unsafe.Sizeof(r.ring)) + entries*2*(32+32),
+		Bytes: entries * perRefusal,
 		Hits:  r.hits, Misses: r.misses, Evictions: r.evicted,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"keepsake/internal/lru"
 	"keepsake/internal/problem"
 )
 
@@ -76,12 +77,10 @@ func (k *APIKey) refusal(hash [32]byte, now time.Time) *problem.Problem {
 	return ErrInvalid
 }
 
-// refusals remembers which secrets the database refused lately, the last maxRefusals of them.
+// refusals remembers the last secrets that the database refused.
 type refusals struct {
 	mu     sync.Mutex
-	byHash map[[32]byte]refusal
-	ring   [maxRefusals][32]byte // of byHash, oldest first from next
-	next   int
+	recent *lru.Cache[[32]byte, refusal]
 
 	hits, misses, evicted int64
 }
@@ -91,32 +90,29 @@ type refusal struct {
 	at      time.Time
 }
 
-func newRefusals() *refusals { return &refusals{byHash: map[[32]byte]refusal{}} }
+func newRefusals() *refusals {
+	return &refusals{recent: lru.New[[32]byte, refusal](maxRefusals)}
+}
 
 // get returns the refusal of a secret, nil if there is none or it is too old.
 func (r *refusals) get(hash [32]byte, now time.Time) *problem.Problem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, ok := r.byHash[hash]
-	if age := now.Sub(known.at); !ok || age < 0 || age >= refusalTTL {
-		r.misses++
-		return nil
+	if known := r.recent.Peek(hash); known != nil {
+		if age := now.Sub(known.at); age >= 0 && age < refusalTTL {
+			r.hits++
+			return known.problem
+		}
 	}
-	r.hits++
-	return known.problem
+	r.misses++
+	return nil
 }
 
-// add remembers a refusal in the place of the oldest.
 func (r *refusals) add(hash [32]byte, p *problem.Problem, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.byHash[hash]; !known {
-		if len(r.byHash) == maxRefusals {
-			delete(r.byHash, r.ring[r.next])
-			r.evicted++
-		}
-		r.ring[r.next] = hash
-		r.next = (r.next + 1) % maxRefusals
+	if r.recent.Full() && r.recent.Peek(hash) == nil {
+		r.evicted++
 	}
-	r.byHash[hash] = refusal{p, now}
+	*r.recent.GetOrAdd(hash) = refusal{p, now}
 }

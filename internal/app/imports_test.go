@@ -38,7 +38,7 @@ var edges = map[string][]string{
 		"internal/unit", "internal/usage",
 	},
 	"internal/apikey": {
-		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/page", "internal/problem",
+		"internal/account", "internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/lru", "internal/problem",
 		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},

@@ -12,8 +12,8 @@ import (
 // bearers knows tokens by their text.
 type bearers map[string]account.Bearer
 
-// Recognise implements api.Bearers.
-func (b bearers) Recognise(_ context.Context, text string, _ netip.Addr, _ time.Time) (account.Bearer, error) {
+// Authenticate implements api.Bearers.
+func (b bearers) Authenticate(_ context.Context, text string, _ netip.Addr, _ time.Time) (account.Bearer, error) {
 	if known, ok := b[text]; ok {
 		return known, nil
 	}
