@@ -22,11 +22,12 @@ var edges = map[string][]string{
 	"internal/text":      {},
 	"internal/fairshare": {},
 	"internal/lru":       {},
+	"internal/coalesce":  {},
 	"internal/wire":      {"internal/problem"},
 	"internal/page":      {"internal/problem", "internal/wire"},
 
 	"internal/cluster":     {},
-	"internal/auth":        {"internal/id", "internal/problem"},
+	"internal/auth":        {"internal/coalesce", "internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {"internal/limit"},
 	"internal/seal":        {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
@@ -42,14 +43,14 @@ var edges = map[string][]string{
 		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/account", "internal/auth", "internal/field", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/document": {"internal/account", "internal/auth", "internal/coalesce", "internal/field", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
-		"internal/audit", "internal/auth", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
+		"internal/audit", "internal/auth", "internal/coalesce", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
 		"internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
 	},
 	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/search":        {"internal/auth", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
+	"internal/search":        {"internal/auth", "internal/coalesce", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
 	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/wire"},
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"keepsake/internal/coalesce"
 	"keepsake/internal/problem"
 )
 
@@ -16,21 +16,29 @@ var ErrUnknownKey = errors.New("auth: the token names a key that is not known he
 // errCannotAsk is for who would have to wait with too many others.
 var errCannotAsk = problem.NotAvailable("This access token cannot be checked at this moment.", time.Second)
 
-// others is how keys are found that other processes have made. Whoever invents tokens could have us look as often as he
-// likes, so it happens at most each askEvery, for all at once who want to know.
+// others finds keys that other processes have made. Anybody can make up tokens that have us look, so it looks at most once
+// every askEvery, for all that ask by then. A key may have been made since a look began, so who asks after that waits for the
+// next one.
 type others struct {
 	reload func(ctx context.Context) error
-
-	mu      sync.Mutex
-	last    time.Time // when the last look began
-	next    *look     // has not begun
-	waiting int
+	looks  *coalesce.Batcher[struct{}]
 }
 
-// look is a look into the vault.
-type look struct {
-	done chan struct{}
-	err  error
+func newOthers(reload, look func(ctx context.Context) error) *others {
+	last := time.Now().Add(-askEvery) // when the last look began
+	return &others{reload, coalesce.New(coalesce.Options[struct{}]{
+		Abandon: true,
+		Pause:   func() { time.Sleep(time.Until(last.Add(askEvery))) }, // the rate, not something to happen
+		Run: func(ctx context.Context, _ string, _ []struct{}) error {
+			last = time.Now()
+			ctx, cancel := context.WithTimeout(ctx, askTimeout)
+			defer cancel()
+			if err := look(ctx); err != nil {
+				return errCannotAsk.Because(fmt.Errorf("read the signing keys: %w", err))
+			}
+			return nil
+		},
+	})}
 }
 
 const (
@@ -42,7 +50,7 @@ const (
 // Share says that other processes make and remove keys, too. reload brings the vault up to date with the store that they
 // share. Call it before the keys are used.
 func (s *SigningKeys) Share(reload func(ctx context.Context) error) {
-	s.others = &others{reload: reload}
+	s.others = newOthers(reload, s.Hear)
 }
 
 // Hear reads the keys anew: another process has made or removed one.
@@ -72,49 +80,14 @@ func (t *Tokens) AskOthers(ctx context.Context) error {
 	if t.keys.others == nil {
 		return ErrUnknownKey
 	}
-	return t.keys.others.ask(ctx, t.keys.Hear)
+	return t.keys.others.ask(ctx)
 }
 
-func (o *others) ask(ctx context.Context, hear func(ctx context.Context) error) error {
-	o.mu.Lock()
-	if o.waiting >= maxAsking {
-		o.mu.Unlock()
+func (o *others) ask(ctx context.Context) error {
+	if o.looks.Waiting("") >= maxAsking {
 		return errCannotAsk
 	}
-	o.waiting++
-	next := o.next
-	if next == nil {
-		next = &look{done: make(chan struct{})}
-		o.next = next
-		// Not the first caller's alone: if that one goes away, the others still want to know.
-		go o.look(context.WithoutCancel(ctx), next, time.Until(o.last.Add(askEvery)), hear)
-	}
-	o.mu.Unlock()
-	defer func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.waiting--
-	}()
-	select {
-	case <-next.done:
-		return next.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// look looks when it is time. Whoever asks after it has begun waits for the one after it: a key may have been made since.
-func (o *others) look(ctx context.Context, l *look, wait time.Duration, hear func(ctx context.Context) error) {
-	time.Sleep(wait) // the rate, not something to happen
-	o.mu.Lock()
-	o.next, o.last = nil, time.Now()
-	o.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	if err := hear(ctx); err != nil {
-		l.err = errCannotAsk.Because(fmt.Errorf("read the signing keys: %w", err))
-	}
-	close(l.done)
+	return o.looks.Do(ctx, "", struct{}{})
 }
 
 // isMissing reports that what was to be removed is not there: another process was first.

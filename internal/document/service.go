@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"keepsake/internal/coalesce"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -34,14 +35,14 @@ type Options struct {
 
 // Service holds the rules of documents. All of it is safe for concurrent use.
 type Service struct {
-	o    Options
-	line *unit.Line[*single]
+	o       Options
+	batches *coalesce.Batcher[*single]
 }
 
 // NewService makes a Service.
 func NewService(o Options) *Service {
 	s := &Service{o: o}
-	s.line = s.newLine()
+	s.batches = s.newBatcher()
 	return s
 }
 

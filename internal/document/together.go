@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 
+	"keepsake/internal/coalesce"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
@@ -28,11 +29,11 @@ type single struct {
 	refused error
 }
 
-func (s *Service) newLine() *unit.Line[*single] {
-	return unit.NewLine(unit.LineOptions[*single]{
-		Units: 1, Writes: togetherWrites, Bytes: togetherBytes, Run: s.putTogether,
+func (s *Service) newBatcher() *coalesce.Batcher[*single] {
+	return coalesce.New(coalesce.Options[*single]{
+		Calls: togetherWrites, Bytes: togetherBytes, Run: s.putTogether,
 		Size: func(w *single) int { return len(w.fields.Title) + len(w.fields.Text) },
-		Common: func(err error) bool {
+		Shared: func(err error) bool {
 			p, known := problem.As(err)
 			return known && p.Kind == problem.Unavailable
 		},
@@ -42,7 +43,7 @@ func (s *Service) newLine() *unit.Line[*single] {
 // writeTogether stores one document in a unit that it may share.
 func (s *Service) writeTogether(ctx context.Context, workspaceID, id string, f Fields, put Put) (*Document, bool, error) {
 	w := &single{id: id, fields: f, put: put}
-	if err := s.line.Do(ctx, workspaceID, w); err != nil {
+	if err := s.batches.Do(ctx, workspaceID, w); err != nil {
 		return nil, false, problem.Busy(err)
 	}
 	return w.written, w.created, w.refused

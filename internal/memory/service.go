@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/coalesce"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/seal"
 	"keepsake/internal/text"
@@ -91,13 +92,13 @@ type Service struct {
 	o       Options
 	words   *text.Analyzer
 	recalls *recalls
-	line    *unit.Line[*single]
+	batches *coalesce.Batcher[*single]
 	written generations
 }
 
 // NewService makes a Service.
 func NewService(o Options) *Service {
 	s := &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes)}
-	s.line = s.newLine()
+	s.batches = s.newBatcher()
 	return s
 }

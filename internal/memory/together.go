@@ -3,8 +3,8 @@ package memory
 import (
 	"context"
 
+	"keepsake/internal/coalesce"
 	"keepsake/internal/problem"
-	"keepsake/internal/unit"
 )
 
 // Single memories that come while others are being written share a unit with those that wait beside them: they hold a
@@ -29,15 +29,15 @@ type single struct {
 	results []Result
 }
 
-func (s *Service) newLine() *unit.Line[*single] {
+func (s *Service) newBatcher() *coalesce.Batcher[*single] {
 	units := unitsShared
 	if s.o.Alone {
 		units = unitsAlone
 	}
-	return unit.NewLine(unit.LineOptions[*single]{
-		Units: units, Writes: togetherWrites, Bytes: togetherBytes, Run: s.putTogether,
+	return coalesce.New(coalesce.Options[*single]{
+		Runs: units, Calls: togetherWrites, Bytes: togetherBytes, Run: s.putTogether,
 		Size: func(w *single) int { return len(w.batch.drafts[0].memory.Text) },
-		Common: func(err error) bool {
+		Shared: func(err error) bool {
 			p, known := problem.As(err)
 			return known && p.Kind == problem.Unavailable
 		},
@@ -47,7 +47,7 @@ func (s *Service) newLine() *unit.Line[*single] {
 // putSingle writes a single memory in a unit that it may share.
 func (s *Service) putSingle(ctx context.Context, b *batch) ([]Result, error) {
 	w := &single{batch: b}
-	err := s.line.Do(ctx, b.workspaceID, w)
+	err := s.batches.Do(ctx, b.workspaceID, w)
 	return w.results, problem.Busy(err)
 }
 

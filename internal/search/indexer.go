@@ -46,7 +46,7 @@ type Indexer struct {
 	queue    analysisQueue
 	turns    turns
 
-	questions questions
+	changes changeReads
 
 	loaded  chan struct{} // closed when it is known which workspaces have documents
 	awaited atomic.Int64  // indexes that have not been up to date since the start
@@ -67,8 +67,8 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
-		questions: questions{open: map[string]*question{}},
-		loaded:    make(chan struct{}), folders: map[string]*folder{},
+		changes: newChangeReads(o.Wait, o.Source.DocumentChange),
+		loaded:  make(chan struct{}), folders: map[string]*folder{},
 	}
 }
 

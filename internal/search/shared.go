@@ -3,8 +3,9 @@ package search
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
+
+	"keepsake/internal/coalesce"
 )
 
 // Where other processes change documents too, nobody says so in time. A search asks the source for the number of its
@@ -84,7 +85,7 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	if f != nil {
 		known = f.known()
 	}
-	last, err := x.questions.ask(ctx, workspaceID, x.o.Wait, x.o.Source.DocumentChange)
+	last, err := x.changes.last(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("read the number of the last change: %w", err)
 	}
@@ -98,64 +99,33 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	return f, nil
 }
 
-// questions are what searches ask the source. Those of one workspace that come while one is being answered share the
-// next: an answer is good for whoever came before it was asked for.
-type questions struct {
-	mu   sync.Mutex
-	open map[string]*question // by workspace: the one being answered
+// changeReads reads the number of the last change of a workspace for searches. Searches of one workspace that come while it
+// is being read share the next read, so that the number is never older than the search.
+type changeReads struct {
+	batches *coalesce.Batcher[*int64]
 }
 
-type question struct {
-	done chan struct{}
-	last int64
-	err  error
-	next *question // nil while nobody waits for it
+// newChangeReads makes changeReads that read for at most so long, also if the search that came first has ended.
+func newChangeReads(timeout time.Duration, read func(ctx context.Context, workspaceID string) (int64, error)) changeReads {
+	return changeReads{coalesce.New(coalesce.Options[*int64]{
+		Abandon: true,
+		Run: func(ctx context.Context, workspaceID string, results []*int64) error {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			last, err := read(ctx, workspaceID)
+			for _, result := range results {
+				*result = last
+			}
+			return err
+		},
+	})}
 }
 
-func newQuestion() *question { return &question{done: make(chan struct{})} }
-
-// ask answers what source says of the workspace when it is asked now or later. It is asked for at most that long,
-// also when the one who asked first has gone.
-func (q *questions) ask(ctx context.Context, workspaceID string, most time.Duration, source func(context.Context, string) (int64, error)) (int64, error) {
-	q.mu.Lock()
-	running := q.open[workspaceID]
-	mine := newQuestion()
-	switch {
-	case running == nil:
-		q.open[workspaceID] = mine
-		go q.answer(context.WithoutCancel(ctx), workspaceID, most, mine, source)
-	case running.next == nil:
-		running.next = mine
-	default:
-		mine = running.next
+// last gives the number of a workspace's last change as of now or later.
+func (r changeReads) last(ctx context.Context, workspaceID string) (int64, error) {
+	last := new(int64)
+	if err := r.batches.Do(ctx, workspaceID, last); err != nil {
+		return 0, err
 	}
-	q.mu.Unlock()
-	select {
-	case <-mine.done:
-		return mine.last, mine.err
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-// answer answers one question after the other until nobody waits.
-func (q *questions) answer(ctx context.Context, workspaceID string, most time.Duration, asked *question, source func(context.Context, string) (int64, error)) {
-	for asked != nil {
-		asked.last, asked.err = within(ctx, most, workspaceID, source)
-		q.mu.Lock()
-		close(asked.done)
-		asked = asked.next
-		if asked == nil {
-			delete(q.open, workspaceID)
-		} else {
-			q.open[workspaceID] = asked
-		}
-		q.mu.Unlock()
-	}
-}
-
-func within(ctx context.Context, most time.Duration, workspaceID string, source func(context.Context, string) (int64, error)) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	return source(ctx, workspaceID)
+	return *last, nil
 }

@@ -1,4 +1,4 @@
-package unit_test
+package coalesce_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"keepsake/internal/unit"
+	"keepsake/internal/coalesce"
 )
 
 // ground runs units of numbers: each takes until it is let go.
@@ -24,10 +24,10 @@ type ground struct {
 
 var errAway = errors.New("the database is away")
 
-func (g *ground) line(units int) *unit.Line[int] {
-	return unit.NewLine(unit.LineOptions[int]{
-		Units: units, Writes: 4, Bytes: 100, Size: func(n int) int { return n },
-		Common: func(err error) bool { return errors.Is(err, errAway) },
+func (g *ground) line(units int) *coalesce.Batcher[int] {
+	return coalesce.New(coalesce.Options[int]{
+		Runs: units, Calls: 4, Bytes: 100, Size: func(n int) int { return n },
+		Shared: func(err error) bool { return errors.Is(err, errAway) },
 		Run: func(_ context.Context, _ string, writes []int) error {
 			g.mu.Lock()
 			g.units = append(g.units, slices.Clone(writes))
@@ -44,7 +44,7 @@ func (g *ground) line(units int) *unit.Line[int] {
 }
 
 // send has writes wait in their order, behind what is under way. The answers come in answers.
-func send(ctx context.Context, l *unit.Line[int], name string, writes ...int) (answers chan error) {
+func send(ctx context.Context, l *coalesce.Batcher[int], name string, writes ...int) (answers chan error) {
 	answers = make(chan error, len(writes))
 	for _, w := range writes {
 		go func() { answers <- l.Do(ctx, name, w) }()
@@ -182,8 +182,8 @@ func TestEveryWriteIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	const writers, each = 64, 200
 	var done [writers]atomic.Int64
-	l := unit.NewLine(unit.LineOptions[int]{
-		Units: 3, Writes: 16, Bytes: 1 << 20, Size: func(int) int { return 1 }, Common: func(error) bool { return false },
+	l := coalesce.New(coalesce.Options[int]{
+		Runs: 3, Calls: 16, Bytes: 1 << 20, Size: func(int) int { return 1 }, Shared: func(error) bool { return false },
 		Run: func(_ context.Context, _ string, writes []int) error {
 			for _, w := range writes {
 				done[w].Add(1)
