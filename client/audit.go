@@ -37,6 +37,7 @@ type AuditQuery struct {
 	Actor     string
 	Action    string
 	Target    string
+	Changes   bool // leave out reads of memories
 	From      time.Time
 	To        time.Time // only before it
 	Limit     int       // 0: the server's default
@@ -52,6 +53,9 @@ func (c *Client) ListAuditLog(ctx context.Context, q AuditQuery) (*Page[AuditEnt
 	set(values, "actor", q.Actor)
 	set(values, "action", q.Action)
 	set(values, "target", q.Target)
+	if q.Changes {
+		values.Set("reads", "false")
+	}
 	setTime(values, "from", q.From)
 	setTime(values, "to", q.To)
 	setInt(values, "limit", q.Limit)

@@ -15,7 +15,7 @@ import (
 )
 
 func auditCommand(st *stage) *cobra.Command {
-	return group("audit", "Read and verify the log of administrative actions",
+	return group("audit", "Read and verify the audit log",
 		auditVerifyCommand(st), auditListCommand(st), auditExportCommand(st))
 }
 
@@ -27,11 +27,12 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Verify that the audit log is unchanged", Args: cobra.NoArgs,
 		Example: "  keepsake audit verify",
-		Long: "Reads the whole log and its checkpoints and names the first entry of each chain that was changed, taken out or\n" +
-			"cut off; the exit code is 1 then. A data folder is read directly, also while a server holds it, and nothing in it is changed.",
+		Long: "Reads the whole log and its checkpoints and names the first entry of each chain that was changed, removed or\n" +
+			"cut off; the exit code is 1 then. Reads that audit.readRetentionDays removed are on record and not missing. A data\n" +
+			"folder is read directly, also while a server holds it, and nothing in it is changed.",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&checkpoints, "checkpoints", "", "`FILE` of checkpoints that was copied elsewhere; left out, audit.checkpoints of the data folder")
+	cmd.Flags().StringVar(&checkpoints, "checkpoints", "", "`FILE` of checkpoints that was copied elsewhere (default: audit.checkpoints of the data folder)")
 	cmd.MarkFlagsMutuallyExclusive("url", "checkpoints")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +46,7 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 			st.printVerified(v)
 		}
 		if err == nil && !v.OK {
-			return errors.New("the audit log is not as it was written")
+			return errors.New("the audit log does not verify")
 		}
 		return err
 	}
@@ -115,11 +116,18 @@ func (st *stage) printVerified(v *client.AuditVerified) {
 		return
 	}
 	fmt.Fprintf(st.out, "%d entries are as they were written.\n", v.Rows)
+	removed := -v.Rows
+	for _, c := range v.Chains {
+		removed += c.Rows
+	}
+	if removed > 0 {
+		fmt.Fprintf(st.out, "%d reads were removed by audit.readRetentionDays.\n", removed)
+	}
 	for _, c := range v.Chains {
 		fmt.Fprintf(st.out, "chain %s ends with entry %d, %s\n", c.Chain, c.Rows, c.Hash)
 	}
 	if v.NewestCheckpointAt == nil {
-		fmt.Fprintln(st.out, "There is no checkpoint: that the end was not cut off is not known.")
+		fmt.Fprintln(st.out, "There is no checkpoint yet, so entries could be missing at the end.")
 		return
 	}
 	fmt.Fprintf(st.out, "%d checkpoints agree, the newest of %s\n", v.Checkpoints, when(v.NewestCheckpointAt))
@@ -130,12 +138,12 @@ func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
 	var q client.AuditQuery
 	var from, to string
 	flags := cmd.Flags()
-	flags.StringVar(&q.Workspace, "workspace", "", "only what concerns this workspace")
-	flags.StringVar(&q.Actor, "actor", "", "only what this key or user did, or local")
-	flags.StringVar(&q.Action, "action", "", "only this action: api_key.revoked")
-	flags.StringVar(&q.Target, "target", "", "only what was done to this id")
-	flags.StringVar(&from, "from", "", "only from this `TIME` on, as 2026-11-30T00:00:00Z")
-	flags.StringVar(&to, "to", "", "only before this `TIME`")
+	flags.StringVar(&q.Workspace, "workspace", "", "only entries of the workspace with this `ID`")
+	flags.StringVar(&q.Actor, "actor", "", "only entries of the key or user with this `ID`, or local")
+	flags.StringVar(&q.Action, "action", "", "only entries of this `ACTION`, such as api_key.revoked")
+	flags.StringVar(&q.Target, "target", "", "only entries about this `ID`")
+	flags.StringVar(&from, "from", "", "only entries from this `TIME` on, such as 2026-11-30T00:00:00Z")
+	flags.StringVar(&to, "to", "", "only entries before this `TIME`")
 	return func() (client.AuditQuery, error) {
 		for flag, text := range map[string]string{"from": from, "to": to} {
 			if text == "" {
@@ -157,30 +165,34 @@ func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
 
 func auditListCommand(st *stage) *cobra.Command {
 	var (
-		most   int
+		limit  int
+		reads  bool
 		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the newest entries", Args: cobra.NoArgs,
 		Example: "  keepsake audit list --action api_key.revoked",
+		Long:    "Lists the newest entries of the audit log. Reads of memories are left out unless --reads or --action asks for them.",
 	}
 	t := targetFlags(st, cmd)
 	query := auditFlags(cmd)
-	cmd.Flags().IntVar(&most, "limit", 50, "how many")
+	cmd.Flags().IntVar(&limit, "limit", 50, "number of entries")
+	cmd.Flags().BoolVar(&reads, "reads", false, "list reads of memories, too")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		q, err := query()
 		if err != nil {
 			return err
 		}
-		q.Limit = max(1, min(most, 200))
+		q.Limit = max(1, min(limit, 200))
+		q.Changes = !reads && q.Action == ""
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			entries := []client.AuditEntry{}
 			for e, err := range c.EachAuditEntry(cmd.Context(), q) {
 				if err != nil {
 					return fmt.Errorf("list the audit log: %w", err)
 				}
-				if len(entries) >= most {
+				if len(entries) >= limit {
 					break
 				}
 				entries = append(entries, e)
@@ -213,7 +225,7 @@ func (st *stage) printAudit(entries []client.AuditEntry) {
 
 func auditExportCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export all entries as NDJSON, newest first", Args: cobra.NoArgs,
+		Use: "export", Short: "Export all entries, reads included, as NDJSON, newest first", Args: cobra.NoArgs,
 		Example: "  keepsake audit export --from 2026-11-01T00:00:00Z > audit.ndjson",
 	}
 	t := targetFlags(st, cmd)

@@ -177,7 +177,7 @@ func (n *tenant) places() map[string]alternatives {
 // and whoever makes users finds that out.
 var harmless = map[string]bool{
 	"email": true,
-	"limit": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
+	"limit": true, "reads": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
 	"action": true, "from": true, "to": true, "name": true, "scopes": true, "expiresAt": true, "rateLimit": true, "quota": true,
 	"allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,
 	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,

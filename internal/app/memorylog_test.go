@@ -57,21 +57,24 @@ func refuseRows(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	if cfg.DatabaseURL == "" {
 		behindItsBack(t, cfg, `CREATE TRIGGER no_rows BEFORE INSERT ON audit_log WHEN NEW.action LIKE 'memory.%' OR NEW.action LIKE 'subject.%'
-			BEGIN SELECT RAISE(ABORT, 'no'); END`)
+			BEGIN SELECT RAISE(ABORT, 'no'); END`,
+			`CREATE TRIGGER no_reads BEFORE INSERT ON audit_read BEGIN SELECT RAISE(ABORT, 'no'); END`)
 		return
 	}
 	behindItsBack(t, cfg, `CREATE FUNCTION no_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN IF NEW.action LIKE 'memory.%' OR NEW.action LIKE 'subject.%' THEN RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$`,
-		`CREATE TRIGGER no_rows BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION no_rows()`)
+		`CREATE FUNCTION no_reads() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`,
+		`CREATE TRIGGER no_rows BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION no_rows()`,
+		`CREATE TRIGGER no_reads BEFORE INSERT ON audit_read FOR EACH ROW EXECUTE FUNCTION no_reads()`)
 }
 
 func takeRows(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	if cfg.DatabaseURL == "" {
-		behindItsBack(t, cfg, `DROP TRIGGER no_rows`)
+		behindItsBack(t, cfg, `DROP TRIGGER no_rows`, `DROP TRIGGER no_reads`)
 		return
 	}
-	behindItsBack(t, cfg, `DROP TRIGGER no_rows ON audit_log`)
+	behindItsBack(t, cfg, `DROP TRIGGER no_rows ON audit_log`, `DROP TRIGGER no_reads ON audit_read`)
 }
 
 // What cannot be logged is neither shown nor done: T30.

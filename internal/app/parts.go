@@ -99,7 +99,11 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.audit = audit.NewLog(audit.Options{
 		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log), Keyed: d.secrets.Authenticates(),
-		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), Away: d.engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
+		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
+			return d.engine.Alone(ctx, "audit reads", fn)
+		},
+		Away: d.engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	if err := p.audit.Begin(ctx, !d.initialised); err != nil {
 		return nil, fmt.Errorf("read the record of the audit log: %w", err)

@@ -131,11 +131,11 @@ func (l *Log) compare(ctx context.Context) error {
 	for _, chain := range slices.Sorted(maps.Keys(last)) {
 		c := last[chain]
 		l.noted[chain] = c.Sequence
-		rows, err := l.Store.AuditRowsAfter(ctx, chain, c.Sequence-1, 1)
+		held, err := l.holds(ctx, c)
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 || rows[0].Sequence != c.Sequence || rows[0].Hash != c.Hash {
+		if !held {
 			l.disputed = true
 			if chain == l.Chain {
 				l.record = nil // it stays as it is, too

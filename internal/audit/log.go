@@ -32,11 +32,14 @@ type Options struct {
 	Keyed bool
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
-	Reads       Reads     // how rows of reads are written
-	Away        bool      // the store is a way away, so that one statement for them is better than several
-	Random      io.Reader // of ids: crypto/rand.Reader but in tests
-	Now         func() time.Time
-	Log         *slog.Logger
+	Reads       Reads // how rows of reads are written
+	ReadDays    int   // how many days rows of reads are kept; 0: for ever
+	// Alone runs fn while no other process of the instance runs one; nil where there is no other.
+	Alone  func(ctx context.Context, fn func(ctx context.Context) error) error
+	Away   bool      // the store is a way away, so that one statement for them is better than several
+	Random io.Reader // of ids: crypto/rand.Reader but in tests
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Log is the log of one process. All of it is safe for concurrent use.
@@ -60,6 +63,9 @@ type Log struct {
 	queue     queue // of those that nobody waits for
 
 	verifying sync.Mutex
+
+	removing sync.Mutex      // guards scanned, and is held during RemoveReads
+	scanned  map[string]Head // the last row of each chain up to which there is no read to remove
 }
 
 var _ Recorder = (*Log)(nil)
@@ -74,6 +80,7 @@ func NewLog(o Options) *Log {
 		recordKey:  newRecordKey(o.Secret),
 		noted:      map[string]int64{},
 		counts:     map[counted]tally{},
+		scanned:    map[string]Head{},
 	}
 }
 
@@ -129,6 +136,7 @@ func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) er
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
 		r.Hash = l.sum(r)
+		r.SetID()
 		head.Sequence, head.Hash = r.Sequence, r.Hash
 	}
 	if err := l.Store.AppendAuditRows(ctx, rows); err != nil {
@@ -158,9 +166,12 @@ func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
 	}
 	source, _ := ctx.Value(SourceKey).(Source)
 	r := &Row{
-		ID: id.At(id.Audit, at, l.Random), Chain: l.Chain, At: at.UTC().Truncate(time.Millisecond),
+		Chain: l.Chain, Packed: e.Action.IsRead(), At: at.UTC().Truncate(time.Millisecond),
 		WorkspaceID: e.WorkspaceID, Actor: e.Actor, Action: e.Action, Target: e.Target, Outcome: e.Outcome, Count: e.Count,
 		Details: "{}", Address: e.Address, RequestID: e.RequestID,
+	}
+	if !r.Packed { // those of packed rows follow from their hash
+		r.ID = id.At(id.Audit, at, l.Random)
 	}
 	if r.Outcome == "" {
 		r.Outcome = Done

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"keepsake/internal/id"
@@ -55,6 +56,15 @@ const subjectKind = "subject"
 func (l *Log) Subject(workspaceID, subjectID string) string {
 	return l.Pseudonym(subjectKind, workspaceID+"\x00"+subjectID)
 }
+
+// ReadActions are those that only look at memories. Stores number actions by their place here, so new ones go to the end.
+var ReadActions = []Action{
+	MemoryRead, MemoryListed, MemoryRecalled, MemoryContext, MemoryHistory, MemoryExported, SubjectRead, SubjectListed,
+	SubjectAccessLogRead,
+}
+
+// IsRead reports whether a is one of ReadActions.
+func (a Action) IsRead() bool { return slices.Contains(ReadActions, a) }
 
 // aboutMemories reports whether a is an action on memories.
 func (a Action) aboutMemories() bool {

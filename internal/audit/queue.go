@@ -222,7 +222,7 @@ func (l *Log) written(ctx context.Context, r *Row) (bool, error) {
 	rows, err := l.Store.ListAuditRows(ctx, Filter{
 		WorkspaceID: r.WorkspaceID, Target: r.Target, From: r.At, To: r.At.Add(time.Millisecond), Limit: sameTime,
 	})
-	return slices.ContainsFunc(rows, func(o *Row) bool { return o.ID == r.ID }), err
+	return slices.ContainsFunc(rows, func(o *Row) bool { return o.Hash == r.Hash }), err
 }
 
 // endReads writes what is queued for the last time.

@@ -242,7 +242,7 @@ func TestEveryBrokenChainIsNamed(t *testing.T) {
 	}
 	b.checkpoint(t)
 	b.tamper(t, `UPDATE audit_log SET actor = 'key_b' WHERE chain = 'main' AND sequence IN (2, 4)`,
-		`DELETE FROM audit_log WHERE chain = 'other' AND sequence = 7`, `DELETE FROM audit_log WHERE chain = 'third' AND sequence > 3`)
+		`DELETE FROM audit_read WHERE `+placeOf("other", 7), `DELETE FROM audit_log WHERE chain = 'third' AND sequence > 3`)
 	v := b.verify(t)
 	got := ""
 	for _, bad := range v.Breaks {

@@ -14,7 +14,30 @@ func (l *Log) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Row, er
 	if err := f.confine(p); err != nil {
 		return nil, err
 	}
-	return l.Store.ListAuditRows(ctx, f)
+	return l.list(ctx, f)
+}
+
+// list reads rows with the hash of the row before, also where that was removed as an old read.
+func (l *Log) list(ctx context.Context, f Filter) ([]*Row, error) {
+	rows, err := l.Store.ListAuditRows(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if !r.Packed || r.Sequence == 1 || r.Previous != (Hash{}) {
+			continue
+		}
+		done, err := l.removals(ctx, r.Chain)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range done {
+			if m.Last == r.Sequence-1 {
+				r.Previous = m.Hash
+			}
+		}
+	}
+	return rows, nil
 }
 
 // exportPage is how many rows an export reads at a time.
@@ -28,7 +51,7 @@ func (l *Log) Export(ctx context.Context, p *auth.Principal, f Filter) (iter.Seq
 	f.Limit = exportPage
 	return func(yield func(*Row, error) bool) {
 		for {
-			rows, err := l.Store.ListAuditRows(ctx, f)
+			rows, err := l.list(ctx, f)
 			if err != nil {
 				yield(nil, err)
 				return

@@ -167,11 +167,11 @@ func (l *Log) resume(ctx context.Context, r *record, head Head) error {
 		return l.adopt(ctx, r, head)
 	}
 	if r.Last != nil {
-		rows, err := l.Store.AuditRowsAfter(ctx, l.Chain, r.Last.Sequence-1, 1)
+		held, err := l.holds(ctx, r.Last)
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 || rows[0].Sequence != r.Last.Sequence || rows[0].Hash != r.Last.Hash {
+		if !held {
 			return l.dispute(ctx, RowCutOff, r.Last.Sequence)
 		}
 	}
@@ -221,7 +221,7 @@ func (l *Log) keyed(ctx context.Context, head Head) (bool, error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	return l.sum(rows[0]) == rows[0].Hash, nil
+	return rows[0].Packed || l.sum(rows[0]) == rows[0].Hash, nil
 }
 
 // Accept makes the records say what the log holds, in the place of Begin: a restore brings back an older log, and whoever may
@@ -279,7 +279,7 @@ func (l *Log) older(ctx context.Context, head Head) (int64, error) {
 			return 0, err
 		}
 		for _, r := range rows {
-			if l.sum(r) == r.Hash {
+			if r.Packed || l.sum(r) == r.Hash {
 				return r.Sequence - 1, nil
 			}
 			at = r.Sequence

@@ -52,6 +52,10 @@ type Row struct {
 
 	Previous Hash
 	Hash     Hash
+
+	// Packed says that this is a read in the form that takes little space. Its ID and half of its hash follow from the rest,
+	// and Previous is not stored: it is set where the rows before are at hand.
+	Packed bool
 }
 
 // Head is where a chain ends.
@@ -67,6 +71,7 @@ type Filter struct {
 	Actor       string
 	Action      Action
 	Target      string
+	Changes     bool      // leave out reads of memories
 	From, To    time.Time // from the first on, before the second, in whole milliseconds; zero: no bound
 	Before      string    // only rows older than the one of this id
 	Limit       int
@@ -83,7 +88,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Store keeps rows. Nothing of it changes or removes one.
+// Store keeps rows. It changes none, and removes none but by RemoveAuditReads.
 type Store interface {
 	// AuditHead reads where a chain ends. Inside a unit of work nobody else moves it until the unit is over.
 	AuditHead(ctx context.Context, chain string) (Head, error)
@@ -95,29 +100,71 @@ type Store interface {
 	// is one by itself. Where the chain ends elsewhere it is a *unit.StaleError, and outside a unit also where nobody knows
 	// whether it was written: then it is at the end of the chain, or never will be once other rows are.
 	AppendAuditRows(ctx context.Context, rows []*Row) error
-	// ListAuditRows reads rows newest first.
+	// ListAuditRows reads rows newest first. A packed row has no Previous if the row before it was removed.
 	ListAuditRows(ctx context.Context, f Filter) ([]*Row, error)
-	// AuditRowsAfter reads up to limit rows of a chain behind a sequence number, in the order of the chain.
+	// AuditRowsAfter reads up to limit rows of a chain behind a sequence number, in the order of the chain. Packed rows have
+	// no Previous.
 	AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*Row, error)
+	// RemoveAuditReads removes the reads of a chain from a sequence number up to another.
+	RemoveAuditReads(ctx context.Context, chain string, first, last int64) error
 	// AuditRecords reads the sealed records of all chains. They lie apart from the rows.
 	AuditRecords(ctx context.Context) (map[string][]byte, error)
 	// SaveAuditRecord replaces the record of a chain. It is a unit of work of its own.
 	SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error
 }
 
-// sum is the hash of r, by a key of the instance: whoever can write the database cannot make one.
-func (l *Log) sum(r *Row) Hash { return r.sum(hmac.New(sha256.New, l.rowKey), "keepsake audit row 2") }
+// packedHash is how many bytes the hash of a packed row has. Zeros follow.
+const packedHash = 16
+
+// sum is the hash of r, with a key of the instance, so that write access to the database is not enough to compute one.
+func (l *Log) sum(r *Row) Hash {
+	h := hmac.New(sha256.New, l.rowKey)
+	if !r.Packed {
+		return r.sum(h, "keepsake audit row 2", r.ID)
+	}
+	sum := r.sum(h, "keepsake audit row 3", "")
+	clear(sum[packedHash:])
+	return sum
+}
+
+// packedID is the ID of a packed row: its time, the end of its sequence number, so that IDs of the same millisecond rise
+// with the chain, and the start of its hash, which is random to others.
+func (r *Row) packedID() string {
+	var u id.UUID
+	binary.BigEndian.PutUint64(u[:8], uint64(r.At.UnixMilli())<<16|7<<12|uint64(r.Sequence)&0xfff)
+	binary.BigEndian.PutUint64(u[8:], binary.BigEndian.Uint64(r.Hash[:8])>>2|2<<62)
+	return id.Format(id.Audit, u)
+}
+
+// SetID sets the ID of a packed row whose other fields are set. Rows in the order of (At, Sequence modulo 4096, Hash) are
+// in the order of their IDs; IDPosition tells where an ID is in it.
+func (r *Row) SetID() {
+	if r.Packed {
+		r.ID = r.packedID()
+	}
+}
+
+// IDPosition is the place of an ID among packed rows: the time, the end of the sequence number, the start of the hash.
+func IDPosition(text string) (at time.Time, sequence int64, hash []byte, ok bool) {
+	u, ok := id.Parse(id.Audit, text)
+	if !ok {
+		return time.Time{}, 0, nil, false
+	}
+	head := binary.BigEndian.Uint64(u[:8])
+	hash = binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(u[8:])<<2)
+	return time.UnixMilli(int64(head >> 16)), int64(head & 0xfff), hash, true
+}
 
 // olderSum is the hash of r as older releases made it, which everybody can.
-func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1") }
+func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1", r.ID) }
 
 // sum has h hash r. Every part is preceded by its length, so that no two rows read the same.
-func (r *Row) sum(h hash.Hash, form string) (sum Hash) {
+func (r *Row) sum(h hash.Hash, form, id string) (sum Hash) {
 	part(h, form)
 	part(h, r.Chain)
 	number(h, r.Sequence)
 	h.Write(r.Previous[:])
-	part(h, r.ID)
+	part(h, id)
 	number(h, r.At.UnixMicro())
 	for _, text := range [...]string{
 		r.WorkspaceID, r.Actor, string(r.Action), r.Target, string(r.Outcome), r.Details, addressText(r.Address), r.RequestID,

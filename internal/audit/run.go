@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -14,6 +15,9 @@ func (l *Log) Run(ctx context.Context) {
 	if err := l.compare(ctx); err != nil && ctx.Err() == nil {
 		l.Log.Error("the audit log was not compared with its checkpoints", "error", err)
 	}
+	var retention sync.WaitGroup
+	retention.Go(func() { l.runRetention(ctx) })
+	defer retention.Wait()
 	tick := time.NewTicker(checkpointEvery)
 	defer tick.Stop()
 	for {
@@ -24,6 +28,25 @@ func (l *Log) Run(ctx context.Context) {
 			if err := l.note(ctx); err != nil {
 				l.Log.Error("the audit log has no new checkpoint", "error", err)
 			}
+		}
+	}
+}
+
+// runRetention removes old reads until ctx ends.
+func (l *Log) runRetention(ctx context.Context) {
+	if l.ReadDays == 0 {
+		return
+	}
+	tick := time.NewTicker(removeEvery)
+	defer tick.Stop()
+	for {
+		if err := l.RemoveReads(ctx); err != nil && ctx.Err() == nil {
+			l.Log.ErrorContext(ctx, "removing old reads from the audit log failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

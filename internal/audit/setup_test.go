@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"path/filepath"
@@ -152,4 +153,14 @@ func (b *bundle) tamperWith(t testing.TB, file string, statements ...string) {
 	}
 }
 
+// placeOf is the condition of a packed row.
+func placeOf(chain string, sequence int64) string {
+	return fmt.Sprintf("place = (SELECT number FROM audit_name WHERE name = '%s') * 1099511627776 + %d", chain, sequence)
+}
+
 var errTest = errors.New("no")
+
+// randomness is rand.Reader.
+type randomness struct{}
+
+func (randomness) Read(p []byte) (int, error) { return rand.Read(p) }

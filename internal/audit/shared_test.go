@@ -22,7 +22,10 @@ import (
 	"keepsake/internal/unit"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	testtier.Checks(20)
+	enginetest.Main(m)
+}
 
 // commits is how many commits have ended: SQLite counts them in the index of its write-ahead log, which is where others see
 // that something was committed. Each is one fdatasync before that (faulttest looks at those).
@@ -149,8 +152,14 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	}
 }
 
-// onPostgres is a store that others share. On a busy machine a crowd may wait for long.
+// onPostgres is a store that others share.
 func onPostgres(t *testing.T) *store.Store {
+	t.Helper()
+	return store.New(openPostgres(t))
+}
+
+// openPostgres opens an empty database. On a busy machine a crowd may wait for long.
+func openPostgres(t *testing.T) *postgres.Engine {
 	t.Helper()
 	url := enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
 		return postgres.Migrate(ctx, postgres.Options{URL: url})
@@ -162,7 +171,7 @@ func onPostgres(t *testing.T) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	return store.New(engine)
+	return engine
 }
 
 // On PostgreSQL each set of rows that is written is a commit, of a statement alone or of a unit.

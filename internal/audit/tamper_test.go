@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,40 @@ func TestEveryColumnIsVouchedFor(t *testing.T) {
 			t.Errorf("%s = %s: found %+v", column, value, v.Break())
 		}
 		b.tamper(t, `DELETE FROM audit_log`, `INSERT INTO audit_log SELECT * FROM kept`, `DROP TABLE kept`)
+		if v := b.verify(t); v.Break() != nil {
+			t.Fatalf("after %s was put back: %+v", column, v.Break())
+		}
+	}
+}
+
+func TestEveryColumnOfAReadIsVouchedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 3 {
+		if err := b.Read(t.Context(), b.reading(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write(t, 1)
+	changes := map[string]string{
+		"place": "place + 100", "at": "at + 1", "workspace": "actor", "actor": "workspace", "target": "target + 1",
+		"hash": "zeroblob(16)", "body": "x''",
+	}
+	var size int
+	if err := b.engine.Main().In(t.Context()).QueryRow(t.Context(), "SELECT length(body) FROM audit_read WHERE "+placeOf("main", 2)).Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= size; i++ { // each byte of the body
+		changes[fmt.Sprintf("body -- %d", i)] = fmt.Sprintf(
+			`CAST(substr(body, 1, %d) || CASE substr(body, %d, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(body, %d) AS BLOB)`, i-1, i, i+1)
+	}
+	for column, value := range changes {
+		column, _, _ = strings.Cut(column, " --")
+		b.tamper(t, `CREATE TABLE kept AS SELECT * FROM audit_read`, `UPDATE audit_read SET `+column+` = `+value+` WHERE `+placeOf("main", 2))
+		if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 2 {
+			t.Errorf("%s = %s: found %+v", column, value, v.Break())
+		}
+		b.tamper(t, `DELETE FROM audit_read`, `INSERT INTO audit_read SELECT * FROM kept`, `DROP TABLE kept`)
 		if v := b.verify(t); v.Break() != nil {
 			t.Fatalf("after %s was put back: %+v", column, v.Break())
 		}

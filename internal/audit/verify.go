@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -114,13 +115,12 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 		return nil, err
 	}
 	for _, chain := range chains {
-		w := &walk{log: l, at: Head{Chain: chain}, record: records[chain]}
 		_, recorded := records[chain]
-		bad, err := w.verify(ctx, byChain[chain])
+		w, bad, err := l.walk(ctx, chain, records[chain], byChain[chain])
 		if err != nil {
 			return nil, err
 		}
-		v.Rows += w.at.Sequence
+		v.Rows += w.rows
 		v.Heads = append(v.Heads, w.at)
 		if f := forged[chain]; f != nil && (bad == nil || f.Sequence < bad.Sequence) {
 			bad = f
@@ -177,10 +177,35 @@ func sequenced(points []*Checkpoint) []*Checkpoint {
 // walk goes through one chain.
 type walk struct {
 	log    *Log
-	at     Head          // the last row that was good
+	at     Head          // the last row that was good, or that a removal stands for
+	rows   int64         // that were good
 	points []*Checkpoint // of rows still to come
 	record *record       // nil: there is none that opens
 	keyed  bool          // there was a row that is chained with the key
+
+	removed []*removal // stretches still to come or under way
+	kept    *stays     // rows of the stretch under way; nil: none is
+	gap     int64      // its first missing read; 0: there is none yet
+	blind   bool       // the row before is one of its missing reads, whose hash is not known
+}
+
+// walk verifies a chain. It starts again if reads were removed meanwhile.
+func (l *Log) walk(ctx context.Context, chain string, r *record, points []*Checkpoint) (*walk, *Break, error) {
+	removed, err := l.removals(ctx, chain)
+	for {
+		if err != nil {
+			return nil, nil, err
+		}
+		w := &walk{log: l, at: Head{Chain: chain}, record: r, removed: removed}
+		bad, err := w.verify(ctx, points)
+		if err != nil || bad == nil {
+			return w, bad, err
+		}
+		known := len(removed)
+		if removed, err = l.removals(ctx, chain); err == nil && len(removed) == known {
+			return w, bad, nil
+		}
+	}
 }
 
 // last is the checkpoint that the record has.
@@ -236,7 +261,7 @@ const verifyPage = 1000
 func (w *walk) run(ctx context.Context) error {
 	for {
 		before := w.at.Sequence
-		if err := w.rows(ctx); err != nil {
+		if err := w.toLast(ctx); err != nil {
 			return err
 		}
 		// The end is read after the rows, so that a row written meanwhile does not look like one that is missing.
@@ -256,8 +281,8 @@ func (w *walk) run(ctx context.Context) error {
 	}
 }
 
-// rows goes on to the last row there is.
-func (w *walk) rows(ctx context.Context) error {
+// toLast goes on to the last row there is.
+func (w *walk) toLast(ctx context.Context) error {
 	for {
 		rows, err := w.log.Store.AuditRowsAfter(ctx, w.at.Chain, w.at.Sequence, verifyPage)
 		if err != nil {
@@ -269,23 +294,31 @@ func (w *walk) rows(ctx context.Context) error {
 			}
 		}
 		if len(rows) < verifyPage {
-			return nil
+			return w.skip(math.MaxInt64)
 		}
 	}
 }
 
 func (w *walk) step(r *Row) error {
+	if err := w.skip(r.Sequence); err != nil {
+		return err
+	}
 	next := w.at.Sequence + 1
+	if r.Packed {
+		r.Previous = w.at.Hash
+	}
 	keyed := w.log.sum(r) == r.Hash
 	w.keyed = w.keyed || keyed
 	switch {
 	case r.Sequence != next:
 		return w.bad(next, "", RowMissing)
-	case !keyed && r.olderSum() != r.Hash:
+	case w.gap > 0 && r.Action.IsRead(): // the last reads go first
+		return w.bad(w.gap, "", RowMissing)
+	case !keyed && (r.Packed || r.olderSum() != r.Hash):
 		return w.bad(next, r.ID, RowChanged)
 	case !keyed && !w.older(next):
 		return w.bad(next, r.ID, RowUnkeyed)
-	case r.Previous != w.at.Hash:
+	case !w.blind && r.Previous != w.at.Hash:
 		return w.bad(next, r.ID, RowUnlinked)
 	}
 	for ; len(w.points) > 0 && w.points[0].Sequence <= next; w.points = w.points[1:] {
@@ -293,7 +326,68 @@ func (w *walk) step(r *Row) error {
 			return w.bad(next, r.ID, RowRewritten)
 		}
 	}
-	w.at.Sequence, w.at.Hash = r.Sequence, r.Hash
+	w.at.Sequence, w.at.Hash, w.blind = r.Sequence, r.Hash, false
+	w.rows++
+	if w.kept != nil && !r.Action.IsRead() {
+		w.kept.add(r)
+	}
+	return w.leave()
+}
+
+// skip goes on to the row before the next one that is there, as far as removals stand for what is missing.
+func (w *walk) skip(to int64) error {
+	for {
+		next := w.at.Sequence + 1
+		if err := w.enter(next); err != nil {
+			return err
+		}
+		if next >= to || w.kept == nil {
+			return nil
+		}
+		if w.gap == 0 {
+			w.gap = next
+		}
+		w.blind = true
+		w.at.Sequence = min(to-1, w.removed[0].Last)
+		for len(w.points) > 0 && w.points[0].Sequence <= w.at.Sequence && w.points[0].Sequence < w.removed[0].Last {
+			w.points = w.points[1:]
+		}
+		if err := w.leave(); err != nil {
+			return err
+		}
+	}
+}
+
+// enter begins the stretch of a removal, if the next row is its first.
+func (w *walk) enter(next int64) error {
+	if w.kept != nil || len(w.removed) == 0 || w.removed[0].First != next {
+		return nil
+	}
+	w.kept = newStays()
+	if w.at.Hash != w.removed[0].Previous {
+		return w.bad(next, "", RowUnlinked)
+	}
+	return nil
+}
+
+// leave ends the stretch of a removal, if the walk is at its last row.
+func (w *walk) leave() error {
+	if w.kept == nil || w.at.Sequence < w.removed[0].Last {
+		return nil
+	}
+	m, kept := w.removed[0], w.kept
+	w.removed, w.kept, w.gap = w.removed[1:], nil, 0
+	if kept.rows != m.Kept || kept.sum() != m.Digest {
+		return w.bad(m.First, "", RowMissing) // one of those that stay
+	}
+	if w.blind {
+		w.at.Hash, w.blind = m.Hash, false
+	}
+	for ; len(w.points) > 0 && w.points[0].Sequence <= m.Last; w.points = w.points[1:] {
+		if w.points[0].Hash != m.Hash {
+			return w.bad(m.Last, "", RowRewritten)
+		}
+	}
 	return nil
 }
 

@@ -77,8 +77,13 @@ func (c *Config) check() error {
 	if c.Audit.Reads != "durable" && c.Audit.Reads != ReadsRelaxed {
 		return wrong("audit.reads", "%q is not durable or relaxed", c.Audit.Reads)
 	}
+	if days := c.Audit.ReadRetentionDays; days < 0 || days > maxRetentionDays {
+		return wrong("audit.readRetentionDays", "must be from 0 to %d, where 0 keeps reads for ever", maxRetentionDays)
+	}
 	return c.checkTiers()
 }
+
+const maxRetentionDays = 36_500
 
 // checkServers refuses addresses that cannot be of what they should be. None of them is ever in an error: most hold a
 // password, and the parser's own error quotes all of it.

@@ -88,6 +88,8 @@ type Cluster struct {
 // Audit is how the log of who did what is written.
 type Audit struct {
 	Reads string `setting:"reads" help:"when the access log stores a read of memories: durable (before the response) or relaxed (within a second)"`
+
+	ReadRetentionDays int `setting:"readRetentionDays" help:"days that the audit log keeps reads of memories; 0 keeps them for ever"`
 }
 
 // ReadsRelaxed says that reads may be answered before the log has them.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/unit"
@@ -49,7 +51,11 @@ func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
 
 // AuditChains implements audit.Store.
 func (s *Store) AuditChains(ctx context.Context) ([]string, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `SELECT name FROM audit_chain UNION SELECT chain FROM audit_log ORDER BY 1`)
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT name FROM audit_chain UNION SELECT chain FROM audit_log
+		UNION SELECT n.name FROM audit_name n WHERE EXISTS (
+			SELECT 1 FROM audit_read r WHERE r.place > n.number * 1099511627776 AND r.place < (n.number + 1) * 1099511627776)
+		ORDER BY 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list audit chains: %w", err)
 	}
@@ -73,34 +79,66 @@ const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, targ
 
 // AppendAuditRows implements audit.Store.
 func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
-	if s.shared {
-		return s.appendAuditRowsAtOnce(ctx, rows)
+	a := auditAppend{first: rows[0], last: rows[len(rows)-1]}
+	var reads []*audit.Row
+	for _, r := range rows {
+		if r.Packed {
+			reads = append(reads, r)
+		} else {
+			a.changes = append(a.changes, r)
+		}
 	}
-	return s.main.Run(ctx, func(ctx context.Context) error {
-		first, last := rows[0], rows[len(rows)-1]
-		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
-			ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
-			WHERE audit_chain.sequence = $4`, last.Chain, last.Sequence, last.Hash[:], first.Sequence-1)
-		if err != nil {
-			return fmt.Errorf("move the head of audit chain %s: %w", last.Chain, err)
-		}
-		if n == 0 {
-			return otherAuditRows(last.Chain)
-		}
-		err = insertAuditRows.each(s.shared, len(rows), func(i int, values []any) []any {
-			r := rows[i]
-			return append(values, r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
-				string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:])
-		}, func(text string, values []any) error {
-			_, err := s.main.In(ctx).Exec(ctx, text, values...)
+	run := s.main.Run
+	if s.shared && (len(reads) == 0 || len(a.changes) == 0) { // one statement, which may be alone
+		run = func(ctx context.Context, fn func(ctx context.Context) error) error { return fn(ctx) }
+	}
+	return run(ctx, func(ctx context.Context) (err error) {
+		if a.reads, err = s.packAuditRows(ctx, reads); err != nil {
 			return err
-		})
-		if err != nil {
-			return fmt.Errorf("add audit rows: %w", err)
 		}
-		return nil
+		if s.shared {
+			return s.appendAuditRowsAtOnce(ctx, &a)
+		}
+		return s.appendAuditRows(ctx, &a)
 	})
+}
+
+// auditAppend is the rows of one AppendAuditRows.
+type auditAppend struct {
+	first, last *audit.Row
+	changes     []*audit.Row
+	reads       []packedRow
+}
+
+// appendAuditRows is for an engine that is in this process.
+func (s *Store) appendAuditRows(ctx context.Context, a *auditAppend) error {
+	n, err := s.main.In(ctx).Exec(ctx, `
+		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
+		WHERE audit_chain.sequence = $4`, a.last.Chain, a.last.Sequence, a.last.Hash[:], a.first.Sequence-1)
+	if err != nil {
+		return fmt.Errorf("move the head of audit chain %s: %w", a.last.Chain, err)
+	}
+	if n == 0 {
+		return otherAuditRows(a.last.Chain)
+	}
+	exec := func(text string, values []any) error {
+		_, err := s.main.In(ctx).Exec(ctx, text, values...)
+		return err
+	}
+	err = insertAuditRows.each(s.shared, len(a.changes), func(i int, values []any) []any {
+		r := a.changes[i]
+		return append(values, r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
+			string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:])
+	}, exec)
+	if err != nil {
+		return fmt.Errorf("add audit rows: %w", err)
+	}
+	err = insertAuditReads.each(s.shared, len(a.reads), func(i int, values []any) []any { return a.reads[i].values(values) }, exec)
+	if err != nil {
+		return fmt.Errorf("add reads to the audit log: %w", err)
+	}
+	return nil
 }
 
 // otherAuditRows is for the first rows of a chain, which are the only ones that nothing was held for.
@@ -115,19 +153,49 @@ func addressText(a netip.Addr) string {
 	return a.String()
 }
 
-const appendAuditRows = `
+const (
+	moveAuditHead = `
 	WITH moved AS (
 		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash WHERE audit_chain.sequence = $4
 		RETURNING name
-	)
+	)`
+	appendChanges = moveAuditHead + `
 	INSERT INTO audit_log (` + auditColumns + `)
 	SELECT moved.name, r.* FROM moved CROSS JOIN unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
 		$11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::bytea[], $18::bytea[]) AS r`
+	appendReads = moveAuditHead + `
+	INSERT INTO audit_read (` + packedColumns + `)
+	SELECT r.* FROM moved CROSS JOIN unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bytea[],
+		$11::bytea[]) AS r`
+	insertReads = `
+	INSERT INTO audit_read (` + packedColumns + `)
+	SELECT r.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[]) AS r`
+)
 
-// appendAuditRowsAtOnce is for an engine that is a way away: one statement, which every unit waits for that is logged.
-func (s *Store) appendAuditRowsAtOnce(ctx context.Context, rows []*audit.Row) error {
-	last := rows[len(rows)-1]
+// appendAuditRowsAtOnce is for an engine that is a way away: one statement, which every unit waits for that is logged, and
+// another one if there are both changes and reads.
+func (s *Store) appendAuditRowsAtOnce(ctx context.Context, a *auditAppend) error {
+	head := []any{a.last.Chain, a.last.Sequence, a.last.Hash[:], a.first.Sequence - 1}
+	text, arrays := appendChanges, changedArrays(a.changes)
+	if len(a.changes) == 0 {
+		text, arrays = appendReads, packedArrays(a.reads)
+	}
+	n, err := s.main.Once(ctx, text, append(head, arrays...)...)
+	if err == nil && n > 0 && len(a.changes) > 0 && len(a.reads) > 0 {
+		_, err = s.main.Once(ctx, insertReads, packedArrays(a.reads)...)
+	}
+	if err != nil {
+		return fmt.Errorf("add rows to audit chain %s: %w", a.last.Chain, err)
+	}
+	if n == 0 {
+		return otherAuditRows(a.last.Chain)
+	}
+	return nil
+}
+
+// changedArrays are the columns of rows but the chain, for unnest.
+func changedArrays(rows []*audit.Row) []any {
 	var (
 		sequences, times, counts                  []int64
 		ids, workspaces, actors, actions, targets []string
@@ -142,15 +210,7 @@ func (s *Store) appendAuditRowsAtOnce(ctx context.Context, rows []*audit.Row) er
 		addresses, requests = append(addresses, addressText(r.Address)), append(requests, r.RequestID)
 		previous, hashes = append(previous, r.Previous[:]), append(hashes, r.Hash[:])
 	}
-	n, err := s.main.Once(ctx, appendAuditRows, last.Chain, last.Sequence, last.Hash[:], rows[0].Sequence-1,
-		sequences, ids, times, workspaces, actors, actions, targets, outcomes, counts, details, addresses, requests, previous, hashes)
-	if err != nil {
-		return fmt.Errorf("add rows to audit chain %s: %w", last.Chain, err)
-	}
-	if n == 0 {
-		return otherAuditRows(last.Chain)
-	}
-	return nil
+	return []any{sequences, ids, times, workspaces, actors, actions, targets, outcomes, counts, details, addresses, requests, previous, hashes}
 }
 
 var insertAuditRows = &bulk{insert: `INSERT INTO audit_log (` + auditColumns + `) VALUES`, columns: 15}
@@ -158,6 +218,15 @@ var insertAuditRows = &bulk{insert: `INSERT INTO audit_log (` + auditColumns + `
 // administrative is the condition of the index by action, word for word: what says it is found among millions of rows
 // about memories.
 const administrative = `action NOT LIKE 'memory.%'`
+
+// readActions are the actions of reads, for IN.
+var readActions = func() string {
+	var list []string
+	for _, a := range audit.ReadActions {
+		list = append(list, "'"+string(a)+"'")
+	}
+	return "(" + strings.Join(list, ", ") + ")"
+}()
 
 // auditConditions are those of what a filter names. An index that leaves out empty values is used only by whoever says
 // that there are none.
@@ -181,12 +250,30 @@ func auditConditions(f *audit.Filter) *conditions {
 	if f.WorkspaceID != "" {
 		c.where("workspace_id = ?", f.WorkspaceID)
 	}
+	if f.Changes {
+		c.all = append(c.all, "action NOT IN "+readActions)
+	}
 	return c
 }
 
 // ListAuditRows implements audit.Store.
 func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
-	c := auditConditions(&f)
+	rows, err := s.listAuditLog(ctx, &f)
+	if err != nil || f.Changes || f.Action != "" && !f.Action.IsRead() {
+		return rows, err
+	}
+	reads, err := s.listAuditReads(ctx, &f)
+	if err != nil || len(reads) == 0 {
+		return rows, err
+	}
+	rows = append(rows, reads...)
+	slices.SortFunc(rows, func(a, b *audit.Row) int { return strings.Compare(b.ID, a.ID) })
+	return rows[:min(len(rows), f.Limit)], nil
+}
+
+// listAuditLog reads rows that are not packed newest first: changes, and reads of older releases.
+func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
+	c := auditConditions(f)
 	if !f.From.IsZero() {
 		c.where("at >= ? AND id >= ?", micros(f.From), audit.FirstID(f.From))
 	}
@@ -201,14 +288,43 @@ func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 		where = " WHERE " + c.String()
 	}
 	limit := c.arg(f.Limit)
-	return s.auditRows(ctx, `SELECT `+auditColumns+` FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
+	return s.auditRows(ctx, `SELECT `+auditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
 }
 
-// AuditRowsAfter implements audit.Store.
+// AuditRowsAfter implements audit.Store. It is one statement, so that no row between two others is missing because it was
+// added meanwhile.
 func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
 	return s.auditRows(ctx, `
-		SELECT `+auditColumns+` FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
-		chain, sequence, limit)
+		SELECT * FROM (SELECT `+auditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
+		UNION ALL
+		SELECT CAST($1 AS TEXT), r.place % 1099511627776, '', r.at, coalesce(w.name, ''), coalesce(a.name, ''), '', '', '', r.target, '', '',
+			'', r.body, r.hash, 1
+		FROM (
+			SELECT `+packedColumns+` FROM audit_read
+			WHERE place > (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $2
+				AND place < (SELECT (number + 1) * 1099511627776 FROM audit_name WHERE name = $1)
+			ORDER BY place LIMIT $3
+		) r LEFT JOIN audit_name w ON w.number = r.workspace LEFT JOIN audit_name a ON a.number = r.actor
+		ORDER BY 2 LIMIT $3`, chain, sequence, limit)
+}
+
+// RemoveAuditReads implements audit.Store.
+func (s *Store) RemoveAuditReads(ctx context.Context, chain string, first, last int64) error {
+	err := s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.main.In(ctx).Exec(ctx, `
+			DELETE FROM audit_read WHERE place BETWEEN (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $2
+				AND (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $3`, chain, first, last)
+		if err != nil {
+			return err
+		}
+		_, err = s.main.In(ctx).Exec(ctx, `
+			DELETE FROM audit_log WHERE chain = $1 AND sequence BETWEEN $2 AND $3 AND action IN `+readActions, chain, first, last)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove reads from audit chain %s: %w", chain, err)
+	}
+	return nil
 }
 
 // AuditRecords implements audit.Store.
@@ -269,12 +385,18 @@ func (s *Store) auditRows(ctx context.Context, query string, args ...any) ([]*au
 
 func scanAuditRow(row Row) (*audit.Row, error) {
 	var r audit.Row
-	var at int64
+	var at, packed int64
 	var address string
 	var previous, hash []byte
 	if err := row.Scan(&r.Chain, &r.Sequence, &r.ID, &at, &r.WorkspaceID, &r.Actor, &r.Action, &r.Target, &r.Outcome,
-		&r.Count, &r.Details, &address, &r.RequestID, &previous, &hash); err != nil {
+		&r.Count, &r.Details, &address, &r.RequestID, &previous, &hash, &packed); err != nil {
 		return nil, err
+	}
+	if packed == 1 { // two columns stand for others
+		r.Packed = true
+		p := packedRow{at: at, target: r.Count, body: previous, hash: hash}
+		p.unpack(&r)
+		return &r, nil
 	}
 	r.At = timeOf(at)
 	// An address that somebody has made unreadable is as good as none: the hash tells.

@@ -21,6 +21,8 @@ type Store struct {
 	keys   Database
 	usage  Database
 
+	auditNames auditNames
+
 	bindings Bindings // nil: nothing is sealed or opened
 
 	shared bool // other processes write, too, and the database is a way away

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -14,7 +15,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAuditLog declares the log of administrative actions.
+// AddAuditLog declares the operations of the audit log.
 func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 	op := func(id, path, summary string) endpoint.Operation {
 		return endpoint.Operation{
@@ -23,9 +24,9 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 		}
 	}
 
-	list := op("listAuditLog", "", "Read the log of administrative actions, newest first")
-	list.Description = "Admins of the operator workspace see all workspaces and what concerns the instance, others their own workspace. " +
-		"With Accept: " + endpoint.MediaLines + " everything that the filter leaves is sent, one entry a line; limit does not count then."
+	list := op("listAuditLog", "", "List audit log entries, newest first")
+	list.Description = "Admins of the operator workspace see the entries of all workspaces and of the instance; other admins see those of their own " +
+		"workspace. With Accept: " + endpoint.MediaLines + " the answer has every entry that matches, one on each line, and limit is ignored."
 	list.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, list, func(ctx context.Context, in *listAuditLog) (*auditLogAnswer, error) {
 		if in.Accept.Lines() {
@@ -34,10 +35,11 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 		return in.list(ctx, log, cursors)
 	})
 
-	verify := op("verifyAuditLog", "/verify", "Look whether the log is as it was written")
+	verify := op("verifyAuditLog", "/verify", "Verify that nobody tampered with the audit log")
 	verify.Operator = true
 	verify.Description = "Only for credentials of the operator workspace. Reads the whole log and its checkpoints, and names the first " +
-		"entry of each chain that was changed, taken out or cut off. keepsake audit verify does the same without the server."
+		"entry of each chain that was changed, removed or cut off. Reads that audit.readRetentionDays removed are on record and not " +
+		"missing. keepsake audit verify does the same without the server."
 	verify.Errors = []string{problem.CodeConflict}
 	endpoint.Add(r, verify, func(ctx context.Context, _ *struct{}) (*auditVerified, error) {
 		v, err := log.Verify(ctx, log.Checkpoints)
@@ -52,12 +54,13 @@ type listAuditLog struct {
 	Accept    endpoint.Accept `header:"Accept"`
 	Limit     int             `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor    string          `query:"cursor"`
-	Workspace string          `query:"workspace" maxLength:"64" doc:"Only what concerns this workspace."`
-	Actor     string          `query:"actor" maxLength:"64" doc:"Only what this key or user did, or local." example:"key_01kakakakafkhvayayayayayay"`
-	Action    string          `query:"action" maxLength:"64" doc:"Only this action." example:"api_key.revoked"`
-	Target    string          `query:"target" maxLength:"64" doc:"Only what was done to this."`
-	From      *wire.Time      `query:"from" doc:"Only from this time on."`
-	To        *wire.Time      `query:"to" doc:"Only before this time."`
+	Workspace string          `query:"workspace" maxLength:"64" doc:"Only entries of this workspace."`
+	Actor     string          `query:"actor" maxLength:"64" doc:"Only entries of this key or user, or local." example:"key_01kakakakafkhvayayayayayay"`
+	Action    string          `query:"action" maxLength:"64" doc:"Only entries of this action." example:"api_key.revoked"`
+	Target    string          `query:"target" maxLength:"64" doc:"Only entries about this ID."`
+	Reads     bool            `query:"reads" default:"true" doc:"Include reads of memories."`
+	From      *wire.Time      `query:"from" doc:"Only entries from this time on."`
+	To        *wire.Time      `query:"to" doc:"Only entries before this time."`
 }
 
 type auditLogAnswer struct {
@@ -71,29 +74,30 @@ type auditLogAnswer struct {
 type auditEntryView struct {
 	ID          string          `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
 	At          wire.Time       `json:"at"`
-	WorkspaceID *string         `json:"workspaceId" doc:"Null for what concerns the instance."`
-	Actor       *string         `json:"actor" doc:"The key or user that did it, or local; null for nobody who was known."`
+	WorkspaceID *string         `json:"workspaceId" doc:"Null for entries about the instance."`
+	Actor       *string         `json:"actor" doc:"The key or user that did it, or local; null if unknown."`
 	Action      string          `json:"action" example:"api_key.revoked"`
-	Target      *string         `json:"target" doc:"What it was done to."`
+	Target      *string         `json:"target" doc:"The ID of what it was done to; a keyed hash for a person."`
 	Outcome     string          `json:"outcome" enum:"done,refused,failed"`
-	Count       int64           `json:"count" doc:"How often, since at; above 1 only for what happens very often."`
-	Details     wire.Metadata   `json:"details" doc:"What was set; changed stands for what the log does not hold."`
-	Address     *string         `json:"address" doc:"Where it came from."`
+	Count       int64           `json:"count" doc:"How many times it happened since at, or how many memories it concerns."`
+	Details     wire.Metadata   `json:"details" doc:"The values that were set; changed stands for a value that the log does not hold."`
+	Address     *string         `json:"address" doc:"The address of the client."`
 	RequestID   *string         `json:"requestId"`
-	Link        *auditChainView `json:"link" doc:"Its place in the log; null for other admins than the operator's."`
+	Link        *auditChainView `json:"link" doc:"Its place in the log; null unless the caller is an admin of the operator workspace."`
 }
 
 type auditChainView struct {
 	Chain    string `json:"chain"`
 	Sequence int64  `json:"sequence"`
-	Previous string `json:"previous" doc:"Hash of the entry before it."`
+	Previous string `json:"previous" doc:"The hash of the entry before it."`
 	Hash     string `json:"hash"`
 }
 
-// filter is what the parameters say.
+// filter is the filter that the parameters describe.
 func (in *listAuditLog) filter() audit.Filter {
 	f := audit.Filter{
-		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Limit: in.Limit + 1,
+		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Changes: !in.Reads,
+		Limit: in.Limit + 1,
 	}
 	if in.From != nil {
 		f.From = in.From.Time
@@ -104,11 +108,11 @@ func (in *listAuditLog) filter() audit.Filter {
 	return f
 }
 
-// start is the filter behind the cursor, and the scope of cursors.
+// start is the filter of the page after the cursor, and the scope of cursors.
 func (in *listAuditLog) start(p *auth.Principal, cursors *page.Sealer) (audit.Filter, string, error) {
 	f := in.filter()
 	scope := page.Scope(p.WorkspaceID, "listAuditLog", p.SubjectID, p.AgentID, in.Workspace, in.Actor, in.Action, in.Target,
-		f.From.String(), f.To.String())
+		strconv.FormatBool(in.Reads), f.From.String(), f.To.String())
 	if in.Cursor == "" {
 		return f, scope, nil
 	}
@@ -190,11 +194,11 @@ func viewOfAuditRow(r *audit.Row, p *auth.Principal) (*auditEntryView, error) {
 type auditVerified struct {
 	Body struct {
 		OK                 bool             `json:"ok"`
-		Rows               int64            `json:"rows" doc:"How many were looked at."`
+		Rows               int64            `json:"rows" doc:"The number of entries that were verified."`
 		Chains             []auditHeadView  `json:"chains"`
-		Checkpoints        int              `json:"checkpoints" doc:"How many were compared."`
+		Checkpoints        int              `json:"checkpoints" doc:"The number of checkpoints that were compared."`
 		NewestCheckpointAt *wire.Time       `json:"newestCheckpointAt"`
-		Break              *auditBreakView  `json:"break" doc:"The first of breaks; null when all is well."`
+		Break              *auditBreakView  `json:"break" doc:"The first of breaks; null if there is none."`
 		Breaks             []auditBreakView `json:"breaks" doc:"The first bad or missing entry of each chain that has one."`
 	}
 }
@@ -202,12 +206,12 @@ type auditVerified struct {
 type auditHeadView struct {
 	Chain string `json:"chain"`
 	Rows  int64  `json:"rows"`
-	Hash  string `json:"hash" doc:"Of the last entry; worth noting elsewhere."`
+	Hash  string `json:"hash" doc:"The hash of the last entry; keep a copy elsewhere."`
 }
 
 type auditBreakView struct {
 	Chain    string  `json:"chain"`
-	Sequence int64   `json:"sequence" doc:"Its number in the chain, from 1."`
+	Sequence int64   `json:"sequence" doc:"Its number in the chain, starting at 1."`
 	ID       *string `json:"id"`
 	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,unkeyed,record_missing,record_forged,checkpoints_missing"`
 	Message  string  `json:"message"`

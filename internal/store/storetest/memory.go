@@ -423,7 +423,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		}, "memory_subject_created"},
 	} {
 		noError(t, c.ask())
-		found, err := engine.Main().In(t.Context()).Query(t.Context(), explain+" "+h.text, h.args...)
+		found, err := engine.Main().In(t.Context()).Query(t.Context(), explain+" "+h.last().text, h.last().args...)
 		noError(t, err)
 		plan := readPlan(t, found, columns)
 		if !strings.Contains(plan, c.want) {

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/unit"
+)
+
+// Reads of memories are most of the audit log, so they are packed: names that repeat are numbers, IDs are bytes, and what no
+// statement looks for is one column (see packRow).
+
+// chainSize is how many sequence numbers a chain has room for. The place of a packed row is the number of its chain times
+// chainSize plus its sequence number.
+const chainSize = 1 << 40
+
+// auditNames caches the numbers of names.
+type auditNames struct {
+	mu      sync.RWMutex
+	numbers map[string]int64
+}
+
+// maxAuditNames is how many numbers are cached; then the cache starts again.
+const maxAuditNames = 1 << 16
+
+func (n *auditNames) get(name string) (number int64, ok bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	number, ok = n.numbers[name]
+	return number, ok
+}
+
+func (n *auditNames) put(name string, number int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.numbers == nil || len(n.numbers) >= maxAuditNames {
+		n.numbers = map[string]int64{}
+	}
+	n.numbers[name] = number
+}
+
+// auditNumber is the number of a name, which gets one if it has none.
+func (s *Store) auditNumber(ctx context.Context, name string) (number int64, err error) {
+	if number, ok := s.auditNames.get(name); ok {
+		return number, nil
+	}
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		for {
+			const query = `SELECT number FROM audit_name WHERE name = $1`
+			err := s.main.In(ctx).QueryRow(ctx, query, name).Scan(&number)
+			if err == nil {
+				unit.AfterCommit(ctx, func() { s.auditNames.put(name, number) })
+			}
+			if !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			// Another process may take the number, or add the name: then nothing is inserted and the next SELECT decides.
+			_, err = s.main.In(ctx).Exec(ctx, `
+				INSERT INTO audit_name (number, name) SELECT coalesce(max(number), -1) + 1, CAST($1 AS TEXT) FROM audit_name WHERE true
+				ON CONFLICT DO NOTHING`, name)
+			if err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("number a name of the audit log: %w", err)
+	}
+	return number, nil
+}
+
+// packedRow is a packed row as it is stored.
+type packedRow struct {
+	place, at, workspace, actor, target int64
+	body, hash                          []byte
+}
+
+// packedHash is how many bytes of the hash of a packed row are stored; the others are zero.
+const packedHash = 16
+
+// packAuditRows encodes reads.
+func (s *Store) packAuditRows(ctx context.Context, rows []*audit.Row) ([]packedRow, error) {
+	packed := make([]packedRow, len(rows))
+	for i, r := range rows {
+		key, _ := targetKey(r.Target)
+		p := packedRow{at: r.At.UnixMilli(), target: targetColumn(key), body: packRow(r), hash: r.Hash[:packedHash]}
+		for _, n := range []struct {
+			name   string
+			number *int64
+		}{{r.Chain, &p.place}, {r.WorkspaceID, &p.workspace}, {r.Actor, &p.actor}} {
+			number, err := s.auditNumber(ctx, n.name)
+			if err != nil {
+				return nil, err
+			}
+			*n.number = number
+		}
+		p.place = p.place*chainSize + r.Sequence
+		packed[i] = p
+	}
+	return packed, nil
+}
+
+const packedColumns = `place, at, workspace, actor, target, body, hash`
+
+var insertAuditReads = &bulk{insert: `INSERT INTO audit_read (` + packedColumns + `) VALUES`, columns: 7}
+
+func (p *packedRow) values(to []any) []any {
+	return append(to, p.place, p.at, p.workspace, p.actor, p.target, p.body, p.hash)
+}
+
+// packedArrays are the columns of packed rows, for unnest.
+func packedArrays(rows []packedRow) []any {
+	var places, times, workspaces, actors, targets []int64
+	var bodies, hashes [][]byte
+	for _, p := range rows {
+		places, times, workspaces = append(places, p.place), append(times, p.at), append(workspaces, p.workspace)
+		actors, targets = append(actors, p.actor), append(targets, p.target)
+		bodies, hashes = append(bodies, p.body), append(hashes, p.hash)
+	}
+	return []any{places, times, workspaces, actors, targets, bodies, hashes}
+}
+
+// listAuditReads reads packed rows newest first.
+func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
+	const numberOf = `(SELECT number FROM audit_name WHERE name = ?)`
+	c := &conditions{}
+	if f.Target != "" {
+		key, _ := targetKey(f.Target)
+		c.where("target = ? AND substr(body, 1, 12) = ?", targetColumn(key), key[4:])
+	}
+	if f.Actor != "" {
+		c.where("actor = "+numberOf, f.Actor)
+	}
+	if f.WorkspaceID != "" {
+		c.where("workspace = "+numberOf, f.WorkspaceID)
+	}
+	if f.Action != "" {
+		c.where("substr(body, 13, 1) = ?", []byte{readAction(f.Action)})
+	}
+	from := int64(math.MinInt64) // without any bound SQLite would sort all rows instead of using the index by time
+	if !f.From.IsZero() {
+		from = f.From.UnixMilli()
+	}
+	c.where("at >= ?", from)
+	if !f.To.IsZero() {
+		c.where("at < ?", f.To.UnixMilli())
+	}
+	if f.Before != "" {
+		at, sequence, hash, ok := audit.IDPosition(f.Before)
+		if !ok {
+			return nil, nil
+		}
+		c.where("at <= ? AND (at, place & 4095, hash) < (?, ?, ?)", at.UnixMilli(), at.UnixMilli(), sequence, hash)
+	}
+	where := c.String()
+	limit := c.arg(f.Limit)
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT c.name, r.place, r.at, coalesce(w.name, ''), coalesce(a.name, ''), r.target, r.body, r.hash, coalesce(p.hash, l.hash)
+		FROM (SELECT `+packedColumns+` FROM audit_read WHERE `+where+` ORDER BY at DESC, place & 4095 DESC, hash DESC LIMIT `+limit+`) r
+			LEFT JOIN audit_name c ON c.number = r.place / 1099511627776
+			LEFT JOIN audit_name w ON w.number = r.workspace
+			LEFT JOIN audit_name a ON a.number = r.actor
+			LEFT JOIN audit_read p ON p.place = r.place - 1
+			LEFT JOIN audit_log l ON l.chain = c.name AND l.sequence = r.place % 1099511627776 - 1`, c.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list reads in the audit log: %w", err)
+	}
+	defer rows.Close()
+	var list []*audit.Row
+	for rows.Next() {
+		var p packedRow
+		var previous []byte
+		var chain sql.NullString
+		r := &audit.Row{Packed: true}
+		if err := rows.Scan(&chain, &p.place, &p.at, &r.WorkspaceID, &r.Actor, &p.target, &p.body, &p.hash, &previous); err != nil {
+			return nil, fmt.Errorf("read a read in the audit log: %w", err)
+		}
+		r.Chain, r.Sequence = chain.String, p.place%chainSize
+		p.unpack(r)
+		copy(r.Previous[:], previous)
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list reads in the audit log: %w", err)
+	}
+	return list, nil
+}
+
+// unpack sets what chain, sequence, workspace and actor leave open.
+func (p *packedRow) unpack(r *audit.Row) {
+	r.At = time.UnixMilli(p.at).UTC()
+	unpackRow(r, p.target, p.body)
+	copy(r.Hash[:], p.hash)
+	r.SetID()
+}
