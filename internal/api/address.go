@@ -11,7 +11,7 @@ import (
 // Client is who sent the request: the peer, or where the peer is a trusted proxy the rightmost hop of X-Forwarded-For
 // that is not one. What a client writes further left counts for nothing. It is the zero Addr on the data folder's socket.
 // It is read where it is needed, because most requests need it nowhere.
-func (c *call) Client() netip.Addr {
+func (c *operationContext) Client() netip.Addr {
 	peer, err := netip.ParseAddrPort(c.request.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
@@ -68,7 +68,7 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 }
 
 // addressAccount is the budget of the client's address: the one for signing in, or the one for everything else.
-func (x *exchange) addressAccount() limit.Account {
+func (x *requestState) addressAccount() limit.Account {
 	if x.address.Use == nil {
 		if x.signingIn() {
 			x.address = x.api.o.Addresses.SignIn(x.Client())
@@ -80,7 +80,9 @@ func (x *exchange) addressAccount() limit.Account {
 }
 
 // signingIn reports whether the path is one of those that people sign in with.
-func (c *call) signingIn() bool { return strings.HasPrefix(c.request.URL.Path, "/api/auth/") }
+func (c *operationContext) signingIn() bool {
+	return strings.HasPrefix(c.request.URL.Path, "/api/auth/")
+}
 
 // toll is the price of a request that its client's address pays. It is taken once, whatever the request is refused for.
 type toll struct {
@@ -91,7 +93,7 @@ type toll struct {
 
 // chargeAddress takes the price of the request from the address it came from. The daily and monthly numbers are for those
 // who have no account, and refuse nobody who signs in: only the minute counts there.
-func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
+func (x *requestState) chargeAddress() (limit.Verdict, limit.Receipt) {
 	if !x.toll.taken {
 		x.toll.taken = true
 		x.toll.verdict, x.toll.receipt = x.takeToll()
@@ -99,21 +101,21 @@ func (x *exchange) chargeAddress() (limit.Verdict, limit.Receipt) {
 	return x.toll.verdict, x.toll.receipt
 }
 
-func (x *exchange) takeToll() (limit.Verdict, limit.Receipt) {
+func (x *requestState) takeToll() (limit.Verdict, limit.Receipt) {
 	account := x.addressAccount()
 	if !x.signingIn() {
-		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.call})
+		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.operationContext})
 	}
 	minute := account
 	minute.Daily, minute.Monthly = 0, 0
-	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.call})
-	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.call})
+	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.operationContext})
+	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.operationContext})
 	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
 	return verdict, receipt
 }
 
 // refundAddress gives the address back what it was charged.
-func (x *exchange) refundAddress() {
+func (x *requestState) refundAddress() {
 	x.toll.receipt.Refund()
 	x.toll = toll{}
 }

@@ -103,7 +103,7 @@ func TestAConnectionGoesNoWayForLonger(t *testing.T) {
 	get("/api/v2/read").want(t, 200, "")
 }
 
-// What governs a request of a connection allocates its call; input and answer of its operation come to two more.
+// Governing a request allocates its context; input and answer of its operation are two more.
 // The test is not parallel, because it counts allocations.
 func TestGoverningARequestAllocatesLittle(t *testing.T) {
 	b := setup(t)

@@ -25,7 +25,7 @@ var (
 const lengthFrom = 2048
 
 // send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it.
-func (x *exchange) send(status int, media []string, body []byte) {
+func (x *requestState) send(status int, media []string, body []byte) {
 	if media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
@@ -36,7 +36,7 @@ func (x *exchange) send(status int, media []string, body []byte) {
 }
 
 // head writes status and headers: what every answer has as lines, the rest through the header map.
-func (x *exchange) head(status int, media []string) {
+func (x *requestState) head(status int, media []string) {
 	h := x.w.Header()
 	if media != nil {
 		h["Content-Type"] = media
@@ -79,7 +79,7 @@ func framingInDoubt(r *http.Request) bool {
 }
 
 // everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
-func (x *exchange) everyAnswer(h headers, status int) headers {
+func (x *requestState) everyAnswer(h headers, status int) headers {
 	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
 	if x.known || status >= http.StatusBadRequest {
 		h = h.text("Cache-Control: ", "no-store")
@@ -105,7 +105,7 @@ func spelling(name string) string {
 }
 
 // link makes a path of ours a link: absolute where the instance knows its public address, never from the Host header.
-func (x *exchange) link(target string) string {
+func (x *requestState) link(target string) string {
 	if target != "" && target[0] == '/' {
 		return x.api.o.PublicURL + target
 	}

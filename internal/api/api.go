@@ -25,8 +25,8 @@ type API struct {
 
 	room *room // for large bodies that are worked on
 
-	exchanges sync.Pool // of *exchange
-	vary      bool      // answers depend on the Origin
+	states sync.Pool // of *requestState
+	vary   bool      // answers depend on the Origin
 }
 
 // New makes a surface. It refuses options without which not every request could be answered.
@@ -42,7 +42,7 @@ func New(o Options) (*API, error) {
 	if o.Memory > 0 {
 		a.arriving.all = min(a.arriving.all, o.Memory/4)
 	}
-	a.exchanges.New = func() any { return new(exchange) }
+	a.states.New = func() any { return new(requestState) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
 		if err := a.ready(v.Number); err != nil {
@@ -59,7 +59,7 @@ func (a *API) ready(version int) error {
 	return err
 }
 
-// ServeHTTP answers one request. Whatever happens, the answer leaves through exchange.send.
+// ServeHTTP answers one request. Whatever happens, the answer leaves through requestState.send.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := a.begin(w, r)
 	defer x.end()

@@ -15,7 +15,7 @@ var (
 )
 
 // challenge says how to authenticate for the operation of the request, after a problem with what was sent.
-func (x *exchange) challenge(h http.Header, p *problem.Problem) {
+func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	bearer := bearerChallenge
 	if p.Code == problem.CodeInvalidToken || p.Code == problem.CodeTokenExpired {
 		bearer = tokenChallenge

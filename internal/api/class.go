@@ -30,7 +30,7 @@ const (
 const maxStream = 64 << 20
 
 // allot gives the request the time of its class. Connections that have no deadlines to set keep what they have.
-func (x *exchange) allot(class endpoint.Class) {
+func (x *requestState) allot(class endpoint.Class) {
 	switch class {
 	case endpoint.Small:
 	case endpoint.Batch:

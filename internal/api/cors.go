@@ -16,7 +16,7 @@ var (
 )
 
 // allowOrigin lets a page of a configured origin read the answer. Every answer says that it depends on the origin.
-func (x *exchange) allowOrigin(h http.Header) {
+func (x *requestState) allowOrigin(h http.Header) {
 	if h["Vary"] == nil {
 		h["Vary"] = varyOrigin
 	} else {
@@ -29,7 +29,7 @@ func (x *exchange) allowOrigin(h http.Header) {
 }
 
 // preflight answers what a browser asks before it lets a page call.
-func (x *exchange) preflight(allow string) {
+func (x *requestState) preflight(allow string) {
 	asked := x.r.Header["Access-Control-Request-Method"]
 	origin := x.r.Header["Origin"]
 	if len(asked) == 0 || len(origin) != 1 || !slices.Contains(x.api.o.Origins, origin[0]) {

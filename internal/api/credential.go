@@ -50,7 +50,7 @@ func missing(takes endpoint.Credentials) *problem.Problem {
 
 // identify finds out who calls by the kinds of credential that are taken here. It is nil where that is known, also from
 // before. A key decides where both are sent, and a kind that is not taken counts as none.
-func (x *exchange) identify(takes endpoint.Credentials) error {
+func (x *requestState) identify(takes endpoint.Credentials) error {
 	if x.known {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (x *exchange) identify(takes endpoint.Credentials) error {
 	return missing(takes)
 }
 
-func (x *exchange) identifyKey(text string) error {
+func (x *requestState) identifyKey(text string) error {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
 		return errCutOff
 	}
@@ -99,25 +99,25 @@ func (x *exchange) identifyKey(text string) error {
 // lookupStoredKey looks for a key in the database. Most texts that are not in memory are made up, so the client's address
 // is charged first and gets a refund for a valid key. The database is not read if the address cannot be charged, or has
 // used up its limit.
-func (x *exchange) lookupStoredKey(text string) (apikey.LiveKey, error) {
+func (x *requestState) lookupStoredKey(text string) (apikey.LiveKey, error) {
 	if !x.chargeable() || x.toll.taken {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
 	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
-	key, err := x.api.o.Keys.LookupStored(x.call, text, x.at)
+	key, err := x.api.o.Keys.LookupStored(x.operationContext, text, x.at)
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
 		x.refundAddress()
 	}
 	return key, err
 }
 
-func (x *exchange) identifyBearer(token string) error {
+func (x *requestState) identifyBearer(token string) error {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
 		return errCutOff
 	}
-	b, err := x.api.o.Bearers.Authenticate(x.call, token, x.Client(), x.at)
+	b, err := x.api.o.Bearers.Authenticate(x.operationContext, token, x.Client(), x.at)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (x *exchange) identifyBearer(token string) error {
 }
 
 // identifyLocal takes whoever may open the data folder's socket for the operator.
-func (x *exchange) identifyLocal(takes endpoint.Credentials) error {
+func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
 	entry, ok := x.api.o.Operator()
 	if !ok {
 		return missing(takes)
@@ -138,7 +138,7 @@ func (x *exchange) identifyLocal(takes endpoint.Credentials) error {
 }
 
 // is makes p the caller.
-func (x *exchange) is(p *auth.Principal, workspace *account.Entry) {
+func (x *requestState) is(p *auth.Principal, workspace *account.Entry) {
 	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
 }
 
@@ -154,7 +154,7 @@ func bearerToken(header string) (string, bool) {
 }
 
 // admit says whether a valid credential may be used at all, here and now.
-func (x *exchange) admit() error {
+func (x *requestState) admit() error {
 	switch c := &x.caller; {
 	case !c.live.Anywhere() && !c.live.AllowedFrom(x.Client()):
 		return errAddressNotAllowed
@@ -166,14 +166,14 @@ func (x *exchange) admit() error {
 }
 
 // recognise identifies the caller where that is only for the headers: whoever cannot be recognised is nobody.
-func (x *exchange) recognise() {
+func (x *requestState) recognise() {
 	if x.identify(endpoint.Key|endpoint.Bearer) != nil {
 		x.forget()
 	}
 }
 
 // forget makes the caller nobody.
-func (x *exchange) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
+func (x *requestState) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
 
 // warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.
 func (c *caller) warnings(now time.Time, h http.Header) {

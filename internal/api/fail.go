@@ -15,7 +15,7 @@ import (
 )
 
 // fail answers with an error: a problem as it is, anything else as a fixed 500 whose cause goes to the log alone.
-func (x *exchange) fail(err error) {
+func (x *requestState) fail(err error) {
 	p := x.problemOf(err)
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
@@ -33,17 +33,17 @@ func (x *exchange) fail(err error) {
 // ourFault reports whether an answer of 5xx is for a fault of ours, for which nobody pays. It is not if the client has
 // gone, nor if the operation used up the time of its class by itself: else a limit could be evaded by hanging up on
 // requests that take long. What waits for a part of ours until its time is over is a problem of its own (problem.Busy).
-func (x *exchange) ourFault(p *problem.Problem) bool {
-	return x.parent.Err() == nil && (p != errInTime || x.call.Err() == nil)
+func (x *requestState) ourFault(p *problem.Problem) bool {
+	return x.parent.Err() == nil && (p != errInTime || x.operationContext.Err() == nil)
 }
 
 // problemOf finds what the caller is told about err.
-func (x *exchange) problemOf(err error) *problem.Problem {
+func (x *requestState) problemOf(err error) *problem.Problem {
 	p, ok := problem.As(err)
 	switch {
 	case ok:
 		return p
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), x.call.Err() != nil: // drivers have errors of their own for it
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), x.operationContext.Err() != nil: // drivers have errors of their own for it
 		return errInTime
 	default:
 		return errInternal
@@ -51,7 +51,7 @@ func (x *exchange) problemOf(err error) *problem.Problem {
 }
 
 // bodyOf is the JSON of a problem.
-func (x *exchange) bodyOf(p *problem.Problem) []byte {
+func (x *requestState) bodyOf(p *problem.Problem) []byte {
 	var v any = errorBody{Error: p.Code, Message: p.Message, Details: p.Details, RequestID: x.RequestID()}
 	switch {
 	case p.Kind == problem.Gone && x.gone != nil:
@@ -74,7 +74,7 @@ func encode(v any) []byte {
 	return body
 }
 
-func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
+func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 	h := x.w.Header()
 	switch p.Kind {
 	case problem.Unauthenticated:
@@ -87,13 +87,13 @@ func (x *exchange) sendProblem(p *problem.Problem, body []byte) {
 }
 
 // refuse is the answer to a request whose budget is spent: §2.4, with the same number of seconds in three places.
-func (x *exchange) refuse() {
+func (x *requestState) refuse() {
 	p := spent(&x.verdict)
 	x.sendProblem(p, x.bodyOf(p))
 }
 
 // refund gives back what a request was charged that failed by a fault of ours, and lets its headers show that.
-func (x *exchange) refund() {
+func (x *requestState) refund() {
 	x.receipt.Refund()
 	x.receipt = limit.Receipt{}
 	switch {
@@ -106,7 +106,7 @@ func (x *exchange) refund() {
 }
 
 // end runs last, whatever happened: it answers for a panic, counts the request and writes its line in the log.
-func (x *exchange) end() {
+func (x *requestState) end() {
 	fault := recover()
 	if fault == nil {
 		x.settle()
@@ -125,7 +125,7 @@ func (x *exchange) end() {
 }
 
 // apologise answers 500 from wherever a panic came.
-func (x *exchange) apologise() {
+func (x *requestState) apologise() {
 	if x.table == nil {
 		x.snapshot = x.api.o.Versions.Snapshot()
 		x.version = x.snapshot.Current()

@@ -7,7 +7,7 @@ import (
 )
 
 // Charge implements endpoint.Request.
-func (c *call) Charge() error {
+func (c *operationContext) Charge() error {
 	if c.free == nil {
 		return errors.New("charge the caller of a request whose price was taken before its operation ran")
 	}
@@ -15,13 +15,13 @@ func (c *call) Charge() error {
 }
 
 // Refund implements endpoint.Request.
-func (c *call) Refund() {
+func (c *operationContext) Refund() {
 	if c.free != nil && c.free.paid {
 		c.free.refund()
 	}
 }
 
-func (x *exchange) chargeFree() error {
+func (x *requestState) chargeFree() error {
 	if x.paid || x.principal.Kind == auth.Local {
 		return nil
 	}

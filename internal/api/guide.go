@@ -17,7 +17,7 @@ import (
 )
 
 // servePage answers what is no operation. It costs nothing and shows the numbers of a caller without a credential.
-func (x *exchange) servePage(rt *route) {
+func (x *requestState) servePage(rt *route) {
 	x.peekAddress()
 	p, err := rt.page(x)
 	if err != nil {
@@ -77,7 +77,7 @@ func takesGzip(header []string) bool {
 
 // guide renders the migration guide from a version to the one after it: the changes that the code declares. There is
 // one as soon as both versions are released.
-func (x *exchange) guide() (page, error) {
+func (x *requestState) guide() (page, error) {
 	from, to, ok := guideOf(x.r.PathValue("guide"))
 	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
 		return page{}, errNotFound

@@ -14,7 +14,7 @@ const chunkSize = 32 << 10
 // sendPieces writes an answer in pieces as it is made; one that is no more than a chunk is like any other. What fails
 // before the first chunk is out is answered as ever; after that the connection is cut, so that half an answer is not taken
 // for the whole.
-func (x *exchange) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
+func (x *requestState) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	if x.r.Method == http.MethodHead {
 		if x.body == nil { // a stream is not made to find out how long it is
 			x.headOf(pieces)
@@ -47,7 +47,7 @@ func (x *exchange) sendPieces(status int, media []string, pieces iter.Seq2[[]byt
 }
 
 // headOf sets the length of an answer in pieces, as that of any other answer to a HEAD.
-func (x *exchange) headOf(pieces iter.Seq2[[]byte, error]) {
+func (x *requestState) headOf(pieces iter.Seq2[[]byte, error]) {
 	size := 0
 	for piece, err := range pieces {
 		if err != nil || x.parent.Err() != nil {
@@ -60,7 +60,7 @@ func (x *exchange) headOf(pieces iter.Seq2[[]byte, error]) {
 
 // write sends a part of an answer in pieces, the head before the first. A stream has its time anew for each; other classes
 // have theirs for the whole.
-func (x *exchange) write(status int, media []string, chunk []byte) {
+func (x *requestState) write(status int, media []string, chunk []byte) {
 	if x.status == 0 {
 		x.head(status, media)
 	}

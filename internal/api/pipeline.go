@@ -13,7 +13,7 @@ import (
 
 // serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
 // depends on anything that a later check knows.
-func (x *exchange) serve() {
+func (x *requestState) serve() {
 	p := x.negotiate()
 	if p == nil && x.snapshot.Rehearsing(x.version.Number, x.at) {
 		p = x.rehearse()
@@ -36,7 +36,7 @@ func (x *exchange) serve() {
 	}
 }
 
-func (x *exchange) serveOperation(op *endpoint.Operation) {
+func (x *requestState) serveOperation(op *endpoint.Operation) {
 	if op.SignIn {
 		x.signIn = x.signedIn
 	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {
@@ -78,7 +78,7 @@ func (x *exchange) serveOperation(op *endpoint.Operation) {
 //
 // A key that is bound to a subject or agent administers nothing, whatever its scopes: whoever can make users and give
 // them passwords is bound no longer.
-func (x *exchange) mayNot(op *endpoint.Operation) *problem.Problem {
+func (x *requestState) mayNot(op *endpoint.Operation) *problem.Problem {
 	p := &x.principal
 	switch {
 	case !p.Scopes.Allows(op.Scope),
@@ -95,7 +95,7 @@ func (x *exchange) mayNot(op *endpoint.Operation) *problem.Problem {
 //
 // The operator of the machine pays nothing: a tier that was set too small, the operator workspace's own included, could
 // else not be set right before the month is over.
-func (x *exchange) charge(op *endpoint.Operation) bool {
+func (x *requestState) charge(op *endpoint.Operation) bool {
 	x.judged = true
 	switch workspace, key := &x.caller.workspace, &x.caller.live.Key; {
 	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
@@ -115,12 +115,12 @@ func (x *exchange) charge(op *endpoint.Operation) bool {
 }
 
 // chargeable reports whether requests for the path cost anything: those under /api/ do (decisions.md, H).
-func (x *exchange) chargeable() bool {
+func (x *requestState) chargeable() bool {
 	return x.api.o.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
 }
 
 // noSuchRoute answers a path or a method that is not there, for everybody alike, and OPTIONS for what is.
-func (x *exchange) noSuchRoute() {
+func (x *requestState) noSuchRoute() {
 	if x.r.URL.Path == "*" && x.r.Method == http.MethodOptions {
 		x.options(allMethods)
 		return
@@ -136,7 +136,7 @@ func (x *exchange) noSuchRoute() {
 	}
 }
 
-func (x *exchange) options(allow string) {
+func (x *requestState) options(allow string) {
 	x.peekAddress()
 	x.w.Header()["Allow"] = []string{allow}
 	x.preflight(allow)
@@ -144,7 +144,7 @@ func (x *exchange) options(allow string) {
 }
 
 // turnAwayFor is turnAway for an error that may be a fault of ours: that costs the client nothing.
-func (x *exchange) turnAwayFor(err error) {
+func (x *requestState) turnAwayFor(err error) {
 	if p, ok := problem.As(err); ok && statuses[p.Kind] < http.StatusInternalServerError {
 		x.turnAway(p)
 		return
@@ -156,7 +156,7 @@ func (x *exchange) turnAwayFor(err error) {
 // turnAway refuses a request before its caller's budgets are asked. That is charged to the client's address alone, and
 // an address whose budget is spent learns nothing more about credentials and paths. A valid credential still sees its
 // own numbers in the headers.
-func (x *exchange) turnAway(p *problem.Problem) {
+func (x *requestState) turnAway(p *problem.Problem) {
 	if x.chargeable() {
 		verdict, _ := x.chargeAddress()
 		x.verdict, x.judged = verdict, true
@@ -181,6 +181,6 @@ func (x *exchange) turnAway(p *problem.Problem) {
 }
 
 // peekAddress makes the headers those of a caller without a credential, at no cost.
-func (x *exchange) peekAddress() {
-	x.verdict, x.judged = x.api.o.Shared.Peek(x.at, x.addressAccount(), limit.Account{}, atAddress{x.call}), true
+func (x *requestState) peekAddress() {
+	x.verdict, x.judged = x.api.o.Shared.Peek(x.at, x.addressAccount(), limit.Account{}, atAddress{x.operationContext}), true
 }

@@ -18,7 +18,7 @@ const idempotencyKey = idempotency.HeaderName
 var replayed = []string{"true"}
 
 // runOnce is run for a request with an Idempotency-Key: a repetition gets the first answer and has no effect.
-func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
+func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 	var in endpoint.Bound
 	var err error
 	body := x.api.o.Replays.BodyHash()
@@ -53,7 +53,7 @@ func (x *exchange) runOnce(op *endpoint.Operation, key []string) {
 	if op.Class == endpoint.Stream {
 		kept, err = x.streamOnce(op, request, work)
 	} else {
-		kept, err = x.api.o.Replays.Do(x.call, request, body, idempotency.Work{
+		kept, err = x.api.o.Replays.Do(x.operationContext, request, body, idempotency.Work{
 			Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
 		})
 	}
@@ -78,7 +78,7 @@ func unstored(err error) bool {
 type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)
 
 // streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
-func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
+func (x *requestState) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
 	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
 	x.r.Body = &hashed
@@ -90,7 +90,7 @@ func (x *exchange) streamOnce(op *endpoint.Operation, request idempotency.Reques
 		hashed.Reader = body
 		return work(in)(ctx)
 	}
-	return x.api.o.Replays.DoStream(x.call, request, body, run, x.refused)
+	return x.api.o.Replays.DoStream(x.operationContext, request, body, run, x.refused)
 }
 
 // whole turns what can go wrong with a body into problems.
@@ -127,7 +127,7 @@ func outcome(resp endpoint.Response) idempotency.Outcome {
 }
 
 // refused is the answer of a problem as it is kept.
-func (x *exchange) refused(p *problem.Problem) idempotency.Outcome {
+func (x *requestState) refused(p *problem.Problem) idempotency.Outcome {
 	return idempotency.Outcome{Status: statuses[p.Kind], Body: x.bodyOf(p)}
 }
 
@@ -139,10 +139,10 @@ func checkIdempotencyKey(sent []string) error {
 }
 
 // replay sends a kept answer again.
-func (x *exchange) replay(op *endpoint.Operation, kept *idempotency.Answer) {
+func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) {
 	body := kept.Body
 	if body != nil && kept.Status < 300 && op.Again != nil {
-		if err := op.Again(x.call, body); err != nil {
+		if err := op.Again(x.operationContext, body); err != nil {
 			x.fail(fmt.Errorf("show a kept answer again: %w", err))
 			return
 		}
@@ -171,7 +171,7 @@ func (x *exchange) replay(op *endpoint.Operation, kept *idempotency.Answer) {
 }
 
 // read performs the GET of a path of ours for the same caller, inside this request.
-func (x *exchange) read(location string) (resp endpoint.Response, err error) {
+func (x *requestState) read(location string) (resp endpoint.Response, err error) {
 	target, err := url.Parse(location)
 	if err != nil {
 		return resp, fmt.Errorf("read its location: %w", err)
@@ -186,7 +186,7 @@ func (x *exchange) read(location string) (resp endpoint.Response, err error) {
 	if err != nil {
 		return resp, err
 	}
-	out, err := rt.op.Run(x.call, in)
+	out, err := rt.op.Run(x.operationContext, in)
 	if err != nil {
 		return resp, err
 	}

@@ -47,7 +47,7 @@ func (r *room) give(who string, size int64) {
 }
 
 // makeRoom makes room for the request's body, and reports whether the request can go on.
-func (x *exchange) makeRoom(op *endpoint.Operation) bool {
+func (x *requestState) makeRoom(op *endpoint.Operation) bool {
 	size := x.r.ContentLength
 	if x.api.room.most == 0 || size >= 0 && size <= smallBody {
 		return true

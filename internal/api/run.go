@@ -9,7 +9,7 @@ import (
 )
 
 // run binds the input, calls the operation and answers.
-func (x *exchange) run(op *endpoint.Operation) {
+func (x *requestState) run(op *endpoint.Operation) {
 	if op.Idempotent {
 		if key := x.r.Header[idempotencyKey]; key != nil {
 			x.runOnce(op, key)
@@ -29,7 +29,7 @@ const bodyBlock = 16 << 10
 
 // receive binds the input and then takes a slot. A request has none while its body arrives, so that slow clients hold no
 // slots, but room for what has arrived. A stream is read while it is worked on.
-func (x *exchange) receive(op *endpoint.Operation, copied io.Writer) (in endpoint.Bound, err error) {
+func (x *requestState) receive(op *endpoint.Operation, copied io.Writer) (in endpoint.Bound, err error) {
 	switch {
 	case op.Class == endpoint.Stream || x.r.ContentLength == 0:
 		in, err = op.Bind(x.r, copied)
@@ -55,7 +55,7 @@ func (x *exchange) receive(op *endpoint.Operation, copied io.Writer) (in endpoin
 // arriving is a body that takes room as it arrives.
 type arriving struct {
 	io.ReadCloser
-	x    *exchange
+	x    *requestState
 	read int64
 }
 
@@ -72,7 +72,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 }
 
 // runBound is run once the input is bound.
-func (x *exchange) runBound(op *endpoint.Operation, in endpoint.Bound) {
+func (x *requestState) runBound(op *endpoint.Operation, in endpoint.Bound) {
 	var resp endpoint.Response
 	if err := x.invoke(op, in, &resp); err != nil {
 		x.fail(err)
@@ -81,9 +81,9 @@ func (x *exchange) runBound(op *endpoint.Operation, in endpoint.Bound) {
 	x.respond(&resp)
 }
 
-// invoke runs the operation and encodes its answer into the exchange's buffer.
-func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) error {
-	err := op.Answer(x.call, in, resp, x.buf[:0])
+// invoke runs the operation and encodes its response into the reused buffer.
+func (x *requestState) invoke(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) error {
+	err := op.Answer(x.operationContext, in, resp, x.buf[:0])
 	if cap(resp.Body) > cap(x.buf) {
 		x.buf = resp.Body
 	}
@@ -91,7 +91,7 @@ func (x *exchange) invoke(op *endpoint.Operation, in endpoint.Bound, resp *endpo
 }
 
 // respond writes an operation's answer. A GET whose caller has it already is 304.
-func (x *exchange) respond(resp *endpoint.Response) {
+func (x *requestState) respond(resp *endpoint.Response) {
 	h := x.w.Header()
 	etag := ""
 	for _, f := range resp.Header {
@@ -118,6 +118,6 @@ func (x *exchange) respond(resp *endpoint.Response) {
 }
 
 // reading reports whether the request asks for a representation.
-func (x *exchange) reading() bool {
+func (x *requestState) reading() bool {
 	return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // settle closes a request: its slot is free, its use recorded, its line written.
-func (x *exchange) settle() {
+func (x *requestState) settle() {
 	x.leave()
 	if x.roomSize > 0 {
 		x.api.room.give(x.roomOf, x.roomSize)
@@ -35,7 +35,7 @@ func (x *exchange) settle() {
 
 // note takes down who used which version. One that is sunset is used no more, but who still asks for it is what its
 // operator wants to know most.
-func (x *exchange) note() {
+func (x *requestState) note() {
 	version, rt := x.number, x.route
 	if x.gone != nil {
 		version, rt = x.gone.Number, x.routeOf(x.gone.Number)
@@ -48,7 +48,7 @@ func (x *exchange) note() {
 }
 
 // routeOf is what the request would have reached in another version than the one that answers.
-func (x *exchange) routeOf(version int) *route {
+func (x *requestState) routeOf(version int) *route {
 	if t, err := x.api.table(version); err == nil {
 		if rt, _ := t.find(x.r); rt != nil {
 			return rt
@@ -58,7 +58,7 @@ func (x *exchange) routeOf(version int) *route {
 }
 
 // log writes the request's line: the route's template, never the path, and nothing a caller may write freely.
-func (x *exchange) log() {
+func (x *requestState) log() {
 	route := x.route.template
 	if route == "" {
 		route = "none"
@@ -75,7 +75,7 @@ func (x *exchange) log() {
 	)
 }
 
-func (x *exchange) clientText() string {
+func (x *requestState) clientText() string {
 	if client := x.Client(); client.IsValid() {
 		return client.String()
 	}

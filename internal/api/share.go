@@ -108,7 +108,7 @@ type shares struct {
 
 // findHolders finds out for whom the request takes what it needs. Requests of one connection come from its address, unless
 // that is a proxy's.
-func (x *exchange) findHolders() {
+func (x *requestState) findHolders() {
 	if x.known {
 		x.shares.workspace = x.api.holderOf(x.caller.live.Workspace)
 	}
@@ -131,14 +131,14 @@ func (a *API) holderOf(w *account.Entry) *holder {
 }
 
 // enter takes a slot of those in flight. The last ones are for operations that must answer while others are refused.
-func (x *exchange) enter(vital bool) bool {
+func (x *requestState) enter(vital bool) bool {
 	s := &x.shares
 	s.inFlight = x.api.slots.take(1, vital, s.workspace.slots(), s.address.slots())
 	return s.inFlight
 }
 
 // arrive takes room for so many bytes of the request's body.
-func (x *exchange) arrive(bytes int64) bool {
+func (x *requestState) arrive(bytes int64) bool {
 	s := &x.shares
 	if !x.api.arriving.take(bytes, false, s.workspace.bytes(), s.address.bytes()) {
 		return false
@@ -148,7 +148,7 @@ func (x *exchange) arrive(bytes int64) bool {
 }
 
 // arrived gives back the room of a body that has been read.
-func (x *exchange) arrived() {
+func (x *requestState) arrived() {
 	if s := &x.shares; s.arriving > 0 {
 		x.api.arriving.give(s.arriving, s.workspace.bytes(), s.address.bytes())
 		s.arriving = 0
@@ -156,7 +156,7 @@ func (x *exchange) arrived() {
 }
 
 // leave gives back all that the request has taken.
-func (x *exchange) leave() {
+func (x *requestState) leave() {
 	x.arrived()
 	s := &x.shares
 	if s.inFlight {
@@ -185,7 +185,7 @@ func (h *holder) bytes() *atomic.Int64 {
 type peerKey struct{}
 
 // peerOf is the holder of the address that the request's connection comes from; nil for a proxy's, and where it is not known.
-func peerOf(x *exchange) *holder {
+func peerOf(x *requestState) *holder {
 	if x.conn != nil {
 		return x.conn.peer
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // SignedIn implements endpoint.Request.
-func (c *call) SignedIn(userID, workspaceID string) error {
+func (c *operationContext) SignedIn(userID, workspaceID string) error {
 	if c.signIn == nil {
 		return errors.New("sign " + userID + " in: the operation does not say that it does")
 	}
@@ -21,7 +21,7 @@ func (c *call) SignedIn(userID, workspaceID string) error {
 
 // signedIn moves the price of the request from the address it came from to the workspace of who it turned out to come
 // from.
-func (x *exchange) signedIn(userID, workspaceID string) error {
+func (x *requestState) signedIn(userID, workspaceID string) error {
 	workspace, ok := x.api.o.Workspaces(workspaceID)
 	if !ok {
 		return errors.New("sign " + userID + " in: workspace " + workspaceID + " is not known")
@@ -65,11 +65,11 @@ const maxRefused = 4 << 10
 
 // refuseSignIn is refuse for an operation that people sign in with: its caller, who may have failed too often as well, is
 // told of the limit that ends last.
-func (x *exchange) refuseSignIn(op *endpoint.Operation) {
+func (x *requestState) refuseSignIn(op *endpoint.Operation) {
 	p := spent(&x.verdict)
 	if x.r.ContentLength > 0 && x.r.ContentLength <= maxRefused {
 		if in, err := op.Bind(x.r, nil); err == nil {
-			if other, ok := problem.As(op.Refused(x.call, in)); ok && other.RetryAfter > p.RetryAfter {
+			if other, ok := problem.As(op.Refused(x.operationContext, in)); ok && other.RetryAfter > p.RetryAfter {
 				p = other
 			}
 		}

@@ -36,7 +36,7 @@ type route struct {
 	method   string
 	params   []string            // names of the wildcards
 	op       *endpoint.Operation // nil for a page
-	page     func(x *exchange) (page, error)
+	page     func(x *requestState) (page, error)
 	usage    usage.Route
 }
 
@@ -93,11 +93,11 @@ func (a *API) build(version int) (*table, error) {
 			}
 			return documentPage(text)
 		})
-		serve := func(*exchange) (page, error) { return document() }
+		serve := func(*requestState) (page, error) { return document() }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
 		a.add(t, http.MethodGet, prefix+"/openapi.json", &route{page: serve})
 	}
-	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*exchange).guide})
+	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*requestState).guide})
 	return t, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one.
 // While it answers a problem, x.version is what the answer reports.
-func (x *exchange) negotiate() *problem.Problem {
+func (x *requestState) negotiate() *problem.Problem {
 	x.snapshot = x.api.o.Versions.Snapshot()
 	x.serveWith(x.snapshot.Current())
 	if x.api.o.Surface == usage.Primary {
@@ -35,7 +35,7 @@ func (x *exchange) negotiate() *problem.Problem {
 }
 
 // choose takes a version by number; unknown is the problem for one that is not, or no longer, there.
-func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem {
+func (x *requestState) choose(number int, unknown *problem.Problem) *problem.Problem {
 	v := x.snapshot.Version(number)
 	if v == nil {
 		return unknown
@@ -56,7 +56,7 @@ func (x *exchange) choose(number int, unknown *problem.Problem) *problem.Problem
 }
 
 // rehearse answers a key that tries a migration as if the version it asks for had had its sunset already.
-func (x *exchange) rehearse() *problem.Problem {
+func (x *requestState) rehearse() *problem.Problem {
 	v := x.version
 	if x.identify(endpoint.Key) == nil && x.principal.Kind == auth.APIKey && x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) && !x.describes(v) {
 		x.serveWith(x.snapshot.Current())
@@ -67,12 +67,12 @@ func (x *exchange) rehearse() *problem.Problem {
 }
 
 // describes reports whether the request is for the description of a version, which stays when the version ends.
-func (x *exchange) describes(v *lifecycle.Version) bool {
+func (x *requestState) describes(v *lifecycle.Version) bool {
 	return x.inPath && x.r.URL.Path == "/api/v"+strconv.Itoa(v.Number)+"/openapi.json"
 }
 
 // serveWith makes v the version of the answer.
-func (x *exchange) serveWith(v *lifecycle.Version) {
+func (x *requestState) serveWith(v *lifecycle.Version) {
 	t, err := x.api.table(v.Number)
 	if err != nil {
 		panic(err) // a version was released whose operations do not fit together: a defect of ours
@@ -80,13 +80,13 @@ func (x *exchange) serveWith(v *lifecycle.Version) {
 	x.version, x.table, x.number = v, t, v.Number
 }
 
-func (x *exchange) sunset(v *lifecycle.Version) *problem.Problem {
+func (x *requestState) sunset(v *lifecycle.Version) *problem.Problem {
 	x.gone = v
 	return problem.New(problem.Gone, problem.CodeVersionSunset, "Version "+strconv.Itoa(v.Number)+" of the API is no longer served.")
 }
 
 // goneBody is what a caller of a sunset version needs to move on.
-func (x *exchange) goneBody(p *problem.Problem) goneBody {
+func (x *requestState) goneBody(p *problem.Problem) goneBody {
 	b := goneBody{
 		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
 		SunsetAt: x.gone.SunsetAt.UTC().Format("2006-01-02T15:04:05.000Z"), RequestID: x.RequestID(),
@@ -99,7 +99,7 @@ func (x *exchange) goneBody(p *problem.Problem) goneBody {
 }
 
 // deprecation adds the headers of a version whose end is announced (§9.6).
-func (x *exchange) deprecation(h http.Header) {
+func (x *requestState) deprecation(h http.Header) {
 	v := x.version
 	if v.AnnouncedAt.IsZero() || v.At(x.at) != lifecycle.Deprecated {
 		return

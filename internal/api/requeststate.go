@@ -7,10 +7,10 @@ import (
 	"keepsake/internal/limit"
 )
 
-// exchange is one request with its answer: all that the way of a request learns. It goes back to be used again when the
-// answer is out, so nothing that may outlive the request refers to it; the call may.
-type exchange struct {
-	*call
+// requestState is everything that the pipeline learns about one request and its response. It is reused after the response,
+// so nothing that can outlive the request refers to it. The operationContext can outlive the request and is not reused.
+type requestState struct {
+	*operationContext
 
 	w    http.ResponseWriter
 	r    *http.Request
@@ -38,7 +38,7 @@ type exchange struct {
 	body     *progress // of a stream, whose deadlines we keep
 	incoming arriving  // of other classes, while it is read
 
-	buf    []byte // where the answer is encoded; it stays with the exchange
+	buf    []byte // where the answer is encoded; it is reused, too
 	status int    // of the answer, 0 while none was sent
 	size   int    // bytes of its body
 }
@@ -46,23 +46,23 @@ type exchange struct {
 // maxBuffer keeps one large answer from holding memory for ever.
 const maxBuffer = 64 << 10
 
-// begin takes an exchange that is out of use: all its members but the buffer are zero.
-func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	x := a.exchanges.Get().(*exchange)
+// begin takes a requestState that is not in use. All its fields but the buffer are zero.
+func (a *API) begin(w http.ResponseWriter, r *http.Request) *requestState {
+	x := a.states.Get().(*requestState)
 	ctx := r.Context()
-	x.call = &call{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
+	x.operationContext = &operationContext{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
 	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
 	x.takeRequestID(r)
 	return x
 }
 
-// release gives an exchange back. One that met a panic is not: nobody knows who still holds it.
-func (x *exchange) release() {
+// release gives a requestState back. After a panic it is not given back, because something may still hold it.
+func (x *requestState) release() {
 	a, buf := x.api, x.buf
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
-	x.call.signIn, x.call.free = nil, nil // the call may outlive the exchange
-	*x = exchange{buf: buf}
-	a.exchanges.Put(x)
+	x.operationContext.signIn, x.operationContext.free = nil, nil // the context can outlive the request
+	*x = requestState{buf: buf}
+	a.states.Put(x)
 }

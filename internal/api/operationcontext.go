@@ -12,9 +12,9 @@ import (
 	"keepsake/internal/id"
 )
 
-// call is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. It is not
-// reused, because a database driver may look at a context after the request has ended.
-type call struct {
+// operationContext is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. It is
+// not reused, because a database driver can look at a context after the request has ended.
+type operationContext struct {
 	at       time.Time // when the request came in
 	uuid     id.UUID   // of the request, unless the caller gave an id
 	callerID string    // X-Request-Id of the caller, when it is one
@@ -25,7 +25,7 @@ type call struct {
 	principal auth.Principal
 	known     bool                                   // there is a principal
 	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
-	free      *exchange                              // of an operation that is Uncharged and can charge its caller after all
+	free      *requestState                          // of an operation that is Uncharged and can charge its caller after all
 
 	parent  context.Context
 	timeout time.Duration // of the class; 0: none
@@ -38,7 +38,7 @@ type call struct {
 // start gives the context that ends with the class's time, and makes it when it is first asked for. Operations that touch
 // memory alone never ask, and context.WithTimeout makes four allocations: with them governing a request would exceed its
 // goal of six.
-func (c *call) start() context.Context {
+func (c *operationContext) start() context.Context {
 	c.once.Do(func() {
 		c.timed, c.end = c.parent, func() {}
 		if c.timeout > 0 {
@@ -49,22 +49,22 @@ func (c *call) start() context.Context {
 }
 
 // stop ends the context. If nobody has asked for it by now, it is the connection's from here on.
-func (c *call) stop() {
+func (c *operationContext) stop() {
 	c.once.Do(func() { c.timed, c.end = c.parent, func() {} })
 	c.end()
 }
 
 // Deadline is the end of the class's time.
-func (c *call) Deadline() (time.Time, bool) { return c.start().Deadline() }
+func (c *operationContext) Deadline() (time.Time, bool) { return c.start().Deadline() }
 
 // Done is closed when the client went away or the class's time is over.
-func (c *call) Done() <-chan struct{} { return c.start().Done() }
+func (c *operationContext) Done() <-chan struct{} { return c.start().Done() }
 
 // Err says which of the two it was.
-func (c *call) Err() error { return c.start().Err() }
+func (c *operationContext) Err() error { return c.start().Err() }
 
 // Value answers for the caller and the request, and otherwise as the connection's context does.
-func (c *call) Value(key any) any {
+func (c *operationContext) Value(key any) any {
 	switch key {
 	case auth.PrincipalKey:
 		if !c.known {
@@ -81,7 +81,7 @@ func (c *call) Value(key any) any {
 }
 
 // RequestID is the id of the request.
-func (c *call) RequestID() string {
+func (c *operationContext) RequestID() string {
 	if c.callerID != "" {
 		return c.callerID
 	}
@@ -89,13 +89,13 @@ func (c *call) RequestID() string {
 }
 
 // APIVersion is the version that serves the request.
-func (c *call) APIVersion() int { return c.number }
+func (c *operationContext) APIVersion() int { return c.number }
 
 // At is when the request came in.
-func (c *call) At() time.Time { return c.at }
+func (c *operationContext) At() time.Time { return c.at }
 
 // takeRequestID keeps the caller's id where it is well formed, else makes one.
-func (c *call) takeRequestID(r *http.Request) {
+func (c *operationContext) takeRequestID(r *http.Request) {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && wellFormedRequestID(sent[0]) {
 		c.callerID = sent[0]
 		return
