@@ -147,7 +147,7 @@ func (t *throttle) enter(ctx context.Context, g guesser) (*attempt, error) {
 	return v, nil
 }
 
-var errNoAnswer = problem.NotAvailable("Nobody can sign in at the moment.", 2*time.Second)
+var errNoAnswer = problem.NotAvailable("Sign-in is not available right now; try again.", 2*time.Second)
 
 // look reads what is known of the guesser, which others may change meanwhile.
 func (v *attempt) look(ctx context.Context) (*tally, error) {

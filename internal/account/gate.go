@@ -44,7 +44,7 @@ func newGate(slots int) *gate {
 	}
 }
 
-var errGateFull = problem.NotAvailable("More passwords are being checked than there is room for; try again.", 2*time.Second)
+var errGateFull = problem.NotAvailable("Too many passwords are being checked; try again.", 2*time.Second)
 
 // enter waits for a slot. Whoever got one leaves.
 func (g *gate) enter(ctx context.Context, from netip.Addr) error {

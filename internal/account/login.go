@@ -71,7 +71,7 @@ func NewLoginService(o LoginOptions) *LoginService {
 }
 
 // What a caller is told who cannot sign in. An unknown email, a wrong password and a disabled user are one.
-var errInvalidCredentials = problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "The email or the password is wrong.")
+var errInvalidCredentials = problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "The email address or the password is wrong.")
 
 // Authenticate finds the user of an email and a password that came from an address. It takes as long and answers the
 // same whether there is no such user or the password is wrong, however long that is.

@@ -46,11 +46,11 @@ func checkPassword(password string) error {
 	}
 	switch n := utf8.RuneCountInString(password); {
 	case n < minPassword:
-		return problem.Validation("password", problem.TooShort, fmt.Sprintf("A password has at least %d characters.", minPassword))
+		return problem.Validation("password", problem.TooShort, fmt.Sprintf("A password must have at least %d characters.", minPassword))
 	case n > maxPassword:
-		return problem.Validation("password", problem.TooLong, fmt.Sprintf("A password has at most %d characters.", maxPassword))
+		return problem.Validation("password", problem.TooLong, fmt.Sprintf("A password must have at most %d characters.", maxPassword))
 	case isCommon(password):
-		return problem.Validation("password", problem.NotAllowed, "This password is one of those that are tried first.")
+		return problem.Validation("password", problem.NotAllowed, "This password is too common.")
 	}
 	return nil
 }

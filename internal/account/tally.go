@@ -55,7 +55,7 @@ const mostClaimed = 2 * (tryLife + 2*lineWait)
 var errNotYet = errors.New("it is not this guesser's turn")
 
 // errLate is for a try whose time was over before it was counted: what came of it is told to nobody.
-var errLate = problem.NotAvailable("The password took too long to be checked; try again.", time.Second)
+var errLate = problem.NotAvailable("Checking the password took too long; try again.", time.Second)
 
 // readTally reads the texts of a pair, its address and its email, and forgets what is over.
 func readTally(now time.Time, texts [][]byte) (*tally, error) {

@@ -94,7 +94,7 @@ func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, worksp
 			return problem.RevisionMismatch()
 		}
 		if w.Operator && c.Tier != nil && belowLeast(*s.Directory.Tiers().Lookup(*c.Tier).Tier()) != "" {
-			return problem.Validation("tier", problem.NotAllowed, "This tier allows too little for the operator workspace.")
+			return problem.Validation("tier", problem.NotAllowed, "The limits of this tier are too low for the operator workspace.")
 		}
 		details := c.apply(w)
 		if len(details) == 0 {

@@ -24,14 +24,16 @@ var (
 	errMissingKey = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
 		"Send an API key in the header X-API-Key.")
 	errMissingToken = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
-		"Send an access token: Authorization: Bearer ….")
+		"Send an access token in the header Authorization: Bearer ….")
 	errMissingCredentials = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
-		"Send an API key in the header X-API-Key, or an access token: Authorization: Bearer ….")
+		"Send an API key in the header X-API-Key, or an access token in the header Authorization: Bearer ….")
+	errKeyAsToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
+		"This is an API key, not an access token. API keys go in the header X-API-Key.")
 	errAmbiguousKey = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey,
 		"More than one X-API-Key was sent.")
 	errAddressNotAllowed = problem.New(problem.Forbidden, problem.CodeIPNotAllowed,
-		"This API key may not be used from this address.")
-	errCutOff    = problem.NotAvailable("Whether this credential is still valid cannot be told at this moment.", time.Second)
+		"This API key cannot be used from this address.")
+	errCutOff    = problem.NotAvailable("Credentials cannot be verified right now; try again.", time.Second)
 	errSuspended = problem.New(problem.Forbidden, problem.CodeSuspended,
 		"The workspace of this credential is suspended.")
 )
@@ -68,6 +70,9 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 			return auth.ErrInvalidToken
 		case len(sent) == 1:
 			if token, ok := bearerToken(sent[0]); ok {
+				if apikey.WellFormed(token) {
+					return errKeyAsToken
+				}
 				return x.identifyBearer(token)
 			}
 		}

@@ -53,14 +53,14 @@ type goneBody struct {
 
 var (
 	errNotFound        = problem.New(problem.NotFound, problem.CodeNotFound, "There is no such path.")
-	errVersionNotFound = problem.New(problem.NotFound, problem.CodeVersionNotFound, "There is no such version of the API.")
+	errVersionNotFound = problem.New(problem.NotFound, problem.CodeVersionNotFound, "There is no such API version.")
 	errMethod          = problem.New(problem.MethodNotAllowed, problem.CodeMethodNotAllowed,
-		"This path does not have that method; the header Allow lists those it has.")
+		"This path does not support this method. The header Allow lists the methods it supports.")
 	errAcceptVersion = problem.Validation("Accept-Version", problem.Unsupported,
-		"Accept-Version names no version of the API that is served; /api/versions lists them.")
+		"Accept-Version names no API version that is served. /api/versions lists the versions.")
 	errTooLarge = problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "The body is larger than 64 MiB.")
-	errBusy     = problem.NotAvailable("The service has more requests than it can work on; try again.", retrySoon)
-	errNoRoom   = problem.NotAvailable("The service has no memory for another large body; try again.", retrySoon)
-	errInTime   = problem.NotAvailable("The request took longer than it may; try again.", retrySoon)
-	errInternal = problem.New(problem.Internal, problem.CodeInternal, "Something went wrong on our side. The request id helps us to find it.")
+	errBusy     = problem.NotAvailable("The service is handling too many requests; try again.", retrySoon)
+	errNoRoom   = problem.NotAvailable("The service has no memory for another large body right now; try again.", retrySoon)
+	errInTime   = problem.NotAvailable("The request took too long; try again.", retrySoon)
+	errInternal = problem.New(problem.Internal, problem.CodeInternal, "An internal error occurred. The request ID identifies it in the log.")
 )

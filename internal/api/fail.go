@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"keepsake/internal/limit"
@@ -52,7 +54,11 @@ func (x *requestState) problemOf(err error) *problem.Problem {
 
 // bodyOf is the JSON of a problem.
 func (x *requestState) bodyOf(p *problem.Problem) []byte {
-	var v any = errorBody{Error: p.Code, Message: p.Message, Details: p.Details, RequestID: x.RequestID()}
+	message := p.Message
+	if message == problem.MissingMessage {
+		message = missingFrom(x.route.template)
+	}
+	var v any = errorBody{Error: p.Code, Message: message, Details: p.Details, RequestID: x.RequestID()}
 	switch {
 	case p.Kind == problem.Gone && x.gone != nil:
 		v = x.goneBody(p)
@@ -63,6 +69,22 @@ func (x *requestState) bodyOf(p *problem.Problem) []byte {
 		}
 	}
 	return encode(v)
+}
+
+// resources are the kinds of resource that paths name, by the segment before the ID.
+var resources = map[string]string{
+	"api-keys": "API key", "documents": "Document", "memories": "Memory", "subjects": "Subject",
+	"users": "User", "workspaces": "Workspace", "tiers": "Tier", "versions": "Version",
+}
+
+// missingFrom says what a path names that does not exist: "Memory not found."
+func missingFrom(template string) string {
+	if i := strings.LastIndex(template, "/{"); i >= 0 {
+		if resource := resources[path.Base(template[:i])]; resource != "" {
+			return resource + " not found."
+		}
+	}
+	return problem.MissingMessage
 }
 
 // encode is for bodies of our own, which always can be encoded.

@@ -102,7 +102,7 @@ func (w whole) Read(p []byte) (int, error) {
 		return n, errTooLarge.Because(err)
 	}
 	if err != nil && err != io.EOF {
-		return n, problem.Validation("body", problem.Format, "The body did not arrive whole.").Because(err)
+		return n, problem.Validation("body", problem.Format, "The body was cut off.").Because(err)
 	}
 	return n, err
 }
@@ -133,7 +133,7 @@ func (x *requestState) refused(p *problem.Problem) idempotency.Outcome {
 
 func checkIdempotencyKey(sent []string) error {
 	if len(sent) > 1 {
-		return problem.Validation(idempotencyKey, problem.Duplicate, "Send one Idempotency-Key.")
+		return problem.Validation(idempotencyKey, problem.Duplicate, "Send the header Idempotency-Key once.")
 	}
 	return idempotency.CheckKey(sent[0])
 }

@@ -152,7 +152,7 @@ func unwritten(err error) error {
 	if _, known := problem.As(err); err == nil || known {
 		return err
 	}
-	return problem.NotAvailable("The log of who did what cannot be written at the moment.", time.Second).Because(err)
+	return problem.NotAvailable("The audit log is unavailable, so the request was refused.", time.Second).Because(err)
 }
 
 // row is e with what the context knows of it, not yet in its place.

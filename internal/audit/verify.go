@@ -81,7 +81,7 @@ func (v *Verified) Break() *Break {
 // time: another is problem.Conflict.
 func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error) {
 	if !l.verifying.TryLock() {
-		return nil, problem.Conflicts("The log is being verified already; wait for that.")
+		return nil, problem.Conflicts("A verification of the audit log is already running. Wait until it has finished.")
 	}
 	defer l.verifying.Unlock()
 	v := &Verified{}

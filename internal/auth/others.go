@@ -14,7 +14,7 @@ import (
 var ErrUnknownKey = errors.New("auth: the token names a key that is not known here")
 
 // errCannotAsk is for who would have to wait with too many others.
-var errCannotAsk = problem.NotAvailable("This access token cannot be checked at this moment.", time.Second)
+var errCannotAsk = problem.NotAvailable("Access tokens cannot be verified right now; try again.", time.Second)
 
 // others finds keys that other processes have made. Anybody can make up tokens that have us look, so it looks at most once
 // every askEvery, for all that ask by then. A key may have been made since a look began, so who asks after that waits for the

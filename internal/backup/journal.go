@@ -265,7 +265,7 @@ func (j *Journal) add(e Entry) error {
 		return errors.New("backup: the journal has no signer yet")
 	}
 	if err := j.append(e); err != nil {
-		return problem.NotAvailable("The journal cannot be written at the moment; nothing was changed.", 2*time.Second).
+		return problem.NotAvailable("The journal cannot be written. Nothing was changed; try again later.", 2*time.Second).
 			Because(fmt.Errorf("write the journal: %w", err))
 	}
 	return nil

@@ -97,14 +97,14 @@ func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, problem.NotAvailable("The program is stopping.", time.Second)
+		return nil, problem.NotAvailable("The service is stopping.", time.Second)
 	}
 	if s.current != nil {
-		return nil, problem.Conflicts("Another backup is being made; wait for that.")
+		return nil, problem.Conflicts("Another backup is running. Wait until it has finished.")
 	}
 	size := s.Size()
 	if s.Free != nil && s.Free() < size+spare {
-		return nil, problem.Conflicts(fmt.Sprintf("There is no room for a copy: it needs %d MiB in the data folder.", (size+spare)>>20))
+		return nil, problem.Conflicts(fmt.Sprintf("There is not enough disk space for a copy: it needs %d MiB in the data folder.", (size+spare)>>20))
 	}
 	id := rand.Text()
 	dir, err := filepath.Abs(filepath.Join(s.Dir, folderPrefix+id))

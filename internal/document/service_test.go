@@ -190,7 +190,7 @@ func TestAnImportCountsTheRunThatCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := document.Imported{Received: 5, Created: 2, Replaced: 1, Failed: 2, Errors: []document.LineError{
-		{Line: 4, Field: "documents", Issue: "not_allowed", Message: "The workspace has as many documents as its tier allows."},
+		{Line: 4, Field: "documents", Issue: "not_allowed", Message: "The workspace has reached the number of documents that its tier allows."},
 		{Line: 5, Field: "text", Issue: "type", Message: "text must be a string."},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -110,11 +110,11 @@ func (d *input) accept(r *http.Request) error {
 		return nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return unsupportedMedia("The body must not have a Content-Encoding.")
+		return unsupportedMedia("The body must not have a Content-Encoding, such as gzip.")
 	}
 	types := r.Header["Content-Type"]
 	if len(types) != 1 {
-		return unsupportedMedia("The body must have one Content-Type: " + d.media + ".")
+		return unsupportedMedia("Send the header Content-Type once: " + d.media + ".")
 	}
 	if types[0] == d.media {
 		return nil
@@ -124,7 +124,7 @@ func (d *input) accept(r *http.Request) error {
 		media = d.media
 	}
 	if charset := params["charset"]; err != nil || media != d.media || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return unsupportedMedia("The body must be " + d.media + " in UTF-8.")
+		return unsupportedMedia(fmt.Sprintf("The body must be %s in UTF-8, not %q.", d.media, printable(types[0])))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func broken(err error, limit int64) error {
 	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(min(over.Limit, limit))
 	}
-	return problem.Validation("body", problem.Format, "The body did not arrive whole.").Because(err)
+	return problem.Validation("body", problem.Format, "The body was cut off.").Because(err)
 }
 
 func unsupportedMedia(message string) error {

@@ -5,9 +5,11 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -161,15 +163,15 @@ func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 		name, text, _ := strings.Cut(pair, "=")
 		name, err := unescape(name)
 		if err != nil {
-			return &fault{field: "query", issue: problem.Format, says: "must be escaped as a URL demands."}
+			return &fault{field: "query", issue: problem.Format, says: "must be percent-encoded."}
 		}
 		i, ok := d.queries[name]
 		if !ok {
-			return &fault{field: cmp.Or(printable(name), "query"), issue: problem.Unknown, anonymous: true, says: "There is no such query parameter here."}
+			return d.unknownQuery(name)
 		}
 		p := &d.params[i]
 		if text, err = unescape(text); err != nil {
-			return (&fault{issue: problem.Format, says: "must be escaped as a URL demands."}).in(p.name)
+			return (&fault{issue: problem.Format, says: "must be percent-encoded."}).in(p.name)
 		}
 		if seen[i] && p.shape.kind != listKind {
 			return (&fault{issue: problem.Duplicate, says: "is given twice."}).in(p.name)
@@ -180,6 +182,16 @@ func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 		}
 	}
 	return nil
+}
+
+// unknownQuery names a query parameter that does not exist, and the one that was probably meant.
+func (d *input) unknownQuery(name string) *fault {
+	shown := cmp.Or(printable(name), "query")
+	says := fmt.Sprintf("There is no query parameter %q.", shown)
+	if meant := problem.Similar(name, slices.Sorted(maps.Keys(d.queries))); meant != "" {
+		says += fmt.Sprintf(" Did you mean %q?", meant)
+	}
+	return &fault{field: shown, issue: problem.Unknown, anonymous: true, says: says}
 }
 
 func unescape(s string) (string, error) {

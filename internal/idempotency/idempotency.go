@@ -46,7 +46,7 @@ type Store interface {
 }
 
 // ErrAnswered is the problem of a second answer under one claim.
-var ErrAnswered = problem.Conflicts("This request has an answer already.")
+var ErrAnswered = problem.Conflicts("This request has already been answered.")
 
 // Claims tells processes on one store which requests run in another of them. It is there for a kind answer: that an
 // effect happens once is the Store's doing, also where nobody can be asked.

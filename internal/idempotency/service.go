@@ -93,13 +93,13 @@ func (s *Service) Limit(limit func(workspaceID string) *int64) { s.limit = limit
 func CheckKey(key string) error {
 	switch {
 	case len(key) < 8:
-		return problem.Validation(HeaderName, problem.TooShort, "An Idempotency-Key has 8 to 255 characters.")
+		return problem.Validation(HeaderName, problem.TooShort, "An Idempotency-Key must have 8 to 255 characters.")
 	case len(key) > 255:
-		return problem.Validation(HeaderName, problem.TooLong, "An Idempotency-Key has 8 to 255 characters.")
+		return problem.Validation(HeaderName, problem.TooLong, "An Idempotency-Key must have 8 to 255 characters.")
 	}
 	for i := range len(key) {
 		if key[i] < 0x20 || key[i] > 0x7e {
-			return problem.Validation(HeaderName, problem.Format, "An Idempotency-Key has printable ASCII characters only.")
+			return problem.Validation(HeaderName, problem.Format, "An Idempotency-Key must consist of printable ASCII characters.")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, 
 			}
 		case Deprecated:
 		default:
-			return nil, problem.Conflicts("This version has had its sunset.")
+			return nil, problem.Conflicts("This version has already been sunset.")
 		}
 		return c.apply(v)
 	})
@@ -72,7 +72,7 @@ func (s *Service) Retire(ctx context.Context, p *auth.Principal, number int) (*V
 			v.RetiredAt = now
 			return map[string]string{"retiredAt": dateText(now)}, nil
 		default:
-			return nil, problem.Conflicts("This version is still served; it can be retired after its sunset.")
+			return nil, problem.Conflicts("This version is still served. It can be retired after its sunset.")
 		}
 	})
 }

@@ -95,7 +95,7 @@ func (s *Service) unused(ctx context.Context, st *standing, key string) error {
 		return err
 	}
 	if len(rows) > 0 {
-		return problem.Conflicts("Another memory of this subject has this key.")
+		return problem.Conflicts("Another memory of this subject already has this key.")
 	}
 	return nil
 }

@@ -326,7 +326,7 @@ func (s *Service) answered(ctx context.Context, workspaceID string, seen map[Has
 	}
 }
 
-var errFull = problem.LimitReached("memories", "The workspace has as many memories as its tier allows.")
+var errFull = problem.LimitReached("memories", "The workspace has reached the number of memories that its tier allows.")
 
 // put decides on one draft. In the log it stands as what was done, or as what it is done by where that is given.
 func (g *deciding) put(d *draft, r *Result, by audit.Action) error {

@@ -140,7 +140,7 @@ func (s *Service) arrival(p *auth.Principal, line *ImportLine, requireID bool, n
 // inLine says of what a caller may not reach that a line cannot name it.
 func inLine(err error) error {
 	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
-		return problem.Validation("subjectId", problem.NotAllowed, "The line is about a subject or an agent that this key does not reach.")
+		return problem.Validation("subjectId", problem.NotAllowed, "This key has no access to the subject or agent of the line.")
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (a *arrival) checkPast(m *Memory, history []*Memory) error {
 			return err
 		}
 		if older.Revision <= last || older.Revision >= m.Revision {
-			return problem.Validation(at+"revision", problem.InvalidVal, "Revisions of a history rise, and stay below that of the line.")
+			return problem.Validation(at+"revision", problem.InvalidVal, "The revisions of a history must increase and stay below the revision of the line.")
 		}
 		last = older.Revision
 		older.tidy()

@@ -135,9 +135,9 @@ func (g *deciding) arrive(a *arrival, erased map[string]bool) (o outcome, err er
 	case erased[id]:
 		o.refused = problem.Validation("id", problem.NotAllowed, "The memory with this id was erased.")
 	case g.foreign[id] || there != nil && (there.memory.SubjectID != a.memory.SubjectID || !mine(a.by.Principal, there.memory)):
-		o.refused = problem.Validation("id", problem.Conflicting, "The id is that of another memory.")
+		o.refused = problem.Validation("id", problem.Conflicting, "This ID belongs to another memory.")
 	case sameKey != nil && sameKey != there:
-		o.refused = problem.Validation("key", problem.Conflicting, "Another memory of this subject has this key.")
+		o.refused = problem.Validation("key", problem.Conflicting, "Another memory of this subject already has this key.")
 	case there == nil && g.room.memories <= 0:
 		o.refused = errFull
 	case there == nil && !g.room.take(int64(len(a.row.Sealed))+sizeOf(a.older)):
@@ -167,7 +167,7 @@ func (g *deciding) overwrite(there *entry, a *arrival) (o outcome, err error) {
 		if next.Revision == there.memory.Revision && reflect.DeepEqual(&next, there.memory) {
 			return o, nil
 		}
-		o.refused = problem.Validation("revision", problem.Conflicting, "The memory is there in another or a newer revision.")
+		o.refused = problem.Validation("revision", problem.Conflicting, "The memory exists with another or a newer revision.")
 		return o, nil
 	}
 	if err := a.sealPast(g.held[a.subject], there.row); err != nil {

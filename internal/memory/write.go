@@ -196,7 +196,7 @@ func (s *Service) commit(ctx context.Context, workspaceID string, seen map[Hash]
 	return err
 }
 
-var errErasing = problem.NotAvailable("The subject is being erased at this moment.", time.Second)
+var errErasing = problem.NotAvailable("The subject is being erased; try again.", time.Second)
 
 // room is what may be added to a workspace. Where there is a limit, nobody else adds anything until the unit ends.
 func (s *Service) room(ctx context.Context, workspaceID string) (left room, err error) {

@@ -20,7 +20,7 @@ func NewSealer(secret []byte) *Sealer { return &Sealer{secret: secret} }
 // macSize is how much of the HMAC a cursor carries: 128 bits are beyond guessing and keep it short.
 const macSize = 16
 
-var errCursor = problem.Validation("cursor", problem.InvalidVal, "The cursor is not one of this list; start again without it.")
+var errCursor = problem.Validation("cursor", problem.InvalidVal, "This cursor does not belong to this list. Start again without a cursor.")
 
 // Scope names the list a cursor belongs to: workspace, operation and every parameter but limit and cursor. Each part is
 // preceded by its length, so that no two lists share a name.

@@ -136,8 +136,12 @@ func Validation(field string, issue Issue, message string) *Problem {
 	return &Problem{Kind: Invalid, Code: CodeValidation, Message: message, Details: Details{Field: field, Issue: issue}}
 }
 
-// Missing is the one 404 for a thing that is not there and for a thing that is somebody else's: no word differs.
-func Missing() *Problem { return New(NotFound, CodeNotFound, "There is nothing here under that name.") }
+// Missing is the 404 for a resource that does not exist and for one that belongs to another workspace, so that they cannot
+// be told apart. The API names the kind of resource, which follows from the path alone.
+func Missing() *Problem { return New(NotFound, CodeNotFound, MissingMessage) }
+
+// MissingMessage is the message of Missing.
+const MissingMessage = "There is nothing with this ID."
 
 // Conflicts is a 409 that says what stands in the way.
 func Conflicts(message string) *Problem { return New(Conflict, CodeConflict, message) }
@@ -149,12 +153,12 @@ func LimitReached(limit, message string) *Problem {
 
 // StorageFull is the LimitReached of a write that would pass the bytes that a workspace may store.
 func StorageFull() *Problem {
-	return LimitReached("storage", "The workspace would store more bytes than its tier allows. Delete something first.")
+	return LimitReached("storage", "The workspace would exceed the stored bytes that its tier allows. Delete something first.")
 }
 
 // RevisionMismatch is a 412.
 func RevisionMismatch() *Problem {
-	return New(Mismatch, CodeRevisionMismatch, "The resource has another revision than If-Match names; read it again and repeat the change.")
+	return New(Mismatch, CodeRevisionMismatch, "The resource has changed since the revision in If-Match. Read it again and repeat the change.")
 }
 
 // ScopeMissing is a 403 that names the scope a credential lacks.

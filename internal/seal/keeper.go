@@ -55,7 +55,7 @@ func (k *Keeper) Rotate(ctx context.Context, actor, text string) (r *Rotated, er
 func (k *Keeper) rotateAlone(ctx context.Context, actor, text string) (*Rotated, error) {
 	switch err := k.Secrets.Reload(ctx); {
 	case errors.Is(err, ErrMasterKeyReplaced):
-		return nil, problem.Conflicts("Another process on this database has replaced the master key: give this one the new key and start it again.").Because(err)
+		return nil, problem.Conflicts("Another process on this database has rotated the master key. Restart this process with the new key.").Because(err)
 	case err != nil:
 		return nil, err
 	}
@@ -79,10 +79,10 @@ func (k *Keeper) choose(ctx context.Context, text string) (next MasterKey, err e
 	switch {
 	case text != "":
 		if next, err = ParseMasterKey(text); err != nil {
-			return next, problem.Validation("masterKey", problem.Format, "A master key is 32 bytes in base64.")
+			return next, problem.Validation("masterKey", problem.Format, "A master key must be 32 bytes in base64.")
 		}
 	case k.File == "":
-		return next, problem.Conflicts("The master key of this instance is given by the setting masterKey: give the new one, too.")
+		return next, problem.Conflicts("The setting masterKey provides the master key of this instance, so the request must provide the new key.")
 	default:
 		if _, err = rand.Read(next[:]); err != nil {
 			return next, fmt.Errorf("make a master key: %w", err)
@@ -90,7 +90,7 @@ func (k *Keeper) choose(ctx context.Context, text string) (next MasterKey, err e
 	}
 	inUse, err := Opens(ctx, k.Secrets.store, next)
 	if err == nil && inUse {
-		err = problem.Conflicts("This master key is the one in use.")
+		err = problem.Conflicts("This master key is already in use.")
 	}
 	return next, err
 }

@@ -222,7 +222,7 @@ func (s *Subjects) resolve(ctx context.Context, workspaceID string, want []Subje
 			return nil, err
 		}
 		if err := s.Secrets.Reload(ctx); err != nil {
-			return nil, problem.NotAvailable("The key of this subject cannot be opened at the moment.", 2*time.Second).
+			return nil, problem.NotAvailable("The data key of this subject cannot be opened right now; try again.", 2*time.Second).
 				Because(fmt.Errorf("read the wrapping secrets anew: %w", err))
 		}
 	}

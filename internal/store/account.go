@@ -31,7 +31,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 			return fmt.Errorf("add workspace: %w", err)
 		}
 		if n == 0 {
-			return problem.Conflicts("There is such a workspace already.")
+			return problem.Conflicts("A workspace with this ID already exists.")
 		}
 		s.tell(ctx, cluster.Workspace, w.ID)
 		return nil

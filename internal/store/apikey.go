@@ -30,7 +30,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) e
 				return err
 			}
 			if n >= max {
-				return problem.LimitReached("keys", "The workspace has as many API keys as its tier allows.")
+				return problem.LimitReached("keys", "The workspace has reached the number of API keys that its tier allows.")
 			}
 		}
 		if _, err := q.Exec(ctx, `

@@ -159,12 +159,12 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *standing, 
 	grows := bytes - old.bytes
 	switch {
 	case p.CreateOnly && old.live:
-		return problem.Conflicts("There is a document with this id already.")
+		return problem.Conflicts("A document with this ID already exists.")
 	case (p.Exists || p.IfRevision != nil) && !old.live, !p.IfRevision.Allows(old.revision),
 		old.live && (p.Absent || slices.Contains(p.IfNotRevision, old.revision)):
 		return problem.RevisionMismatch()
 	case !old.live && p.Max > 0 && h.documents >= p.Max:
-		return problem.LimitReached("documents", "The workspace has as many documents as its tier allows.")
+		return problem.LimitReached("documents", "The workspace has reached the number of documents that its tier allows.")
 	case h.limited && grows > 0 && grows > h.room:
 		return problem.StorageFull()
 	}

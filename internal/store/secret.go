@@ -54,7 +54,7 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 				return fmt.Errorf("add secret %s: %w", w.Name, err)
 			}
 			if n == 0 {
-				return problem.Conflicts("There is a secret of this name already.")
+				return problem.Conflicts("A secret with this name already exists.")
 			}
 		}
 		return nil
@@ -141,6 +141,6 @@ func (s *Store) holdSecrets(ctx context.Context) error {
 	return nil
 }
 
-var errUsed = problem.Conflicts("There are data keys under this secret.")
+var errUsed = problem.Conflicts("This secret still wraps data keys.")
 
-var errResealed = problem.Conflicts("These are not all the secrets there are.")
+var errResealed = problem.Conflicts("Some secrets are missing from the list.")

@@ -21,7 +21,7 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 			return fmt.Errorf("add user: %w", err)
 		}
 		if n == 0 {
-			return problem.Conflicts("There is a user with this email already.")
+			return problem.Conflicts("A user with this email address already exists.")
 		}
 		return nil
 	})

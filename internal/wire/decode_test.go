@@ -130,13 +130,35 @@ func TestProblemsNeverRepeatValues(t *testing.T) {
 	t.Parallel()
 	const canary = "sw0rdfish"
 	for _, in := range []string{
-		`{"count":"` + canary + `"}`, `{"at":"` + canary + `"}`, canary, `{"name":"` + canary + "\xff", `{"` + canary + `":1}`,
+		`{"count":"` + canary + `"}`, `{"at":"` + canary + `"}`, canary, `{"name":"` + canary + "\xff",
 		`{"metadata":{"a":["` + canary + `"]}}`,
 	} {
 		err := wire.Decode([]byte(in), new(sample))
 		p, ok := problem.As(err)
 		if !ok || strings.Contains(p.Message, canary) {
 			t.Errorf("Decode(%s): the message is %q", in, p.Message)
+		}
+	}
+}
+
+func TestMessagesSayWhatIsWrongWithTheJSON(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"nmae":"a"}`:               `There is no field "nmae". Did you mean "name"?`,
+		`{"limit":{"per_minute":1}}`: `There is no field "limit.per_minute". Did you mean "perMinute"?`,
+		`{"colour":"a"}`:             `There is no field "colour".`,
+		`{"name":"a","name":"b"}`:    `The field "name" is given twice.`,
+		`{"count":"1"}`:              `count must be an integer, not a string.`,
+		`{"count":1.5}`:              `count must be a whole number.`,
+		`{"tags":["a",2]}`:           `tags[1] must be a string, not a number.`,
+		`{"on":{}}`:                  `on must be a boolean, not an object.`,
+		`[]`:                         `The body must be an object, not an array.`,
+		"{\n  \"name\": \"a\",\n  \"count\" 1\n}": `The body is not valid JSON: line 3, column 11.`,
+		`{"count":9223372036854775808}`:           `count is too large a number.`,
+	} {
+		p, _ := problem.As(wire.Decode([]byte(in), new(sample)))
+		if p == nil || p.Message != want {
+			t.Errorf("Decode(%s): got %v, want %q", in, p, want)
 		}
 	}
 }

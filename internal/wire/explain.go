@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bytes"
+	"encoding"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -17,63 +20,167 @@ var (
 	errTooDeep = problem.Validation("body", problem.Format, "The JSON is nested more than 32 levels deep.")
 )
 
-// explain turns an error of decoding into v into the 400 that says which member is wrong and how. The message never
-// holds what the caller sent.
-func explain(err error, v any) error {
+// explain turns an error of decoding into v into the 400 that says which member is wrong and how. at gives the line and
+// column of an offset in the text. The message repeats names of members, but no value that the caller sent.
+func explain(err error, v any, at func(offset int64) position) error {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
-			return problem.Validation(fieldAt(v, syntax.JSONPointer), problem.Duplicate, "A member of the JSON body is given twice.")
+			m := locate(v, syntax.JSONPointer)
+			return problem.Validation(m.field, problem.Duplicate, fmt.Sprintf("The field %q is given twice.", m.field))
 		}
-		return problem.Validation("body", problem.Format, "The body is not valid JSON.").Because(syntax.Err)
+		where := at(syntax.ByteOffset)
+		message := fmt.Sprintf("The body is not valid JSON: line %d, column %d.", where.line, where.column)
+		return problem.Validation("body", problem.Format, message).Because(syntax.Err)
 	}
 	meaning, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return err // a target that cannot be decoded into: a defect, not the caller's
 	}
-	field := fieldAt(v, meaning.JSONPointer)
-	if p, ok := errors.AsType[*problem.Problem](meaning.Err); ok {
-		return problem.Validation(field, p.Details.Issue, p.Message)
+	m := locate(v, meaning.JSONPointer)
+	if p, ok := errors.AsType[*problem.Problem](meaning.Err); ok && p.Details.Issue != problem.Type {
+		return problem.Validation(m.field, p.Details.Issue, p.Message)
 	}
 	switch {
 	case errors.Is(meaning.Err, json.ErrUnknownName):
-		return problem.Validation(field, problem.Unknown, "The JSON body has a member that is not known here.")
+		return problem.Validation(m.field, problem.Unknown, unknownField(m))
 	case errors.Is(meaning.Err, strconv.ErrRange) && strings.HasPrefix(string(meaning.JSONValue), "-"):
-		return problem.Validation(field, problem.TooSmall, "A number in the JSON body is too small.")
+		return problem.Validation(m.field, problem.TooSmall, m.says("is too small a number."))
 	case errors.Is(meaning.Err, strconv.ErrRange):
-		return problem.Validation(field, problem.TooLargeVal, "A number in the JSON body is too large.")
+		return problem.Validation(m.field, problem.TooLargeVal, m.says("is too large a number."))
 	default:
-		return problem.Validation(field, problem.Type, "A member of the JSON body has a value of the wrong type.")
+		return problem.Validation(m.field, problem.Type, m.says(m.wrongType(meaning.JSONKind)))
 	}
 }
+
+// unknownField names the member that does not exist, and the one that was probably meant.
+func unknownField(m memberOf) string {
+	message := fmt.Sprintf("There is no field %q.", m.field)
+	if meant := problem.Similar(m.name, memberNames(m.parent)); meant != "" {
+		message += fmt.Sprintf(" Did you mean %q?", meant)
+	}
+	return message
+}
+
+// wrongType says what a member must be, and what it was.
+func (m memberOf) wrongType(sent jsontext.Kind) string {
+	must, was := typeName(m.typ), kindNames[sent]
+	switch {
+	case m.parent != nil && m.parent.Kind() == reflect.Map && must == "":
+		return "must be a string, a number or a boolean."
+	case must == "":
+		return "has the wrong type."
+	case must == "an integer" && sent == '0':
+		return "must be a whole number."
+	case was == "" || was == must:
+		return "must be " + must + "."
+	}
+	return "must be " + must + ", not " + was + "."
+}
+
+var kindNames = map[jsontext.Kind]string{
+	'"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null", '{': "an object", '[': "an array",
+}
+
+// typeName is what JSON calls values of a type; empty for one that takes several.
+func typeName(t reflect.Type) string {
+	if t = plain(t); t == nil {
+		return ""
+	}
+	if reflect.PointerTo(t).Implements(textUnmarshaler) {
+		return "a string"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "an integer"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	default:
+		return ""
+	}
+}
+
+var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
 // maxField bounds a field path that may hold names the caller chose.
 const maxField = 128
 
-// fieldAt writes a JSON pointer into a value of v's type as we write field paths: `items[3].text`, `body` for the whole.
-func fieldAt(v any, pointer jsontext.Pointer) string {
+// memberOf is a place in the text that was decoded.
+type memberOf struct {
+	field  string       // its path as we write it: `items[3].text`, `body` for the whole
+	name   string       // its own name
+	parent reflect.Type // of the object that holds it; nil if that is not known
+	typ    reflect.Type // nil if it is not known
+}
+
+// says is a sentence about the member.
+func (m memberOf) says(text string) string {
+	if m.field == "body" {
+		return "The body " + text
+	}
+	return m.field + " " + text
+}
+
+// locate finds a JSON pointer in a value of v's type.
+func locate(v any, pointer jsontext.Pointer) memberOf {
 	var path strings.Builder
-	t := reflect.TypeOf(v)
+	m := memberOf{typ: reflect.TypeOf(v)}
 	for token := range pointer.Tokens() {
-		t = plain(t)
-		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		m.parent, m.name = plain(m.typ), token
+		if m.parent != nil && (m.parent.Kind() == reflect.Slice || m.parent.Kind() == reflect.Array) {
 			path.WriteString("[" + token + "]")
-			t = t.Elem()
+			m.typ = m.parent.Elem()
 			continue
 		}
 		if path.Len() > 0 {
 			path.WriteByte('.')
 		}
 		path.WriteString(token)
-		t = memberType(t, token)
+		m.typ = memberType(m.parent, token)
 	}
-	field := path.String()
-	if field == "" {
-		return "body"
+	m.field = path.String()
+	if m.field == "" {
+		m.field = "body"
 	}
-	if len(field) > maxField {
-		field = strings.ToValidUTF8(field[:maxField], "") + "…"
+	if len(m.field) > maxField {
+		m.field = strings.ToValidUTF8(m.field[:maxField], "") + "…"
 	}
-	return field
+	return m
+}
+
+// memberNames lists the members of an object.
+func memberNames(t reflect.Type) []string {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// position is a place in a text, from 1. A column counts bytes.
+type position struct{ line, column int64 }
+
+// positionIn gives the position of an offset in a text.
+func positionIn(text []byte) func(offset int64) position {
+	return func(offset int64) position {
+		before := text[:max(0, min(offset, int64(len(text))))]
+		return position{
+			line:   int64(bytes.Count(before, []byte{'\n'})) + 1,
+			column: int64(len(before) - bytes.LastIndexByte(before, '\n')),
+		}
+	}
 }
 
 // plain strips pointers and Optional from t.

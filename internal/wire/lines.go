@@ -70,7 +70,7 @@ func (l *Lines) line() ([]byte, error) {
 
 func (l *Lines) bounded(line []byte) ([]byte, error) {
 	if len(bytes.TrimRight(line, "\r\n")) > l.most {
-		return nil, &TooLong{problem.Validation("body", problem.TooLong, fmt.Sprintf("A line has more than %d bytes.", l.most))}
+		return nil, &TooLong{problem.Validation("body", problem.TooLong, fmt.Sprintf("A line must have at most %d bytes.", l.most))}
 	}
 	return line, nil
 }

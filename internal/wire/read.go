@@ -45,9 +45,9 @@ func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
 	case a.brackets.tooDeep:
 		return nil, errTooDeep
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return nil, explain(cmp.Or(a.again(v, items), err), v)
+		return nil, explain(cmp.Or(a.again(v, items), err), v, a.position)
 	case err != nil:
-		return nil, explain(err, v)
+		return nil, explain(err, v, a.position)
 	}
 	return a.rest, nil
 }
@@ -59,6 +59,8 @@ type arrival struct {
 	gone  int64 // bytes of the text that are not in rest any more
 	from  int   // where in rest the items of the list begin that is being read
 	taken int64 // up to where in the text they were taken
+	lines int64 // line ends in what is gone
+	ended int64 // the offset behind the last of them
 	count int   // how many
 }
 
@@ -76,9 +78,28 @@ func (a *arrival) Read(p []byte) (int, error) {
 // forget drops the items that were taken.
 func (a *arrival) forget() {
 	if end := int(a.taken - a.gone); end > a.from {
+		taken := a.rest[a.from:end]
+		if last := bytes.LastIndexByte(taken, '\n'); last >= 0 {
+			a.lines += int64(bytes.Count(taken, []byte{'\n'}))
+			a.ended = a.gone + int64(a.from+last) + 1
+		}
 		a.rest = slices.Delete(a.rest, a.from, end)
 		a.gone = a.taken - int64(a.from)
 	}
+}
+
+// position gives the line and column of an offset behind the items that are gone.
+func (a *arrival) position(offset int64) position {
+	before := a.rest[:max(0, min(offset-a.gone, int64(len(a.rest))))]
+	begin := a.ended
+	if last := bytes.LastIndexByte(before, '\n'); last >= 0 {
+		if at := int64(last) + 1; last >= a.from {
+			begin = a.gone + at
+		} else if a.lines == 0 {
+			begin = at // before the items, so that nothing is gone in front of it
+		}
+	}
+	return position{line: int64(bytes.Count(before, []byte{'\n'})) + a.lines + 1, column: offset - begin + 1}
 }
 
 // eachOf takes the items of a list.

@@ -201,7 +201,7 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 }
 
 var (
-	errInexact    = problem.Validation("", problem.InvalidVal, "A number in metadata must be one that is kept exactly; send a longer one as a string.")
+	errInexact    = problem.Validation("", problem.InvalidVal, "Numbers in metadata must be exact in double precision. Send longer numbers as strings.")
 	errType       = problem.Validation("", problem.Type, "A member has a value of the wrong type.")
-	errTimeFormat = problem.Validation("", problem.Format, "A time must be written as in RFC 3339: 2026-07-01T12:00:00Z.")
+	errTimeFormat = problem.Validation("", problem.Format, "Times must be RFC 3339, such as 2026-07-01T12:00:00Z.")
 )

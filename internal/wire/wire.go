@@ -36,7 +36,7 @@ func Decode(data []byte, v any) error {
 		err = json.Unmarshal(data, v, strict, json.WithUnmarshalers(integers)) // slower, and seldom needed
 	}
 	if err != nil {
-		return explain(err, v)
+		return explain(err, v, positionIn(data))
 	}
 	return nil
 }

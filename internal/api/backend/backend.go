@@ -72,7 +72,7 @@ type readyAnswer struct {
 // ready asks every part. The names of those that fail are public here, why they fail is for the log.
 func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	if p.Stopping != nil && p.Stopping() {
-		return nil, problem.NotAvailable("The process is going down.", time.Second)
+		return nil, problem.NotAvailable("The process is shutting down.", time.Second)
 	}
 	out := &readyAnswer{}
 	out.Body.Status, out.Body.Checks = "ready", map[string]string{}

@@ -60,7 +60,7 @@ func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
 	want("/readyz", 503, "storage, index")
 	want("/livez", 200, "alive")
 	storage, index, stopping = nil, nil, true
-	want("/readyz", 503, "going down")
+	want("/readyz", 503, "shutting down")
 
 	want("/", 404, "not_found")
 	want("/livez/", 404, "not_found")

@@ -336,7 +336,7 @@ func prefixesOf(texts []string) ([]netip.Prefix, error) {
 	for i, text := range texts {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, problem.Validation(item("allowedIps", i), problem.Format, "A network is written as address/bits: 203.0.113.0/24.")
+			return nil, problem.Validation(item("allowedIps", i), problem.Format, "A network must be written as address/bits, such as 203.0.113.0/24.")
 		}
 		prefixes[i] = p
 	}

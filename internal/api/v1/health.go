@@ -37,7 +37,7 @@ func AddHealth(r *endpoint.Registry, h *Health) {
 		request := endpoint.RequestOf(ctx)
 		f := h.look(ctx, request.At())
 		if f.down != nil {
-			return nil, problem.NotAvailable("The storage does not answer.", time.Second).Because(f.down)
+			return nil, problem.NotAvailable("The database does not answer.", time.Second).Because(f.down)
 		}
 		status := "healthy"
 		if f.degraded {

@@ -68,11 +68,11 @@ func (in *forgetMemories) plan(ctx context.Context, memories *memory.Service) (*
 	b, ways := &in.Body, in.chosen()
 	switch {
 	case b.PlanID != nil:
-		return nil, problem.Validation("planId", problem.NotAllowed, "A plan goes with dryRun false; without it nothing is forgotten.")
+		return nil, problem.Validation("planId", problem.NotAllowed, "planId requires dryRun false.")
 	case len(ways) == 0:
-		return nil, problem.Validation("ids", problem.Required, "Say what to forget: ids, filter or query.")
+		return nil, problem.Validation("ids", problem.Required, "One of ids, filter and query is required.")
 	case len(ways) > 1:
-		return nil, problem.Validation(ways[1], problem.NotAllowed, "Of ids, filter and query only one can be given.")
+		return nil, problem.Validation(ways[1], problem.NotAllowed, "Only one of ids, filter and query can be given.")
 	}
 	f := memory.Forget{SubjectID: textOrEmpty(b.SubjectID), IDs: b.IDs, Query: textOrEmpty(b.Query)}
 	if ways[0] == "query" && isBlank(f.Query) {
@@ -99,7 +99,7 @@ func (in *forgetMemories) forget(ctx context.Context, memories *memory.Service) 
 		return nil, problem.Validation("planId", problem.Required, "planId is required: make a plan with a dry run first.")
 	}
 	if ways := in.chosen(); len(ways) > 0 {
-		return nil, problem.Validation(ways[0], problem.NotAllowed, "The plan says what is forgotten; send nothing else with it.")
+		return nil, problem.Validation(ways[0], problem.NotAllowed, "A plan determines what is forgotten. Send nothing else with planId.")
 	}
 	forgotten, err := memories.Forget(ctx, auth.From(ctx), textOrEmpty(b.SubjectID), *b.PlanID)
 	if err != nil {

@@ -106,7 +106,7 @@ type facetCount struct {
 
 func runSearch(ctx context.Context, s *search.Service, fuzzy string, request search.Request) (*searchAnswer, error) {
 	if fuzzy == "auto" {
-		return nil, problem.Validation("fuzzy", problem.Unsupported, "Repair of misspelt words is not there yet; leave fuzzy out or send off.")
+		return nil, problem.Validation("fuzzy", problem.Unsupported, "Typo repair is not supported yet. Leave fuzzy out or send off.")
 	}
 	found, err := s.Search(ctx, auth.From(ctx).WorkspaceID, request)
 	if err != nil {

@@ -57,7 +57,7 @@ func (in *verifyAPIKey) inquiry() (apikey.VerifyRequest, error) {
 	if b.IP != nil {
 		addr, err := netip.ParseAddr(*b.IP)
 		if err != nil {
-			return q, problem.Validation("ip", problem.Format, "An address is written as 203.0.113.7 or 2001:db8::7.")
+			return q, problem.Validation("ip", problem.Format, "An address must be written as 203.0.113.7 or 2001:db8::7.")
 		}
 		q.From = addr
 	}

@@ -94,12 +94,12 @@ func refusal(err error) *problem.Problem {
 	if errors.Is(err, errTurn) || kindOf(err) == repeat {
 		after = time.Second
 	}
-	return problem.NotAvailable("The storage does not take writes at the moment; nothing of this request was promised.", after).Because(err)
+	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", after).Because(err)
 }
 
 // undecided is what a client is told when nobody knows whether its unit was committed.
 func undecided(err error) *problem.Problem {
-	return problem.NotAvailable("The storage was lost while it kept this, so it is not known whether it did; the same request with the same Idempotency-Key finds out.",
+	return problem.NotAvailable("The connection to the database was lost during commit, so the outcome is unknown. Retry with the same Idempotency-Key to find out.",
 		2*time.Second).Because(fmt.Errorf("commit: %w", err))
 }
 
@@ -113,5 +113,5 @@ func readable(err error) error {
 	case kindOf(err) == own:
 		return err
 	}
-	return problem.NotAvailable("The storage cannot be read at the moment.", 2*time.Second).Because(err)
+	return problem.NotAvailable("The database cannot be read right now; try again.", 2*time.Second).Because(err)
 }

@@ -60,7 +60,7 @@ func (d *database) Rewrite(ctx context.Context, table string) (left int64, err e
 }
 
 func unrewritten(table string, err error) error {
-	return problem.NotAvailable("What was deleted cannot be erased from the database's files right now; try again.", 2*time.Second).
+	return problem.NotAvailable("Deleted data cannot be erased from the database files right now; try again.", 2*time.Second).
 		Because(fmt.Errorf("rewrite table %s: %w", table, err))
 }
 

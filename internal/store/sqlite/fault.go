@@ -43,7 +43,7 @@ func (f *fault) problem() *problem.Problem {
 	if f.final {
 		after = time.Minute
 	}
-	return problem.NotAvailable("The storage does not take writes at the moment; nothing of this request was promised.", after).Because(f.cause)
+	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", after).Because(f.cause)
 }
 
 // String says in a few words for the operator what is wrong.
@@ -67,7 +67,7 @@ func readable(err error) error {
 		return nil
 	}
 	if f := faultOf(err); f != nil {
-		return problem.NotAvailable("The storage cannot be read at the moment.", 2*time.Second).Because(err)
+		return problem.NotAvailable("The database cannot be read right now; try again.", 2*time.Second).Because(err)
 	}
 	return err
 }

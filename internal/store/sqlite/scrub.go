@@ -55,7 +55,7 @@ func unscrubbed(err error) error {
 	if err == nil {
 		err = errors.New("somebody reads for long")
 	}
-	return problem.NotAvailable("What was deleted cannot be erased from the disk at the moment; it is tried again.", 2*time.Second).
+	return problem.NotAvailable("Deleted data cannot be erased from the disk right now. The service tries again.", 2*time.Second).
 		Because(fmt.Errorf("cut the write-ahead log: %w", err))
 }
 
