@@ -132,7 +132,7 @@ func (b *Bearers) verify(ctx context.Context, text string, from netip.Addr, now 
 	access, err := b.check(ctx, text, suspect)
 	if errors.Is(err, auth.ErrUnknownKey) && !suspect {
 		// Another process has perhaps signed it with a new key. The wait for that key takes no place in checks.
-		switch err = b.tokens.AskOthers(ctx); {
+		switch err = b.tokens.ReloadKeys(ctx); {
 		case err == nil:
 			access, err = b.check(ctx, text, suspect)
 		case !errors.Is(err, auth.ErrUnknownKey):

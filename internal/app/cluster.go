@@ -66,7 +66,7 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		Split:   p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	p.accounts.ReadMissing()
-	p.signing.Share(p.data.secrets.Reload)
+	p.signing.ReloadFrom(p.data.secrets.Reload)
 	p.neighbours = n
 	p.beside = append(
 		p.beside,
@@ -279,7 +279,7 @@ func (n *neighbours) dropUnheard(ctx context.Context) {
 func (n *neighbours) hearSecrets(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err := n.parts.signing.Hear(ctx)
+	err := n.parts.signing.Reload(ctx)
 	if errors.Is(err, seal.ErrMasterKeyReplaced) {
 		_ = n.unfit(err)
 		return

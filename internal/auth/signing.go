@@ -23,13 +23,13 @@ type Vault interface {
 	Remove(ctx context.Context, name string) error
 }
 
-// SigningKeys are the keys that sign access tokens: the newest signs, those before it stay known for as long as a token
-// that they signed may live. All of it is safe for concurrent use.
+// SigningKeys are the keys that sign access tokens. The newest one signs; older ones verify until the last token that they
+// have signed expires. SigningKeys is safe for concurrent use.
 type SigningKeys struct {
 	vault Vault
 	now   func() time.Time
 
-	others   *others // where other processes sign with keys of their own making, too
+	reloader *reloader // nil if no other process creates keys
 	rotating sync.Mutex
 	keys     atomic.Pointer[[]signingKey] // oldest first, never empty, never changed once published
 }
@@ -43,11 +43,11 @@ type signingKey struct {
 // vaultPrefix begins the name of every signing key in the vault; the rest is its id.
 const vaultPrefix = "signing/"
 
-// overlap is how long a key verifies after its successor has begun to sign: the life of a token, and a minute for those
-// who ask a clock other than ours.
+// overlap is how long a key verifies tokens after its successor has begun to sign: the lifetime of a token, and a minute for
+// services whose clock differs.
 const overlap = AccessLifetime + time.Minute
 
-// OpenSigningKeys reads the keys in the vault, and makes the first where there is none.
+// OpenSigningKeys reads the keys in the vault, and creates the first if there is none.
 func OpenSigningKeys(ctx context.Context, vault Vault, now func() time.Time) (*SigningKeys, error) {
 	s := &SigningKeys{vault: vault, now: now}
 	keys, err := s.kept()
@@ -81,29 +81,29 @@ func (s *SigningKeys) kept() ([]signingKey, error) {
 	return keys, nil
 }
 
-// Rotate makes a new key, which signs from now on, and gives its id. Keys whose last token has expired are removed.
+// Rotate creates a new key, which signs from now on, and returns its ID. Keys whose last token has expired are removed.
 func (s *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
-	if s.others != nil {
-		if err := s.reload(ctx); err != nil { // what another process has made and removed
+	if s.reloader != nil {
+		if err := s.reload(ctx); err != nil { // keys of other processes
 			return "", err
 		}
 	}
 	seed := make([]byte, ed25519.SeedSize)
 	if _, err := rand.Read(seed); err != nil {
-		return "", fmt.Errorf("make a signing key: %w", err)
+		return "", fmt.Errorf("create a signing key: %w", err)
 	}
 	known := *s.keys.Load()
 	since := s.now().UTC().Truncate(time.Millisecond)
-	if len(known) > 0 { // also where the clock was set back, the new key is the newest
+	if len(known) > 0 { // the new key is the newest even if the clock was set back
 		if last := known[len(known)-1].since; !since.After(last) {
 			since = last.Add(time.Millisecond)
 		}
 	}
 	key := newSigningKey(seed, since)
 	if err := s.vault.Add(ctx, vaultPrefix+key.id, key.kept()); err != nil {
-		return "", fmt.Errorf("keep signing key %s: %w", key.id, err)
+		return "", fmt.Errorf("store signing key %s: %w", key.id, err)
 	}
 	alive := verifying(append(slices.Clone(known), key), s.now())
 	s.keys.Store(&alive)
@@ -118,7 +118,7 @@ func (s *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 	return key.id, nil
 }
 
-// verifying is the part of keys, oldest first, that may have signed a token which is valid at now.
+// verifying returns the keys that have possibly signed a token that is valid at now. keys are oldest first.
 func verifying(keys []signingKey, now time.Time) []signingKey {
 	for i := range len(keys) - 1 {
 		if now.Before(keys[i+1].since.Add(overlap)) {

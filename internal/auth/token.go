@@ -97,9 +97,9 @@ func (t *Tokens) Issue(userID, sessionID string, scopes Scopes, lifetime time.Du
 	return text, nil
 }
 
-// Check verifies a token by its signature and its claims. It knows nothing of the session: that is asked after. The
-// error is ErrInvalidToken, or ErrTokenExpired for one that was right in its time; where other processes sign, too, it is
-// ErrUnknownKey for one that may be right once AskOthers was called.
+// Check verifies the signature and the claims of a token, not whether its session has ended. It returns ErrInvalidToken,
+// ErrTokenExpired for a token that was valid, or, if other processes sign tokens too, ErrUnknownKey for a token that is
+// possibly valid after ReloadKeys.
 func (t *Tokens) Check(text string) (Access, error) {
 	if len(text) > MaxToken || strings.Count(text, ".") != 2 {
 		return Access{}, ErrInvalidToken
@@ -141,7 +141,7 @@ func (t *Tokens) key(token *jwt.Token) (any, error) {
 	switch {
 	case ok:
 		return key, nil
-	case t.keys.others != nil:
+	case t.keys.reloader != nil:
 		return nil, ErrUnknownKey
 	default:
 		return nil, errHeader

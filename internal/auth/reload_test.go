@@ -14,22 +14,22 @@ import (
 	"keepsake/internal/problem"
 )
 
-// store is a vault that several processes reach at once.
+// store is a vault that several processes share.
 type store struct {
 	mu  sync.Mutex
 	all vault
 }
 
-// copies is a vault that knows of what is in the store as of its last reload.
+// copies is a process's view of the store, as of its last reload.
 type copies struct {
-	vault // used by who rotates or reloads alone, one at a time
-	of    *store
-	looks atomic.Int64
-	fail  error
+	vault   // rotations and reloads use it one at a time
+	of      *store
+	reloads atomic.Int64
+	fail    error
 }
 
 func (c *copies) reload(context.Context) error {
-	c.looks.Add(1)
+	c.reloads.Add(1)
 	if c.fail != nil {
 		return c.fail
 	}
@@ -40,7 +40,7 @@ func (c *copies) reload(context.Context) error {
 	return nil
 }
 
-// process signs and checks over a vault that others share.
+// process returns the keys and tokens of a process on a shared vault.
 func process(t *testing.T, shared *store) (*copies, *auth.SigningKeys, *auth.Tokens) {
 	t.Helper()
 	c := &copies{vault: maps.Clone(shared.all), of: shared}
@@ -48,11 +48,11 @@ func process(t *testing.T, shared *store) (*copies, *auth.SigningKeys, *auth.Tok
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys.Share(c.reload)
+	keys.ReloadFrom(c.reload)
 	return c, keys, auth.NewTokens(keys, issuer, time.Now)
 }
 
-// newStore is one that holds a first key.
+// newStore returns a store with a first key.
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{all: vault{}}
@@ -62,7 +62,7 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// Add and Remove reach the store.
+// Add and Remove change the store.
 func (c *copies) Add(ctx context.Context, name string, secret []byte) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *copies) Remove(ctx context.Context, name string) error {
 	return errors.Join(c.vault.Remove(ctx, name), c.of.all.Remove(ctx, name))
 }
 
-func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
+func TestTokenOfAnotherProcessIsValidAfterAReload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shared := newStore(t)
@@ -92,20 +92,20 @@ func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := bTokens.Check(text); !errors.Is(err, auth.ErrUnknownKey) {
-			t.Fatalf("got %v, want that the key is not known", err)
+			t.Fatalf("got %v, want ErrUnknownKey", err)
 		}
-		if err := bTokens.AskOthers(t.Context()); err != nil {
+		if err := bTokens.ReloadKeys(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := bTokens.Check(text); err != nil {
-			t.Errorf("after asking: %v", err)
+			t.Errorf("after a reload: %v", err)
 		}
 		if len(bKeys.Public()) != 2 {
 			t.Errorf("%d keys are shown, want 2", len(bKeys.Public()))
 		}
 
-		// However many ask, one looks each second, and always after they asked: here 200 ask within two seconds of the fake clock.
-		b.looks.Store(0)
+		// 200 calls within two seconds cause one reload each second, and each call waits for one that begins after it.
+		b.reloads.Store(0)
 		var all sync.WaitGroup
 		for i := range 200 {
 			all.Go(func() {
@@ -115,14 +115,14 @@ func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if err := bTokens.AskOthers(t.Context()); err != nil {
+				if err := bTokens.ReloadKeys(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
-		if n := b.looks.Load(); n != 2 {
-			t.Errorf("%d looks, want 2, one each second", n)
+		if n := b.reloads.Load(); n != 2 {
+			t.Errorf("%d reloads, want 2", n)
 		}
 		text, _ = aTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
 		if _, err := bTokens.Check(text); err != nil {
@@ -130,28 +130,28 @@ func TestATokenOfAKeyThatAnotherProcessMade(t *testing.T) {
 		}
 
 		b.fail = errors.New("away")
-		if p, ok := problem.As(bTokens.AskOthers(t.Context())); !ok || p.Kind != problem.Unavailable {
-			t.Errorf("got %v, want that nobody can tell", p)
+		if p, ok := problem.As(bTokens.ReloadKeys(t.Context())); !ok || p.Kind != problem.Unavailable {
+			t.Errorf("got %v, want that keys cannot be reloaded", p)
 		}
 		if _, err := bTokens.Check(text); err != nil {
-			t.Errorf("what is known stays known: %v", err)
+			t.Errorf("a known key after a failed reload: %v", err)
 		}
 	})
 }
 
-func TestWhoSignsAloneAsksNobody(t *testing.T) {
+func TestSingleProcessReloadsNoKeys(t *testing.T) {
 	t.Parallel()
 	b, other := setup(t), setup(t)
 	if _, err := b.tokens.Check(other.issue(t)); !errors.Is(err, auth.ErrInvalidToken) {
 		t.Errorf("got %v", err)
 	}
-	if err := b.tokens.AskOthers(t.Context()); !errors.Is(err, auth.ErrUnknownKey) {
+	if err := b.tokens.ReloadKeys(t.Context()); !errors.Is(err, auth.ErrUnknownKey) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Two processes may rotate at once: the keys of both verify on both, and none is removed that still verifies.
-func TestTwoProcessesRotateAtOnce(t *testing.T) {
+// The keys of two processes verify on both, and no key is removed while it still verifies.
+func TestProcessesRotateKeysConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shared := newStore(t)
@@ -166,7 +166,7 @@ func TestTwoProcessesRotateAtOnce(t *testing.T) {
 			}
 			one, _ := aTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
 			two, _ := bTokens.Issue("usr_1", "ses_1", auth.Read, auth.AccessLifetime)
-			if err := aKeys.Hear(t.Context()); err != nil {
+			if err := aKeys.Reload(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for _, text := range []string{one, two} {
@@ -176,15 +176,15 @@ func TestTwoProcessesRotateAtOnce(t *testing.T) {
 					}
 				}
 			}
-			time.Sleep(20 * time.Minute) // all before are over
+			time.Sleep(20 * time.Minute) // all earlier tokens expire
 		}
-		if err := aKeys.Hear(t.Context()); err != nil {
+		if err := aKeys.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := aKeys.Rotate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := bKeys.Hear(t.Context()); err != nil {
+		if err := bKeys.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(shared.all) > 3 {
