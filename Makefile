@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet staticcheck vulncheck bench openapi openapi-baseline build
+.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this.
 test: format vet
@@ -24,7 +24,7 @@ test-budget:
 	@tools/engines.sh quick
 	$(GO) run ./internal/suite budget
 
-check: format vet staticcheck
+check: format vet tidy staticcheck
 
 format:
 	@wrong=$$($(TOOL) gofumpt -l .) || exit 1; \
@@ -32,6 +32,10 @@ format:
 
 vet:
 	$(GO) vet ./...
+
+# go.mod and go.sum name what is used, no more and no less.
+tidy:
+	$(GO) mod tidy -diff
 
 staticcheck:
 	$(TOOL) staticcheck ./...

@@ -29,7 +29,7 @@ var edges = map[string][]string{
 	"internal/cluster":     {},
 	"internal/auth":        {"internal/coalesce", "internal/id", "internal/problem"},
 	"internal/limit":       {},
-	"internal/usage":       {"internal/limit"},
+	"internal/usage":       {},
 	"internal/seal":        {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
 	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
@@ -43,24 +43,31 @@ var edges = map[string][]string{
 		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/account", "internal/auth", "internal/coalesce", "internal/field", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/document": {"internal/coalesce", "internal/field", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
 		"internal/audit", "internal/auth", "internal/coalesce", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
 		"internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
 	},
 	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/search":        {"internal/auth", "internal/coalesce", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
-	"internal/endpoint":      {"internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/wire"},
+	"internal/search":        {"internal/coalesce", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
+	"internal/endpoint":      {"internal/auth", "internal/problem", "internal/revision", "internal/wire"},
 }
 
-// forbidden are imports that would undo the structure.
-var forbidden = []struct {
+// rule forbids an import.
+type rule struct {
 	what   string   // an import path, or all below it with a slash at the end
 	in     []string // folders; one with a slash at the end is all below it
 	except []string
 	reason string
-}{
+}
+
+func (r rule) matches(path string) bool {
+	return path == r.what || strings.HasSuffix(r.what, "/") && strings.HasPrefix(path, r.what)
+}
+
+// forbidden are imports that would undo the structure.
+var forbidden = []rule{
 	{
 		what: "net/http", in: domain(),
 		reason: "the rules of the domain hold on every surface, so they know nothing of HTTP",
@@ -103,7 +110,7 @@ var forbidden = []struct {
 	},
 	{
 		what: "github.com/jackc/pgx/", in: []string{"./"},
-		except: []string{"internal/store/postgres/", "internal/cluster/postgres/", "internal/idempotency/postgres/", "internal/enginetest"},
+		except: []string{"internal/store/postgres/", "internal/cluster/postgres/", "internal/enginetest"},
 		reason: "only the engine knows its driver",
 	},
 	{
@@ -146,9 +153,32 @@ func TestImportsPointInwards(t *testing.T) {
 				continue
 			}
 			for _, path := range paths {
-				if path == rule.what || (strings.HasSuffix(rule.what, "/") && strings.HasPrefix(path, rule.what)) {
+				if rule.matches(path) {
 					t.Errorf("%s imports %s: %s", pkg, path, rule.reason)
 				}
+			}
+		}
+	}
+}
+
+func TestTheImportTableHasNoUnusedEdge(t *testing.T) {
+	t.Parallel()
+	imports := importsOf(t, "../..")
+	for pkg, allowed := range edges {
+		for _, own := range allowed {
+			if !slices.Contains(imports[pkg], "keepsake/"+own) {
+				t.Errorf("%s does not import %s; remove the edge from the table", pkg, own)
+			}
+		}
+	}
+	for _, rule := range forbidden {
+		for _, folder := range rule.except {
+			used := false
+			for pkg, paths := range imports {
+				used = used || under(pkg, []string{folder}) && slices.ContainsFunc(paths, rule.matches)
+			}
+			if !used {
+				t.Errorf("nothing in %s imports %s; remove the exception from the rule", folder, rule.what)
 			}
 		}
 	}
