@@ -53,8 +53,8 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// verifyAudit asks a server somewhere else, and reads a data folder here by itself: whoever doubts the log may doubt the
-// server, too.
+// verifyAudit asks a remote server, and reads a local data folder directly: a person who doubts the log can doubt the server,
+// too.
 func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.AuditVerified, error) {
 	address, _, err := t.remote()
 	if err != nil {

@@ -1,12 +1,11 @@
-// Package audit keeps the log of who did what: a chain of rows in which each holds the keyed hash of the one before.
+// Package audit stores the audit log: chains of rows, each with a keyed hash of itself and of the row before.
 //
-// A row is written in the unit of work of what it tells of, so that neither is there without the other. It holds ids and
-// words of our own, never text that somebody stored, and never a secret; where a person would be named it holds
-// Log.Pseudonym of the name.
+// A row is written in the transaction of the change that it records, so that neither exists without the other. It holds IDs
+// and fixed words, never text that a client stored and never a secret. In place of a person's name it holds Log.Pseudonym.
 //
-// A chain shows a row that was changed, taken out or moved, but not that its end was cut off: the rows before still
-// fit together. Checkpoints tell where it ended, signed, in a file outside the database, and the last one lies sealed beside
-// the instance's secrets, so that the file itself cannot be lost unnoticed.
+// A chain shows a row that was changed, removed or moved, but not that its end was cut off: the rows before still fit
+// together. So signed checkpoints in a file outside the database say where the chains ended, and the last one is sealed in a
+// record beside the instance's secrets, which shows that the file itself was lost.
 package audit
 
 import (
@@ -66,7 +65,7 @@ const Changed = "changed"
 type Entry struct {
 	Action      Action
 	WorkspaceID string // whose admins see it; empty: it concerns the instance, and only its operator sees it
-	Actor       string // auth.Principal.Actor: a key, a user or "local"; empty: nobody who was known
+	Actor       string // auth.Principal.Actor: a key, a user or "local"; empty: unknown
 	Target      string // the id of what it was done to, or a pseudonym
 	Outcome     Outcome
 	// Details are what was set, by the name of its field in the API: {"role":"admin","name":"changed"}. Values are ids,
@@ -79,16 +78,16 @@ type Entry struct {
 	RequestID string     // empty: as the context says
 }
 
-// Recorder is what takes entries: a *Log, and in tests whatever they like.
+// Recorder records entries. *Log implements it, and so do fakes in tests.
 type Recorder interface {
-	// Record adds e to the log. Inside a unit of work e is written when the unit commits, and not at all if it does not;
-	// outside it is on stable storage when Record returns. An error fails the unit: what cannot be logged must not happen.
+	// Record adds e to the log. Inside a transaction, e is written when it commits; outside of one, e is on stable storage when
+	// Record returns. An error fails the transaction: a change that cannot be logged must not happen.
 	Record(ctx context.Context, e Entry) error
 }
 
-// Reader is what takes entries of what was only looked at: a *Log.
+// Reader records entries of reads. *Log implements it.
 type Reader interface {
-	// Read adds entries to the log before what they tell of is shown. An error means that it must not be shown.
+	// Read adds entries to the log before the response is sent. After an error, nothing may be sent.
 	Read(ctx context.Context, entries ...Entry) error
 }
 

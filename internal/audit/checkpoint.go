@@ -18,8 +18,8 @@ import (
 	"keepsake/internal/folder"
 )
 
-// Checkpoint says which row a chain ended with at a time. It is signed, so that whoever can write the database and the
-// file, but has not the instance's secret, cannot make one that fits a log of his own.
+// Checkpoint says which row a chain ended with at a time. It is signed: write access to the database and to the file is not
+// enough to forge one.
 type Checkpoint struct {
 	Chain     string    `json:"chain"`
 	Sequence  int64     `json:"sequence"`
@@ -50,10 +50,10 @@ func (l *Log) genuine(c *Checkpoint) bool {
 	return ed25519.Verify(l.signer.Public().(ed25519.PublicKey), c.message(), c.Signature)
 }
 
-// Checkpoint adds a checkpoint of each chain that has grown since its last one to the file. Processes that share a
-// database vouch for each other's chains, so that one whose folder is lost is still vouched for. That of this process's
-// own chain is written to the program's log as well: where logs are collected elsewhere, that is the copy nobody here
-// can cut off. The record of the own chain follows the file, so that the file always has what the record says.
+// Checkpoint appends a checkpoint of each chain that has grown to the file. Processes that share a database sign for each
+// other's chains, so that a chain is covered even if the folder of its process is lost. The checkpoint of this process's
+// own chain also goes to the program's log: if logs are collected elsewhere, that copy is out of reach of an attacker here.
+// The record of the own chain is saved after the file, so that the file always contains what the record says.
 func (l *Log) Checkpoint(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *Log) Checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// lost looks which checkpoint the file should have and lacks, and says so the first time.
+// lost finds a checkpoint that the file should have and lacks, and reports the first one.
 func (l *Log) lost() (*Checkpoint, error) {
 	file, err := os.ReadFile(l.Checkpoints)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +110,8 @@ func (l *Log) lost() (*Checkpoint, error) {
 	return lost, nil
 }
 
-// compare looks whether the log still holds what the last checkpoints say. If not, the log goes on all the same, since
-// stopping it would serve whoever cut it off, but no checkpoint is ever forgotten from then on.
+// compare checks that the log still holds what the last checkpoints say. If not, the log continues, since stopping it would
+// serve an attacker, but from then on all checkpoints are kept.
 func (l *Log) compare(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,17 +147,17 @@ func (l *Log) compare(ctx context.Context) error {
 }
 
 const (
-	// A file of checkpoints larger than mostBytes is cut down to its newest keptCheckpoints and the last of every chain:
-	// each vouches for all rows before its own, so that the old ones only tell more exactly where a break is.
+	// A file of checkpoints larger than mostBytes is reduced to its newest keptCheckpoints and the last one of each chain. A
+	// checkpoint covers all rows before its own; older ones only locate a break more exactly.
 	mostBytes       = 1 << 20
 	keptCheckpoints = 1000
 )
 
-// errUnreadable says that a file of checkpoints holds something else.
+// errUnreadable says that a file of checkpoints has a line that is not a checkpoint.
 var errUnreadable = errors.New("a line is no checkpoint")
 
-// readCheckpoints reads a file of checkpoints, nothing where there is none. A last line without an end was being written
-// when the program or the machine stopped, and does not count.
+// readCheckpoints reads a file of checkpoints, which can be missing. It ignores a last line without a newline: the program or
+// the machine stopped while it was written.
 func readCheckpoints(path string) ([]*Checkpoint, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,8 +184,8 @@ func parseCheckpoints(path string, data []byte) ([]*Checkpoint, error) {
 	}
 }
 
-// appendCheckpoints adds checkpoints to the file, which is on stable storage when it returns. shorten: a file that has
-// become large is made short.
+// appendCheckpoints adds checkpoints to the file and waits until they are on stable storage. shorten says whether a large
+// file is reduced.
 func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
 	var lines []byte
 	for _, c := range list {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxCounted is how many different events are counted at a time. Whoever can make events without signing in can make
-// them differ; more than these are counted together, so that nobody fills the disk.
+// maxCounted is how many different events are counted at a time. Clients can cause different events without signing in, so
+// further ones are counted together: otherwise an attacker could fill the disk.
 const maxCounted = 256
 
 // counted is what makes events the same.
@@ -56,7 +56,7 @@ func (l *Log) add(k counted, t tally) {
 	l.counts[k] = t
 }
 
-// flush writes what was counted. What cannot be written waits for the next time.
+// flush writes the counts. Counts that cannot be written stay for the next flush.
 func (l *Log) flush(ctx context.Context) error {
 	l.countMu.Lock()
 	counts := l.counts

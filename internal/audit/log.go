@@ -34,7 +34,7 @@ type Options struct {
 	Checkpoints string
 	Reads       Reads // how rows of reads are written
 	ReadDays    int   // how many days rows of reads are kept; 0: for ever
-	// Alone runs fn while no other process of the instance runs one; nil where there is no other.
+	// Alone runs fn while no other process of the instance runs one; nil if there is no other process.
 	Alone  func(ctx context.Context, fn func(ctx context.Context) error) error
 	Away   bool      // the store is a way away, so that one statement for them is better than several
 	Random io.Reader // of ids: crypto/rand.Reader but in tests
@@ -93,8 +93,8 @@ func derive(secret []byte, purpose string, size int) []byte {
 	return key
 }
 
-// Pseudonym stands for a name of a person, which the log must not hold: the same for the same name, and of no use to
-// whoever lacks the instance's secret. kind says what the name is: email:7R2k….
+// Pseudonym is a keyed hash of a person's name, which the log must not hold. It is the same for the same name, and useless
+// without the instance's secret. kind says what the name is: email:7R2k….
 func (l *Log) Pseudonym(kind, name string) string {
 	h := hmac.New(sha256.New, l.pseudonyms)
 	part(h, kind)
@@ -111,7 +111,7 @@ func (l *Log) Record(ctx context.Context, e Entry) error {
 	return l.append(ctx, []*Row{r})
 }
 
-// append adds rows to the unit of ctx, or to one of their own.
+// append adds rows to the transaction of ctx, or to one of their own.
 func (l *Log) append(ctx context.Context, rows []*Row) error {
 	return l.Units.Run(ctx, func(ctx context.Context) error {
 		waiting := unit.Local(ctx, l, func() *[]*Row { return new([]*Row) })
@@ -121,7 +121,7 @@ func (l *Log) append(ctx context.Context, rows []*Row) error {
 	})
 }
 
-// link gives rows their places. It is among the last things of a unit, so that a chain is held only for a moment.
+// link numbers and hashes rows. It runs shortly before the commit, so that the chain is locked only briefly.
 func (l *Log) link(ctx context.Context, rows []*Row) error {
 	turn := l.end.begin()
 	head, err := l.Store.AuditHead(ctx, l.Chain)
@@ -131,7 +131,7 @@ func (l *Log) link(ctx context.Context, rows []*Row) error {
 	return l.linkTo(ctx, turn, head, rows)
 }
 
-// linkTo gives rows their places behind head, where a turn of end has found it.
+// linkTo numbers and hashes rows behind head, which a turn of end has read.
 func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) error {
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
@@ -146,8 +146,8 @@ func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) er
 	return nil
 }
 
-// unwritten is the error of rows that cannot be written, whatever is the matter: for now nothing happens that has to be
-// logged. What the engine wants to know of the cause is still there.
+// unwritten is the error of rows that cannot be written: a change or read that cannot be logged must not happen. It wraps
+// the cause, which the engine looks at.
 func unwritten(err error) error {
 	if _, known := problem.As(err); err == nil || known {
 		return err
@@ -155,7 +155,7 @@ func unwritten(err error) error {
 	return problem.NotAvailable("The audit log is unavailable, so the request was refused.", time.Second).Because(err)
 }
 
-// row is e with what the context knows of it, not yet in its place.
+// row is the row of e, with the source of ctx, not yet numbered and hashed.
 func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
 	if err := e.checkMemories(); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
 		WorkspaceID: e.WorkspaceID, Actor: e.Actor, Action: e.Action, Target: e.Target, Outcome: e.Outcome, Count: e.Count,
 		Details: "{}", Address: e.Address, RequestID: e.RequestID,
 	}
-	if !r.Packed { // those of packed rows follow from their hash
+	if !r.Packed { // the ID of a packed row follows from its hash
 		r.ID = id.At(id.Audit, at, l.Random)
 	}
 	if r.Outcome == "" {

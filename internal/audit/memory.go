@@ -34,19 +34,18 @@ const (
 // MemoryIDs is the member of Details that holds the ids of the memories an entry is about, as JoinMemoryIDs writes them.
 const MemoryIDs = "memoryIds"
 
-// Memories is the member of Details that tells how many memories went with a subject; no entry lists these.
+// Memories is the member of Details that says how many memories were erased with a subject; no entry lists them.
 const Memories = "memories"
 
-// MaxMemoryIDs is how many ids an entry holds, so that a row stays small. Count tells how many there were.
+// MaxMemoryIDs is how many IDs an entry holds, so that a row stays small. Count says how many there were.
 const MaxMemoryIDs = 100
 
-// JoinMemoryIDs writes ids for Details. Those beyond MaxMemoryIDs are cut: whoever has to name all of them writes several
-// entries.
+// JoinMemoryIDs formats IDs for Details. It drops IDs beyond MaxMemoryIDs; to name more, write several entries.
 func JoinMemoryIDs(ids []string) string {
 	return strings.Join(ids[:min(len(ids), MaxMemoryIDs)], " ")
 }
 
-// SplitMemoryIDs reads what JoinMemoryIDs wrote.
+// SplitMemoryIDs is the reverse of JoinMemoryIDs.
 func SplitMemoryIDs(text string) []string { return strings.Fields(text) }
 
 // subjectKind is the kind of the pseudonyms of subjects.
@@ -71,11 +70,11 @@ func (a Action) aboutMemories() bool {
 	return a.Frequent() || strings.HasPrefix(string(a), "subject.")
 }
 
-// Frequent reports whether a is done so often that nobody looks for it alone.
+// Frequent reports whether a happens so often that lists are not filtered by it alone.
 func (a Action) Frequent() bool { return strings.HasPrefix(string(a), "memory.") }
 
-// checkMemories refuses an entry on memories that could hold what somebody stored, or name whom it is about: a mistake
-// would stay in the log for good.
+// checkMemories rejects an entry about memories that could hold a client's text or the name of a person: a mistake would stay
+// in the log for ever.
 func (e *Entry) checkMemories() error {
 	if !e.Action.aboutMemories() {
 		return nil
@@ -89,7 +88,7 @@ func (e *Entry) checkMemories() error {
 			fits = onlyMemoryIDs
 		}
 		if !fits(value) {
-			return fmt.Errorf("audit: the member %s of the details of %s holds something else than it may", name, e.Action)
+			return fmt.Errorf("audit: the member %s of the details of %s holds something that it must not", name, e.Action)
 		}
 	}
 	return nil
@@ -114,12 +113,12 @@ func plain(text string) bool {
 type Accesses struct {
 	WorkspaceID string
 	SubjectID   string
-	Actor       string // only what this one did; empty: everybody
+	Actor       string // only the entries of this actor; empty: all
 	Before      string // only rows older than the one of this id
 	Limit       int
 }
 
-// Accesses reads who read or changed the memories of a subject, newest first, with what this process has not written yet.
+// Accesses reads the entries about a subject's memories, newest first. It first writes the entries that this process has queued.
 func (l *Log) Accesses(ctx context.Context, a Accesses) ([]*Row, error) {
 	if err := l.settle(ctx); err != nil {
 		return nil, err

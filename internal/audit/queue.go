@@ -13,27 +13,27 @@ import (
 const (
 	// readsWithin is how long a row of a read may wait when reads are relaxed: it gathers others.
 	readsWithin = 250 * time.Millisecond
-	// readsLate is how old the oldest row may become that nobody waits for. From then on every read waits for its row.
+	// readsLate is the greatest age of a queued row. Once the oldest row is older, every read waits for its row.
 	readsLate = 900 * time.Millisecond
-	// mostReads is how many rows may wait that nobody waits for.
+	// mostReads is how many rows can be queued. Beyond that, every read waits for its row.
 	mostReads = 1 << 16
-	// readsAtOnce is how many rows a unit of work writes.
+	// readsAtOnce is how many rows one transaction writes.
 	readsAtOnce = 512
 )
 
-// Reads says how the rows of what was only looked at are written.
+// Reads says how rows of reads are written.
 type Reads uint8
 
-// The ways. Either way nothing is shown that could not be logged.
+// The ways. In both, a read that cannot be logged fails.
 const (
-	ReadsTogether Reads = iota // before Read returns, those that come at the same time in one unit
+	ReadsTogether Reads = iota // before Read returns; concurrent reads share a transaction
 	ReadsRelaxed               // within a second after Read
 )
 
-// Read is Record for what was only looked at, and comes before it is shown. One caller waits for one commit, many for two
-// at most: for the one that is under way when they come, and for their own. With ReadsRelaxed a caller waits for none,
-// unless rows could not be written within a second, or there are too many of them: then each caller waits for its own
-// again, and if that cannot be written, the read fails.
+// Read is Record for reads; call it before the response is sent. A single caller waits for one commit, and each of many
+// concurrent callers for two at most: the commit that is running when it calls, and its own. With ReadsRelaxed a caller
+// waits for no commit, unless queued rows are late or too many: then each caller waits for its own row, and if that cannot
+// be written, the read fails.
 func (l *Log) Read(ctx context.Context, entries ...Entry) error {
 	rows := make([]*Row, len(entries))
 	for i, e := range entries {
@@ -63,7 +63,7 @@ func (l *Log) Read(ctx context.Context, entries ...Entry) error {
 	return nil
 }
 
-// settle waits until everything is written that was queued before.
+// settle waits until all rows that are queued now are written.
 func (l *Log) settle(ctx context.Context) error {
 	if l.Reads != ReadsRelaxed {
 		return nil
@@ -83,12 +83,12 @@ type queue struct {
 }
 
 type queued struct {
-	row   *Row // nil: somebody only waits for what came before
+	row   *Row // nil: a marker for settle, which waits for the rows before it
 	since time.Time
-	done  chan error // who waits; nil: nobody
+	done  chan error // receives the result for a caller that waits; nil: no caller waits
 }
 
-// behind reports whether rows that nobody waits for are late, or too many.
+// behind reports whether queued rows are late or too many.
 func (l *Log) behind() bool {
 	q := &l.queue
 	q.mu.Lock()
@@ -142,8 +142,8 @@ func (l *Log) arm() {
 	})
 }
 
-// writeQueue writes until the queue is empty, or cannot be written. Then whoever waits is told; what nobody waits for
-// stays, and is tried again in a moment. A caller that goes away ends nothing of it: others wait, too.
+// writeQueue writes until the queue is empty or a write fails. After a failure it reports the error to the callers that wait;
+// the other rows stay queued and are written soon. It does not end with the context of a caller, since others wait, too.
 func (l *Log) writeQueue() {
 	ctx := context.Background()
 	q := &l.queue

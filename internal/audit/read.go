@@ -8,8 +8,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// List reads rows that p may see, newest first: the operator's those of all workspaces and of the instance, everybody
-// else those of the own workspace. Another workspace than the own is problem.Missing.
+// List reads the rows that p may see, newest first: an operator sees all workspaces and the instance, other callers their own
+// workspace. For them, another workspace is problem.Missing.
 func (l *Log) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Row, error) {
 	if err := f.confine(p); err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func (l *Log) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Row, er
 	return l.list(ctx, f)
 }
 
-// list reads rows with the hash of the row before, also where that was removed as an old read.
+// list reads rows with the hash of the row before, even if that row was removed as an old read.
 func (l *Log) list(ctx context.Context, f Filter) ([]*Row, error) {
 	rows, err := l.Store.ListAuditRows(ctx, f)
 	if err != nil {
@@ -69,8 +69,8 @@ func (l *Log) Export(ctx context.Context, p *auth.Principal, f Filter) (iter.Seq
 	}, nil
 }
 
-// confine keeps whoever is not of the operator workspace to the own one, and a key that is bound to a subject or agent
-// to its own deeds.
+// confine restricts a caller outside the operator workspace to its own workspace, and a key that is bound to a subject or
+// agent to its own entries.
 func (f *Filter) confine(p *auth.Principal) error {
 	if p.Bound() {
 		if f.Actor != "" && f.Actor != p.Actor() {

@@ -10,9 +10,9 @@ import (
 	"fmt"
 )
 
-// record is what is known of a chain apart from the database that holds it. It lies beside the instance's secrets, sealed by
-// a key of one of them, so that whoever can write the files but cannot open the secrets can neither make nor change one. One
-// that is missing is noticed (see RecordMissing), and so is one that says more than the chain or the file of checkpoints has.
+// record is what is known of a chain outside the database that holds it. It is stored beside the instance's secrets, sealed
+// with a key derived from one of them, so that write access to the files is not enough to create or change one. A missing
+// record is a break (RecordMissing), and so is one that says more than the chain or the file of checkpoints.
 type record struct {
 	// Older is the last row that is chained without a key, as older releases did.
 	Older int64 `json:"older"`
@@ -109,9 +109,9 @@ func (l *Log) saveRecord(ctx context.Context, chain string, r *record) error {
 
 // Begin gets the record of this process's chain, before the process adds a row. fresh says that the instance has no log yet.
 //
-// A chain without a record is new, or of an older release, which kept none: then its rows so far are taken as they are, once. What
-// should have a record and has none, or contradicts it, was tampered with: the log goes on, because stopping it would serve
-// whoever did that, and the record stays as it is for Verify to tell.
+// A chain without a record is new, or was written by an older release, which had no records: then its rows so far are accepted
+// as they are, once. A chain that should have a record and has none, or contradicts it, was tampered with. The log continues,
+// because stopping it would serve the attacker, and the record stays unchanged, so that Verify reports it.
 func (l *Log) Begin(ctx context.Context, fresh bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +162,7 @@ func (l *Log) Begin(ctx context.Context, fresh bool) error {
 
 // resume goes on with a chain that has a record.
 func (l *Log) resume(ctx context.Context, r *record, head Head) error {
-	if !r.Keyed { // an older release has added rows since a newer one made the record
+	if !r.Keyed { // an older release has added rows since a newer one created the record
 		r.Older = head.Sequence
 		return l.adopt(ctx, r, head)
 	}
@@ -207,7 +207,7 @@ func (l *Log) dispute(ctx context.Context, reason Reason, sequence int64) error 
 	return nil
 }
 
-// lastOf is a checkpoint of where a chain ends, if it has begun.
+// lastOf is a checkpoint of the end of a chain; nil for an empty chain.
 func (l *Log) lastOf(head Head) *Checkpoint {
 	if head.Sequence == 0 {
 		return nil
@@ -224,8 +224,8 @@ func (l *Log) keyed(ctx context.Context, head Head) (bool, error) {
 	return rows[0].Packed || l.sum(rows[0]) == rows[0].Hash, nil
 }
 
-// Accept makes the records say what the log holds, in the place of Begin: a restore brings back an older log, and whoever may
-// restore may do so. Rows without a key stay such where a record says so, or where all before them are.
+// Accept replaces Begin after a restore, which brings back an older log: it sets the records to what the log holds. Rows count
+// as unkeyed if a record says so, or if all rows before them are unkeyed.
 func (l *Log) Accept(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

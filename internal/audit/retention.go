@@ -19,7 +19,7 @@ import (
 // A removal is recorded before any row goes. The record, chained and keyed like every row, names a stretch of the chain, how
 // many reads are in it, a digest of the rows that stay, and the hashes at both sides. Then the reads go in small steps, the
 // last ones first. So wherever a removal is interrupted, the reads that are left follow the row before them, and the record
-// stands for the rest of the stretch. A read that is missing anywhere else was deleted by somebody else.
+// stands for the rest of the stretch. A read that is missing anywhere else was not removed by this package.
 const ReadsRemoved Action = "audit.reads_removed"
 
 const (
@@ -69,8 +69,8 @@ func (s *stays) sum() (sum Hash) {
 	return sum
 }
 
-// removals reads the removals of a chain, in its order. A row that this instance has not written is not one of them: Verify
-// reports it when it comes to its chain.
+// removals reads the removals of a chain, in its order. It ignores a row that was forged; Verify reports it in the chain of
+// that row.
 func (l *Log) removals(ctx context.Context, chain string) ([]*removal, error) {
 	var list []*removal
 	f := Filter{Action: ReadsRemoved, Target: chain, Limit: exportPage}
@@ -185,7 +185,7 @@ func (l *Log) nextRemoval(ctx context.Context, chain string, done []*removal) (*
 		}
 		newer := false
 		for _, r := range rows {
-			// A row of the future was written while the clock was wrong. The rows around it say how old it is.
+			// The clock was wrong when a row of the future was written. The rows around it show how old it is.
 			if newer = !r.At.Before(before) && !r.At.After(now); newer {
 				break
 			}

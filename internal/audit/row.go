@@ -38,7 +38,7 @@ type Row struct {
 	ID       string
 	Chain    string
 	Sequence int64
-	At       time.Time // whole milliseconds, as it is shown: whoever has an export can make the hash again
+	At       time.Time // whole milliseconds, as in the API, so that an export has what the hash was computed from
 
 	WorkspaceID string
 	Actor       string
@@ -54,7 +54,7 @@ type Row struct {
 	Hash     Hash
 
 	// Packed says that this is a read in the form that takes little space. Its ID and half of its hash follow from the rest,
-	// and Previous is not stored: it is set where the rows before are at hand.
+	// and Previous is not stored: readers that have the row before set it.
 	Packed bool
 }
 
@@ -90,15 +90,15 @@ func (zeros) Read(p []byte) (int, error) {
 
 // Store keeps rows. It changes none, and removes none but by RemoveAuditReads.
 type Store interface {
-	// AuditHead reads where a chain ends. Inside a unit of work nobody else moves it until the unit is over.
+	// AuditHead reads where a chain ends. Inside a transaction it locks the chain until the transaction ends.
 	AuditHead(ctx context.Context, chain string) (Head, error)
 	// AuditHeads reads where all chains end, by name.
 	AuditHeads(ctx context.Context) ([]Head, error)
 	// AuditChains names all chains that have rows or a head. It looks at every row.
 	AuditChains(ctx context.Context) ([]string, error)
-	// AppendAuditRows adds rows behind the head of their chain, and moves it. Joins the unit of work of ctx; outside of one it
-	// is one by itself. Where the chain ends elsewhere it is a *unit.StaleError, and outside a unit also where nobody knows
-	// whether it was written: then it is at the end of the chain, or never will be once other rows are.
+	// AppendAuditRows adds rows behind the head of their chain and moves the head. It joins the transaction of ctx, or runs in
+	// one of its own. It returns a *unit.StaleError if the chain ends elsewhere, and outside a transaction also if the outcome
+	// is unknown: then the rows are at the end of the chain, or will never be there once other rows are.
 	AppendAuditRows(ctx context.Context, rows []*Row) error
 	// ListAuditRows reads rows newest first. A packed row has no Previous if the row before it was removed.
 	ListAuditRows(ctx context.Context, f Filter) ([]*Row, error)
@@ -109,7 +109,7 @@ type Store interface {
 	RemoveAuditReads(ctx context.Context, chain string, first, last int64) error
 	// AuditRecords reads the sealed records of all chains. They lie apart from the rows.
 	AuditRecords(ctx context.Context) (map[string][]byte, error)
-	// SaveAuditRecord replaces the record of a chain. It is a unit of work of its own.
+	// SaveAuditRecord replaces the record of a chain, in a transaction of its own.
 	SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error
 }
 
@@ -155,7 +155,7 @@ func IDPosition(text string) (at time.Time, sequence int64, hash []byte, ok bool
 	return time.UnixMilli(int64(head >> 16)), int64(head & 0xfff), hash, true
 }
 
-// olderSum is the hash of r as older releases made it, which everybody can.
+// olderSum is the hash of r in older releases, which had no key.
 func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1", r.ID) }
 
 // sum has h hash r. Every part is preceded by its length, so that no two rows read the same.

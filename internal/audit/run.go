@@ -13,7 +13,7 @@ const checkpointEvery = time.Minute
 // Run keeps counts and checkpoints up to date until ctx ends. Close follows it.
 func (l *Log) Run(ctx context.Context) {
 	if err := l.compare(ctx); err != nil && ctx.Err() == nil {
-		l.Log.Error("the audit log was not compared with its checkpoints", "error", err)
+		l.Log.Error("comparing the audit log with its checkpoints failed", "error", err)
 	}
 	var retention sync.WaitGroup
 	retention.Go(func() { l.runRetention(ctx) })
@@ -26,7 +26,7 @@ func (l *Log) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := l.note(ctx); err != nil {
-				l.Log.Error("the audit log has no new checkpoint", "error", err)
+				l.Log.Error("writing an audit checkpoint failed", "error", err)
 			}
 		}
 	}
@@ -51,13 +51,12 @@ func (l *Log) runRetention(ctx context.Context) {
 	}
 }
 
-// Close writes what is queued and what was counted, and a last checkpoint. Nothing is lost by calling it more than once,
-// and whoever reads after it waits for the row.
+// Close writes queued rows, counts and a last checkpoint. It can be called again. Later reads wait for their rows.
 func (l *Log) Close(ctx context.Context) error {
 	return errors.Join(l.endReads(ctx), l.note(ctx))
 }
 
-// note writes what was counted, and where the chains end.
+// note writes counts and a checkpoint.
 func (l *Log) note(ctx context.Context) error {
 	return errors.Join(l.flush(ctx), l.Checkpoint(ctx))
 }

@@ -9,17 +9,17 @@ import (
 	"keepsake/internal/unit"
 )
 
-// gathering is where rows of reads that come at the same time meet.
+// gathering collects rows of concurrent reads.
 type gathering struct {
 	mu   sync.Mutex
-	open *shared // takes in rows; nil: there is none yet
+	open *shared // accepts rows; nil: there is none
 
-	way sync.Mutex // to a store that is away: one at a time, so that the one after it knows where the chain ends
+	way sync.Mutex // held for each write to a remote store, so that the next one knows where the chain ends
 }
 
-// shared is a unit of work that writes the rows of several reads. It asks for its turn when the first of them comes and takes
-// in others until it has it, which is when the units before it that write to the chain have committed or share its commit: so
-// whoever comes while one of those commits waits for that commit and for this one, and for no other.
+// shared is a transaction that writes the rows of several reads. It asks for the chain when the first read comes, and accepts
+// more reads until it has the chain, which is when the transactions before it have committed or share its commit. So a read
+// that comes during such a commit waits for that commit and its own, and for no other.
 type shared struct {
 	rows []*Row
 	done chan struct{}
@@ -45,7 +45,7 @@ func (l *Log) join(ctx context.Context, rows []*Row) *shared {
 	return g.open
 }
 
-// wait waits until the rows are written, or cannot be. A row that nobody waits for any more is written all the same.
+// wait waits until the rows are written or have failed. If the caller leaves, its rows are still written.
 func (s *shared) wait(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -57,7 +57,7 @@ func (s *shared) wait(ctx context.Context) error {
 
 func (l *Log) writeShared(ctx context.Context, s *shared) {
 	defer close(s.done)
-	defer l.shut(s) // also where it never had its turn
+	defer l.shut(s) // also if it never got the chain
 	if l.Away {
 		l.gathering.way.Lock() // those before it of this process
 		defer l.gathering.way.Unlock()
@@ -74,14 +74,14 @@ func (l *Log) writeShared(ctx context.Context, s *shared) {
 		}
 		rows := l.shut(s)
 		if last := rows[len(rows)-1]; last.Sequence > 0 && head.Hash == last.Hash {
-			return nil // written at once, but nobody heard of it
+			return nil // writeAtOnce wrote it, but its answer was lost
 		}
 		return l.linkTo(ctx, turn, head, rows)
 	}))
 }
 
-// writeAtOnce writes rows in one statement, without a unit around it, where the end of the chain is known. Where it has come
-// to be elsewhere, or nobody knows, nothing is said to be written.
+// writeAtOnce writes rows in one statement, without a transaction around it, if the end of the chain is known. If the end is
+// elsewhere, or the outcome is unknown, it returns false.
 func (l *Log) writeAtOnce(ctx context.Context, s *shared) (written bool, err error) {
 	head, turn, ok := l.end.take()
 	if !ok {
@@ -94,8 +94,8 @@ func (l *Log) writeAtOnce(ctx context.Context, s *shared) (written bool, err err
 	return err == nil, err
 }
 
-// end is where the chain ends, as far as is known without asking: this process alone writes to it. Whatever moves it takes
-// a turn first, and only the last turn that was taken says where the end is.
+// end caches where the chain ends; only this process writes to the chain. Each writer takes a turn first, and only the last
+// turn may set the end.
 type end struct {
 	mu    sync.Mutex
 	turn  int64
@@ -112,7 +112,7 @@ func (e *end) begin() (turn int64) {
 	return e.turn
 }
 
-// take takes a turn where the end is known.
+// take takes a turn if the end is known.
 func (e *end) take() (head Head, turn int64, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,7 +124,7 @@ func (e *end) take() (head Head, turn int64, ok bool) {
 	return e.head, e.turn, true
 }
 
-// settle says where the end is after a turn.
+// settle sets the end after a turn.
 func (e *end) settle(turn int64, head Head) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,7 +133,7 @@ func (e *end) settle(turn int64, head Head) {
 	}
 }
 
-// shut has s take in no more rows and gives those it has.
+// shut stops s from accepting rows and returns those it has.
 func (l *Log) shut(s *shared) []*Row {
 	g := &l.gathering
 	g.mu.Lock()

@@ -32,30 +32,30 @@ const (
 	CheckpointMissing Reason = "checkpoints_missing" // the folder's file lacks the last checkpoint
 )
 
-// messages say the reasons to people.
+// messages describe the reasons.
 var messages = map[Reason]string{
-	RowChanged:        "The row was changed: its hash is not that of what it says.",
+	RowChanged:        "The row was changed: its hash does not match its content.",
 	RowMissing:        "The row is missing.",
-	RowUnlinked:       "The row does not follow the one before it: one of the two was exchanged.",
-	RowCutOff:         "The row is missing, and so is everything behind it: the end of the log was cut off, or an old copy was put in its place.",
-	RowRewritten:      "The row is not the one that was here when the checkpoint was signed: it or one before it was rewritten, and those behind it to fit.",
-	HeadWrong:         "The record of where the chain ends does not fit its last row.",
+	RowUnlinked:       "The row does not follow the row before it: one of the two was replaced.",
+	RowCutOff:         "The row and all rows after it are missing: the end of the log was cut off, or the log was replaced by an older copy.",
+	RowRewritten:      "The row is not the one that the checkpoint was signed for: this row or an earlier one was rewritten, and the rows after it were changed to match.",
+	HeadWrong:         "The stored end of the chain does not match its last row.",
 	CheckpointForged:  "The checkpoint of the row was not signed by this instance.",
-	CheckpointsBroken: "The file of checkpoints holds something else.",
-	RowUnkeyed:        "The row is chained without the instance's key, behind the last row of an older release: an older release was started again, or somebody else wrote it.",
-	RecordMissing:     "The sealed record of the chain is missing beside the secrets: it was deleted, or an old copy of the keys was put in its place.",
+	CheckpointsBroken: "The file of checkpoints has a line that is not a checkpoint.",
+	RowUnkeyed:        "The row is chained without the instance's key, after the last row of an older release: an older release was started again, or the row was forged.",
+	RecordMissing:     "The sealed record of the chain is missing beside the secrets: it was deleted, or the keys were replaced by an older copy.",
 	RecordForged:      "The sealed record of the chain was not sealed by this instance.",
-	CheckpointMissing: "The checkpoint is not in audit.checkpoints any more: the file was deleted, cut off or replaced by an older one. Put a copy back that has it.",
+	CheckpointMissing: "The checkpoint is no longer in audit.checkpoints: the file was deleted, cut off or replaced by an older one. Put back a copy that has it.",
 }
 
-// Message says r to people.
+// Message describes r.
 func (r Reason) Message() string { return messages[r] }
 
 // Break is the first bad or missing row of a chain.
 type Break struct {
 	Chain    string
 	Sequence int64
-	ID       string // empty where there is no such row
+	ID       string // empty if there is no such row
 	Reason   Reason
 }
 
@@ -64,7 +64,7 @@ type Verified struct {
 	Rows        int64      // that were looked at
 	Heads       []Head     // the last row of each chain, as far as it was looked at
 	Checkpoints int        // that were compared
-	Newest      *time.Time // of the checkpoints; rows after it are vouched for by the chain alone
+	Newest      *time.Time // of the checkpoints; no checkpoint covers the rows after it
 	Breaks      []*Break   // the first bad or missing row of each chain that has one; empty: all is as it was written
 }
 
@@ -76,9 +76,9 @@ func (v *Verified) Break() *Break {
 	return v.Breaks[0]
 }
 
-// Verify reads the whole log and compares it with the checkpoints in a file; Log.Checkpoints is the instance's own. It
-// leaves a chain at its first row that is bad, and goes on with the next chain. Rows written meanwhile are none. One at a
-// time: another is problem.Conflict.
+// Verify reads the whole log and compares it with the checkpoints in a file; Log.Checkpoints is the instance's own. It leaves a
+// chain at its first bad row and continues with the next chain. Rows that are written meanwhile do no harm. A second Verify
+// at the same time is problem.Conflict.
 func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error) {
 	if !l.verifying.TryLock() {
 		return nil, problem.Conflicts("A verification of the audit log is already running. Wait until it has finished.")
@@ -141,8 +141,8 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 	return v, nil
 }
 
-// chains names the chains there are, by the database and by what is known of them besides. There is always that of this
-// process: a log that was emptied has lost it.
+// chains names the chains in the database and those known from elsewhere. If there is none, it names that of this process: a
+// log that was emptied has lost it.
 func (l *Log) chains(ctx context.Context, known ...iter.Seq[string]) ([]string, error) {
 	chains, err := l.Store.AuditChains(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Checkpoint) same(other *Checkpoint) bool {
 	return c.Sequence == other.Sequence && c.Hash == other.Hash
 }
 
-// Error makes a Break what ends a walk.
+// Error makes a Break the error that ends a walk.
 func (b *Break) Error() string {
 	return fmt.Sprintf("audit: row %d of chain %s: %s", b.Sequence, b.Chain, b.Reason)
 }
@@ -216,7 +216,7 @@ func (w *walk) last() *Checkpoint {
 	return w.record.Last
 }
 
-// lost is a checkpoint of the record that is not among those of a file, nil for none.
+// lost is a checkpoint of the record that is not among those of a file; nil if there is none.
 func (w *walk) lost(points []*Checkpoint) *Checkpoint {
 	if w.record == nil {
 		return nil
@@ -229,7 +229,7 @@ func (w *walk) lost(points []*Checkpoint) *Checkpoint {
 	return nil
 }
 
-// verify goes through the chain and says what the first bad row is, if there is one.
+// verify walks the chain and returns its first bad row, if there is one.
 func (w *walk) verify(ctx context.Context, points []*Checkpoint) (*Break, error) {
 	if last := w.last(); last != nil {
 		points = append(slices.Clone(points), last)
@@ -247,7 +247,7 @@ func (w *walk) older(sequence int64) bool {
 	switch {
 	case w.log.Keyed:
 		return false
-	case w.record == nil: // that is told by itself
+	case w.record == nil: // Verify reports that
 		return true
 	default:
 		return sequence <= w.record.Older || !w.record.Keyed
@@ -281,7 +281,7 @@ func (w *walk) run(ctx context.Context) error {
 	}
 }
 
-// toLast goes on to the last row there is.
+// toLast walks to the last row.
 func (w *walk) toLast(ctx context.Context) error {
 	for {
 		rows, err := w.log.Store.AuditRowsAfter(ctx, w.at.Chain, w.at.Sequence, verifyPage)
@@ -312,7 +312,7 @@ func (w *walk) step(r *Row) error {
 	switch {
 	case r.Sequence != next:
 		return w.bad(next, "", RowMissing)
-	case w.gap > 0 && r.Action.IsRead(): // the last reads go first
+	case w.gap > 0 && r.Action.IsRead(): // a removal removes the last reads first
 		return w.bad(w.gap, "", RowMissing)
 	case !keyed && (r.Packed || r.olderSum() != r.Hash):
 		return w.bad(next, r.ID, RowChanged)
@@ -334,7 +334,7 @@ func (w *walk) step(r *Row) error {
 	return w.leave()
 }
 
-// skip goes on to the row before the next one that is there, as far as removals stand for what is missing.
+// skip moves on to the row before to, as far as removals account for the missing rows.
 func (w *walk) skip(to int64) error {
 	for {
 		next := w.at.Sequence + 1
@@ -358,7 +358,7 @@ func (w *walk) skip(to int64) error {
 	}
 }
 
-// enter begins the stretch of a removal, if the next row is its first.
+// enter begins the stretch of a removal if the next row is its first.
 func (w *walk) enter(next int64) error {
 	if w.kept != nil || len(w.removed) == 0 || w.removed[0].First != next {
 		return nil
@@ -370,7 +370,7 @@ func (w *walk) enter(next int64) error {
 	return nil
 }
 
-// leave ends the stretch of a removal, if the walk is at its last row.
+// leave ends the stretch of a removal if the walk is at its last row.
 func (w *walk) leave() error {
 	if w.kept == nil || w.at.Sequence < w.removed[0].Last {
 		return nil
@@ -378,7 +378,7 @@ func (w *walk) leave() error {
 	m, kept := w.removed[0], w.kept
 	w.removed, w.kept, w.gap = w.removed[1:], nil, 0
 	if kept.rows != m.Kept || kept.sum() != m.Digest {
-		return w.bad(m.First, "", RowMissing) // one of those that stay
+		return w.bad(m.First, "", RowMissing) // a row of a change, somewhere in the stretch
 	}
 	if w.blind {
 		w.at.Hash, w.blind = m.Hash, false

@@ -110,7 +110,7 @@ type auditAppend struct {
 	reads       []packedRow
 }
 
-// appendAuditRows is for an engine that is in this process.
+// appendAuditRows is for an engine in this process.
 func (s *Store) appendAuditRows(ctx context.Context, a *auditAppend) error {
 	n, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
@@ -141,7 +141,7 @@ func (s *Store) appendAuditRows(ctx context.Context, a *auditAppend) error {
 	return nil
 }
 
-// otherAuditRows is for the first rows of a chain, which are the only ones that nothing was held for.
+// otherAuditRows is the error if a chain does not end where the rows expect it.
 func otherAuditRows(chain string) error {
 	return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", chain)}
 }
@@ -173,8 +173,7 @@ const (
 	SELECT r.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[]) AS r`
 )
 
-// appendAuditRowsAtOnce is for an engine that is a way away: one statement, which every unit waits for that is logged, and
-// another one if there are both changes and reads.
+// appendAuditRowsAtOnce is for a remote engine: one statement, and a second one if there are both changes and reads.
 func (s *Store) appendAuditRowsAtOnce(ctx context.Context, a *auditAppend) error {
 	head := []any{a.last.Chain, a.last.Sequence, a.last.Hash[:], a.first.Sequence - 1}
 	text, arrays := appendChanges, changedArrays(a.changes)
@@ -215,8 +214,7 @@ func changedArrays(rows []*audit.Row) []any {
 
 var insertAuditRows = &bulk{insert: `INSERT INTO audit_log (` + auditColumns + `) VALUES`, columns: 15}
 
-// administrative is the condition of the index by action, word for word: what says it is found among millions of rows
-// about memories.
+// administrative is the condition of the index by action, word for word, so that the engine uses the index.
 const administrative = `action NOT LIKE 'memory.%'`
 
 // readActions are the actions of reads, for IN.
@@ -228,8 +226,8 @@ var readActions = func() string {
 	return "(" + strings.Join(list, ", ") + ")"
 }()
 
-// auditConditions are those of what a filter names. An index that leaves out empty values is used only by whoever says
-// that there are none.
+// auditConditions are the conditions of a filter. The engine uses an index that omits empty values only if a condition
+// excludes them, too.
 func auditConditions(f *audit.Filter) *conditions {
 	c := &conditions{}
 	if f.Target != "" {
@@ -291,8 +289,8 @@ func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row
 	return s.auditRows(ctx, `SELECT `+auditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
 }
 
-// AuditRowsAfter implements audit.Store. It is one statement, so that no row between two others is missing because it was
-// added meanwhile.
+// AuditRowsAfter implements audit.Store. It is one statement, so that it sees all rows of the same moment: with two, a row
+// could seem to be missing between two that were added meanwhile.
 func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
 	return s.auditRows(ctx, `
 		SELECT * FROM (SELECT `+auditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
@@ -399,7 +397,7 @@ func scanAuditRow(row Row) (*audit.Row, error) {
 		return &r, nil
 	}
 	r.At = timeOf(at)
-	// An address that somebody has made unreadable is as good as none: the hash tells.
+	// An unreadable address counts as none: the hash will not match.
 	r.Address, _ = netip.ParseAddr(address)
 	copy(r.Previous[:], previous)
 	copy(r.Hash[:], hash)
