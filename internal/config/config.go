@@ -85,7 +85,7 @@ type Cluster struct {
 	StartTimeout time.Duration `setting:"startTimeout" help:"how long a starting process waits for each database response while it joins the others"`
 }
 
-// Audit is how the log of who did what is written.
+// Audit is how the audit log is written and how long it is kept.
 type Audit struct {
 	Reads string `setting:"reads" help:"when the access log stores a read of memories: durable (before the response) or relaxed (within a second)"`
 
