@@ -174,6 +174,3 @@ func (e *Entry) Tier() *limit.Tier { return e.snapshot.Load().tier.Tier() }
 func (e *Entry) Account() limit.Account {
 	return limit.Account{Use: &e.use, Allowance: e.Tier().Allowance()}
 }
-
-// Payer implements limit.Payer: the workspace without a key.
-func (e *Entry) Payer() limit.Subject { return limit.Subject{Workspace: e.id} }

@@ -62,7 +62,7 @@ func TestLoadedDirectoryHasEveryWorkspace(t *testing.T) {
 	if a.Usage() == b.Usage() {
 		t.Error("two workspaces have one usage handle")
 	}
-	if v := limit.Peek(noon, b.Account(), limit.Account{}); v.Limit != 60 || v.DailyRemaining != 1000 || v.MonthlyRemaining != 95_000 {
+	if v := (limit.Local{}).Peek(noon, 1, b.Account(), limit.Account{}); v.Limit != 60 || v.DailyRemaining != 1000 || v.MonthlyRemaining != 95_000 {
 		t.Errorf("after a restart the tenant's budgets are %+v, want 60 a minute, 1000 left today, 95000 this month", v)
 	}
 	if _, ok := d.Entry("wsp_c"); ok {
@@ -78,7 +78,7 @@ func TestChangedWorkspaceKeepsItsCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, _ := d.Entry(w.ID)
-	limit.Charge(noon, 10, e.Account(), limit.Account{})
+	limit.Local{}.Charge(noon, 10, e.Account(), limit.Account{})
 
 	grown := w
 	grown.Tier, grown.Suspended, grown.Revision = limit.TierPro, true, 2
@@ -90,7 +90,7 @@ func TestChangedWorkspaceKeepsItsCounters(t *testing.T) {
 	if same, _ := d.Entry(w.ID); same != e {
 		t.Fatal("a changed workspace has another entry")
 	}
-	if v := limit.Peek(noon, e.Account(), limit.Account{}); v.Limit != 600 || v.Remaining != 590 || v.DailyRemaining != 199_990 || !e.Suspended() {
+	if v := (limit.Local{}).Peek(noon, 1, e.Account(), limit.Account{}); v.Limit != 600 || v.Remaining != 590 || v.DailyRemaining != 199_990 || !e.Suspended() {
 		t.Errorf("after 10 requests and a change to pro the budgets are %+v", v)
 	}
 }

@@ -121,14 +121,14 @@ func TestAWorkspaceIsInForceWithItsCommit(t *testing.T) {
 	if !ok || e.Tier().Name != limit.TierFree || b.tenant.Revision != 1 {
 		t.Fatalf("the directory has %+v of %+v", e, b.tenant)
 	}
-	limit.Charge(noon, 10, e.Account(), limit.Account{})
+	limit.Local{}.Charge(noon, 10, e.Account(), limit.Account{})
 	w, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, []int64{1}, account.WorkspaceChange{
 		Tier: to(limit.TierPro), Suspended: to(true),
 	})
 	if err != nil || w.Revision != 2 || !e.Suspended() || e.Tier().Name != limit.TierPro {
 		t.Errorf("changed to %+v, %v; in memory suspended is %v, the tier %s", w, err, e.Suspended(), e.Tier().Name)
 	}
-	if v := limit.Peek(noon, e.Account(), limit.Account{}); v.Remaining != 590 {
+	if v := (limit.Local{}).Peek(noon, 1, e.Account(), limit.Account{}); v.Remaining != 590 {
 		t.Errorf("after 10 requests %d of 600 are left", v.Remaining)
 	}
 	same, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Suspended: to(true)})
@@ -374,14 +374,14 @@ func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	e, _ := b.Directory.Entry(b.tenant.ID)
-	limit.Charge(noon, 50, e.Account(), limit.Account{})
+	limit.Local{}.Charge(noon, 50, e.Account(), limit.Account{})
 	free := *e.Tier()
 	free.RequestsPerMinute, free.Daily, free.Users = 40, 100, 1
 	changed, err := b.ChangeTier(t.Context(), b.operator, []int64{1}, free, false)
 	if err != nil || changed.Revision != 2 {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}
-	if v := limit.Peek(noon, e.Account(), limit.Account{}); v.Allowed || v.Limit != 40 || v.Remaining != 0 || v.DailyRemaining != 50 {
+	if v := (limit.Local{}).Peek(noon, 1, e.Account(), limit.Account{}); v.Allowed || v.Limit != 40 || v.Remaining != 0 || v.DailyRemaining != 50 {
 		t.Errorf("after 50 requests the smaller tier's verdict is %+v", v)
 	}
 	_, err = b.CreateUser(t.Context(), b.admin, account.NewUser{Email: "x@example.org", Password: b.password})

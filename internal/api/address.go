@@ -104,12 +104,12 @@ func (x *requestState) chargeAddress() (limit.Verdict, limit.Receipt) {
 func (x *requestState) takeToll() (limit.Verdict, limit.Receipt) {
 	account := x.addressAccount()
 	if !x.signingIn() {
-		return x.api.o.Shared.Charge(x.at, 1, account, limit.Account{}, atAddress{x.operationContext})
+		return x.api.o.Limiter.Charge(x.at, 1, account, limit.Account{})
 	}
 	minute := account
 	minute.Daily, minute.Monthly = 0, 0
-	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, minute, limit.Account{}, atAddress{x.operationContext})
-	all := x.api.o.Shared.Peek(x.at, account, limit.Account{}, atAddress{x.operationContext})
+	verdict, receipt := x.api.o.Limiter.Charge(x.at, 1, minute, limit.Account{})
+	all := x.api.o.Limiter.Peek(x.at, 1, account, limit.Account{})
 	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
 	return verdict, receipt
 }

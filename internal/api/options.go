@@ -53,7 +53,7 @@ type Options struct {
 	// Operator is the workspace of callers on the data folder's socket (see LocalContext); false while there is none.
 	Operator  func() (*account.Entry, bool)
 	Addresses *limit.Addresses // budgets of callers without a credential
-	Shared    *limit.Shared    // nil where no other process counts
+	Limiter   limit.Limiter
 	Usage     *usage.Recorder
 	Replays   *idempotency.Service // required when an operation is Idempotent
 

@@ -99,11 +99,11 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 	x.judged = true
 	switch workspace, key := &x.caller.workspace, &x.caller.live.Key; {
 	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
-		x.verdict = x.api.o.Shared.Peek(x.at, *workspace, *key, x)
+		x.verdict = x.api.o.Limiter.Peek(x.at, 1, *workspace, *key)
 		x.free = x
 		return true
 	case x.known:
-		x.api.o.Shared.ChargeInto(&x.verdict, &x.receipt, x.at, 1, workspace, key, x)
+		x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, *workspace, *key)
 		x.paid = x.verdict.Allowed
 	case op.Uncharged || !x.chargeable():
 		x.peekAddress()
@@ -175,12 +175,12 @@ func (x *requestState) turnAway(p *problem.Problem) {
 		x.recognise()
 	}
 	if x.known {
-		x.verdict = x.api.o.Shared.Peek(x.at, x.caller.workspace, x.caller.live.Key, x)
+		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Key)
 	}
 	x.fail(p)
 }
 
 // peekAddress makes the headers those of a caller without a credential, at no cost.
 func (x *requestState) peekAddress() {
-	x.verdict, x.judged = x.api.o.Shared.Peek(x.at, x.addressAccount(), limit.Account{}, atAddress{x.operationContext}), true
+	x.verdict, x.judged = x.api.o.Limiter.Peek(x.at, 1, x.addressAccount(), limit.Account{}), true
 }

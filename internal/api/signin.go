@@ -29,7 +29,7 @@ func (x *requestState) signedIn(userID, workspaceID string) error {
 	if workspace.Suspended() {
 		return errSuspended
 	}
-	verdict, receipt := x.api.o.Shared.Charge(x.at, 1, workspace.Account(), limit.Account{}, workspace)
+	verdict, receipt := x.api.o.Limiter.Charge(x.at, 1, workspace.Account(), limit.Account{})
 	x.receipt.Refund()
 	x.verdict, x.receipt = verdict, receipt
 	x.caller.live.Workspace, x.caller.live.Usage = workspace, workspace.Usage()

@@ -54,7 +54,7 @@ type Reader interface {
 // *usage.Recorder is one.
 type Recorder interface {
 	Owner(workspaceID, keyID string) usage.Owner
-	Secret(keyID, hint string) usage.Secret
+	Secret(o usage.Owner, hint string) usage.Secret
 	Touch(s usage.Secret, at time.Time)
 	LastUsed(s usage.Secret) time.Time
 	Charge(o usage.Owner, at time.Time, cost int64)
@@ -220,8 +220,8 @@ func (d *Directory) forgetRevoked(edit *edit) {
 	}
 }
 
-// counters are those of a key; new ones if the key is not in memory.
-func (d *Directory) counters(keyID string) *limit.Use {
+// counters are those of a key of a workspace; new ones if the key is not in memory.
+func (d *Directory) counters(keyID string, workspace *account.Entry) *limit.Use {
 	key, _ := id.Parse(id.APIKey, keyID)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,7 +229,7 @@ func (d *Directory) counters(keyID string) *limit.Use {
 		return e.counters
 	}
 	fresh := new(limit.Use)
-	fresh.Init(keyID)
+	fresh.InitKey(keyID, workspace.Account().Use)
 	return fresh
 }
 

@@ -78,11 +78,11 @@ type handles struct {
 	touched atomic.Uint32
 }
 
-func (h *handles) Owner(string, string) usage.Owner     { return usage.Owner(h.next.Add(1)) }
-func (h *handles) Secret(string, string) usage.Secret   { return usage.Secret(h.next.Add(1)) }
-func (h *handles) Touch(s usage.Secret, _ time.Time)    { h.touched.Store(uint32(s)) }
-func (h *handles) Charge(usage.Owner, time.Time, int64) {}
-func (h *handles) LastUsed(usage.Secret) time.Time      { return time.Time{} }
+func (h *handles) Owner(string, string) usage.Owner        { return usage.Owner(h.next.Add(1)) }
+func (h *handles) Secret(usage.Owner, string) usage.Secret { return usage.Secret(h.next.Add(1)) }
+func (h *handles) Touch(s usage.Secret, _ time.Time)       { h.touched.Store(uint32(s)) }
+func (h *handles) Charge(usage.Owner, time.Time, int64)    {}
+func (h *handles) LastUsed(usage.Secret) time.Time         { return time.Time{} }
 
 // bundle is a directory with its database.
 type bundle struct {
@@ -189,7 +189,7 @@ func TestLoadedKeyNeedsNoDatabaseRead(t *testing.T) {
 	if live.Key.Allowance != (limit.Allowance{PerMinute: 7, Monthly: 1000}) || live.ExpiresAt != expires.Unix() {
 		t.Errorf("the key is %+v", live)
 	}
-	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.MonthlyRemaining != 600 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.MonthlyRemaining != 600 {
 		t.Errorf("%d of 1000 remain in the month after a restart with 400 used, want 600", v.MonthlyRemaining)
 	}
 	for addr, want := range map[string]bool{
@@ -355,7 +355,7 @@ func TestChangedKeyKeepsItsCounters(t *testing.T) {
 	k := b.add(nil)
 	b.Put(k)
 	live, _ := b.authenticate(t, k)
-	limit.Charge(b.now, 1, live.Workspace.Account(), live.Key)
+	limit.Local{}.Charge(b.now, 1, live.Workspace.Account(), live.Key)
 	changed, perMinute := *k, int64(5)
 	changed.Scopes, changed.RequestsPerMinute, changed.Revision = auth.Write, &perMinute, 2
 	b.Put(&changed)
@@ -363,7 +363,7 @@ func TestChangedKeyKeepsItsCounters(t *testing.T) {
 	if live.Principal.Scopes != auth.Write || live.Key.PerMinute != 5 {
 		t.Errorf("after a change the key is %+v", live)
 	}
-	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 4 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.Remaining != 4 {
 		t.Errorf("after one charge and a change to 5 a minute %d remain, want 4", v.Remaining)
 	}
 }
@@ -466,9 +466,9 @@ func TestForgottenKeyKeepsItsCountersToItself(t *testing.T) {
 	b.now = b.now.Add(forgetAfter + time.Second)
 	later := b.add(nil)
 	b.Put(later)
-	limit.Charge(b.now, 1, held.Workspace.Account(), held.Key)
+	limit.Local{}.Charge(b.now, 1, held.Workspace.Account(), held.Key)
 	live, _ := b.authenticate(t, later)
-	if v := limit.Peek(b.now, live.Key, limit.Account{}); v.Remaining != 60 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.Remaining != 60 {
 		t.Errorf("a new key has %d requests left, want 60", v.Remaining)
 	}
 }

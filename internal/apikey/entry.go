@@ -65,11 +65,11 @@ func (d *Directory) newEntry(key id.UUID, k *APIKey, old *entry) (*entry, error)
 		e.counters, e.usage = old.counters, old.usage
 	} else {
 		e.counters, e.usage = new(limit.Use), d.recorder.Owner(k.WorkspaceID, k.ID)
-		e.counters.Init(k.ID)
+		e.counters.InitKey(k.ID, workspace.Account().Use)
 	}
-	e.secret = d.newSecret(k.ID, &k.Secrets[0], old)
+	e.secret = d.newSecret(e.usage, &k.Secrets[0], old)
 	if len(k.Secrets) == 2 {
-		previous := d.newSecret(k.ID, &k.Secrets[1], old)
+		previous := d.newSecret(e.usage, &k.Secrets[1], old)
 		e.previous = &previous
 	}
 	if k.RequestsPerMinute != nil || k.Daily != nil || k.Monthly != nil || k.SubjectID != "" || k.AgentID != "" || len(k.AllowedIPs) > 0 {
@@ -81,15 +81,18 @@ func (d *Directory) newEntry(key id.UUID, k *APIKey, old *entry) (*entry, error)
 	return e, nil
 }
 
-func (d *Directory) newSecret(keyID string, s *Secret, old *entry) secret {
+func (d *Directory) newSecret(o usage.Owner, s *Secret, old *entry) secret {
 	next := secret{hash: s.Hash, validUntil: milliseconds(s.ValidUntil)}
 	if known := old.find(s.Hash); known != nil {
 		next.usage = known.usage
 	} else {
-		next.usage = d.recorder.Secret(keyID, s.Hint)
+		next.usage = d.recorder.Secret(o, s.Hint)
 	}
 	return next
 }
+
+// ID returns the key's ID. It implements limit.Key.
+func (e *entry) ID() string { return id.Format(id.APIKey, e.id) }
 
 // find returns the secret with this hash, nil if the key has none. e can be nil.
 func (e *entry) find(hash [32]byte) *secret {

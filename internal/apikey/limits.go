@@ -33,8 +33,8 @@ type Budget struct {
 }
 
 // Limits reads a key's counters without charging them.
-func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (*Limits, error) {
-	k, err := s.visible(ctx, p, keyID)
+func (s *Service) Limits(ctx context.Context, p *auth.Principal, key string) (*Limits, error) {
+	k, err := s.visible(ctx, p, key)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +45,20 @@ func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (
 	now := s.Now().UTC()
 	r := recordOf(k, workspace.Tier(), now)
 	account := limit.Account{
-		Use:       s.Directory.counters(k.ID),
+		Use:       s.Directory.counters(k.ID, workspace),
+		Key:       keyID(k.ID),
 		Allowance: limit.Allowance{PerMinute: r.PerMinute, Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
 	}
 	return &Limits{
 		Key: r, Workspace: workspace, At: now,
-		OfKey:       s.budgetsOf(now, account, keyAlone{k.WorkspaceID, k.ID}),
-		OfWorkspace: s.budgetsOf(now, workspace.Account(), workspace),
+		OfKey:       s.budgetsOf(now, account),
+		OfWorkspace: s.budgetsOf(now, workspace.Account()),
 	}, nil
 }
 
 // budgetsOf reads one account by itself.
-func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) Budgets {
-	v := s.Shared.Peek(now, a, limit.Account{}, payer)
+func (s *Service) budgetsOf(now time.Time, a limit.Account) Budgets {
+	v := s.Limiter.Peek(now, 1, a, limit.Account{})
 	b := Budgets{Minute: Budget{v.Limit, v.Remaining, time.Unix(v.ResetUnix, 0).UTC()}}
 	year, month, day := now.Date()
 	if a.Daily > 0 {
@@ -69,10 +70,8 @@ func (s *Service) budgetsOf(now time.Time, a limit.Account, payer limit.Payer) B
 	return b
 }
 
-// keyAlone is a key without its workspace.
-type keyAlone struct{ workspaceID, keyID string }
+// keyID implements limit.Key.
+type keyID string
 
-// Payer implements limit.Payer.
-func (k keyAlone) Payer() limit.Subject {
-	return limit.Subject{Workspace: k.workspaceID, Key: k.keyID, KeyAlone: true}
-}
+// ID returns the key's ID.
+func (k keyID) ID() string { return string(k) }

@@ -35,7 +35,7 @@ func (d *Directory) liveKey(e *entry, hash [32]byte, now time.Time) (LiveKey, er
 		Principal: auth.Principal{
 			Kind: auth.APIKey, WorkspaceID: e.workspace.ID(), Operator: e.workspace.Operator(), Key: e.id, Scopes: e.scopes,
 		},
-		Workspace: e.workspace, Key: limit.Account{Use: e.counters}, Usage: e.usage,
+		Workspace: e.workspace, Key: limit.Account{Use: e.counters, Key: e}, Usage: e.usage,
 		RotateBy: s.validUntil / 1000, ExpiresAt: e.expiresAt / 1000,
 		secret: s.usage, recorder: d.recorder,
 	}
@@ -69,8 +69,3 @@ func (k *LiveKey) AllowedFrom(addr netip.Addr) bool {
 
 // Touch records that the secret was used at now. It writes memory only; usage stores it each second.
 func (k *LiveKey) Touch(now time.Time) { k.recorder.Touch(k.secret, now) }
-
-// Payer implements limit.Payer: the key and its workspace.
-func (k *LiveKey) Payer() limit.Subject {
-	return limit.Subject{Workspace: k.Principal.WorkspaceID, Key: k.Principal.KeyID()}
-}

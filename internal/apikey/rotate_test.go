@@ -41,7 +41,7 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 	}
 
 	b.pass(time.Second)
-	limit.Charge(b.now(), 1, old.Workspace.Account(), old.Key) // a new minute can have begun for the key
+	limit.Local{}.Charge(b.now(), 1, old.Workspace.Account(), old.Key) // a new minute can have begun for the key
 	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Hour})
 	if turned.ID != made.ID || turned.Text == made.Text || turned.State != apikey.Rotating || turned.Revision != 2 {
 		t.Errorf("the rotated key is %+v", turned.Record)
@@ -55,10 +55,10 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 		if err != nil || live.RotateBy != rotateBy || live.Principal.KeyID() != made.ID {
 			t.Fatalf("a secret of a key being rotated is %+v, %v; want it to rotate by %d", live, err, rotateBy)
 		}
-		limit.Charge(b.now(), 1, live.Workspace.Account(), live.Key)
+		limit.Local{}.Charge(b.now(), 1, live.Workspace.Account(), live.Key)
 	}
 	live, _ := b.Directory.Authenticate(t.Context(), turned.Text, b.now())
-	if v := limit.Peek(b.now(), live.Workspace.Account(), live.Key); v.Allowed || v.KeyRemaining != 0 {
+	if v := (limit.Local{}).Peek(b.now(), 1, live.Workspace.Account(), live.Key); v.Allowed || v.KeyRemaining != 0 {
 		t.Errorf("after one use before and two after the rotation of three there are %d left", v.KeyRemaining)
 	}
 

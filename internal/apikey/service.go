@@ -27,9 +27,9 @@ type Options struct {
 	Hasher       *Hasher
 	Uses         UsageStore
 	Audit        audit.Recorder
-	Shared       *limit.Shared // nil if no other process counts
-	PendingStore PendingStore  // of revocations that the database does not accept
-	Random       io.Reader     // for IDs and key texts: crypto/rand.Reader except in tests
+	Limiter      limit.Limiter
+	PendingStore PendingStore // of revocations that the database does not accept
+	Random       io.Reader    // for IDs and key texts: crypto/rand.Reader except in tests
 	Now          func() time.Time
 	Log          *slog.Logger
 }

@@ -89,7 +89,8 @@ func setup(t testing.TB) *bundle {
 	}
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Service = apikey.NewService(apikey.Options{
-		Store: b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
+		Limiter: limit.Local{},
+		Store:   b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
 		PendingStore: &b.reserve, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
 	})
@@ -333,7 +334,8 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	people := account.NewService(account.Options{Store: s, Units: s, Directory: accounts, Random: rand.Reader, Now: time.Now})
 	hasher := apikey.NewHasher([]byte("pepper"))
 	keys := apikey.NewService(apikey.Options{
-		Store: s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
+		Limiter: limit.Local{},
+		Store:   s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
 		Random: rand.Reader, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(s, hasher, accounts, recorder, time.Now),
 	})

@@ -53,7 +53,7 @@ func TestReadingLimitsChargesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit.Charge(b.now(), 3, live.Workspace.Account(), live.Key)
+	limit.Local{}.Charge(b.now(), 3, live.Workspace.Account(), live.Key)
 	for range 2 {
 		l, err := b.Limits(t.Context(), b.manager(auth.All), k.ID)
 		if err != nil {

@@ -115,10 +115,10 @@ func (s *Service) charge(l *LiveKey, q VerifyRequest, at time.Time) Code {
 	case !l.AllowedFrom(q.From):
 		return IPNotAllowed
 	}
-	verdict := s.Shared.PeekFor(at, q.Cost, l.Workspace.Account(), l.Key, l)
+	verdict := s.Limiter.Peek(at, q.Cost, l.Workspace.Account(), l.Key)
 	if q.Consume {
 		var receipt limit.Receipt
-		if verdict, receipt = s.Shared.Charge(at, q.Cost, l.Workspace.Account(), l.Key, l); verdict.Allowed {
+		if verdict, receipt = s.Limiter.Charge(at, q.Cost, l.Workspace.Account(), l.Key); verdict.Allowed {
 			l.recorder.Charge(l.Usage, receipt.At(), q.Cost)
 			l.Touch(at)
 		}
@@ -162,8 +162,8 @@ func orNil(k *APIKey, err error) (*APIKey, error) {
 }
 
 func (s *Service) remaining(at time.Time, l *LiveKey) *Remaining {
-	own := s.budgetsOf(at, l.Key, keyAlone{l.Principal.WorkspaceID, l.Principal.KeyID()})
-	shared := s.budgetsOf(at, l.Workspace.Account(), l.Workspace)
+	own := s.budgetsOf(at, l.Key)
+	shared := s.budgetsOf(at, l.Workspace.Account())
 	return &Remaining{
 		Minute:  tighter(&own.Minute, &shared.Minute),
 		Daily:   tighter(own.Daily, shared.Daily),

@@ -63,7 +63,7 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 		Table: n.table, Log: deps.Log, Clock: deps.Now,
 		Self:    cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
 		Joining: n.forgetSubjects,
-		Split:   p.shared.Split, StartTimeout: cfg.Cluster.StartTimeout,
+		Split:   p.shared.Partitioned, StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	p.accounts.ReadMissing()
 	p.signing.ReloadFrom(p.data.secrets.Reload)

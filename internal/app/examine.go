@@ -60,12 +60,12 @@ func serving(ctx context.Context, opt postgres.Options) ([]cluster.Member, error
 }
 
 func examineRedis(ctx context.Context, url string) (*redis.Facts, error) {
-	ledger, err := redis.Open(url)
+	store, err := redis.Open(url)
 	if err != nil {
 		return nil, &config.Error{Setting: "redisUrl", Reason: err.Error()}
 	}
-	defer ledger.Close()
+	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return ledger.Examine(ctx)
+	return store.Examine(ctx)
 }

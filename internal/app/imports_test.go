@@ -106,7 +106,7 @@ var forbidden = []rule{
 	},
 	{
 		what: "github.com/redis/rueidis", in: []string{"./"}, except: []string{"internal/cluster/redis"},
-		reason: "only the ledger knows its driver",
+		reason: "only the counter store knows its driver",
 	},
 	{
 		what: "github.com/jackc/pgx/", in: []string{"./"},

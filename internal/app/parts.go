@@ -52,8 +52,9 @@ type parts struct {
 	snapshots *backup.Snapshots
 	beside    []part
 
-	neighbours *neighbours   // nil where no other process has the databases open
-	shared     *limit.Shared // nil there, too
+	neighbours *neighbours // nil where no other process has the databases open
+	limiter    limit.Limiter
+	shared     *limit.Shared // the limiter of a process with peers; nil where no other process has the databases open
 	joined     atomic.Bool   // the others have counted this process since its start
 	services
 }
@@ -135,7 +136,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	if err := p.assembleLogin(ctx, cfg, deps); err != nil {
 		return nil, err
 	}
-	if err := p.assembleShared(cfg, deps); err != nil {
+	if err := p.assembleLimiter(cfg, deps); err != nil {
 		return nil, err
 	}
 	p.people = account.NewService(account.Options{
@@ -148,7 +149,7 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 	}
 	p.apiKeys = apikey.NewService(apikey.Options{
 		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Audit: p.audit, Shared: p.shared, PendingStore: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Audit: p.audit, Limiter: p.limiter, PendingStore: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.documents = document.NewService(document.Options{
 		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
@@ -221,7 +222,9 @@ func (p *parts) load(ctx context.Context) error {
 	if err := p.neighbours.join(ctx); err != nil {
 		return err
 	}
-	p.shared.Join(ctx)
+	if p.shared != nil {
+		p.shared.Start(ctx)
+	}
 	return nil
 }
 

@@ -13,16 +13,19 @@ import (
 	"keepsake/internal/usage"
 )
 
-// assembleShared makes the limits that processes on a shared database keep together: over Redis where there is one, else
-// each process has its share. It is before the parts that charge anything.
-func (p *parts) assembleShared(cfg *config.Config, deps *Deps) error {
+// assembleLimiter chooses how limits are counted: in this process alone, or together with the other processes on a shared
+// database. It is before the parts that charge anything.
+func (p *parts) assembleLimiter(cfg *config.Config, deps *Deps) error {
+	p.limiter = limit.Local{}
 	if !p.data.engine.Shared() || deps.Local {
 		return nil
 	}
 	options := limit.SharedOptions{
-		Members: company{p, deps.Now}, Addresses: cfg.Limits.Addresses, Secret: p.data.secrets.Get(seal.Replay),
-		Durable: func(ctx context.Context) ([]limit.Durable, error) { return p.quotas(ctx, deps.Now().UTC()) },
-		Wait:    cfg.Limits.RedisWait, Now: deps.Now, Log: deps.Log.With(slog.String("part", "limits")),
+		Peers: peers{p, deps.Now}, Secret: p.data.secrets.Get(seal.Replay),
+		Stored: func(ctx context.Context, subjects []string) ([]limit.Stored, error) {
+			return p.storedQuotas(ctx, subjects, deps.Now().UTC())
+		},
+		Wait: cfg.Limits.RedisWait, Now: deps.Now, Log: deps.Log.With(slog.String("part", "limits")),
 	}
 	part := part{
 		name: "limits", spare: true,
@@ -30,28 +33,29 @@ func (p *parts) assembleShared(cfg *config.Config, deps *Deps) error {
 		close: func(context.Context) error { return nil },
 	}
 	if cfg.RedisURL != "" {
-		ledger, err := redis.Open(cfg.RedisURL)
+		store, err := redis.Open(cfg.RedisURL)
 		if err != nil {
 			return &config.Error{Setting: "redisUrl", Reason: err.Error()}
 		}
-		options.Ledger = ledger
+		options.Store = store
 		part.err = p.limitsAreShared
-		part.close = func(context.Context) error { return ledger.Close() }
+		part.close = func(context.Context) error { return store.Close() }
 	}
 	p.shared = limit.NewShared(options)
+	p.limiter = p.shared
 	part.run = func(ctx context.Context) error {
 		p.shared.Run(ctx)
 		return nil
 	}
-	p.usage.OnFlushed(func(list []usage.Quota) { p.shared.Durable(durable(list)) })
+	p.usage.OnFlushed(func(list []usage.Quota) { p.shared.SetStored(stored(list)) })
 	p.beside = append(p.beside, part)
 	return nil
 }
 
-var errNotShared = errors.New("limits are not shared: Redis does not answer, and this process admits its share of every limit")
+var errNotShared = errors.New("redis does not answer: this process applies its share of every limit")
 
 func (p *parts) limitsAreShared(context.Context) error {
-	if p.shared.Degraded() {
+	if p.limiter.Degraded() {
 		return errNotShared
 	}
 	return nil
@@ -77,55 +81,59 @@ func (p *parts) introduce(ctx context.Context) {
 
 // counted says, once after a start, that the others do not know yet of this process. They serve meanwhile.
 func (p *parts) counted(context.Context) error {
-	if p.joined.Load() || p.shared.Counted() {
+	if p.joined.Load() || p.shared == nil || p.shared.Counted() {
 		p.joined.Store(true)
 		return nil
 	}
 	return errors.New("not every other process counts this one yet")
 }
 
-// quotas reads what is stored as used of the present day and month.
-func (p *parts) quotas(ctx context.Context, now time.Time) ([]limit.Durable, error) {
-	list, err := p.data.store.Quotas(ctx, []string{now.Format(time.DateOnly), now.Format("2006-01")})
-	return durable(list), err
+// storedQuotas reads what the database has as used of the present day and month.
+func (p *parts) storedQuotas(ctx context.Context, subjects []string, now time.Time) ([]limit.Stored, error) {
+	list, err := p.data.store.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
+	return stored(list), err
 }
 
-func durable(list []usage.Quota) []limit.Durable {
-	all := make([]limit.Durable, len(list))
+func stored(list []usage.Quota) []limit.Stored {
+	all := make([]limit.Stored, len(list))
 	for i, q := range list {
-		all[i] = limit.Durable{Subject: q.OwnerID, Period: q.Period, Used: q.Charged}
+		all[i] = limit.Stored{Subject: q.OwnerID, Period: q.Period, Used: q.Charged}
 	}
 	return all
 }
 
-// company is who counts together. Before the process has joined it is alone, and nobody knows of it.
-type company struct {
+// peers implements limit.Peers. Before the process has joined it is alone, and no other process counts it.
+type peers struct {
 	parts *parts
 	now   func() time.Time
 }
 
-func (c company) Count() int {
-	if n := c.parts.neighbours; n != nil {
+// Count implements limit.Peers.
+func (p peers) Count() int {
+	if n := p.parts.neighbours; n != nil {
 		return n.members.Count()
 	}
 	return 1
 }
 
-func (c company) MostSince(at time.Time) int {
-	if n := c.parts.neighbours; n != nil {
-		return n.members.MostSince(time.Now().Add(at.Sub(c.now()))) // members live by the real clock
+// CountSince implements limit.Peers.
+func (p peers) CountSince(at time.Time) int {
+	if n := p.parts.neighbours; n != nil {
+		return n.members.CountSince(time.Now().Add(at.Sub(p.now()))) // the membership goes by the real clock
 	}
 	return 1
 }
 
-func (c company) Apart() int {
-	if n := c.parts.neighbours; n != nil {
-		return n.members.Apart()
+// Partitioned implements limit.Peers.
+func (p peers) Partitioned() int {
+	if n := p.parts.neighbours; n != nil {
+		return n.members.Partitioned()
 	}
 	return 0
 }
 
-func (c company) Settled() bool {
-	n := c.parts.neighbours
+// Settled implements limit.Peers.
+func (p peers) Settled() bool {
+	n := p.parts.neighbours
 	return n != nil && n.members.Settled()
 }

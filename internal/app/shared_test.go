@@ -46,22 +46,22 @@ func togetherWaiting(t *testing.T, redis string, wait time.Duration, change func
 		}
 	})
 	p.settle()
-	return p, p.freshTenant()
+	return p, p.freshTenant("alpha")
 }
 
 // freshTenant makes a workspace whose minute has just begun. Where a minute begins follows from the id of the workspace.
-func (p *pair) freshTenant() *tenant {
+func (p *pair) freshTenant(name string) *tenant {
 	p.t.Helper()
 	root := operator(p.t, p.a)
 	n := &tenant{t: p.t, base: p.a.URL}
 	await.Until(p.t, "a workspace whose minute has just begun", func() bool {
-		n.workspace = root.make("POST", "/api/v1/admin/workspaces", `{"name":"alpha","tier":"business"}`)["id"].(string)
+		n.workspace = root.make("POST", "/api/v1/admin/workspaces", `{"name":"`+name+`","tier":"business"}`)["id"].(string)
 		phase := fnv.New64a()
 		phase.Write([]byte(n.workspace))
 		return (time.Now().Unix()+60-int64(phase.Sum64()%60))%60 < 5
 	})
-	root.make("POST", "/api/v1/admin/users", fmt.Sprintf(`{"email":"alpha@example.org","role":"admin","workspaceId":%q,"password":%q}`, n.workspace, tenantPassword))
-	n.signIn("alpha@example.org")
+	root.make("POST", "/api/v1/admin/users", fmt.Sprintf(`{"email":"%s@example.org","role":"admin","workspaceId":%q,"password":%q}`, name, n.workspace, tenantPassword))
+	n.signIn(name + "@example.org")
 	n.key = n.make("POST", "/api/v1/developer/api-keys", `{"name":"all","scopes":["read","write"]}`)["key"].(string)
 	return n
 }
@@ -352,7 +352,7 @@ func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 // What a quota has used is in the database. It is there when Redis loses everything.
 func TestQuotasSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()
-	testtier.Long(t, "starts two processes and a Redis of its own; TestALostQuotaIsReadFromWhatIsStored of package limit shows the same")
+	testtier.Long(t, "starts two processes and a Redis of its own; TestLostQuotaIsReadFromTheDatabase of package limit shows the same")
 	const daily = 200
 	redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 	p, n := together(t, redis.URL(), func(c *config.Config) {

@@ -31,22 +31,10 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 			}},
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.memories.RecallStats()) }},
 		},
-		Mode: limiterMode(cfg), Degraded: p.limiterDegraded, Started: now(), Now: now,
+		Mode: string(p.limiter.Mode()), Degraded: p.limiterDegraded, Started: now(), Now: now,
 	}
 	for _, part := range p.beside {
 		p.health.Parts = append(p.health.Parts, part.err)
-	}
-}
-
-// limiterMode is how requests are counted against limits.
-func limiterMode(cfg *config.Config) string {
-	switch {
-	case cfg.DatabaseURL == "":
-		return "local"
-	case cfg.RedisURL == "":
-		return "split"
-	default:
-		return "shared"
 	}
 }
 

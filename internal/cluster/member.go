@@ -47,8 +47,9 @@ type presence struct {
 }
 
 type departure struct {
-	id string
-	at time.Time
+	id     string
+	at     time.Time
+	before bool // it had left already when this member first read the table
 }
 
 const (
@@ -64,14 +65,15 @@ func newRoll(self string) *roll { return &roll{self: self, here: map[string]*pre
 // read takes in a muster that was read at a moment of our clock. It gives the members that nobody needs in the table any
 // more.
 func (r *roll) read(at time.Time, m *Muster) (forget []Member) {
-	afresh := r.listened.IsZero() || at.Sub(r.listened) > deaf
+	first := r.listened.IsZero()
+	afresh := first || at.Sub(r.listened) > deaf
 	r.listened = at
 	listed := make(map[string]bool, len(m.Members))
 	for _, row := range m.Members {
 		listed[row.ID] = true
 		if row.LeftAt != nil {
 			since := m.At.Sub(*row.LeftAt)
-			r.depart(row.ID, at.Add(-max(0, since)))
+			r.depart(row.ID, at.Add(-max(0, since)), first)
 			delete(r.here, row.ID)
 			if since > 2*time.Minute {
 				forget = append(forget, row)
@@ -99,11 +101,11 @@ func (r *roll) read(at time.Time, m *Muster) (forget []Member) {
 		case id == r.self:
 			p.heard = at
 		case !listed[id]:
-			r.depart(id, at)
+			r.depart(id, at, false)
 			delete(r.here, id)
 		case !p.dead && silence > DeadAfter:
 			p.dead = true
-			r.depart(id, at)
+			r.depart(id, at, false)
 		case p.dead && silence > 2*time.Minute:
 			forget = append(forget, p.Member)
 		}
@@ -115,13 +117,13 @@ func (r *roll) read(at time.Time, m *Muster) (forget []Member) {
 }
 
 // depart remembers when a member left, the first time that is seen.
-func (r *roll) depart(id string, at time.Time) {
+func (r *roll) depart(id string, at time.Time, before bool) {
 	for _, d := range r.gone {
 		if d.id == id {
 			return
 		}
 	}
-	r.gone = append(r.gone, departure{id, at})
+	r.gone = append(r.gone, departure{id, at, before})
 }
 
 // arrive takes a departure back, where there was one: the member was only silent.
@@ -145,8 +147,8 @@ func (r *roll) count() int {
 	return n
 }
 
-// apart is how many others take their share of the limits by themselves.
-func (r *roll) apart() int {
+// partitioned is how many others take their share of the limits by themselves.
+func (r *roll) partitioned() int {
 	n := 0
 	for id, p := range r.here {
 		if id != r.self && !p.dead && p.Split {
@@ -156,11 +158,13 @@ func (r *roll) apart() int {
 	return n
 }
 
-// countSince is how many there have been since a moment: who went after it still counts.
+// countSince is how many there have been since a moment: who left after it still counts. If this member is alone, a member
+// that left before it joined does not: the two never ran side by side, so this one is the instance, restarted.
 func (r *roll) countSince(since time.Time) int {
 	n := r.count()
+	alone := n == 1
 	for _, d := range r.gone {
-		if d.id != r.self && !d.at.Before(since) {
+		if d.id != r.self && !d.at.Before(since) && !(alone && d.before) {
 			n++
 		}
 	}

@@ -36,18 +36,18 @@ type Table interface {
 type Members struct {
 	MembersOptions
 
-	mu      sync.Mutex
-	roll    *roll
-	muster  *Muster       // the last one
-	ahead   time.Duration // our clock before the database's, as the last beat saw it
-	warned  bool
-	count   atomic.Int64
-	apart   atomic.Int64
-	settled atomic.Bool
-	beaten  atomic.Int64 // when the last beat that went well began, in nanoseconds since began
-	began   time.Time
-	since   time.Time // when this membership was settled
-	failing bool
+	mu          sync.Mutex
+	roll        *roll
+	muster      *Muster       // the last one
+	ahead       time.Duration // our clock before the database's, as the last beat saw it
+	warned      bool
+	count       atomic.Int64
+	partitioned atomic.Int64
+	settled     atomic.Bool
+	beaten      atomic.Int64 // when the last beat that went well began, in nanoseconds since began
+	began       time.Time
+	since       time.Time // when this membership was settled
+	failing     bool
 }
 
 // Straggler is a member that has not said to have heard something.
@@ -181,7 +181,7 @@ func (m *Members) take(began time.Time, muster *Muster) []Member {
 // publish makes what the roll says known to those who ask without a lock. The caller holds the lock.
 func (m *Members) publish() {
 	m.count.Store(int64(m.roll.count()))
-	m.apart.Store(int64(m.roll.apart()))
+	m.partitioned.Store(int64(m.roll.partitioned()))
 	settled := m.roll.settled()
 	if settled && !m.settled.Load() {
 		m.since = m.Now()
@@ -267,8 +267,8 @@ const answerPoll = 20 * time.Millisecond
 // Count is how many members there are, this one included.
 func (m *Members) Count() int { return int(m.count.Load()) }
 
-// Apart is how many of the others are split.
-func (m *Members) Apart() int { return int(m.apart.Load()) }
+// Partitioned is how many of the others reach no Redis.
+func (m *Members) Partitioned() int { return int(m.partitioned.Load()) }
 
 func (m *Members) split() bool {
 	if m.MembersOptions.Split != nil {
@@ -277,9 +277,9 @@ func (m *Members) split() bool {
 	return m.Self.Split
 }
 
-// MostSince is how many there have been since a moment, however short: one that died or left counts for what began before
-// it went, because it may have taken its share.
-func (m *Members) MostSince(since time.Time) int {
+// CountSince is how many there have been since a moment: one that died or left counts for what began before it went,
+// because it can have used its share. A member that is alone does not count those that had left before it joined.
+func (m *Members) CountSince(since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.roll.countSince(since)

@@ -234,16 +234,43 @@ func TestMembers(t *testing.T) {
 			b.stop()
 			time.Sleep(1100 * time.Millisecond)
 			wantCount(t, 1, a)
-			if got := a.MostSince(before); got != 2 {
+			if got := a.CountSince(before); got != 2 {
 				t.Errorf("of a window that began before, %d members, want 2", got)
 			}
-			if got := a.MostSince(time.Now()); got != 1 {
+			if got := a.CountSince(time.Now()); got != 1 {
 				t.Errorf("of a window that begins now, %d members, want 1", got)
 			}
 			c := start(t, tab, "c")
 			time.Sleep(1100 * time.Millisecond)
-			if got := c.MostSince(before); got != 3 {
+			if got := c.CountSince(before); got != 3 {
 				t.Errorf("who came later counts %d members of that window, want 3", got)
+			}
+		},
+		"RestartedAloneDoesNotCountItsPredecessor": func(t *testing.T) {
+			tab := newTable()
+			for range 3 { // each run stops in order, and the next has another name
+				a := start(t, tab, fmt.Sprint("a", time.Now().UnixNano()))
+				time.Sleep(1100 * time.Millisecond)
+				if got := a.CountSince(time.Now().Add(-time.Minute)); got != 1 {
+					t.Errorf("a process that is alone counts %d members of the last minute", got)
+				}
+				a.stop()
+			}
+			start(t, tab, "a").kill()
+			a := start(t, tab, "a") // it was killed, and the same place runs another process
+			time.Sleep(1100 * time.Millisecond)
+			if got := a.CountSince(time.Now().Add(-time.Minute)); got != 1 {
+				t.Errorf("after it was killed it counts %d members of the last minute", got)
+			}
+			b := start(t, tab, "b")
+			time.Sleep(2 * time.Second)
+			if got := b.CountSince(time.Now().Add(-time.Minute)); got < 3 {
+				t.Errorf("beside another member it counts %d of the last minute, want those that left, too", got)
+			}
+			b.stop()
+			time.Sleep(1100 * time.Millisecond)
+			if got := a.CountSince(time.Now().Add(-time.Minute)); got != 2 {
+				t.Errorf("alone again it counts %d members of the last minute, want the one that left beside it", got)
 			}
 		},
 		"WhoDiesIsMissedAfterFiveSeconds": func(t *testing.T) {
@@ -266,7 +293,7 @@ func TestMembers(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond)
 			wantCount(t, 2, a, again)
 			wantSettled(t, true, a, again)
-			if got := a.MostSince(time.Now().Add(-5 * time.Second)); got != 3 {
+			if got := a.CountSince(time.Now().Add(-5 * time.Second)); got != 3 {
 				t.Errorf("both runs count for a window: got %d members, want 3", got)
 			}
 		},

@@ -96,6 +96,14 @@ func keyOf(addr netip.Addr, signIn bool) addressKey {
 	return key
 }
 
+// subject names the counters. The network comes first, so that those for signing in have another name.
+func (k *addressKey) subject() string {
+	if k.signIn {
+		return string(k.network[:]) + "sign-in"
+	}
+	return string(k.network[:])
+}
+
 func (s *addressShard) use(key addressKey, capacity int) *Use {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,11 +116,12 @@ func (s *addressShard) use(key addressKey, capacity int) *Use {
 		if len(s.byKey) >= capacity {
 			stalest := s.root.newer
 			stalest.leave()
+			stalest.use.evict()
 			delete(s.byKey, stalest.key)
 			s.evictions++
 		}
 		known = &address{key: key}
-		known.use.Init(string(key.network[:]))
+		known.use.Init(key.subject())
 		s.byKey[key] = known
 	}
 	known.enter(&s.root)

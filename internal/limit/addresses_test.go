@@ -2,6 +2,7 @@ package limit
 
 import (
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -49,13 +50,13 @@ func TestExhaustedAddressIsRefusedAsAnonymous(t *testing.T) {
 	a := NewAddresses(Allowance{2, 1_000, 1_000}, 10)
 	addr := netip.MustParseAddr("192.0.2.1")
 	for range 2 {
-		Charge(noon, 1, a.Account(addr), Account{})
+		Local{}.Charge(noon, 1, a.Account(addr), Account{})
 	}
-	v, _ := Charge(noon, 1, a.Account(addr), Account{})
+	v, _ := Local{}.Charge(noon, 1, a.Account(addr), Account{})
 	if v.Allowed || v.Policy != Anonymous || v.HasKey {
 		t.Errorf("got %+v, want a refusal by %s", v, Anonymous)
 	}
-	if v := Peek(noon, a.Account(netip.MustParseAddr("192.0.2.2")), Account{}); !v.Allowed {
+	if v := (Local{}).Peek(noon, 1, a.Account(netip.MustParseAddr("192.0.2.2")), Account{}); !v.Allowed {
 		t.Error("another address is refused too")
 	}
 }
@@ -122,11 +123,15 @@ func TestManyCallersFromOneAddressAreAdmittedToTheLimit(t *testing.T) {
 	t.Parallel()
 	a := NewAddresses(anonymous, DefaultAddresses)
 	var admitted atomic.Int64
-	together(2_000, func(int) {
-		if v, _ := Charge(noon, 1, a.Account(netip.MustParseAddr("192.0.2.1")), Account{}); v.Allowed {
-			admitted.Add(1)
-		}
-	})
+	var all sync.WaitGroup
+	for range 2_000 {
+		all.Go(func() {
+			if v, _ := (Local{}).Charge(noon, 1, a.Account(netip.MustParseAddr("192.0.2.1")), Account{}); v.Allowed {
+				admitted.Add(1)
+			}
+		})
+	}
+	all.Wait()
 	if got := admitted.Load(); got != anonymous.PerMinute {
 		t.Errorf("%d were admitted, want %d", got, anonymous.PerMinute)
 	}

@@ -10,7 +10,7 @@ func benchAccounts() (workspace, key Account) {
 	workspace = Account{Use: &Use{}, Allowance: tier}
 	key = Account{Use: &Use{}, Allowance: Allowance{PerMinute: tier.PerMinute, Daily: tier.Daily}}
 	workspace.Use.Init("wsp_01")
-	key.Use.Init("key_01")
+	key.Use.InitKey("key_01", workspace.Use)
 	return workspace, key
 }
 
@@ -21,7 +21,7 @@ func BenchmarkCharge(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		// 100 µs apart, so that the budgets of a minute are never exhausted and windows turn as they would.
-		if v, _ := Charge(start.Add(time.Duration(i)*100*time.Microsecond), 1, workspace, key); !v.Allowed {
+		if v, _ := (Local{}).Charge(start.Add(time.Duration(i)*100*time.Microsecond), 1, workspace, key); !v.Allowed {
 			b.Fatal(v)
 		}
 		i++
@@ -31,10 +31,10 @@ func BenchmarkCharge(b *testing.B) {
 func BenchmarkChargeDenied(b *testing.B) {
 	workspace, key := benchAccounts()
 	key.PerMinute = 1
-	Charge(noon, 1, workspace, key)
+	Local{}.Charge(noon, 1, workspace, key)
 	b.ReportAllocs()
 	for b.Loop() {
-		if v, _ := Charge(noon, 1, workspace, key); v.Allowed {
+		if v, _ := (Local{}).Charge(noon, 1, workspace, key); v.Allowed {
 			b.Fatal(v)
 		}
 	}
@@ -46,7 +46,7 @@ func BenchmarkChargeParallel(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			Charge(noon, 1, workspace, key)
+			Local{}.Charge(noon, 1, workspace, key)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func BenchmarkPeek(b *testing.B) {
 	workspace, key := benchAccounts()
 	b.ReportAllocs()
 	for b.Loop() {
-		if v := Peek(noon, workspace, key); !v.Allowed {
+		if v := (Local{}).Peek(noon, 1, workspace, key); !v.Allowed {
 			b.Fatal(v)
 		}
 	}
@@ -65,7 +65,7 @@ func BenchmarkRefund(b *testing.B) {
 	workspace, key := benchAccounts()
 	b.ReportAllocs()
 	for b.Loop() {
-		_, r := Charge(noon, 1, workspace, key)
+		_, r := Local{}.Charge(noon, 1, workspace, key)
 		r.Refund()
 	}
 }

@@ -1,11 +1,194 @@
 package limit
 
-import (
-	"runtime"
-	"time"
+import "time"
+
+// Local is the Limiter of a process that counts alone. As many units are admitted as the budgets have, never more or
+// fewer, no matter how many goroutines charge at once. The zero value is ready to use.
+type Local struct{}
+
+// Charge implements Limiter.
+func (Local) Charge(now time.Time, cost int64, workspace, key Account) (Verdict, Receipt) {
+	defer workspace.Use.lock().Unlock()
+	var c charge
+	c.open(now, cost, workspace, key)
+	if !c.fits() {
+		return c.refuse(), Receipt{at: c.unix}
+	}
+	r := c.take()
+	return c.verdict(), r
+}
+
+// Peek implements Limiter.
+func (Local) Peek(now time.Time, cost int64, workspace, key Account) Verdict {
+	defer workspace.Use.lock().Unlock()
+	var c charge
+	c.open(now, cost, workspace, key)
+	return c.peek()
+}
+
+// Mode implements Limiter.
+func (Local) Mode() Mode { return ModeLocal }
+
+// Degraded implements Limiter.
+func (Local) Degraded() bool { return false }
+
+// The budgets of a charge.
+const (
+	keyMinute = iota
+	keyDaily
+	keyMonthly
+	tierMinute
+	tierDaily
+	tierMonthly
+	budgetCount
 )
 
-// Receipt says what a charge took, from which windows. The zero Receipt took nothing.
+var policies = [budgetCount]Policy{KeyMinute, DailyQuota, MonthlyQuota, TierMinute, DailyQuota, MonthlyQuota}
+
+// charge is a request to be charged, at one moment. Its methods need the lock of the workspace.
+type charge struct {
+	now            time.Time
+	unix           int64 // now, in seconds
+	day            int64 // UTC day that the charge counts for
+	cost           int64
+	workspace, key Account
+	first          int // keyMinute, or tierMinute if there is no key
+	minuteEnd      [2]int64
+	budgets        [budgetCount]budget
+}
+
+// budget is a limit with what is used of it.
+type budget struct {
+	use     *Use
+	kind    Kind
+	limit   int64 // maxCount if there is none
+	ceiling int64 // up to which a charge may go; below the limit if peers count, too
+}
+
+func (b *budget) used() int64 { return b.use.used[b.kind] }
+
+// left is what remains of the limit.
+func (b *budget) left() int64 { return max(0, b.limit-b.used()) }
+
+// fits reports whether a charge of cost stays below the ceiling.
+func (b *budget) fits(cost int64) bool {
+	return b.limit == maxCount || cost <= max(0, b.ceiling-b.used())
+}
+
+// open finds the budgets of a charge in their current windows. The day is one for all of them, and the month follows
+// from it, so that the counters can be rebuilt from usage that is recorded under one moment (Receipt.At).
+func (c *charge) open(now time.Time, cost int64, workspace, key Account) {
+	c.now, c.unix, c.cost = now, secondOf(now), min(max(cost, 0), maxCount)
+	c.workspace, c.key, c.first = workspace, key, tierMinute
+	c.day = workspace.Use.dayAt(c.unix)
+	if key.Use != nil {
+		c.first = keyMinute
+		c.day = max(c.day, key.Use.dayAt(c.unix))
+		c.add(keyMinute, &key)
+	}
+	c.add(tierMinute, &workspace)
+}
+
+// add adds the budgets of an account.
+func (c *charge) add(at int, a *Account) {
+	u := a.Use
+	c.minuteEnd[at/kinds] = u.advance(c.unix, c.day)
+	for k, allowed := range [kinds]int64{a.PerMinute, a.Daily, a.Monthly} {
+		if allowed <= 0 || allowed > maxCount {
+			allowed = maxCount
+		}
+		c.budgets[at+k] = budget{u, Kind(k), allowed, allowed}
+	}
+}
+
+// end is the Unix second at which the window of a budget ends.
+func (c *charge) end(at int) int64 {
+	switch Kind(at % kinds) {
+	case Minute:
+		return c.minuteEnd[at/kinds]
+	case Day:
+		return (c.day + 1) * day
+	default:
+		return monthEnd(c.day)
+	}
+}
+
+// fits reports whether every budget has room for the charge.
+func (c *charge) fits() bool {
+	for i := c.first; i < budgetCount; i++ {
+		if !c.budgets[i].fits(c.cost) {
+			return false
+		}
+	}
+	return true
+}
+
+// take charges every budget.
+func (c *charge) take() Receipt {
+	for i := c.first; i < budgetCount; i++ {
+		b := &c.budgets[i]
+		b.use.used[b.kind] = min(b.used()+c.cost, maxCount)
+	}
+	return c.receipt()
+}
+
+func (c *charge) receipt() Receipt {
+	r := Receipt{at: max(c.unix, c.day*day), cost: c.cost, workspace: taken{c.workspace.Use, c.workspace.Use.windows}}
+	if c.key.Use != nil {
+		r.key = taken{c.key.Use, c.key.Use.windows}
+	}
+	return r
+}
+
+// peek is the verdict that the charge would get.
+func (c *charge) peek() Verdict {
+	if !c.fits() {
+		return c.refuse()
+	}
+	return c.verdict()
+}
+
+// verdict gives the numbers of the headers.
+func (c *charge) verdict() Verdict {
+	v := Verdict{
+		Allowed:          true,
+		Limit:            c.workspace.PerMinute,
+		Remaining:        c.budgets[tierMinute].left(),
+		ResetUnix:        c.end(tierMinute),
+		DailyRemaining:   c.budgets[tierDaily].left(),
+		MonthlyRemaining: c.budgets[tierMonthly].left(),
+	}
+	if c.key.Use == nil {
+		return v
+	}
+	v.HasKey, v.KeyLimit, v.KeyRemaining = true, c.key.PerMinute, c.budgets[keyMinute].left()
+	if end := c.end(keyMinute); v.KeyRemaining < v.Remaining || v.KeyRemaining == v.Remaining && end > v.ResetUnix {
+		v.Remaining, v.ResetUnix = v.KeyRemaining, end
+	}
+	v.DailyRemaining = min(v.DailyRemaining, c.budgets[keyDaily].left())
+	v.MonthlyRemaining = min(v.MonthlyRemaining, c.budgets[keyMonthly].left())
+	return v
+}
+
+// refuse is the verdict of a charge that does not fit. The policy is that of the exhausted budget that ends last; if
+// several end then, that of the workspace.
+func (c *charge) refuse() Verdict {
+	v := c.verdict()
+	v.Allowed = false
+	last := int64(0)
+	for i := c.first; i < budgetCount; i++ {
+		if !c.budgets[i].fits(c.cost) && c.end(i) >= last {
+			last, v.Policy = c.end(i), policies[i]
+		}
+	}
+	if c.workspace.Anonymous {
+		v.Policy = Anonymous
+	}
+	v.ResetIn = time.Unix(last, 0).Sub(c.now)
+	return v
+}
+
+// Receipt says what a charge took, and from which windows. The zero Receipt took nothing.
 type Receipt struct {
 	at             int64 // Unix second
 	cost           int64
@@ -13,8 +196,8 @@ type Receipt struct {
 }
 
 type taken struct {
-	use                    *Use
-	minute, daily, monthly uint32
+	use     *Use
+	windows [kinds]int32
 }
 
 // At is the moment the charge counts for, to the second. It is the moment it was asked for, unless the day's counter had
@@ -24,116 +207,21 @@ func (r Receipt) At() time.Time { return time.Unix(r.at, 0).UTC() }
 
 // Refund gives the charge back to the windows it came from. A receipt is refunded once.
 func (r Receipt) Refund() {
-	r.key.giveBack(r.cost)
-	r.workspace.giveBack(r.cost)
-}
-
-func (t taken) giveBack(cost int64) {
-	if t.use == nil {
+	if r.workspace.use == nil {
 		return
 	}
-	t.use.Minute.giveBack(t.minute, cost)
-	t.use.Daily.giveBack(t.daily, cost)
-	t.use.Monthly.giveBack(t.monthly, cost)
+	defer r.workspace.use.lock().Unlock()
+	r.add(-r.cost)
 }
 
-// A charge that would be refused gives way to larger ones under way before it believes what it sees. They end within
-// nanoseconds, so at first it only yields; where the machine has taken their thread away, it sleeps.
-const (
-	yields = 100
-	sleeps = 20
-	nap    = 200 * time.Microsecond
-)
-
-// giveWay waits a little longer with each try, and is false once it has waited enough. Tests replace it.
-var giveWay = func(try int) bool {
-	switch {
-	case try <= yields:
-		runtime.Gosched()
-	case try <= yields+sleeps:
-		time.Sleep(nap)
-	default:
-		return false
-	}
-	return true
-}
-
-// Charge takes cost units from every budget of both accounts, or from none. key is the zero Account where the caller has
-// no key; workspace, whose Use is never nil, is the client's address (Addresses) where there is no credential at all. A
-// cost below 0 counts as 0.
-//
-// It takes no lock and allocates nothing. However many goroutines charge at once, as many units are admitted as the
-// budgets have, never more.
-func Charge(now time.Time, cost int64, workspace, key Account) (v Verdict, r Receipt) {
-	charge(&v, &r, now, cost, &workspace, &key)
-	return v, r
-}
-
-// charge is Charge into a verdict and a receipt, which it replaces.
-func charge(v *Verdict, r *Receipt, now time.Time, cost int64, workspace, key *Account) {
-	unix := secondOf(now)
-	if cost == 1 && chargeOne(v, r, unix, workspace, key) {
-		return
-	}
-	*v, *r = chargeAny(now, unix, min(max(cost, 0), maxCount), workspace, key)
-}
-
-// chargeAny is a charge of any cost, which may be refused.
-func chargeAny(now time.Time, unix, cost int64, workspace, key *Account) (Verdict, Receipt) {
-	var b budgets
-	for try := 0; ; {
-		before := marksOf(workspace, key)
-		b.look(unix, workspace, key)
-		if !b.lacks(cost) {
-			if b.charge(cost, workspace, key) {
-				return b.verdict(workspace, key), b.receipt(unix, cost, workspace, key)
-			}
-			continue // somebody was faster
-		}
-		if try++; before.doubtful(marksOf(workspace, key)) && giveWay(try) {
+// add adds units to all windows of the charge that are not over.
+func (r *Receipt) add(units int64) {
+	for _, t := range []taken{r.workspace, r.key} {
+		if t.use == nil {
 			continue
 		}
-		v := b.verdict(workspace, key)
-		b.deny(&v, now, cost, workspace)
-		return v, Receipt{at: unix}
+		for k, window := range t.windows {
+			t.use.add(Kind(k), window, units)
+		}
 	}
-}
-
-// Peek gives the verdict a charge of one unit would get, and charges nothing.
-func Peek(now time.Time, workspace, key Account) Verdict { return PeekFor(now, 1, workspace, key) }
-
-// PeekFor gives the verdict a charge of cost would get, and charges nothing.
-func PeekFor(now time.Time, cost int64, workspace, key Account) Verdict {
-	var b budgets
-	b.look(secondOf(now), &workspace, &key)
-	v := b.verdict(&workspace, &key)
-	if b.lacks(cost) {
-		b.deny(&v, now, cost, &workspace)
-	}
-	return v
-}
-
-// charge is take, marked where a larger charge could for a moment stand in the way of smaller ones.
-func (b *budgets) charge(cost int64, workspace, key *Account) bool {
-	if cost <= 1 {
-		return b.take(cost)
-	}
-	workspace.Use.mark()
-	key.Use.mark()
-	done := b.take(cost)
-	key.Use.unmark()
-	workspace.Use.unmark()
-	return done
-}
-
-func (b *budgets) receipt(unix, cost int64, workspace, key *Account) Receipt {
-	r := Receipt{at: max(unix, b.day*day), cost: cost, workspace: b.taken(tierMinute, workspace.Use)}
-	if key.Use != nil {
-		r.key = b.taken(keyMinute, key.Use)
-	}
-	return r
-}
-
-func (b *budgets) taken(at int, u *Use) taken {
-	return taken{u, b.list[at].window, b.list[at+keyDaily].window, b.list[at+keyMonthly].window}
 }

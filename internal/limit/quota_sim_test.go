@@ -12,22 +12,20 @@ import (
 	"time"
 
 	"keepsake/internal/limit"
-	"keepsake/internal/limit/ledgertest"
+	"keepsake/internal/limit/limittest"
 	"keepsake/internal/testtier"
 )
 
-// payer is a member that stores each second what it has admitted, and hears then what all have stored.
+// payer is a peer that stores each second what it has admitted, and then reads what all have stored.
 type payer struct {
 	*limit.Shared
 	use    limit.Use
 	unsold atomic.Int64 // admitted and not stored
 }
 
-func (p *payer) Payer() limit.Subject { return limit.Subject{Workspace: "wsp_1"} }
-
-// payers are members with one quota of a day.
+// payers are peers with one daily quota.
 type payers struct {
-	ledger   *ledgertest.Model
+	store    *limittest.Store
 	list     []*payer
 	stored   atomic.Int64
 	admitted atomic.Int64
@@ -36,26 +34,26 @@ type payers struct {
 	stop     func()
 }
 
-func newPayers(t *testing.T, n int, daily int64, withLedger bool) *payers {
-	all := &payers{ledger: ledgertest.NewModel(time.Now), daily: daily}
-	all.ledger.Slow(time.Millisecond)
+func newPayers(t *testing.T, n int, daily int64, withStore bool) *payers {
+	all := &payers{store: limittest.NewStore(time.Now), daily: daily}
+	all.store.Slow(time.Millisecond)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for i := range n {
 		p := &payer{}
 		p.use.Init("wsp_1")
-		o := limit.SharedOptions{Members: fixed(n), Addresses: 100, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-		if withLedger {
-			o.Ledger = all.ledger.Member(fmt.Sprint("m", i), nil)
+		o := limit.SharedOptions{Peers: fixed(n), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		if withStore {
+			o.Store = all.store.Client(nil)
 		}
 		p.Shared = limit.NewShared(o)
-		p.Join(ctx)
+		p.Start(ctx)
 		running.Go(func() { p.Run(ctx) })
 		running.Go(func() {
 			time.Sleep(time.Second * time.Duration(i) / time.Duration(n)) // not all at once
 			for ctx.Err() == nil {
 				if more := p.unsold.Swap(0); more > 0 {
-					p.Durable([]limit.Durable{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: all.stored.Add(more)}})
+					p.SetStored([]limit.Stored{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: all.stored.Add(more)}})
 				}
 				time.Sleep(time.Second)
 			}
@@ -82,7 +80,7 @@ func (a *payers) load(weights []float64, perSecond float64, lasts time.Duration,
 		}
 		p := a.list[i]
 		requests.Go(func() {
-			v, _ := p.Charge(time.Now(), 1, limit.Account{Use: &p.use, Allowance: allowed}, limit.Account{}, p)
+			v, _ := p.Charge(time.Now(), 1, limit.Account{Use: &p.use, Allowance: allowed}, limit.Account{})
 			if v.Allowed {
 				a.admitted.Add(1)
 				p.unsold.Add(1)
@@ -104,9 +102,9 @@ func (a *payers) check(t *testing.T) {
 	t.Logf("%d members: over by %d of %d", len(a.list), over, a.daily)
 }
 
-// The ledger goes when half of a quota is used, and what was admitted is heard of from the database only. All use the rest
-// at once; or one uses it, and then the clients go to another one that has not heard of that.
-func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
+// The counter store is lost when half of a quota is used, so that peers hear of each other from the database only. All use the
+// rest at once; or one uses it, and then the clients move to another one that has not heard of that.
+func TestQuotaWithoutStoreKeepsItsBound(t *testing.T) {
 	t.Parallel()
 	members, quotas := []int{2, 4}, []int64{10, 300}
 	if testtier.All() {
@@ -114,19 +112,19 @@ func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
 	}
 	for _, n := range members {
 		for _, daily := range quotas {
-			for _, withLedger := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%d members, %d a day, ledger %t", n, daily, withLedger), func(t *testing.T) {
+			for _, withStore := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%d members, %d a day, store %t", n, daily, withStore), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						random := rand.New(rand.NewPCG(uint64(n), uint64(daily)))
-						a := newPayers(t, n, daily, withLedger)
+						a := newPayers(t, n, daily, withStore)
 						even := make([]float64, n)
 						for i := range even {
 							even[i] = 1
 						}
 						rate := float64(daily) / 3 // a second
 						a.load(even, rate, 1500*time.Millisecond, random)
-						a.ledger.Silence(true)
+						a.store.Silence(true)
 						a.load(even, rate, 5*time.Second, random)
 						time.Sleep(20 * time.Second)
 						a.load(even, rate, 5*time.Second, random)
@@ -137,18 +135,18 @@ func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
 						a.stop()
 					})
 				})
-				t.Run(fmt.Sprintf("%d members in turn, %d a day, ledger %t", n, daily, withLedger), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%d members in turn, %d a day, store %t", n, daily, withStore), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						random := rand.New(rand.NewPCG(uint64(n), uint64(daily)))
-						a := newPayers(t, n, daily, withLedger)
+						a := newPayers(t, n, daily, withStore)
 						rate := float64(daily) / 20
 						for turn := range 2 * n {
 							weights := make([]float64, n)
 							weights[turn%n] = 1
 							a.load(weights, rate, 10*time.Second, random)
 							if turn == 0 {
-								a.ledger.Silence(true)
+								a.store.Silence(true)
 							}
 						}
 						a.check(t)
@@ -160,9 +158,9 @@ func TestAQuotaWithoutALedgerKeepsItsBound(t *testing.T) {
 	}
 }
 
-// The database is away for all members, so that none knows whether the others count it, and then the ledger goes too: each
+// The database is lost for all peers, so that none knows whether the others count it, and then the counter store, too: each
 // has its share of what is left.
-func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
+func TestCountedPeerKeepsItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newParty(t, []float64{1, 1}, 0)
@@ -171,7 +169,7 @@ func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
 		admitted := 0
 		charge := func() (v limit.Verdict) {
 			for _, m := range p.members {
-				v, _ = m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{}, m)
+				v, _ = m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{})
 				if v.Allowed {
 					admitted++
 				}
@@ -187,7 +185,7 @@ func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
 					m.settled.Store(false)
 				}
 			case 100:
-				p.ledger.Silence(true)
+				p.store.Silence(true)
 			}
 			charge()
 			time.Sleep(20 * time.Millisecond)
@@ -198,9 +196,9 @@ func TestWhoWasCountedKeepsItsShareWhenAllIsLost(t *testing.T) {
 	})
 }
 
-// A contact is answered late, when a request has given up waiting and the member has taken its share of what was left: it
-// keeps that.
-func TestALateAnswerTakesNoShareAway(t *testing.T) {
+// A response arrives after a request has given up waiting and the process has taken its share of what was left: it keeps
+// that.
+func TestLateResponseTakesNoShareAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newParty(t, []float64{1, 1}, 0)
@@ -208,7 +206,7 @@ func TestALateAnswerTakesNoShareAway(t *testing.T) {
 		m, a := p.members[0], limit.Allowance{PerMinute: 600, Daily: 1_000_000, Monthly: 1_000_000}
 		admitted := 0
 		charge := func() (ends int64) {
-			v, _ := m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{}, m)
+			v, _ := m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{})
 			if v.Allowed {
 				admitted++
 			}
@@ -220,7 +218,7 @@ func TestALateAnswerTakesNoShareAway(t *testing.T) {
 			charge()
 			time.Sleep(20 * time.Millisecond)
 		}
-		p.ledger.Slow(200 * time.Millisecond) // more than a request waits, and less than a report
+		p.store.Slow(200 * time.Millisecond) // more than a request waits, and less than a report
 		for !m.Degraded() {
 			charge()
 			time.Sleep(time.Millisecond)
@@ -234,7 +232,7 @@ func TestALateAnswerTakesNoShareAway(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if n := m.Stats().Outages; n != 1 {
-			t.Errorf("requests were made to wait %d times for a ledger that is too slow for them", n)
+			t.Errorf("requests were made to wait %d times for a store that is too slow for them", n)
 		}
 		// The other one admitted nothing, and half of what was left is this one's.
 		if admitted < 280 || admitted > 360 {

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"keepsake/internal/limit"
-	"keepsake/internal/limit/ledgertest"
+	"keepsake/internal/limit/limittest"
 	"keepsake/internal/testtier"
 )
 
-// party is members with one ledger, on a fake clock: its time passes only when all of them wait.
+// party is peers with one counter store, on a fake clock: its time passes only when all of them wait.
 type party struct {
 	t       *testing.T
-	ledger  *ledgertest.Model
+	store   *limittest.Store
 	members []*member
 	count   atomic.Int64
 
@@ -33,7 +33,7 @@ type party struct {
 	requests sync.WaitGroup
 }
 
-// member is one of them, and what it knows of a workspace.
+// member is one of them, with its counters of a workspace.
 type member struct {
 	*limit.Shared
 	now     func() time.Time
@@ -47,12 +47,12 @@ type member struct {
 	party   *party
 }
 
-func (m *member) Count() int              { return int(m.party.count.Load()) }
-func (m *member) MostSince(time.Time) int { return int(m.party.count.Load()) }
-func (m *member) Settled() bool           { return m.settled.Load() }
+func (m *member) Count() int               { return int(m.party.count.Load()) }
+func (m *member) CountSince(time.Time) int { return int(m.party.count.Load()) }
+func (m *member) Settled() bool            { return m.settled.Load() }
 
-// Apart is told by the members' heartbeats, a second ago.
-func (m *member) Apart() int {
+// Partitioned is what the others' heartbeats said, a second ago.
+func (m *member) Partitioned() int {
 	if m.party == nil {
 		return 0
 	}
@@ -67,12 +67,10 @@ func (m *member) Apart() int {
 	return n
 }
 
-func (m *member) Payer() limit.Subject { return limit.Subject{Workspace: "wsp_1"} }
-
 func newParty(t *testing.T, weights []float64, skew time.Duration) *party {
 	p := &party{t: t, admitted: map[int64]int64{}, denied: map[int64]int64{}}
-	p.ledger = ledgertest.NewModel(time.Now)
-	p.ledger.Slow(time.Millisecond)
+	p.store = limittest.NewStore(time.Now)
+	p.store.Slow(time.Millisecond)
 	p.count.Store(int64(len(weights)))
 	for i, w := range weights {
 		m := p.join(w, time.Duration(i%3-1)*skew)
@@ -88,15 +86,15 @@ func (p *party) join(weight float64, skew time.Duration) *member {
 	m.use.Init("wsp_1")
 	ctx, stop := context.WithCancel(p.t.Context())
 	m.Shared = limit.NewShared(limit.SharedOptions{
-		Ledger: p.ledger.Member(fmt.Sprint("m", len(p.members)), m.cut.Load), Members: m, Addresses: 1000,
+		Store: p.store.Client(m.cut.Load), Peers: m,
 		Now: m.now, Log: slog.New(slog.DiscardHandler),
 	})
-	m.Join(ctx)
+	m.Start(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { m.Run(ctx) })
 	running.Go(func() {
 		for ctx.Err() == nil {
-			m.split.Store(m.Split())
+			m.split.Store(m.Shared.Partitioned())
 			time.Sleep(time.Second)
 		}
 	})
@@ -150,7 +148,7 @@ func (p *party) end() {
 func (p *party) request(m *member, a limit.Allowance) {
 	p.requests.Go(func() {
 		began := time.Now()
-		v, _ := m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{}, m)
+		v, _ := m.Charge(m.now(), 1, limit.Account{Use: &m.use, Allowance: a}, limit.Account{})
 		took := time.Since(began)
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -246,7 +244,7 @@ func eachShape(t *testing.T, limits []int64, fn func(t *testing.T, weights []flo
 
 func perSecond(a limit.Allowance, times float64) float64 { return float64(a.PerMinute) / 60 * times }
 
-func TestMembersTogetherKeepAMinuteAndUseItUp(t *testing.T) {
+func TestPeersKeepALimitAndUseItUp(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
@@ -277,7 +275,7 @@ func TestABurstKeepsTheLimit(t *testing.T) {
 	})
 }
 
-func TestClocksThatAreWrongChangeNothing(t *testing.T) {
+func TestWrongClocksChangeNothing(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{60, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 30*time.Second)
@@ -311,7 +309,7 @@ func (p *party) loadWith(a limit.Allowance, random *rand.Rand, happens func()) {
 	p.requests.Wait()
 }
 
-// degraded wants all members to say so, or none.
+// degraded wants all members to report it, or none.
 func (p *party) degraded(want bool) {
 	p.t.Helper()
 	for _, m := range p.members {
@@ -321,15 +319,15 @@ func (p *party) degraded(want bool) {
 	}
 }
 
-func TestALedgerThatIsLostAtNineTenthsKeepsTheLimit(t *testing.T) {
+func TestLosingTheStoreKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(p *party, lost bool){
-		"Refuses":  func(p *party, lost bool) { p.ledger.Down(lost) },
-		"IsSilent": func(p *party, lost bool) { p.ledger.Silence(lost) },
+		"Refuses":  func(p *party, lost bool) { p.store.Down(lost) },
+		"IsSilent": func(p *party, lost bool) { p.store.Silence(lost) },
 		"IsSlow": func(p *party, lost bool) {
-			p.ledger.Slow(time.Millisecond)
+			p.store.Slow(time.Millisecond)
 			if lost {
-				p.ledger.Slow(2 * time.Second)
+				p.store.Slow(2 * time.Second)
 			}
 		},
 	} {
@@ -366,11 +364,11 @@ func (p *party) served(limit int64) {
 	}
 }
 
-func TestALedgerThatIsEmptiedAtNineTenthsKeepsTheLimit(t *testing.T) {
+func TestEmptyingTheStoreKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
-		p.loadWith(a, random, p.ledger.Empty)
+		p.loadWith(a, random, p.store.Empty)
 		p.end()
 		p.check(a.PerMinute)
 		p.full(a.PerMinute)
@@ -378,7 +376,7 @@ func TestALedgerThatIsEmptiedAtNineTenthsKeepsTheLimit(t *testing.T) {
 	})
 }
 
-func TestAMemberThatDiesTakesNothingAlong(t *testing.T) {
+func TestDyingPeerTakesNoUnitsWithIt(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
@@ -396,7 +394,7 @@ func TestAMemberThatDiesTakesNothingAlong(t *testing.T) {
 	})
 }
 
-func TestAMemberThatJoinsKeepsTheLimit(t *testing.T) {
+func TestJoiningPeerKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{10, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
@@ -416,8 +414,8 @@ func TestAMemberThatJoinsKeepsTheLimit(t *testing.T) {
 	})
 }
 
-// Whatever comes together: any number of members, any load, anything that happens to the ledger, to members and clocks.
-func TestWhateverHappensTheLimitIsKept(t *testing.T) {
+// Any number of peers, any load, and random faults of the counter store, of peers and of clocks.
+func TestRandomFaultsKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(testtier.Rounds(10, 40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -435,7 +433,7 @@ func whatever(t *testing.T, random *rand.Rand) {
 	l := []int64{7, 30, 60, 600, 1200, 3000}[random.IntN(6)]
 	a := limit.Allowance{PerMinute: l, Daily: 1_000_000, Monthly: 10_000_000}
 	p := newParty(t, weights, time.Duration(random.IntN(31))*time.Second)
-	p.ledger.Slow(time.Duration(random.IntN(5)) * time.Millisecond)
+	p.store.Slow(time.Duration(random.IntN(5)) * time.Millisecond)
 	story, died := []string{}, 0
 	for range 4 {
 		rate := perSecond(a, []float64{0.5, 1.2, 3, 12}[random.IntN(4)])
@@ -444,13 +442,13 @@ func whatever(t *testing.T, random *rand.Rand) {
 		what := random.IntN(7)
 		switch at := time.Duration(random.IntN(int(lasts) + 1)); what {
 		case 0:
-			p.later(at, func() { p.ledger.Down(true) })
-			after = func() { p.ledger.Down(false) }
+			p.later(at, func() { p.store.Down(true) })
+			after = func() { p.store.Down(false) }
 		case 1:
-			p.later(at, func() { p.ledger.Silence(true) })
-			after = func() { p.ledger.Silence(false) }
+			p.later(at, func() { p.store.Silence(true) })
+			after = func() { p.store.Silence(false) }
 		case 2:
-			p.later(at, p.ledger.Empty)
+			p.later(at, p.store.Empty)
 		case 3:
 			if m := p.members[random.IntN(len(p.members))]; died < len(weights)-1 {
 				died++
@@ -485,7 +483,7 @@ func whatever(t *testing.T, random *rand.Rand) {
 }
 
 // At half of its use a limit of 600 and more makes one request in fifty wait, at most.
-func TestAtHalfLoadFewRequestsWait(t *testing.T) {
+func TestFewRequestsWaitAtHalfLoad(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)
@@ -497,7 +495,7 @@ func TestAtHalfLoadFewRequestsWait(t *testing.T) {
 		}
 		for _, m := range p.members {
 			stats := m.Stats()
-			waits, contacts = waits+stats.Waits, contacts+stats.Contacts
+			waits, contacts = waits+stats.Waits, contacts+stats.Syncs
 		}
 		if ratio := float64(waits) / float64(requests); ratio > 0.02 {
 			t.Errorf("%d of %d requests waited: %.3f", waits, requests, ratio)
@@ -506,8 +504,8 @@ func TestAtHalfLoadFewRequestsWait(t *testing.T) {
 	})
 }
 
-// One member alone loses the ledger. It admits its share; the others leave it that, from the next minute on.
-func TestAMemberThatIsCutOffKeepsTheLimit(t *testing.T) {
+// One peer alone loses the counter store. It admits its share, which the others leave to it from the next minute on.
+func TestPartitionedPeerKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	eachShape(t, []int64{60, 600}, func(t *testing.T, weights []float64, a limit.Allowance, random *rand.Rand) {
 		p := newParty(t, weights, 0)

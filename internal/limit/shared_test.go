@@ -3,9 +3,10 @@ package limit_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
+	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,64 +14,55 @@ import (
 	"time"
 
 	"keepsake/internal/limit"
-	"keepsake/internal/limit/ledgertest"
+	"keepsake/internal/limit/limittest"
 )
 
-// fixed is a number of members that all know each other.
+// fixed is a number of peers that all know each other.
 type fixed int
 
-func (n fixed) Count() int              { return int(n) }
-func (n fixed) MostSince(time.Time) int { return int(n) }
-func (n fixed) Settled() bool           { return true }
-func (n fixed) Apart() int              { return 0 }
+func (n fixed) Count() int               { return int(n) }
+func (n fixed) CountSince(time.Time) int { return int(n) }
+func (n fixed) Settled() bool            { return true }
+func (n fixed) Partitioned() int         { return 0 }
 
-// wallet is a workspace with a key at one member.
+// wallet is a workspace with a key in one process.
 type wallet struct {
 	*limit.Shared
 	workspace, key limit.Use
 	ofWorkspace    limit.Allowance
 	ofKey          limit.Allowance
-	addr           netip.Addr
-	signIn         bool
 	run            func()
 }
 
-func (w *wallet) Payer() limit.Subject {
-	if w.addr.IsValid() {
-		return limit.Subject{Address: w.addr, SignIn: w.signIn}
-	}
-	return limit.Subject{Workspace: "wsp_1", Key: "key_1"}
-}
-
 func (w *wallet) charge(cost int64) (limit.Verdict, limit.Receipt) {
-	return w.Charge(time.Now(), cost, limit.Account{Use: &w.workspace, Allowance: w.ofWorkspace}, limit.Account{Use: &w.key, Allowance: w.ofKey}, w)
+	return w.Charge(time.Now(), cost, limit.Account{Use: &w.workspace, Allowance: w.ofWorkspace}, limit.Account{Use: &w.key, Key: keyID("key_1"), Allowance: w.ofKey})
 }
 
 func (w *wallet) peek() limit.Verdict {
-	return w.Peek(time.Now(), limit.Account{Use: &w.workspace, Allowance: w.ofWorkspace}, limit.Account{Use: &w.key, Allowance: w.ofKey}, w)
+	return w.Peek(time.Now(), 1, limit.Account{Use: &w.workspace, Allowance: w.ofWorkspace}, limit.Account{Use: &w.key, Key: keyID("key_1"), Allowance: w.ofKey})
 }
 
 var roomy = limit.Allowance{PerMinute: 1000, Daily: 100_000, Monthly: 1_000_000}
 
-// wallets makes members that share a workspace with a key, settled and with time to run.
-func wallets(t *testing.T, n int, ledger func(i int) limit.Ledger, change func(o *limit.SharedOptions)) []*wallet {
+// wallets starts peers that share a workspace with a key, and waits until they are settled.
+func wallets(t *testing.T, n int, store func(i int) limit.CounterStore, change func(o *limit.SharedOptions)) []*wallet {
 	list := make([]*wallet, n)
 	for i := range list {
 		w := &wallet{ofWorkspace: roomy, ofKey: limit.Allowance{PerMinute: 500}}
 		w.workspace.Init("wsp_1")
-		w.key.Init("key_1")
+		w.key.InitKey("key_1", &w.workspace)
 		o := limit.SharedOptions{
-			Members: fixed(n), Addresses: 128, Secret: []byte("secret"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+			Peers: fixed(n), Secret: []byte("secret"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		}
-		if ledger != nil {
-			o.Ledger = ledger(i)
+		if store != nil {
+			o.Store = store(i)
 		}
 		if change != nil {
 			change(&o)
 		}
 		w.Shared = limit.NewShared(o)
 		ctx, stop := context.WithCancel(t.Context())
-		w.Join(ctx)
+		w.Start(ctx)
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
 		w.run = func() { stop(); running.Wait() }
@@ -87,37 +79,23 @@ func stop(list []*wallet) {
 }
 
 // inTime runs a test on a fake clock, whose time passes only when all goroutines wait.
-func inTime(t *testing.T, fn func(t *testing.T, ledger *ledgertest.Model)) {
+func inTime(t *testing.T, fn func(t *testing.T, store *limittest.Store)) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := ledgertest.NewModel(time.Now)
-		ledger.Slow(time.Millisecond)
-		fn(t, ledger)
+		store := limittest.NewStore(time.Now)
+		store.Slow(time.Millisecond)
+		fn(t, store)
 	})
 }
 
-func of(ledger *ledgertest.Model) func(i int) limit.Ledger {
-	return func(i int) limit.Ledger { return ledger.Member(fmt.Sprint(i), nil) }
+func of(store *limittest.Store) func(i int) limit.CounterStore {
+	return func(i int) limit.CounterStore { return store.Client(nil) }
 }
 
-func TestNilSharedIsOneProcess(t *testing.T) {
+// A process shows what the other one admitted: at once if it knew nothing, else soon.
+func TestPeersShowWhatOthersUsed(t *testing.T) {
 	t.Parallel()
-	var w wallet
-	w.ofWorkspace = roomy
-	if v, _ := w.charge(1); !v.Allowed || v.Remaining != 999 {
-		t.Errorf("got %+v", v)
-	}
-	if v := w.peek(); v.Remaining != 999 || w.Mode() != limit.ModeLocal || w.Degraded() {
-		t.Errorf("got %+v, %s", v, w.Mode())
-	}
-	w.Join(t.Context())
-	w.Durable(nil)
-}
-
-// What one member admits the other one shows: at once where it knew nothing, within a moment where it did.
-func TestMembersShowWhatOthersHaveUsed(t *testing.T) {
-	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		two := wallets(t, 2, of(ledger), nil)
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		two := wallets(t, 2, of(store), nil)
 		defer stop(two)
 		for range 100 {
 			two[0].charge(1)
@@ -125,19 +103,19 @@ func TestMembersShowWhatOthersHaveUsed(t *testing.T) {
 		time.Sleep(time.Second)
 		v, _ := two[1].charge(1)
 		if v.Remaining != 399 || v.KeyRemaining != 399 || v.DailyRemaining != 100_000-101 || v.MonthlyRemaining != 1_000_000-101 || v.ResetUnix <= time.Now().Unix() {
-			t.Errorf("the second member shows %+v", v)
+			t.Errorf("the second process shows %+v", v)
 		}
 		time.Sleep(500 * time.Millisecond)
 		if v := two[0].peek(); v.Remaining != 399 || v.DailyRemaining != 100_000-101 {
-			t.Errorf("the first one shows %+v", v)
+			t.Errorf("the first process shows %+v", v)
 		}
 	})
 }
 
-func TestARefundIsGivenBackToAllMembers(t *testing.T) {
+func TestRefundReachesAllPeers(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		two := wallets(t, 2, of(ledger), nil)
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		two := wallets(t, 2, of(store), nil)
 		defer stop(two)
 		for _, w := range two {
 			w.ofKey.PerMinute = 10
@@ -166,10 +144,10 @@ func TestARefundIsGivenBackToAllMembers(t *testing.T) {
 	})
 }
 
-func TestACostIsTakenWholeOrNotAtAll(t *testing.T) {
+func TestCostAcrossPeersIsTakenWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		two := wallets(t, 2, of(ledger), nil)
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		two := wallets(t, 2, of(store), nil)
 		defer stop(two)
 		for _, w := range two {
 			w.ofKey.PerMinute = 100
@@ -189,10 +167,10 @@ func TestACostIsTakenWholeOrNotAtAll(t *testing.T) {
 	})
 }
 
-func TestManyWaitForOneContactAndExactlyWhatIsLeftPasses(t *testing.T) {
+func TestWaitersShareSyncRequests(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		four := wallets(t, 4, of(ledger), nil)
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		four := wallets(t, 4, of(store), nil)
 		defer stop(four)
 		for _, w := range four {
 			w.ofKey.PerMinute = 37
@@ -211,17 +189,17 @@ func TestManyWaitForOneContactAndExactlyWhatIsLeftPasses(t *testing.T) {
 			t.Errorf("%d passed of 37", n)
 		}
 		for i, w := range four {
-			if s := w.Stats(); s.Contacts > 60 {
-				t.Errorf("member %d made %d contacts for %d requests that waited", i, s.Contacts, s.Waits)
+			if s := w.Stats(); s.Syncs > 60 {
+				t.Errorf("process %d sent %d sync requests for %d requests that waited", i, s.Syncs, s.Waits)
 			}
 		}
 	})
 }
 
-// Without a ledger every member has its share of a minute, and of a quota by what is stored.
-func TestWithoutALedgerMembersSplit(t *testing.T) {
+// Without a counter store every process has its share of a minute, and of a quota by what the database has.
+func TestPeersWithoutStoreGetShares(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, _ *ledgertest.Model) {
+	inTime(t, func(t *testing.T, _ *limittest.Store) {
 		four := wallets(t, 4, nil, nil)
 		defer stop(four)
 		if four[0].Mode() != limit.ModeSplit || four[0].Degraded() {
@@ -252,7 +230,7 @@ func TestWithoutALedgerMembersSplit(t *testing.T) {
 		if v := four[0].peek(); v.DailyRemaining < daily-8 {
 			t.Errorf("%d remain of a quota of %d that is nearly unused", v.DailyRemaining, daily)
 		}
-		for range 40 { // each round all try, then usage is stored, and each hears the sum
+		for range 40 { // each round all try, then usage is stored, and each gets the sum
 			for _, w := range four {
 				for range 20 {
 					if v, _ := w.charge(1); v.Allowed {
@@ -261,7 +239,7 @@ func TestWithoutALedgerMembersSplit(t *testing.T) {
 				}
 			}
 			for _, w := range four {
-				w.Durable([]limit.Durable{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: passed}})
+				w.SetStored([]limit.Stored{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: passed}})
 			}
 		}
 		if v := four[0].peek(); v.DailyRemaining != 0 {
@@ -273,17 +251,20 @@ func TestWithoutALedgerMembersSplit(t *testing.T) {
 	})
 }
 
-// A ledger that has lost the quotas hears of them from what is stored, also of what members admitted that are gone.
-func TestALostQuotaIsReadFromWhatIsStored(t *testing.T) {
+// A counter store that has lost the quotas gets them from the database, with what processes used that are gone.
+func TestLostQuotaIsReadFromTheDatabase(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
+	inTime(t, func(t *testing.T, store *limittest.Store) {
 		stored := atomic.Int64{}
-		two := wallets(t, 2, of(ledger), func(o *limit.SharedOptions) {
-			o.Durable = func(context.Context) ([]limit.Durable, error) {
+		two := wallets(t, 2, of(store), func(o *limit.SharedOptions) {
+			o.Stored = func(_ context.Context, subjects []string) ([]limit.Stored, error) {
+				if !slices.Contains(subjects, "wsp_1") {
+					t.Errorf("asked for %v", subjects)
+				}
 				if stored.Load() == 0 {
 					return nil, errors.New("not now")
 				}
-				return []limit.Durable{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: stored.Load()}}, nil
+				return []limit.Stored{{Subject: "wsp_1", Period: time.Now().UTC().Format(time.DateOnly), Used: stored.Load()}}, nil
 			}
 		})
 		defer stop(two)
@@ -292,70 +273,101 @@ func TestALostQuotaIsReadFromWhatIsStored(t *testing.T) {
 		}
 		stored.Store(60_000)
 		time.Sleep(3 * time.Second)
-		ledger.Empty()
+		store.Empty()
 		time.Sleep(5 * time.Second)
 		for i, w := range two {
 			if v, _ := w.charge(1); v.DailyRemaining > 40_000 {
-				t.Errorf("member %d shows %d left", i, v.DailyRemaining)
+				t.Errorf("process %d shows %d left", i, v.DailyRemaining)
 			}
 		}
 	})
 }
 
-func TestAddressesShareOneBudgetAndComeBackWithIt(t *testing.T) {
+// Each process keeps a bounded number of addresses. One that is evicted is forgotten without loss: the counter store has
+// what it used.
+func TestAddressesAreCountedTogether(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		two := wallets(t, 2, of(ledger), nil)
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		two := wallets(t, 2, of(store), nil)
 		defer stop(two)
-		known := limit.NewAddresses(limit.Allowance{PerMinute: 30, Daily: 1000, Monthly: 20_000}, 1000)
-		charge := func(w *wallet, addr netip.Addr) limit.Verdict {
-			w.addr = addr
-			v, _ := w.Charge(time.Now(), 1, known.Account(addr), limit.Account{}, w)
+		var known [2]*limit.Addresses
+		for i := range known {
+			known[i] = limit.NewAddresses(limit.Allowance{PerMinute: 30, Daily: 1000, Monthly: 20_000}, 1000)
+		}
+		charge := func(at int, addr netip.Addr) limit.Verdict {
+			v, _ := two[at].Charge(time.Now(), 1, known[at].Account(addr), limit.Account{})
 			return v
 		}
 		addr := netip.MustParseAddr("192.0.2.1")
 		for range 10 {
-			charge(two[0], addr)
+			charge(0, addr)
 		}
 		time.Sleep(500 * time.Millisecond)
-		if v := charge(two[1], addr); v.Remaining != 19 || v.Limit != 30 {
-			t.Errorf("the second member shows %+v", v)
+		if v := charge(1, addr); v.Remaining != 19 || v.Limit != 30 {
+			t.Errorf("the second process shows %+v", v)
 		}
-		for i := range 1000 { // the first member forgets the address for others
-			charge(two[0], netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
+		for i := range 1000 { // evicts it from the first one
+			charge(0, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
 		}
 		time.Sleep(500 * time.Millisecond)
-		if v := charge(two[0], addr); v.Remaining != 18 || v.DailyRemaining != 1000-12 {
-			t.Errorf("after it was forgotten it shows %+v", v)
+		if v := charge(0, addr); v.Remaining != 18 || v.DailyRemaining != 1000-12 {
+			t.Errorf("after its eviction the first process shows %+v", v)
 		}
 		for range 30 {
-			charge(two[0], addr)
+			charge(0, addr)
 		}
 		time.Sleep(500 * time.Millisecond)
-		if v := charge(two[1], addr); v.Allowed || v.Policy != limit.Anonymous {
+		if v := charge(1, addr); v.Allowed || v.Policy != limit.Anonymous {
 			t.Errorf("got %+v", v)
 		}
-		for left := range int64(2) { // the budget for signing in is another one, and shared, too
-			w := two[left]
-			w.addr, w.signIn = addr, true
-			if v, _ := w.Charge(time.Now(), 1, known.SignIn(addr), limit.Account{}, w); !v.Allowed || v.Remaining != 29-left {
-				t.Errorf("signing in at member %d: %+v", left, v)
+		for left := range int64(2) { // the budget for signing in is a separate one
+			if v, _ := two[left].Charge(time.Now(), 1, known[left].SignIn(addr), limit.Account{}); !v.Allowed || v.Remaining != 29-left {
+				t.Errorf("signing in at process %d: %+v", left, v)
 			}
 			time.Sleep(500 * time.Millisecond)
+		}
+		for subject := range store.Windows() {
+			if !regexp.MustCompile(`^adr_[0-9a-f]{32}$`).MatchString(subject) {
+				t.Errorf("the counter store sees %q", subject)
+			}
 		}
 	})
 }
 
-// A request waits once, for as long as it may; nobody waits after it.
-func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
+// Whether the counter store answers or not, a flood of addresses leaves no more buckets than the directory has addresses.
+func TestFloodOfAddressesLeavesNoBuckets(t *testing.T) {
 	t.Parallel()
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
+	for name, silent := range map[string]bool{"StoreAnswers": false, "StoreIsSilent": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inTime(t, func(t *testing.T, store *limittest.Store) {
+				two := wallets(t, 2, of(store), nil)
+				defer stop(two)
+				const capacity = 64
+				known := limit.NewAddresses(limit.Allowance{PerMinute: 30, Daily: 1000, Monthly: 20_000}, capacity)
+				store.Silence(silent)
+				for i := range 20 * capacity {
+					two[0].Charge(time.Now(), 1, known.Account(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})), limit.Account{})
+				}
+				time.Sleep(time.Second)
+				if n := limit.ActiveGroups(two[0].Shared); n > capacity {
+					t.Errorf("%d addresses are in memory, want at most %d", n, capacity)
+				}
+			})
+		})
+	}
+}
+
+// One request waits, for as long as it may; no other waits after it.
+func TestOneRequestWaitsForASilentStore(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(t *testing.T, store *limittest.Store) {
 		const wait = 70 * time.Millisecond
-		two := wallets(t, 2, of(ledger), func(o *limit.SharedOptions) { o.Wait = wait })
+		two := wallets(t, 2, of(store), func(o *limit.SharedOptions) { o.Wait = wait })
 		defer stop(two)
 		w := two[0]
 		w.ofKey.PerMinute = 60 // an allowance of 3
-		ledger.Silence(true)
+		store.Silence(true)
 		waits, began := w.Stats().Waits, time.Now()
 		for range 20 {
 			w.charge(1)
@@ -366,7 +378,7 @@ func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
 		if got, want := time.Now(), began.Add(wait); !got.Equal(want) { // on the fake clock
 			t.Errorf("the wait ended at %v, want %v", got, want)
 		}
-		ledger.Silence(false)
+		store.Silence(false)
 		time.Sleep(time.Second)
 		if w.Degraded() {
 			t.Error("it does not recover")
@@ -375,45 +387,37 @@ func TestOnlyTheFirstWaitsForASilentLedger(t *testing.T) {
 }
 
 // The test is not parallel, because AllocsPerRun counts what the whole process allocates.
-func TestChargingTogetherAllocatesNothing(t *testing.T) {
-	inTime(t, func(t *testing.T, ledger *ledgertest.Model) {
-		w := wallets(t, 2, of(ledger), nil)
+func TestSharedChargeAllocatesNothing(t *testing.T) {
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		w := wallets(t, 2, of(store), nil)
 		defer stop(w)
 		w[0].ofWorkspace, w[0].ofKey = limit.Tiers()[4].Allowance(), limit.Allowance{PerMinute: 1_000_000}
-		w[0].charge(1) // waits for the ledger, because nothing is known of this workspace
+		w[0].charge(1) // waits for the counter store, because nothing is known of this workspace
 		waits := w[0].Stats().Waits
 		if n := testing.AllocsPerRun(1000, func() { w[0].charge(1) }); n >= 1 { // reports on the way allocate
 			t.Errorf("a charge allocates %v times", n)
 		}
 		if n := w[0].Stats().Waits; n != waits {
-			t.Errorf("%d charges waited for the ledger", n-waits)
+			t.Errorf("%d charges waited for the counter store", n-waits)
 		}
 	})
 }
 
 func BenchmarkSharedCharge(b *testing.B) {
-	for _, shared := range []bool{false, true} {
-		b.Run(fmt.Sprintf("shared=%t", shared), func(b *testing.B) {
-			w := &wallet{ofWorkspace: limit.Tiers()[4].Allowance(), ofKey: limit.Allowance{PerMinute: 1_000_000_000}}
-			w.ofWorkspace.PerMinute = 1_000_000_000
-			w.workspace.Init("wsp_1")
-			w.key.Init("key_1")
-			if shared {
-				w.Shared = limit.NewShared(limit.SharedOptions{
-					Members: fixed(2), Ledger: ledgertest.NewModel(time.Now).Member("0", nil), Now: time.Now, Log: slog.New(slog.DiscardHandler),
-				})
-				w.Join(b.Context())
-				ctx, cancel := context.WithCancel(b.Context())
-				defer cancel()
-				go w.Run(ctx)
-				time.Sleep(1200 * time.Millisecond)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if v, _ := w.charge(1); !v.Allowed {
-					b.Fatal(v)
-				}
-			}
-		})
+	w := &wallet{ofWorkspace: limit.Tiers()[4].Allowance(), ofKey: limit.Allowance{PerMinute: 1_000_000_000}}
+	w.ofWorkspace.PerMinute = 1_000_000_000
+	w.workspace.Init("wsp_1")
+	w.key.InitKey("key_1", &w.workspace)
+	w.Shared = limit.NewShared(limit.SharedOptions{
+		Peers: fixed(2), Store: limittest.NewStore(time.Now).Client(nil), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	w.Start(b.Context())
+	go w.Run(b.Context())
+	time.Sleep(1200 * time.Millisecond)
+	b.ReportAllocs()
+	for b.Loop() {
+		if v, _ := w.charge(1); !v.Allowed {
+			b.Fatal(v)
+		}
 	}
 }

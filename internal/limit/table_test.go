@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestATablesNumbersChangeForWhoeverHoldsATier(t *testing.T) {
+func TestChangedTierIsInForceAtOnce(t *testing.T) {
 	t.Parallel()
 	table := NewTable(Tiers())
 	if !slices.Equal(table.All(), Tiers()) {
@@ -25,13 +25,13 @@ func TestATablesNumbersChangeForWhoeverHoldsATier(t *testing.T) {
 	}
 }
 
-func TestAddressesAreAllowedOtherNumbersAndKeepTheirUse(t *testing.T) {
+func TestChangedAddressLimitKeepsTheUse(t *testing.T) {
 	t.Parallel()
 	addresses := NewAddresses(Allowance{PerMinute: 30, Daily: 100, Monthly: 1000}, 16)
 	known := netip.MustParseAddr("192.0.2.1")
-	Charge(noon, 5, addresses.Account(known), Account{})
+	Local{}.Charge(noon, 5, addresses.Account(known), Account{})
 	addresses.Allow(Allowance{PerMinute: 10, Daily: 50, Monthly: 1000})
-	if v := Peek(noon, addresses.Account(known), Account{}); v.Limit != 10 || v.Remaining != 5 || v.DailyRemaining != 45 {
+	if v := (Local{}).Peek(noon, 1, addresses.Account(known), Account{}); v.Limit != 10 || v.Remaining != 5 || v.DailyRemaining != 45 {
 		t.Errorf("after 5 requests: %+v", v)
 	}
 }

@@ -1,7 +1,3 @@
-// Package limit decides what a caller may still do in a minute, a day and a month.
-//
-// Decisions are pure: counters and limits go in, a verdict comes out. The counters live in memory; internal/usage makes
-// the days and months durable.
 package limit
 
 // Tier is what a workspace may use (§8). A count of 0 means no limit of that kind; the three rates are always limits.

@@ -2,79 +2,111 @@ package limit
 
 import (
 	"hash/fnv"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// Use is what a subject has used of its minute, its UTC day and its UTC month. It is 32 bytes without a pointer, kept by
-// value inside the entries of directories. Init comes before the first charge. All three are counted whether or not
-// there is a budget, so that a quota given to a key at noon knows of the morning.
+// Use is what a subject has used of its minute, its UTC day and its UTC month. All three are counted whether or not there
+// is a limit, so that a quota given to a key at noon includes the morning. Init or InitKey comes before the first charge.
+//
+// There is one for every API key, so it has no text and no lock of its own: 64 bytes.
 type Use struct {
-	Minute  Counter
-	Daily   Counter
-	Monthly Counter
-	home    atomic.Uint32 // the phase of the minute windows, and where Shared keeps the book of the subject
-	marks   atomic.Uint32
+	owner   *owner
+	bucket  *bucket      // what Shared knows beside the counters; nil if it has not seen this subject
+	used    [kinds]int64 // units used in the current windows
+	windows [kinds]int32 // their numbers
+	phase   uint8        // seconds by which the minute windows are shifted
 }
 
-// The low bits of home are the seconds by which the minute windows are shifted. The others number the book, 0 for none,
-// so that an entry of a directory needs no pointer to it.
-const (
-	phaseBits = 6
-	phaseMask = 1<<phaseBits - 1
-)
+// owner is a workspace or an address. Its lock guards its counters and, for a workspace, those of its keys.
+type owner struct {
+	mu      sync.Mutex
+	id      string // of the workspace; of an address its network
+	evicted bool   // an address that was evicted from Addresses
+	group   *group // of Shared; nil if it has not seen this owner
+}
 
-func (u *Use) phase() uint32 { return u.home.Load() & phaseMask }
+// maxCount is the largest count. A limit as large as this refuses nothing.
+const maxCount = 1<<38 - 1
 
-// Init sets the phase of the minute windows: fnv64a(subject) mod 60 seconds, the same on every instance. The subject is
-// the workspace's or the key's id.
+// Init makes the counters those of a workspace or an address. The minute windows are shifted by fnv64a(subject) mod 60
+// seconds, the same in every process.
 func (u *Use) Init(subject string) {
+	u.owner = &owner{id: subject}
+	u.setPhase(subject)
+}
+
+// InitKey makes the counters those of an API key in a workspace.
+func (u *Use) InitKey(subject string, workspace *Use) {
+	u.owner = workspace.owner
+	u.setPhase(subject)
+}
+
+func (u *Use) setPhase(subject string) {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
-	u.home.Store(uint32(h.Sum64() % minute))
+	u.phase = uint8(h.Sum64() % minute)
 }
 
 // Restore sets what the subject had used of the day and the month of now before the program started.
-func (u *Use) Restore(now time.Time, day, month int64) {
-	d := dayOf(secondOf(now))
-	u.Daily.set(uint32(d)&windowMask, day)
-	u.Monthly.set(monthOf(d), month)
+func (u *Use) Restore(now time.Time, usedToday, usedThisMonth int64) {
+	defer u.lock().Unlock()
+	today := dayOf(secondOf(now))
+	u.windows[Day], u.used[Day] = int32(today), min(max(usedToday, 0), maxCount)
+	u.windows[Month], u.used[Month] = monthOf(today), min(max(usedThisMonth, 0), maxCount)
 }
 
-// A charge of several units that finds a later budget too small gives back what it took. Until then its units are
-// missing to smaller charges that do fit, so it marks itself, and a charge that is about to be refused looks again when
-// it sees the marks changed or set. Charges of one unit need none of this: what stops one of them stops every other that
-// meets the units it holds, because the key's budgets are taken before the workspace's.
-const (
-	markOne  = 1       // the low half counts charges under way
-	markDone = 1 << 16 // the high half counts charges that ended
-)
+// lock locks the counters of the workspace and all its keys, or those of the address.
+func (u *Use) lock() *sync.Mutex {
+	u.owner.mu.Lock()
+	return &u.owner.mu
+}
 
-func (u *Use) mark() {
-	if u != nil {
-		u.marks.Add(markOne)
+// advance resets the counters that show another window than the one unix lies in, and gives the end of the minute.
+//
+// A counter that shows the next window keeps it: the clock stepped back a little, or this request was overtaken by a
+// later one. A counter that shows a window further ahead is reset, too: the clock was wrong by more than a window, and
+// keeping the count would refuse callers until the wrong time comes round. Such a step gives a subject one more window
+// at most.
+func (u *Use) advance(unix, today int64) (minuteEnd int64) {
+	window, end := minuteOf(unix, u.phase)
+	if u.windows[Minute] == window+1 {
+		window, end = window+1, end+minute
+	}
+	u.start(Minute, window)
+	if u.windows[Day] != int32(today) {
+		u.start(Day, int32(today))
+		u.start(Month, monthOf(today))
+	}
+	return end
+}
+
+// start resets a counter if it shows another window.
+func (u *Use) start(k Kind, window int32) {
+	if u.windows[k] != window {
+		u.windows[k], u.used[k] = window, 0
 	}
 }
 
-func (u *Use) unmark() {
-	if u != nil {
-		u.marks.Add(markDone - markOne)
+// dayAt is the day that a charge at unix counts for: the one that the day's counter has begun already, if that is the
+// next one.
+func (u *Use) dayAt(unix int64) int64 {
+	today := dayOf(unix)
+	if u.windows[Day] == int32(today+1) {
+		return today + 1
+	}
+	return today
+}
+
+// add adds units, which may be negative, to a window. A window that is over stays as it was.
+func (u *Use) add(k Kind, window int32, units int64) {
+	if u.windows[k] == window {
+		u.used[k] = min(max(u.used[k]+units, 0), maxCount)
 	}
 }
 
-func (u *Use) marked() uint32 {
-	if u == nil {
-		return 0
-	}
-	return u.marks.Load()
-}
-
-// marks is what both subjects of a charge show.
-type marks struct{ workspace, key uint32 }
-
-func marksOf(workspace, key *Account) marks { return marks{workspace.Use.marked(), key.Use.marked()} }
-
-// doubtful reports whether larger charges were under way at some time between m and after.
-func (m marks) doubtful(after marks) bool {
-	return m != after || m.workspace%markDone != 0 || m.key%markDone != 0
+// evict notes that no request will come for the counters of an address again.
+func (u *Use) evict() {
+	defer u.lock().Unlock()
+	u.owner.evicted = true
 }

@@ -32,16 +32,6 @@ type Verdict struct {
 	KeyRemaining int64
 }
 
-// withKey takes in what a key has left beside its workspace.
-func (v *Verdict) withKey(key *Account, minute, end, daily, monthly int64) {
-	v.HasKey, v.KeyLimit, v.KeyRemaining = true, key.PerMinute, minute
-	if minute < v.Remaining || minute == v.Remaining && end > v.ResetUnix {
-		v.Remaining, v.ResetUnix = minute, end
-	}
-	v.DailyRemaining = min(v.DailyRemaining, daily)
-	v.MonthlyRemaining = min(v.MonthlyRemaining, monthly)
-}
-
 // ResetTimeMs is ResetIn for the body of a 429: whole milliseconds, rounded up so that whoever waits them is admitted.
 func (v *Verdict) ResetTimeMs() int64 {
 	return int64((v.ResetIn + time.Millisecond - 1) / time.Millisecond)

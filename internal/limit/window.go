@@ -1,39 +1,39 @@
 package limit
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 const (
 	minute = 60           // seconds
 	day    = 24 * 60 * 60 // seconds
 )
 
-// Windows are numbered modulo 2^26, which for minutes comes round after 127 years.
+// Kind is the length of a budget's window.
+type Kind uint8
 
-// minuteOf numbers the 60-second window in which a moment (Unix seconds) lies under a phase, and says when it ends.
-func minuteOf(unix int64, phase uint32) (window uint32, end int64) {
+// The kinds.
+const (
+	Minute Kind = iota
+	Day
+	Month
+	kinds = 3
+)
+
+func (k Kind) String() string { return [...]string{"minute", "day", "month"}[k] }
+
+// minuteOf numbers the 60-second window in which a moment (Unix seconds) lies under a phase, and gives its end.
+func minuteOf(unix int64, phase uint8) (window int32, end int64) {
 	n := (unix + minute - int64(phase)) / minute
-	return uint32(n) & windowMask, n*minute + int64(phase)
+	return int32(n), n*minute + int64(phase)
 }
 
 // dayOf counts the UTC days since 1970; a day's number is also the number of its window.
 func dayOf(unix int64) int64 { return unix / day }
 
 // monthOf numbers the UTC month of a day.
-func monthOf(d int64) uint32 {
-	if known := knownMonth.Load(); known != 0 && d == int64(known>>windowBits) {
-		return uint32(known) & windowMask
-	}
+func monthOf(d int64) int32 {
 	year, month, _ := time.Unix(d*day, 0).UTC().Date()
-	m := uint32(year*12+int(month)) & windowMask
-	knownMonth.Store(uint64(d)<<windowBits | uint64(m))
-	return m
+	return int32(year*12 + int(month))
 }
-
-// knownMonth is the day that monthOf was asked for last, and its month: nearly every charge asks for the same.
-var knownMonth atomic.Uint64
 
 // monthEnd is the Unix second at which the UTC month of a day ends.
 func monthEnd(d int64) int64 {

@@ -41,7 +41,7 @@ func BenchmarkRecordParallel(b *testing.B) {
 
 func BenchmarkTouch(b *testing.B) {
 	_, r := setup(atNoon)
-	secret := r.Secret("key_a", "kpsk_abcd")
+	secret := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_abcd")
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -54,7 +54,7 @@ func BenchmarkTouch(b *testing.B) {
 func BenchmarkFlushOfNothing(b *testing.B) {
 	_, r := setup(atNoon)
 	for i := range 100_000 {
-		r.Secret(fmt.Sprintf("key_%026d", i), "kpsk_abcd")
+		r.Secret(r.Owner("wsp_a", fmt.Sprintf("key_%026d", i)), "kpsk_abcd")
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -225,7 +225,7 @@ func lastUsesSurvive(t *testing.T, open opener) {
 	defer end()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
-	older, newer, unused := r.Secret("key_a", "kpsk_old1"), r.Secret("key_a", "kpsk_new1"), r.Secret("key_b", "kpsk_none")
+	older, newer, unused := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_old1"), r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_new1"), r.Secret(r.Owner("wsp_a", "key_b"), "kpsk_none")
 	r.Touch(older, noon)
 	r.Touch(newer, noon.Add(1234*time.Millisecond))
 	r.Touch(older, noon.Add(-time.Hour))

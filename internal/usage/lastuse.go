@@ -11,26 +11,27 @@ import (
 type lastUses struct {
 	mu     sync.Mutex // orders those who add
 	count  int
-	ids    arena
+	hints  arena
 	blocks atomic.Pointer[[]*lastUseBlock] // replaced when one is added; blocks stay where they are
 }
 
 const lastUsesPerBlock = 1024
 
 type lastUseBlock [lastUsesPerBlock]struct {
-	at        atomic.Int64 // Unix millisecond of the last use, 0 for none
-	saved     int64        // what of it is in the store; the flush's own
-	key, hint text
+	at    atomic.Int64 // Unix millisecond of the last use, 0 for none
+	saved int64        // what of it is in the store; the flush's own
+	owner Owner        // whose secret it is
+	hint  text
 }
 
 func newLastUses() *lastUses {
 	l := &lastUses{}
 	l.blocks.Store(&[]*lastUseBlock{})
-	l.add("", "") // handle 0: no secret
+	l.add(0, "") // handle 0: no secret
 	return l
 }
 
-func (l *lastUses) add(keyID, hint string) Secret {
+func (l *lastUses) add(o Owner, hint string) Secret {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	blocks := *l.blocks.Load()
@@ -39,7 +40,7 @@ func (l *lastUses) add(keyID, hint string) Secret {
 		l.blocks.Store(&blocks)
 	}
 	e := &blocks[l.count/lastUsesPerBlock][l.count%lastUsesPerBlock]
-	e.key, e.hint = l.ids.add(keyID), l.ids.add(hint)
+	e.owner, e.hint = o, l.hints.add(hint)
 	l.count++
 	return Secret(l.count - 1)
 }
@@ -69,7 +70,7 @@ func (l *lastUses) last(s Secret) time.Time {
 }
 
 // unsaved lists what was used since it was saved. done, called once the list is in the store, remembers that.
-func (l *lastUses) unsaved() (list []LastUse, done func()) {
+func (l *lastUses) unsaved(owners *owners) (list []LastUse, done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	type save struct {
@@ -81,7 +82,8 @@ func (l *lastUses) unsaved() (list []LastUse, done func()) {
 	for i := range l.count {
 		e := &blocks[i/lastUsesPerBlock][i%lastUsesPerBlock]
 		if at := e.at.Load(); at > e.saved {
-			list = append(list, LastUse{KeyID: l.ids.text(e.key), Hint: l.ids.text(e.hint), At: time.UnixMilli(at).UTC()})
+			_, keyID := owners.name(e.owner)
+			list = append(list, LastUse{KeyID: keyID, Hint: l.hints.text(e.hint), At: time.UnixMilli(at).UTC()})
 			saves = append(saves, save{&e.saved, at})
 		}
 	}

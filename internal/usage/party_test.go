@@ -60,7 +60,7 @@ func (p *party) accounts(key int) (ws, own limit.Account) {
 // call is one request: charged, answered with status, refunded when that is 5xx, recorded.
 func (p *party) call(now time.Time, key int, cost int64, status uint16) {
 	ws, own := p.accounts(key)
-	v, receipt := limit.Charge(now, cost, ws, own)
+	v, receipt := limit.Local{}.Charge(now, cost, ws, own)
 	e := usage.Event{Owner: p.owners[key], Route: p.route, Version: 1, Status: status, At: receipt.At()}
 	switch {
 	case !v.Allowed:
@@ -80,7 +80,7 @@ type counted map[string][2]int64
 func (p *party) inMemory(now time.Time) counted {
 	c := counted{}
 	read := func(id string, u *limit.Use) {
-		v := limit.Peek(now, limit.Account{Use: u, Allowance: generous}, limit.Account{})
+		v := limit.Local{}.Peek(now, 1, limit.Account{Use: u, Allowance: generous}, limit.Account{})
 		used := [2]int64{generous.Daily - v.DailyRemaining, generous.Monthly - v.MonthlyRemaining}
 		if used != [2]int64{} {
 			c[id] = used

@@ -55,8 +55,8 @@ func (r *Recorder) OnFlushed(fn func([]Quota)) { r.flushed = fn }
 // one, which is never given back: it is for whoever keeps it as long as the key is known.
 func (r *Recorder) Owner(workspaceID, keyID string) Owner { return r.owners.add(workspaceID, keyID) }
 
-// Secret gives the handle of one secret of a key. Like an Owner it is never given back.
-func (r *Recorder) Secret(keyID, hint string) Secret { return r.uses.add(keyID, hint) }
+// Secret gives the handle of one secret of the key that an owner stands for. Like an Owner it is never given back.
+func (r *Recorder) Secret(o Owner, hint string) Secret { return r.uses.add(o, hint) }
 
 // Route gives the handle of a route template, the same for the same method and template.
 func (r *Recorder) Route(method, path string) Route { return r.routes.add(template{method, path}) }
@@ -120,7 +120,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 		}
 	}
 	r.stripes.drain(r.pending)
-	uses, saved := r.uses.unsaved()
+	uses, saved := r.uses.unsaved(r.owners)
 	if len(r.pending) == 0 && len(uses) == 0 {
 		return nil
 	}

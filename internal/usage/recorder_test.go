@@ -153,7 +153,7 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 		store, r := setup(atNoon)
 		owners := []Owner{0, r.Owner("wsp_a", "key_a"), r.Owner("wsp_a", ""), r.Owner("wsp_b", "key_b")}
 		names := []Cell{{}, {WorkspaceID: "wsp_a", KeyID: "key_a"}, {WorkspaceID: "wsp_a"}, {WorkspaceID: "wsp_b", KeyID: "key_b"}}
-		secret := r.Secret("key_a", "kpsk_abcd")
+		secret := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_abcd")
 		want := map[Cell]Cell{}
 		var lastUse time.Time
 		t.Repeat(map[string]func(*rapid.T){
@@ -229,7 +229,7 @@ func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
 	})
 	for g := range goroutines {
 		done.Go(func() {
-			secrets[g] = r.Secret("key_a", "hint")
+			secrets[g] = r.Secret(r.Owner("wsp_a", "key_a"), "hint")
 			for i := range each {
 				r.Record(Event{Owner: owner, Status: uint16(200 + i%3), At: noon, Charged: 1})
 				r.Touch(secrets[g], noon.Add(time.Duration(i)*time.Millisecond))
@@ -454,7 +454,7 @@ func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
 func TestRecordingWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 	_, r := setup(atNoon)
 	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
-	secret := r.Secret("key_a", "kpsk_abcd")
+	secret := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_abcd")
 	for range 100 {
 		r.Record(e)
 	}

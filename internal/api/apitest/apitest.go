@@ -145,6 +145,7 @@ func (p *Place) Fill(keys int) string {
 // Options are those of a primary surface with these operations.
 func (p *Place) Options(r *endpoint.Registry) api.Options {
 	return api.Options{
+		Limiter: limit.Local{},
 		Surface: usage.Primary, Operations: r, Versions: p.Versions, Keys: p.Keys, Bearers: p.bearers,
 		Workspaces: p.Accounts.Entry, Operator: p.Accounts.Operator,
 		Addresses: p.Addresses, Usage: p.Usage, Replays: p.Replays,

@@ -14,19 +14,19 @@ type Facts struct {
 }
 
 // Examine looks at the server.
-func (l *Ledger) Examine(ctx context.Context) (*Facts, error) {
-	client, err := l.connect(told)
+func (s *Store) Examine(ctx context.Context) (*Facts, error) {
+	client, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
 	begun := time.Now()
 	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
-		return nil, plain(err)
+		return nil, withoutAddress(err)
 	}
 	f := &Facts{Took: time.Since(begun)}
 	text, err := client.Do(ctx, client.B().Info().Section("server", "memory").Build()).ToString()
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutAddress(err)
 	}
 	info := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -13,14 +13,13 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// company is four members that know each other.
+// company is four peers that know each other.
 type company struct{}
 
-func (company) Count() int              { return 4 }
-func (company) MostSince(time.Time) int { return 4 }
-func (company) Settled() bool           { return true }
-func (company) Apart() int              { return 0 }
-func (company) Payer() limit.Subject    { return limit.Subject{Workspace: "wsp_1"} }
+func (company) Count() int               { return 4 }
+func (company) CountSince(time.Time) int { return 4 }
+func (company) Settled() bool            { return true }
+func (company) Partitioned() int         { return 0 }
 
 // Four members share a real server, and many requests come at once. No window admits more than the bound, and no request is
 // refused while units are left. A request waits for Redis as long as it takes, so that no member ever admits its share alone.
@@ -37,10 +36,10 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 	members := make([]*limit.Shared, 4)
 	for i := range members {
 		s := limit.NewShared(limit.SharedOptions{
-			Ledger: open(t, url), Members: company{}, Secret: []byte("secret"), Wait: 2 * time.Minute,
+			Store: open(t, url), Peers: company{}, Secret: []byte("secret"), Wait: 2 * time.Minute,
 			Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		})
-		s.Join(ctx)
+		s.Start(ctx)
 		running.Go(func() { s.Run(ctx) })
 		members[i] = s
 	}
@@ -54,7 +53,7 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 		for range workers {
 			all.Go(func() {
 				for i := range each {
-					v, r := s.Charge(time.Now(), 1, account, limit.Account{}, company{})
+					v, r := s.Charge(time.Now(), 1, account, limit.Account{})
 					mu.Lock()
 					if v.Allowed {
 						admitted[v.ResetUnix]++

@@ -1,4 +1,4 @@
--- The name of what Redis holds: it goes when everything goes.
+-- The time, and the name of what Redis holds: it is gone when everything is.
 local time = redis.call('TIME')
 local name = redis.call('GET', KEYS[1])
 if not name then
