@@ -17,6 +17,9 @@ import (
 type table struct {
 	number string // the value of X-API-Version
 	root   node
+
+	prefix  string // of the paths of this version: /api/v1/
+	version *node  // what is below it, because nearly all requests are
 }
 
 // node is the part of a path up to a segment. A name wins over a wildcard, whatever the method: /memories/recall is not
@@ -74,15 +77,16 @@ func (a *API) table(version int) (*table, error) {
 
 func (a *API) build(version int) (*table, error) {
 	t := &table{number: strconv.Itoa(version)}
+	t.prefix = "/api/v" + t.number + "/"
+	t.version = t.root.at(&route{}, t.prefix[:len(t.prefix)-1])
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
 	}
 	if a.o.Surface != usage.Primary {
 		return t, nil
 	}
-	prefix := "/api/v" + t.number
 	for _, op := range a.o.Operations.At(version) {
-		a.add(t, op.Method, prefix+op.Path, &route{op: op})
+		a.add(t, op.Method, op.Route(version), &route{op: op})
 	}
 	if a.o.Document != nil {
 		// Made when it is first asked for: it takes longer than everything else a start does.
@@ -95,7 +99,7 @@ func (a *API) build(version int) (*table, error) {
 		})
 		serve := func(*requestState) (page, error) { return document() }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
-		a.add(t, http.MethodGet, prefix+"/openapi.json", &route{page: serve})
+		a.add(t, http.MethodGet, t.prefix+"openapi.json", &route{page: serve})
 	}
 	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*requestState).guide})
 	return t, nil
@@ -105,14 +109,19 @@ func (a *API) build(version int) (*table, error) {
 func (a *API) add(t *table, method, template string, rt *route) {
 	rt.template, rt.method, rt.name = template, method, method+" "+template
 	rt.usage = a.o.Usage.Route(method, template)
-	n := &t.root
-	for segment := range strings.SplitSeq(template[1:], "/") {
-		n = n.child(rt, segment)
-	}
+	n := t.root.at(rt, template)
 	if n.route(method) != nil {
 		panic("api: " + rt.name + " is served twice")
 	}
 	n.routes = append(n.routes, rt)
+}
+
+// at gives what the template of a route leads to.
+func (n *node) at(rt *route, template string) *node {
+	for segment := range strings.SplitSeq(template[1:], "/") {
+		n = n.child(rt, segment)
+	}
+	return n
 }
 
 // child gives what a segment of a route's template leads to, and makes it where there is none yet.
@@ -161,6 +170,9 @@ func (t *table) node(r *http.Request) (*node, []string) {
 	p := r.URL.EscapedPath()
 	if r.Method == http.MethodConnect || p == "" || p[0] != '/' {
 		return nil, nil
+	}
+	if below, ok := strings.CutPrefix(p, t.prefix); ok {
+		return t.version.find(below, nil)
 	}
 	return t.root.find(p[1:], nil)
 }
