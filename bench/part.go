@@ -22,6 +22,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
+	"keepsake/internal/limit"
 	"keepsake/internal/page"
 )
 
@@ -89,7 +90,7 @@ func limitsOf(p *apitest.Place, ctx context.Context) (governed, alone func(int),
 	var store oneKey
 	text := p.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { store.key = k })
 	operations := endpoint.NewRegistry()
-	v1.AddAPIKeys(operations, apikey.NewService(apikey.Options{Store: store, Directory: p.Keys, Accounts: p.Accounts, Now: time.Now}), page.NewSealer([]byte("secret of the benchmark")))
+	v1.AddAPIKeys(operations, apikey.NewService(apikey.Options{Store: store, Directory: p.Keys, Accounts: p.Accounts, Limiter: limit.Local{}, Now: time.Now}), page.NewSealer([]byte("secret of the benchmark")))
 	h := apitest.Surface(p.Options(operations))
 	r := httptest.NewRequest("GET", "/api/v1/developer/api-keys/"+store.key.ID+"/limits", nil).WithContext(ctx)
 	r.Header.Set("X-Api-Key", text)
