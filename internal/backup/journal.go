@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -195,6 +196,10 @@ type Journal struct {
 	last   mac     // of the last line that is authenticated, once end is known
 }
 
+// errReplaced says that the file is not the one that this process wrote to.
+var errReplaced = errors.New("the file was replaced under the running server: it lacks the last line that was written; " +
+	"stop the server, put the newest copy back and start it")
+
 // OpenJournal gives the journal at a path, and makes it where there is none: one that is missing later was lost. Nothing is
 // added to it before Authenticate.
 func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) {
@@ -284,6 +289,8 @@ func (j *Journal) append(e Entry) (err error) {
 		}
 		j.end = int64(bytes.LastIndexByte(data, '\n') + 1) // what is behind it was never whole
 		j.last = lastMAC(data[:j.end])
+	} else if err := j.checkLast(f); err != nil {
+		return err
 	}
 	line, sum, err := j.signer.line(e, j.last)
 	if err != nil {
@@ -302,6 +309,18 @@ func (j *Journal) append(e Entry) (err error) {
 	}
 	j.end, j.last = end+int64(len(line)), sum
 	return nil
+}
+
+// checkLast reports an error unless f holds the last line of this process where it was written. A file in its place that
+// lacks the line must not grow: a restore would take it for a whole journal, without the lines that are gone.
+func (j *Journal) checkLast(f *os.File) error {
+	want := []byte(macBegins + hex.EncodeToString(j.last[:]) + macEnds + "\n")
+	got := make([]byte, len(want))
+	_, err := f.ReadAt(got, j.end-int64(len(got)))
+	if errors.Is(err, io.EOF) || err == nil && !bytes.Equal(got, want) {
+		return errReplaced
+	}
+	return err
 }
 
 // Reading is how journals are read.

@@ -139,6 +139,60 @@ func TestAJournalThatCannotBeWrittenFailsTheChange(t *testing.T) {
 	}
 }
 
+func TestReplacedJournalIsNotContinued(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.ndjson")
+	j := journal(t, path)
+	var copies []string // after each entry
+	for _, id := range []string{"a", "b"} {
+		if err := j.Append(entryOf(id)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, string(text))
+	}
+	replace := func(text string) {
+		t.Helper()
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"an empty file": "", "an older copy": copies[0], "a copy without its last byte": strings.TrimSuffix(copies[1], "\n"),
+		"as many other bytes": strings.Repeat("x", len(copies[1])-1) + "\n",
+	} {
+		replace(text)
+		for range 2 {
+			err := j.Append(entryOf("c"))
+			if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || !strings.Contains(fmt.Sprint(p.Unwrap()), "was replaced") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if left, err := os.ReadFile(path); err != nil || string(left) != text {
+			t.Errorf("%s became %q, %v", name, left, err)
+		}
+	}
+
+	replace(copies[0])
+	if err := journal(t, path).Append(entryOf("c")); err != nil {
+		t.Errorf("the next process cannot write to an older copy: %v", err)
+	}
+	if list, err := reading.Journal(path); err != nil || idsOf(list) != "a c" {
+		t.Errorf("the older copy reads %v, %v", list, err)
+	}
+
+	replace(copies[1])
+	if err := j.Append(entryOf("c")); err != nil {
+		t.Errorf("the newest copy is refused: %v", err)
+	}
+	if list, err := reading.Journal(path); err != nil || idsOf(list) != "a b c" {
+		t.Errorf("the newest copy reads %v, %v", list, err)
+	}
+}
+
 func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
 	t.Parallel()
 	was := madeAt.Add(-time.Hour)
