@@ -84,6 +84,44 @@ func TestComposeFilesNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestProbesReachTheContainers checks that the probes' listener answers from outside each container, and that no compose file
+// publishes it to other machines.
+func TestProbesReachTheContainers(t *testing.T) {
+	t.Parallel()
+	const setting, port = "KEEPSAKE_BACKEND_LISTEN", "8081"
+	dockerfile := read(t, "Dockerfile")
+	for _, line := range []string{"\nENV " + setting + "=:" + port + "\n", "\nEXPOSE 8080 " + port + "\n"} {
+		if !strings.Contains(dockerfile, line) {
+			t.Errorf("the Dockerfile lacks %q", line)
+		}
+	}
+	for _, file := range []string{"compose.yml", "compose.scale.yml"} {
+		parsed, err := yaml.Parser().Unmarshal([]byte(read(t, file)))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		instances := 0
+		for name, v := range asMap(parsed["services"]) {
+			service := asMap(v)
+			if service["image"] != "keepsake" {
+				continue
+			}
+			instances++
+			if got := asMap(service["environment"])[setting]; got != ":"+port {
+				t.Errorf("%s: %s listens for probes at %v", file, name, got)
+			}
+			for _, published := range asList(service["ports"]) {
+				if strings.HasSuffix(published, ":"+port) && !strings.HasPrefix(published, "127.0.0.1:") {
+					t.Errorf("%s: %s publishes the probes' port as %s", file, name, published)
+				}
+			}
+		}
+		if instances == 0 {
+			t.Errorf("%s has no service with the image keepsake", file)
+		}
+	}
+}
+
 func asMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
