@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/auth"
+	"keepsake/internal/problem"
 )
 
 // ugly are requests that go wrong in every place there is, and a few that do not.
@@ -77,6 +79,45 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 			}
 			checkError(t, r, a)
 		})
+	}
+}
+
+func TestJSONBodiesEndWithOneNewline(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.Key(apitest.Operator, auth.Read|auth.Write, nil)
+	b.notes.text["n"] = "text"
+	for name, r := range ugly(key) {
+		a := b.send(r)
+		if name == "a page" || r.Method == http.MethodHead || a.StatusCode == http.StatusNoContent {
+			continue // the page's text is that of the test
+		}
+		if !strings.HasSuffix(a.text, "}\n") {
+			t.Errorf("%s: the body ends with %q", name, a.text[max(0, len(a.text)-5):])
+		}
+	}
+	shown := b.do("GET", "/api/v1/notes/n", "", "X-API-Key", key).want(t, 200, "")
+	asked := b.do("HEAD", "/api/v1/notes/n", "", "X-API-Key", key).want(t, 200, "")
+	if got := asked.Header.Get("Content-Length"); got != strconv.Itoa(len(shown.text)) || asked.text != "" {
+		t.Errorf("HEAD announces %s bytes for %q", got, shown.text)
+	}
+	for range 2 {
+		if a := b.do("GET", "/api/v1/notes/n", "", "X-API-Key", key, "If-None-Match", `"1"`); a.StatusCode != 304 || a.text != "" {
+			t.Errorf("a 304 has the body %q", a.text)
+		}
+	}
+	create := []string{"X-API-Key", key, "Idempotency-Key", "one-note"}
+	first := b.do("POST", "/api/v1/notes", `{"text":"a"}`, create...).want(t, 201, "")
+	again := b.do("POST", "/api/v1/notes", `{"text":"a"}`, create...).want(t, 201, "")
+	if want := strings.Replace(first.text, `"shown once"`, "null", 1); again.text != want || !strings.HasSuffix(want, "}\n") {
+		t.Errorf("the repeated response is %q, want %q", again.text, want)
+	}
+	b.notes.fail = problem.New(problem.Conflict, problem.CodeConflict, "Conflict.")
+	create[3] = "another-note"
+	first = b.do("POST", "/api/v1/notes", `{"text":"b"}`, create...).want(t, 409, "")
+	again = b.do("POST", "/api/v1/notes", `{"text":"b"}`, create...).want(t, 409, "")
+	if again.text != first.text {
+		t.Errorf("the repeated error is %q, want %q", again.text, first.text)
 	}
 }
 

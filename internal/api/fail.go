@@ -87,13 +87,13 @@ func missingFrom(template string) string {
 	return problem.MissingMessage
 }
 
-// encode is for bodies of our own, which always can be encoded.
+// encode is for bodies of our own, which always can be encoded. They end with a newline, like those of operations.
 func encode(v any) []byte {
 	body, err := wire.Encode(v)
 	if err != nil {
 		panic(err)
 	}
-	return body
+	return append(body, '\n')
 }
 
 func (x *requestState) sendProblem(p *problem.Problem, body []byte) {

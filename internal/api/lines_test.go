@@ -164,7 +164,7 @@ func TestAnAnswerInPieces(t *testing.T) {
 		for i := range lines {
 			lines[i] = fmt.Sprintf(`{"n":%d}`, i)
 		}
-		return fmt.Sprintf(`{"count":%d,"numbers":[%s]}`, n, strings.Join(lines, ","))
+		return fmt.Sprintf(`{"count":%d,"numbers":[%s]}`+"\n", n, strings.Join(lines, ","))
 	}
 	// An answer of a chunk at most has its length, as any other.
 	for n, hasLength := range map[int]bool{0: true, 1: true, 500: true, 100_000: false} {

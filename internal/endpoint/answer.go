@@ -146,6 +146,9 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", o.typ, err)
 	}
+	if o.sequence < 0 {
+		buf = append(buf, '\n') // encodeItems ends with one
+	}
 	response.Body = buf[start:]
 	response.Kept = response.Body
 	if o.once {
@@ -189,5 +192,5 @@ func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.typ, err)
 	}
-	return text, nil
+	return append(text, '\n'), nil
 }

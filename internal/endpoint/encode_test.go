@@ -96,7 +96,7 @@ func TestAnAnswerIsEncodedAsTheLibraryWould(t *testing.T) {
 		if err != nil {
 			t.Fatalf("encode: %v", err)
 		}
-		if diff := cmp.Diff(string(want), string(got.Body)); diff != "" {
+		if diff := cmp.Diff(string(want)+"\n", string(got.Body)); diff != "" {
 			t.Fatalf("(-library +plan):\n%s", diff)
 		}
 	})
@@ -156,8 +156,8 @@ func TestAnAnswerHasStatusHeadersAndASecretOnlyOnce(t *testing.T) {
 	want := endpoint.Response{
 		Status: 201,
 		Header: []endpoint.Field{{Name: "Etag", Value: `"1"`}, {Name: "Location", Value: "/api/v1/notes/n1"}},
-		Body:   []byte(body + `"s3cret"}`),
-		Kept:   []byte(body + `null}`),
+		Body:   []byte(body + `"s3cret"}` + "\n"),
+		Kept:   []byte(body + `null}` + "\n"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -177,7 +177,7 @@ func TestAResponseBeginsAfterWhatTheBufferHeld(t *testing.T) {
 	t.Parallel()
 	op := operation(t, notes(new(echo)), "listNotes")
 	got, err := op.Encode(&noteList{}, append(make([]byte, 0, 512), "before"...))
-	if want := `{"items":[],"nextCursor":null}`; err != nil || string(got.Body) != want || string(got.Kept) != want {
+	if want := `{"items":[],"nextCursor":null}` + "\n"; err != nil || string(got.Body) != want || string(got.Kept) != want {
 		t.Errorf("got %s, kept %s, %v", got.Body, got.Kept, err)
 	}
 }

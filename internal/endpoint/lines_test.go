@@ -84,7 +84,7 @@ func TestAnAnswerInLinesIsEncodedAsItIsRead(t *testing.T) {
 		}
 		return resp
 	}
-	if resp := answer("*/*"); resp.Pieces != nil || string(resp.Body) != `{"items":[]}` {
+	if resp := answer("*/*"); resp.Pieces != nil || string(resp.Body) != `{"items":[]}`+"\n" {
 		t.Errorf("as JSON: %s", resp.Body)
 	}
 	resp := answer(endpoint.MediaLines)

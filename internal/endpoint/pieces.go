@@ -80,7 +80,7 @@ func (o *output) encodeItems(body reflect.Value, out func(piece []byte) bool) er
 	if piece, err = appendMembers(append(piece, ']'), after, body); err != nil {
 		return err
 	}
-	out(append(piece, '}'))
+	out(append(piece, "}\n"...))
 	return nil
 }
 

@@ -122,7 +122,7 @@ func TestVersionsAreListedForAnybody(t *testing.T) {
 	t.Parallel()
 	i := newInstance()
 	if code, text := i.get("/api/versions", ""); code != 200 || text != `{"items":[{"version":"1","state":"active","since":"2026-07-01T00:00:00.000Z",`+
-		`"announcedAt":null,"sunsetAt":null,"replacementVersion":null,"migrationGuideUrl":null}]}` {
+		`"announcedAt":null,"sunsetAt":null,"replacementVersion":null,"migrationGuideUrl":null}]}`+"\n" {
 		t.Errorf("got %d %s", code, text)
 	}
 	one := lifecycle.First()
