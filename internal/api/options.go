@@ -57,6 +57,7 @@ type Options struct {
 	Usage     *usage.Recorder
 	Replays   *idempotency.Service // required when an operation is Idempotent
 
+	Release        string         // version of the program on the start page; empty for none
 	PublicURL      string         // start of the links in answers, without a slash at its end; empty: links are relative
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For counts
 	Origins        []string       // web pages that may call, exactly as browsers send them; empty: CORS is off

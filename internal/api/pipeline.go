@@ -23,6 +23,9 @@ func (x *requestState) serve() {
 		return
 	}
 	rt, values := x.table.find(x.r)
+	if rt == nil && x.wantsHome() {
+		rt = &homeRoute
+	}
 	if rt == nil {
 		x.noSuchRoute()
 		return

@@ -1,0 +1,54 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"keepsake/internal/app"
+	"keepsake/internal/app/apptest"
+)
+
+func TestProgramShowsABrowserTheStartPage(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t, apptest.Deps(func(d *app.Deps) { d.Version = "v9.8.7" }))
+	get := func(url, accept string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, string(text)
+	}
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	_, port, _ := strings.Cut(strings.TrimPrefix(p.URL, "http://"), ":")
+	res, text := get(p.URL+"/", browser)
+	if res.StatusCode != 200 || !strings.Contains(text, "version v9.8.7") || !strings.Contains(text, "http://localhost:"+port+"/api/v1/health") ||
+		res.Header.Get("X-RateLimit-Limit") == "" {
+		t.Errorf("got %d %s", res.StatusCode, text)
+	}
+	if strings.Contains(text, p.Key) {
+		t.Error("the page contains the first key")
+	}
+	for url, accept := range map[string]string{p.URL + "/": "*/*", p.BackendURL + "/": browser} {
+		if res, text := get(url, accept); res.StatusCode != 404 || !strings.HasSuffix(text, "}\n") {
+			t.Errorf("%s with Accept %s: got %d %q", url, accept, res.StatusCode, text)
+		}
+	}
+	for _, path := range []string{"/openapi.json", "/api/versions"} {
+		if res, text := get(p.URL+path, browser); res.StatusCode != 200 || !strings.HasSuffix(text, "}\n") {
+			t.Errorf("%s: got %d, ending with %q", path, res.StatusCode, text[max(0, len(text)-5):])
+		}
+	}
+}
