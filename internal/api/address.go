@@ -4,8 +4,11 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
+	"time"
 
 	"keepsake/internal/limit"
+	"keepsake/internal/usage"
 )
 
 // Client is who sent the request: the peer, or where the peer is a trusted proxy the rightmost hop of X-Forwarded-For
@@ -65,6 +68,39 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 		}
 	}
 	return false
+}
+
+// proxyWarning says when to warn of a proxy that trustedProxies does not name: at most once an hour.
+type proxyWarning struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+// due reports whether a warning is due. The next one is an hour later.
+func (w *proxyWarning) due(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Before(w.next) {
+		return false
+	}
+	w.next = now.Add(time.Hour)
+	return true
+}
+
+// warnOfProxy logs a warning if the peer sent X-Forwarded-For and is no trusted proxy. Usually it is a proxy that the
+// operator forgot to name, and all of its clients count as one. Connections to the data folder's socket have no peer.
+func (x *requestState) warnOfProxy() {
+	if x.r.Header["X-Forwarded-For"] == nil || x.api.o.Surface != usage.Primary {
+		return
+	}
+	at, err := netip.ParseAddrPort(x.r.RemoteAddr)
+	if err != nil {
+		return
+	}
+	peer := at.Addr().Unmap().WithZone("")
+	if !within(peer, x.api.o.TrustedProxies) && x.api.proxies.due(x.at) {
+		x.api.o.Log.Warn("ignored X-Forwarded-For from a peer that trustedProxies does not name", "peer", peer.String(), "setting", "trustedProxies")
+	}
 }
 
 // addressAccount is the budget of the client's address: the one for signing in, or the one for everything else.

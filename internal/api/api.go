@@ -17,6 +17,8 @@ type API struct {
 	tables   atomic.Pointer[[]*table] // by version; nil where none was asked for yet
 	building sync.Mutex
 
+	proxies proxyWarning
+
 	slots    gate // for requests in flight
 	arriving gate // for the bytes of bodies that are arriving
 

@@ -14,6 +14,7 @@ import (
 // serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
 // depends on anything that a later check knows.
 func (x *requestState) serve() {
+	x.warnOfProxy()
 	p := x.negotiate()
 	if p == nil && x.snapshot.Rehearsing(x.version.Number, x.at) {
 		p = x.rehearse()
