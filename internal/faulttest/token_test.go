@@ -60,7 +60,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		header("x5u", trap.url) + "." + parts[1] + "." + parts[2],
 		header("jwk", map[string]string{"kty": "OKP", "crv": "Ed25519", "x": set.Keys[0].X}) + "." + parts[1] + "." + parts[2],
 		parts[0] + "." + encode(map[string]any{"sub": "usr_0", "scope": "admin"}) + "." + parts[2],
-		good.refresh, "eyJ", "..", "null", s.Key,
+		good.refresh, "eyJ", "..", "null",
 	}
 	var first *reply
 	for i, token := range forged {
@@ -75,6 +75,9 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		if fmt.Sprint(r.body) != fmt.Sprint(first.body) {
 			t.Errorf("forgery %d is told %v, the first was told %v", i, r.body, first.body)
 		}
+	}
+	if r := s.at(3).ask(http.MethodGet, "/api/v1/profile", nil, "Authorization", "Bearer "+s.Key); r.status != http.StatusUnauthorized || r.code() != "invalid_token" {
+		t.Errorf("an API key as a token: %d %s", r.status, r.text)
 	}
 	for _, query := range []string{"?access_token=" + good.access, "?token=" + good.access} {
 		if r := s.at(2).ask(http.MethodGet, "/api/v1/profile"+query, nil); r.status != http.StatusUnauthorized {
