@@ -26,6 +26,7 @@ import (
 // declarations are the operations as the program declares them, without anything behind them.
 func declarations() *endpoint.Registry {
 	r := endpoint.NewRegistry()
+	v1.DescribeTags(r)
 	v1.AddVersions(r, nil)
 	v1.AddAdminVersions(r, nil, nil)
 	v1.AddHealth(r, nil)

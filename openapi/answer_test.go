@@ -109,6 +109,11 @@ func (c *caller) compare(op *openapi3.Operation, name string, request *http.Requ
 	for header := range described.Value.Headers {
 		documented = append(documented, http.CanonicalHeaderKey(header))
 	}
+	for header, shared := range c.doc.Components.Headers {
+		if shared.Value.Extensions["x-every-response"] == true {
+			documented = append(documented, http.CanonicalHeaderKey(header))
+		}
+	}
 	for header := range response.Header {
 		if !slices.Contains(documented, header) {
 			c.t.Errorf("%s: the answer %d has the header %s, which is not documented", name, response.StatusCode, header)
@@ -131,8 +136,8 @@ func (c *caller) compare(op *openapi3.Operation, name string, request *http.Requ
 	if err := json.Unmarshal(text, &body); err != nil {
 		c.t.Errorf("%s: the error is no JSON: %s", name, text)
 	}
-	codes, _ := described.Value.Extensions["x-error-codes"].([]any)
-	if !slices.Contains(codes, any(body.Error)) {
+	codes, _ := op.Extensions["x-error-codes"].([]any)
+	if !slices.Contains(codes, any(body.Error)) || endpoint.StatusOf(body.Error) != response.StatusCode {
 		c.t.Errorf("%s: the answer %d has the code %s, documented are %v", name, response.StatusCode, body.Error, codes)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -30,8 +32,52 @@ func TestNothingThatWasPromisedIsGone(t *testing.T) {
 
 // gone lists what clients of one document miss in another one.
 func gone(before, after map[string]any) (list []string) {
-	walk("", before, after, func(what string) { list = append(list, what) })
+	walk("", inlined(before), inlined(after), func(what string) { list = append(list, what) })
 	slices.Sort(list)
+	return list
+}
+
+// inlined copies shared responses and headers to the operations that refer to them, also the headers of every response.
+// It makes no difference to clients if a response is shared. It changes and returns doc.
+func inlined(doc map[string]any) map[string]any {
+	headers := at(doc, "components", "headers")
+	resolve := func(v any, components map[string]any) map[string]any {
+		object := v.(map[string]any)
+		if ref, ok := object["$ref"].(string); ok {
+			object = components[path.Base(ref)].(map[string]any)
+		}
+		return maps.Clone(object)
+	}
+	for _, op := range operations(doc) {
+		responses := at(op, "responses")
+		for status, response := range responses {
+			response := resolve(response, at(doc, "components", "responses"))
+			all := map[string]any{}
+			for name, header := range headers {
+				if header.(map[string]any)["x-every-response"] == true {
+					all[name] = header
+				}
+			}
+			own, _ := response["headers"].(map[string]any)
+			for name, header := range own {
+				all[name] = resolve(header, headers)
+			}
+			response["headers"] = all
+			responses[status] = response
+		}
+	}
+	delete(at(doc, "components"), "responses")
+	return doc
+}
+
+// operations lists the operations of doc by method and path.
+func operations(doc map[string]any) map[string]map[string]any {
+	list := map[string]map[string]any{}
+	for path, item := range at(doc, "paths") {
+		for method, op := range item.(map[string]any) {
+			list[strings.ToUpper(method)+" "+path] = op.(map[string]any)
+		}
+	}
 	return list
 }
 
@@ -122,6 +168,15 @@ func TestABreakingChangeIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	more := maps.Clone(breaks)
 	more["MethodRemoved"] = func(doc map[string]any) { delete(at(doc, "paths", "/api/v1/search"), "post") }
+	more["SharedResponseRemoved"] = func(doc map[string]any) {
+		delete(at(doc, "paths", "/api/v1/search", "get", "responses"), "429")
+	}
+	more["HeaderOfEveryResponseRemoved"] = func(doc map[string]any) {
+		delete(at(doc, "components", "headers", "X-RateLimit-Remaining"), "x-every-response")
+	}
+	more["HeaderOfASharedResponseRemoved"] = func(doc map[string]any) {
+		delete(at(doc, "components", "responses", "TooManyRequests", "headers"), "Retry-After")
+	}
 	more["ParameterRemoved"] = func(doc map[string]any) {
 		search := at(doc, "paths", "/api/v1/search", "get")
 		search["parameters"] = search["parameters"].([]any)[1:]

@@ -21,7 +21,8 @@ import (
 // all that the OpenAPI document needs.
 func operations(s services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.11.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.12.0") // rises with every change of openapi/v1.json
+	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
 	v1.AddHealth(r, s.health)

@@ -46,7 +46,6 @@ type outHeader struct {
 	name      string // as the document writes it: ETag
 	canonical string // as http.Header keeps it: Etag
 	index     []int
-	doc       string
 }
 
 func compileOutput(op *Operation, t reflect.Type) *output {
@@ -56,7 +55,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 		name, isHeader := f.Tag.Lookup("header")
 		switch {
 		case isHeader && f.Type.Kind() == reflect.String:
-			o.headers = append(o.headers, outHeader{name: name, canonical: http.CanonicalHeaderKey(name), index: f.Index, doc: f.Tag.Get("doc")})
+			o.headers = append(o.headers, outHeader{name: name, canonical: http.CanonicalHeaderKey(name), index: f.Index})
 		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
 			o.statusIndex = f.Index
 			o.statuses = statusesOf(op, f)

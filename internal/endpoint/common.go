@@ -3,35 +3,34 @@ package endpoint
 import (
 	"net/http"
 	"reflect"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"keepsake/internal/problem"
 )
 
-// What every answer and every error has in common, as the document tells it. The pipeline of internal/api writes these.
+// This file describes what all responses and errors have in common. The pipeline in internal/api writes them.
 
 type errorBody struct {
-	Error     string        `json:"error" doc:"Machine-readable code."`
-	Message   string        `json:"message" doc:"For people; its words may change."`
+	Error     string        `json:"error" doc:"The machine-readable code of the error."`
+	Message   string        `json:"message" doc:"The message for people. Its wording can change."`
 	Details   *errorDetails `json:"details,omitempty"`
 	RequestID string        `json:"requestId"`
 }
 
 type errorDetails struct {
-	Field         string        `json:"field,omitempty" doc:"The offending parameter: rateLimit.requestsPerMinute, items[3].text."`
+	Field         string        `json:"field,omitempty" doc:"The parameter or field with the problem, such as rateLimit.requestsPerMinute or items[3].text."`
 	Issue         problem.Issue `json:"issue,omitempty" enum:"required,unknown,duplicate,type,format,too_short,too_long,too_small,too_large,not_allowed,unsupported,reused,conflict,expired,invalid"`
 	RequiredScope string        `json:"requiredScope,omitempty"`
-	Limit         string        `json:"limit,omitempty" doc:"The count of the tier that is reached."`
-	Policy        string        `json:"policy,omitempty" doc:"The budget that is used up."`
+	Limit         string        `json:"limit,omitempty" doc:"The limit of the tier that is reached."`
+	Policy        string        `json:"policy,omitempty" doc:"The limit or quota that is used up."`
 }
 
 type rateLimitBody struct {
 	Error       string        `json:"error" enum:"rate_limit_exceeded"`
 	Message     string        `json:"message"`
 	Remaining   int64         `json:"remaining"`
-	ResetTimeMs int64         `json:"resetTimeMs" doc:"Milliseconds until the limit resets."`
+	ResetTimeMs int64         `json:"resetTimeMs" doc:"The number of milliseconds until the limit resets."`
 	Details     *errorDetails `json:"details,omitempty"`
 	RequestID   string        `json:"requestId"`
 }
@@ -40,8 +39,8 @@ type versionSunsetBody struct {
 	Error              string `json:"error" enum:"version_sunset"`
 	Message            string `json:"message"`
 	MigrationGuideURL  string `json:"migrationGuideUrl"`
-	ReplacementVersion string `json:"replacementVersion,omitempty" doc:"The oldest version after it that is served, if there is one."`
-	SunsetAt           string `json:"sunsetAt" doc:"When it was sunset, RFC 3339."`
+	ReplacementVersion string `json:"replacementVersion,omitempty" doc:"The oldest later version that is still available, if there is one."`
+	SunsetAt           string `json:"sunsetAt" doc:"The time at which the version was sunset, in RFC 3339."`
 	RequestID          string `json:"requestId"`
 }
 
@@ -56,7 +55,43 @@ func errorBodyOf(status int) reflect.Type {
 	}
 }
 
-// sharedHeader is a response header. everywhere says that each answer has it or, like Deprecation, may have it.
+// errorResponse is the response that every operation shares for one status.
+type errorResponse struct{ name, doc string }
+
+var errorResponses = map[int]errorResponse{
+	http.StatusBadRequest:            {"BadRequest", "The request is invalid. details.field and details.issue name the problem."},
+	http.StatusUnauthorized:          {"Unauthorized", "The request has no valid credential, or the email or password is wrong."},
+	http.StatusForbidden:             {"Forbidden", "The credential is valid but does not allow this request."},
+	http.StatusNotFound:              {"NotFound", "The resource or the version of the API does not exist, or the caller cannot see it."},
+	http.StatusConflict:              {"Conflict", "The request conflicts with the state of the resource or with a limit of the tier."},
+	http.StatusGone:                  {"Gone", "This version of the API is sunset. The body names its replacement."},
+	http.StatusPreconditionFailed:    {"PreconditionFailed", "The resource has another revision than the one in If-Match, or exists although If-None-Match says that it must not."},
+	http.StatusRequestEntityTooLarge: {"PayloadTooLarge", "The body is larger than the limit of this operation."},
+	http.StatusUnsupportedMediaType:  {"UnsupportedMediaType", "The operation does not accept the Content-Type of the request."},
+	http.StatusTooManyRequests:       {"TooManyRequests", "A rate limit or a quota is used up. Retry-After says when to try again."},
+	http.StatusInternalServerError:   {"InternalServerError", "The server failed. The response does not say why; the server's log does."},
+	http.StatusServiceUnavailable:    {"ServiceUnavailable", "The server cannot handle the request right now. Retry-After says when to try again."},
+}
+
+// successes describes the responses of operations that did what they were asked.
+var successes = map[int]string{
+	http.StatusOK:        "The request succeeded.",
+	http.StatusCreated:   "The resource was created.",
+	http.StatusAccepted:  "The change is in force on this instance and is stored as soon as possible.",
+	http.StatusNoContent: "The request succeeded. The response has no body.",
+}
+
+// notModified is the response to a GET whose If-None-Match names the current revision.
+func notModified() *huma.Response {
+	return &huma.Response{
+		Description: "The resource still has the revision in If-None-Match. The response has no body.",
+		Headers:     headers("ETag"),
+	}
+}
+
+// sharedHeader is a response header. One that can be on every response is marked x-every-response in the components and
+// not repeated at each response: repeating 17 headers made a client by ogen 540,000 lines long instead of 115,000, and
+// this document 518 KB instead of 341.
 type sharedHeader struct {
 	name       string
 	schema     huma.Schema
@@ -65,51 +100,52 @@ type sharedHeader struct {
 }
 
 var sharedHeaderTable = []sharedHeader{
-	{"X-API-Version", huma.Schema{Type: "string"}, "The version that served the request.", true},
-	{"X-RateLimit-Limit", huma.Schema{Type: "integer"}, "Requests per minute of the tier.", true},
-	{"X-RateLimit-Remaining", huma.Schema{Type: "integer"}, "Requests left in the current window.", true},
-	{"X-RateLimit-Reset", huma.Schema{Type: "integer"}, "Unix second at which the window ends.", true},
-	{"X-RateLimit-Daily-Remaining", huma.Schema{Type: "integer"}, "What is left of the daily quota.", true},
-	{"X-RateLimit-Monthly-Remaining", huma.Schema{Type: "integer"}, "What is left of the monthly quota.", true},
-	{"X-RateLimit-Key-Limit", huma.Schema{Type: "integer"}, "Requests per minute of the key; on answers to a valid key.", true},
-	{"X-RateLimit-Key-Remaining", huma.Schema{Type: "integer"}, "Requests left to the key in its window.", true},
-	{"X-Request-Id", huma.Schema{Type: "string"}, "The caller's, or one made for the request.", true},
-	{"X-Content-Type-Options", huma.Schema{Type: "string"}, "nosniff", true},
-	{"Cache-Control", huma.Schema{Type: "string"}, "no-store on authenticated answers and on errors.", true},
-	{"Deprecation", huma.Schema{Type: "string"}, "true, where the version is deprecated.", true},
-	{"Sunset", huma.Schema{Type: "string"}, "HTTP date after which a deprecated version is gone.", true},
+	{"X-API-Version", huma.Schema{Type: "string"}, "The version of the API that handled the request.", true},
+	{"X-RateLimit-Limit", huma.Schema{Type: "integer"}, "The number of requests per minute that the tier allows.", true},
+	{"X-RateLimit-Remaining", huma.Schema{Type: "integer"}, "The number of requests left in the current minute.", true},
+	{"X-RateLimit-Reset", huma.Schema{Type: "integer"}, "The Unix time in seconds at which the current minute ends.", true},
+	{"X-RateLimit-Daily-Remaining", huma.Schema{Type: "integer"}, "The number of requests left in the daily quota.", true},
+	{"X-RateLimit-Monthly-Remaining", huma.Schema{Type: "integer"}, "The number of requests left in the monthly quota.", true},
+	{"X-RateLimit-Key-Limit", huma.Schema{Type: "integer"}, "The number of requests per minute that the API key allows. Only responses to a valid key have this header.", true},
+	{"X-RateLimit-Key-Remaining", huma.Schema{Type: "integer"}, "The number of requests left to the API key in the current minute. Only responses to a valid key have this header.", true},
+	{"X-Request-Id", huma.Schema{Type: "string"}, "The ID of the request, from the caller or generated.", true},
+	{"X-Content-Type-Options", huma.Schema{Type: "string"}, "The value is always nosniff.", true},
+	{"Cache-Control", huma.Schema{Type: "string"}, "Says whether the response can be cached. The value is no-store on authenticated responses and on errors.", true},
+	{"Deprecation", huma.Schema{Type: "string"}, "The value is true if the version of the API is deprecated.", true},
+	{"Sunset", huma.Schema{Type: "string"}, "The HTTP date after which a deprecated version is no longer available.", true},
 	{"X-API-Replacement-Version", huma.Schema{Type: "string"}, "The version that replaces a deprecated one.", true},
-	{"Link", huma.Schema{Type: "string"}, "A deprecated version's guide and the same path in its successor.", true},
-	{"X-API-Key-Rotate-By", huma.Schema{Type: "string"}, "HTTP date at which the older of two secrets dies; on calls with it.", true},
-	{"X-API-Key-Expires", huma.Schema{Type: "string"}, "HTTP date at which the key expires; in its last 14 days.", true},
-	{"Idempotent-Replayed", huma.Schema{Type: "string"}, "true, where the answer is that of an earlier request with the same Idempotency-Key.", false},
-	{"Retry-After", huma.Schema{Type: "integer"}, "Seconds to wait.", false},
-	{"WWW-Authenticate", huma.Schema{Type: "string"}, "The credential that is wanted.", false},
+	{"Link", huma.Schema{Type: "string"}, "Links to the migration guide of a deprecated version and to the same path in its successor.", true},
+	{"X-API-Key-Rotate-By", huma.Schema{Type: "string"}, "The HTTP date at which the older of two secrets stops working. Only responses to that secret have this header.", true},
+	{"X-API-Key-Expires", huma.Schema{Type: "string"}, "The HTTP date at which the API key expires. Only responses within 14 days of it have this header.", true},
+	{"Idempotent-Replayed", huma.Schema{Type: "string"}, "The value is true if this is the stored response to an earlier request with the same Idempotency-Key.", false},
+	{"Retry-After", huma.Schema{Type: "integer"}, "The number of seconds to wait before trying again.", false},
+	{"WWW-Authenticate", huma.Schema{Type: "string"}, "The credentials that the operation accepts.", false},
+	{"ETag", huma.Schema{Type: "string"}, "The revision in quotes, for If-Match and If-None-Match.", false},
+	{"Location", huma.Schema{Type: "string"}, "The path of the new resource.", false},
 }
 
-// ownHeaders says what the headers are that operations set themselves, where they do not say it.
-var ownHeaders = map[string]string{
-	"ETag":     "The revision in quotes, for If-Match and If-None-Match.",
-	"Location": "Where the resource is.",
-}
-
-const headerPrefix = "#/components/headers/"
+const (
+	headerPrefix   = "#/components/headers/"
+	responsePrefix = "#/components/responses/"
+)
 
 func sharedHeaders() map[string]*huma.Header {
-	headers := map[string]*huma.Header{}
+	components := map[string]*huma.Header{}
 	for _, h := range sharedHeaderTable {
 		schema := h.schema
-		headers[h.name] = &huma.Header{Description: h.doc, Schema: &schema}
+		components[h.name] = &huma.Header{Description: h.doc, Schema: &schema}
+		if h.everywhere {
+			components[h.name].Extensions = map[string]any{"x-every-response": true}
+		}
 	}
-	return headers
+	return components
 }
 
-func headers(also ...string) map[string]*huma.Param {
+// headers refers to the named headers.
+func headers(names ...string) map[string]*huma.Param {
 	refs := map[string]*huma.Param{}
-	for _, h := range sharedHeaderTable {
-		if h.everywhere || slices.Contains(also, h.name) {
-			refs[h.name] = &huma.Param{Ref: headerPrefix + h.name}
-		}
+	for _, name := range names {
+		refs[name] = &huma.Param{Ref: headerPrefix + name}
 	}
 	return refs
 }
@@ -139,19 +175,19 @@ func sharedParameters() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"RequestId": {
 			Name: "X-Request-Id", In: "header", Schema: &huma.Schema{Type: "string"},
-			Description: "Names the request; taken if it matches ^[A-Za-z0-9_-]{8,64}$, else one is made.",
+			Description: "The ID of the request. An ID that does not match ^[A-Za-z0-9_-]{8,64}$ is replaced by a generated one.",
 		},
 		"AcceptVersion": {
 			Name: "Accept-Version", In: "header", Schema: text("^v?[1-9][0-9]*$"),
-			Description: "The API version wanted; the current one where it is absent.",
+			Description: "The version of the API to use. The default is the current version.",
 		},
 		"IdempotencyKey": {
 			Name: "Idempotency-Key", In: "header", Schema: text("^[\\x20-\\x7e]{8,255}$"),
-			Description: "Repeating the request with the same key within 24 hours repeats the answer, not the effect.",
+			Description: "A key that makes the request safe to retry. The same request with the same key within 24 hours returns the stored response and has no further effect.",
 		},
 		"IfNoneMatch": {
 			Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: "string"},
-			Description: "An entity tag; the answer is 304 while it is current.",
+			Description: "An entity tag. If it names the current revision, the response is 304.",
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,9 +16,11 @@ import (
 	"keepsake/internal/problem"
 )
 
-const about = `Governed search and memory: keys with scopes, limits and quotas, versions with a lifecycle.
+const about = `Keepsake is search and long-term memory behind a governed API. Callers use API keys or access tokens, which have scopes, rate limits and quotas. Versions of the API have a lifecycle.
 
-HEAD is answered wherever GET is, and OPTIONS with Allow. Any other method of a path is 405 method_not_allowed, and any other path 404 not_found, with the body and the headers of every error. Answers may gain members at any time; requests with members that are not described are refused.`
+Every path that supports GET also supports HEAD. OPTIONS returns the methods of a path in Allow. Any other method of a path is refused with 405 method_not_allowed, and a path that does not exist with 404 not_found. Both responses have the body and the headers of every error. Responses can gain fields at any time. A request with an unknown field is refused.
+
+Headers that are marked x-every-response in components.headers can be on every response. The responses list only their other headers. An operation that accepts no credential has an empty list of security requirements. Each operation lists the codes of its errors in x-error-codes.`
 
 // Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
 // server is the address that paths are below: "/" where it is not known.
@@ -37,15 +38,16 @@ func Document(r *Registry, n int, server string) ([]byte, error) {
 				Extensions:  map[string]any{"x-api-version": n},
 			},
 			Servers: []*huma.Server{{URL: server}},
+			Tags:    r.tags,
 			Paths:   map[string]*huma.PathItem{},
 			Components: &huma.Components{
-				Responses:  map[string]*huma.Response{},
+				Responses:  map[string]*huma.Response{"NotModified": notModified()},
 				Parameters: sharedParameters(),
 				Headers:    sharedHeaders(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, for servers."},
+					"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, which identifies a program."},
 					"bearer": {
-						Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "An access token of POST /api/auth/login, for people.",
+						Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "An access token from POST /api/auth/login, which identifies a user.",
 					},
 				},
 			},
@@ -98,7 +100,9 @@ func (d *document) declare(op *Operation) *huma.Operation {
 		Summary:     op.Summary,
 		Description: op.Description,
 		Tags:        []string{op.Tag},
+		Security:    []map[string][]string{}, // written even if it is empty: this operation needs no credential
 		Responses:   map[string]*huma.Response{},
+		Extensions:  map[string]any{},
 	}
 	if op.Credentials&Key != 0 {
 		h.Security = append(h.Security, map[string][]string{"apiKey": {}})
@@ -107,13 +111,10 @@ func (d *document) declare(op *Operation) *huma.Operation {
 		h.Security = append(h.Security, map[string][]string{"bearer": {}})
 	}
 	if op.Scope != 0 {
-		h.Extensions = map[string]any{"x-required-scope": op.Scope.String()}
+		h.Extensions["x-required-scope"] = op.Scope.String()
 	}
 	d.describeAnswer(op, h)
 	d.describeErrors(op, h)
-	if !slices.ContainsFunc(d.api.Tags, func(t *huma.Tag) bool { return t.Name == op.Tag }) {
-		d.api.Tags = append(d.api.Tags, &huma.Tag{Name: op.Tag})
-	}
 	path := op.Route(d.version)
 	item := d.api.Paths[path]
 	if item == nil {
@@ -138,12 +139,9 @@ func (d *document) declare(op *Operation) *huma.Operation {
 func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	headers := headersOf(op)
 	for _, own := range op.output.headers {
-		header := &huma.Param{Description: cmp.Or(own.doc, ownHeaders[own.name]), Schema: &huma.Schema{Type: "string"}}
-		headers[own.name] = header
+		headers[own.name] = &huma.Param{Ref: headerPrefix + own.name}
 		if own.name == "ETag" && op.Method == http.MethodGet {
-			unchanged := headersOf(op)
-			unchanged[own.name] = header
-			h.Responses["304"] = &huma.Response{Description: "Not Modified: If-None-Match names the revision there is.", Headers: unchanged}
+			h.Responses["304"] = &huma.Response{Ref: responsePrefix + "NotModified"}
 		}
 	}
 	var content map[string]*huma.MediaType
@@ -158,7 +156,7 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.line.typ, capitalised(op.ID)+"Line")}
 	}
 	for _, status := range op.output.statuses {
-		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Headers: headers, Content: content}
+		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: successes[status], Headers: headers, Content: content}
 	}
 }
 
@@ -190,29 +188,24 @@ func (op *Operation) codes(d *input) []string {
 	return slices.Compact(codes)
 }
 
+// describeErrors refers to one shared response for each status. The codes that op can return are listed with op itself.
 func (d *document) describeErrors(op *Operation, h *huma.Operation) {
-	byStatus := map[int][]string{}
-	for _, code := range op.codes(op.input) {
-		byStatus[StatusOf(code)] = append(byStatus[StatusOf(code)], code)
-	}
-	for status, codes := range byStatus {
-		name := fmt.Sprintf("Error%d", status)
-		for _, code := range codes {
-			for word := range strings.SplitSeq(code, "_") {
-				name += capitalised(word)
-			}
+	codes := op.codes(op.input)
+	h.Extensions["x-error-codes"] = codes
+	for _, code := range codes {
+		status := StatusOf(code)
+		shared := errorResponses[status]
+		h.Responses[strconv.Itoa(status)] = &huma.Response{Ref: responsePrefix + shared.name}
+		if d.api.Components.Responses[shared.name] != nil {
+			continue
 		}
-		if d.api.Components.Responses[name] == nil {
-			d.api.Components.Responses[name] = &huma.Response{
-				Description: http.StatusText(status) + ": " + strings.Join(codes, ", "),
-				Headers:     errorHeaders(status),
-				Extensions:  map[string]any{"x-error-codes": codes},
-				Content: map[string]*huma.MediaType{
-					"application/json": {Schema: d.answers.body(errorBodyOf(status), "")},
-				},
-			}
+		d.api.Components.Responses[shared.name] = &huma.Response{
+			Description: shared.doc,
+			Headers:     errorHeaders(status),
+			Content: map[string]*huma.MediaType{
+				mediaJSON: {Schema: d.answers.body(errorBodyOf(status), "")},
+			},
 		}
-		h.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + name}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"keepsake/internal/auth"
 )
 
@@ -18,6 +20,7 @@ import (
 type Registry struct {
 	operations []*Operation
 	documents  map[int]string // info.version of an API version's document where it is not n.0.0
+	tags       []*huma.Tag
 }
 
 // NewRegistry makes an empty one.
@@ -168,6 +171,11 @@ func (r *Registry) Unversioned() []*Operation {
 
 // SetDocumentVersion says what info.version of API version n's document is: "1.2.0". It rises with every change of it.
 func (r *Registry) SetDocumentVersion(n int, version string) { r.documents[n] = version }
+
+// DescribeTag adds a tag to the document. Operations refer to it by Operation.Tag.
+func (r *Registry) DescribeTag(name, description string) {
+	r.tags = append(r.tags, &huma.Tag{Name: name, Description: description})
+}
 
 // DocumentVersion is info.version of API version n's document.
 func (r *Registry) DocumentVersion(n int) string {

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func (c *schemas) rewrite(name string) {
 		if m.unsupported {
 			continue
 		}
-		schema.Properties[m.name] = c.field(m, name+m.field.Name)
+		schema.Properties[m.name] = withoutDefault(c.field(m, name+m.field.Name))
 		if m.required {
 			schema.Required = append(schema.Required, m.name)
 		}
@@ -165,9 +166,19 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		}
 	}
 	if m.once {
-		schema.Description = strings.TrimSpace(schema.Description + " Shown once; null when an answer is repeated.")
+		schema.Description = strings.TrimSpace(schema.Description + " It is shown once and is null in a replayed response.")
 	}
 	return nullable(schema, m.nullable && s.kind != anyKind)
+}
+
+// withoutDefault moves the default of a body's member into its description. Generators such as openapi-typescript make a
+// member with a default required, although a request can omit it.
+func withoutDefault(schema *huma.Schema) *huma.Schema {
+	if schema.Default != nil {
+		schema.Description = strings.TrimSpace(fmt.Sprintf("%s The default is %v.", schema.Description, schema.Default))
+		schema.Default = nil
+	}
+	return schema
 }
 
 func nullable(schema *huma.Schema, yes bool) *huma.Schema {

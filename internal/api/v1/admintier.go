@@ -17,7 +17,7 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
 			ID: id, Method: method, Path: "/admin/tiers" + path, Since: 1, Tag: "admin", Summary: summary,
-			Description: "Only for credentials of the operator workspace.",
+			Description: "Only credentials of the operator workspace can call this operation.",
 			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true, Errors: errors,
 		}
 	}
@@ -26,9 +26,9 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 		return in.list(ctx, people, cursors)
 	})
 
-	change := op("changeTier", "PUT", "/{name}", "Change a tier's numbers", problem.CodeNotFound, problem.CodeRevisionMismatch)
-	change.Description += " They hold for every request after this answer; what was used of the old ones stays used. From now on they " +
-		"count in place of the configured ones. Tiers get neither added nor renamed here: that is configuration."
+	change := op("changeTier", "PUT", "/{name}", "Change a tier", problem.CodeNotFound, problem.CodeRevisionMismatch)
+	change.Description += " The new numbers apply to all later requests and replace the configured ones. What was already used stays used. Tiers " +
+		"are added and renamed in the configuration only."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeTier) (*oneTier, error) {
 		b := &in.Body
 		expected := in.IfMatch.Revisions()
@@ -49,18 +49,18 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 // tierCounts are what a tier allows but for the bytes. The largest number keeps charges far from overflow.
 type tierCounts struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
-	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC day."`
-	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"Requests in a UTC month."`
-	Keys              int64 `json:"keys" minimum:"0" maximum:"137438953472" doc:"API keys that are neither revoked nor expired; 0 for no limit."`
-	Users             int64 `json:"users" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
-	Documents         int64 `json:"documents" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
-	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"0 for no limit."`
+	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC day."`
+	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC month."`
+	Keys              int64 `json:"keys" minimum:"0" maximum:"137438953472" doc:"The number of API keys that are neither revoked nor expired. 0 means no limit."`
+	Users             int64 `json:"users" minimum:"0" maximum:"137438953472" doc:"The number of users. 0 means no limit."`
+	Documents         int64 `json:"documents" minimum:"0" maximum:"137438953472" doc:"The number of documents. 0 means no limit."`
+	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"The number of memories. 0 means no limit."`
 }
 
 // tierNumbers are what a tier shall allow.
 type tierNumbers struct {
 	tierCounts
-	Storage wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"Bytes of what is stored; null for no limit, 0 for nothing at all. Left out, it stays as it is."`
+	Storage wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"The number of bytes that can be stored. null means no limit, 0 means that nothing can be stored. If it is omitted, it does not change."`
 }
 
 func (c *tierNumbers) storage() int64 {
@@ -73,7 +73,7 @@ func (c *tierNumbers) storage() int64 {
 type changeTier struct {
 	Name        string               `path:"name"`
 	IfMatch     endpoint.IfMatch     `header:"If-Match"`
-	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With * nothing is changed: every tier exists, so the answer is 412."`
+	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, the request is refused with 412, because every tier exists."`
 	Body        tierNumbers
 }
 
@@ -97,8 +97,8 @@ type tierList struct {
 type tierView struct {
 	Name string `json:"name" example:"pro"`
 	tierCounts
-	Storage  *int64 `json:"storage" doc:"Bytes of what documents, memories, their revisions, plans and kept answers take; null for no limit."`
-	Revision int64  `json:"revision" doc:"1 while its numbers are the configured ones."`
+	Storage  *int64 `json:"storage" doc:"The number of bytes that documents, memories, their revisions, plans and stored responses can use. null means no limit."`
+	Revision int64  `json:"revision" doc:"The revision of the tier. It is 1 while the tier has its configured numbers."`
 }
 
 // tierPosition is what a cursor of the list holds: how many tiers came before. Their number and order are fixed while

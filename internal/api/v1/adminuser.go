@@ -22,8 +22,8 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 
 	create := op("createUser", "POST", "", "Create a user",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached)
-	create.Description = "Where no password is sent one is made, which is in this answer only. Only the operator workspace's " +
-		"credentials make users in other workspaces."
+	create.Description = "If the request has no password, one is generated and returned in this response only. Only credentials of the operator " +
+		"workspace can create users in other workspaces."
 	create.Status, create.Idempotent = 201, true
 	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createUser) (err error) {
 		in.password, err = people.HashPassword(ctx, textOrEmpty(in.Body.Password))
@@ -43,20 +43,22 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 	})
 
 	list := op("listUsers", "GET", "", "List users, newest first", problem.CodeNotFound)
-	list.Description = "Those of the caller's workspace; for credentials of the operator workspace those of all, or of the one they name."
+	list.Description = "The list contains the users of the caller's workspace. Credentials of the operator workspace see the users of all " +
+		"workspaces, or of the one in the parameter workspace."
 	endpoint.Add(r, list, func(ctx context.Context, in *listUsers) (*userList, error) {
 		return in.list(ctx, people, cursors)
 	})
 
-	endpoint.Add(r, op("getUser", "GET", "/{id}", "Read a user", problem.CodeNotFound),
+	endpoint.Add(r, op("getUser", "GET", "/{id}", "Get a user", problem.CodeNotFound),
 		func(ctx context.Context, in *namedUser) (*oneUser, error) {
 			return answerUser(people.User(ctx, auth.From(ctx), in.ID))
 		})
 
 	change := op("changeUser", "PATCH", "/{id}", "Change a user",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
-	change.Description = "What is left out stays. A role holds at once for tokens that are out; a disabled user and one whose password is " +
-		"set are signed out everywhere. A workspace's last admin stays one."
+	change.Description = "Fields that are omitted do not change. A new role applies at once, also to tokens that were issued before. A user who " +
+		"is disabled or gets a new password is signed out everywhere. The last admin of a workspace cannot be removed, disabled" +
+		" or demoted."
 	endpoint.AddPrepared(r, change, func(ctx context.Context, in *changeUser) error {
 		return in.prepare(ctx, people)
 	}, func(ctx context.Context, in *changeUser) (*oneUser, error) {
@@ -65,7 +67,7 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 
 	remove := op("deleteUser", "DELETE", "/{id}", "Delete a user",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
-	remove.Description = "The user's sessions end and the email is free again; API keys the user made live on."
+	remove.Description = "The user's sessions end, and the email can be used again. API keys that the user created stay valid."
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteUser) (*struct{}, error) {
 		if err := people.DeleteUser(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
@@ -77,11 +79,11 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 
 type createUser struct {
 	Body struct {
-		Email       string  `json:"email" maxLength:"254" doc:"Kept trimmed and in lower case; one user of the instance has it." example:"ada@example.org"`
-		WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The caller's when absent."`
+		Email       string  `json:"email" maxLength:"254" doc:"The email address, which is stored trimmed and in lower case. It is unique within the instance." example:"ada@example.org"`
+		WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace of the new user. The default is the caller's workspace."`
 		Role        string  `json:"role" default:"member" enum:"viewer,member,developer,admin"`
 		Name        *string `json:"name" maxLength:"120"`
-		Password    *string `json:"password" minLength:"12" maxLength:"128" doc:"Made and shown once when absent."`
+		Password    *string `json:"password" minLength:"12" maxLength:"128" doc:"The password of the new user. If it is omitted, one is generated and shown once."`
 	}
 
 	password account.Hashed
@@ -91,9 +93,9 @@ type changeUser struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name     wire.Optional[string] `json:"name" maxLength:"120" doc:"null: none."`
+		Name     wire.Optional[string] `json:"name" maxLength:"120" doc:"The display name. null removes it."`
 		Role     wire.Optional[string] `json:"role" nullable:"false" enum:"viewer,member,developer,admin"`
-		Disabled wire.Optional[bool]   `json:"disabled" nullable:"false" doc:"A disabled user is signed out and cannot sign in."`
+		Disabled wire.Optional[bool]   `json:"disabled" nullable:"false" doc:"Whether the user is disabled. A disabled user is signed out and cannot sign in."`
 		Password wire.Optional[string] `json:"password" nullable:"false" minLength:"12" maxLength:"128"`
 	}
 
@@ -129,7 +131,7 @@ type deleteUser struct {
 }
 
 type listUsers struct {
-	Workspace string `query:"workspace" maxLength:"64" doc:"Id of the workspace whose users are meant."`
+	Workspace string `query:"workspace" maxLength:"64" doc:"The ID of the workspace whose users are listed."`
 	Role      string `query:"role" enum:"viewer,member,developer,admin"`
 	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor    string `query:"cursor"`
@@ -167,7 +169,7 @@ type userView struct {
 
 type createdUserView struct {
 	userView
-	Password *string `json:"password,omitzero" nullable:"true" once:"true" doc:"The password, shown this once, if it was made here; null in a repeated answer. Absent if the request had one."`
+	Password *string `json:"password,omitzero" nullable:"true" once:"true" doc:"The generated password. It is absent if the request had a password."`
 }
 
 func (in *listUsers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*userList, error) {

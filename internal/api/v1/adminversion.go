@@ -23,17 +23,17 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 	}
 	change := func(id, method, path, summary, more string, errors ...string) endpoint.Operation {
 		o := op(id, method, path, summary, errors...)
-		o.Description = "Only for credentials of the operator workspace. " + more
+		o.Description = "Only credentials of the operator workspace can call this operation. " + more
 		o.Operator, o.Idempotent = true, method == "POST"
 		return o
 	}
 
-	endpoint.Add(r, op("listVersionRecords", "GET", "", "List the versions of the API with how they are administered"),
+	endpoint.Add(r, op("listVersionRecords", "GET", "", "List the versions of the API with their administrative details"),
 		func(ctx context.Context, in *listVersionRecords) (*versionRecordList, error) {
 			return in.list(ctx, v, cursors)
 		})
 
-	endpoint.Add(r, op("getVersionRecord", "GET", "/{n}", "Read a version of the API", problem.CodeNotFound),
+	endpoint.Add(r, op("getVersionRecord", "GET", "/{n}", "Get a version of the API", problem.CodeNotFound),
 		func(ctx context.Context, in *namedVersion) (*oneVersionRecord, error) {
 			known := v.Registry.Snapshot().Version(in.number())
 			if known == nil {
@@ -42,14 +42,14 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			return v.answer(ctx, known), nil
 		})
 
-	endpoint.Add(r, op("listVersionCallers", "GET", "/{n}/usage", "List who still calls a version", problem.CodeNotFound),
+	endpoint.Add(r, op("listVersionCallers", "GET", "/{n}/usage", "List the callers of a version", problem.CodeNotFound),
 		func(ctx context.Context, in *listVersionCallers) (*versionCallerList, error) {
 			return in.list(ctx, v, cursors)
 		})
 
 	release := change("releaseVersion", "POST", "/release", "Release the next version of the API",
-		"It serves every operation of its predecessor but those the code changes. The predecessor is deprecated from announcedAt on, "+
-			"and sunset at sunsetAt: six calendar months after the later of announcedAt and now where nothing is said.", problem.CodeConflict)
+		"The new version has every operation of its predecessor except those that the code changes. The predecessor is deprecated at "+
+			"announcedAt and sunset at sunsetAt. The default of sunsetAt is six calendar months after announcedAt or, if later, now.", problem.CodeConflict)
 	release.Status = 201
 	endpoint.AddPrepared(r, release, func(_ context.Context, in *releaseVersion) error { return v.Service.Prepare(in.Body.Version) },
 		func(ctx context.Context, in *releaseVersion) (*oneVersionRecord, error) {
@@ -65,8 +65,8 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			return out, nil
 		})
 
-	endpoint.Add(r, change("changeVersion", "PATCH", "/{n}", "Move a version's sunset later, or its migration guide",
-		"What is left out stays.", problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch),
+	endpoint.Add(r, change("changeVersion", "PATCH", "/{n}", "Change the sunset or the migration guide of a version",
+		"Fields that are omitted do not change. The sunset can only be moved later.", problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch),
 		func(ctx context.Context, in *changeVersion) (*oneVersionRecord, error) {
 			c := lifecycle.EndChange{GuideURL: in.Body.GuideURL.Pointer()}
 			if in.Body.GuideURL.Set && in.Body.GuideURL.Null {
@@ -82,8 +82,8 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			return v.answer(ctx, changed), nil
 		})
 
-	endpoint.Add(r, change("rehearseSunset", "POST", "/{n}/rehearse-sunset", "Let one API key see a deprecated version as after its sunset",
-		"Its requests are answered with 410 version_sunset until the moment that is named. Repeated for the same key, the new moment counts.",
+	endpoint.Add(r, change("rehearseSunset", "POST", "/{n}/rehearse-sunset", "Rehearse the sunset of a version for one API key",
+		"Requests with the API key to this version are refused with 410 version_sunset until the given time. A second rehearsal for the same key replaces the first one.",
 		problem.CodeNotFound, problem.CodeConflict),
 		func(ctx context.Context, in *rehearseSunset) (*oneRehearsal, error) {
 			rehearsal, err := v.Service.Rehearse(ctx, auth.From(ctx), in.number(), in.Body.KeyID, *in.Body.Until.Moment())
@@ -95,8 +95,8 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			return out, nil
 		})
 
-	endpoint.Add(r, change("retireVersion", "POST", "/{n}/retire", "Take the paths of a sunset version away",
-		"That happens by itself twelve months after the sunset. Before the sunset it is a conflict.", problem.CodeNotFound, problem.CodeConflict),
+	endpoint.Add(r, change("retireVersion", "POST", "/{n}/retire", "Remove the routes of a sunset version",
+		"Routes are removed automatically twelve months after the sunset. Before the sunset the request is refused with 409.", problem.CodeNotFound, problem.CodeConflict),
 		func(ctx context.Context, in *namedVersion) (*oneVersionRecord, error) {
 			retired, err := v.Service.Retire(ctx, auth.From(ctx), in.number())
 			if err != nil {
@@ -107,7 +107,7 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 }
 
 type namedVersion struct {
-	N string `path:"n" doc:"Number of a version." example:"1"`
+	N string `path:"n" doc:"The number of the version." example:"1"`
 }
 
 // number is 0, which no version has, for a text that is none.
@@ -118,10 +118,10 @@ func (n *namedVersion) number() int {
 
 type releaseVersion struct {
 	Body struct {
-		Version     int        `json:"version" minimum:"2" maximum:"255" doc:"The number after the current version's."`
-		AnnouncedAt *wire.Time `json:"announcedAt" doc:"When the end of the predecessor was, or will be, announced; left out, now."`
-		SunsetAt    *wire.Time `json:"sunsetAt" doc:"From when on the predecessor is 410."`
-		GuideURL    string     `json:"guideUrl" required:"false" format:"uri" maxLength:"2000" doc:"Migration guide, where it is published elsewhere."`
+		Version     int        `json:"version" minimum:"2" maximum:"255" doc:"The number of the new version, which is one more than the current version's."`
+		AnnouncedAt *wire.Time `json:"announcedAt" doc:"The time at which the end of the predecessor was or will be announced. The default is the current time."`
+		SunsetAt    *wire.Time `json:"sunsetAt" doc:"The time from which requests to the predecessor are refused with 410."`
+		GuideURL    string     `json:"guideUrl" required:"false" format:"uri" maxLength:"2000" doc:"The URL of the migration guide, if it is published elsewhere."`
 	}
 }
 
@@ -129,8 +129,8 @@ type changeVersion struct {
 	namedVersion
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		SunsetAt wire.Optional[wire.Time] `json:"sunsetAt" nullable:"false" doc:"Later than it was."`
-		GuideURL wire.Optional[string]    `json:"guideUrl" format:"uri" maxLength:"2000" doc:"Null for the page of this instance."`
+		SunsetAt wire.Optional[wire.Time] `json:"sunsetAt" nullable:"false" doc:"The new time of the sunset, which must be later than the present one."`
+		GuideURL wire.Optional[string]    `json:"guideUrl" format:"uri" maxLength:"2000" doc:"The URL of the migration guide. null means the page of this instance."`
 	}
 }
 
@@ -138,7 +138,7 @@ type rehearseSunset struct {
 	namedVersion
 	Body struct {
 		KeyID string    `json:"keyId" maxLength:"64" example:"key_01kakakakafkhvayayayayayay"`
-		Until wire.Time `json:"until" doc:"In the future."`
+		Until wire.Time `json:"until" doc:"The time at which the rehearsal ends, which must be in the future."`
 	}
 }
 
@@ -151,7 +151,7 @@ type listVersionCallers struct {
 	namedVersion
 	Limit  int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor string     `query:"cursor"`
-	From   *wire.Time `query:"from" doc:"Only who called since then."`
+	From   *wire.Time `query:"from" doc:"List only callers whose last request is at or after this time."`
 }
 
 type oneVersionRecord struct {
@@ -184,8 +184,8 @@ type versionCallerList struct {
 // versionRecord is a version as admins see it: what everybody sees, and how it is administered.
 type versionRecord struct {
 	versionView
-	RetiresAt  *wire.Time      `json:"retiresAt" doc:"From when on its paths are gone."`
-	Rehearsals []rehearsalView `json:"rehearsals" doc:"API keys that see it as after its sunset; others' keys only for the operator."`
+	RetiresAt  *wire.Time      `json:"retiresAt" doc:"The time from which the version's paths no longer exist."`
+	Rehearsals []rehearsalView `json:"rehearsals" doc:"The API keys that see the version as if it were sunset. Only operators see keys of other workspaces."`
 	Revision   int64           `json:"revision"`
 }
 
@@ -197,12 +197,12 @@ type rehearsalView struct {
 
 type versionCallerView struct {
 	WorkspaceID string    `json:"workspaceId"`
-	KeyID       *string   `json:"keyId" doc:"Null for a person who signed in."`
+	KeyID       *string   `json:"keyId" doc:"The ID of the API key. It is null for a signed-in user."`
 	UserID      *string   `json:"userId"`
 	Method      *string   `json:"method"`
-	Route       *string   `json:"route" doc:"Null for paths that are none." example:"/api/v1/documents/{id}"`
-	Client      *string   `json:"client" doc:"The first product that User-Agent named. Of a caller with very many, the later ones are: other." example:"curl/8.5.0"`
-	LastAt      wire.Time `json:"lastAt" doc:"To the second."`
+	Route       *string   `json:"route" doc:"The path template. It is null for paths that do not exist." example:"/api/v1/documents/{id}"`
+	Client      *string   `json:"client" doc:"The first product in User-Agent. If a caller uses very many clients, the later ones are counted as other." example:"curl/8.5.0"`
+	LastAt      wire.Time `json:"lastAt" doc:"The time of the last request, to the second."`
 }
 
 func (v *Versions) answer(ctx context.Context, version *lifecycle.Version) *oneVersionRecord {

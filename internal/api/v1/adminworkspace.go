@@ -16,7 +16,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
 			ID: id, Method: method, Path: "/admin/workspaces" + path, Since: 1, Tag: "admin", Summary: summary,
-			Description: "Only for credentials of the operator workspace.",
+			Description: "Only credentials of the operator workspace can call this operation.",
 			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true, Errors: errors,
 		}
 	}
@@ -38,7 +38,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 			return in.list(ctx, people, cursors)
 		})
 
-	endpoint.Add(r, op("getWorkspace", "GET", "/{id}", "Read a workspace", problem.CodeNotFound),
+	endpoint.Add(r, op("getWorkspace", "GET", "/{id}", "Get a workspace", problem.CodeNotFound),
 		func(ctx context.Context, in *namedWorkspace) (*oneWorkspace, error) {
 			w, err := people.Workspace(ctx, in.ID)
 			if err != nil {
@@ -49,8 +49,8 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 
 	change := op("changeWorkspace", "PATCH", "/{id}", "Change a workspace",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
-	change.Description += " What is left out stays. The credentials of a suspended workspace are refused with 403 workspace_suspended " +
-		"from the moment of this answer on. Another tier never resets use."
+	change.Description += " Fields that are omitted do not change. All later requests with credentials of a suspended workspace are refused with " +
+		"403 workspace_suspended. Changing the tier does not reset usage."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeWorkspace) (*oneWorkspace, error) {
 		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), account.WorkspaceChange{
 			Name: in.Body.Name.Pointer(), Tier: in.Body.Tier.Pointer(), Suspended: in.Body.Suspended.Pointer(),
@@ -64,8 +64,8 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 
 type createWorkspace struct {
 	Body struct {
-		Name string `json:"name" maxLength:"120" doc:"What people call it." example:"Ärztehaus Mitte"`
-		Tier string `json:"tier" default:"free" maxLength:"64" doc:"Name of one of the tiers." example:"pro"`
+		Name string `json:"name" maxLength:"120" doc:"The display name." example:"Ärztehaus Mitte"`
+		Tier string `json:"tier" default:"free" maxLength:"64" doc:"The name of a tier." example:"pro"`
 	}
 }
 
@@ -105,7 +105,7 @@ type workspaceRecord struct {
 	ID        string    `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
 	Name      string    `json:"name"`
 	Tier      string    `json:"tier" example:"pro"`
-	Operator  bool      `json:"operator" doc:"It was made at first start; its admins administer the whole instance."`
+	Operator  bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
 	Suspended bool      `json:"suspended"`
 	CreatedAt wire.Time `json:"createdAt"`
 	Revision  int64     `json:"revision"`

@@ -19,9 +19,10 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 	op := apiKeyOperation
 
 	create := op("createAPIKey", "POST", "/api-keys", "Create an API key", problem.CodeNotFound, problem.CodeLimitReached)
-	create.Description = "The key itself is in this answer only. Its scopes are a subset of the caller's, and a caller that is " +
-		"bound to a subject or agent makes keys bound alike. A key makes keys within its own expiresAt, allowedIps, quota and " +
-		"rateLimit, which they take over where the request names none; anything wider is 403 with the field in details.field."
+	create.Description = "The response is the only one that contains the key. The key's scopes must be a subset of the caller's. A caller that " +
+		"is bound to a subject or agent creates keys with the same binding. A key can create keys within its own expiresAt, " +
+		"allowedIps, quota and rateLimit only, which also are the defaults. A wider value is refused with 403 and named in " +
+		"details.field."
 	create.Status, create.Idempotent = 201, true
 	endpoint.Add(r, create, func(ctx context.Context, in *createAPIKey) (*createdAPIKey, error) {
 		draft, err := in.Body.draft()
@@ -44,17 +45,17 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return in.list(ctx, keys, cursors)
 	})
 
-	get := op("getAPIKey", "GET", "/api-keys/{id}", "Read an API key", problem.CodeNotFound)
+	get := op("getAPIKey", "GET", "/api-keys/{id}", "Get an API key", problem.CodeNotFound)
 	endpoint.Add(r, get, func(ctx context.Context, in *namedAPIKey) (*oneAPIKey, error) {
 		return answerAPIKey(keys.APIKey(ctx, auth.From(ctx), in.ID))
 	})
 
 	change := op("changeAPIKey", "PATCH", "/api-keys/{id}", "Change an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached, problem.CodeRevisionMismatch)
-	change.Description = "What is left out stays; what is sent replaces the whole of that member. A key that expired less than " +
-		"30 days ago is live again once its expiresAt lies in the future. Revoked keys do not change. A key changes keys, itself " +
-		"included, within its own scopes, expiresAt, allowedIps, quota and rateLimit only; anything wider is 403 with the field in " +
-		"details.field."
+	change.Description = "Fields that are omitted do not change. A field that is sent replaces the whole old value. A key that expired less than" +
+		" 30 days ago becomes active again if expiresAt is moved into the future. Revoked keys cannot be changed. A key can " +
+		"change keys, including itself, within its own scopes, expiresAt, allowedIps, quota and rateLimit only. A wider value " +
+		"is refused with 403 and named in details.field."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeAPIKey) (*oneAPIKey, error) {
 		c, err := in.change()
 		if err != nil {
@@ -63,9 +64,9 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return answerAPIKey(keys.Change(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), c))
 	})
 
-	revoke := op("revokeAPIKey", "POST", "/api-keys/{id}/revoke", "Revoke an API key for good",
+	revoke := op("revokeAPIKey", "POST", "/api-keys/{id}/revoke", "Revoke an API key",
 		problem.CodeNotFound, problem.CodeRevisionMismatch)
-	revoke.Description = "It is refused from the moment of this answer on; its record stays readable. Doing it again changes nothing. " + deferred
+	revoke.Description = "All later requests with the key are refused. Its record stays readable. Revoking a revoked key has no effect. " + deferred
 	revoke.Idempotent, revoke.WithoutStorage = true, true
 	endpoint.Add(r, revoke, func(ctx context.Context, in *revokeAPIKey) (*revokedAPIKey, error) {
 		reason := ""
@@ -80,7 +81,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return &revokedAPIKey{Status: statusOfRevoked(k), ETag: endpoint.ETag(k.Revision), Body: viewOfAPIKey(k)}, nil
 	})
 
-	remove := op("deleteAPIKey", "DELETE", "/api-keys/{id}", "Revoke an API key for good, without an answer",
+	remove := op("deleteAPIKey", "DELETE", "/api-keys/{id}", "Revoke an API key and return nothing",
 		problem.CodeNotFound, problem.CodeRevisionMismatch)
 	remove.Status, remove.Description = 204, deferred
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteAPIKey) (*deletedAPIKey, error) {
@@ -91,7 +92,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return &deletedAPIKey{Status: statusOfRevoked(k)}, nil
 	})
 
-	usage := op("getAPIKeyUsage", "GET", "/api-keys/{id}/usage", "Read what a key was used for, over time", problem.CodeNotFound)
+	usage := op("getAPIKeyUsage", "GET", "/api-keys/{id}/usage", "Get the usage of an API key over time", problem.CodeNotFound)
 	endpoint.Add(r, usage, func(ctx context.Context, in *apiKeyUsage) (*apiKeyUsageAnswer, error) {
 		window := usageWindows[in.Window]
 		u, err := keys.Usage(ctx, auth.From(ctx), in.ID, window.length, window.step)
@@ -101,8 +102,8 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return &apiKeyUsageAnswer{Body: viewOfUsage(u)}, nil
 	})
 
-	limits := op("getAPIKeyLimits", "GET", "/api-keys/{id}/limits", "Read what a key may still use", problem.CodeNotFound)
-	limits.Description = "Reading them spends none of the key's own."
+	limits := op("getAPIKeyLimits", "GET", "/api-keys/{id}/limits", "Get the limits of an API key", problem.CodeNotFound)
+	limits.Description = "Reading the limits is not charged to the key."
 	endpoint.Add(r, limits, func(ctx context.Context, in *namedAPIKey) (*apiKeyLimits, error) {
 		l, err := keys.Limits(ctx, auth.From(ctx), in.ID)
 		if err != nil {
@@ -111,7 +112,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		return &apiKeyLimits{Body: viewOfLimits(l)}, nil
 	})
 
-	whoami := op("whoami", "GET", "/whoami", "Read who the calling key is and what it may do")
+	whoami := op("whoami", "GET", "/whoami", "Get the calling API key and its scopes")
 	whoami.Credentials, whoami.Scope = endpoint.Key, auth.None
 	endpoint.Add(r, whoami, func(ctx context.Context, _ *struct{}) (*whoamiAnswer, error) {
 		self, err := keys.Self(ctx, auth.From(ctx))
@@ -135,17 +136,17 @@ type createAPIKey struct {
 }
 
 type newAPIKey struct {
-	Name       string         `json:"name" maxLength:"120" doc:"What people call it." example:"crawler"`
+	Name       string         `json:"name" maxLength:"120" doc:"The display name." example:"crawler"`
 	Scopes     []string       `json:"scopes" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
-	ExpiresAt  *wire.Time     `json:"expiresAt" doc:"When it ends, in the future; never when absent."`
-	RateLimit  *rateLimitPart `json:"rateLimit" doc:"Its own minute limit, at most the tier's; absent, it is the tier's and follows it."`
-	Quota      *quotaPart     `json:"quota" doc:"Its own quotas, besides the workspace's."`
-	SubjectID  *string        `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Binds the key to one subject, for good."`
-	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Binds the key to one agent, for good."`
-	AllowedIPs []string       `json:"allowedIps" required:"false" maxItems:"32" format:"cidr" doc:"Networks it may be used from; from anywhere when empty." example:"203.0.113.0/24"`
-	Metadata   wire.Metadata  `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+	ExpiresAt  *wire.Time     `json:"expiresAt" doc:"The time at which the key expires, which must be in the future. If it is omitted, the key does not expire."`
+	RateLimit  *rateLimitPart `json:"rateLimit" doc:"The key's own limit per minute, which cannot exceed the tier's. If it is omitted, the tier's limit applies, also after it changes."`
+	Quota      *quotaPart     `json:"quota" doc:"The key's own quotas, which apply in addition to the workspace's."`
+	SubjectID  *string        `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The subject that the key is bound to. This cannot be changed later."`
+	AgentID    *string        `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent that the key is bound to. This cannot be changed later."`
+	AllowedIPs []string       `json:"allowedIps" required:"false" maxItems:"32" format:"cidr" doc:"The networks that the key can be used from. If the list is empty, the key can be used from anywhere." example:"203.0.113.0/24"`
+	Metadata   wire.Metadata  `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 
-	WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace the key is for; the caller's when absent. Only an operator sends it."`
+	WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace of the new key. The default is the caller's workspace. Only operators can send it."`
 }
 
 type rateLimitPart struct {
@@ -184,12 +185,12 @@ type changeAPIKey struct {
 	Body    struct {
 		Name       wire.Optional[string]        `json:"name" nullable:"false" maxLength:"120"`
 		Scopes     wire.Optional[[]string]      `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
-		ExpiresAt  wire.Optional[wire.Time]     `json:"expiresAt" doc:"null: it never ends."`
-		RateLimit  wire.Optional[rateLimitPart] `json:"rateLimit" doc:"null: the tier's number, which it follows."`
-		Quota      wire.Optional[quotaPart]     `json:"quota" doc:"null: none of its own."`
+		ExpiresAt  wire.Optional[wire.Time]     `json:"expiresAt" doc:"The time at which the key expires. null means that it does not expire."`
+		RateLimit  wire.Optional[rateLimitPart] `json:"rateLimit" doc:"The key's own limit per minute. null means that the tier's limit applies, also after it changes."`
+		Quota      wire.Optional[quotaPart]     `json:"quota" doc:"The key's own quotas. null means that it has none."`
 		AllowedIPs wire.Optional[[]string]      `json:"allowedIps" nullable:"false" maxItems:"32" format:"cidr"`
 		Metadata   wire.Optional[wire.Metadata] `json:"metadata" nullable:"false" maxProperties:"32"`
-		Disabled   wire.Optional[bool]          `json:"disabled" nullable:"false" doc:"A disabled key is refused until it is enabled again."`
+		Disabled   wire.Optional[bool]          `json:"disabled" nullable:"false" doc:"Whether the key is disabled. A disabled key is refused until it is enabled again."`
 	}
 }
 
@@ -230,9 +231,9 @@ type namedAPIKey struct {
 	ID string `path:"id"`
 }
 
-// deferred is said of operations that revoke.
-const deferred = "202 means that this instance refuses the key from now on and could not store that, for one because its disk is full: it stores " +
-	"that as soon as it can, and other instances refuse the key from then on."
+// deferred describes status 202 of the operations that revoke a key.
+const deferred = "Status 202 means that this instance refuses the key from now on but could not store the revocation yet, for example " +
+	"because its disk is full. It stores the revocation as soon as it can. Only then do other instances refuse the key."
 
 // statusOfRevoked is 0 for the operation's own.
 func statusOfRevoked(k *apikey.Record) int {
@@ -256,7 +257,7 @@ type revokeAPIKey struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    *struct {
-		Reason *string `json:"reason" maxLength:"512" doc:"For the record." example:"left the company"`
+		Reason *string `json:"reason" maxLength:"512" doc:"The reason for the revocation, which is stored with the key." example:"left the company"`
 	}
 }
 
@@ -267,7 +268,7 @@ type deleteAPIKey struct {
 
 type apiKeyUsage struct {
 	ID     string `path:"id"`
-	Window string `query:"window" enum:"1h,24h,7d,30d" default:"24h" doc:"How far back: an hour in minutes, a day or a week in hours, thirty days in days."`
+	Window string `query:"window" enum:"1h,24h,7d,30d" default:"24h" doc:"The period to report. The intervals are minutes for an hour, hours for a day or a week, and days for thirty days."`
 }
 
 var usageWindows = map[string]struct{ length, step time.Duration }{
@@ -279,7 +280,7 @@ var usageWindows = map[string]struct{ length, step time.Duration }{
 
 type listAPIKeys struct {
 	State     string `query:"state" enum:"active,rotating,expired,disabled,revoked"`
-	CreatedBy string `query:"createdBy" maxLength:"64" doc:"Id of the user or key that made them, or local."`
+	CreatedBy string `query:"createdBy" maxLength:"64" doc:"List only keys created by the user or key with this ID, or by local."`
 	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor    string `query:"cursor"`
 }

@@ -12,12 +12,12 @@ import (
 
 // AddAPIKeyRotation declares how a key gets a new secret.
 func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
-	rotate := apiKeyOperation("rotateAPIKey", "POST", "/api-keys/{id}/rotate", "Give an API key a new secret",
+	rotate := apiKeyOperation("rotateAPIKey", "POST", "/api-keys/{id}/rotate", "Rotate an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRotationInProgress, problem.CodeRevisionMismatch)
-	rotate.Description = "The new key is in this answer only. Id, budgets and scopes stay; the secret used until now works for " +
-		"graceSeconds more, and tells so in X-API-Key-Rotate-By. The key's scopes must be a subset of the caller's, and a key rotates " +
-		"no key with wider bounds than its own. A key that is disabled, expired or revoked is 409; one that is being rotated is 409 " +
-		"unless force ends its older secret first."
+	rotate.Description = "The response is the only one that contains the new key. The ID, limits and scopes do not change. The previous secret " +
+		"works for graceSeconds more, and responses to it have the header X-API-Key-Rotate-By. The key's scopes must be a " +
+		"subset of the caller's, and a key cannot rotate a key with wider limits than its own. A key that is disabled, expired " +
+		"or revoked is refused with 409. So is a key that is being rotated, unless force is true."
 	rotate.Idempotent = true
 	endpoint.Add(r, rotate, func(ctx context.Context, in *rotateAPIKey) (*rotatedAPIKey, error) {
 		k, err := keys.Rotate(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), in.rotation())
@@ -31,9 +31,9 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 		}, nil
 	})
 
-	complete := apiKeyOperation("completeAPIKeyRotation", "POST", "/api-keys/{id}/complete-rotation", "End the older secret of an API key now",
+	complete := apiKeyOperation("completeAPIKeyRotation", "POST", "/api-keys/{id}/complete-rotation", "Complete the rotation of an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
-	complete.Description = "From this answer on only the newest secret works. Where there is no older one any more, nothing changes."
+	complete.Description = "After this response only the newest secret works. If there is no older secret, nothing changes."
 	complete.Idempotent = true
 	endpoint.Add(r, complete, func(ctx context.Context, in *completeRotation) (*oneAPIKey, error) {
 		k, err := keys.CompleteRotation(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions())
@@ -46,8 +46,8 @@ type rotateAPIKey struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    *struct {
-		GraceSeconds *int64 `json:"graceSeconds" minimum:"0" maximum:"2592000" doc:"For how long the secret used until now still works; a day when absent." example:"86400"`
-		Force        *bool  `json:"force" doc:"Rotate also while a rotation is under way; its older secret ends at once."`
+		GraceSeconds *int64 `json:"graceSeconds" minimum:"0" maximum:"2592000" doc:"The number of seconds for which the previous secret still works. The default is one day." example:"86400"`
+		Force        *bool  `json:"force" doc:"Rotate even if a rotation is in progress. The older secret then stops working at once."`
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type apiKeyView struct {
 	ID           string        `json:"id" example:"key_01kakakakafkhvayayayayayay"`
 	Name         string        `json:"name" example:"crawler"`
-	Hint         string        `json:"hint" doc:"The first characters of the key, to tell keys apart." example:"kpsk_7Hq2"`
+	Hint         string        `json:"hint" doc:"The first characters of the key, which help people to tell keys apart." example:"kpsk_7Hq2"`
 	Scopes       []string      `json:"scopes"`
 	State        string        `json:"state" enum:"active,rotating,expired,disabled,revoked"`
 	ExpiresAt    *wire.Time    `json:"expiresAt"`
@@ -25,10 +25,10 @@ type apiKeyView struct {
 	AllowedIPs   []string      `json:"allowedIps"`
 	Metadata     wire.Metadata `json:"metadata"`
 	CreatedAt    wire.Time     `json:"createdAt"`
-	CreatedBy    string        `json:"createdBy" doc:"Id of the user or key that made it, or local."`
+	CreatedBy    string        `json:"createdBy" doc:"The ID of the user or key that created the key, or local."`
 	UpdatedAt    wire.Time     `json:"updatedAt"`
 	LastUsedAt   *wire.Time    `json:"lastUsedAt"`
-	Secrets      []secretView  `json:"secrets" doc:"The texts the key is known under, newest first; two while rotating."`
+	Secrets      []secretView  `json:"secrets" doc:"The secrets of the key, newest first. A key that is being rotated has two."`
 	RevokedAt    *wire.Time    `json:"revokedAt"`
 	RevokeReason *string       `json:"revokeReason"`
 	Revision     int64         `json:"revision"`
@@ -36,7 +36,7 @@ type apiKeyView struct {
 
 type rateLimitView struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute"`
-	Inherited         bool  `json:"inherited" doc:"It is the tier's number and follows it."`
+	Inherited         bool  `json:"inherited" doc:"Whether the limit is the tier's and changes with it."`
 }
 
 type quotaView struct {
@@ -53,7 +53,7 @@ type secretView struct {
 
 type createdAPIKeyView struct {
 	apiKeyView
-	Key *string `json:"key" once:"true" doc:"The key, shown this once; null in a repeated answer." example:"kpsk_7Hq2…"`
+	Key *string `json:"key" once:"true" doc:"The text of the key." example:"kpsk_7Hq2…"`
 }
 
 type createdAPIKey struct {
@@ -125,15 +125,15 @@ type usageView struct {
 	From     wire.Time        `json:"from"`
 	To       wire.Time        `json:"to"`
 	Interval string           `json:"interval" enum:"minute,hour,day"`
-	Points   []usagePointView `json:"points" doc:"One for each interval, rising; the last one is still open."`
+	Points   []usagePointView `json:"points" doc:"One point for each interval, oldest first. The last interval is still open."`
 }
 
 type usagePointView struct {
-	T         wire.Time `json:"t" doc:"Start of the interval."`
+	T         wire.Time `json:"t" doc:"The start of the interval."`
 	Requests  int64     `json:"requests"`
-	Errors    int64     `json:"errors" doc:"Answers 4xx but 429, and 5xx."`
-	Throttled int64     `json:"throttled" doc:"Answers 429."`
-	Charged   int64     `json:"charged" doc:"What the requests cost of the quotas."`
+	Errors    int64     `json:"errors" doc:"The number of responses with a status of 400 or above, except 429."`
+	Throttled int64     `json:"throttled" doc:"The number of responses with status 429."`
+	Charged   int64     `json:"charged" doc:"The number of requests that were charged to the quotas."`
 }
 
 func viewOfUsage(u *apikey.Usage) usageView {
@@ -158,8 +158,8 @@ type limitsView struct {
 	State     string         `json:"state" enum:"active,rotating,expired,disabled,revoked"`
 	At        wire.Time      `json:"at"`
 	RateLimit ownRateView    `json:"rateLimit"`
-	Quota     *budgetPair    `json:"quota" doc:"The key's own; null when it has none besides the workspace's."`
-	Workspace workspaceLimit `json:"workspace" doc:"What the key shares with the rest of its workspace."`
+	Quota     *budgetPair    `json:"quota" doc:"The key's own quotas. It is null if only the workspace's quotas apply."`
+	Workspace workspaceLimit `json:"workspace" doc:"The limits that all keys and users of the workspace share."`
 }
 
 type ownRateView struct {
@@ -230,7 +230,7 @@ type workspaceView struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Tier     string `json:"tier"`
-	Operator bool   `json:"operator" doc:"Its admins administer the whole instance."`
+	Operator bool   `json:"operator" doc:"Whether this is the operator workspace, whose admins administer the whole instance."`
 }
 
 func viewOfSelf(s *apikey.Self) whoamiView {

@@ -25,8 +25,8 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 	}
 
 	list := op("listAuditLog", "", "List audit log entries, newest first")
-	list.Description = "Admins of the operator workspace see the entries of all workspaces and of the instance; other admins see those of their own " +
-		"workspace. With Accept: " + endpoint.MediaLines + " the answer has every entry that matches, one on each line, and limit is ignored."
+	list.Description = "Admins of the operator workspace see the entries of all workspaces and of the instance. Other admins see the entries of " +
+		"their own workspace. With Accept: " + endpoint.MediaLines + " the response contains all entries that match, one on each line, and limit is ignored."
 	list.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, list, func(ctx context.Context, in *listAuditLog) (*auditLogAnswer, error) {
 		if in.Accept.Lines() {
@@ -35,11 +35,12 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 		return in.list(ctx, log, cursors)
 	})
 
-	verify := op("verifyAuditLog", "/verify", "Verify that nobody tampered with the audit log")
+	verify := op("verifyAuditLog", "/verify", "Verify the audit log")
 	verify.Operator = true
-	verify.Description = "Only for credentials of the operator workspace. Reads the whole log and its checkpoints, and names the first " +
-		"entry of each chain that was changed, removed or cut off. Reads that audit.readRetentionDays removed are on record and not " +
-		"missing. keepsake audit verify does the same without the server."
+	verify.Description = "Only credentials of the operator workspace can call this operation. The operation reads the whole log and its " +
+		"checkpoints and names the first entry of each chain that was changed, removed or cut off. Reads that were removed " +
+		"because of audit.readRetentionDays are on record and do not count as missing. The command keepsake audit verify does " +
+		"the same without the server."
 	verify.Errors = []string{problem.CodeConflict}
 	endpoint.Add(r, verify, func(ctx context.Context, _ *struct{}) (*auditVerified, error) {
 		v, err := log.Verify(ctx, log.Checkpoints)
@@ -54,13 +55,13 @@ type listAuditLog struct {
 	Accept    endpoint.Accept `header:"Accept"`
 	Limit     int             `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor    string          `query:"cursor"`
-	Workspace string          `query:"workspace" maxLength:"64" doc:"Only entries of this workspace."`
-	Actor     string          `query:"actor" maxLength:"64" doc:"Only entries of this key or user, or local." example:"key_01kakakakafkhvayayayayayay"`
-	Action    string          `query:"action" maxLength:"64" doc:"Only entries of this action." example:"api_key.revoked"`
-	Target    string          `query:"target" maxLength:"64" doc:"Only entries about this ID."`
-	Reads     bool            `query:"reads" default:"true" doc:"Include reads of memories."`
-	From      *wire.Time      `query:"from" doc:"Only entries from this time on."`
-	To        *wire.Time      `query:"to" doc:"Only entries before this time."`
+	Workspace string          `query:"workspace" maxLength:"64" doc:"List only entries of this workspace."`
+	Actor     string          `query:"actor" maxLength:"64" doc:"List only entries of this key or user, or of local." example:"key_01kakakakafkhvayayayayayay"`
+	Action    string          `query:"action" maxLength:"64" doc:"List only entries of this action." example:"api_key.revoked"`
+	Target    string          `query:"target" maxLength:"64" doc:"List only entries whose target has this ID."`
+	Reads     bool            `query:"reads" default:"true" doc:"Whether reads of memories are included."`
+	From      *wire.Time      `query:"from" doc:"List only entries at or after this time."`
+	To        *wire.Time      `query:"to" doc:"List only entries before this time."`
 }
 
 type auditLogAnswer struct {
@@ -74,22 +75,22 @@ type auditLogAnswer struct {
 type auditEntryView struct {
 	ID          string          `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
 	At          wire.Time       `json:"at"`
-	WorkspaceID *string         `json:"workspaceId" doc:"Null for entries about the instance."`
-	Actor       *string         `json:"actor" doc:"The key or user that did it, or local; null if unknown."`
+	WorkspaceID *string         `json:"workspaceId" doc:"The ID of the workspace. It is null for entries about the instance."`
+	Actor       *string         `json:"actor" doc:"The ID of the key or user that acted, or local. It is null if the actor is unknown."`
 	Action      string          `json:"action" example:"api_key.revoked"`
-	Target      *string         `json:"target" doc:"The ID of what it was done to; a keyed hash for a person."`
+	Target      *string         `json:"target" doc:"The ID of the target of the action. For a person it is a keyed hash."`
 	Outcome     string          `json:"outcome" enum:"done,refused,failed"`
-	Count       int64           `json:"count" doc:"How many times it happened since at, or how many memories it concerns."`
-	Details     wire.Metadata   `json:"details" doc:"The values that were set; changed stands for a value that the log does not hold."`
-	Address     *string         `json:"address" doc:"The address of the client."`
+	Count       int64           `json:"count" doc:"The number of times the action happened since at, or the number of memories it concerns."`
+	Details     wire.Metadata   `json:"details" doc:"The values that were set. The value changed stands for a value that the log does not contain."`
+	Address     *string         `json:"address" doc:"The IP address of the client."`
 	RequestID   *string         `json:"requestId"`
-	Link        *auditChainView `json:"link" doc:"Its place in the log; null unless the caller is an admin of the operator workspace."`
+	Link        *auditChainView `json:"link" doc:"The entry's place in the log. It is null unless the caller is an admin of the operator workspace."`
 }
 
 type auditChainView struct {
 	Chain    string `json:"chain"`
 	Sequence int64  `json:"sequence"`
-	Previous string `json:"previous" doc:"The hash of the entry before it."`
+	Previous string `json:"previous" doc:"The hash of the previous entry."`
 	Hash     string `json:"hash"`
 }
 
@@ -198,7 +199,7 @@ type auditVerified struct {
 		Chains             []auditHeadView  `json:"chains"`
 		Checkpoints        int              `json:"checkpoints" doc:"The number of checkpoints that were compared."`
 		NewestCheckpointAt *wire.Time       `json:"newestCheckpointAt"`
-		Break              *auditBreakView  `json:"break" doc:"The first of breaks; null if there is none."`
+		Break              *auditBreakView  `json:"break" doc:"The first of breaks. It is null if there is none."`
 		Breaks             []auditBreakView `json:"breaks" doc:"The first bad or missing entry of each chain that has one."`
 	}
 }
@@ -206,12 +207,12 @@ type auditVerified struct {
 type auditHeadView struct {
 	Chain string `json:"chain"`
 	Rows  int64  `json:"rows"`
-	Hash  string `json:"hash" doc:"The hash of the last entry; keep a copy elsewhere."`
+	Hash  string `json:"hash" doc:"The hash of the last entry. Store a copy of it elsewhere."`
 }
 
 type auditBreakView struct {
 	Chain    string  `json:"chain"`
-	Sequence int64   `json:"sequence" doc:"Its number in the chain, starting at 1."`
+	Sequence int64   `json:"sequence" doc:"The number of the entry in its chain, starting at 1."`
 	ID       *string `json:"id"`
 	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,unkeyed,record_missing,record_forged,checkpoints_missing"`
 	Message  string  `json:"message"`

@@ -37,8 +37,8 @@ type CacheNumbers struct {
 // operator workspace is needed.
 func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
-		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Read the statistics of the caches",
-		Description: "Only for credentials of the operator workspace.",
+		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Get the statistics of the caches",
+		Description: "Only credentials of the operator workspace can call this operation.",
 		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Vital: true,
 	}, func(ctx context.Context, _ *struct{}) (*cacheStatsAnswer, error) {
 		out := &cacheStatsAnswer{}
@@ -64,8 +64,8 @@ type cacheStatsAnswer struct {
 type cacheView struct {
 	Name      string  `json:"name"`
 	Entries   int64   `json:"entries"`
-	Capacity  int64   `json:"capacity" doc:"0 for a cache without a bound."`
-	Bytes     int64   `json:"bytes" doc:"An estimate."`
+	Capacity  int64   `json:"capacity" doc:"The maximum number of entries. 0 means that the cache has no limit."`
+	Bytes     int64   `json:"bytes" doc:"The estimated memory use in bytes."`
 	Hits      int64   `json:"hits"`
 	Misses    int64   `json:"misses"`
 	HitRatio  float64 `json:"hitRatio" minimum:"0" maximum:"1"`
@@ -73,8 +73,8 @@ type cacheView struct {
 }
 
 type limiterView struct {
-	Mode     string `json:"mode" enum:"local,split,shared" doc:"local: one process counts all; split: each of several has its share of every limit; shared: they count together."`
-	Degraded bool   `json:"degraded" doc:"What is counted cannot be stored or shared at the moment."`
+	Mode     string `json:"mode" enum:"local,split,shared" doc:"How requests are counted. With local, one process counts all of them. With split, each process has its share of every limit. With shared, all processes count together."`
+	Degraded bool   `json:"degraded" doc:"Whether counters cannot be stored or shared right now."`
 }
 
 func viewOfCache(name string, n CacheNumbers) cacheView {

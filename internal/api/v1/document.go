@@ -22,8 +22,8 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		}
 	}
 
-	create := op("createDocument", "POST", "/documents", "Add a document", auth.Write)
-	create.Description = "The id is made unless the document brings its own."
+	create := op("createDocument", "POST", "/documents", "Create a document", auth.Write)
+	create.Description = "If the document has no ID, one is generated."
 	create.Status, create.Idempotent = 201, true
 	create.Errors = []string{problem.CodeConflict, problem.CodeLimitReached}
 	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*createdDocument, error) {
@@ -38,8 +38,8 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return &createdDocument{ETag: endpoint.ETag(d.Revision), Location: documentPath(d), Body: viewOfDocument(d)}, nil
 	})
 
-	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace the document with this id", auth.Write)
-	put.Description = "With If-None-Match: * it creates only."
+	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace a document", auth.Write)
+	put.Description = "With If-None-Match: *, the operation creates a document and does not replace one."
 	put.Errors = []string{problem.CodeLimitReached, problem.CodeRevisionMismatch}
 	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
 		condition := document.Condition{
@@ -57,7 +57,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return out, nil
 	})
 
-	get := op("getDocument", "GET", "/documents/{id}", "Read a document", auth.Read)
+	get := op("getDocument", "GET", "/documents/{id}", "Get a document", auth.Read)
 	get.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, get, func(ctx context.Context, in *getDocument) (*oneDocument, error) {
 		d, err := documents.Document(ctx, auth.From(ctx).WorkspaceID, in.ID)
@@ -79,14 +79,14 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return &struct{}{}, nil
 	})
 
-	list := op("listDocuments", "GET", "/documents", "List documents by id", auth.Read)
+	list := op("listDocuments", "GET", "/documents", "List documents in the order of their IDs", auth.Read)
 	endpoint.Add(r, list, func(ctx context.Context, in *listDocuments) (*documentList, error) {
 		return in.list(ctx, documents, cursors)
 	})
 
-	load := op("importDocuments", "POST", "/documents/import", "Import documents, one JSON object a line", auth.Write)
-	load.Description = "Each line is a document as createDocument takes it; one whose id exists replaces it. A bad line fails " +
-		"alone. A request with an Idempotency-Key must carry an id in every line."
+	load := op("importDocuments", "POST", "/documents/import", "Import documents from lines of JSON", auth.Write)
+	load.Description = "Each line is a document in the format of createDocument. A document whose ID exists is replaced. An invalid line does " +
+		"not affect the others. If the request has an Idempotency-Key, every line must have an ID."
 	load.Class, load.Media, load.Idempotent = endpoint.Stream, "application/x-ndjson", true
 	decoder := endpoint.NewDecoder[newDocument]()
 	endpoint.Add(r, load, func(ctx context.Context, in *importDocuments) (*importResult, error) {
@@ -101,12 +101,12 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 
 // documentFields is what a client writes of a document.
 type documentFields struct {
-	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"Group the document belongs to; default: default." example:"handbook"`
-	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"Title or text, or both, are not blank." example:"Opening hours"`
+	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
+	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
 	Text       string        `json:"text" required:"false" maxBytes:"262144" example:"We are open from nine to five."`
-	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"Where people find the original: an http or https URL."`
+	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
-	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 }
 
 func (f *documentFields) fields() document.Fields {
@@ -121,7 +121,7 @@ func (f *documentFields) fields() document.Fields {
 }
 
 type newDocument struct {
-	ID *string `json:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" doc:"Made when absent." example:"opening-hours"`
+	ID *string `json:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" doc:"The ID of the document. If it is omitted, one is generated." example:"opening-hours"`
 	documentFields
 }
 
@@ -132,7 +132,7 @@ type createDocument struct {
 type putDocument struct {
 	ID          string               `path:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
 	IfMatch     endpoint.IfMatch     `header:"If-Match"`
-	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With * an existing document is not replaced: 412."`
+	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, an existing document is not replaced and the request is refused with 412."`
 	Body        documentFields
 }
 
@@ -200,7 +200,7 @@ func textOrNull(s string) *string {
 
 type listDocuments struct {
 	Collection string   `query:"collection"`
-	Tags       []string `query:"tag" maxItems:"32" doc:"All must match."`
+	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Limit      int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor     string   `query:"cursor"`
 }

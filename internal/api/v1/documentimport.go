@@ -17,12 +17,12 @@ type importResult struct {
 		Created  int         `json:"created"`
 		Replaced int         `json:"replaced"`
 		Failed   int         `json:"failed"`
-		Errors   []lineError `json:"errors" doc:"The first 100."`
+		Errors   []lineError `json:"errors" doc:"The first 100 errors."`
 	}
 }
 
 type lineError struct {
-	Line    int    `json:"line" doc:"From 1."`
+	Line    int    `json:"line" doc:"The number of the line, starting at 1."`
 	Field   string `json:"field"`
 	Issue   string `json:"issue"`
 	Message string `json:"message"`

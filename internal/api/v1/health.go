@@ -30,8 +30,8 @@ type finding struct {
 // AddHealth declares the health check.
 func AddHealth(r *endpoint.Registry, h *Health) {
 	endpoint.Add(r, endpoint.Operation{
-		ID: "health", Method: "GET", Path: "/health", Since: 1, Tag: "health", Summary: "Ask whether the service works",
-		Description: "`degraded` means that a part is missing, room on the disk for one, and requests are served all the same.",
+		ID: "health", Method: "GET", Path: "/health", Since: 1, Tag: "health", Summary: "Check the health of the service",
+		Description: "The status is `degraded` if a part is missing, such as free disk space, but requests are still handled.",
 		Credentials: endpoint.Key, Status: 200, Errors: []string{problem.CodeUnavailable}, Vital: true,
 	}, func(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
 		request := endpoint.RequestOf(ctx)
@@ -51,7 +51,7 @@ type healthAnswer struct{ Body healthView }
 
 type healthView struct {
 	Status    string    `json:"status" enum:"healthy,degraded"`
-	Version   string    `json:"version" doc:"API version that served the request." example:"1"`
+	Version   string    `json:"version" doc:"The version of the API that handled the request." example:"1"`
 	Timestamp wire.Time `json:"timestamp"`
 }
 

@@ -17,9 +17,9 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 	}
 
 	login := op("login", "login", "Sign in with email and password")
-	login.Description = "The access token is sent as `Authorization: Bearer …`; the refresh token gives a new pair when it has " +
-		"expired. A wrong password and an email nobody has are answered alike. Charged to the user's workspace; one that fails, to " +
-		"the address it came from."
+	login.Description = "Send the access token as `Authorization: Bearer …`. When it has expired, use the refresh token to get a new pair. A " +
+		"wrong password and an unknown email get the same response. A successful login is charged to the user's workspace, a " +
+		"failed one to the client's address."
 	refused := func(ctx context.Context, in *loginInput) error {
 		return logins.Refused(in.Body.Email, endpoint.RequestOf(ctx).Client())
 	}
@@ -39,10 +39,10 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 		return &grantAnswer{Body: viewOfGrant(g)}, nil
 	})
 
-	refresh := op("refreshToken", "refresh", "Get a new pair of tokens")
-	refresh.Description = "A refresh token works once; the one in the answer takes its place. Used a second time it ends the session, " +
-		"unless that comes within 10 seconds and before its successor was used: then the answer has the same successor. A " +
-		"session ends 90 days after its login, and no token outlives it."
+	refresh := op("refreshToken", "refresh", "Refresh the tokens")
+	refresh.Description = "A refresh token works once and is replaced by the one in the response. Using it a second time ends the session, except" +
+		" within 10 seconds and before its successor was used: then the response contains the same successor. A session ends 90" +
+		" days after its login, and no token outlives it."
 	refresh.SignIn, refresh.Errors = true, []string{problem.CodeInvalidToken, problem.CodeTokenExpired, problem.CodeTokenReused}
 	endpoint.Add(r, refresh, func(ctx context.Context, in *refreshInput) (*grantAnswer, error) {
 		userID, workspaceID, err := logins.Refreshing(ctx, in.Body.RefreshToken)
@@ -62,7 +62,7 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 	})
 
 	logout := op("logout", "logout", "Sign out")
-	logout.Description = "Ends the session of the access token: neither that nor the refresh token works from this answer on."
+	logout.Description = "The session of the access token ends, and neither this token nor the refresh token works afterwards."
 	logout.Credentials, logout.Status = endpoint.Bearer, 204
 	endpoint.Add(r, logout, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
 		if err := logins.Logout(ctx, auth.From(ctx)); err != nil {
@@ -71,8 +71,8 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 		return &struct{}{}, nil
 	})
 
-	password := op("changePassword", "password", "Change the password")
-	password.Description = "Ends all other sessions of the user."
+	password := op("changePassword", "password", "Change the password of the signed-in user")
+	password.Description = "All other sessions of the user end."
 	password.Credentials, password.Status = endpoint.Bearer, 204
 	password.Errors = []string{problem.CodeInvalidCredentials, problem.CodeRevisionMismatch}
 	endpoint.Add(r, password, func(ctx context.Context, in *changePassword) (*struct{}, error) {
@@ -100,7 +100,7 @@ type refreshInput struct {
 type changePassword struct {
 	Body struct {
 		CurrentPassword string `json:"currentPassword"`
-		NewPassword     string `json:"newPassword" doc:"12 to 128 characters, and none of those that are tried first."`
+		NewPassword     string `json:"newPassword" doc:"The new password, which has 12 to 128 characters and is not one of the most common passwords."`
 	}
 }
 
@@ -109,11 +109,11 @@ type grantAnswer struct {
 }
 
 type grantView struct {
-	AccessToken      string      `json:"accessToken" doc:"A JWT."`
+	AccessToken      string      `json:"accessToken" doc:"The access token, which is a JWT."`
 	TokenType        string      `json:"tokenType" enum:"Bearer"`
-	ExpiresIn        int64       `json:"expiresIn" doc:"Seconds." example:"900"`
+	ExpiresIn        int64       `json:"expiresIn" doc:"The number of seconds until the token expires." example:"900"`
 	RefreshToken     string      `json:"refreshToken"`
-	RefreshExpiresIn int64       `json:"refreshExpiresIn" doc:"Seconds." example:"2592000"`
+	RefreshExpiresIn int64       `json:"refreshExpiresIn" doc:"The number of seconds until the token expires." example:"2592000"`
 	User             profileView `json:"user"`
 }
 

@@ -16,10 +16,11 @@ import (
 
 // AddMemories declares memories one by one, and lists of them.
 func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
-	create := memoryOperation("createMemory", "POST", "", "Remember something about a subject", auth.MemoryWrite, problem.CodeLimitReached)
-	create.Description = "The same key in the same subject replaces what is there (200). Without a key, a memory whose text, kind, agent, " +
-		"session, speaker, occurredAt, tags and metadata all equal those of one that is there gives that one back (200, deduplicated), " +
-		"unless allowDuplicate says otherwise; a turn or an event only where deduplicate asks for it."
+	create := memoryOperation("createMemory", "POST", "", "Create a memory", auth.MemoryWrite, problem.CodeLimitReached)
+	create.Description = "A memory with the same key and subject is replaced (200). Without a key, the operation looks for a memory with the " +
+		"same text, kind, agent, session, speaker, occurredAt, tags and metadata, and returns it instead of storing another one" +
+		" (200, deduplicated). Set allowDuplicate to store it all the same. Turns and events are compared only if deduplicate " +
+		"is true."
 	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories)
 	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createMemory) (err error) {
 		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.memory())
@@ -32,20 +33,20 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		return answerStored(ctx, stored), nil
 	})
 
-	get := memoryOperation("getMemory", "GET", "/{id}", "Read a memory", auth.MemoryRead)
+	get := memoryOperation("getMemory", "GET", "/{id}", "Get a memory", auth.MemoryRead)
 	endpoint.Add(r, get, func(ctx context.Context, in *namedMemory) (*oneMemory, error) {
 		return answerMemory(ctx)(memories.Memory(ctx, auth.From(ctx), in.ID))
 	})
 
 	change := memoryOperation("changeMemory", "PATCH", "/{id}", "Change a memory", auth.MemoryWrite)
-	change.Description = "A merge patch that makes a new revision: what is left out stays, null takes away, and metadata is merged name by " +
-		"name. Whose memory it is never changes."
+	change.Description = "The body is a merge patch, and the change creates a new revision. Fields that are omitted do not change, null removes " +
+		"a field, and metadata is merged name by name. The subject of a memory cannot be changed."
 	change.Errors = append(change.Errors, problem.CodeConflict)
 	endpoint.Add(r, change, func(ctx context.Context, in *changeMemory) (*oneMemory, error) {
 		return answerMemory(ctx)(memories.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revisions()))
 	})
 
-	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory with its history", auth.MemoryWrite)
+	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory and its history", auth.MemoryWrite)
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
 		// `If-Match: *` asks for no more than the 404 that is answered anyway.
@@ -56,12 +57,14 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	})
 
 	list := memoryOperation("listMemories", "GET", "", "List memories, newest first", auth.MemoryRead)
-	list.Description = "from and to mean occurredAt, else createdAt. A tag needs a subjectId, since tags are sealed."
+	list.Description = "The parameters from and to apply to occurredAt or, without it, to createdAt. The parameter tag requires subjectId, " +
+		"because tags are encrypted for each subject."
 	endpoint.Add(r, list, func(ctx context.Context, in *listMemories) (*memoryList, error) {
 		return in.list(ctx, memories, cursors)
 	})
 
-	history := memoryOperation("getMemoryHistory", "GET", "/{id}/history", "List a memory's revisions, newest first", auth.MemoryRead)
+	history := memoryOperation("getMemoryHistory", "GET", "/{id}/history", "List the revisions of a memory, newest first", auth.MemoryRead)
+	history.Description = "The ID of a memory begins with mem_. The path /memories/subjects/history therefore is the subject history, not a memory's history."
 	endpoint.Add(r, history, func(ctx context.Context, in *memoryHistory) (*memoryRevisions, error) {
 		return in.list(ctx, memories, cursors)
 	})
@@ -76,25 +79,25 @@ func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors
 }
 
 type newMemory struct {
-	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The person it is about: a pseudonym, since it travels in URLs. Required unless the API key is bound to one."`
-	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent it belongs to."`
-	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The conversation it is of."`
-	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Default: fact."`
-	Text       string        `json:"text" maxBytes:"65536" doc:"Kept verbatim." example:"Prefers tea to coffee."`
-	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"Who said it." example:"Ada"`
+	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The subject that the memory is about. Use a pseudonym, because the ID appears in URLs. It is required unless the API key is bound to a subject."`
+	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent that the memory belongs to."`
+	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The conversation that the memory comes from."`
+	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. The default is fact."`
+	Text       string        `json:"text" maxBytes:"65536" doc:"The text of the memory, which is stored verbatim." example:"Prefers tea to coffee."`
+	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The speaker of the text." example:"Ada"`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
-	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Names and their strings (at most 1,024 characters), numbers or booleans."`
-	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"Decides between memories that fit a query equally well."`
-	Pinned     bool          `json:"pinned" required:"false" doc:"Comes first where memories fit a query equally well."`
-	OccurredAt *wire.Time    `json:"occurredAt" doc:"When it happened or was said."`
-	ValidFrom  *wire.Time    `json:"validFrom" doc:"From when on it holds."`
-	ValidTo    *wire.Time    `json:"validTo" doc:"Until when it holds; after that it is superseded."`
-	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"When it is erased."`
-	Key        *string       `json:"key" minLength:"1" maxLength:"256" doc:"Names what it tells of the subject; a later memory with the same key replaces this one." example:"drink/morning"`
-	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"Where it comes from."`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
+	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"The importance of the memory, which ranks memories that match a query equally well."`
+	Pinned     bool          `json:"pinned" required:"false" doc:"Whether the memory is ranked first among memories that match a query equally well."`
+	OccurredAt *wire.Time    `json:"occurredAt" doc:"The time at which the event happened or the text was said."`
+	ValidFrom  *wire.Time    `json:"validFrom" doc:"The time from which the memory is valid."`
+	ValidTo    *wire.Time    `json:"validTo" doc:"The time until which the memory is valid. After it, the memory is superseded."`
+	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"The time at which the memory is erased."`
+	Key        *string       `json:"key" minLength:"1" maxLength:"256" doc:"A name for what the memory says about the subject. A later memory with the same key replaces this one." example:"drink/morning"`
+	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"The source of the memory."`
 
-	AllowDuplicate bool `json:"allowDuplicate" required:"false" doc:"Store it although the same is there."`
-	Deduplicate    bool `json:"deduplicate" required:"false" doc:"Give the first of the same back, also for a turn or an event."`
+	AllowDuplicate bool `json:"allowDuplicate" required:"false" doc:"Store the memory even if an equal one exists."`
+	Deduplicate    bool `json:"deduplicate" required:"false" doc:"Return an equal memory that exists instead of storing another one, also for turns and events."`
 }
 
 func (n *newMemory) memory() memory.New {
@@ -129,7 +132,7 @@ type changeMemory struct {
 		Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
 		Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
 		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
-		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"Merged name by name; null takes an entry away, and null for the whole takes all."`
+		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
 		Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
 		Pinned     wire.Optional[bool]                `json:"pinned" nullable:"false"`
 		OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
@@ -189,9 +192,9 @@ type memoryView struct {
 	Source     *string       `json:"source"`
 	CreatedAt  wire.Time     `json:"createdAt"`
 	UpdatedAt  wire.Time     `json:"updatedAt"`
-	CreatedBy  string        `json:"createdBy" doc:"The key or user that stored it first, or local."`
+	CreatedBy  string        `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
 	Revision   int64         `json:"revision"`
-	Status     string        `json:"status" enum:"active,superseded" doc:"superseded: its validTo has passed."`
+	Status     string        `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
 }
 
 func viewOfMemory(ctx context.Context, m *memory.Memory) memoryView {
@@ -207,7 +210,7 @@ func viewOfMemory(ctx context.Context, m *memory.Memory) memoryView {
 
 type storedMemoryView struct {
 	memoryView
-	Deduplicated bool `json:"deduplicated,omitzero" doc:"The same was there already, and this is it."`
+	Deduplicated bool `json:"deduplicated,omitzero" doc:"Whether an equal memory existed, which is returned here."`
 }
 
 type storedMemory struct {
@@ -247,9 +250,9 @@ type listMemories struct {
 	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
-	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"All must match."`
-	From      *wire.Time `query:"from" doc:"Only from this time on."`
-	To        *wire.Time `query:"to" doc:"Only before this time."`
+	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
+	From      *wire.Time `query:"from" doc:"Include only memories at or after this time."`
+	To        *wire.Time `query:"to" doc:"Include only memories before this time."`
 	Limit     int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Cursor    string     `query:"cursor"`
 }
@@ -307,7 +310,7 @@ type memoryHistory struct {
 
 type memoryRevisionView struct {
 	memoryView
-	UpdatedBy string `json:"updatedBy" doc:"The key or user that made this revision, or local."`
+	UpdatedBy string `json:"updatedBy" doc:"The ID of the key or user that created this revision, or local."`
 }
 
 type memoryRevisions struct {

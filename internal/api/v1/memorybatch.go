@@ -16,9 +16,9 @@ import (
 
 // AddMemoryBatch declares many memories at once.
 func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
-	batch := memoryOperation("createMemories", "POST", "/batch", "Remember up to 1,000 things", auth.MemoryWrite, problem.CodeLimitReached)
-	batch.Description = "Items are stored as if one after the other, and results come in their order. An item that is refused fails alone; " +
-		"where the batch is atomic it makes all of it a 400, and nothing is stored."
+	batch := memoryOperation("createMemories", "POST", "/batch", "Create up to 1,000 memories", auth.MemoryWrite, problem.CodeLimitReached)
+	batch.Description = "Items are stored one after the other, and the results have the same order. An item that is refused does not affect the" +
+		" others. If atomic is true, it makes the whole request fail with 400, and nothing is stored."
 	batch.Class, batch.Idempotent, batch.Again = endpoint.Batch, true, showAgain(memories)
 	endpoint.AddPrepared(r, batch, func(ctx context.Context, in *createMemories) (err error) {
 		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
@@ -69,8 +69,8 @@ func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) 
 
 type createMemories struct {
 	Body struct {
-		Items  []endpoint.Loose[newMemory] `json:"items" minItems:"1" maxItems:"1000" doc:"Each as createMemory takes it."`
-		Atomic bool                        `json:"atomic" required:"false" doc:"All or none."`
+		Items  []endpoint.Loose[newMemory] `json:"items" minItems:"1" maxItems:"1000" doc:"The memories to store, each in the format of createMemory."`
+		Atomic bool                        `json:"atomic" required:"false" doc:"Whether all items are stored or none."`
 	}
 	prepared *memory.Prepared
 }
@@ -108,22 +108,22 @@ func answerResults(ctx context.Context, results []memory.Result) *memoryResults 
 
 type memoryResult struct {
 	Index        int         `json:"index"`
-	Status       int         `json:"status" doc:"What it would have been for the item alone: 201, 200, or that of the error."`
+	Status       int         `json:"status" doc:"The status that a request with this item alone would have: 201, 200 or that of its error."`
 	Memory       *memoryView `json:"memory,omitempty"`
 	Error        *itemError  `json:"error,omitempty"`
 	Deduplicated bool        `json:"deduplicated,omitzero"`
 }
 
 type itemError struct {
-	Error   string            `json:"error" doc:"Machine-readable code."`
+	Error   string            `json:"error" doc:"The machine-readable code of the error."`
 	Message string            `json:"message"`
 	Details *itemErrorDetails `json:"details,omitempty"`
 }
 
 type itemErrorDetails struct {
-	Field string `json:"field,omitempty" doc:"The offending member: items[3].text."`
+	Field string `json:"field,omitempty" doc:"The field with the problem, such as items[3].text."`
 	Issue string `json:"issue,omitempty"`
-	Limit string `json:"limit,omitempty" doc:"The count of the tier that is reached."`
+	Limit string `json:"limit,omitempty" doc:"The limit of the tier that is reached."`
 }
 
 // viewOfBatchResult is what became of item i.

@@ -13,10 +13,10 @@ import (
 
 // AddForgetting declares how memories are forgotten: first a plan, then exactly what the plan names.
 func AddForgetting(r *endpoint.Registry, memories *memory.Service) {
-	forget := memoryOperation("forgetMemories", "POST", "/forget", "Plan what to forget of a subject, then forget it", auth.MemoryWrite)
-	forget.Description = "A dry run, which it is unless dryRun is false, lists what ids, filter or query choose, erases nothing and gives a " +
-		"plan for an hour. With that plan and dryRun false exactly those are erased; a plan is used once, by whoever made it. A dry run " +
-		"takes no notice of an Idempotency-Key."
+	forget := memoryOperation("forgetMemories", "POST", "/forget", "Forget memories of a subject", auth.MemoryWrite)
+	forget.Description = "The default is a dry run: it lists the memories that ids, filter or query select, erases nothing and returns a plan " +
+		"that is valid for an hour. A request with the plan and with dryRun false erases exactly these memories. A plan can be " +
+		"used once, by the caller that created it. A dry run ignores Idempotency-Key."
 	forget.Idempotent = true
 	endpoint.Add(r, forget, func(ctx context.Context, in *forgetMemories) (*forgottenMemories, error) {
 		if in.Body.DryRun {
@@ -28,22 +28,22 @@ func AddForgetting(r *endpoint.Registry, memories *memory.Service) {
 
 type forgetMemories struct {
 	Body struct {
-		SubjectID *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Required unless the API key is bound to one."`
-		IDs       []string      `json:"ids" required:"false" minItems:"1" maxItems:"1000" maxLength:"64" doc:"These; others that there are not are left out."`
-		Filter    *forgetFilter `json:"filter" doc:"All that match everything it says."`
-		Query     *string       `json:"query" maxLength:"1024" doc:"All in which every word of it occurs."`
+		SubjectID *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the subject. It is required unless the API key is bound to a subject."`
+		IDs       []string      `json:"ids" required:"false" minItems:"1" maxItems:"1000" maxLength:"64" doc:"The IDs of the memories to forget. IDs that do not exist are ignored."`
+		Filter    *forgetFilter `json:"filter" doc:"The filter that selects memories. A memory must match all of its conditions."`
+		Query     *string       `json:"query" maxLength:"1024" doc:"The words that select memories. A memory must contain all of them."`
 		DryRun    bool          `json:"dryRun" default:"true"`
-		PlanID    *string       `json:"planId" maxLength:"64" doc:"Of a dry run; with dryRun false alone."`
+		PlanID    *string       `json:"planId" maxLength:"64" doc:"The ID of the plan from a dry run. It is accepted only if dryRun is false."`
 	}
 }
 
 type forgetFilter struct {
-	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Any of them."`
-	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"All of them."`
+	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kinds to include. A memory must have one of them."`
+	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. A memory must have all of them."`
 	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	From      *wire.Time `json:"from" doc:"Only from this time on."`
-	To        *wire.Time `json:"to" doc:"Only before this time."`
+	From      *wire.Time `json:"from" doc:"Include only memories at or after this time."`
+	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
 }
 
 // Harmless reports a dry run: it erases nothing, so that repeating it must not repeat an old answer.
@@ -123,9 +123,9 @@ func kindsOf(names []string) []memory.Kind {
 
 type forgottenMemories struct {
 	Body struct {
-		MemoryIDs []string   `json:"memoryIds,omitzero" doc:"Of a dry run: what the plan erases."`
+		MemoryIDs []string   `json:"memoryIds,omitzero" doc:"The IDs of the memories that the plan erases. Only a dry run returns them."`
 		PlanID    *string    `json:"planId,omitempty"`
 		ExpiresAt *wire.Time `json:"expiresAt,omitempty"`
-		Forgotten *int64     `json:"forgotten,omitempty" doc:"How many were erased."`
+		Forgotten *int64     `json:"forgotten,omitempty" doc:"The number of memories that were erased."`
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 // AddPortableMemories declares how a subject's memories leave with their history and come in again.
 func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
-	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export a subject's memories with their history", auth.MemoryRead)
+	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export the memories of a subject", auth.MemoryRead)
 	export.Class = endpoint.Stream
-	export.Description = "One memory a line, the oldest first, each with its older revisions: what importMemories takes, here or elsewhere, so " +
-		"that an export of what was imported has the same bytes."
+	export.Description = "Each line is a memory with its older revisions, oldest memory first. This is the format of importMemories, on this " +
+		"instance or another one. An export of imported memories has the same bytes."
 	endpoint.Add(r, export, func(ctx context.Context, in *namedSubject) (*exportedSubject, error) {
 		found, err := memories.Export(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
@@ -37,11 +37,12 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 		}}, nil
 	})
 
-	load := memoryOperation("importMemories", "POST", "/import", "Import memories, one JSON object a line", auth.MemoryWrite)
+	load := memoryOperation("importMemories", "POST", "/import", "Import memories from lines of JSON", auth.MemoryWrite)
 	load.Class, load.Media, load.Idempotent = endpoint.Stream, endpoint.MediaLines, true
-	load.Description = "Each line is a memory as createMemory takes it, and may have an id and, as an exported one does, its own times, " +
-		"authors, revision and history. One whose id exists is replaced, and left alone where nothing differs. A bad line fails alone, and " +
-		"so does one whose memory was erased. A request with an Idempotency-Key must carry an id in every line."
+	load.Description = "Each line is a memory in the format of createMemory. It can also have an ID and, as in an export, its own times, " +
+		"authors, revision and history. A memory whose ID exists is replaced, unless it is equal. An invalid line does not " +
+		"affect the others, and neither does a line whose memory was erased. If the request has an Idempotency-Key, every line " +
+		"must have an ID."
 	decoder := endpoint.NewDecoder[portableMemory]()
 	endpoint.Add(r, load, func(ctx context.Context, in *importMemories) (*importedMemories, error) {
 		imported, err := memories.Import(ctx, auth.From(ctx), memoryLines(in.Stream, decoder), in.IdempotencyKey != "")
@@ -80,7 +81,7 @@ type portableView struct {
 	CreatedAt wire.Time `json:"createdAt"`
 	CreatedBy string    `json:"createdBy"`
 	revisionView
-	History []revisionView `json:"history" doc:"Its older revisions, the oldest first."`
+	History []revisionView `json:"history" doc:"The older revisions of the memory, oldest first."`
 }
 
 type exportedSubject struct {
@@ -248,9 +249,9 @@ type importedMemories struct {
 		Received  int         `json:"received"`
 		Created   int         `json:"created"`
 		Replaced  int         `json:"replaced"`
-		Unchanged int         `json:"unchanged" doc:"There already, as the line has it."`
+		Unchanged int         `json:"unchanged" doc:"The number of memories that existed already and are equal to their line."`
 		Failed    int         `json:"failed"`
-		Errors    []lineError `json:"errors" doc:"The first 100."`
+		Errors    []lineError `json:"errors" doc:"The first 100 errors."`
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 
 // AddRecall declares how memories are found again: ranked, and packed for a prompt.
 func AddRecall(r *endpoint.Registry, memories *memory.Service) {
-	find := memoryOperation("recall", "POST", "/recall", "Recall what answers a question about a subject", auth.MemoryRead)
-	find.Description = "Ranks the memories of one subject, the best first; filters come before ranking. Without asOf it is what is valid now. Of a " +
-		"subject that nobody knows nothing is recalled."
+	find := memoryOperation("recall", "POST", "/recall", "Recall memories of a subject", auth.MemoryRead)
+	find.Description = "The response contains the memories of one subject that answer the query, best first. Filters apply before ranking. " +
+		"Without asOf, only memories that are valid now are recalled. For an unknown subject the list is empty."
 	endpoint.Add(r, find, func(ctx context.Context, in *recallMemories) (*recalledMemories, error) {
 		found, err := memories.Recall(ctx, auth.From(ctx), in.Body.query())
 		if err != nil {
@@ -31,9 +31,10 @@ func AddRecall(r *endpoint.Registry, memories *memory.Service) {
 		return out, nil
 	})
 
-	pack := memoryOperation("recallContext", "POST", "/context", "Pack what is known of a subject into a text for a prompt", auth.MemoryRead)
-	pack.Description = "As recall, but one text in the order of time, with dates and speakers, none twice, that keeps to maxTokens or " +
-		"maxCharacters. Without a query it is what is pinned and what is newest."
+	pack := memoryOperation("recallContext", "POST", "/context", "Build a text for a prompt from memories", auth.MemoryRead)
+	pack.Description = "The operation recalls memories and puts them into one text, in the order of time, with dates and speakers and without " +
+		"repetition. The text has at most maxTokens or maxCharacters. Without a query, it contains pinned memories and the " +
+		"newest ones."
 	endpoint.Add(r, pack, func(ctx context.Context, in *packContext) (*packedContext, error) {
 		query, err := in.query()
 		if err != nil {
@@ -51,15 +52,15 @@ func AddRecall(r *endpoint.Registry, memories *memory.Service) {
 
 // recallFilter is what a recall and a context are narrowed by.
 type recallFilter struct {
-	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Required unless the API key is bound to one."`
+	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the subject. It is required unless the API key is bound to a subject."`
 	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"Any of them."`
-	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"All must match."`
-	From      *wire.Time `json:"from" doc:"Only from this time on: occurredAt, else createdAt."`
-	To        *wire.Time `json:"to" doc:"Only before this time."`
-	AsOf      *wire.Time `json:"asOf" doc:"What was stored and valid then; now, where it is left out."`
-	MinScore  *float64   `json:"minScore" doc:"Leaves out what scores less."`
+	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kinds to include. A memory must have one of them."`
+	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
+	From      *wire.Time `json:"from" doc:"Include only memories at or after this time. The time of a memory is occurredAt or, without it, createdAt."`
+	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
+	AsOf      *wire.Time `json:"asOf" doc:"Recall what was stored and valid at this time. The default is the current time."`
+	MinScore  *float64   `json:"minScore" doc:"The lowest score to include."`
 }
 
 func (f *recallFilter) query(text string) memory.RecallQuery {
@@ -81,7 +82,7 @@ type recallBody struct {
 	recallFilter
 	Query   string `json:"query" maxBytes:"65536" example:"What does she like to drink?"`
 	Limit   int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
-	Explain bool   `json:"explain" required:"false" doc:"Say what each signal added to a score."`
+	Explain bool   `json:"explain" required:"false" doc:"Whether the response says what each signal added to the score."`
 }
 
 func (b *recallBody) query() memory.RecallQuery {
@@ -93,26 +94,26 @@ func (b *recallBody) query() memory.RecallQuery {
 type recalledMemories struct {
 	Body struct {
 		Results []recallResult `json:"results"`
-		TookMs  float64        `json:"tookMs" doc:"Of the ranking alone."`
+		TookMs  float64        `json:"tookMs" doc:"The duration of the ranking in milliseconds."`
 	}
 }
 
 type recallResult struct {
 	Memory  memoryView `json:"memory"`
 	Score   float64    `json:"score"`
-	Rank    int        `json:"rank" doc:"From 1."`
-	Matched []string   `json:"matched" doc:"The words of the query that it holds."`
-	Why     *recallWhy `json:"why,omitempty" doc:"What each signal added to the score, where explain asked for it."`
+	Rank    int        `json:"rank" doc:"The rank of the memory, starting at 1."`
+	Matched []string   `json:"matched" doc:"The words of the query that the memory contains."`
+	Why     *recallWhy `json:"why,omitempty" doc:"What each signal added to the score. It is present only if explain is true."`
 }
 
 type recallWhy struct {
-	Words      float64 `json:"words" doc:"Words of the query, by their stems."`
-	Related    float64 `json:"related" doc:"Words that mean or look nearly the same."`
-	Neighbours float64 `json:"neighbours" doc:"Turns just before and after in the session."`
-	Session    float64 `json:"session" doc:"How much of the query the whole session is about."`
-	Speaker    float64 `json:"speaker" doc:"The query names who speaks."`
-	Date       float64 `json:"date" doc:"The query names the time."`
-	Answer     float64 `json:"answer" doc:"The kind of answer that is asked for: a time, a number."`
+	Words      float64 `json:"words" doc:"The score of words of the query, compared by their stems."`
+	Related    float64 `json:"related" doc:"The score of words with a similar meaning or spelling."`
+	Neighbours float64 `json:"neighbours" doc:"The score of the turns just before and after in the session."`
+	Session    float64 `json:"session" doc:"The score of the whole session for this query."`
+	Speaker    float64 `json:"speaker" doc:"The score for a speaker whom the query names."`
+	Date       float64 `json:"date" doc:"The score for a time that the query names."`
+	Answer     float64 `json:"answer" doc:"The score for the kind of answer that the query asks for, such as a time or a number."`
 }
 
 func viewOfRecalled(ctx context.Context, i int, r *memory.RecallResult) recallResult {
@@ -132,9 +133,9 @@ type packContext struct {
 	Body struct {
 		recallFilter
 		Query         *string `json:"query" maxBytes:"65536"`
-		Limit         *int    `json:"limit" minimum:"1" maximum:"200" doc:"At most so many memories; 50, where it is left out."`
-		MaxTokens     *int    `json:"maxTokens" minimum:"1" maximum:"1000000" doc:"Of the text, as they are estimated. This or maxCharacters is required."`
-		MaxCharacters *int    `json:"maxCharacters" minimum:"1" maximum:"4000000" doc:"Of the text, in code points."`
+		Limit         *int    `json:"limit" minimum:"1" maximum:"200" doc:"The maximum number of memories. The default is 50."`
+		MaxTokens     *int    `json:"maxTokens" minimum:"1" maximum:"1000000" doc:"The maximum number of tokens in the text, as estimated. Either maxTokens or maxCharacters is required."`
+		MaxCharacters *int    `json:"maxCharacters" minimum:"1" maximum:"4000000" doc:"The maximum length of the text in code points."`
 	}
 }
 
@@ -155,7 +156,7 @@ func (in *packContext) query() (memory.ContextQuery, error) {
 type packedContext struct {
 	Body struct {
 		Text      string   `json:"text"`
-		MemoryIDs []string `json:"memoryIds" doc:"In the order of the text."`
-		Tokens    int      `json:"tokens" doc:"Of the text, estimated: rather too many than too few."`
+		MemoryIDs []string `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
+		Tokens    int      `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 // AddSubjects declares the people memories are about: who there is, who looked at them, and how they are erased.
 func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
-	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, the newest first", auth.MemoryRead)
+	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, newest first", auth.MemoryRead)
 	endpoint.Add(r, list, func(ctx context.Context, in *listSubjects) (*subjectList, error) {
 		return in.list(ctx, memories, cursors)
 	})
 
-	get := memoryOperation("getSubject", "GET", "/subjects/{subjectId}", "Read how much there is of a subject", auth.MemoryRead)
+	get := memoryOperation("getSubject", "GET", "/subjects/{subjectId}", "Get statistics of a subject", auth.MemoryRead)
 	endpoint.Add(r, get, func(ctx context.Context, in *namedSubject) (*oneSubject, error) {
 		person, err := memories.Subject(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
@@ -30,9 +30,9 @@ func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		return &oneSubject{Body: viewOfSubject(person)}, nil
 	})
 
-	erase := memoryOperation("eraseSubject", "DELETE", "/subjects/{subjectId}", "Erase a person", auth.MemoryWrite)
-	erase.Description = "Destroys the subject's data key first, then everything that was sealed under it, and gives a signed receipt. It cannot " +
-		"be undone. Key files of backups that are older than keyBackupsBefore still open older data files."
+	erase := memoryOperation("eraseSubject", "DELETE", "/subjects/{subjectId}", "Erase a subject", auth.MemoryWrite)
+	erase.Description = "The operation first destroys the subject's data key, then everything that was encrypted with it, and returns a signed " +
+		"receipt. It cannot be undone. Backups of keys from before keyBackupsBefore can still decrypt older backups of data."
 	erase.Class = endpoint.Batch
 	endpoint.Add(r, erase, func(ctx context.Context, in *namedSubject) (*receiptAnswer, error) {
 		receipt, err := memories.EraseSubject(ctx, auth.From(ctx), in.SubjectID)
@@ -43,7 +43,7 @@ func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	})
 
 	accesses := memoryOperation("listSubjectAccesses", "GET", "/subjects/{subjectId}/access-log",
-		"List who read or changed memories of a subject, newest first", auth.MemoryRead)
+		"List accesses to a subject's memories, newest first", auth.MemoryRead)
 	endpoint.Add(r, accesses, func(ctx context.Context, in *listAccesses) (*accessList, error) {
 		return in.list(ctx, memories, cursors)
 	})
@@ -61,11 +61,11 @@ type listSubjects struct {
 type subjectView struct {
 	SubjectID string     `json:"subjectId"`
 	Memories  int64      `json:"memories"`
-	Bytes     int64      `json:"bytes" doc:"Of their texts."`
-	FirstAt   *wire.Time `json:"firstAt" doc:"When the earliest memory occurred or, where it does not say, was created."`
-	LastAt    *wire.Time `json:"lastAt" doc:"The same of the latest."`
-	CreatedAt wire.Time  `json:"createdAt" doc:"When the first memory was stored."`
-	UpdatedAt wire.Time  `json:"updatedAt" doc:"When memories changed last."`
+	Bytes     int64      `json:"bytes" doc:"The number of bytes of the texts of the subject's memories."`
+	FirstAt   *wire.Time `json:"firstAt" doc:"The earliest time of a memory, which is its occurredAt or, without it, its createdAt."`
+	LastAt    *wire.Time `json:"lastAt" doc:"The latest time of a memory, which is its occurredAt or, without it, its createdAt."`
+	CreatedAt wire.Time  `json:"createdAt" doc:"The time at which the first memory was stored."`
+	UpdatedAt wire.Time  `json:"updatedAt" doc:"The time at which a memory last changed."`
 }
 
 func viewOfSubject(p *memory.Person) subjectView {
@@ -118,11 +118,11 @@ type receiptAnswer struct {
 
 type receiptView struct {
 	ReceiptID        string    `json:"receiptId" example:"rcp_01kakakakafkhvayayayayayay"`
-	Memories         int64     `json:"memories" doc:"How many were erased."`
+	Memories         int64     `json:"memories" doc:"The number of memories that were erased."`
 	ErasedAt         wire.Time `json:"erasedAt"`
-	LiveKeyDestroyed bool      `json:"liveKeyDestroyed" doc:"The data key is gone from the instance."`
-	KeyBackupsBefore wire.Time `json:"keyBackupsBefore" doc:"Key files of backups that are older still open older data files."`
-	Signature        string    `json:"signature" doc:"A compact JWS (EdDSA) by a key of /.well-known/jwks.json over the other members and the workspace's id."`
+	LiveKeyDestroyed bool      `json:"liveKeyDestroyed" doc:"Whether the data key was destroyed on this instance."`
+	KeyBackupsBefore wire.Time `json:"keyBackupsBefore" doc:"The time before which backups of keys still contain the destroyed key. With such a backup, older backups of data remain readable."`
+	Signature        string    `json:"signature" doc:"A compact JWS (EdDSA) over the other fields and the ID of the workspace, signed by a key in /.well-known/jwks.json."`
 }
 
 func viewOfReceipt(r *memory.Receipt) receiptView {
@@ -142,12 +142,12 @@ type accessView struct {
 	ID        string    `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
 	At        wire.Time `json:"at"`
 	Action    string    `json:"action" example:"memory.recalled"`
-	Actor     *string   `json:"actor" doc:"The key or user, or local."`
+	Actor     *string   `json:"actor" doc:"The ID of the key or user, or local."`
 	Outcome   string    `json:"outcome" enum:"done,refused,failed"`
-	MemoryIDs []string  `json:"memoryIds" doc:"The memories that were read or changed."`
-	Count     int64     `json:"count" doc:"How many those are, also where not all are listed."`
+	MemoryIDs []string  `json:"memoryIds" doc:"The IDs of the memories that were read or changed."`
+	Count     int64     `json:"count" doc:"The number of memories that were read or changed, even if memoryIds does not list all of them."`
 	RequestID *string   `json:"requestId"`
-	Address   *string   `json:"address" doc:"Where it came from."`
+	Address   *string   `json:"address" doc:"The IP address of the client."`
 }
 
 type accessList struct {

@@ -18,10 +18,10 @@ func AddProfile(r *endpoint.Registry, logins *account.LoginService) {
 			Credentials: endpoint.Bearer, Status: 200, Errors: errors,
 		}
 	}
-	endpoint.Add(r, op("getProfile", "GET", "Read who is signed in"), func(ctx context.Context, _ *struct{}) (*profileAnswer, error) {
+	endpoint.Add(r, op("getProfile", "GET", "Get the profile of the signed-in user"), func(ctx context.Context, _ *struct{}) (*profileAnswer, error) {
 		return answerProfile(logins.Profile(ctx, auth.From(ctx)))
 	})
-	change := op("changeProfile", "PATCH", "Change the name of who is signed in", problem.CodeRevisionMismatch)
+	change := op("changeProfile", "PATCH", "Change the profile of the signed-in user", problem.CodeRevisionMismatch)
 	endpoint.Add(r, change, func(ctx context.Context, in *changeProfile) (*profileAnswer, error) {
 		if !in.Body.Name.Set {
 			return answerProfile(logins.Profile(ctx, auth.From(ctx)))
@@ -33,7 +33,7 @@ func AddProfile(r *endpoint.Registry, logins *account.LoginService) {
 type changeProfile struct {
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name wire.Optional[string] `json:"name" maxLength:"120" doc:"null: none."`
+		Name wire.Optional[string] `json:"name" maxLength:"120" doc:"The display name. null removes it."`
 	}
 }
 
@@ -47,7 +47,7 @@ type profileView struct {
 	Email       string           `json:"email" example:"ada@example.org"`
 	Name        *string          `json:"name"`
 	Role        string           `json:"role" enum:"viewer,member,developer,admin"`
-	Scopes      []string         `json:"scopes" doc:"What the role may do."`
+	Scopes      []string         `json:"scopes" doc:"The scopes of the user's role."`
 	Workspace   profileWorkspace `json:"workspace"`
 	CreatedAt   wire.Time        `json:"createdAt"`
 	LastLoginAt *wire.Time       `json:"lastLoginAt"`

@@ -23,7 +23,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		})
 	})
 	endpoint.Add(r, endpoint.Operation{
-		ID: "searchPost", Method: "POST", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents, parameters in the body",
+		ID: "searchPost", Method: "POST", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents with parameters in the body",
 		Description: searchSyntax, Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Status: 200,
 	}, func(ctx context.Context, in *searchBody) (*searchAnswer, error) {
 		b := &in.Body
@@ -34,34 +34,35 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 	})
 }
 
-const searchSyntax = "Bare words: any of them matches, documents with more of them rank higher. `\"Quoted phrases\"` must all " +
-	"occur, `-excluded` words must not. A phrase has at most 32 words. Nothing else in `q` is syntax. A cursor is sent with the same other parameters; only `limit` may change."
+const searchSyntax = "A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `\"Quoted " +
+	"phrases\"` must all occur, and `-excluded` words must not. A phrase can have at most 32 words. There is no other " +
+	"syntax in `q`. Send a cursor with the same parameters as before; only `limit` can change."
 
 type searchQuery struct {
-	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"What to look for." example:"opening hours"`
+	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The query." example:"opening hours"`
 	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100"`
 	Cursor     string   `query:"cursor"`
 	Collection string   `query:"collection"`
-	Tags       []string `query:"tag" maxItems:"32" doc:"All must match."`
-	Prefix     bool     `query:"prefix" doc:"The last word is as typed so far."`
+	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
 	Highlight  bool     `query:"highlight" default:"true"`
 	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
-	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Only off is there yet: words are searched as they are spelt."`
+	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether spelling mistakes are tolerated. Only off is supported: words match as they are spelled."`
 	Filters    []string `query:"filter" unsupported:"true"`
 	Facets     string   `query:"facets" unsupported:"true"`
 }
 
 type searchBody struct {
 	Body struct {
-		Q          string   `json:"q" maxLength:"1024" doc:"What to look for." example:"opening hours"`
+		Q          string   `json:"q" maxLength:"1024" doc:"The query." example:"opening hours"`
 		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100"`
 		Cursor     string   `json:"cursor" required:"false"`
 		Collection string   `json:"collection" required:"false"`
-		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"All must match."`
-		Prefix     bool     `json:"prefix" required:"false" doc:"The last word is as typed so far."`
+		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
+		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
 		Highlight  bool     `json:"highlight" default:"true"`
 		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
-		Fuzzy      string   `json:"fuzzy" required:"false" enum:"auto,off" doc:"Only off is there yet: words are searched as they are spelt."`
+		Fuzzy      string   `json:"fuzzy" required:"false" enum:"auto,off" doc:"Whether spelling mistakes are tolerated. Only off is supported: words match as they are spelled."`
 		Filters    []string `json:"filter" unsupported:"true"`
 		Facets     []string `json:"facets" unsupported:"true"`
 	}
@@ -84,7 +85,7 @@ type searchResult struct {
 	ID         string            `json:"id"`
 	Collection string            `json:"collection"`
 	Title      string            `json:"title"`
-	Snippet    string            `json:"snippet" doc:"Plain text around the best match."`
+	Snippet    string            `json:"snippet" doc:"The plain text around the best match."`
 	Highlights []searchHighlight `json:"highlights"`
 	Score      float64           `json:"score"`
 	URL        *string           `json:"url"`
@@ -95,7 +96,7 @@ type searchResult struct {
 
 type searchHighlight struct {
 	Field string `json:"field" enum:"snippet,title"`
-	Start int    `json:"start" doc:"In code points."`
+	Start int    `json:"start" doc:"The start of the highlight, in code points."`
 	End   int    `json:"end"`
 }
 

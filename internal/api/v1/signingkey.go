@@ -13,9 +13,9 @@ import (
 func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth.ReceiptKey, log audit.Recorder) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",
-		Summary: "Read the keys that access tokens and receipts are signed with",
-		Description: "A JWK set (RFC 7517). A key of tokens stays in it for as long as one that it signed may be valid; the key of receipts, which " +
-			"is the last, for good.",
+		Summary: "Get the public keys for tokens and receipts",
+		Description: "The response is a JWK set (RFC 7517). A key that signs tokens stays in the set as long as one of its tokens can be " +
+			"valid. The key that signs receipts is the last one and stays in the set forever.",
 		Status: 200, Uncharged: true,
 	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
 		out := &jwksAnswer{CacheControl: "public, max-age=300"}
@@ -27,8 +27,8 @@ func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth
 
 	endpoint.AddPrepared(r, endpoint.Operation{
 		ID: "rotateSigningKey", Method: "POST", Path: "/admin/signing-keys/rotate", Since: 1, Tag: "admin",
-		Summary:     "Sign access tokens with a new key",
-		Description: "Tokens that are out stay valid until they expire.",
+		Summary:     "Rotate the signing key of access tokens",
+		Description: "Tokens that were issued before stay valid until they expire.",
 		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Operator: true, Status: 200, Idempotent: true, Vital: true,
 	}, func(ctx context.Context, in *rotateSigningKey) (err error) {
 		in.id, err = keys.Rotate(ctx)
@@ -50,21 +50,21 @@ type rotateSigningKey struct {
 
 type rotatedSigningKey struct {
 	Body struct {
-		ID string `json:"id" doc:"The new key's id, kid in the tokens and in the JWK set."`
+		ID string `json:"id" doc:"The ID of the new key, which is kid in tokens and in the JWK set."`
 	}
 }
 
 type jwksAnswer struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
-		Keys []jwkView `json:"keys" doc:"Those of tokens, the newest first, and that of receipts."`
+		Keys []jwkView `json:"keys" doc:"The keys that sign tokens, newest first, followed by the key that signs receipts."`
 	}
 }
 
 type jwkView struct {
 	KeyType   string `json:"kty" enum:"OKP"`
 	Curve     string `json:"crv" enum:"Ed25519"`
-	X         string `json:"x" doc:"The public key, in base64url."`
+	X         string `json:"x" doc:"The public key in base64url."`
 	ID        string `json:"kid"`
 	Use       string `json:"use" enum:"sig"`
 	Algorithm string `json:"alg" enum:"EdDSA"`

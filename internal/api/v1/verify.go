@@ -13,10 +13,11 @@ import (
 
 // AddVerify declares the judgement of a key for somebody else's service.
 func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
-	verify := apiKeyOperation("verifyAPIKey", "POST", "/verify", "Judge an API key that was sent to a service of one's own")
-	verify.Description = "Always 200 if the call itself was right; code says what about the key. Only keys of the caller's workspace " +
-		"are known, others are INVALID, which costs the caller one request; any other call costs it nothing. If the code is VALID and " +
-		"consume is not false, the judged key and its workspace pay cost once."
+	verify := apiKeyOperation("verifyAPIKey", "POST", "/verify", "Verify an API key")
+	verify.Description = "The status is 200 whenever the request itself is valid, and code is the result. Only keys of the caller's workspace " +
+		"are known; other keys are INVALID. A request for an INVALID key costs the caller one request, and any other request " +
+		"costs the caller nothing. If code is VALID and consume is not false, the verified key and its workspace are charged " +
+		"cost once."
 	verify.Uncharged = true
 	endpoint.Add(r, verify, func(ctx context.Context, in *verifyAPIKey) (*verifiedAPIKey, error) {
 		inquiry, err := in.inquiry()
@@ -33,11 +34,11 @@ func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
 
 type verifyAPIKey struct {
 	Body struct {
-		Key            string   `json:"key" maxLength:"512" doc:"The key as it was sent." example:"kpsk_7Hq2…"`
-		RequiredScopes []string `json:"requiredScopes" required:"false" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin" doc:"The scopes it must have."`
-		Cost           *int64   `json:"cost" minimum:"1" maximum:"1000000" doc:"What the use costs; 1 when absent."`
-		Consume        *bool    `json:"consume" doc:"false: only ask, the judged key pays nothing."`
-		IP             *string  `json:"ip" maxLength:"64" doc:"The address the key came from. A key with allowedIps is IP_NOT_ALLOWED without it." example:"203.0.113.7"`
+		Key            string   `json:"key" maxLength:"512" doc:"The key to verify." example:"kpsk_7Hq2…"`
+		RequiredScopes []string `json:"requiredScopes" required:"false" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin" doc:"The scopes that the key must have."`
+		Cost           *int64   `json:"cost" minimum:"1" maximum:"1000000" doc:"The number of requests to charge. The default is 1."`
+		Consume        *bool    `json:"consume" doc:"Whether the verified key is charged. The default is true."`
+		IP             *string  `json:"ip" maxLength:"64" doc:"The IP address that the key was used from. Without it, the code of a key with allowedIps is IP_NOT_ALLOWED." example:"203.0.113.7"`
 	}
 }
 
@@ -76,8 +77,8 @@ type verificationView struct {
 	Name        *string        `json:"name"`
 	Scopes      []string       `json:"scopes"`
 	Metadata    *wire.Metadata `json:"metadata"`
-	RateLimit   *budgetView    `json:"rateLimit" doc:"Of the minute budgets of key and workspace the one with less left; null for a key that may not be used."`
-	Quota       *budgetPair    `json:"quota" doc:"Of the quotas of key and workspace those with less left; null for a key that may not be used."`
+	RateLimit   *budgetView    `json:"rateLimit" doc:"The rate limit of the key or of the workspace, whichever has less left. It is null if the key cannot be used."`
+	Quota       *budgetPair    `json:"quota" doc:"The quotas of the key or of the workspace, whichever have less left. It is null if the key cannot be used."`
 }
 
 func viewOfVerification(v *apikey.Verification) verificationView {

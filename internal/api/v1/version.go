@@ -44,9 +44,9 @@ type versionView struct {
 	Version            string     `json:"version" example:"1"`
 	State              string     `json:"state" enum:"active,deprecated,sunset,retired"`
 	Since              wire.Time  `json:"since"`
-	AnnouncedAt        *wire.Time `json:"announcedAt" doc:"When its end was announced."`
-	SunsetAt           *wire.Time `json:"sunsetAt" doc:"From when on it is answered with 410."`
-	ReplacementVersion *string    `json:"replacementVersion" doc:"The oldest version after it that is served."`
+	AnnouncedAt        *wire.Time `json:"announcedAt" doc:"The time at which the end of the version was announced."`
+	SunsetAt           *wire.Time `json:"sunsetAt" doc:"The time from which requests are refused with 410."`
+	ReplacementVersion *string    `json:"replacementVersion" doc:"The oldest later version that is still available."`
 	MigrationGuideURL  *string    `json:"migrationGuideUrl"`
 }
 
