@@ -71,7 +71,7 @@ func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
 		return nil, err
 	}
 	options := &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: st.getenv("NO_COLOR") != ""}
-	return slog.New(tint.NewHandler(st.err, options)), nil
+	return slog.New(tint.NewTextHandler(st.err, options)), nil
 }
 
 // welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
