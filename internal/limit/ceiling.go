@@ -56,8 +56,8 @@ type outage struct {
 }
 
 const (
-	recent       = time.Second     // the age up to which a sum tells what was used when the counter store was lost
-	storedRecent = 3 * time.Second // the age up to which the database's sum of a quota is good enough to divide the rest
+	recent       = 300 * time.Millisecond // the age up to which a sum tells what was used when the counter store was lost
+	storedRecent = 3 * time.Second        // the age up to which the database's sum of a quota is good enough to divide the rest
 )
 
 // never is before every time since a limiter began.
