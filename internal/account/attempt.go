@@ -57,7 +57,7 @@ const (
 // throttle counts failed logins in the database, so that processes count together and a restart forgets nothing. If the
 // database cannot be reached, no password is checked.
 //
-// Nobody is locked out by it: one address is refused, and guesses from many of them form a queue, in which a right password
+// It locks out no user: one address is refused, and guesses from many addresses form a queue, in which a right password
 // is as good as ever. Known and unknown emails are counted alike, so that a refusal tells nothing.
 type throttle struct {
 	store    GuessStore

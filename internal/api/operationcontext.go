@@ -48,7 +48,7 @@ func (c *operationContext) start() context.Context {
 	return c.timed
 }
 
-// stop ends the context. If nobody has asked for it by now, it is the connection's from here on.
+// stop ends the context. If no caller has asked for it by now, it is the connection's context from here on.
 func (c *operationContext) stop() {
 	c.once.Do(func() { c.timed, c.end = c.parent, func() {} })
 	c.end()

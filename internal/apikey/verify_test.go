@@ -140,7 +140,7 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 	bound.SubjectID = "person-7"
 	for _, text := range []string{good.Text, revoked.Text} {
 		if v, err := b.Verify(t.Context(), bound, &purse{left: 1}, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
-			t.Errorf("a bound key is told about one that is not: %+v, %v", v, err)
+			t.Errorf("a bound key sees one that is not bound: %+v, %v", v, err)
 		}
 	}
 }

@@ -312,7 +312,7 @@ func TestInterruptedRemovalVerifies(t *testing.T) {
 	})
 }
 
-// What somebody removes by hand, or removes more than the log says, is found.
+// Verify finds reads that were removed by hand, and removals of more than the log says.
 func TestForgedRemovalIsFound(t *testing.T) {
 	t.Parallel()
 	const stretch = "chain = 'main' AND sequence BETWEEN 4 AND 1306"
@@ -374,7 +374,7 @@ func TestForgedRemovalIsFound(t *testing.T) {
 	})
 }
 
-// Reads that somebody deletes by hand are found although a removal is under way, unless they are those that go next.
+// Verify finds reads that were deleted by hand while a removal is running, unless the removal would delete them next.
 func TestDeletedReadIsFoundDuringARemoval(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, k *kept) {
@@ -392,7 +392,7 @@ func TestDeletedReadIsFoundDuringARemoval(t *testing.T) {
 	})
 }
 
-// What does not verify stays for whoever looks into it.
+// What does not verify stays, as evidence.
 func TestNothingIsRemovedFromABrokenChain(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, k *kept) {

@@ -29,7 +29,7 @@ type Hearer interface {
 type ReaderOptions struct {
 	Source   Source
 	Hearer   Hearer
-	Patience time.Duration // how old what was heard may be before nobody should rely on it
+	Patience time.Duration // how old the last news can be before callers must not rely on it
 	Log      *slog.Logger
 	Now      func() time.Time // nil: time.Now, whose moments a clock that is set does not part
 

@@ -34,7 +34,7 @@ func (p *peers) share(limit int64) int64 { return max(1, limit/p.count) }
 
 // quotaShare is what a process admits of a quota until it hears again what the database has. It is half of its share of the
 // rest, because two processes can each divide the same rest at different moments; two halves do not exceed it. It is
-// rounded up, so that the last unit goes to whoever asks first.
+// rounded up, so that the last unit goes to the first request.
 func (p *peers) quotaShare(limit, total int64) int64 {
 	return (max(0, limit-total) + 2*p.count - 1) / (2 * p.count)
 }
@@ -52,7 +52,7 @@ func (p *peers) withoutPartitioned(limit, began int64) int64 {
 type outage struct {
 	since      int64         // Unix second of the counter store's clock
 	lostAt     time.Duration // since the limiter began
-	recovering bool          // the counter store answers again and is told what was admitted meanwhile
+	recovering bool          // the counter store answers again and receives what was admitted meanwhile
 }
 
 const (

@@ -24,7 +24,7 @@ const (
 // notice. It has its share of what is left for as long.
 const countedFor = 55 * time.Second
 
-// since is our time since the limiter began. It goes on evenly when somebody sets the clock.
+// since is the time since the limiter began. It advances evenly even if the clock is set.
 func (s *Shared) since() time.Duration { return s.o.Now().Sub(s.began) }
 
 // storeTime is the counter store's time at one of our moments; ours until the counter store has answered.

@@ -220,7 +220,7 @@ func (c *sharedCharge) open(s *Shared, now time.Time, cost int64, workspace, key
 	}
 }
 
-// final reports whether the ceilings are: there is nobody to ask for more.
+// final reports whether the ceilings are final, because there is no counter store or peer to ask for more.
 func (c *sharedCharge) final() bool { return c.outage != nil || c.peers.alone() }
 
 // exhausted reports whether a limit is too small for the charge, whatever the ceilings are.

@@ -183,7 +183,7 @@ type batch struct {
 	wants   []*waiter // of each want
 }
 
-// nextBatch makes the next request of a group. It is nil, and the sync is over, if there is nothing to do or nobody to ask.
+// nextBatch makes the next request of a group. It is nil, and the sync is over, if there is nothing to do or no counter store to ask.
 func (s *Shared) nextBatch(g *group) *batch {
 	g.owner.mu.Lock()
 	defer g.owner.mu.Unlock()

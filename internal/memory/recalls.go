@@ -251,7 +251,7 @@ func (c *recalls) count(hit bool) {
 func (c *recalls) weigh(k *keptIndex, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.kept.Peek(k.name); known != nil && *known == k { // else it was let go while somebody worked on it
+	if known := c.kept.Peek(k.name); known != nil && *known == k { // else it was evicted while another caller worked on it
 		c.resize(k, bytes+emptyIndex)
 	}
 }

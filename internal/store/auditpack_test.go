@@ -65,7 +65,7 @@ func TestPackedRowIsReadBack(t *testing.T) {
 	})
 }
 
-// A body that somebody changed is read without a panic; the hash of the row tells.
+// A changed body is read without a panic; the hash of the row shows the change.
 func TestAnyBodyIsUnpacked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -35,7 +35,7 @@ type window struct {
 	number        map[string]uint64
 	stored, known int64
 	lost          bool  // others reported before, and the store has lost that
-	missing       int64 // what nobody has reported again
+	missing       int64 // what no process has reported again
 }
 
 // NewStore returns an empty store with a clock.
