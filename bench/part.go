@@ -34,7 +34,7 @@ const manyKeys = 1024
 // machine takes for the HMAC of a key, which tells how fast it is, and what the loop itself takes.
 func measurePart(c contest) error {
 	p := place()
-	callers := lifecycle.NewCallers(nobody{}, time.Now, slog.New(slog.DiscardHandler))
+	callers := lifecycle.NewCallers(discard{}, time.Now, slog.New(slog.DiscardHandler))
 	h, key := governed(p, func(o *api.Options) { o.Callers = callers })
 	ctx, err := connected(h)
 	if err != nil {
@@ -185,7 +185,7 @@ func (w *nowhere) Header() http.Header         { return w.header }
 func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (w *nowhere) WriteHeader(status int)      { w.status = status }
 
-// nobody forgets who uses which version.
-type nobody struct{ lifecycle.CallerStore }
+// discard is a CallerStore that keeps nothing.
+type discard struct{ lifecycle.CallerStore }
 
-func (nobody) AddCallers(context.Context, []lifecycle.Caller, int) error { return nil }
+func (discard) AddCallers(context.Context, []lifecycle.Caller, int) error { return nil }

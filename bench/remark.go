@@ -12,7 +12,7 @@ var common = strings.Fields(`the a to and of in is it that for was on with as at
 	likes wants said asked planned started finished promised remembers forgot bought sold called visited met tired happy worried
 	medicine dose evening week month year birthday party dog cat house kitchen window letter book film city river mountain`)
 
-// remark is about twenty words that somebody says.
+// remark is a sentence of about twenty words, as a person says it.
 func remark(random *rand.Rand) string {
 	var b strings.Builder
 	for range 12 + random.IntN(16) {

@@ -101,7 +101,7 @@ func (s *servers) read() reading {
 	}
 }
 
-// rest prints what is used while nobody asks for anything.
+// rest prints what is used while there are no requests.
 func (s *servers) rest(name string) {
 	before := s.read()
 	time.Sleep(s.length)

@@ -38,7 +38,7 @@ type RateLimit struct {
 	Inherited         bool  `json:"inherited"` // it follows the tier's number
 }
 
-// Quota is a key's own daily and monthly allowance; nil means none of that kind besides the workspace's.
+// Quota is a key's own daily and monthly allowance; nil means that only the workspace's applies.
 type Quota struct {
 	Daily   *int64 `json:"daily"`
 	Monthly *int64 `json:"monthly"`

@@ -143,7 +143,7 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // it would say method and address again, and the query, which is nobody's business
+			err = u.Err // without the method and the URL, whose query can be confidential
 		}
 		return fmt.Errorf("%s %s%s: %w", r.method, c.base, r.path, err)
 	}

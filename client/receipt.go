@@ -102,7 +102,7 @@ func openReceipt(signature string, keys []SigningKey) (keyID string, payload []b
 		}
 		return k.ID, raw[1], nil
 	}
-	return "", nil, fmt.Errorf("the key %q that it names is none of these: another server signed it, or nobody did", header.KeyID)
+	return "", nil, fmt.Errorf("the key %q that it names is none of these: another server signed it, or it is forged", header.KeyID)
 }
 
 // public is the key itself, where it is one for Ed25519.

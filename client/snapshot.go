@@ -10,7 +10,7 @@ import (
 // Snapshot is a consistent copy of the databases, which a backup is packed from.
 type Snapshot struct {
 	ID       string    `json:"id"`
-	Dir      string    `json:"dir"`   // of the files, for whoever can read the data folder
+	Dir      string    `json:"dir"`   // of the files, in the data folder of the server
 	State    string    `json:"state"` // running, ready, failed
 	Instance string    `json:"instance"`
 	MadeAt   time.Time `json:"madeAt"`

@@ -264,7 +264,7 @@ func (c *comparison) resolve(s schema) (_ schema, nullable bool) {
 	}
 }
 
-// name is the schema's type besides null.
+// name is the schema's type, without null.
 func name(s schema) string {
 	if types, ok := s.Type.([]any); ok {
 		for _, t := range types {

@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// Inquiry asks about a key that somebody sent to a service of one's own.
+// Inquiry asks about a key that a caller sent to a service of yours.
 type Inquiry struct {
 	Key            string   `json:"key"`
 	RequiredScopes []string `json:"requiredScopes,omitempty"`
 	Cost           int64    `json:"cost,omitempty"`    // 0: 1
-	Consume        *bool    `json:"consume,omitempty"` // false: nobody pays
+	Consume        *bool    `json:"consume,omitempty"` // false: the request is not charged to the key
 	IP             string   `json:"ip,omitempty"`      // where the key came from; a key with allowed addresses needs it
 }
 

@@ -199,7 +199,7 @@ func checksum(text string) string {
 	return string(tail[:])
 }
 
-// strangersKey makes a well-formed key nobody was ever given.
+// strangersKey makes a well-formed key that does not exist.
 func (c *check) strangersKey() string {
 	body := strings.NewReplacer("-", "0").Replace(fmt.Sprintf("%-30s", c.suite.mark+fmt.Sprint(counter.Add(1))))
 	text := "kpsk_" + strings.ReplaceAll(body, " ", "Z")

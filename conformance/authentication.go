@@ -127,7 +127,7 @@ func (c *check) endpointsByScope() []endpoint {
 		{scope: "admin", call: func() *call { return c.get("/api/v1/admin/cache-stats") }},
 	}
 	for _, path := range []string{
-		usersPath, usersPath + "/" + nobody, workspacesPath, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/tiers",
+		usersPath, usersPath + "/" + unknownUser, workspacesPath, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/tiers",
 		"/api/v1/admin/audit-log", "/api/v1/admin/audit-log/verify?nothing=1", "/api/v1/admin/versions", "/api/v1/admin/versions/9",
 		"/api/v1/admin/versions/9/usage",
 	} {
@@ -138,11 +138,11 @@ func (c *check) endpointsByScope() []endpoint {
 	} {
 		list = append(list, endpoint{scope: "admin", call: func() *call { return c.post(path).json(fields{"nothing": true}) }})
 	}
-	for _, path := range []string{usersPath + "/" + nobody, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/versions/9"} {
+	for _, path := range []string{usersPath + "/" + unknownUser, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/versions/9"} {
 		list = append(list, endpoint{scope: "admin", call: func() *call { return c.patch(path).json(fields{"nothing": true}) }})
 	}
 	return append(list, endpoint{scope: "admin", call: func() *call { return c.put("/api/v1/admin/tiers/nothing").json(fields{}) }},
-		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + nobody) }})
+		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + unknownUser) }})
 }
 
 // scopeChecks is §5.3 and the table of decisions.md, E.

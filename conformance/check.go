@@ -57,7 +57,7 @@ func (c *check) until(fn func()) {
 
 // broken records a broken promise and goes on.
 func (c *check) broken(format string, args ...any) {
-	const enough = 12 // more of the same helps nobody
+	const enough = 12 // more of the same does not help
 	if len(c.found) < enough {
 		c.found = append(c.found, fmt.Sprintf(format, args...))
 	}

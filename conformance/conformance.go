@@ -98,8 +98,8 @@ type promise struct {
 	try  func(c *check)
 }
 
-// waits is a promise that cannot be tried before something else exists; it is reported by name, so that nobody takes its
-// absence for success.
+// waits is a promise that cannot be checked before something else exists. The report names it, so that a missing check does
+// not look like success.
 func waits(name, what string) promise {
 	return promise{name: name, try: func(c *check) { c.skip("waits for " + what) }}
 }

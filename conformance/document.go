@@ -122,7 +122,7 @@ func documentChecks() []promise {
 		{"EveryAllowedIDIsAPath", func(c *check) {
 			for _, id := range []string{"0", "Z", "a.b_c:d-e", strings.Repeat("x", 128-len(c.suite.mark)) + c.suite.mark} {
 				if len(id) == 1 && c.get(docsPath+"/"+id).send().status == http.StatusOK {
-					continue // somebody's own
+					continue // of another run
 				}
 				c.document(id, fields{"text": "x"}).has(fields{"id": id})
 				c.get(docsPath + "/" + id).send().is(http.StatusOK).has(fields{"id": id})

@@ -82,7 +82,7 @@ func (a *answer) rateHeaders() {
 		a.broken("header Date is %q", a.header.Get("Date"))
 		return
 	}
-	// The window is told as it was when the request was judged; an answer that takes seconds may come after its end.
+	// The header shows the window in which the request was charged. A response that takes seconds can come after its end.
 	left := a.number("X-RateLimit-Reset") - date.Add(a.call.check.suite.moved()).Unix()
 	if took := int64(a.came.Sub(a.sent) / time.Second); left < -took || left > 61 {
 		a.broken("X-RateLimit-Reset is %d s after Date, want 0 to 61 in an answer after %s", left, a.came.Sub(a.sent).Round(time.Millisecond))
@@ -112,8 +112,8 @@ func (a *answer) commonHeaders() {
 	}
 }
 
-// authenticated says that the answer was made for somebody: a credential was sent to where one counts, and was not
-// refused; or it gives one.
+// authenticated reports whether the response is for an authenticated caller: a credential was sent to an operation that
+// takes one, and was accepted, or the response contains one.
 func (a *answer) authenticated(path string) bool {
 	switch {
 	case a.call.method == http.MethodOptions || a.status == http.StatusUnauthorized:

@@ -52,7 +52,7 @@ func importChecks() []promise {
 		{"AHundredErrorsAreTold", func(c *check) {
 			a := c.post(path).raw(media, strings.Repeat("{}\n", 150)).send().is(http.StatusOK).has(fields{"received": 150, "failed": 150, "created": 0})
 			if n := len(a.list("errors")); n != 100 {
-				a.broken("%d errors are told, want the first 100", n)
+				a.broken("%d errors are listed, want the first 100", n)
 			}
 		}},
 		{"ALineWithoutAnIDGetsOne", func(c *check) {

@@ -20,7 +20,7 @@ func isolationChecks() []promise {
 				memoriesPath: c.remember(who, "conformance").text("id"), subjectsPath: who,
 			}
 			never := map[string]string{
-				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: nobody,
+				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: unknownUser,
 				memoriesPath: neverMemory, subjectsPath: "conformance-never-was-" + c.suite.mark,
 			}
 			tried := 0
@@ -46,7 +46,7 @@ func isolationChecks() []promise {
 					for _, headers := range [][]string{nil, {"If-Match", `"1"`}, {"If-None-Match", `"1"`}, {"Idempotency-Key", c.suite.name()}} {
 						theirs, nothing := send(mine[base], headers...), send(never[base], headers...)
 						if slices.Contains(headers, "Idempotency-Key") && theirs.header.Get("Idempotent-Replayed") != nothing.header.Get("Idempotent-Replayed") {
-							theirs.broken("another workspace's id and one that never was are told apart by Idempotent-Replayed")
+							theirs.broken("Idempotent-Replayed differs between an ID of another workspace and one that does not exist")
 						}
 						if theirs.fails(404, "not_found"); theirs.withoutMoments() != nothing.withoutMoments() {
 							theirs.broken("%s: another workspace's id has another answer than one that never was: %s", name, nothing.withoutMoments())

@@ -130,7 +130,7 @@ func untilNextMonth(now time.Time) time.Duration {
 	return time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
 }
 
-// quota spends a quota of two requests and looks at what the third is told.
+// quota uses up a quota of two requests and checks the response to the third.
 func (c *check) quota(name, policy string, left func(time.Time) time.Duration) {
 	header := map[string]string{"daily": "X-RateLimit-Daily-Remaining", "monthly": "X-RateLimit-Monthly-Remaining"}[name]
 	k := c.newKey(fields{"quota": fields{name: 2}}, "read")
@@ -231,7 +231,7 @@ func (c *check) spendAddress() {
 	c.get("/api/v1/health").now().send().is(http.StatusOK)
 	c.call(http.MethodOptions, "/api/v1/health").anonymous().now().send().is(http.StatusNoContent)
 	// Signing in has a budget of its own, of the same size.
-	login := c.login("nobody-"+c.suite.mark+"@example.org", "not the password").now().send().is(http.StatusUnauthorized)
+	login := c.login("unknown-"+c.suite.mark+"@example.org", "not the password").now().send().is(http.StatusUnauthorized)
 	login.head("X-RateLimit-Limit", a.header.Get("X-RateLimit-Limit"))
 	if left, most := login.number("X-RateLimit-Remaining"), login.number("X-RateLimit-Limit"); left != most-1 {
 		login.broken("the first login from an address that is spent elsewhere leaves %d of %d", left, most)

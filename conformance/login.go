@@ -37,7 +37,7 @@ func loginChecks() []promise {
 			for name, a := range map[string]*answer{
 				"an unknown email":  c.login(c.suite.name()+"@example.org", p.password).send(),
 				"a disabled user":   c.login(off.email, off.password).send(),
-				"a text for email":  c.login("nobody", p.password).send(),
+				"a text for email":  c.login("no-address", p.password).send(),
 				"a long password":   c.login(p.email, strings.Repeat("p", 100_000)).send(),
 				"a short password":  c.login(p.email, "p").send(),
 				"a very long email": c.login(strings.Repeat("e", 3000)+"@example.org", p.password).send(),
@@ -107,7 +107,7 @@ func loginChecks() []promise {
 			}
 			c.failTenTimes(c.suite.name()+"@example.org").fails(429, "rate_limit_exceeded").has(fields{"details.policy": "login"})
 			c.door.move()
-			p.signIn(c) // from another address: nobody is locked out
+			p.signIn(c) // from another address: the account is not locked
 		}},
 		{"EveryWayToWriteAnEmailIsCountedAsOne", func(c *check) {
 			email := c.suite.name() + "@example.org"
@@ -132,7 +132,7 @@ func loginChecks() []promise {
 				last.has(fields{"details.policy": "anonymous"})
 				return
 			}
-			// That minute is used up, too. The one that ends last is told.
+			// That minute is used up, too. The response names the limit that ends last.
 			last.has(fields{"details.policy": "login"})
 			if wait := last.number("Retry-After"); wait <= 60 || wait > 900 {
 				last.broken("Retry-After is %d s, want what is left of the 900 s of the throttle", wait)
@@ -202,8 +202,8 @@ func (c *check) freshAddress() {
 	}
 }
 
-// failTenTimes fails ten times with an email and gives what the next try is told. It uses an address of its own where
-// there is one.
+// failTenTimes fails ten times with an email and returns the response to the next attempt. It uses an address of its own
+// if there is one.
 func (c *check) failTenTimes(email string) *answer {
 	c.door.move()
 	c.finally(func() { c.door.move() })

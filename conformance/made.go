@@ -17,7 +17,7 @@ const (
 // counter numbers what a process makes, beside the run's random mark.
 var counter atomic.Int64
 
-// name makes a name nobody else has: a document's id, an idempotency key, a rare word.
+// name makes a unique name: a document's ID, an idempotency key, a rare word.
 func (s *suite) name() string { return fmt.Sprintf("conformance-%s-%d", s.mark, counter.Add(1)) }
 
 // word makes a word that occurs in no other document, of letters alone, so that no analysis takes it apart.

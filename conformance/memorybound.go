@@ -61,7 +61,7 @@ func boundKeyChecks() []promise {
 			} {
 				got, want := pair[0].as(k.text).send().fails(404, "not_found"), pair[1].as(k.text).send()
 				if got.withoutMoments() != want.withoutMoments() {
-					got.broken("another's is told from what never was: %s", want.withoutMoments())
+					got.broken("the response differs from that for an ID that does not exist: %s", want.withoutMoments())
 				}
 			}
 			b := c.post(memoriesPath + "/batch").as(k.text).json(fields{"items": []fields{{"subjectId": other, "text": "x"}, {"text": "mine"}}}).send().is(http.StatusOK)
@@ -81,11 +81,11 @@ func boundKeyChecks() []promise {
 			k := c.newKey(fields{"agentId": agent}, both...)
 			a := c.post(memoriesPath).as(k.text).json(fields{"subjectId": who, "text": word}).send().is(http.StatusCreated).has(fields{"agentId": agent})
 			theirs := c.remember(who, word, fields{"agentId": "other-" + c.suite.mark})
-			nobodys := c.remember(who, word+" nobody's")
+			unbound := c.remember(who, word+" unbound")
 			c.get(memoriesPath + "?subjectId=" + who).as(k.text).send().is(http.StatusOK).has(fields{"items[0].id": a.text("id")}).lacks("items[1]")
 			c.get(memoriesPath).as(k.text).send().is(http.StatusOK).has(fields{"items[0].id": a.text("id")}).lacks("items[1]")
 			c.recallQuery(who, word).as(k.text).send().is(http.StatusOK).has(fields{"results[0].memory.id": a.text("id")}).lacks("results[1]")
-			for _, hidden := range []*answer{theirs, nobodys} {
+			for _, hidden := range []*answer{theirs, unbound} {
 				c.get(hidden.memory()).as(k.text).send().fails(404, "not_found")
 				c.patch(hidden.memory()).as(k.text).json(fields{"text": "x"}).send().fails(404, "not_found")
 				c.delete(hidden.memory()).as(k.text).send().fails(404, "not_found")
@@ -100,7 +100,7 @@ func boundKeyChecks() []promise {
 				e.broken("an export for an agent has %d lines, want 1", len(e.lines()))
 			}
 			c.delete(subjectsPath+"/"+who).as(k.text).send().fails(404, "not_found")
-			c.get(nobodys.memory()).send().is(http.StatusOK).has(fields{"revision": 1})
+			c.get(unbound.memory()).send().is(http.StatusOK).has(fields{"revision": 1})
 		}},
 		{"ASessionMayBeSharedByNobodyElse", func(c *check) {
 			who, other, session := c.subject(), c.subject(), c.suite.name()

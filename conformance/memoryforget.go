@@ -72,7 +72,7 @@ func forgetChecks() []promise {
 			never := c.carryOut(who, "pln_01kakakakafkhvayayayayayay").send().fails(404, "not_found")
 			for _, q := range []*call{c.carryOut(who, p).as(other.text), c.carryOut(c.suite.name(), p)} {
 				if got := q.send().fails(404, "not_found"); got.withoutMoments() != never.withoutMoments() {
-					got.broken("a plan of another is told from one that never was: %s", never.withoutMoments())
+					got.broken("the response differs from that for a plan that does not exist: %s", never.withoutMoments())
 				}
 			}
 			c.get(a.memory()).send().is(http.StatusOK)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// subjectShape is what is told of a subject.
+// subjectShape is the JSON of a subject.
 var subjectShape = map[string]string{
 	"subjectId": "string", "memories": "integer", "bytes": "integer", "firstAt": "time|null", "lastAt": "time|null",
 }

@@ -16,8 +16,8 @@ const (
 	passwordPath   = "/api/auth/password"
 )
 
-// nobody is a user's id that never was, aligned like a real one.
-const nobody = "usr_01kakakakafkhvayayayayayay"
+// unknownUser is a well-formed ID of a user that does not exist.
+const unknownUser = "usr_01kakakakafkhvayayayayayay"
 
 // userShape is the record of decisions.md, L, member by member.
 var userShape = map[string]string{
@@ -25,7 +25,7 @@ var userShape = map[string]string{
 	"createdAt": "time", "lastLoginAt": "time|null", "revision": "integer",
 }
 
-// person is a user that the suite made. The password is one nobody would type.
+// person is a user that the suite made. The password is random.
 type person struct {
 	id, email, password string
 	token, refresh      string // of the latest login

@@ -16,7 +16,7 @@ import (
 
 const jwksPath = "/.well-known/jwks.json"
 
-// tokenChecks is §5.2: what a token says, and that nobody else makes one (decisions.md, C).
+// tokenChecks is §5.2: what a token says, and that only the server can make one (decisions.md, C).
 func tokenChecks() []promise {
 	return []promise{
 		{"TheTokenIsASignedAccessToken", func(c *check) {
@@ -234,7 +234,7 @@ func (c *check) publicKey(kid string) ed25519.PublicKey {
 	return nil
 }
 
-// forgeries are tokens nobody was given, made of one that was (faults T1 to T4).
+// forgeries are forged tokens, made from a valid one (faults T1 to T4).
 func (c *check) forgeries(t *token, public ed25519.PublicKey) map[string]string {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

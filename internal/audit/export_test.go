@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// ReadsLate is how old a row may become that nobody waits for.
+// ReadsLate is how old a row can become that no caller waits for.
 const ReadsLate = readsLate
 
-// Queued is how many rows of reads wait that nobody waits for.
+// Queued is how many rows of reads are in the queue without a waiting caller.
 func (l *Log) Queued() int {
 	l.queue.mu.Lock()
 	defer l.queue.mu.Unlock()
@@ -25,7 +25,7 @@ func (l *Log) Gathered() int {
 	return len(l.gathering.open.rows)
 }
 
-// ReadAsking is Read for ReadsTogether, and calls asks at the moment at which its row is asked for: no unit shuts meanwhile.
+// ReadAsking is Read for ReadsTogether, and calls asks when its row is asked for, while no transaction ends.
 func (l *Log) ReadAsking(ctx context.Context, e Entry, asks func()) error {
 	r, err := l.row(ctx, e)
 	if err != nil {

@@ -60,7 +60,7 @@ type Log struct {
 
 	gathering gathering // of rows of reads that are waited for
 	end       end
-	queue     queue // of those that nobody waits for
+	queue     queue // of those that no caller waits for
 
 	verifying sync.Mutex
 

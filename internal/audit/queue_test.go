@@ -55,7 +55,7 @@ func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 	if v := l.verify(t); v.Break() != nil || v.Rows != reads {
 		t.Errorf("verified %d rows: %v", v.Rows, v.Break())
 	}
-	// Whoever asks for the accesses of a subject sees those that were not written yet, and the end of the log waits for none.
+	// A list of the accesses to a subject contains those that were not written yet, and the end of the log waits for none.
 	if err := l.Read(t.Context(), l.reading(7)); err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,7 @@ func (a *alone) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 	return a.after
 }
 
-// Where the store is a way away, rows are written by a statement alone while nobody else is at the chain.
+// With a store on the network, a row is written by a single statement while no other process extends the chain.
 func TestAwayAReadIsOneStatement(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -273,7 +273,7 @@ func TestAwayAReadIsOneStatement(t *testing.T) {
 	}
 }
 
-// What became of a statement that nobody heard of is seen at the end of the chain: its rows are there once.
+// The end of the chain shows what became of a statement whose response was lost: its rows are there once.
 func TestAStatementWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	lost := &unit.StaleError{Problem: errTest}
@@ -436,7 +436,7 @@ func TestReadsThatComeDuringAUnitShareTheNext(t *testing.T) {
 	}
 }
 
-// A caller that goes away while its row is written takes nobody's row with it, its own neither.
+// A caller that disconnects while its row is written loses neither its own row nor another caller's.
 func TestAReaderThatGoesAwayTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -154,7 +154,7 @@ func TestEveryColumnOfAReadIsVouchedFor(t *testing.T) {
 	}
 }
 
-// Whoever can write the database knows how rows are hashed, and has no key.
+// An attacker who can write the database knows how rows are hashed, but has no key.
 func TestRewrittenChainIsFoundWithoutCheckpoints(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -171,7 +171,7 @@ func TestRewrittenChainIsFoundWithoutCheckpoints(t *testing.T) {
 	}
 }
 
-// The file of checkpoints and the log are cut as somebody likes it; the record tells.
+// The file of checkpoints and the log are both cut; the record shows it.
 func TestRecordTellsWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	const cut = "UPDATE audit_chain SET sequence = 5, hash = (SELECT hash FROM audit_log WHERE sequence = 5)"

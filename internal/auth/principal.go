@@ -14,7 +14,7 @@ const (
 	Anonymous Kind = iota
 	APIKey
 	User  // a person, by the bearer token of a session
-	Local // whoever may open the data folder's socket: the operator of the machine
+	Local // a process that can open the data folder's socket: the operator of the machine
 )
 
 // Principal is the caller of a request. It is made once per request and only read afterwards.
@@ -66,7 +66,7 @@ func With(ctx context.Context, p *Principal) context.Context {
 }
 
 // From gives the principal of the request. It panics where there is none: an operation that needs a caller was
-// declared without a credential, which is a defect and must not pass as "anybody".
+// declared without a credential, which is a defect and must not grant access to every caller.
 func From(ctx context.Context) *Principal {
 	p, ok := ctx.Value(PrincipalKey).(*Principal)
 	if !ok || p == nil {

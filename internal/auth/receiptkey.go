@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// receiptType is the typ of a receipt's signature. It keeps a receipt from being taken for a token by whoever looks.
+// receiptType is the typ of a receipt's signature. It keeps a receipt from being taken for a token.
 const receiptType = "keepsake-receipt+jws"
 
 // ReceiptKey signs receipts, and nothing else. An instance has one for as long as it lives: a receipt is looked at years

@@ -21,7 +21,7 @@ const tokenType = "at+jwt"
 // MaxToken is the largest text that is looked at, in bytes. Ours have about 600.
 const MaxToken = 4096
 
-// What a bearer token can be told. They are shared; nobody changes them.
+// The errors of a bearer token. They are shared and never changed.
 var (
 	ErrInvalidToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken, "This access token is not valid.")
 	ErrTokenExpired = problem.New(problem.Unauthenticated, problem.CodeTokenExpired, "This access token has expired.")

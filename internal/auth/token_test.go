@@ -122,7 +122,7 @@ func TestATokenIsWhatRFC9068Describes(t *testing.T) {
 	}
 }
 
-// forger signs what it is told to.
+// forger signs any header and claims.
 type forger struct {
 	header jwt.MapClaims
 	claims jwt.MapClaims

@@ -31,7 +31,7 @@ func TestAnAddressBelongsToOneTest(t *testing.T) {
 		c.Close()
 		l.Close()
 	}
-	for range 300 { // nobody who asks for any port is given it
+	for range 300 { // a request for any free port never gets it
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -280,8 +280,7 @@ func (s *PostgresServer) Start(t testing.TB) {
 	}
 }
 
-// StartAsStandby starts a server that was stopped as one that only lets clients read, until it is told otherwise with
-// SELECT pg_promote().
+// StartAsStandby starts a stopped server that is read-only until SELECT pg_promote().
 func (s *PostgresServer) StartAsStandby(t testing.TB) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(s.data(), "standby.signal"), nil, 0o644); err != nil {
@@ -290,7 +289,7 @@ func (s *PostgresServer) StartAsStandby(t testing.TB) {
 	s.Start(t)
 }
 
-// Pause stops every process of the server where it stands (SIGSTOP): connections stay open and nobody answers.
+// Pause stops every process of the server where it stands (SIGSTOP): connections stay open without an answer.
 func (s *PostgresServer) Pause(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Proxy stands between a client and a server and cuts the way when it is told to.
+// Proxy stands between a client and a server and can cut their connections.
 type Proxy struct {
 	listener net.Listener
 	target   string

@@ -177,7 +177,7 @@ func (s *RedisServer) Kill(t testing.TB) { s.must(t, s.stop(syscall.SIGKILL)) }
 // Start starts a server that was stopped, at the same address.
 func (s *RedisServer) Start(t testing.TB) { s.must(t, s.run()) }
 
-// Pause stops the server where it stands (SIGSTOP): connections stay open and nobody answers.
+// Pause stops the server where it stands (SIGSTOP): connections stay open without an answer.
 func (s *RedisServer) Pause(t testing.TB) { s.must(t, s.signal(pauseSignal)) }
 
 // Resume lets a server go on that was paused.

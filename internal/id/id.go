@@ -49,7 +49,7 @@ func NewRequest(t time.Time) string {
 	return Format(Request, RequestAt(t))
 }
 
-// RequestAt is NewRequest before it is text, for whoever appends it to a buffer of its own.
+// RequestAt is NewRequest before it is text, for callers that append it to a buffer.
 func RequestAt(t time.Time) UUID { return uuidv7(t, mathrand.Uint64()) }
 
 // uuidv7 lays out RFC 9562's version 7 with the optional 12 bits of sub-millisecond precision (its method 3).

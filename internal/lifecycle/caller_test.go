@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// shelf is a CallerStore in memory that fails when it is told to.
+// shelf is a CallerStore in memory that can be made to fail.
 type shelf struct {
 	mu    sync.Mutex
 	fails bool

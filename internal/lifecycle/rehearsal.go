@@ -6,7 +6,7 @@ import (
 	"keepsake/internal/id"
 )
 
-// Rehearsal lets one API key see a version as it will be after its sunset, so that whoever owns the key can try a
+// Rehearsal lets one API key see a version as it will be after its sunset, so that the owner of the key can try a
 // migration before the date.
 type Rehearsal struct {
 	Version     int
@@ -45,7 +45,7 @@ func stageOf(rehearsals []Rehearsal) stage {
 	return s
 }
 
-// Rehearsing reports whether any key rehearses the sunset of a version at a moment: else nobody needs to ask for the key.
+// Rehearsing reports whether any key rehearses the sunset of a version. If none does, the request's key does not matter.
 func (s *Snapshot) Rehearsing(version int, now time.Time) bool {
 	return s.stage.last != nil && now.Before(s.stage.last[version])
 }

@@ -29,7 +29,7 @@ type Version struct {
 	Since       time.Time // when it was released
 	AnnouncedAt time.Time // when its end was announced; zero while it is active
 	SunsetAt    time.Time // from when on it is 410; zero while it is active
-	RetiredAt   time.Time // from when on its paths are gone, where somebody said so; zero: see Retires
+	RetiredAt   time.Time // when its routes are removed, if an operator set that; zero: see Retires
 	GuideURL    string    // of the migration guide, when it is published elsewhere
 	Backdated   bool      // its notice was counted from its announcement alone
 	Revision    int64     // 1 when it was released
@@ -54,7 +54,8 @@ func (v *Version) Live(now time.Time) bool {
 	return v.SunsetAt.IsZero() || now.Before(v.SunsetAt)
 }
 
-// Retires is when the paths of a version with a sunset go: twelve months after that, or when somebody said before.
+// Retires is when the routes of a version with a sunset are removed: twelve months after the sunset, or earlier if an
+// operator set that.
 func (v *Version) Retires() time.Time {
 	if !v.RetiredAt.IsZero() {
 		return v.RetiredAt

@@ -13,7 +13,7 @@ const DefaultAddresses = 65_536
 
 // Addresses keeps the budgets of callers without a credential, in memory only: for each client address one for signing in
 // and one for everything else, of the same size. It remembers a bounded number of them; beyond that the one that was
-// silent longest is forgotten, and starts anew if it comes back. A cache that weighs frequency would rather forget
+// silent longest is forgotten, and starts again from zero if it comes back. A cache that weighs frequency would rather forget
 // newcomers, whose every request would then find a fresh budget.
 type Addresses struct {
 	allowance atomic.Pointer[Allowance]
@@ -75,8 +75,8 @@ func (a *Addresses) Allow(allowance Allowance) { a.allowance.Store(&allowance) }
 // address, has one too.
 func (a *Addresses) Account(addr netip.Addr) Account { return a.account(keyOf(addr, false)) }
 
-// SignIn is the budget that an address has for signing in. It is its own, so that other callers' wrong keys from a shared
-// address keep nobody from signing in.
+// SignIn is the budget that an address has for signing in. It is separate, so that users can sign in although other callers
+// at a shared address send wrong keys.
 func (a *Addresses) SignIn(addr netip.Addr) Account { return a.account(keyOf(addr, true)) }
 
 func (a *Addresses) account(key addressKey) Account {

@@ -170,7 +170,7 @@ func (s *Shared) markDue(g *group, wanted func(*bucket) bool) bool {
 
 func everything(*bucket) bool { return true }
 
-// heartbeat looks who the peers are, and whether the counter store lives and still has what it was told.
+// heartbeat updates the peers, and checks whether the counter store answers and still has what was reported.
 func (s *Shared) heartbeat(ctx context.Context) {
 	s.checking.Lock()
 	defer s.checking.Unlock()

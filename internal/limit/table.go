@@ -9,7 +9,7 @@ type Table struct {
 	byName map[string]*InForce
 }
 
-// InForce is a tier as it is at the moment somebody asks.
+// InForce is the tier as it is now.
 type InForce struct{ tier atomic.Pointer[Tier] }
 
 // Tier gives the numbers of now. They are shared: read them only.

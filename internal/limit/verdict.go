@@ -32,7 +32,7 @@ type Verdict struct {
 	KeyRemaining int64
 }
 
-// ResetTimeMs is ResetIn for the body of a 429: whole milliseconds, rounded up so that whoever waits them is admitted.
+// ResetTimeMs is ResetIn for the body of a 429: whole milliseconds, rounded up so that a caller who waits that long is admitted.
 func (v *Verdict) ResetTimeMs() int64 {
 	return int64((v.ResetIn + time.Millisecond - 1) / time.Millisecond)
 }

@@ -180,8 +180,8 @@ func NotAvailable(message string, retryAfter time.Duration) *Problem {
 	return &Problem{Kind: Unavailable, Code: CodeUnavailable, Message: message, RetryAfter: retryAfter}
 }
 
-// Busy is what a caller is told whose time ended while it waited for a part of ours: for the database, or for room to
-// work. ended is the error of its context; if that was canceled, because the client has gone, it stays as it is.
+// Busy is the error of a request whose time ended while it waited for the database or for a slot. ended is the error of its
+// context. It is returned as it is if the context was canceled, because the client has disconnected.
 func Busy(ended error) error {
 	if !errors.Is(ended, context.DeadlineExceeded) {
 		return ended

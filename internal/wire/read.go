@@ -28,11 +28,11 @@ func EachOf[E any](add func(list []E, text []byte) []E) Items {
 	}
 }
 
-// DecodeRead is Decode for a text that is read as it arrives, and whose lists of one type are taken item by item, so that
-// no more of it need be in memory than an item. rest is the text without the items of these lists.
+// DecodeRead is Decode for a text that is read as it arrives. Lists of one type are decoded item by item, so that only one
+// item is in memory. rest is the text without the items of these lists.
 //
-// Whatever is wrong, in is read to its end first, and its own error comes before any other: what a caller is told does
-// not depend on how far we had to look.
+// If there is an error, in is read to its end first, and an error of in comes before any other. So the error does not depend
+// on how far the text was read.
 func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
 	a := &arrival{followed: followed{in: in}}
 	err = json.UnmarshalRead(a, v, strict, json.WithUnmarshalers(items(a)))

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// scene is something that is told, in parts that belong to different sessions, and what may be asked about it.
+// scene is a story in parts that belong to different sessions, with questions about it.
 type scene struct {
 	values    []map[string]string // one is chosen
 	parts     [][]string          // lines "A: …"
