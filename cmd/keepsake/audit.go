@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/audit"
+	"keepsake/internal/instance"
 )
 
 func auditCommand(st *stage) *cobra.Command {
@@ -72,7 +72,7 @@ func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.Au
 	if err != nil {
 		return nil, err
 	}
-	found, err := app.VerifyAudit(cmd.Context(), cfg, checkpoints)
+	found, err := instance.VerifyAudit(cmd.Context(), cfg, checkpoints)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/config"
 	"keepsake/internal/folder"
+	"keepsake/internal/instance"
 )
 
 func doctorCommand(st *stage) *cobra.Command {
@@ -115,11 +116,11 @@ func (d *diagnosis) folder(cfg config.Config) {
 	}
 	d.space(cfg.Data)
 	if cfg.DatabaseURL == "" && !exists(filepath.Join(cfg.Data, "main.db")) {
-		d.find(broken, "data", "%s %v", cfg.Data, app.ErrNotInitialised)
+		d.find(broken, "data", "%s %v", cfg.Data, instance.ErrNotInitialised)
 		return
 	}
 	d.masterKey(cfg)
-	if path := app.FirstStartPath(cfg.Data); exists(path) {
+	if path := instance.FirstStartPath(cfg.Data); exists(path) {
 		d.find(warning, "first start", "%s still holds the first key and password; read them and delete it", path)
 	}
 }
@@ -141,7 +142,7 @@ func (d *diagnosis) space(dir string) {
 }
 
 func (d *diagnosis) masterKey(cfg config.Config) {
-	path := app.MasterKeyPath(cfg.Data)
+	path := instance.MasterKeyPath(cfg.Data)
 	info, err := os.Stat(path)
 	switch {
 	case cfg.MasterKey != "":
@@ -151,7 +152,7 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 	case !folder.Shared(info): // else exposures names it
 		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)
 	}
-	replaced, _ := app.MasterKeyFile(cfg.Data).ReplacedKeys()
+	replaced, _ := instance.MasterKeyFile(cfg.Data).ReplacedKeys()
 	for _, old := range replaced {
 		d.find(warning, "master key", "%s opens backups made before it was replaced; keep it elsewhere, and destroy it with the last of them", old)
 	}

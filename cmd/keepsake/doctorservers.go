@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // servers looks at the database and at Redis, and says who works on them.
@@ -18,7 +19,7 @@ func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() t
 		return
 	}
 	if e.Instance == "" {
-		d.find(broken, "database", "%s %v", e.Server, app.ErrNotInitialised)
+		d.find(broken, "database", "%s %v", e.Server, instance.ErrNotInitialised)
 		return
 	}
 	d.find(well, "database", "PostgreSQL %s at %s", e.Version, e.Server)

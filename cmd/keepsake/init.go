@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/internal/app"
+	"keepsake/internal/instance"
 )
 
 func initCommand(st *stage) *cobra.Command {
@@ -51,14 +52,14 @@ func initCommand(st *stage) *cobra.Command {
 			st.printFirst(first)
 		}
 		if err != nil {
-			return fmt.Errorf("print the secrets, which are still in %s: %w", app.FirstStartPath(cfg.Data), err)
+			return fmt.Errorf("print the secrets, which are still in %s: %w", instance.FirstStartPath(cfg.Data), err)
 		}
-		return os.Remove(app.FirstStartPath(cfg.Data))
+		return os.Remove(instance.FirstStartPath(cfg.Data))
 	}
 	return cmd
 }
 
-func (st *stage) printFirst(first app.First) {
+func (st *stage) printFirst(first instance.First) {
 	fmt.Fprintf(st.out, "user      %s\n", first.Email)
 	if first.Password != "" {
 		fmt.Fprintf(st.out, "password  %s\n", first.Password)

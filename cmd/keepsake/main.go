@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // The exit codes (decisions.md, O).
@@ -65,7 +65,7 @@ func run(args []string, st *stage) int {
 	case !started, // cobra itself did not understand the flags and arguments
 		errors.As(err, &usage), errors.As(err, &setting):
 		return exitUsage
-	case errors.Is(err, app.ErrInitialised), errors.Is(err, app.ErrNotEmpty), errors.Is(err, app.ErrOccupied), errors.Is(err, errWouldOverwrite):
+	case errors.Is(err, instance.ErrInitialised), errors.Is(err, instance.ErrNotEmpty), errors.Is(err, instance.ErrOccupied), errors.Is(err, errWouldOverwrite):
 		return exitRefused
 	default:
 		return exitFailed

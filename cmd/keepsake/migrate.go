@@ -9,8 +9,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/store/move"
 )
 
@@ -43,7 +43,7 @@ func migrateCommand(st *stage) *cobra.Command {
 		if from == "" && to == "" {
 			return usageError("--from or --to is required")
 		}
-		m := app.Moving{}
+		m := instance.MoveRequest{}
 		var err error
 		if m.From, err = s.place("--from", from, keysFrom); err != nil {
 			return err
@@ -55,7 +55,7 @@ func migrateCommand(st *stage) *cobra.Command {
 		defer bars.end()
 		m.Progress = bars.show
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
-		done, err := app.Move(cmd.Context(), app.Deps{Log: log}, m)
+		done, err := instance.Move(cmd.Context(), instance.Options{Log: log}, m)
 		if err != nil {
 			return err
 		}
@@ -70,13 +70,13 @@ func migrateCommand(st *stage) *cobra.Command {
 }
 
 // place returns the place that a flag names: a folder or an address, or the database of the settings if the flag is empty.
-func (s *settings) place(flag, text, keys string) (app.Place, error) {
+func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 	isAddress := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 	if text != "" && !isAddress {
 		if keys != "" {
-			return app.Place{}, usageError(flag + " is a folder, which contains the secrets; --keys-from and --keys-to are only for databases")
+			return instance.Place{}, usageError(flag + " is a folder, which contains the secrets; --keys-from and --keys-to are only for databases")
 		}
-		return app.Place{Folder: text}, nil
+		return instance.Place{Folder: text}, nil
 	}
 	var cfg config.Config
 	var err error
@@ -89,7 +89,7 @@ func (s *settings) place(flag, text, keys string) (app.Place, error) {
 	} else if cfg, err = s.load(); err == nil && cfg.DatabaseURL == "" {
 		err = usageError(flag + " must be a folder or a database, or the setting databaseUrl must be set")
 	}
-	return app.Place{DatabaseURL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}, err
+	return instance.Place{DatabaseURL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}, err
 }
 
 // rowBars draw the progress of a move: one bar after the other.
@@ -125,7 +125,7 @@ func (b *rowBars) end() {
 	b.bar, b.what = nil, ""
 }
 
-func (st *stage) printMoved(done *app.Moved, m app.Moving) {
+func (st *stage) printMoved(done *instance.MoveResult, m instance.MoveRequest) {
 	again := ""
 	if done.Resumed {
 		again = " (continued after an interruption)"

@@ -10,13 +10,13 @@ import (
 	"filippo.io/age"
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 func restoreCommand(st *stage) *cobra.Command {
 	var (
-		r              app.Restoring
+		r              instance.RestoreRequest
 		identities     []string
 		passphraseFile string
 		asJSON         bool
@@ -65,7 +65,7 @@ func restoreCommand(st *stage) *cobra.Command {
 		defer rows.end()
 		r.Rows = rows.show
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
-		done, err := app.Restore(cmd.Context(), cfg, app.Deps{Log: log}, r)
+		done, err := instance.Restore(cmd.Context(), cfg, instance.Options{Log: log}, r)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 			return err
 		}
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
-		done, err := app.Replay(cmd.Context(), cfg, app.Deps{Log: log}, journals, unsigned)
+		done, err := instance.Replay(cmd.Context(), cfg, instance.Options{Log: log}, journals, unsigned)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-func (st *stage) printRestored(done *app.Restored, cfg config.Config) {
+func (st *stage) printRestored(done *instance.RestoreResult, cfg config.Config) {
 	where := cfg.Data
 	if cfg.DatabaseURL != "" {
 		where = "the database of databaseUrl and the folder " + cfg.Data
@@ -171,7 +171,7 @@ func (st *stage) printRestored(done *app.Restored, cfg config.Config) {
 	}
 }
 
-func (st *stage) printReplayed(done *app.Restored) {
+func (st *stage) printReplayed(done *instance.RestoreResult) {
 	fmt.Fprintf(st.out, "Ended %d sessions.\n", done.SessionsEnded)
 	if done.SubjectsErased+done.MemoriesErased > 0 {
 		fmt.Fprintf(st.out, "Erased %d subjects and %d memories again that were erased after the backup.\n", done.SubjectsErased, done.MemoriesErased)

@@ -14,6 +14,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 func serveCommand(st *stage) *cobra.Command {
@@ -78,7 +79,7 @@ func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
 // only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
 func welcome(st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
-	path := app.FirstStartPath(cfg.Data)
+	path := instance.FirstStartPath(cfg.Data)
 	first, ok := a.First()
 	switch {
 	case ok && st.tty:

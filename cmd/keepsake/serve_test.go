@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
 		return log.String()
 	}
 	log := serveOnce(func(shown string) {
-		if _, err := os.Stat(app.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(instance.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the secrets were shown and lie in the folder too: %v", err)
 		}
 		lines := curlLines(shown)

@@ -14,6 +14,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // placeSettings are the settings that say where an instance lies.
@@ -89,13 +90,13 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	if err != nil {
 		return nil, nil, err
 	}
-	socket := app.SocketPath(cfg.Data)
+	socket := instance.SocketPath(cfg.Data)
 	for range 50 { // a server that is just starting holds the folder before it answers: up to 5 s
 		if client.SocketAnswers(ctx, socket) {
 			return client.OverSocket(socket, agent, follow), func() error { return nil }, nil
 		}
 		done, err = t.startLocal(ctx, cfg)
-		if !errors.Is(err, app.ErrInUse) {
+		if !errors.Is(err, instance.ErrInUse) {
 			break
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/limit"
 )
 
@@ -226,7 +226,7 @@ func TestATierThatLocksTheOperatorOutIsSetRightThroughTheSocket(t *testing.T) {
 		tier.RequestsPerMinute = 1
 		c.Tiers["unlimited"] = tier
 	}))
-	c, local, ctx := operatorOf(t, p), client.OverSocket(app.SocketPath(p.Config.Data)), t.Context()
+	c, local, ctx := operatorOf(t, p), client.OverSocket(instance.SocketPath(p.Config.Data)), t.Context()
 	if _, err := c.Health(ctx); err != nil {
 		t.Fatal(err)
 	}

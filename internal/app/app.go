@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"keepsake/internal/account"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // Deps is what the program takes from outside besides its configuration. The zero value is fit for production.
@@ -34,9 +36,9 @@ type Deps struct {
 	// Demo loads the sample documents at a first start.
 	Demo bool
 
-	// Patience is the least time that this process waits for its database and its search indexes before it gives up. Tests
-	// set it, because on a busy machine an answer may be late.
-	Patience time.Duration
+	// MinTimeout is the shortest timeout of the database and of search indexes. Tests set it because a busy machine can be
+	// slow.
+	MinTimeout time.Duration
 	// Steady is the clock that measures how long the other processes were not heard; time.Now when nil.
 	Steady func() time.Time
 	// PasswordCost is what new hashes of passwords cost. Tests set it; the zero value is the cost in life.
@@ -70,12 +72,12 @@ type App struct {
 	cfg  config.Config
 	deps Deps
 
-	data     *data
+	instance *instance.Instance
 	parts    *parts
 	primary  *door
 	backend  *door
 	socket   *door
-	first    *First
+	first    *instance.First
 	stopping atomic.Bool
 	closing  sync.Once
 	closed   error
@@ -103,7 +105,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.bind(ctx); err != nil {
 		return err
 	}
-	if a.data, err = openData(ctx, &a.cfg, &a.deps); err != nil {
+	mode := instance.OpenOrCreate
+	if a.deps.Local {
+		mode = instance.OpenExisting
+	}
+	if a.instance, err = instance.Open(ctx, &a.cfg, a.instanceOptions(mode)); err != nil {
 		return err
 	}
 	a.socket, err = bindSocket(a.cfg.Data)
@@ -114,13 +120,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = a.begin(ctx, Admin{}, func(initialised bool) error {
-		if !initialised && a.deps.Local {
-			return notInitialised(&a.cfg)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := a.start(ctx, Admin{}); err != nil {
 		return err
 	}
 	if err := a.parts.load(ctx); err != nil {
@@ -138,28 +138,49 @@ func (a *App) open(ctx context.Context) (err error) {
 	return a.surfaces()
 }
 
-// begin gets at the secrets, assembles the parts and, on an empty place, makes what a first start makes, unless check
-// refuses. Of several processes on one database one does all of that before the next.
-func (a *App) begin(ctx context.Context, admin Admin, check func(initialised bool) error) error {
-	return a.data.engine.Alone(ctx, startLock, func(ctx context.Context) (err error) {
-		if err := whole(ctx, a.data.engine, place(&a.cfg)); err != nil {
+func (a *App) instanceOptions(mode instance.Mode) instance.Options {
+	return instance.Options{
+		Mode: mode, Now: a.deps.Now, Log: a.deps.Log, Memory: memoryLimit(), Statement: a.deps.Statement, MinTimeout: a.deps.MinTimeout,
+	}
+}
+
+// start opens the secrets, assembles the services and, for a new instance, does the first start. Processes on one database
+// start one after the other.
+func (a *App) start(ctx context.Context, admin Admin) error {
+	return a.instance.Start(ctx, func(ctx context.Context) (err error) {
+		if err := a.instance.Unseal(ctx); err != nil {
 			return err
 		}
-		if a.data.initialised, err = a.data.store.Initialised(ctx); err != nil {
+		if a.parts, err = assemble(ctx, a.instance, &a.cfg, &a.deps); err != nil || a.instance.Initialised {
 			return err
 		}
-		if err := check(a.data.initialised); err != nil {
-			return err
-		}
-		if err := a.data.unseal(ctx, &a.cfg); err != nil {
-			return err
-		}
-		if a.parts, err = assemble(ctx, a.data, &a.cfg, &a.deps); err != nil || a.data.initialised {
-			return err
-		}
-		a.first, err = a.firstStart(ctx, admin)
+		a.first, err = a.instance.FirstStart(ctx, instance.FirstStart{
+			Admin: admin, URL: cmp.Or(a.cfg.PublicURL, a.PrimaryURL()),
+			Accounts: a.parts.people, APIKeys: a.parts.apiKeys, Audit: a.parts.audit,
+		})
 		return err
 	})
+}
+
+// Admin is the user that Init creates. The zero value is admin@localhost with a generated password.
+type Admin = account.Admin
+
+// Init creates an instance without serving it. The error is instance.ErrInitialised, and nothing is changed, if there is
+// one already.
+func Init(ctx context.Context, cfg config.Config, deps Deps, admin Admin) (instance.First, error) {
+	if err := deps.complete(&cfg); err != nil {
+		return instance.First{}, err
+	}
+	deps.Local = false // the folder can be new
+	a := &App{cfg: cfg, deps: deps}
+	var err error
+	if a.instance, err = instance.Open(ctx, &a.cfg, a.instanceOptions(instance.CreateNew)); err == nil {
+		err = a.start(ctx, admin)
+	}
+	if err = errors.Join(err, a.Close()); err != nil {
+		return instance.First{}, err
+	}
+	return *a.first, nil
 }
 
 // Close closes listeners and databases, the databases last. It may be called without Run and more than once.
@@ -174,8 +195,8 @@ func (a *App) Close() error {
 		if a.parts != nil {
 			all = append(all, a.parts.close())
 		}
-		if a.data != nil {
-			all = append(all, a.data.close())
+		if a.instance != nil {
+			all = append(all, a.instance.Close())
 		}
 		a.closed = errors.Join(all...)
 	})
@@ -191,9 +212,9 @@ func (a *App) BackendURL() string { return a.backend.url() }
 
 // First gives what the first start made, if New was that first start. The same is in FirstStartPath, for whoever
 // started the program to show or to delete.
-func (a *App) First() (First, bool) {
+func (a *App) First() (instance.First, bool) {
 	if a.first == nil {
-		return First{}, false
+		return instance.First{}, false
 	}
 	return *a.first, true
 }

@@ -20,6 +20,7 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 func silent() app.Deps { return apptest.Silent() }
@@ -54,8 +55,8 @@ func TestTheFirstStartIsInTheFolderAndOnlyOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("New on a new folder was no first start")
 	}
-	var kept app.First
-	text, err := os.ReadFile(app.FirstStartPath(cfg.Data))
+	var kept instance.First
+	text, err := os.ReadFile(instance.FirstStartPath(cfg.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestOfManyWhoStartOnOneFolderOneWins(t *testing.T) {
 					firsts++
 				}
 				apps[i] = a
-			case !errors.Is(err, app.ErrInUse):
+			case !errors.Is(err, instance.ErrInUse):
 				t.Errorf("a loser got %v", err)
 			}
 		})
@@ -124,17 +125,17 @@ func TestAFailedFirstStartLeavesNoSecretsAndCanBeRepeated(t *testing.T) {
 	if setting, ok := errors.AsType[*config.Error](err); !ok || setting.Setting != "--admin-password-file" {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := os.Stat(app.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(instance.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("first-start.json: %v", err)
 	}
-	if _, err := app.New(t.Context(), cfg, app.Deps{Log: silent().Log, Local: true}); !errors.Is(err, app.ErrNotInitialised) {
+	if _, err := app.New(t.Context(), cfg, app.Deps{Log: silent().Log, Local: true}); !errors.Is(err, instance.ErrNotInitialised) {
 		t.Errorf("a local start: %v, want ErrNotInitialised", err)
 	}
 	first, err := app.Init(t.Context(), cfg, silent(), app.Admin{Email: "Ada@Example.org"})
 	if err != nil || first.Email != "ada@example.org" || first.Password == "" {
 		t.Fatalf("got %+v, %v", first, err)
 	}
-	if _, err := app.Init(t.Context(), cfg, silent(), app.Admin{}); !errors.Is(err, app.ErrInitialised) {
+	if _, err := app.Init(t.Context(), cfg, silent(), app.Admin{}); !errors.Is(err, instance.ErrInitialised) {
 		t.Errorf("a second init: %v", err)
 	}
 }
@@ -151,8 +152,8 @@ func TestWhatWasUsedIsStillUsedAfterARestart(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- a.Run(ctx) }()
-		var first app.First
-		text, _ := os.ReadFile(app.FirstStartPath(dir))
+		var first instance.First
+		text, _ := os.ReadFile(instance.FirstStartPath(dir))
 		json.Unmarshal(text, &first)
 		use(a, first.APIKey)
 		stop()
@@ -193,7 +194,7 @@ func TestTheFoldersSocketIsTheOperatorAndNobodyElses(t *testing.T) {
 	t.Parallel()
 	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60)) // longer than a socket's address
 	p := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = deep }))
-	path := app.SocketPath(deep)
+	path := instance.SocketPath(deep)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("socket: %v, %v", info, err)
@@ -210,11 +211,11 @@ func TestTheFoldersSocketIsTheOperatorAndNobodyElses(t *testing.T) {
 func TestASocketThatAKilledProcessLeftIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(app.SocketPath(dir), nil, 0o600); err != nil {
+	if err := os.WriteFile(instance.SocketPath(dir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = dir }))
-	if _, err := client.OverSocket(app.SocketPath(dir)).Health(t.Context()); err != nil {
+	if _, err := client.OverSocket(instance.SocketPath(dir)).Health(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

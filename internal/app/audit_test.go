@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // export reads the whole log as lines.
@@ -188,7 +188,7 @@ func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if info, err := os.Stat(app.CheckpointsPath(dir)); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(instance.CheckpointsPath(dir)); err != nil || info.Size() == 0 {
 		t.Fatalf("a stop left no checkpoint: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "main.db"), old, 0o600); err != nil {

@@ -17,11 +17,11 @@ import (
 
 	"keepsake/client"
 	"keepsake/conformance"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/backup"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // backUp makes a backup of a running program through its socket, as the command does.
@@ -33,7 +33,7 @@ func backUp(t *testing.T, dataDir string) (data, keys string) {
 // backUpBeside is backUp with beside, which runs while the snapshot is there.
 func backUpBeside(t *testing.T, dataDir string, beside func()) (data, keys string) {
 	t.Helper()
-	c := client.OverSocket(app.SocketPath(dataDir))
+	c := client.OverSocket(instance.SocketPath(dataDir))
 	s, err := c.StartSnapshot(t.Context())
 	await.Until(t, "the snapshot is made", func() bool {
 		if err == nil && s.State == "running" {
@@ -71,8 +71,8 @@ func restore(t *testing.T, r *apptest.Running, data, keys, journal string) strin
 	if journal != "" {
 		journals = []string{journal}
 	}
-	_, err := app.Restore(t.Context(), cfg, silent(), app.Restoring{
-		Data: data, Keys: keys, Journals: journals, MasterKeyFile: app.MasterKeyPath(r.Config.Data),
+	_, err := instance.Restore(t.Context(), cfg, apptest.InstanceOptions(), instance.RestoreRequest{
+		Data: data, Keys: keys, Journals: journals, MasterKeyFile: instance.MasterKeyPath(r.Config.Data),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestARestoreEndsSignInsAndKeepsRevocations(t *testing.T) {
 	if status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys/"+key.ID+"/revoke", r.Key, ""); status != http.StatusOK {
 		t.Fatalf("revoke: %d %s", status, body)
 	}
-	folder := restore(t, r, data, keys, app.JournalPath(r.Config.Data))
+	folder := restore(t, r, data, keys, instance.JournalPath(r.Config.Data))
 	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = folder }))
 	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/health", key.Key, ""); status != http.StatusUnauthorized || !strings.Contains(body, "api_key_revoked") {
 		t.Errorf("the revoked key: %d %s", status, body)
@@ -297,7 +297,7 @@ func TestRestoringTwiceRevivesNoCredential(t *testing.T) {
 	}
 	dataB, keysB := backUp(t, r.Config.Data)
 
-	first := restore(t, r, dataA, keysA, app.JournalPath(r.Config.Data))
+	first := restore(t, r, dataA, keysA, instance.JournalPath(r.Config.Data))
 	between := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = first }))
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodPost, "/api/v1/developer/api-keys/" + key.ID + "/revoke", ""},
@@ -311,7 +311,7 @@ func TestRestoringTwiceRevivesNoCredential(t *testing.T) {
 		}
 	}
 
-	second := restore(t, r, dataB, keysB, app.JournalPath(first))
+	second := restore(t, r, dataB, keysB, instance.JournalPath(first))
 	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = second }))
 	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/health", key.Key, ""); status != http.StatusUnauthorized || !strings.Contains(body, "api_key_revoked") {
 		t.Errorf("the revoked key: %d %s", status, body)
@@ -349,7 +349,7 @@ func TestForgedJournalMakesNoAdmin(t *testing.T) {
 	if status, body := call(t, http.MethodPatch, r.URL+"/api/v1/developer/api-keys/"+key.ID, r.Key, `{"name":"x"}`); status != http.StatusOK {
 		t.Fatalf("change key: %d %s", status, body)
 	}
-	text, err := os.ReadFile(app.JournalPath(r.Config.Data))
+	text, err := os.ReadFile(instance.JournalPath(r.Config.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,8 +367,8 @@ func TestForgedJournalMakesNoAdmin(t *testing.T) {
 			t.Fatalf("%s: nothing was forged in %s", name, text)
 		}
 		cfg := apptest.Local(t, filepath.Join(t.TempDir(), "restored"))
-		restoring := app.Restoring{Data: data, Keys: keys, Journals: []string{path}, MasterKeyFile: app.MasterKeyPath(r.Config.Data)}
-		if _, err := app.Restore(t.Context(), cfg, silent(), restoring); !errors.Is(err, c.want) {
+		restoring := instance.RestoreRequest{Data: data, Keys: keys, Journals: []string{path}, MasterKeyFile: instance.MasterKeyPath(r.Config.Data)}
+		if _, err := instance.Restore(t.Context(), cfg, apptest.InstanceOptions(), restoring); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {
@@ -376,7 +376,7 @@ func TestForgedJournalMakesNoAdmin(t *testing.T) {
 		}
 		// What was written before lines were authenticated is taken where somebody vouches for it.
 		restoring.UnsignedJournals = true
-		if _, err := app.Restore(t.Context(), cfg, silent(), restoring); (err == nil) != (c.want == backup.ErrUnsigned) {
+		if _, err := instance.Restore(t.Context(), cfg, apptest.InstanceOptions(), restoring); (err == nil) != (c.want == backup.ErrUnsigned) {
 			t.Errorf("%s, believed: %v", name, err)
 		}
 	}
@@ -414,17 +414,17 @@ func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(cfg.Data, ".restoring-killed"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	good := app.Restoring{Data: data, Keys: keys, MasterKeyFile: app.MasterKeyPath(r.Config.Data)}
-	for name, change := range map[string]func(r *app.Restoring){
-		"a file that is cut off":      func(r *app.Restoring) { r.Data = cut },
-		"keys of another instance":    func(r *app.Restoring) { r.Data = otherData },
-		"another master key":          func(r *app.Restoring) { r.MasterKeyFile = app.MasterKeyPath(other.Config.Data) },
-		"a journal that is not there": func(r *app.Restoring) { r.Journals = []string{cut + ".none"} },
-		"a journal that is something": func(r *app.Restoring) { r.Journals = []string{cut} },
+	good := instance.RestoreRequest{Data: data, Keys: keys, MasterKeyFile: instance.MasterKeyPath(r.Config.Data)}
+	for name, change := range map[string]func(r *instance.RestoreRequest){
+		"a file that is cut off":      func(r *instance.RestoreRequest) { r.Data = cut },
+		"keys of another instance":    func(r *instance.RestoreRequest) { r.Data = otherData },
+		"another master key":          func(r *instance.RestoreRequest) { r.MasterKeyFile = instance.MasterKeyPath(other.Config.Data) },
+		"a journal that is not there": func(r *instance.RestoreRequest) { r.Journals = []string{cut + ".none"} },
+		"a journal that is something": func(r *instance.RestoreRequest) { r.Journals = []string{cut} },
 	} {
 		bad := good
 		change(&bad)
-		if _, err := app.Restore(t.Context(), cfg, silent(), bad); err == nil {
+		if _, err := instance.Restore(t.Context(), cfg, apptest.InstanceOptions(), bad); err == nil {
 			t.Errorf("%s was restored", name)
 		}
 		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {
@@ -432,13 +432,13 @@ func TestARestoreThatFailsLeavesThePlaceEmpty(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	if _, err := app.Restore(t.Context(), cfg, app.Deps{Log: slog.New(slog.NewTextHandler(&log, nil))}, good); err != nil {
+	if _, err := instance.Restore(t.Context(), cfg, instance.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, good); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("a restore that went well says %s", &log)
 	}
-	if _, err := app.Restore(t.Context(), cfg, app.Deps{}, good); !errors.Is(err, app.ErrNotEmpty) {
+	if _, err := instance.Restore(t.Context(), cfg, instance.Options{}, good); !errors.Is(err, instance.ErrNotEmpty) {
 		t.Errorf("a second one into the same place: %v", err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 
 // assembleReplays makes what answers repeated requests. On a shared database the members tell each other what runs.
 func (p *parts) assembleReplays(deps *Deps) {
-	d := p.data
-	p.replays = idempotency.NewService(d.store, d.store, d.secrets.Get(seal.Replay), deps.Now)
-	p.replays.SealBy(answerKeys{p.subjects, d.binding})
+	i := p.instance
+	p.replays = idempotency.NewService(i.Store, i.Store, i.Secrets.Get(seal.Replay), deps.Now)
+	p.replays.SealBy(answerKeys{p.subjects, i.Binding})
 	p.replays.Limit(p.maxStorage)
-	if engine, ok := d.engine.(*postgres.Engine); ok && !deps.Local {
+	if engine, ok := i.Engine.(*postgres.Engine); ok && !deps.Local {
 		p.claims = clusterpg.NewClaims(engine.Connect, deps.Log)
 		p.replays.Among(p.claims)
 	}

@@ -46,7 +46,7 @@ const secretsEvery = 5 * time.Second
 // assembleNeighbours makes the part that listens to the others, on an engine that processes share. A process that serves
 // nobody listens to nobody; the others still hear what it changes.
 func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
-	engine, ok := p.data.engine.(*postgres.Engine)
+	engine, ok := p.instance.Engine.(*postgres.Engine)
 	if !ok || deps.Local {
 		return
 	}
@@ -61,12 +61,12 @@ func (p *parts) assembleNeighbours(cfg *config.Config, deps *Deps) {
 	host, _ := os.Hostname() // only for people
 	n.members = cluster.NewMembers(cluster.MembersOptions{
 		Table: n.table, Log: deps.Log, Clock: deps.Now,
-		Self:    cluster.Member{ID: rand.Text(), Name: p.data.member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
+		Self:    cluster.Member{ID: rand.Text(), Name: p.instance.Member, Host: host, Release: deps.Version, Split: cfg.RedisURL == ""},
 		Joining: n.forgetSubjects,
 		Split:   p.shared.Partitioned, StartTimeout: cfg.Cluster.StartTimeout,
 	})
 	p.accounts.ReadMissing()
-	p.signing.ReloadFrom(p.data.secrets.Reload)
+	p.signing.ReloadFrom(p.instance.Secrets.Reload)
 	p.neighbours = n
 	p.beside = append(
 		p.beside,

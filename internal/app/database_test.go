@@ -20,6 +20,7 @@ import (
 	"keepsake/internal/await"
 	"keepsake/internal/config"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/instance"
 )
 
 // beside is the configuration of a process with a new folder beside a database.
@@ -109,21 +110,21 @@ func TestASecondFolderIsGivenTheMasterKeyAndMakesNone(t *testing.T) {
 	if _, err := app.New(t.Context(), second, silent()); settingOf(err) != "masterKey" || strings.Contains(err.Error(), url) {
 		t.Fatalf("without the key: %v", err)
 	}
-	if _, err := os.Stat(app.MasterKeyPath(second.Data)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(instance.MasterKeyPath(second.Data)); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a master key was made: %v", err)
 	}
-	key, err := os.ReadFile(app.MasterKeyPath(first.Data))
+	key, err := os.ReadFile(instance.MasterKeyPath(first.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(app.MasterKeyPath(second.Data), key, 0o600); err != nil {
+	if err := os.WriteFile(instance.MasterKeyPath(second.Data), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := apptest.Start(t, apptest.With(func(c *config.Config) { *c = second }))
 	if status, body := get(t, http.DefaultClient, p.URL+"/api/v1/health", made.APIKey); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
 	}
-	if _, err := app.Init(t.Context(), beside(t, url), silent(), app.Admin{}); !errors.Is(err, app.ErrInitialised) {
+	if _, err := app.Init(t.Context(), beside(t, url), silent(), app.Admin{}); !errors.Is(err, instance.ErrInitialised) {
 		t.Errorf("another init: %v", err)
 	}
 }
@@ -158,7 +159,7 @@ func TestAFolderFitsOneDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.New(t.Context(), cfg, silent()); !errors.Is(err, app.ErrInUse) {
+		if _, err := app.New(t.Context(), cfg, silent()); !errors.Is(err, instance.ErrInUse) {
 			t.Errorf("a second process on the folder: %v", err)
 		}
 		if err := a.Close(); err != nil {
@@ -171,10 +172,10 @@ func TestACommandOnAnEmptyDatabaseMakesNothing(t *testing.T) {
 	t.Parallel()
 	cfg := beside(t, enginetest.Postgres(t))
 	cfg.Data = filepath.Join(cfg.Data, "none")
-	if _, err := app.New(t.Context(), cfg, app.Deps{Log: silent().Log, Local: true}); !errors.Is(err, app.ErrNotInitialised) {
+	if _, err := app.New(t.Context(), cfg, app.Deps{Log: silent().Log, Local: true}); !errors.Is(err, instance.ErrNotInitialised) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := app.VerifyAudit(t.Context(), cfg, ""); !errors.Is(err, app.ErrNotInitialised) {
+	if _, err := instance.VerifyAudit(t.Context(), cfg, ""); !errors.Is(err, instance.ErrNotInitialised) {
 		t.Errorf("verify: %v", err)
 	}
 	var schemas int
@@ -194,7 +195,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := beside(t, url)
-	key, err := os.ReadFile(app.MasterKeyPath(first.Data))
+	key, err := os.ReadFile(instance.MasterKeyPath(first.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 		})
 	}
 	for _, cfg := range []config.Config{first, second} {
-		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() != nil || len(v.Heads) != 2 || v.Checkpoints == 0 {
+		if v, err := instance.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() != nil || len(v.Heads) != 2 || v.Checkpoints == 0 {
 			t.Fatalf("verified: %+v, %v", v, err)
 		}
 	}
@@ -226,7 +227,7 @@ func TestALogThatWasCutInTheDatabaseIsTold(t *testing.T) {
 		t.Fatal("nothing was cut")
 	}
 	for _, cfg := range []config.Config{first, second} {
-		if v, err := app.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() == nil || v.Break().Chain != member.Name {
+		if v, err := instance.VerifyAudit(t.Context(), cfg, ""); err != nil || v.Break() == nil || v.Break().Chain != member.Name {
 			t.Errorf("verified after the cut: %+v, %v", v, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/api"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // door is a listener with the server behind it. A nil door is one that this process does not have.
@@ -38,9 +39,9 @@ func (a *App) bind(ctx context.Context) (err error) {
 		a.backend, err = a.bindTCP("backend", "backendListen", a.cfg.BackendListen)
 	}
 	if err != nil {
-		if client.SocketAnswers(ctx, SocketPath(a.cfg.Data)) {
+		if client.SocketAnswers(ctx, instance.SocketPath(a.cfg.Data)) {
 			// The same command a second time: that the port is taken too would send its caller the wrong way.
-			return fmt.Errorf("data folder %s %w", a.cfg.Data, ErrInUse)
+			return fmt.Errorf("data folder %s %w", a.cfg.Data, instance.ErrInUse)
 		}
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // remember stores one memory and gives its id.
@@ -43,7 +43,7 @@ func TestWhatWasErasedAfterABackupDoesNotComeBackWithIt(t *testing.T) {
 		t.Fatalf("forget: %d %s", status, body)
 	}
 	_, newKeys := backUp(t, r.Config.Data)
-	journal := app.JournalPath(r.Config.Data)
+	journal := instance.JournalPath(r.Config.Data)
 
 	for name, c := range map[string]struct {
 		keys, journal string
@@ -218,7 +218,7 @@ func TestMemoriesOutliveAChangeOfTheMasterKey(t *testing.T) {
 			}
 			read(t, r)
 			more(t, r)
-			local := client.OverSocket(app.SocketPath(dir))
+			local := client.OverSocket(instance.SocketPath(dir))
 			for range 2 {
 				if _, err := local.RotateMasterKey(t.Context(), ""); err != nil {
 					t.Fatal(err)

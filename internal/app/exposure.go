@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/cluster/redis"
 	"keepsake/internal/config"
 	"keepsake/internal/folder"
+	"keepsake/internal/instance"
 	"keepsake/internal/store/postgres"
 )
 
@@ -82,9 +83,9 @@ var aboutSecret = map[string]string{"masterKey": "master key", "databaseUrl": "d
 // aboutFile says what a file of the data folder is about.
 func aboutFile(name string) string {
 	switch {
-	case strings.HasPrefix(name, filepath.Base(MasterKeyPath(""))):
+	case strings.HasPrefix(name, filepath.Base(instance.MasterKeyPath(""))):
 		return "master key"
-	case name == filepath.Base(JournalPath("")):
+	case name == filepath.Base(instance.JournalPath("")):
 		return "journal"
 	case strings.Contains(name, ".db"):
 		return "database"

@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // abouts are what the exposures of a configuration are about, each once, in order.
@@ -114,9 +115,9 @@ func TestFilesThatOthersCanReadAreNamed(t *testing.T) {
 	}
 	for path, about := range map[string]string{
 		cfg.Data:                            "data",
-		app.MasterKeyPath(cfg.Data):         "master key",
-		app.JournalPath(cfg.Data):           "journal",
-		app.FirstStartPath(cfg.Data):        "file",
+		instance.MasterKeyPath(cfg.Data):    "master key",
+		instance.JournalPath(cfg.Data):      "journal",
+		instance.FirstStartPath(cfg.Data):   "file",
 		filepath.Join(cfg.Data, "keys.db"):  "database",
 		filepath.Join(cfg.Data, "usage.db"): "database",
 		elsewhere:                           "master key",
@@ -148,7 +149,7 @@ func TestAStartLogsWhatIsExposed(t *testing.T) {
 	var log apptest.Buffer
 	cfg := apptest.Local(t, filepath.Join(t.TempDir(), "d"))
 	cfg.PublicURL = "http://search.example.org"
-	a, err := app.New(t.Context(), cfg, app.Deps{Out: &log, Patience: silent().Patience, PasswordCost: silent().PasswordCost})
+	a, err := app.New(t.Context(), cfg, app.Deps{Out: &log, MinTimeout: silent().MinTimeout, PasswordCost: silent().PasswordCost})
 	if err != nil {
 		t.Fatal(err)
 	}

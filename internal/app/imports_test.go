@@ -90,7 +90,11 @@ var forbidden = []rule{
 	},
 	{
 		what: "keepsake/internal/app", in: []string{"internal/"}, except: []string{"internal/app/"},
-		reason: "the assembly is the only place that knows concrete types, so nothing may hang on it",
+		reason: "only app knows concrete types, so nothing else depends on it",
+	},
+	{
+		what: "keepsake/internal/instance", in: []string{"internal/"}, except: []string{"internal/app/"},
+		reason: "it opens databases and folders; the rest gets interfaces",
 	},
 	{
 		what: "keepsake/internal/api", in: []string{"internal/store/", "internal/config/", "internal/endpoint/"},
@@ -203,7 +207,7 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 
 // rim are the packages around the domain, which may know it.
 var rim = []string{
-	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/loadrun", "internal/store",
+	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/instance", "internal/loadrun", "internal/store",
 	"internal/await", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
 }
 

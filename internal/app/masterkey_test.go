@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/seal"
 )
 
@@ -23,7 +23,9 @@ func TestOfTwoChangesOfTheMasterKeyAtOnceOneHappens(t *testing.T) {
 	var all sync.WaitGroup
 	errs := make([]error, 2)
 	for i, r := range []*apptest.Running{p.a, p.b} {
-		all.Go(func() { _, errs[i] = client.OverSocket(app.SocketPath(r.Config.Data)).RotateMasterKey(t.Context(), "") })
+		all.Go(func() {
+			_, errs[i] = client.OverSocket(instance.SocketPath(r.Config.Data)).RotateMasterKey(t.Context(), "")
+		})
 	}
 	all.Wait()
 	won := 0

@@ -9,23 +9,24 @@ import (
 	"keepsake/internal/backup"
 	"keepsake/internal/config"
 	"keepsake/internal/idempotency"
+	"keepsake/internal/instance"
 	"keepsake/internal/memory"
 	"keepsake/internal/seal"
 )
 
 // assembleMemories makes what keeps memories.
 func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *Deps) error {
-	d := p.data
+	i := p.instance
 	// A lost one would leave old receipts that nobody can check; but it lies in the same file as the data keys, without which
 	// nobody can erase either.
-	secret, err := d.secrets.Ensure(ctx, seal.Receipts)
+	secret, err := i.Secrets.Ensure(ctx, seal.Receipts)
 	if err != nil {
 		return err
 	}
 	p.receipts = auth.NewReceiptKey(secret)
 	p.memories = memory.NewService(memory.Options{
-		Store: d.store, Units: d.store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{d.store, p.lookup},
-		Alone: !d.engine.Shared(), Max: p.maxMemories, MaxBytes: p.maxStorage, Sign: p.receipts.Sign,
+		Store: i.Store, Units: i.Store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{i.Store, p.lookup},
+		Alone: !i.Engine.Shared(), Max: p.maxMemories, MaxBytes: p.maxStorage, Sign: p.receipts.Sign,
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
@@ -46,10 +47,10 @@ func recallBytes(setting int, memory int64) int64 {
 
 // dropped returns once no other process has a subject's data key in memory, which was destroyed here.
 func (p *parts) dropped(ctx context.Context, workspaceID string, subject memory.Hash) error {
-	if !p.data.engine.Shared() {
+	if !p.instance.Engine.Shared() {
 		return nil
 	}
-	number, err := p.data.store.TellDestroyed(ctx, workspaceID, subject)
+	number, err := p.instance.Store.TellDestroyed(ctx, workspaceID, subject)
 	if err != nil || p.neighbours == nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (p *parts) maxMemories(workspaceID string) int64 {
 // erased does what an erasure takes besides its own rows, in the unit of work in which it happens: answers that tell of the
 // memories are dropped, records of revoked keys forget whom they were bound to, and the journal is told, last of all.
 type erased struct {
-	store  *journalled
+	store  *instance.Store
 	lookup seal.Lookup
 }
 
@@ -80,7 +81,7 @@ func (e erased) SubjectErased(ctx context.Context, workspaceID string, subject m
 	if err := e.store.ForgetBoundSubject(ctx, workspaceID, is); err != nil {
 		return err
 	}
-	return e.store.journal.Append(backup.SubjectEntry(workspaceID, subject, generation, at))
+	return e.store.Journal.Append(backup.SubjectEntry(workspaceID, subject, generation, at))
 }
 
 // MemoriesExpired implements memory.Journal.
@@ -93,5 +94,5 @@ func (e erased) MemoriesErased(ctx context.Context, workspaceID string, subject 
 	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
 		return err
 	}
-	return e.store.journal.Append(backup.MemoriesEntry(workspaceID, subject, ids, at))
+	return e.store.Journal.Append(backup.MemoriesEntry(workspaceID, subject, ids, at))
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/tink-crypto/tink-go/v2/aead/subtle"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/audit"
 	"keepsake/internal/audit/audittest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 )
@@ -36,7 +36,7 @@ func makeOlder(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	instance, err := st.InstanceID(t.Context())
+	id, err := st.InstanceID(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func makeOlder(t *testing.T, dir string) {
 		previous = hash
 	}
 	exec("main.db", "UPDATE audit_chain SET hash = $1", previous[:])
-	if err := os.Remove(app.CheckpointsPath(dir)); err != nil {
+	if err := os.Remove(instance.CheckpointsPath(dir)); err != nil {
 		t.Fatal(err)
 	}
 
-	text, err := os.ReadFile(app.MasterKeyPath(dir))
+	text, err := os.ReadFile(instance.MasterKeyPath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func makeOlder(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := box.Encrypt(make([]byte, 32), []byte("keepsake secret\x00"+instance+"\x00check"))
+	check, err := box.Encrypt(make([]byte, 32), []byte("keepsake secret\x00"+id+"\x00check"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func makeOlder(t *testing.T, dir string) {
 	exec("keys.db", "DELETE FROM wrapped_secret WHERE name LIKE 'journal/%'")
 	exec("keys.db", "DELETE FROM audit_record")
 
-	journal, err := os.ReadFile(app.JournalPath(dir))
+	journal, err := os.ReadFile(instance.JournalPath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func makeOlder(t *testing.T, dir string) {
 	if bytes.Equal(bare, journal) {
 		t.Fatalf("there is no line to take the authentication from: %s", journal)
 	}
-	if err := os.WriteFile(app.JournalPath(dir), bare, 0o600); err != nil {
+	if err := os.WriteFile(instance.JournalPath(dir), bare, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,7 +129,7 @@ func TestFolderOfOlderReleaseIsTakenOver(t *testing.T) {
 		}
 	}
 	authenticated := func() (lines, with int) {
-		text, err := os.ReadFile(app.JournalPath(dir))
+		text, err := os.ReadFile(instance.JournalPath(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestFolderOfOlderReleaseIsTakenOver(t *testing.T) {
 		t.Errorf("%d of %d lines of the journal are authenticated", with, lines)
 	}
 	verified := func() *audit.Verified {
-		v, err := app.VerifyAudit(t.Context(), config.Config{Data: dir}, "")
+		v, err := instance.VerifyAudit(t.Context(), config.Config{Data: dir}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,13 +156,13 @@ func TestFolderOfOlderReleaseIsTakenOver(t *testing.T) {
 
 	// Later nothing more is taken over.
 	forged := `{"instance":"x","at":"2026-11-21T20:00:00Z","user":{"id":"usr_x","revision":9,"role":"admin"}}` + "\n"
-	f, err := os.OpenFile(app.JournalPath(dir), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(instance.JournalPath(dir), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(forged)
 		f.Close()
 	}
 	if err == nil {
-		err = os.Remove(app.CheckpointsPath(dir))
+		err = os.Remove(instance.CheckpointsPath(dir))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestFolderOfOlderReleaseIsTakenOver(t *testing.T) {
 	if v := verified(); v.Break() == nil || v.Break().Reason != audit.CheckpointMissing {
 		t.Errorf("without the file of checkpoints: %+v", v.Break())
 	}
-	if log := serve(func(*apptest.Running) {}).String(); !strings.Contains(log, "the journal holds what this instance did not write") {
+	if log := serve(func(*apptest.Running) {}).String(); !strings.Contains(log, "journal authentication failed") {
 		t.Errorf("a start with a forged line says %s", log)
 	}
 	if lines, with := authenticated(); lines != 3 || with != 2 {

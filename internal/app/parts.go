@@ -24,6 +24,7 @@ import (
 	"keepsake/internal/fairshare"
 	"keepsake/internal/id"
 	"keepsake/internal/idempotency"
+	"keepsake/internal/instance"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/limit"
 	"keepsake/internal/memory"
@@ -35,7 +36,7 @@ import (
 
 // parts are the services over one open data folder, before anything of HTTP.
 type parts struct {
-	data      *data
+	instance  *instance.Instance
 	accounts  *account.Directory
 	keys      *apikey.Directory
 	bearers   *account.Bearers
@@ -92,47 +93,47 @@ type services struct {
 	versionList *v1.Versions
 }
 
-func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *parts, err error) {
+func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (p *parts, err error) {
 	tiers := cfg.TierList()
-	p = &parts{data: d}
+	p = &parts{instance: i}
 	if p.versions, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}
 	p.audit = audit.NewLog(audit.Options{
-		Store: d.store, Units: d.store, Chain: d.chain, Secret: d.secrets.Get(seal.Log), Keyed: d.secrets.Authenticates(),
-		Checkpoints: CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
+		Store: i.Store, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log), Keyed: i.Secrets.Authenticates(),
+		Checkpoints: instance.CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
-			return d.engine.Alone(ctx, "audit reads", fn)
+			return i.Engine.Alone(ctx, "audit reads", fn)
 		},
-		Away: d.engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Away: i.Engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	if err := p.audit.Begin(ctx, !d.initialised); err != nil {
+	if err := p.audit.Begin(ctx, !i.Initialised); err != nil {
 		return nil, fmt.Errorf("read the record of the audit log: %w", err)
 	}
 	p.keeper = &seal.Keeper{
-		Secrets: d.secrets, Audit: p.audit, Now: deps.Now,
+		Secrets: i.Secrets, Audit: p.audit, Now: deps.Now,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
-			return d.engine.Alone(ctx, "master key", fn)
+			return i.Engine.Alone(ctx, "master key", fn)
 		},
 	}
 	if cfg.MasterKey == "" {
-		p.keeper.File = MasterKeyFile(cfg.Data)
+		p.keeper.File = instance.MasterKeyFile(cfg.Data)
 	}
 	if err := p.assembleSubjects(ctx, deps); err != nil {
 		return nil, err
 	}
 	p.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
-	p.usage = usage.NewRecorder(d.store, deps.Now, deps.Log)
-	p.accounts = account.NewDirectory(d.store, tiers, p.usage, deps.Now)
-	hasher := apikey.NewHasher(d.secrets.Get(seal.Pepper))
-	p.keys = apikey.NewDirectory(d.store, hasher, p.accounts, p.usage, deps.Now)
+	p.usage = usage.NewRecorder(i.Store, deps.Now, deps.Log)
+	p.accounts = account.NewDirectory(i.Store, tiers, p.usage, deps.Now)
+	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))
+	p.keys = apikey.NewDirectory(i.Store, hasher, p.accounts, p.usage, deps.Now)
 	p.indexer = search.NewIndexer(search.IndexerOptions{
-		Dir: filepath.Join(cfg.Data, "index"), Source: d.store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.Patience, Shared: d.engine.Shared(), Memory: memoryLimit(),
+		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Memory: memoryLimit(),
 	})
 	p.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one processor is left for everything else
 	p.assembleReplays(deps)
-	p.cursors = page.NewSealer(d.secrets.Get(seal.Cursor))
+	p.cursors = page.NewSealer(i.Secrets.Get(seal.Cursor))
 	if err := p.assembleLogin(ctx, cfg, deps); err != nil {
 		return nil, err
 	}
@@ -140,29 +141,29 @@ func assemble(ctx context.Context, d *data, cfg *config.Config, deps *Deps) (p *
 		return nil, err
 	}
 	p.people = account.NewService(account.Options{
-		Store: d.store, Units: d.store, Directory: p.accounts, Audit: p.audit, Sessions: p.logins, Hashing: p.logins,
+		Store: i.Store, Units: i.Store, Directory: p.accounts, Audit: p.audit, Sessions: p.logins, Hashing: p.logins,
 		Anonymous: p.addresses.Allow, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
 	})
-	reserve, err := openRevocations(cfg.Data, d.binding)
+	pending, err := instance.OpenPendingRevocations(cfg.Data, i.Binding)
 	if err != nil {
-		deps.Log.Warn("revocations cannot be kept over a restart while the disk is full", "error", err)
+		deps.Log.Warn("preallocating room for pending revocations failed", "error", err)
 	}
 	p.apiKeys = apikey.NewService(apikey.Options{
-		Store: d.store, Units: d.store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: d.store,
-		Audit: p.audit, Limiter: p.limiter, PendingStore: reserve, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Store: i.Store, Units: i.Store, Directory: p.keys, Accounts: p.accounts, Hasher: hasher, Uses: i.Store,
+		Audit: p.audit, Limiter: p.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	p.documents = document.NewService(document.Options{
-		Store: d.store, Units: d.store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
-		Together: d.engine.Shared(),
+		Store: i.Store, Units: i.Store, Max: p.maxDocuments, MaxBytes: p.maxStorage, Changed: p.indexer.Notify, Pace: p.indexer.Pace,
+		Together: i.Engine.Shared(),
 		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
 	if err := p.assembleMemories(ctx, cfg, deps); err != nil {
 		return nil, err
 	}
 	p.search = search.NewService(p.indexer, p.cursors, p.shares, deps.Now)
-	p.callers = lifecycle.NewCallers(d.store, deps.Now, deps.Log)
+	p.callers = lifecycle.NewCallers(i.Store, deps.Now, deps.Log)
 	p.releases = lifecycle.NewService(lifecycle.Options{
-		Store: d.store, Units: d.store, Registry: p.versions, Callers: p.callers, Audit: p.audit,
+		Store: i.Store, Units: i.Store, Registry: p.versions, Callers: p.callers, Audit: p.audit,
 		Newest: newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
 	})
@@ -195,7 +196,7 @@ func (p *parts) load(ctx context.Context) error {
 	if err := p.neighbours.begin(ctx); err != nil {
 		return err
 	}
-	if p.data.rekeyed {
+	if p.instance.Rekeyed {
 		if err := p.keeper.Recovered(ctx); err != nil {
 			return err
 		}
@@ -273,4 +274,12 @@ func (p *parts) closeBeside(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// auditReads returns how rows of reads are written. A local program waits for each of them.
+func auditReads(cfg *config.Config, deps *Deps) audit.Reads {
+	if cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local {
+		return audit.ReadsRelaxed
+	}
+	return audit.ReadsTogether
 }

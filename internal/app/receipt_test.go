@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
@@ -150,7 +151,7 @@ func secretsOf(t *testing.T, dir string) *seal.Secrets {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	master, err := seal.LoadMasterKey(app.MasterKeyPath(dir))
+	master, err := seal.LoadMasterKey(instance.MasterKeyPath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestMembersSignReceiptsWithOneKey(t *testing.T) {
 	t.Parallel()
 	url := apptest.Database(t)
 	var beside [2]config.Config
-	var firsts [2]app.First
+	var firsts [2]instance.First
 	var errs [2]error
 	var all sync.WaitGroup
 	for i := range beside {

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // Old reads go at a start, changes stay, and the log verifies: served, after the master key was changed, and after a restore
@@ -70,8 +70,8 @@ func TestOldReadsGoAndTheLogVerifies(t *testing.T) {
 		expect(t, p, n.key, 0, 2, 1)
 		recall(n)
 		expect(t, p, n.key, 1, 2, 1)
-		restored = restore(whole, p, data, keys, app.JournalPath(dir))
-		if _, err := client.OverSocket(app.SocketPath(dir)).RotateMasterKey(t.Context(), ""); err != nil {
+		restored = restore(whole, p, data, keys, instance.JournalPath(dir))
+		if _, err := client.OverSocket(instance.SocketPath(dir)).RotateMasterKey(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, p, n.key, 1, 2, 1)
@@ -85,7 +85,7 @@ func TestOldReadsGoAndTheLogVerifies(t *testing.T) {
 		expect(t, p, n.key, 1, 2, 1)
 	})
 	for _, dir := range []string{dir, restored} {
-		v, err := app.VerifyAudit(t.Context(), config.Config{Data: dir, DatabaseURL: apptest.DatabaseURL(t, dir)}, "")
+		v, err := instance.VerifyAudit(t.Context(), config.Config{Data: dir, DatabaseURL: apptest.DatabaseURL(t, dir)}, "")
 		if err != nil || v.Break() != nil {
 			t.Errorf("without the server: %v, %v", v, err)
 		}

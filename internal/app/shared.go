@@ -17,11 +17,11 @@ import (
 // database. It is before the parts that charge anything.
 func (p *parts) assembleLimiter(cfg *config.Config, deps *Deps) error {
 	p.limiter = limit.Local{}
-	if !p.data.engine.Shared() || deps.Local {
+	if !p.instance.Engine.Shared() || deps.Local {
 		return nil
 	}
 	options := limit.SharedOptions{
-		Peers: peers{p, deps.Now}, Secret: p.data.secrets.Get(seal.Replay),
+		Peers: peers{p, deps.Now}, Secret: p.instance.Secrets.Get(seal.Replay),
 		Stored: func(ctx context.Context, subjects []string) ([]limit.Stored, error) {
 			return p.storedQuotas(ctx, subjects, deps.Now().UTC())
 		},
@@ -90,7 +90,7 @@ func (p *parts) counted(context.Context) error {
 
 // storedQuotas reads what the database has as used of the present day and month.
 func (p *parts) storedQuotas(ctx context.Context, subjects []string, now time.Time) ([]limit.Stored, error) {
-	list, err := p.data.store.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
+	list, err := p.instance.Store.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
 	return stored(list), err
 }
 

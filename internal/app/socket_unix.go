@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"keepsake/internal/instance"
 )
 
 // listenSocket listens on DIR/keepsake.sock, which only the owner of the folder may open. The caller holds the
@@ -25,7 +27,7 @@ func listenSocket(data string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make socket: %w", err)
 	}
-	path := SocketPath(data)
+	path := instance.SocketPath(data)
 	made := filepath.Join(private, "s")
 	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
 		l.Close()

@@ -8,13 +8,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"keepsake/internal/instance"
 )
 
 // listenSocket listens on DIR\keepsake.sock. The caller holds the folder's lock, so a socket that is there already is left
 // by a process that was killed. The socket inherits the access list of the folder, and Windows does not move a socket that
 // is in use, so it is made in its place.
 func listenSocket(data string) (net.Listener, error) {
-	path := SocketPath(data)
+	path := instance.SocketPath(data)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("make socket: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 // report wires what tells about the program itself.
 func (p *parts) report(cfg *config.Config, now func() time.Time) {
 	p.health = &v1.Health{
-		Storage: p.data.store.Readable,
-		Parts:   []func(context.Context) error{p.data.store.Ready, p.usageFlushes, p.indexFollows},
+		Storage: p.instance.Store.Readable,
+		Parts:   []func(context.Context) error{p.instance.Store.Ready, p.usageFlushes, p.indexFollows},
 	}
 	p.versionList = &v1.Versions{Registry: p.versions, Service: p.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
 	p.caches = &v1.CacheStats{
@@ -54,8 +54,8 @@ func (p *parts) limiterDegraded() bool {
 // checks is what readiness follows from.
 func (p *parts) checks() []backend.Check {
 	checks := []backend.Check{
-		{Name: "storage", Err: p.data.store.Readable},
-		{Name: "writes", Err: p.data.store.Ready, Spare: true}, // what is there can still be read
+		{Name: "storage", Err: p.instance.Store.Readable},
+		{Name: "writes", Err: p.instance.Store.Ready, Spare: true}, // what is there can still be read
 		{Name: "index", Err: p.indexesMade},
 		{Name: "usage", Err: p.usageFlushes},
 	}
@@ -86,7 +86,7 @@ const tooFarBehind = 5_000
 // indexesMade says that searches would have to wait. Where there are others, they answer until the indexes of a new member
 // are made.
 func (p *parts) indexesMade(ctx context.Context) error {
-	if n := p.indexer.Awaited(); n != 0 && p.data.engine.Shared() {
+	if n := p.indexer.Awaited(); n != 0 && p.instance.Engine.Shared() {
 		if n < 0 {
 			return errors.New("it is not known yet which workspaces have documents")
 		}

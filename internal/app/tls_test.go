@@ -20,6 +20,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // certificate makes one for 127.0.0.1, signed by itself, and writes both files.
@@ -91,7 +92,7 @@ func TestACertificateThatDoesNotFitIsAWrongSetting(t *testing.T) {
 	if setting, ok := errors.AsType[*config.Error](err); !ok || setting.Setting != "tls.cert" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := os.Stat(app.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(instance.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a first start went before it: %v", err)
 	}
 }

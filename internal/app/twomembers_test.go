@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 	"keepsake/internal/testtier"
 )
 
@@ -33,7 +33,7 @@ func twoMembers(t *testing.T) [2]*apptest.Running {
 		c.Tiers["anonymous"] = anonymous
 	})
 	first := apptest.Start(t, common)
-	master, err := os.ReadFile(app.MasterKeyPath(first.Config.Data))
+	master, err := os.ReadFile(instance.MasterKeyPath(first.Config.Data))
 	if err != nil {
 		t.Fatal(err)
 	}

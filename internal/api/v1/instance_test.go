@@ -17,8 +17,8 @@ import (
 	"keepsake/internal/lifecycle"
 )
 
-// instance is a surface with the operations about the instance itself, and their sources.
-type instance struct {
+// instanceFixture is a surface with the operations about the instance itself, and their sources.
+type instanceFixture struct {
 	*apitest.Place
 	clock    *apitest.Clock
 	handler  http.Handler
@@ -28,8 +28,8 @@ type instance struct {
 	degraded bool
 }
 
-func newInstance() *instance {
-	i := &instance{clock: &apitest.Clock{}}
+func newInstance() *instanceFixture {
+	i := &instanceFixture{clock: &apitest.Clock{}}
 	i.Place = apitest.New(i.clock.Now, apitest.Tiers())
 	r := endpoint.NewRegistry()
 	v1.AddHealth(r, &v1.Health{
@@ -50,7 +50,7 @@ func newInstance() *instance {
 	return i
 }
 
-func (i *instance) get(path, key string) (int, string) {
+func (i *instanceFixture) get(path, key string) (int, string) {
 	r := httptest.NewRequest("GET", path, nil)
 	if key != "" {
 		r.Header.Set("X-Api-Key", key)

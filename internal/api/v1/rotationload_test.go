@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	keepsake "keepsake/client"
-	"keepsake/internal/app"
+	"keepsake/internal/instance"
 	"keepsake/internal/testtier"
 )
 
@@ -57,7 +57,7 @@ func TestNobodyIsRefusedWhileKeysTurn(t *testing.T) {
 		})
 	}
 	running.Go(func() {
-		operator := keepsake.OverSocket(app.SocketPath(c.Config.Data))
+		operator := keepsake.OverSocket(instance.SocketPath(c.Config.Data))
 		for ctx.Err() == nil {
 			if _, err := operator.RotateMasterKey(t.Context(), ""); err != nil {
 				t.Errorf("rotate the master key: %v", err)

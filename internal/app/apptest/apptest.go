@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/instance"
 )
 
 // Running is a started program.
@@ -34,20 +35,26 @@ func With(change func(*config.Config)) Option {
 	return func(c *config.Config, _ *app.Deps) { change(c) }
 }
 
-// patience is how long programs wait for the database. It is far longer than any answer takes on a busy machine.
-const patience = 2 * time.Minute
+// timeout is how long programs wait for the database. It is far longer than any answer takes on a busy machine.
+const timeout = 2 * time.Minute
 
 // wait lengthens the waits for Redis and the news. A test about such a wait sets its own.
 func wait(c *config.Config) {
-	c.Limits.RedisWait, c.Cluster.NewsPatience, c.Cluster.StartTimeout = time.Minute, time.Hour, patience
+	c.Limits.RedisWait, c.Cluster.NewsPatience, c.Cluster.StartTimeout = time.Minute, time.Hour, timeout
 }
 
 // Silent is what programs get that log nothing: with the waits of Start, and with hashes of passwords that cost next to
 // nothing.
 func Silent() app.Deps {
 	return app.Deps{
-		Log: slog.New(slog.DiscardHandler), Patience: patience, PasswordCost: account.PasswordCost{MemoryKiB: 64, Passes: 1},
+		Log: slog.New(slog.DiscardHandler), MinTimeout: timeout, PasswordCost: account.PasswordCost{MemoryKiB: 64, Passes: 1},
 	}
+}
+
+// InstanceOptions returns what Silent returns, for a test that opens an instance without the program.
+func InstanceOptions() instance.Options {
+	d := Silent()
+	return instance.Options{Log: d.Log, MinTimeout: d.MinTimeout}
 }
 
 // Deps changes what the program takes from outside.

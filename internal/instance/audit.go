@@ -1,13 +1,11 @@
-package app
+package instance
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
-	"log/slog"
-	"path/filepath"
-	"time"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/config"
@@ -17,40 +15,30 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// embeddedChain is the one chain of the audit log where one process has the databases. On a shared one each has its own.
+// embeddedChain is the only audit chain of an instance on SQLite. On PostgreSQL every member has its own.
 const embeddedChain = "main"
 
-// auditReads is how rows of reads are written. A program that works on the folder and ends waits for each.
-func auditReads(cfg *config.Config, deps *Deps) audit.Reads {
-	if cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local {
-		return audit.ReadsRelaxed
-	}
-	return audit.ReadsTogether
+// auditLog returns the audit log of an instance that is not served.
+func auditLog(st *store.Store, chain, dir string, secrets *seal.Secrets, opt *Options) *audit.Log {
+	return audit.NewLog(audit.Options{
+		Store: st, Units: st, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
+		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: opt.Now, Log: opt.Log,
+	})
 }
 
-// CheckpointsPath is where the checkpoints of the audit log in a data folder are.
-func CheckpointsPath(dir string) string { return filepath.Join(dir, "audit.checkpoints") }
-
-// VerifyAudit verifies the audit log of a data folder without asking whatever serves it, and changes nothing there.
-// checkpoints is a file of checkpoints that was kept elsewhere, empty for the folder's own.
+// VerifyAudit verifies the audit log of an instance without changing anything, and while another process serves it.
+// checkpoints is a file that was kept elsewhere; empty means the folder's own.
 func VerifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (*audit.Verified, error) {
 	checkpoints = cmp.Or(checkpoints, CheckpointsPath(cfg.Data))
 	v, err := verifyAudit(ctx, cfg, checkpoints)
 	if err == nil && v.Break() != nil {
-		// A server that has just started, on a folder that nobody held a moment ago, may have been in the way: what is
-		// broken is broken the second time, too.
+		// A server that was starting meanwhile can cause a false break. A real one is found again.
 		return verifyAudit(ctx, cfg, checkpoints)
 	}
 	return v, err
 }
 
-// view is databases that are opened to be looked at.
-type view interface {
-	store.Engine
-	Close() error
-}
-
-func openView(ctx context.Context, cfg *config.Config) (view, error) {
+func openView(ctx context.Context, cfg *config.Config) (Engine, error) {
 	if cfg.DatabaseURL != "" {
 		return postgres.OpenView(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL})
 	}
@@ -87,13 +75,13 @@ func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 	}
 	chain := embeddedChain
 	if cfg.DatabaseURL != "" {
-		if chain, err = memberName(cfg.Data); err != nil {
+		m, err := readMember(cfg.Data)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
+		chain = m.Name
 	}
-	log := audit.NewLog(audit.Options{
-		Store: s, Units: s, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
-		Checkpoints: CheckpointsPath(cfg.Data), Now: time.Now, Log: slog.New(slog.DiscardHandler),
-	})
-	return log.Verify(ctx, checkpoints)
+	var opt Options
+	opt.complete()
+	return auditLog(s, chain, cfg.Data, secrets, &opt).Verify(ctx, checkpoints)
 }

@@ -1,4 +1,4 @@
-package app
+package instance
 
 import (
 	"os"
@@ -18,8 +18,8 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func() *revocations {
-		r, err := openRevocations(dir, key)
+	open := func() *PendingRevocations {
+		r, err := OpenPendingRevocations(dir, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,13 +43,13 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 		want(list...)
 	}
 	text, err := os.ReadFile(RevocationsPath(dir))
-	if err != nil || len(text) != 2*revocationsHalf {
+	if err != nil || len(text) != 2*halfSize {
 		t.Fatalf("the file has %d bytes, %v", len(text), err)
 	}
 	if info, err := os.Stat(RevocationsPath(dir)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	text[20] ^= 1 // of the half that was written last
+	text[20] ^= 1 // in the newer half
 	if err := os.WriteFile(RevocationsPath(dir), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	if err := next.Save(make([]apikey.Revocation, 1000)); err == nil {
 		t.Error("there was room for 1,000 revocations")
 	}
-	if _, err := openRevocations(filepath.Join(dir, "none"), key); err == nil {
+	if _, err := OpenPendingRevocations(filepath.Join(dir, "none"), key); err == nil {
 		t.Error("there was room in a folder that does not exist")
 	}
 }

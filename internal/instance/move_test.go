@@ -1,4 +1,4 @@
-package app_test
+package instance_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/instance"
 	"keepsake/internal/store/move"
 )
 
@@ -36,13 +37,13 @@ func carry(t *testing.T, from, to string) {
 }
 
 // at is an option that starts a program on a place.
-func at(dir string, p app.Place) apptest.Option {
+func at(dir string, p instance.Place) apptest.Option {
 	return apptest.With(func(c *config.Config) { c.Data, c.DatabaseURL, c.KeysURL = dir, p.DatabaseURL, p.KeysURL })
 }
 
-func moved(t *testing.T, ctx context.Context, from, to app.Place, progress func(move.Step)) (*app.Moved, error) {
+func moved(t *testing.T, ctx context.Context, from, to instance.Place, progress func(move.Step)) (*instance.MoveResult, error) {
 	t.Helper()
-	return app.Move(ctx, silent(), app.Moving{From: from, To: to, Progress: progress})
+	return instance.Move(ctx, apptest.InstanceOptions(), instance.MoveRequest{From: from, To: to, Progress: progress})
 }
 
 // What an instance was is what it is after it has moved, there and back.
@@ -86,7 +87,7 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 	}
 	old := t.TempDir()
 	t.Run("before", func(t *testing.T) {
-		r := apptest.Start(t, at(old, app.Place{}))
+		r := apptest.Start(t, at(old, instance.Place{}))
 		key, workspace = r.Key, r.Workspace
 		c := as(t, r, key)
 		var lines strings.Builder
@@ -111,7 +112,7 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 		first = hits(t, c)
 		charged = used(t, c)
 	})
-	same := func(dir string, p app.Place) func(t *testing.T) {
+	same := func(dir string, p instance.Place) func(t *testing.T) {
 		return func(t *testing.T) {
 			r := apptest.Start(t, at(dir, p))
 			if _, again := r.App.First(); again {
@@ -121,8 +122,9 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 			if got := hits(t, c); !slices.Equal(idsOf(got), idsOf(first)) || len(got) == 0 {
 				t.Errorf("a search finds %v, want %v", idsOf(got), idsOf(first))
 			}
-			if status, body := call(t, "GET", r.URL+"/api/v1/health", revoked, ""); status != 401 || !strings.Contains(body, "api_key_revoked") {
-				t.Errorf("the revoked key: %d %s", status, body)
+			var refused *client.Error
+			if _, err := as(t, r, revoked).VerifyAuditLog(t.Context()); !errors.As(err, &refused) || refused.Code != "api_key_revoked" {
+				t.Errorf("the revoked key: %v", err)
 			}
 			if now := used(t, c); now < charged || charged == 0 {
 				t.Errorf("%d charged of the month's quota, and %d before", now, charged)
@@ -140,19 +142,19 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 			}
 		}
 	}
-	database := app.Place{DatabaseURL: enginetest.Postgres(t), KeysURL: enginetest.Postgres(t)}
+	database := instance.Place{DatabaseURL: enginetest.Postgres(t), KeysURL: enginetest.Postgres(t)}
 	served := filepath.Join(t.TempDir(), "served")
-	if done, err := moved(t, t.Context(), app.Place{Folder: old}, database, nil); err != nil || done.Rows < documents {
+	if done, err := moved(t, t.Context(), instance.Place{Folder: old}, database, nil); err != nil || done.Rows < documents {
 		t.Fatalf("there: %+v, %v", done, err)
 	}
 	carry(t, old, served)
 	t.Run("on the database", same(served, database))
 	back := filepath.Join(t.TempDir(), "back")
-	if done, err := moved(t, t.Context(), database, app.Place{Folder: back}, nil); err != nil || done.Rows < documents {
+	if done, err := moved(t, t.Context(), database, instance.Place{Folder: back}, nil); err != nil || done.Rows < documents {
 		t.Fatalf("back: %+v, %v", done, err)
 	}
 	carry(t, served, back)
-	t.Run("in a folder again", same(back, app.Place{}))
+	t.Run("in a folder again", same(back, instance.Place{}))
 }
 
 func idsOf(hits []client.Result) (ids []string) {
@@ -168,13 +170,13 @@ func TestAPlaceThatAnInstanceMovesIntoIsNotServed(t *testing.T) {
 	apptest.OnSQLite(t, "it begins in a folder, and goes through a database by itself")
 	old, other := t.TempDir(), t.TempDir()
 	t.Run("before", func(t *testing.T) {
-		apptest.Start(t, at(other, app.Place{}))
-		apptest.Start(t, at(old, app.Place{}))
-		if _, err := moved(t, t.Context(), app.Place{Folder: old}, app.Place{Folder: filepath.Join(t.TempDir(), "new")}, nil); !errors.Is(err, app.ErrInUse) {
+		apptest.Start(t, at(other, instance.Place{}))
+		apptest.Start(t, at(old, instance.Place{}))
+		if _, err := moved(t, t.Context(), instance.Place{Folder: old}, instance.Place{Folder: filepath.Join(t.TempDir(), "new")}, nil); !errors.Is(err, instance.ErrInUse) {
 			t.Errorf("moving what is served: %v", err)
 		}
 	})
-	for name, target := range map[string]app.Place{
+	for name, target := range map[string]instance.Place{
 		"a database": {DatabaseURL: enginetest.Postgres(t)}, "a folder": {Folder: filepath.Join(t.TempDir(), "new")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,38 +185,38 @@ func TestAPlaceThatAnInstanceMovesIntoIsNotServed(t *testing.T) {
 				folder = filepath.Join(t.TempDir(), "beside")
 			}
 			ctx, cut := context.WithCancel(t.Context())
-			if _, err := moved(t, ctx, app.Place{Folder: old}, target, func(move.Step) { cut() }); !errors.Is(err, context.Canceled) {
+			if _, err := moved(t, ctx, instance.Place{Folder: old}, target, func(move.Step) { cut() }); !errors.Is(err, context.Canceled) {
 				t.Fatalf("a move that is cut off: %v", err)
 			}
 			carry(t, old, folder)
 			cfg := config.Default()
 			cfg.Data, cfg.DatabaseURL, cfg.Listen, cfg.BackendListen = folder, target.DatabaseURL, "127.0.0.1:0", "127.0.0.1:0"
-			if a, err := app.New(t.Context(), cfg, silent()); err == nil {
+			if a, err := app.New(t.Context(), cfg, apptest.Silent()); err == nil {
 				a.Close()
 				t.Fatal("what is not whole is served")
-			} else if !strings.Contains(err.Error(), "is not whole") {
+			} else if !strings.Contains(err.Error(), "is incomplete") {
 				t.Errorf("serving what is not whole: %v", err)
 			}
-			if _, err := moved(t, t.Context(), app.Place{Folder: other}, target, nil); !errors.Is(err, app.ErrOccupied) {
+			if _, err := moved(t, t.Context(), instance.Place{Folder: other}, target, nil); !errors.Is(err, instance.ErrOccupied) {
 				t.Errorf("another instance into it: %v", err)
 			}
-			if done, err := moved(t, t.Context(), app.Place{Folder: old}, target, nil); err != nil || !done.Resumed {
+			if done, err := moved(t, t.Context(), instance.Place{Folder: old}, target, nil); err != nil || !done.Resumed {
 				t.Fatalf("going on: %+v, %v", done, err)
 			}
-			if _, err := moved(t, t.Context(), app.Place{Folder: old}, target, nil); !errors.Is(err, app.ErrOccupied) {
+			if _, err := moved(t, t.Context(), instance.Place{Folder: old}, target, nil); !errors.Is(err, instance.ErrOccupied) {
 				t.Errorf("a second time: %v", err)
 			}
 			t.Run("served", func(t *testing.T) {
-				apptest.Start(t, at(folder, app.Place{DatabaseURL: target.DatabaseURL}))
+				apptest.Start(t, at(folder, instance.Place{DatabaseURL: target.DatabaseURL}))
 				if target.DatabaseURL != "" {
-					if _, err := moved(t, t.Context(), target, app.Place{Folder: t.TempDir()}, nil); !errors.Is(err, app.ErrServed) {
+					if _, err := moved(t, t.Context(), target, instance.Place{Folder: t.TempDir()}, nil); !errors.Is(err, instance.ErrServed) {
 						t.Errorf("moving out of what is served: %v", err)
 					}
 				}
 			})
 		})
 	}
-	if _, err := moved(t, t.Context(), app.Place{Folder: filepath.Join(old, "none")}, app.Place{Folder: t.TempDir()}, nil); !errors.Is(err, app.ErrNotInitialised) {
+	if _, err := moved(t, t.Context(), instance.Place{Folder: filepath.Join(old, "none")}, instance.Place{Folder: t.TempDir()}, nil); !errors.Is(err, instance.ErrNotInitialised) {
 		t.Errorf("moving nothing: %v", err)
 	}
 }
