@@ -18,13 +18,13 @@ import (
 
 func TestABatchIsLikeOneAfterTheOther(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
-		keyed := func(subject, text, key string) memory.New {
-			return memory.New{SubjectID: subject, Text: text, Key: key}
+		keyed := func(subject, text, key string) memory.Memory {
+			return memory.Memory{SubjectID: subject, Text: text, Key: key}
 		}
 		there := b.create(t, keyed("ada", "zero", "k"))
 		results, err := b.batch(t.Context(), anna, false,
 			say("one"), keyed("bob", "b", "k"), keyed("ada", "1", "k"), say("one"), say(""), keyed("ada", "2", "k"), keyed("bob", "c", "k"),
-			memory.New{SubjectID: "@", Text: "x"}, say("last"))
+			memory.Memory{SubjectID: "@", Text: "x"}, say("last"))
 		noError(t, err)
 		var got []string
 		for _, r := range results {
@@ -92,9 +92,9 @@ func TestAnAtomicBatchIsAllOrNothing(t *testing.T) {
 
 func TestABatchOfAThousandIsWhole(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		var list []memory.New
+		var list []memory.Memory
 		for i := range 1000 {
-			list = append(list, memory.New{SubjectID: fmt.Sprint("s", i%300), Text: fmt.Sprint("text ", i), Key: fmt.Sprint("k", i%700)})
+			list = append(list, memory.Memory{SubjectID: fmt.Sprint("s", i%300), Text: fmt.Sprint("text ", i), Key: fmt.Sprint("k", i%700)})
 		}
 		for range 2 {
 			results, err := b.batch(t.Context(), anna, false, list...)
@@ -123,8 +123,8 @@ func TestABatchOfAThousandIsWhole(t *testing.T) {
 // An outer unit of work is that of an idempotent request. What was prepared before it may not hold any more in it.
 func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		first := b.create(t, memory.New{SubjectID: "ada", Text: "one", Key: "k"})
-		prepared, err := b.Prepare(t.Context(), anna, memory.New{SubjectID: "ada", Text: "two", Key: "k"})
+		first := b.create(t, memory.Memory{SubjectID: "ada", Text: "one", Key: "k"})
+		prepared, err := b.Prepare(t.Context(), anna, memory.Item{Memory: memory.Memory{SubjectID: "ada", Text: "two", Key: "k"}})
 		noError(t, err)
 		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give("between")}, nil)
 		noError(t, err)
@@ -140,7 +140,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 		noError(t, err)
 		wantTexts(t, history, "two", "between", "one")
 
-		prepared, err = b.Prepare(t.Context(), anna, say("late"))
+		prepared, err = b.Prepare(t.Context(), anna, memory.Item{Memory: say("late")})
 		noError(t, err)
 		_, err = b.EraseSubject(t.Context(), anna, "ada")
 		noError(t, err)
@@ -173,25 +173,31 @@ func TestBatchesKeepTheRules(t *testing.T) {
 		}
 		var model []*item
 		for range rapid.IntRange(1, 4).Draw(t, "batches") {
-			var list []memory.New
+			var list []memory.Item
 			for range rapid.IntRange(1, 8).Draw(t, "items") {
-				list = append(list, memory.New{
-					SubjectID: "ada", Text: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "text"),
-					Kind:           rapid.SampledFrom([]memory.Kind{memory.Fact, memory.Turn}).Draw(t, "kind"),
-					Key:            rapid.SampledFrom([]string{"", "", "k", "l"}).Draw(t, "key"),
-					AllowDuplicate: rapid.Bool().Draw(t, "allow"), Deduplicate: rapid.Bool().Draw(t, "deduplicate"),
+				list = append(list, memory.Item{
+					Memory: memory.Memory{
+						SubjectID: "ada", Text: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "text"),
+						Kind: rapid.SampledFrom([]memory.Kind{memory.Fact, memory.Turn}).Draw(t, "kind"),
+						Key:  rapid.SampledFrom([]string{"", "", "k", "l"}).Draw(t, "key"),
+					},
+					Duplicates: rapid.SampledFrom([]memory.Duplicates{
+						memory.DefaultDuplicates, memory.AllowDuplicates, memory.Deduplicate,
+					}).Draw(t, "duplicates"),
 				})
 			}
-			results, err := b.batch(context.Background(), p, rapid.Bool().Draw(t, "atomic"), list...)
+			results, err := b.batchItems(context.Background(), p, rapid.Bool().Draw(t, "atomic"), list)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, n := range list {
+			for i := range list {
+				n := &list[i].Memory
 				var want string
 				var there *item
 				for _, m := range model {
 					byKey := n.Key != "" && m.key == n.Key
-					alike := n.Key == "" && !n.AllowDuplicate && (n.Kind != memory.Turn || n.Deduplicate) && m.text == n.Text && m.kind == string(n.Kind)
+					compared := n.Kind == memory.Fact && list[i].Duplicates == memory.DefaultDuplicates || list[i].Duplicates == memory.Deduplicate
+					alike := n.Key == "" && compared && m.text == n.Text && m.kind == string(n.Kind)
 					if there == nil && (byKey || alike) {
 						there = m
 					}

@@ -109,10 +109,10 @@ func measureWrites(b *testing.B, open func(b *testing.B) *bundle) {
 			s := open(b)
 			s.live()
 			for i := range subjects {
-				s.create(b, memory.New{SubjectID: fmt.Sprint("s", i), Text: "first"})
+				s.create(b, memory.Memory{SubjectID: fmt.Sprint("s", i), Text: "first"})
 			}
 			measure(name, row, b, func(i int64) error {
-				_, err := s.put(b.Context(), anna, memory.New{
+				_, err := s.put(b.Context(), anna, memory.Memory{
 					SubjectID: fmt.Sprint("s", i%subjects), SessionID: fmt.Sprint("t", i%50), AgentID: "coach", Kind: memory.Turn, Text: sentence(i),
 				})
 				return err
@@ -161,10 +161,10 @@ func BenchmarkBatch(b *testing.B) {
 			n := int64(0)
 			began := cpu(b)
 			for b.Loop() {
-				var list []memory.New
+				var list []memory.Memory
 				for range 1000 {
 					n++
-					list = append(list, memory.New{SubjectID: "ada", SessionID: fmt.Sprint("t", n%50), AgentID: "coach", Text: sentence(n)})
+					list = append(list, memory.Memory{SubjectID: "ada", SessionID: fmt.Sprint("t", n%50), AgentID: "coach", Text: sentence(n)})
 				}
 				if _, err := s.batch(b.Context(), anna, false, list...); err != nil {
 					b.Fatal(err)
@@ -191,10 +191,10 @@ func BenchmarkMillion(b *testing.B) {
 	n := int64(0)
 	filled := time.Now()
 	for first := 0; first < subjects; first += 5 {
-		var list []memory.New
+		var list []memory.Memory
 		for i := range 5 * each {
 			n++
-			list = append(list, memory.New{
+			list = append(list, memory.Memory{
 				SubjectID: fmt.Sprint("s", first+i/each), SessionID: fmt.Sprint("t", n/20), AgentID: "coach", Kind: memory.Turn, Text: sentence(n),
 			})
 		}
@@ -229,7 +229,7 @@ func BenchmarkMillion(b *testing.B) {
 		timed("ms-list-agent", list(memory.Filter{AgentID: "coach"}))
 		timed("ms-subject", func() error { _, err := s.Subject(b.Context(), anna, "s4001"); return err })
 		timed("ms-write", func() error {
-			_, err := s.put(b.Context(), anna, memory.New{SubjectID: "s4002", Text: "one more"})
+			_, err := s.put(b.Context(), anna, memory.Memory{SubjectID: "s4002", Text: "one more"})
 			return err
 		})
 		recall := func() error {

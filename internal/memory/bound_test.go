@@ -12,11 +12,11 @@ import (
 // What a key is bound to is all there is for it, on every way in.
 func TestABoundKeyReachesNothingElse(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		own := b.create(t, memory.New{SubjectID: "ada", AgentID: "coach", Text: "ada coach", Key: "k1"})
+		own := b.create(t, memory.Memory{SubjectID: "ada", AgentID: "coach", Text: "ada coach", Key: "k1"})
 		b.pass(time.Millisecond)
 		foreign := map[*auth.Principal]*memory.Memory{
-			ofAda:   b.create(t, memory.New{SubjectID: "bob", AgentID: "coach", Text: "bob coach", Key: "k2"}),
-			ofCoach: b.create(t, memory.New{SubjectID: "ada", AgentID: "other", Text: "ada other", Key: "k3"}),
+			ofAda:   b.create(t, memory.Memory{SubjectID: "bob", AgentID: "coach", Text: "bob coach", Key: "k2"}),
+			ofCoach: b.create(t, memory.Memory{SubjectID: "ada", AgentID: "other", Text: "ada other", Key: "k3"}),
 		}
 		for p, theirs := range foreign {
 			_, err := b.Memory(t.Context(), p, own.ID)
@@ -36,13 +36,13 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			missing("history", err)
 			_, _, err = b.List(t.Context(), p, memory.Filter{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Limit: 10})
 			missing("list", err)
-			_, err = b.put(t.Context(), p, memory.New{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Text: "x"})
+			_, err = b.put(t.Context(), p, memory.Memory{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Text: "x"})
 			missing("create", err)
 			if p == ofCoach {
-				_, err = b.put(t.Context(), p, memory.New{SubjectID: "ada", Text: "x", Key: "k3"})
+				_, err = b.put(t.Context(), p, memory.Memory{SubjectID: "ada", Text: "x", Key: "k3"})
 				missing("replace", err)
 			}
-			results, err := b.batch(t.Context(), p, false, memory.New{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Text: "x"})
+			results, err := b.batch(t.Context(), p, false, memory.Memory{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Text: "x"})
 			noError(t, err)
 			missing("batch", results[0].Err)
 			wantTexts(t, b.list(t, p, memory.Filter{}), map[bool][]string{true: {"ada other", "ada coach"}, false: {"bob coach", "ada coach"}}[p == ofAda]...)
@@ -87,12 +87,12 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 				t.Errorf("exported %q", m.Memory.Text)
 			}
 		}
-		stored, err := b.put(t.Context(), ofAda, memory.New{Text: "without a name"})
+		stored, err := b.put(t.Context(), ofAda, memory.Memory{Text: "without a name"})
 		noError(t, err)
 		if stored.Memory.SubjectID != "ada" {
 			t.Errorf("got %+v", stored.Memory)
 		}
-		stored, err = b.put(t.Context(), ofCoach, memory.New{SubjectID: "ada", Text: "of the agent"})
+		stored, err = b.put(t.Context(), ofCoach, memory.Memory{SubjectID: "ada", Text: "of the agent"})
 		noError(t, err)
 		if stored.Memory.AgentID != "coach" {
 			t.Errorf("got %+v", stored.Memory)
@@ -109,8 +109,8 @@ func TestSubjectsAreListedInPages(t *testing.T) {
 			if i%3 > 0 {
 				b.pass(time.Millisecond)
 			}
-			b.create(t, memory.New{SubjectID: name, Text: "x"})
-			b.create(t, memory.New{SubjectID: name, Text: "yy", OccurredAt: pointer(noon.AddDate(-1, 0, 0))})
+			b.create(t, memory.Memory{SubjectID: name, Text: "x"})
+			b.create(t, memory.Memory{SubjectID: name, Text: "yy", OccurredAt: pointer(noon.AddDate(-1, 0, 0))})
 		}
 		seen := map[string]bool{}
 		var after *memory.PersonPosition

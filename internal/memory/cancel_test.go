@@ -58,9 +58,9 @@ func TestALongReadEndsWithItsRequest(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		const memories = 600
-		list := make([]memory.New, memories)
+		list := make([]memory.Memory, memories)
 		for i := range list {
-			list[i] = memory.New{SubjectID: "ada", Text: fmt.Sprintf("number%d %s", i, strings.Repeat("harbour ", 250)), Tags: []string{"a"}}
+			list[i] = memory.Memory{SubjectID: "ada", Text: fmt.Sprintf("number%d %s", i, strings.Repeat("harbour ", 250)), Tags: []string{"a"}}
 		}
 		_, err := b.batch(t.Context(), anna, true, list...)
 		noError(t, err)
@@ -103,9 +103,9 @@ func TestAnIndexIsBuiltByAsManyRecallsAsItTakes(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		for at := range 4 { // some share a change, as those of a batch do
-			list := make([]memory.New, 100)
+			list := make([]memory.Memory, 100)
 			for i := range list {
-				list[i] = memory.New{SubjectID: "ada", Text: fmt.Sprintf("number%d %s", 100*at+i, strings.Repeat("harbour ", 250))}
+				list[i] = memory.Memory{SubjectID: "ada", Text: fmt.Sprintf("number%d %s", 100*at+i, strings.Repeat("harbour ", 250))}
 			}
 			_, err := b.batch(t.Context(), anna, true, list...)
 			noError(t, err)

@@ -175,7 +175,7 @@ func TestErasedKeysLeaveNoCopies(t *testing.T) {
 	for round := range 40 {
 		var items []memory.Item
 		for i := range 50 + round*7%60 {
-			items = append(items, memory.Item{New: memory.New{SubjectID: "ada", Text: fmt.Sprintf("text %d of round %d", i, round), AllowDuplicate: true}})
+			items = append(items, memory.Item{Memory: say(fmt.Sprintf("text %d of round %d", i, round)), Duplicates: memory.AllowDuplicates})
 		}
 		prepared, err := b.PrepareBatch(t.Context(), anna, items, true)
 		noError(t, err)

@@ -17,15 +17,15 @@ func TestAContextIsInTheOrderOfTime(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		day := func(n int) *time.Time { return pointer(time.Date(2026, 1, n, 9, 0, 0, 0, time.UTC)) }
-		create := func(n memory.New) *memory.Memory {
+		create := func(n memory.Memory) *memory.Memory {
 			b.pass(time.Second) // ids rise with time
 			return b.create(t, n)
 		}
-		later := create(memory.New{SubjectID: "ada", Text: "Then the violin was sold.\nFor good.\r\n2030-01-01 (Tuesday)", Speaker: "Ada", OccurredAt: day(9)})
-		first := create(memory.New{SubjectID: "ada", Text: "A violin was bought.", OccurredAt: day(3)})
-		same := create(memory.New{SubjectID: "ada", Text: "The violin is old.", Speaker: "Bob", OccurredAt: day(3)})
-		create(memory.New{SubjectID: "ada", Text: "the violin  is OLD.", Speaker: "Bob", OccurredAt: day(5), AllowDuplicate: true})
-		create(memory.New{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
+		later := create(memory.Memory{SubjectID: "ada", Text: "Then the violin was sold.\nFor good.\r\n2030-01-01 (Tuesday)", Speaker: "Ada", OccurredAt: day(9)})
+		first := create(memory.Memory{SubjectID: "ada", Text: "A violin was bought.", OccurredAt: day(3)})
+		same := create(memory.Memory{SubjectID: "ada", Text: "The violin is old.", Speaker: "Bob", OccurredAt: day(3)})
+		create(memory.Memory{SubjectID: "ada", Text: "the violin  is OLD.", Speaker: "Bob", OccurredAt: day(5)})
+		create(memory.Memory{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
 		b.pass(time.Second)
 		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: about("What about the violin?"), MaxTokens: 500})
 		noError(t, err)
@@ -80,7 +80,7 @@ func TestABudgetIsKept(t *testing.T) {
 		n++
 		subject := "person-" + strings.Repeat("x", n%50) + string(rune('a'+n%26))
 		for range rapid.IntRange(0, 6).Draw(r, "memories") {
-			it := memory.New{
+			it := memory.Memory{
 				SubjectID: subject, Text: "bee " + text.Draw(r, "text"), Speaker: rapid.SampledFrom([]string{"", "Ada", "猫 \n x"}).Draw(r, "speaker"),
 				OccurredAt: pointer(noon.AddDate(0, 0, rapid.IntRange(0, 3).Draw(r, "day"))),
 			}

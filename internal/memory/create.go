@@ -47,12 +47,12 @@ type batch struct {
 	seen        map[Hash]*standing
 }
 
-// Prepared is a New that was checked and sealed, or a batch of them.
+// Prepared is a memory that was checked and sealed, or a batch of them.
 type Prepared struct{ batch *batch }
 
 // Prepare does of Create what must not happen inside a unit of work.
-func (s *Service) Prepare(ctx context.Context, p *auth.Principal, n New) (*Prepared, error) {
-	b := &batch{workspaceID: p.WorkspaceID, drafts: []*draft{s.draft(callerOf(ctx, p), &n, s.o.Now())}}
+func (s *Service) Prepare(ctx context.Context, p *auth.Principal, item Item) (*Prepared, error) {
+	b := &batch{workspaceID: p.WorkspaceID, drafts: []*draft{s.draft(callerOf(ctx, p), &item, s.o.Now())}}
 	if err := b.drafts[0].err; err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Service) PrepareBatch(ctx context.Context, p *auth.Principal, items []I
 			b.drafts[i] = &draft{err: items[i].Err}
 		} else {
 			// Ids lie in the order of their times down to a quarter of a microsecond.
-			b.drafts[i] = s.draft(by, &items[i].New, now.Add(time.Duration(i)*250*time.Nanosecond))
+			b.drafts[i] = s.draft(by, &items[i], now.Add(time.Duration(i)*250*time.Nanosecond))
 		}
 		if err := b.drafts[i].err; err != nil && atomic {
 			return nil, ofItem(i, err)
@@ -127,29 +127,24 @@ func ofItem(i int, err error) error {
 	}
 }
 
-// draft checks a New and makes of it what would be created.
-func (s *Service) draft(by *caller, n *New, at time.Time) *draft {
+// draft checks an item and completes its memory.
+func (s *Service) draft(by *caller, item *Item, at time.Time) *draft {
 	d := &draft{by: by}
-	m := &Memory{
-		SessionID: n.SessionID, Kind: n.Kind, Text: n.Text, Speaker: n.Speaker, Tags: n.Tags, Metadata: n.Metadata,
-		Importance: n.Importance, Pinned: n.Pinned, OccurredAt: n.OccurredAt, ValidFrom: n.ValidFrom, ValidTo: n.ValidTo,
-		ExpiresAt: n.ExpiresAt, Key: n.Key, Source: n.Source, CreatedAt: at, UpdatedAt: at, CreatedBy: by.Actor(), UpdatedBy: by.Actor(),
-		Revision: 1,
-	}
+	m := item.Memory
+	m.ID, m.Revision = id.At(id.Memory, at, s.o.Random), 1
+	m.CreatedAt, m.UpdatedAt, m.CreatedBy, m.UpdatedBy = at, at, by.Actor(), by.Actor()
 	if m.Kind == "" {
 		m.Kind = Fact
 	}
-	if d.err = s.complete(by.Principal, m, n.SubjectID, n.AgentID); d.err != nil {
+	if d.err = s.complete(by.Principal, &m, m.SubjectID, m.AgentID); d.err != nil {
 		return d
 	}
 	if d.err = checkExpiry(m.ExpiresAt, at); d.err != nil {
 		return d
 	}
 	m.tidy()
-	m.ID = id.At(id.Memory, at, s.o.Random)
-	d.memory, d.subject = m, s.o.Lookup.Subject(by.WorkspaceID, m.SubjectID)
-	n.Kind = m.Kind
-	d.deduplicate = n.deduplicated()
+	d.memory, d.subject = &m, s.o.Lookup.Subject(by.WorkspaceID, m.SubjectID)
+	d.deduplicate = item.Duplicates.compares(&m)
 	return d
 }
 

@@ -24,7 +24,7 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 		noError(t, err)
 		gone := b.create(t, say("deleted before"))
 		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
-		b.create(t, memory.New{SubjectID: "bob", Text: "stays"})
+		b.create(t, memory.Memory{SubjectID: "bob", Text: "stays"})
 		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "new"})
 		noError(t, err)
 		b.pass(time.Second)
@@ -137,7 +137,7 @@ func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
 		} {
 			for _, carryOn := range []string{"by the sweeper", "by the next request"} {
 				subject := fmt.Sprint("ada", i, carryOn[3:6])
-				m := b.create(t, memory.New{SubjectID: subject, Text: "x"})
+				m := b.create(t, memory.Memory{SubjectID: subject, Text: "x"})
 				keys.fail, units.at = false, 0
 				cut()
 				_, err := broken.EraseSubject(t.Context(), anna, subject)
@@ -178,13 +178,13 @@ func TestWritersRaceAnErasure(t *testing.T) {
 		}
 		for round := range testtier.Rounds(4, 12) {
 			subject := fmt.Sprint("s", round)
-			b.create(t, memory.New{SubjectID: subject, Text: "before"})
+			b.create(t, memory.Memory{SubjectID: subject, Text: "before"})
 			var all sync.WaitGroup
 			for w := range 4 {
 				all.Go(func() {
 					at := []*bundle{b, other}[w%2]
 					for i := range 5 {
-						_, err := at.put(t.Context(), anna, memory.New{SubjectID: subject, Text: fmt.Sprint("w", w, " ", i)})
+						_, err := at.put(t.Context(), anna, memory.Memory{SubjectID: subject, Text: fmt.Sprint("w", w, " ", i)})
 						if err != nil && codeOf(err) != problem.CodeUnavailable {
 							t.Errorf("write: %v", err)
 						}
@@ -240,7 +240,7 @@ func TestWritersOfOneKeyFollowEachOther(t *testing.T) {
 		for w := range writers {
 			all.Go(func() {
 				for i := range each {
-					_, err := []*bundle{b, other}[w%2].put(t.Context(), anna, memory.New{SubjectID: "ada", Key: "k", Text: fmt.Sprint(w, " ", i)})
+					_, err := []*bundle{b, other}[w%2].put(t.Context(), anna, memory.Memory{SubjectID: "ada", Key: "k", Text: fmt.Sprint(w, " ", i)})
 					if err != nil {
 						t.Errorf("write: %v", err)
 					}
@@ -285,13 +285,13 @@ func TestBatchesOfTheSameSubjectsDoNotLockEachOther(t *testing.T) {
 		for w := range 6 {
 			all.Go(func() {
 				for round := range 4 {
-					var list []memory.New
+					var list []memory.Memory
 					for i := range 30 {
 						at := i
 						if w%2 == 0 {
 							at = 29 - i
 						}
-						list = append(list, memory.New{SubjectID: fmt.Sprint("s", (at+round)%30), Text: fmt.Sprint(w, " ", round, " ", i)})
+						list = append(list, memory.Memory{SubjectID: fmt.Sprint("s", (at+round)%30), Text: fmt.Sprint(w, " ", round, " ", i)})
 					}
 					results, err := []*bundle{b, other}[w%2].batch(t.Context(), anna, false, list...)
 					if err != nil {

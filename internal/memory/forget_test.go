@@ -19,13 +19,13 @@ func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		var ids []string
 		for i := range 6 {
-			ids = append(ids, b.create(t, memory.New{
+			ids = append(ids, b.create(t, memory.Memory{
 				SubjectID: "ada", Text: fmt.Sprintf("She likes red apples number %d", i), Kind: memory.Kinds()[i%2],
 				Tags: []string{fmt.Sprint("t", i%3)}, SessionID: fmt.Sprint("s", i%2),
 			}).ID)
 			b.pass(time.Minute)
 		}
-		foreign := b.create(t, memory.New{SubjectID: "bob", Text: "red apples"})
+		foreign := b.create(t, memory.Memory{SubjectID: "bob", Text: "red apples"})
 		for name, c := range map[string]struct {
 			f    memory.Forget
 			want []int
@@ -52,7 +52,7 @@ func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
 		}
 		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
 		noError(t, err)
-		late := b.create(t, memory.New{SubjectID: "ada", Text: "red, too"})
+		late := b.create(t, memory.Memory{SubjectID: "ada", Text: "red, too"})
 		noError(t, b.Delete(t.Context(), anna, ids[0], nil))
 		for _, c := range []struct {
 			p       *auth.Principal
@@ -142,11 +142,11 @@ func TestAPlanIsUsedOnce(t *testing.T) {
 func TestALargePlanIsCarriedOutInParts(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		for range 3 {
-			var list []memory.New
+			var items []memory.Item
 			for i := range 800 {
-				list = append(list, memory.New{SubjectID: "ada", Text: fmt.Sprint("word ", i), AllowDuplicate: true})
+				items = append(items, memory.Item{Memory: say(fmt.Sprint("word ", i)), Duplicates: memory.AllowDuplicates})
 			}
-			_, err := b.batch(t.Context(), anna, true, list...)
+			_, err := b.batchItems(t.Context(), anna, true, items)
 			noError(t, err)
 		}
 		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "word"})
@@ -186,7 +186,7 @@ func (c conflicting) Run(ctx context.Context, fn func(ctx context.Context) error
 
 func TestForgetErasesAllAfterAConflict(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
-		b.create(t, memory.New{SubjectID: "ada", Text: "red"})
+		b.create(t, memory.Memory{SubjectID: "ada", Text: "red"})
 		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
 		noError(t, err)
 		o := b.options

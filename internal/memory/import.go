@@ -132,8 +132,7 @@ func (s *Service) arrival(p *auth.Principal, line *ImportLine, requireID bool, n
 	}
 	m.tidy()
 	a.memory, a.subject = &m, s.o.Lookup.Subject(p.WorkspaceID, m.SubjectID)
-	n := New{Kind: m.Kind, Key: m.Key}
-	a.deduplicate = n.deduplicated()
+	a.deduplicate = DefaultDuplicates.compares(&m)
 	return a
 }
 

@@ -81,28 +81,15 @@ func (m *Memory) At() time.Time {
 // Expired reports whether the memory is no more at a moment.
 func (m *Memory) Expired(now time.Time) bool { return m.ExpiresAt != nil && !now.Before(*m.ExpiresAt) }
 
-// New is what a client writes of a memory.
-type New struct {
-	SubjectID  string // empty: the one the caller's key is bound to
-	AgentID    string // empty: none, or the one the caller's key is bound to
-	SessionID  string
-	Kind       Kind // empty: Fact
-	Text       string
-	Speaker    string
-	Tags       []string
-	Metadata   map[string]any
-	Importance *float64
-	Pinned     bool
-	OccurredAt *time.Time
-	ValidFrom  *time.Time
-	ValidTo    *time.Time
-	ExpiresAt  *time.Time
-	Key        string // one that the subject has already is replaced
-	Source     string
+// Duplicates says what to do with a memory if its subject has an equal one. A memory with a natural key is never compared.
+type Duplicates int
 
-	AllowDuplicate bool // add it even where there is an equal one
-	Deduplicate    bool // look for an equal one also for a turn or an event
-}
+// The ways to treat duplicates.
+const (
+	DefaultDuplicates Duplicates = iota // return the equal memory, but store another turn or event
+	AllowDuplicates                     // store another one
+	Deduplicate                         // return the equal memory, also for a turn or an event
+)
 
 // Optional is a field of a Change: left out (the zero value), given, or taken away (Set and no To).
 type Optional[T any] struct {
@@ -133,17 +120,19 @@ type Change struct {
 	Source     Optional[string]
 }
 
-// Stored is what became of a New.
+// Stored is the outcome of a write. Without Created and Deduplicated, the memory replaced the one with its key.
 type Stored struct {
 	Memory       *Memory
-	Created      bool // else it replaced the one of its key, or is Deduplicated
-	Deduplicated bool // Memory was there before and nothing was written
+	Created      bool
+	Deduplicated bool // an equal memory existed, and nothing was written
 }
 
-// Item is one of a batch: what to write, or why it cannot be (a problem.Problem whose field is the item's own: text).
+// Item is a memory to create. Its ID, times, authors and revision are ignored; an empty kind is Fact. Err, a
+// problem.Problem, says why the item cannot be written.
 type Item struct {
-	New New
-	Err error
+	Memory     Memory
+	Duplicates Duplicates
+	Err        error
 }
 
 // Result is what became of an Item.

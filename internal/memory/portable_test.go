@@ -118,7 +118,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 
 func TestLinesFailAlone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		there := b.create(t, memory.New{SubjectID: "ada", Text: "there", Key: "k"})
+		there := b.create(t, memory.Memory{SubjectID: "ada", Text: "there", Key: "k"})
 		gone := b.create(t, say("gone"))
 		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
 		told := func(change func(m *memory.Memory)) memory.ImportLine {

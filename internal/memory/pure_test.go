@@ -41,18 +41,18 @@ func TestWhatIsDeduplicated(t *testing.T) {
 	for _, kind := range Kinds() {
 		often := kind == Turn || kind == Event
 		for _, c := range []struct {
-			new  New
-			want bool
+			duplicates Duplicates
+			key        string
+			want       bool
 		}{
-			{New{Kind: kind}, !often},
-			{New{Kind: kind, Deduplicate: true}, true},
-			{New{Kind: kind, AllowDuplicate: true}, false},
-			{New{Kind: kind, AllowDuplicate: true, Deduplicate: true}, false},
-			{New{Kind: kind, Key: "k"}, false},
-			{New{Kind: kind, Key: "k", Deduplicate: true}, false},
+			{DefaultDuplicates, "", !often},
+			{Deduplicate, "", true},
+			{AllowDuplicates, "", false},
+			{DefaultDuplicates, "k", false},
+			{Deduplicate, "k", false},
 		} {
-			if got := c.new.deduplicated(); got != c.want {
-				t.Errorf("%+v: %v, want %v", c.new, got, c.want)
+			if got := c.duplicates.compares(&Memory{Kind: kind, Key: c.key}); got != c.want {
+				t.Errorf("%s %+v: %v, want %v", kind, c, got, c.want)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
 		noError(t, b.Delete(t.Context(), anna, m.ID, nil))
 		wantTexts(t, b.recall(t, anna, about("viola")))
 
-		b.create(t, memory.New{SubjectID: "ada", Text: "a ticket for the ferry", ExpiresAt: pointer(b.now().Add(time.Second))})
+		b.create(t, memory.Memory{SubjectID: "ada", Text: "a ticket for the ferry", ExpiresAt: pointer(b.now().Add(time.Second))})
 		wantTexts(t, b.recall(t, anna, about("ferry")), "a ticket for the ferry")
 		b.pass(time.Second)
 		wantTexts(t, b.recall(t, anna, about("ferry")))
@@ -156,10 +156,10 @@ func madeUp(n int) []string {
 func TestARecallReachesNoFurtherThanItsKey(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
-		b.create(t, memory.New{SubjectID: "ada", AgentID: "coach", Text: "runs in the morning"})
-		b.create(t, memory.New{SubjectID: "ada", AgentID: "nurse", Text: "runs a fever"})
-		b.create(t, memory.New{SubjectID: "bob", AgentID: "nurse", Text: "runs a shop"})
-		b.create(t, memory.New{SubjectID: "bob2", Text: "runs"})
+		b.create(t, memory.Memory{SubjectID: "ada", AgentID: "coach", Text: "runs in the morning"})
+		b.create(t, memory.Memory{SubjectID: "ada", AgentID: "nurse", Text: "runs a fever"})
+		b.create(t, memory.Memory{SubjectID: "bob", AgentID: "nurse", Text: "runs a shop"})
+		b.create(t, memory.Memory{SubjectID: "bob2", Text: "runs"})
 
 		b.pass(time.Second)
 		wantTexts(t, b.recall(t, ofCoach, about("runs")), "runs in the morning")
@@ -212,9 +212,9 @@ func TestTheCacheOfIndexesIsBounded(t *testing.T) {
 	b := onSQLite(t).with(func(o *memory.Options) { o.RecallBytes = bound })
 	subject := func(i int) string { return fmt.Sprintf("person-%d", i) }
 	for i := range 10 {
-		var list []memory.New
+		var list []memory.Memory
 		for j := range 40 {
-			list = append(list, memory.New{SubjectID: subject(i), Text: fmt.Sprintf("number%d of%d thing%d word%d", j, i, j*i, j+i)})
+			list = append(list, memory.Memory{SubjectID: subject(i), Text: fmt.Sprintf("number%d of%d thing%d word%d", j, i, j*i, j+i)})
 		}
 		_, err := b.batch(t.Context(), anna, true, list...)
 		noError(t, err)
@@ -260,9 +260,9 @@ func TestTheCacheOfIndexesIsBounded(t *testing.T) {
 func TestOneBuildsAnIndexForManyWhoAskAtOnce(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))
-	var list []memory.New
+	var list []memory.Memory
 	for i := range 900 {
-		list = append(list, memory.New{SubjectID: "ada", Text: fmt.Sprintf("harbour number%d", i)})
+		list = append(list, memory.Memory{SubjectID: "ada", Text: fmt.Sprintf("harbour number%d", i)})
 	}
 	_, err := b.batch(t.Context(), anna, true, list...)
 	noError(t, err)
@@ -289,8 +289,8 @@ func TestOneBuildsAnIndexForManyWhoAskAtOnce(t *testing.T) {
 func TestExplainedAndFilteredRecall(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))
-	b.create(t, memory.New{SubjectID: "ada", Text: "camping in the Jura", Kind: memory.Turn, SessionID: "s", Speaker: "Ada", Tags: []string{"x"}, OccurredAt: pointer(noon)})
-	b.create(t, memory.New{SubjectID: "ada", Text: "camping again", Kind: memory.Turn, SessionID: "s", Speaker: "Bob"})
+	b.create(t, memory.Memory{SubjectID: "ada", Text: "camping in the Jura", Kind: memory.Turn, SessionID: "s", Speaker: "Ada", Tags: []string{"x"}, OccurredAt: pointer(noon)})
+	b.create(t, memory.Memory{SubjectID: "ada", Text: "camping again", Kind: memory.Turn, SessionID: "s", Speaker: "Bob"})
 	found, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "When did Ada go camping?", Explain: true, Limit: 1})
 	noError(t, err)
 	if len(found.Results) != 1 {
@@ -325,9 +325,9 @@ func TestExplainedAndFilteredRecall(t *testing.T) {
 func BenchmarkFirstRecall(b *testing.B) {
 	on := recalling(onSQLite(b))
 	for i := range 10 {
-		var list []memory.New
+		var list []memory.Memory
 		for j := range 1000 {
-			list = append(list, memory.New{SubjectID: "ada", Kind: memory.Turn, SessionID: fmt.Sprintf("s%d-%d", i, j/20), Speaker: "Ada", OccurredAt: pointer(noon), Text: fmt.Sprintf(
+			list = append(list, memory.Memory{SubjectID: "ada", Kind: memory.Turn, SessionID: fmt.Sprintf("s%d-%d", i, j/20), Speaker: "Ada", OccurredAt: pointer(noon), Text: fmt.Sprintf(
 				"I went to the market number%d on day%d and bought some apples, pears and a lamp%d for the hall; it was quite late already.", j, i, j*i)})
 		}
 		_, err := on.batch(b.Context(), anna, true, list...)
@@ -346,9 +346,9 @@ func BenchmarkFirstRecall(b *testing.B) {
 // BenchmarkRecall is a warm one, with its access log.
 func BenchmarkRecall(b *testing.B) {
 	on := recalling(onSQLite(b))
-	var list []memory.New
+	var list []memory.Memory
 	for j := range 1000 {
-		list = append(list, memory.New{SubjectID: "ada", Text: fmt.Sprintf("bought number%d, a lamp%d", j, j/3)})
+		list = append(list, memory.Memory{SubjectID: "ada", Text: fmt.Sprintf("bought number%d, a lamp%d", j, j/3)})
 	}
 	_, err := on.batch(b.Context(), anna, true, list...)
 	noError(b, err)

@@ -45,13 +45,13 @@ func sameness(m *Memory) string {
 	return string(b)
 }
 
-// deduplicated reports whether an equal memory that is there is taken for a New.
-func (n *New) deduplicated() bool {
+// compares reports whether a new memory is compared with those of its subject.
+func (d Duplicates) compares(m *Memory) bool {
 	switch {
-	case n.Key != "" || n.AllowDuplicate:
+	case m.Key != "" || d == AllowDuplicates:
 		return false
-	case n.Kind == Turn || n.Kind == Event:
-		return n.Deduplicate
+	case m.Kind == Turn || m.Kind == Event:
+		return d == Deduplicate
 	default:
 		return true
 	}

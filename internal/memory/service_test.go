@@ -17,8 +17,8 @@ import (
 func pointer[T any](v T) *T { return &v }
 
 // full has everything that a memory can have.
-func full(subjectID string) memory.New {
-	return memory.New{
+func full(subjectID string) memory.Memory {
+	return memory.Memory{
 		SubjectID: subjectID, AgentID: "coach", SessionID: "s-1", Kind: memory.Preference, Text: "Keine Nüsse!\x00 \u202e 世界",
 		Speaker: "Ada", Tags: []string{"food", "allergy", "food"}, Metadata: map[string]any{"n": 1.5, "b": false, "s": "x\ny"},
 		Importance: pointer(0.75), Pinned: true, OccurredAt: pointer(noon.Add(-time.Hour)), ValidFrom: pointer(noon.Add(-time.Minute)),
@@ -66,20 +66,20 @@ func TestWhatIsAnsweredIsWhatIsReadBack(t *testing.T) {
 
 func TestAKeyReplaces(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		first := b.create(t, memory.New{SubjectID: "ada", Text: "no nuts", Key: "diet", SessionID: "one", Pinned: true})
+		first := b.create(t, memory.Memory{SubjectID: "ada", Text: "no nuts", Key: "diet", SessionID: "one", Pinned: true})
 		b.pass(time.Second)
-		stored, err := b.put(t.Context(), anna, memory.New{SubjectID: "ada", Text: "nuts again", Key: "diet", SessionID: "two"})
+		stored, err := b.put(t.Context(), anna, memory.Memory{SubjectID: "ada", Text: "nuts again", Key: "diet", SessionID: "two"})
 		noError(t, err)
 		m := stored.Memory
 		if stored.Created || stored.Deduplicated || m.ID != first.ID || m.Revision != 2 || !m.CreatedAt.Equal(noon) || m.UpdatedAt.Equal(noon) || m.Pinned {
 			t.Errorf("got %+v", m)
 		}
-		same, err := b.put(t.Context(), anna, memory.New{SubjectID: "ada", Text: "nuts again", Key: "diet", SessionID: "two"})
+		same, err := b.put(t.Context(), anna, memory.Memory{SubjectID: "ada", Text: "nuts again", Key: "diet", SessionID: "two"})
 		noError(t, err)
 		if same.Deduplicated || same.Memory.Revision != 3 {
 			t.Errorf("the key did not win: %+v", same)
 		}
-		if other := b.create(t, memory.New{SubjectID: "bob", Text: "x", Key: "diet"}); other.ID == first.ID {
+		if other := b.create(t, memory.Memory{SubjectID: "bob", Text: "x", Key: "diet"}); other.ID == first.ID {
 			t.Error("another subject's key was taken for the same")
 		}
 		history, more, err := b.History(t.Context(), anna, first.ID, 0, 10)
@@ -104,31 +104,28 @@ func TestAKeyReplaces(t *testing.T) {
 
 func TestEqualMemoriesAreOne(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		turn := func(n memory.New) memory.New { n.Kind = memory.Turn; return n }
-		marked := func(n memory.New, mark func(n *memory.New)) memory.New { mark(&n); return n }
+		turn := func(n memory.Memory) memory.Memory { n.Kind = memory.Turn; return n }
+		marked := func(n memory.Memory, mark func(n *memory.Memory)) memory.Memory { mark(&n); return n }
 		first := b.create(t, say("one"))
 		b.create(t, turn(say("said")))
 		b.pass(time.Second)
 		for name, c := range map[string]struct {
-			new  memory.New
+			new  memory.Memory
 			want bool
 		}{
-			"the same":                       {say("one"), true},
-			"importance does not count":      {marked(say("one"), func(n *memory.New) { n.Importance = pointer(0.5); n.Pinned = true }), true},
-			"another text":                   {say("two"), false},
-			"another speaker":                {marked(say("one"), func(n *memory.New) { n.Speaker = "x" }), false},
-			"another kind":                   {marked(say("one"), func(n *memory.New) { n.Kind = memory.Note }), false},
-			"another agent":                  {marked(say("one"), func(n *memory.New) { n.AgentID = "x" }), false},
-			"another session":                {marked(say("one"), func(n *memory.New) { n.SessionID = "x" }), false},
-			"another time":                   {marked(say("one"), func(n *memory.New) { n.OccurredAt = pointer(noon) }), false},
-			"another tag":                    {marked(say("one"), func(n *memory.New) { n.Tags = []string{"x"} }), false},
-			"other metadata":                 {marked(say("one"), func(n *memory.New) { n.Metadata = map[string]any{"x": 1.0} }), false},
-			"allowed":                        {marked(say("one"), func(n *memory.New) { n.AllowDuplicate = true }), false},
-			"with a key":                     {marked(say("one"), func(n *memory.New) { n.Key = "k" }), false},
-			"another subject":                {marked(say("one"), func(n *memory.New) { n.SubjectID = "bob" }), false},
-			"a turn":                         {turn(say("said")), false},
-			"a turn that shall be the same":  {marked(turn(say("said")), func(n *memory.New) { n.Deduplicate = true }), true},
-			"a turn that shall and must not": {marked(turn(say("said")), func(n *memory.New) { n.Deduplicate = true; n.AllowDuplicate = true }), false},
+			"the same":                  {say("one"), true},
+			"importance does not count": {marked(say("one"), func(n *memory.Memory) { n.Importance = pointer(0.5); n.Pinned = true }), true},
+			"another text":              {say("two"), false},
+			"another speaker":           {marked(say("one"), func(n *memory.Memory) { n.Speaker = "x" }), false},
+			"another kind":              {marked(say("one"), func(n *memory.Memory) { n.Kind = memory.Note }), false},
+			"another agent":             {marked(say("one"), func(n *memory.Memory) { n.AgentID = "x" }), false},
+			"another session":           {marked(say("one"), func(n *memory.Memory) { n.SessionID = "x" }), false},
+			"another time":              {marked(say("one"), func(n *memory.Memory) { n.OccurredAt = pointer(noon) }), false},
+			"another tag":               {marked(say("one"), func(n *memory.Memory) { n.Tags = []string{"x"} }), false},
+			"other metadata":            {marked(say("one"), func(n *memory.Memory) { n.Metadata = map[string]any{"x": 1.0} }), false},
+			"with a key":                {marked(say("one"), func(n *memory.Memory) { n.Key = "k" }), false},
+			"another subject":           {marked(say("one"), func(n *memory.Memory) { n.SubjectID = "bob" }), false},
+			"a turn":                    {turn(say("said")), false},
 		} {
 			stored, err := b.put(t.Context(), anna, c.new)
 			noError(t, err)
@@ -139,8 +136,21 @@ func TestEqualMemoriesAreOne(t *testing.T) {
 				t.Errorf("%s: it is not the first", name)
 			}
 		}
+		for _, c := range []struct {
+			item memory.Item
+			want bool
+		}{
+			{memory.Item{Memory: say("one"), Duplicates: memory.AllowDuplicates}, false},
+			{memory.Item{Memory: turn(say("said")), Duplicates: memory.Deduplicate}, true},
+		} {
+			stored, err := b.putItem(t.Context(), anna, c.item)
+			noError(t, err)
+			if stored.Deduplicated != c.want || stored.Created == c.want {
+				t.Errorf("%+v: %+v", c.item, stored)
+			}
+		}
 		noError(t, b.Delete(t.Context(), anna, first.ID, nil))
-		again, err := b.put(t.Context(), anna, marked(say("one"), func(n *memory.New) { n.Tags = []string{"fresh"} }))
+		again, err := b.put(t.Context(), anna, marked(say("one"), func(n *memory.Memory) { n.Tags = []string{"fresh"} }))
 		noError(t, err)
 		if !again.Created {
 			t.Error("an erased one was taken for there")
@@ -175,7 +185,7 @@ func TestAMergePatch(t *testing.T) {
 		}
 		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("x")}, []int64{1})
 		wantCode(t, err, problem.CodeRevisionMismatch)
-		other := b.create(t, memory.New{SubjectID: "ada", Text: "x", Key: "other"})
+		other := b.create(t, memory.Memory{SubjectID: "ada", Text: "x", Key: "other"})
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.Give("diet")}, nil)
 		wantCode(t, err, problem.CodeConflict)
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.Give("other"), Text: memory.Give("same key")}, nil)
@@ -216,7 +226,7 @@ func TestADeletedMemoryIsGone(t *testing.T) {
 func TestListsAreFilteredBeforePaging(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		for i := range 30 {
-			n := memory.New{
+			n := memory.Memory{
 				SubjectID: []string{"ada", "bob"}[i%2], Text: fmt.Sprintf("m%02d", i), SessionID: fmt.Sprintf("s%d", i%3),
 				AgentID: []string{"", "coach"}[i/15], Kind: memory.Kinds()[i%7], Tags: []string{fmt.Sprintf("t%d", i%5)},
 			}
@@ -295,8 +305,8 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 
 func TestExpiryIsToTheSecond(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		m := b.create(t, memory.New{SubjectID: "ada", Text: "short", Key: "k", ExpiresAt: pointer(noon.Add(2 * time.Second))})
-		b.create(t, memory.New{SubjectID: "ada", Text: "long"})
+		m := b.create(t, memory.Memory{SubjectID: "ada", Text: "short", Key: "k", ExpiresAt: pointer(noon.Add(2 * time.Second))})
+		b.create(t, memory.Memory{SubjectID: "ada", Text: "long"})
 		b.pass(2*time.Second - time.Millisecond)
 		_, err := b.Memory(t.Context(), anna, m.ID)
 		noError(t, err)
@@ -309,7 +319,7 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 		if person.Memories != 1 || person.Bytes != 4 {
 			t.Errorf("the subject has %+v", person)
 		}
-		again := b.create(t, memory.New{SubjectID: "ada", Text: "again", Key: "k"})
+		again := b.create(t, memory.Memory{SubjectID: "ada", Text: "again", Key: "k"})
 		if again.ID == m.ID {
 			t.Error("an expired one was replaced")
 		}
@@ -326,7 +336,7 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 		if person.Memories != 2 {
 			t.Errorf("after the sweep the subject has %d", person.Memories)
 		}
-		_, err = b.put(t.Context(), anna, memory.New{SubjectID: "ada", Text: "x", ExpiresAt: pointer(b.now())})
+		_, err = b.put(t.Context(), anna, memory.Memory{SubjectID: "ada", Text: "x", ExpiresAt: pointer(b.now())})
 		wantField(t, err, "expiresAt", problem.Expired)
 	})
 }
@@ -335,8 +345,8 @@ func TestATierBoundsMemories(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b.max.Store(3)
 		b.create(t, say("one"))
-		m := b.create(t, memory.New{SubjectID: "bob", Text: "two", Key: "k"})
-		results, err := b.batch(t.Context(), anna, false, say("three"), say("four"), say("one"), memory.New{SubjectID: "bob", Text: "2", Key: "k"}, say("five"))
+		m := b.create(t, memory.Memory{SubjectID: "bob", Text: "two", Key: "k"})
+		results, err := b.batch(t.Context(), anna, false, say("three"), say("four"), say("one"), memory.Memory{SubjectID: "bob", Text: "2", Key: "k"}, say("five"))
 		noError(t, err)
 		for i, want := range []string{"<nil>", problem.CodeLimitReached, "<nil>", "<nil>", problem.CodeLimitReached} {
 			if got := codeOf(results[i].Err); got != want {
@@ -366,32 +376,32 @@ func TestEachFieldIsBounded(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	for _, c := range []struct {
-		change func(n *memory.New)
+		change func(n *memory.Memory)
 		field  string
 		issue  problem.Issue
 	}{
-		{func(n *memory.New) { n.SubjectID = "" }, "subjectId", problem.Required},
-		{func(n *memory.New) { n.SubjectID = ".a" }, "subjectId", problem.Format},
-		{func(n *memory.New) { n.SubjectID = strings.Repeat("a", 129) }, "subjectId", problem.TooLong},
-		{func(n *memory.New) { n.AgentID = "ö" }, "agentId", problem.Format},
-		{func(n *memory.New) { n.SessionID = "a b" }, "sessionId", problem.Format},
-		{func(n *memory.New) { n.Kind = "x" }, "kind", problem.NotAllowed},
-		{func(n *memory.New) { n.Text = " \n" }, "text", problem.Required},
-		{func(n *memory.New) { n.Text = strings.Repeat("a", memory.MaxText+1) }, "text", problem.TooLong},
-		{func(n *memory.New) { n.Text = "\xff" }, "text", problem.Format},
-		{func(n *memory.New) { n.Speaker = strings.Repeat("ö", memory.MaxSpeaker+1) }, "speaker", problem.TooLong},
-		{func(n *memory.New) { n.Tags = make([]string, memory.MaxTags+1) }, "tags", problem.TooLong},
-		{func(n *memory.New) { n.Tags = []string{"a", strings.Repeat("ö", memory.MaxTag+1)} }, "tags[1]", problem.TooLong},
-		{func(n *memory.New) { n.Tags = []string{""} }, "tags[0]", problem.Required},
-		{func(n *memory.New) { n.Metadata = map[string]any{"a": nil} }, "metadata.a", problem.Type},
-		{func(n *memory.New) { n.Metadata = map[string]any{"a": strings.Repeat("ö", memory.MaxEntry+1)} }, "metadata.a", problem.TooLong},
-		{func(n *memory.New) { n.Importance = pointer(1.01) }, "importance", problem.TooLargeVal},
-		{func(n *memory.New) { n.Importance = pointer(-0.01) }, "importance", problem.TooSmall},
-		{func(n *memory.New) { n.ValidFrom, n.ValidTo = pointer(noon), pointer(noon) }, "validTo", problem.TooSmall},
-		{func(n *memory.New) { n.OccurredAt = pointer(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, "occurredAt", problem.Format},
-		{func(n *memory.New) { n.ExpiresAt = pointer(noon) }, "expiresAt", problem.Expired},
-		{func(n *memory.New) { n.Key = strings.Repeat("k", memory.MaxKey+1) }, "key", problem.TooLong},
-		{func(n *memory.New) { n.Source = strings.Repeat("k", memory.MaxSource+1) }, "source", problem.TooLong},
+		{func(n *memory.Memory) { n.SubjectID = "" }, "subjectId", problem.Required},
+		{func(n *memory.Memory) { n.SubjectID = ".a" }, "subjectId", problem.Format},
+		{func(n *memory.Memory) { n.SubjectID = strings.Repeat("a", 129) }, "subjectId", problem.TooLong},
+		{func(n *memory.Memory) { n.AgentID = "ö" }, "agentId", problem.Format},
+		{func(n *memory.Memory) { n.SessionID = "a b" }, "sessionId", problem.Format},
+		{func(n *memory.Memory) { n.Kind = "x" }, "kind", problem.NotAllowed},
+		{func(n *memory.Memory) { n.Text = " \n" }, "text", problem.Required},
+		{func(n *memory.Memory) { n.Text = strings.Repeat("a", memory.MaxText+1) }, "text", problem.TooLong},
+		{func(n *memory.Memory) { n.Text = "\xff" }, "text", problem.Format},
+		{func(n *memory.Memory) { n.Speaker = strings.Repeat("ö", memory.MaxSpeaker+1) }, "speaker", problem.TooLong},
+		{func(n *memory.Memory) { n.Tags = make([]string, memory.MaxTags+1) }, "tags", problem.TooLong},
+		{func(n *memory.Memory) { n.Tags = []string{"a", strings.Repeat("ö", memory.MaxTag+1)} }, "tags[1]", problem.TooLong},
+		{func(n *memory.Memory) { n.Tags = []string{""} }, "tags[0]", problem.Required},
+		{func(n *memory.Memory) { n.Metadata = map[string]any{"a": nil} }, "metadata.a", problem.Type},
+		{func(n *memory.Memory) { n.Metadata = map[string]any{"a": strings.Repeat("ö", memory.MaxEntry+1)} }, "metadata.a", problem.TooLong},
+		{func(n *memory.Memory) { n.Importance = pointer(1.01) }, "importance", problem.TooLargeVal},
+		{func(n *memory.Memory) { n.Importance = pointer(-0.01) }, "importance", problem.TooSmall},
+		{func(n *memory.Memory) { n.ValidFrom, n.ValidTo = pointer(noon), pointer(noon) }, "validTo", problem.TooSmall},
+		{func(n *memory.Memory) { n.OccurredAt = pointer(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, "occurredAt", problem.Format},
+		{func(n *memory.Memory) { n.ExpiresAt = pointer(noon) }, "expiresAt", problem.Expired},
+		{func(n *memory.Memory) { n.Key = strings.Repeat("k", memory.MaxKey+1) }, "key", problem.TooLong},
+		{func(n *memory.Memory) { n.Source = strings.Repeat("k", memory.MaxSource+1) }, "source", problem.TooLong},
 	} {
 		n := full("ada")
 		c.change(&n)

@@ -234,26 +234,34 @@ func wantField(t testing.TB, err error, field string, issue problem.Issue) {
 }
 
 // create stores one as anna.
-func (b *bundle) create(t testing.TB, n memory.New) *memory.Memory {
+func (b *bundle) create(t testing.TB, m memory.Memory) *memory.Memory {
 	t.Helper()
-	stored, err := b.put(t.Context(), anna, n)
+	stored, err := b.put(t.Context(), anna, m)
 	noError(t, err)
 	return stored.Memory
 }
 
-func (b *bundle) put(ctx context.Context, p *auth.Principal, n memory.New) (*memory.Stored, error) {
-	prepared, err := b.Prepare(ctx, p, n)
+func (b *bundle) put(ctx context.Context, p *auth.Principal, m memory.Memory) (*memory.Stored, error) {
+	return b.putItem(ctx, p, memory.Item{Memory: m})
+}
+
+func (b *bundle) putItem(ctx context.Context, p *auth.Principal, item memory.Item) (*memory.Stored, error) {
+	prepared, err := b.Prepare(ctx, p, item)
 	if err != nil {
 		return nil, err
 	}
 	return b.Create(ctx, p, prepared)
 }
 
-func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list ...memory.New) ([]memory.Result, error) {
+func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list ...memory.Memory) ([]memory.Result, error) {
 	items := make([]memory.Item, len(list))
-	for i, n := range list {
-		items[i].New = n
+	for i, m := range list {
+		items[i].Memory = m
 	}
+	return b.batchItems(ctx, p, atomic, items)
+}
+
+func (b *bundle) batchItems(ctx context.Context, p *auth.Principal, atomic bool, items []memory.Item) ([]memory.Result, error) {
 	prepared, err := b.PrepareBatch(ctx, p, items, atomic)
 	if err != nil {
 		return nil, err
@@ -261,7 +269,7 @@ func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list
 	return b.Batch(ctx, p, prepared)
 }
 
-func say(text string) memory.New { return memory.New{SubjectID: "ada", Text: text} }
+func say(text string) memory.Memory { return memory.Memory{SubjectID: "ada", Text: text} }
 
 // texts are those of a list.
 func texts(list []*memory.Memory) []string {

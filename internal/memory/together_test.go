@@ -45,7 +45,7 @@ func TestWritesThatShareAUnitAreTheirCallers(t *testing.T) {
 			}
 			ctx := context.WithValue(t.Context(), audit.SourceKey, source)
 			all.Go(func() {
-				stored, err := gated.put(ctx, anna, memory.New{SubjectID: fmt.Sprint("s", i%5), Text: fmt.Sprint("text ", i)})
+				stored, err := gated.put(ctx, anna, memory.Memory{SubjectID: fmt.Sprint("s", i%5), Text: fmt.Sprint("text ", i)})
 				mu.Lock()
 				defer mu.Unlock()
 				switch {

@@ -23,7 +23,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		"is true."
 	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories)
 	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createMemory) (err error) {
-		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.memory())
+		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.item())
 		return err
 	}, func(ctx context.Context, in *createMemory) (*storedMemory, error) {
 		stored, err := memories.Create(ctx, auth.From(ctx), in.prepared)
@@ -78,10 +78,8 @@ func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors
 	}
 }
 
-type newMemory struct {
-	SubjectID  *string       `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The subject that the memory is about. Use a pseudonym, because the ID appears in URLs. It is required unless the API key is bound to a subject."`
-	AgentID    *string       `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent that the memory belongs to."`
-	SessionID  *string       `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The conversation that the memory comes from."`
+// memoryInput contains the fields of a memory that a client writes, except the IDs of its owners.
+type memoryInput struct {
 	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. The default is fact."`
 	Text       string        `json:"text" maxBytes:"65536" doc:"The text of the memory, which is stored verbatim." example:"Prefers tea to coffee."`
 	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The speaker of the text." example:"Ada"`
@@ -95,19 +93,37 @@ type newMemory struct {
 	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"The time at which the memory is erased."`
 	Key        *string       `json:"key" minLength:"1" maxLength:"256" doc:"A name for what the memory says about the subject. A later memory with the same key replaces this one." example:"drink/morning"`
 	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"The source of the memory."`
+}
+
+func (in *memoryInput) memory() memory.Memory {
+	return memory.Memory{
+		Kind: memory.Kind(textOrEmpty(in.Kind)), Text: in.Text, Speaker: textOrEmpty(in.Speaker), Tags: in.Tags, Metadata: in.Metadata,
+		Importance: in.Importance, Pinned: in.Pinned, OccurredAt: in.OccurredAt.Moment(), ValidFrom: in.ValidFrom.Moment(),
+		ValidTo: in.ValidTo.Moment(), ExpiresAt: in.ExpiresAt.Moment(), Key: textOrEmpty(in.Key), Source: textOrEmpty(in.Source),
+	}
+}
+
+type newMemory struct {
+	SubjectID *string `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The subject that the memory is about. Use a pseudonym, because the ID appears in URLs. It is required unless the API key is bound to a subject."`
+	AgentID   *string `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The agent that the memory belongs to."`
+	SessionID *string `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The conversation that the memory comes from."`
+	memoryInput
 
 	AllowDuplicate bool `json:"allowDuplicate" required:"false" doc:"Store the memory even if an equal one exists."`
 	Deduplicate    bool `json:"deduplicate" required:"false" doc:"Return an equal memory that exists instead of storing another one, also for turns and events."`
 }
 
-func (n *newMemory) memory() memory.New {
-	return memory.New{
-		SubjectID: textOrEmpty(n.SubjectID), AgentID: textOrEmpty(n.AgentID), SessionID: textOrEmpty(n.SessionID),
-		Kind: memory.Kind(textOrEmpty(n.Kind)), Text: n.Text, Speaker: textOrEmpty(n.Speaker), Tags: n.Tags, Metadata: n.Metadata,
-		Importance: n.Importance, Pinned: n.Pinned, OccurredAt: n.OccurredAt.Moment(), ValidFrom: n.ValidFrom.Moment(),
-		ValidTo: n.ValidTo.Moment(), ExpiresAt: n.ExpiresAt.Moment(), Key: textOrEmpty(n.Key), Source: textOrEmpty(n.Source),
-		AllowDuplicate: n.AllowDuplicate, Deduplicate: n.Deduplicate,
+func (n *newMemory) item() memory.Item {
+	m := n.memoryInput.memory()
+	m.SubjectID, m.AgentID, m.SessionID = textOrEmpty(n.SubjectID), textOrEmpty(n.AgentID), textOrEmpty(n.SessionID)
+	item := memory.Item{Memory: m}
+	switch {
+	case n.AllowDuplicate:
+		item.Duplicates = memory.AllowDuplicates
+	case n.Deduplicate:
+		item.Duplicates = memory.Deduplicate
 	}
+	return item
 }
 
 type createMemory struct {
@@ -127,21 +143,23 @@ type deleteMemory struct {
 type changeMemory struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
-	Body    struct {
-		Kind       wire.Optional[string]              `json:"kind" nullable:"false" enum:"fact,preference,event,instruction,summary,turn,note"`
-		Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
-		Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
-		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
-		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
-		Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
-		Pinned     wire.Optional[bool]                `json:"pinned" nullable:"false"`
-		OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
-		ValidFrom  wire.Optional[wire.Time]           `json:"validFrom"`
-		ValidTo    wire.Optional[wire.Time]           `json:"validTo"`
-		ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt"`
-		Key        wire.Optional[string]              `json:"key" minLength:"1" maxLength:"256"`
-		Source     wire.Optional[string]              `json:"source" minLength:"1" maxLength:"1024"`
-	}
+	Body    changeMemoryBody
+}
+
+type changeMemoryBody struct {
+	Kind       wire.Optional[string]              `json:"kind" nullable:"false" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
+	Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
+	Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+	Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+	Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
+	Pinned     wire.Optional[bool]                `json:"pinned" nullable:"false"`
+	OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
+	ValidFrom  wire.Optional[wire.Time]           `json:"validFrom"`
+	ValidTo    wire.Optional[wire.Time]           `json:"validTo"`
+	ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt"`
+	Key        wire.Optional[string]              `json:"key" minLength:"1" maxLength:"256"`
+	Source     wire.Optional[string]              `json:"source" minLength:"1" maxLength:"1024"`
 }
 
 func (in *changeMemory) change() memory.Change {
@@ -172,11 +190,8 @@ func itself[T any](v T) T { return v }
 
 func moment(t wire.Time) time.Time { return t.Time }
 
-type memoryView struct {
-	ID         string        `json:"id" example:"mem_01kakakakafkhvayayayayayay"`
-	SubjectID  string        `json:"subjectId"`
-	AgentID    *string       `json:"agentId"`
-	SessionID  *string       `json:"sessionId"`
+// memoryFields contains the fields of a memory that every representation of it has.
+type memoryFields struct {
 	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
 	Text       string        `json:"text"`
 	Speaker    *string       `json:"speaker"`
@@ -190,20 +205,33 @@ type memoryView struct {
 	ExpiresAt  *wire.Time    `json:"expiresAt"`
 	Key        *string       `json:"key"`
 	Source     *string       `json:"source"`
-	CreatedAt  wire.Time     `json:"createdAt"`
-	UpdatedAt  wire.Time     `json:"updatedAt"`
-	CreatedBy  string        `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
-	Revision   int64         `json:"revision"`
-	Status     string        `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
+}
+
+func fieldsOfMemory(m *memory.Memory) memoryFields {
+	return memoryFields{
+		Kind: string(m.Kind), Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance,
+		Pinned: m.Pinned, OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
+		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source),
+	}
+}
+
+type memoryView struct {
+	ID        string  `json:"id" example:"mem_01kakakakafkhvayayayayayay"`
+	SubjectID string  `json:"subjectId"`
+	AgentID   *string `json:"agentId"`
+	SessionID *string `json:"sessionId"`
+	memoryFields
+	CreatedAt wire.Time `json:"createdAt"`
+	UpdatedAt wire.Time `json:"updatedAt"`
+	CreatedBy string    `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
+	Revision  int64     `json:"revision"`
+	Status    string    `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
 }
 
 func viewOfMemory(ctx context.Context, m *memory.Memory) memoryView {
 	return memoryView{
-		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), Kind: string(m.Kind),
-		Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance, Pinned: m.Pinned,
-		OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
-		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source), CreatedAt: wire.At(m.CreatedAt),
-		UpdatedAt: wire.At(m.UpdatedAt), CreatedBy: m.CreatedBy, Revision: m.Revision,
+		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), memoryFields: fieldsOfMemory(m),
+		CreatedAt: wire.At(m.CreatedAt), UpdatedAt: wire.At(m.UpdatedAt), CreatedBy: m.CreatedBy, Revision: m.Revision,
 		Status: string(m.Status(endpoint.RequestOf(ctx).At())),
 	}
 }

@@ -81,7 +81,7 @@ func (in *createMemories) items() []memory.Item {
 	for i := range items {
 		sent := &in.Body.Items[i]
 		if items[i].Err = sent.Err; sent.Err == nil {
-			items[i].New = sent.Value.memory()
+			items[i] = sent.Value.item()
 		}
 	}
 	return items

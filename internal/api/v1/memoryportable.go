@@ -53,24 +53,12 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 	})
 }
 
-// revisionView is what a revision of a memory says, as it travels.
+// revisionView is a revision of a memory in an export.
 type revisionView struct {
-	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
-	Text       string        `json:"text"`
-	Speaker    *string       `json:"speaker"`
-	Tags       []string      `json:"tags"`
-	Metadata   wire.Metadata `json:"metadata"`
-	Importance *float64      `json:"importance"`
-	Pinned     bool          `json:"pinned"`
-	OccurredAt *wire.Time    `json:"occurredAt"`
-	ValidFrom  *wire.Time    `json:"validFrom"`
-	ValidTo    *wire.Time    `json:"validTo"`
-	ExpiresAt  *wire.Time    `json:"expiresAt"`
-	Key        *string       `json:"key"`
-	Source     *string       `json:"source"`
-	UpdatedAt  wire.Time     `json:"updatedAt"`
-	UpdatedBy  string        `json:"updatedBy"`
-	Revision   int64         `json:"revision"`
+	memoryFields
+	UpdatedAt wire.Time `json:"updatedAt"`
+	UpdatedBy string    `json:"updatedBy"`
+	Revision  int64     `json:"revision"`
 }
 
 type portableView struct {
@@ -89,12 +77,7 @@ type exportedSubject struct {
 }
 
 func viewOfRevision(m *memory.Memory) revisionView {
-	return revisionView{
-		Kind: string(m.Kind), Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance,
-		Pinned: m.Pinned, OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
-		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source), UpdatedAt: wire.At(m.UpdatedAt),
-		UpdatedBy: m.UpdatedBy, Revision: m.Revision,
-	}
+	return revisionView{memoryFields: fieldsOfMemory(m), UpdatedAt: wire.At(m.UpdatedAt), UpdatedBy: m.UpdatedBy, Revision: m.Revision}
 }
 
 func viewOfPortable(p *memory.Portable) *portableView {
@@ -114,24 +97,12 @@ type importMemories struct {
 	Stream         io.Reader
 }
 
-// revision is what a line may say of one revision.
+// revision is a revision of a memory in a line of an import.
 type revision struct {
-	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
-	Text       string        `json:"text" maxBytes:"65536"`
-	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128"`
-	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
-	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32"`
-	Importance *float64      `json:"importance" minimum:"0" maximum:"1"`
-	Pinned     bool          `json:"pinned" required:"false"`
-	OccurredAt *wire.Time    `json:"occurredAt"`
-	ValidFrom  *wire.Time    `json:"validFrom"`
-	ValidTo    *wire.Time    `json:"validTo"`
-	ExpiresAt  *wire.Time    `json:"expiresAt"`
-	Key        *string       `json:"key" minLength:"1" maxLength:"256"`
-	Source     *string       `json:"source" minLength:"1" maxLength:"1024"`
-	UpdatedAt  *wire.Time    `json:"updatedAt"`
-	UpdatedBy  *string       `json:"updatedBy" minLength:"1" maxLength:"64"`
-	Revision   *int64        `json:"revision" minimum:"1"`
+	memoryInput
+	UpdatedAt *wire.Time `json:"updatedAt"`
+	UpdatedBy *string    `json:"updatedBy" minLength:"1" maxLength:"64"`
+	Revision  *int64     `json:"revision" minimum:"1"`
 }
 
 // portableMemory is a line of an import.
@@ -147,19 +118,15 @@ type portableMemory struct {
 }
 
 func (r *revision) memory() *memory.Memory {
-	m := &memory.Memory{
-		Kind: memory.Kind(textOrEmpty(r.Kind)), Text: r.Text, Speaker: textOrEmpty(r.Speaker), Tags: r.Tags, Metadata: r.Metadata,
-		Importance: r.Importance, Pinned: r.Pinned, OccurredAt: r.OccurredAt.Moment(), ValidFrom: r.ValidFrom.Moment(),
-		ValidTo: r.ValidTo.Moment(), ExpiresAt: r.ExpiresAt.Moment(), Key: textOrEmpty(r.Key), Source: textOrEmpty(r.Source),
-		UpdatedBy: textOrEmpty(r.UpdatedBy),
-	}
+	m := r.memoryInput.memory()
+	m.UpdatedBy = textOrEmpty(r.UpdatedBy)
 	if r.UpdatedAt != nil {
 		m.UpdatedAt = r.UpdatedAt.Time
 	}
 	if r.Revision != nil {
 		m.Revision = *r.Revision
 	}
-	return m
+	return &m
 }
 
 // kept reports whether the line brings its own past.
