@@ -154,8 +154,10 @@ func (d *Directory) Deny(keyID string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	edit := d.index.edit()
+	defer edit.publish()
 	d.denied[key] = true
-	d.revoke(key)
+	d.revoke(edit, key, 0)
 }
 
 // put replaces the entry of k, unless the one in memory is as new, and returns the one that counts. The caller holds mu.
@@ -170,23 +172,24 @@ func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
 	}
 	e, err := d.newEntry(key, k, old)
 	if err != nil {
+		if k.RevokedAt != nil { // a revocation counts even if the rest of the key cannot be read
+			d.revoke(edit, key, k.Revision)
+		}
 		return nil, err
 	}
 	d.replace(edit, old, e)
 	return e, nil
 }
 
-// revoke refuses a key in memory alone. The caller holds mu.
-func (d *Directory) revoke(key id.UUID) {
+// revoke refuses a key in memory alone, up to a revision. The caller holds mu.
+func (d *Directory) revoke(edit *edit, key id.UUID, revision int64) {
 	old := d.byID[key]
-	if old == nil || old.revoked {
+	if old == nil {
 		return
 	}
 	e := *old
-	e.revoked = true
-	edit := d.index.edit()
+	e.revoked, e.revision = true, max(e.revision, revision)
 	d.replace(edit, old, &e)
-	edit.publish()
 }
 
 // replace puts e in the place of old, which can be nil. The caller holds mu.

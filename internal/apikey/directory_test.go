@@ -279,6 +279,23 @@ func TestUnknownTextIsReadOncePerTenSeconds(t *testing.T) {
 	}
 }
 
+func TestLongerTextIsNotTheKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	longer := b.texts[k.ID] + "x"
+	if _, err := b.LookupStored(t.Context(), longer, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey {
+		t.Errorf("the text of a key with another character gets %v", err)
+	}
+	if b.hasher.Hash(longer) == k.Secrets[0].Hash {
+		t.Error("a text and a longer one have the same hash")
+	}
+	if n := b.keys.reads.Load(); n != 0 {
+		t.Errorf("a malformed text cost %d reads", n)
+	}
+}
+
 func TestRefusalsInMemoryAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -346,6 +363,22 @@ func TestOlderRevisionPutLateChangesNothing(t *testing.T) {
 	b.Put(k)
 	if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
 		t.Errorf("a key whose revocation was put first gets %q, want %q", code, problem.CodeAPIKeyRevoked)
+	}
+}
+
+func TestUnreadableRevocationIsInForce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.add(nil)
+	b.Put(k)
+	revoked := *k
+	revoked.RevokedAt, revoked.Revision, revoked.Secrets = &b.now, 3, nil // a key without secrets has no entry
+	b.Put(&revoked)
+	older := *k
+	older.Revision = 2
+	b.Put(&older)
+	if _, code := b.authenticate(t, k); code != problem.CodeAPIKeyRevoked {
+		t.Errorf("after its revocation the key gets %q", code)
 	}
 }
 

@@ -16,26 +16,26 @@ type Hasher struct {
 // hashState holds the buffers of a computation, so that it allocates nothing.
 type hashState struct {
 	mac hash.Hash
-	in  [textLen]byte
+	in  []byte
 	out [sha256.Size]byte
 }
 
 // NewHasher returns a Hasher that uses pepper.
 func NewHasher(pepper []byte) *Hasher {
 	return &Hasher{states: sync.Pool{New: func() any {
-		return &hashState{mac: hmac.New(sha256.New, pepper)}
+		return &hashState{mac: hmac.New(sha256.New, pepper), in: make([]byte, 0, textLen)}
 	}}}
 }
 
-// Hash hashes a well-formed text.
+// Hash returns the hash of a text.
 func (h *Hasher) Hash(text string) [sha256.Size]byte {
 	s := h.states.Get().(*hashState)
-	n := copy(s.in[:], text)
+	s.in = append(s.in[:0], text...)
 	s.mac.Reset()
-	s.mac.Write(s.in[:n])
+	s.mac.Write(s.in)
 	s.mac.Sum(s.out[:0])
 	hashed := s.out
-	clear(s.in[:]) // do not keep the secret in the pool
+	clear(s.in) // do not keep the secret in the pool
 	h.states.Put(s)
 	return hashed
 }

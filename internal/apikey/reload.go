@@ -42,8 +42,10 @@ func (d *Directory) ReloadAll(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	edit := d.index.edit()
+	defer edit.publish()
 	for key := range missing {
-		d.revoke(key)
+		d.revoke(edit, key, 0)
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ const (
 // refusalTTL; at most maxRefusals are. The caller charges for the read. Refusals are checked after the keys in memory, so
 // they never hide a key that can be used.
 func (d *Directory) LookupStored(ctx context.Context, text string, now time.Time) (LiveKey, error) {
+	if !WellFormed(text) {
+		return LiveKey{}, ErrInvalid
+	}
 	hash := d.hasher.Hash(text)
 	if refusal := d.refusals.get(hash, now); refusal != nil {
 		return LiveKey{}, refusal
