@@ -268,3 +268,46 @@ func TestOnlyOperatorsChooseAWorkspace(t *testing.T) {
 		}
 	}
 }
+
+func TestUnusableKeyManagesNoKeys(t *testing.T) {
+	t.Parallel()
+	for want, disable := range map[string]func(b *bundle, t *testing.T, keyID string) error{
+		problem.CodeAPIKeyRevoked: func(b *bundle, t *testing.T, keyID string) error {
+			return second(b.Revoke(t.Context(), b.manager(auth.All), keyID, nil, ""))
+		},
+		problem.CodeAPIKeyDisabled: func(b *bundle, t *testing.T, keyID string) error {
+			off := true
+			return second(b.Change(t.Context(), b.manager(auth.All), keyID, nil, apikey.Change{Disabled: &off}))
+		},
+		problem.CodeAPIKeyExpired: func(b *bundle, _ *testing.T, _ string) error {
+			b.pass(time.Hour)
+			return nil
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			b := setup(t)
+			ctx := t.Context()
+			creator := b.make(t, apikey.Draft{Scopes: auth.Admin, ExpiresAt: b.in(time.Hour)})
+			target := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Hour)})
+			live, err := b.Directory.Authenticate(ctx, creator.Text, b.now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The request of the key has been authenticated. Now the key stops being usable.
+			if err := disable(b, t, creator.ID); err != nil {
+				t.Fatal(err)
+			}
+			name := "renamed"
+			for what, err := range map[string]error{
+				"create":   second(b.Create(ctx, &live.Principal, apikey.Draft{Name: "a key", Scopes: auth.Read, ExpiresAt: b.in(time.Minute)})),
+				"change":   second(b.Change(ctx, &live.Principal, target.ID, nil, apikey.Change{Name: &name})),
+				"rotate":   second(b.Rotate(ctx, &live.Principal, target.ID, nil, apikey.Rotation{})),
+				"complete": second(b.CompleteRotation(ctx, &live.Principal, target.ID, nil)),
+			} {
+				if got := codeIn(err); got != want {
+					t.Errorf("%s: got %q, want %q", what, got, want)
+				}
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ func (s *Service) Rotate(ctx context.Context, p *auth.Principal, keyID string, i
 		"graceSeconds": strconv.FormatInt(int64(r.Grace/time.Second), 10), "force": strconv.FormatBool(r.Force),
 	}}
 	k, err := s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		if err := s.checkNotWider(ctx, p, k); err != nil {
+		if err := s.checkNotWider(ctx, p, k, now); err != nil {
 			return err
 		}
 		return r.apply(k, Secret{Hash: s.Hasher.Hash(text), Hint: hintOf(text), CreatedAt: now}, now)
@@ -72,7 +72,7 @@ func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID
 	now := s.now()
 	entry := audit.Entry{Action: audit.KeyRotationCompleted}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		if err := s.checkNotWider(ctx, p, k); err != nil {
+		if err := s.checkNotWider(ctx, p, k, now); err != nil {
 			return err
 		}
 		if k.RevokedAt != nil {
@@ -87,12 +87,12 @@ func (s *Service) CompleteRotation(ctx context.Context, p *auth.Principal, keyID
 }
 
 // checkNotWider refuses a key with scopes that p does not have, or with wider bounds than p's own key.
-func (s *Service) checkNotWider(ctx context.Context, p *auth.Principal, k *APIKey) error {
-	if err := checkSubset(p, k.Scopes); err != nil {
+func (s *Service) checkNotWider(ctx context.Context, p *auth.Principal, k *APIKey, now time.Time) error {
+	own, err := s.callingKey(ctx, p, now)
+	if err != nil {
 		return err
 	}
-	own, err := s.callingKey(ctx, p)
-	if err != nil {
+	if err := checkSubset(p, k.Scopes); err != nil {
 		return err
 	}
 	return checkWithin(own, k)

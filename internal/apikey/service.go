@@ -74,7 +74,7 @@ func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Crea
 	text := Generate(s.Random)
 	k := s.newKey(workspaceID, p.Actor(), text, d, now)
 	err = s.Units.Run(ctx, func(ctx context.Context) error {
-		creator, err := s.callingKey(ctx, p)
+		creator, err := s.callingKey(ctx, p, now)
 		if err != nil {
 			return err
 		}
@@ -104,8 +104,9 @@ func workspaceOf(p *auth.Principal, named string) (string, error) {
 	}
 }
 
-// callingKey reads p's own key in the transaction of ctx. It is nil for a user and for the operator of the machine.
-func (s *Service) callingKey(ctx context.Context, p *auth.Principal) (*APIKey, error) {
+// callingKey reads p's own key in the transaction of ctx. It is nil for a user and for the operator of the machine. A key
+// that has been revoked or disabled, or has expired, since the request was authenticated is refused.
+func (s *Service) callingKey(ctx context.Context, p *auth.Principal, now time.Time) (*APIKey, error) {
 	if p.Kind != auth.APIKey {
 		return nil, nil
 	}
@@ -113,7 +114,17 @@ func (s *Service) callingKey(ctx context.Context, p *auth.Principal) (*APIKey, e
 	if err != nil {
 		return nil, fmt.Errorf("read the calling API key: %w", err)
 	}
-	return k, nil
+	s.pending.apply(k)
+	switch k.At(now) {
+	case Revoked:
+		return nil, errRevoked
+	case Disabled:
+		return nil, errDisabled
+	case Expired:
+		return nil, errExpired
+	default:
+		return k, nil
+	}
 }
 
 // CreateFirst creates the key with all scopes of a first start and returns its text. It joins the transaction that creates
@@ -213,7 +224,7 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 	}
 	entry := audit.Entry{Action: audit.KeyChanged, Details: c.details()}
 	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) error {
-		own, err := s.callingKey(ctx, p) // as it is before the change: k can be the same key
+		own, err := s.callingKey(ctx, p, now) // as it is before the change: k can be the same key
 		if err != nil {
 			return err
 		}
