@@ -14,3 +14,6 @@ func (d *Directory) Authenticate(ctx context.Context, text string, now time.Time
 	}
 	return k, err
 }
+
+// StorePending tries once to store the pending revocations, as Run does each second.
+func (s *Service) StorePending(ctx context.Context) { s.storePending(ctx) }

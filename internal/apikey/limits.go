@@ -43,7 +43,7 @@ func (s *Service) Limits(ctx context.Context, p *auth.Principal, key string) (*L
 		return nil, fmt.Errorf("read limits: workspace %q is not in the directory", k.WorkspaceID)
 	}
 	now := s.Now().UTC()
-	r := recordOf(k, workspace.Tier(), now)
+	r := s.recordOf(k, workspace.Tier(), now)
 	account := limit.Account{
 		Use:       s.Directory.counters(k.ID, workspace),
 		Key:       keyID(k.ID),

@@ -43,7 +43,8 @@ type PendingStore interface {
 type pending struct {
 	mu     sync.Mutex
 	list   map[string]Revocation
-	saving sync.Mutex // held while the list is read and saved, so that an older list does not replace a newer one
+	failed map[string]string // the error with which each was not stored, by key, so that a retry does not log it again
+	saving sync.Mutex        // held while the list is read and saved, so that an older list does not replace a newer one
 }
 
 func (p *pending) find(keyID string) (Revocation, bool) {
@@ -53,10 +54,35 @@ func (p *pending) find(keyID string) (Revocation, bool) {
 	return r, ok
 }
 
+func (p *pending) empty() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.list) == 0
+}
+
 func (p *pending) all() []Revocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.SortedFunc(maps.Values(p.list), func(a, b Revocation) int { return a.At.Compare(b.At) })
+}
+
+func (p *pending) remove(keyID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.list, keyID)
+	delete(p.failed, keyID)
+}
+
+// fail records that storing a revocation failed. It reports whether the last attempt had another result.
+func (p *pending) fail(keyID string, err error) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = map[string]string{}
+	}
+	changed = p.failed[keyID] != err.Error()
+	p.failed[keyID] = err.Error()
+	return changed
 }
 
 // apply marks k as revoked if its revocation is pending.
@@ -69,9 +95,13 @@ func (p *pending) apply(k *APIKey) {
 // revokeInMemory revokes a key in this process, because the database does not accept writes for the reason cause.
 func (s *Service) revokeInMemory(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string, cause error) (*Record, error) {
 	k, err := s.visible(ctx, p, keyID)
-	if err == nil && !ifRevision.Allows(k.Revision) {
-		err = problem.RevisionMismatch()
+	if err != nil {
+		return nil, err
 	}
+	if !ifRevision.Allows(k.Revision) {
+		return nil, problem.RevisionMismatch()
+	}
+	tier, err := s.tier(k.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +115,7 @@ func (s *Service) revokeInMemory(ctx context.Context, p *auth.Principal, keyID s
 		s.Log.ErrorContext(ctx, "revoked an API key in memory only", "key", k.ID, "saved", saved == nil, "error", cause, "saveError", saved)
 		s.pending.apply(k)
 	}
-	return s.record(ctx, k, s.now())
+	return s.recordAfter(ctx, k, tier, s.now()), nil
 }
 
 // addPending adds a pending revocation and saves all of them. After an error a restart would forget it.
@@ -142,16 +172,21 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// storePending stores the pending revocations, oldest first, until one fails.
+// storePending stores the pending revocations, oldest first. It stops if the database does not accept writes: the others
+// would fail too, and each attempt can wait for the database. One that fails for another reason does not block the others.
 func (s *Service) storePending(ctx context.Context) {
 	stored := 0
 	for _, r := range s.pending.all() {
 		if err := s.storeRevocation(ctx, &r); err != nil {
-			break // the others would fail like this one, and each attempt can wait for the database
+			if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable || ctx.Err() != nil {
+				break
+			}
+			if s.pending.fail(r.KeyID, err) {
+				s.Log.ErrorContext(ctx, "storing a pending revocation failed", "key", r.KeyID, "error", err)
+			}
+			continue
 		}
-		s.pending.mu.Lock()
-		delete(s.pending.list, r.KeyID)
-		s.pending.mu.Unlock()
+		s.pending.remove(r.KeyID)
 		s.Log.InfoContext(ctx, "stored a pending revocation", "key", r.KeyID, "revokedAt", r.At)
 		stored++
 	}

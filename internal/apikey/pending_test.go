@@ -3,7 +3,10 @@ package apikey_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +133,109 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 	}
 	if again := b.restarted(t, false); !refused(t, again, k.Text) || len(b.log.Entries()) != len(entries) {
 		t.Error("it is stored twice")
+	}
+}
+
+func TestVerifyShowsAPendingRevocation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.make(t, apikey.Draft{})
+	b.Units = fullDisk{}
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, nil, "leaked"); err != nil {
+		t.Fatal(err)
+	}
+	v := b.verify(t, apikey.VerifyRequest{Text: k.Text, Cost: 1})
+	if v.Code != apikey.KeyRevoked || v.Key.State != apikey.Revoked || !v.Key.Pending || v.Key.RevokeReason != "leaked" {
+		t.Errorf("got %s with the record %+v", v.Code, v.Key)
+	}
+}
+
+func TestListFollowsPendingRevocations(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.manager(auth.All)
+	var ids []string // newest first
+	for range 4 {
+		ids = append([]string{b.make(t, apikey.Draft{}).ID}, ids...)
+		b.pass(time.Second)
+	}
+	if _, err := b.Revoke(t.Context(), p, ids[3], nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.Units = fullDisk{}
+	if _, err := b.Revoke(t.Context(), p, ids[1], nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	for state, want := range map[apikey.State][]string{
+		"": ids, apikey.Active: {ids[0], ids[2]}, apikey.Revoked: {ids[1], ids[3]}, apikey.Disabled: nil,
+	} {
+		for limit := 1; limit <= 5; limit++ {
+			var got []string
+			f := apikey.Filter{State: state, Limit: limit}
+			for {
+				page, err := b.List(t.Context(), p, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range page {
+					got = append(got, r.ID)
+				}
+				if len(page) < limit {
+					break
+				}
+				last := page[len(page)-1]
+				f.Before = &apikey.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("state %q in pages of %d: got %v, want %v", state, limit, got, want)
+			}
+		}
+	}
+}
+
+// brokenKey is a store that cannot update one key.
+type brokenKey struct {
+	apikey.Store
+	id string
+}
+
+func (s *brokenKey) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
+	if k.ID == s.id {
+		return errors.New("this key cannot be updated")
+	}
+	return s.Store.UpdateAPIKey(ctx, k)
+}
+
+func TestFailedRevocationBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.manager(auth.All)
+	broken, good := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
+	b.Units = fullDisk{}
+	for _, k := range []*apikey.Created{broken, good} {
+		if _, err := b.Revoke(t.Context(), p, k.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(time.Second)
+	}
+	var log strings.Builder
+	store := &brokenKey{b.store, broken.ID}
+	b.Store, b.Log = store, slog.New(slog.NewTextHandler(&log, nil))
+	s := b.restarted(t, false)
+	s.StorePending(t.Context())
+	if r, err := s.APIKey(t.Context(), p, good.ID); err != nil || r.Pending || r.State != apikey.Revoked {
+		t.Errorf("the later revocation is %+v, %v; want it stored", r, err)
+	}
+	if r, err := s.APIKey(t.Context(), p, broken.ID); err != nil || !r.Pending || !refused(t, s, broken.Text) {
+		t.Errorf("the failed revocation is %+v, %v; want it pending and in force", r, err)
+	}
+	if n := strings.Count(log.String(), "this key cannot be updated"); n != 1 || !strings.Contains(log.String(), broken.ID) {
+		t.Errorf("two attempts logged the failure %d times, want once:\n%s", n, log.String())
+	}
+	store.id = ""
+	s.StorePending(t.Context())
+	if r, err := s.APIKey(t.Context(), p, broken.ID); err != nil || r.Pending || r.State != apikey.Revoked || len(b.reserve.list) != 0 {
+		t.Errorf("when the key can be updated it is %+v, %v; %d are saved", r, err, len(b.reserve.list))
 	}
 }
 

@@ -19,12 +19,24 @@ type Record struct {
 	Pending    bool  // it is revoked in this process, and the revocation is not stored yet
 }
 
-func recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
+func (s *Service) recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
 	r := &Record{
 		APIKey: k, Secrets: k.secretsAt(now), State: k.At(now), PerMinute: tier.RequestsPerMinute, Inherited: true,
 	}
 	if k.RequestsPerMinute != nil {
 		r.PerMinute, r.Inherited = *k.RequestsPerMinute, false
+	}
+	_, r.Pending = s.pending.find(k.ID)
+	return r
+}
+
+// recordAfter returns the record of a key after a change that is in force. It cannot fail: without the last uses that are
+// stored, the record has those since the program started.
+func (s *Service) recordAfter(ctx context.Context, k *APIKey, tier *limit.Tier, now time.Time) *Record {
+	r := s.recordOf(k, tier, now)
+	if err := s.fillLastUses(ctx, []*Record{r}); err != nil {
+		s.Log.WarnContext(ctx, "reading last uses failed", "key", k.ID, "error", err)
+		s.fillLastUse(r, nil)
 	}
 	return r
 }
@@ -44,8 +56,7 @@ func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey
 	}
 	records := make([]*Record, len(keys))
 	for i := range keys {
-		records[i] = recordOf(&keys[i], tier, now)
-		_, records[i].Pending = s.pending.find(keys[i].ID)
+		records[i] = s.recordOf(&keys[i], tier, now)
 	}
 	return records, s.fillLastUses(ctx, records)
 }

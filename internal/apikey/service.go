@@ -89,7 +89,7 @@ func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Crea
 	if err != nil {
 		return nil, fmt.Errorf("create API key: %w", err)
 	}
-	return &Created{recordOf(k, tier, now), text}, nil
+	return &Created{s.recordOf(k, tier, now), text}, nil
 }
 
 // workspaceOf is the workspace in which p creates a key: the named one, if p is an operator, or its own.
@@ -200,7 +200,11 @@ func (s *Service) Self(ctx context.Context, p *auth.Principal) (*Self, error) {
 // List reads keys, newest first. It sets f's Now and binding.
 func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Record, error) {
 	f.SubjectID, f.AgentID, f.Now = p.SubjectID, p.AgentID, s.now()
-	keys, err := s.Store.ListAPIKeys(ctx, p.WorkspaceID, f)
+	list := s.Store.ListAPIKeys
+	if f.State != "" && !s.pending.empty() {
+		list = s.listByState
+	}
+	keys, err := list(ctx, p.WorkspaceID, f)
 	if err != nil {
 		return nil, fmt.Errorf("list API keys: %w", err)
 	}
@@ -208,6 +212,35 @@ func (s *Service) List(ctx context.Context, p *auth.Principal, f Filter) ([]*Rec
 		s.pending.apply(&keys[i])
 	}
 	return s.records(ctx, p.WorkspaceID, keys, f.Now)
+}
+
+// listByState is ListAPIKeys while revocations are pending. The database does not know the states of their keys, so this
+// reads keys of all states and selects here.
+func (s *Service) listByState(ctx context.Context, workspaceID string, f Filter) ([]APIKey, error) {
+	var selected []APIKey
+	every := f
+	every.State = ""
+	for {
+		keys, err := s.Store.ListAPIKeys(ctx, workspaceID, every)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			s.pending.apply(&k)
+			if k.At(f.Now) == f.State {
+				selected = append(selected, k)
+			}
+			if len(selected) == f.Limit {
+				return selected, nil
+			}
+		}
+		if len(keys) < every.Limit {
+			return selected, nil
+		}
+		last := keys[len(keys)-1]
+		every.Before = &Position{last.CreatedAt, last.ID}
+		every.Limit = min(2*every.Limit, 200) // few keys can have the state
+	}
 }
 
 // Change changes a key. It returns problem.Mismatch if ifRevision does not allow the stored revision, problem.Conflict if
@@ -281,9 +314,13 @@ var errUnchanged = errors.New("nothing to change")
 // is its row of the audit log, without the key and the actor.
 func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) error) (*Record, error) {
 	var updated *APIKey
+	var tier *limit.Tier
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		k, err := s.visible(ctx, p, keyID)
 		if err != nil {
+			return err
+		}
+		if tier, err = s.tier(k.WorkspaceID); err != nil {
 			return err
 		}
 		updated = k
@@ -310,7 +347,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 	if err != nil {
 		return nil, fmt.Errorf("change API key: %w", err)
 	}
-	return s.record(ctx, updated, now)
+	return s.recordAfter(ctx, updated, tier, now), nil
 }
 
 // visible reads a key that p can see.

@@ -36,12 +36,14 @@ func (s *Service) Usage(ctx context.Context, p *auth.Principal, keyID string, wi
 	if err != nil {
 		return nil, fmt.Errorf("read usage of API key %s: %w", k.ID, err)
 	}
+	byStart := make(map[int64]usage.Point, len(stored))
+	for _, point := range stored {
+		byStart[point.At.Unix()] = point
+	}
 	u := &Usage{KeyID: k.ID, From: from, To: now, Step: step}
 	for at := from; at.Before(end); at = at.Add(step) {
-		point := usage.Point{At: at}
-		if len(stored) > 0 && stored[0].At.Equal(at) {
-			point, stored = stored[0], stored[1:]
-		}
+		point := byStart[at.Unix()]
+		point.At = at
 		u.Points = append(u.Points, point)
 	}
 	return u, nil

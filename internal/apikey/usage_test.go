@@ -1,6 +1,8 @@
 package apikey_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -122,6 +124,68 @@ func TestUsageHasAPointForEveryStep(t *testing.T) {
 			if !p.At.Equal(want.At) || p.Requests != want.Requests || p.Errors != want.Errors || p.Throttled != want.Throttled || p.Charged != want.Charged {
 				t.Errorf("%s in steps of %s: point %d is %+v, want %+v", c.window, c.step, i, p, want)
 			}
+		}
+	}
+}
+
+// brokenUses cannot read last uses.
+type brokenUses struct{ apikey.UsageStore }
+
+func (brokenUses) LastUses(context.Context, []string) ([]usage.LastUse, error) {
+	return nil, errors.New("the usage database is away")
+}
+
+func TestChangeSucceedsWithoutLastUses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, p := t.Context(), b.manager(auth.All)
+	made, other := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
+	b.Uses = brokenUses{b.store}
+	turned, err := b.Rotate(ctx, p, made.ID, nil, apikey.Rotation{}) // without grace: the old secret ends
+	if err != nil {
+		t.Fatalf("rotate: %v", err)
+	}
+	if got := b.codeWith(t, turned.Text); got != "" {
+		t.Errorf("the new secret answers %q", got)
+	}
+	name := "renamed"
+	if k, err := b.Change(ctx, p, made.ID, nil, apikey.Change{Name: &name}); err != nil || k.Name != name {
+		t.Errorf("change: %+v, %v", k, err)
+	}
+	if k, err := b.CompleteRotation(ctx, p, made.ID, nil); err != nil || k.State != apikey.Active {
+		t.Errorf("complete: %+v, %v", k, err)
+	}
+	if k, err := b.Revoke(ctx, p, made.ID, nil, ""); err != nil || k.State != apikey.Revoked {
+		t.Errorf("revoke: %+v, %v", k, err)
+	}
+	b.Units = fullDisk{}
+	if k, err := b.Revoke(ctx, p, other.ID, nil, ""); err != nil || !k.Pending {
+		t.Errorf("revoke on a full disk: %+v, %v", k, err)
+	}
+	if k, err := b.APIKey(ctx, p, made.ID); err == nil {
+		t.Errorf("reading a key without its last uses succeeds: %+v", k)
+	}
+}
+
+// looseSeries returns a point between two steps.
+type looseSeries struct{ apikey.UsageStore }
+
+func (looseSeries) KeySeries(_ context.Context, _, _ string, from, _ time.Time, step time.Duration) ([]usage.Point, error) {
+	return []usage.Point{{At: from.Add(step / 2), Requests: 1}, {At: from.Add(step), Requests: 2}, {At: from.Add(3 * step), Requests: 3}}, nil
+}
+
+func TestPointBetweenStepsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	k := b.make(t, apikey.Draft{})
+	b.Uses = looseSeries{b.store}
+	u, err := b.Usage(t.Context(), b.manager(auth.All), k.ID, 5*time.Minute, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{0, 2, 0, 3, 0} {
+		if got := u.Points[i].Requests; got != want {
+			t.Errorf("step %d has %d requests, want %d", i, got, want)
 		}
 	}
 }

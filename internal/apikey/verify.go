@@ -101,7 +101,7 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger,
 	if k == nil {
 		return &Verification{Code: Invalid}, err
 	}
-	v := &Verification{Key: recordOf(k, live.Workspace.Tier(), at)}
+	v := &Verification{Key: s.recordOf(k, live.Workspace.Tier(), at)}
 	v.Code = s.charge(&live, q, at)
 	v.Remaining = s.remaining(at, &live)
 	return v, nil
@@ -143,11 +143,12 @@ func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text str
 	if k == nil || k.WorkspaceID != p.WorkspaceID || !visibleTo(p, k) {
 		return unknown, err
 	}
+	s.pending.apply(k)
 	tier, err := s.tier(k.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
-	return &Verification{Code: code, Key: recordOf(k, tier, s.now())}, nil
+	return &Verification{Code: code, Key: s.recordOf(k, tier, s.now())}, nil
 }
 
 // orNil returns nil for a key that does not exist.
