@@ -44,11 +44,11 @@ func (x *requestState) signedIn(userID, workspaceID string) error {
 
 // whatIsSpent says which budget a policy means, to people.
 var whatIsSpent = map[limit.Policy]string{
-	limit.TierMinute:   "The workspace has no requests left in this minute",
-	limit.KeyMinute:    "This API key has no requests left in its minute",
-	limit.DailyQuota:   "The daily quota is used up",
-	limit.MonthlyQuota: "The monthly quota is used up",
-	limit.Anonymous:    "This address has no requests left without a valid credential",
+	limit.PolicyTierMinute:   "The workspace has no requests left in this minute",
+	limit.PolicyKeyMinute:    "This API key has no requests left in its minute",
+	limit.PolicyDailyQuota:   "The daily quota is used up",
+	limit.PolicyMonthlyQuota: "The monthly quota is used up",
+	limit.PolicyAnonymous:    "This address has no requests left without a valid credential",
 }
 
 // spent is a denied charge as the problem of an operation.

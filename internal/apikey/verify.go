@@ -126,7 +126,7 @@ func (s *Service) charge(l *LiveKey, q VerifyRequest, at time.Time) Code {
 	switch {
 	case verdict.Allowed:
 		return Valid
-	case verdict.Policy == limit.DailyQuota, verdict.Policy == limit.MonthlyQuota:
+	case verdict.Policy == limit.PolicyDailyQuota, verdict.Policy == limit.PolicyMonthlyQuota:
 		return QuotaExceeded
 	default:
 		return RateLimited

@@ -22,8 +22,8 @@ type Addresses struct {
 	shards    []addressShard
 }
 
-// addressKey is an address without its zone: IPv4 in its IPv6 form, of IPv6 the /64 alone, because that is what one
-// customer is given.
+// addressKey is an address without its zone: IPv4 in its IPv6 form, and of IPv6 only the /64, which is what one customer
+// gets.
 type addressKey struct {
 	network [16]byte
 	signIn  bool
@@ -33,11 +33,11 @@ type addressKey struct {
 type address struct {
 	use          Use
 	key          addressKey
-	newer, older *address // neighbours in the ring by last call
+	newer, older *address // neighbours in the ring
 }
 
-// addressShard keeps its addresses in a ring through root: root.older is who called last, root.newer who has been silent
-// longest.
+// addressShard keeps its addresses in a ring through root, ordered by their last request: root.older is the newest of them
+// and root.newer the oldest.
 type addressShard struct {
 	mu                      sync.Mutex
 	byKey                   map[addressKey]*address
@@ -45,7 +45,7 @@ type addressShard struct {
 	hits, misses, evictions int64
 }
 
-// shardAddresses is how many addresses a shard should have, so that shards fill evenly.
+// shardAddresses is how many addresses a shard has at least, so that shards fill evenly.
 const shardAddresses = 1024
 
 // NewAddresses remembers at most capacity addresses, at least one, each with this allowance.
@@ -81,7 +81,7 @@ func (a *Addresses) SignIn(addr netip.Addr) Account { return a.account(keyOf(add
 
 func (a *Addresses) account(key addressKey) Account {
 	s := &a.shards[maphash.Comparable(a.seed, key)%uint64(len(a.shards))]
-	return Account{Use: s.use(key, a.capacity), Allowance: *a.allowance.Load(), Anonymous: true}
+	return Account{Use: s.find(key, a.capacity), Allowance: *a.allowance.Load(), Anonymous: true}
 }
 
 func keyOf(addr netip.Addr, signIn bool) addressKey {
@@ -104,7 +104,8 @@ func (k *addressKey) subject() string {
 	return string(k.network[:])
 }
 
-func (s *addressShard) use(key addressKey, capacity int) *Use {
+// find returns the counters of an address, and makes it the newest.
+func (s *addressShard) find(key addressKey, capacity int) *Use {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.byKey[key]
@@ -114,10 +115,10 @@ func (s *addressShard) use(key addressKey, capacity int) *Use {
 	} else {
 		s.misses++
 		if len(s.byKey) >= capacity {
-			stalest := s.root.newer
-			stalest.leave()
-			stalest.use.evict()
-			delete(s.byKey, stalest.key)
+			oldest := s.root.newer
+			oldest.leave()
+			oldest.use.evict()
+			delete(s.byKey, oldest.key)
 			s.evictions++
 		}
 		known = &address{key: key}
@@ -137,7 +138,7 @@ func (e *address) enter(root *address) {
 	root.older.newer, root.older = e, e
 }
 
-// CacheStats are a cache's numbers for the cache-stats answer.
+// CacheStats are a cache's numbers; GET /api/v1/admin/cache-stats shows them.
 type CacheStats struct {
 	Entries, Capacity, Bytes int64
 	Hits, Misses, Evictions  int64

@@ -53,8 +53,8 @@ func TestExhaustedAddressIsRefusedAsAnonymous(t *testing.T) {
 		Local{}.Charge(noon, 1, a.Account(addr), Account{})
 	}
 	v, _ := Local{}.Charge(noon, 1, a.Account(addr), Account{})
-	if v.Allowed || v.Policy != Anonymous || v.HasKey {
-		t.Errorf("got %+v, want a refusal by %s", v, Anonymous)
+	if v.Allowed || v.Policy != PolicyAnonymous || v.HasKey {
+		t.Errorf("got %+v, want a refusal by %s", v, PolicyAnonymous)
 	}
 	if v := (Local{}).Peek(noon, 1, a.Account(netip.MustParseAddr("192.0.2.2")), Account{}); !v.Allowed {
 		t.Error("another address is refused too")

@@ -2,8 +2,8 @@ package limit
 
 import "time"
 
-// Local is the Limiter of a process that counts alone. As many units are admitted as the budgets have, never more or
-// fewer, no matter how many goroutines charge at once. The zero value is ready to use.
+// Local is the Limiter of a process that counts alone. It is exact, no matter how many goroutines charge at once. The zero
+// value is ready to use.
 type Local struct{}
 
 // Charge implements Limiter.
@@ -12,7 +12,7 @@ func (Local) Charge(now time.Time, cost int64, workspace, key Account) (Verdict,
 	var c charge
 	c.open(now, cost, workspace, key)
 	if !c.fits() {
-		return c.refuse(), Receipt{at: c.unix}
+		return c.refuse(), Receipt{}
 	}
 	r := c.take()
 	return c.verdict(), r
@@ -32,28 +32,31 @@ func (Local) Mode() Mode { return ModeLocal }
 // Degraded implements Limiter.
 func (Local) Degraded() bool { return false }
 
-// The budgets of a charge.
+// The budgets of a charge are numbered: first those of the key, then those of the workspace or address. Budget i belongs to
+// account i/kinds, 0 for the key and 1 for the workspace, and its Kind is i%kinds.
 const (
 	keyMinute = iota
 	keyDaily
 	keyMonthly
-	tierMinute
-	tierDaily
-	tierMonthly
+	workspaceMinute
+	workspaceDaily
+	workspaceMonthly
 	budgetCount
 )
 
-var policies = [budgetCount]Policy{KeyMinute, DailyQuota, MonthlyQuota, TierMinute, DailyQuota, MonthlyQuota}
+var policies = [budgetCount]Policy{
+	PolicyKeyMinute, PolicyDailyQuota, PolicyMonthlyQuota, PolicyTierMinute, PolicyDailyQuota, PolicyMonthlyQuota,
+}
 
-// charge is a request to be charged, at one moment. Its methods need the lock of the workspace.
+// charge is a request to be charged. Its methods need the lock of the workspace.
 type charge struct {
 	now            time.Time
 	unix           int64 // now, in seconds
 	day            int64 // UTC day that the charge counts for
 	cost           int64
 	workspace, key Account
-	first          int // keyMinute, or tierMinute if there is no key
-	minuteEnd      [2]int64
+	first          int      // keyMinute, or workspaceMinute if there is no key
+	minuteEnd      [2]int64 // of each account
 	budgets        [budgetCount]budget
 }
 
@@ -62,7 +65,7 @@ type budget struct {
 	use     *Use
 	kind    Kind
 	limit   int64 // maxCount if there is none
-	ceiling int64 // up to which a charge may go; below the limit if peers count, too
+	ceiling int64 // what this process can admit up to; less than the limit if peers count, too
 }
 
 func (b *budget) used() int64 { return b.use.used[b.kind] }
@@ -70,42 +73,42 @@ func (b *budget) used() int64 { return b.use.used[b.kind] }
 // left is what remains of the limit.
 func (b *budget) left() int64 { return max(0, b.limit-b.used()) }
 
-// fits reports whether a charge of cost stays below the ceiling.
+// fits reports whether a charge of cost does not pass the ceiling.
 func (b *budget) fits(cost int64) bool {
 	return b.limit == maxCount || cost <= max(0, b.ceiling-b.used())
 }
 
-// open finds the budgets of a charge in their current windows. The day is one for all of them, and the month follows
-// from it, so that the counters can be rebuilt from usage that is recorded under one moment (Receipt.At).
+// open finds the budgets of a charge in their current windows. All of them have the same day, and the month follows from
+// it, so that the counters can be rebuilt from usage that is recorded under one time (Receipt.At).
 func (c *charge) open(now time.Time, cost int64, workspace, key Account) {
 	c.now, c.unix, c.cost = now, secondOf(now), min(max(cost, 0), maxCount)
-	c.workspace, c.key, c.first = workspace, key, tierMinute
+	c.workspace, c.key, c.first = workspace, key, workspaceMinute
 	c.day = workspace.Use.dayAt(c.unix)
 	if key.Use != nil {
 		c.first = keyMinute
 		c.day = max(c.day, key.Use.dayAt(c.unix))
-		c.add(keyMinute, &key)
+		c.addAccount(keyMinute, &key)
 	}
-	c.add(tierMinute, &workspace)
+	c.addAccount(workspaceMinute, &workspace)
 }
 
-// add adds the budgets of an account.
-func (c *charge) add(at int, a *Account) {
+// addAccount adds the budgets of an account, of which first is the number of the first one.
+func (c *charge) addAccount(first int, a *Account) {
 	u := a.Use
-	c.minuteEnd[at/kinds] = u.advance(c.unix, c.day)
-	for k, allowed := range [kinds]int64{a.PerMinute, a.Daily, a.Monthly} {
-		if allowed <= 0 || allowed > maxCount {
-			allowed = maxCount
+	c.minuteEnd[first/kinds] = u.advance(c.unix, c.day)
+	for k, limit := range [kinds]int64{a.PerMinute, a.Daily, a.Monthly} {
+		if limit <= 0 || limit > maxCount {
+			limit = maxCount
 		}
-		c.budgets[at+k] = budget{u, Kind(k), allowed, allowed}
+		c.budgets[first+k] = budget{u, Kind(k), limit, limit}
 	}
 }
 
-// end is the Unix second at which the window of a budget ends.
-func (c *charge) end(at int) int64 {
-	switch Kind(at % kinds) {
+// end is the Unix second at which the window of budget i ends.
+func (c *charge) end(i int) int64 {
+	switch Kind(i % kinds) {
 	case Minute:
-		return c.minuteEnd[at/kinds]
+		return c.minuteEnd[i/kinds]
 	case Day:
 		return (c.day + 1) * day
 	default:
@@ -153,10 +156,10 @@ func (c *charge) verdict() Verdict {
 	v := Verdict{
 		Allowed:          true,
 		Limit:            c.workspace.PerMinute,
-		Remaining:        c.budgets[tierMinute].left(),
-		ResetUnix:        c.end(tierMinute),
-		DailyRemaining:   c.budgets[tierDaily].left(),
-		MonthlyRemaining: c.budgets[tierMonthly].left(),
+		Remaining:        c.budgets[workspaceMinute].left(),
+		ResetUnix:        c.end(workspaceMinute),
+		DailyRemaining:   c.budgets[workspaceDaily].left(),
+		MonthlyRemaining: c.budgets[workspaceMonthly].left(),
 	}
 	if c.key.Use == nil {
 		return v
@@ -170,8 +173,8 @@ func (c *charge) verdict() Verdict {
 	return v
 }
 
-// refuse is the verdict of a charge that does not fit. The policy is that of the exhausted budget that ends last; if
-// several end then, that of the workspace.
+// refuse is the verdict of a charge that does not fit. The policy is that of the exhausted budget whose window ends last;
+// if several end then, that of the workspace.
 func (c *charge) refuse() Verdict {
 	v := c.verdict()
 	v.Allowed = false
@@ -182,13 +185,13 @@ func (c *charge) refuse() Verdict {
 		}
 	}
 	if c.workspace.Anonymous {
-		v.Policy = Anonymous
+		v.Policy = PolicyAnonymous
 	}
 	v.ResetIn = time.Unix(last, 0).Sub(c.now)
 	return v
 }
 
-// Receipt says what a charge took, and from which windows. The zero Receipt took nothing.
+// Receipt says what a charge took, and from which windows. The zero Receipt is that of a charge that was refused.
 type Receipt struct {
 	at             int64 // Unix second
 	cost           int64
@@ -200,8 +203,8 @@ type taken struct {
 	windows [kinds]int32
 }
 
-// At is the moment the charge counts for, to the second. It is the moment it was asked for, unless the day's counter had
-// begun the next day already: then it is that day's first second. Usage is recorded under this moment, so that counters
+// At is the time that the charge counts for, to the second. It is the time of the request, unless the day's counter had
+// begun the next day already: then it is that day's first second. Usage is recorded under this time, so that counters
 // and recorded usage agree to the unit.
 func (r Receipt) At() time.Time { return time.Unix(r.at, 0).UTC() }
 

@@ -16,7 +16,7 @@ func ActiveGroups(s *Shared) int { return len(s.activeGroups()) }
 func Syncing(s *Shared) bool {
 	for _, g := range s.activeGroups() {
 		g.owner.mu.Lock()
-		syncing := g.syncing
+		syncing := g.syncing != nil
 		g.owner.mu.Unlock()
 		if syncing {
 			return true

@@ -187,7 +187,7 @@ const (
 )
 
 var policies = [budgetCount]limit.Policy{
-	limit.KeyMinute, limit.DailyQuota, limit.MonthlyQuota, limit.TierMinute, limit.DailyQuota, limit.MonthlyQuota,
+	limit.PolicyKeyMinute, limit.PolicyDailyQuota, limit.PolicyMonthlyQuota, limit.PolicyTierMinute, limit.PolicyDailyQuota, limit.PolicyMonthlyQuota,
 }
 
 func limitPlusOneIsRefused(t *testing.T, l limit.Limiter) {
@@ -285,12 +285,12 @@ func refusalNamesTheLastToEnd(t *testing.T, l limit.Limiter) {
 		wantReset               time.Duration
 		wantMinute, wantKeyLeft int64
 	}{
-		{"MinuteOfTheTier", 1, 9, 9, 9, 0, false, limit.TierMinute, 30 * time.Second, 0, 8},
-		{"MinuteOfTheKey", 9, 9, 9, 1, 0, false, limit.KeyMinute, 30 * time.Second, 0, 0},
-		{"DayAndMinute", 1, 1, 9, 9, 0, false, limit.DailyQuota, 12*time.Hour - 30*time.Second, 0, 8},
-		{"DayOfTheKey", 9, 9, 9, 9, 1, false, limit.DailyQuota, 12*time.Hour - 30*time.Second, 8, 8},
-		{"MonthAndEverythingElse", 1, 1, 1, 1, 1, false, limit.MonthlyQuota, (9*24+12)*time.Hour - 30*time.Second, 0, 0},
-		{"AnonymousDay", 9, 1, 9, 9, 0, true, limit.Anonymous, 12*time.Hour - 30*time.Second, 8, 8},
+		{"MinuteOfTheTier", 1, 9, 9, 9, 0, false, limit.PolicyTierMinute, 30 * time.Second, 0, 8},
+		{"MinuteOfTheKey", 9, 9, 9, 1, 0, false, limit.PolicyKeyMinute, 30 * time.Second, 0, 0},
+		{"DayAndMinute", 1, 1, 9, 9, 0, false, limit.PolicyDailyQuota, 12*time.Hour - 30*time.Second, 0, 8},
+		{"DayOfTheKey", 9, 9, 9, 9, 1, false, limit.PolicyDailyQuota, 12*time.Hour - 30*time.Second, 8, 8},
+		{"MonthAndEverythingElse", 1, 1, 1, 1, 1, false, limit.PolicyMonthlyQuota, (9*24+12)*time.Hour - 30*time.Second, 0, 0},
+		{"AnonymousDay", 9, 1, 9, 9, 0, true, limit.PolicyAnonymous, 12*time.Hour - 30*time.Second, 8, 8},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -375,8 +375,8 @@ func smallerTierKeepsTheUse(t *testing.T, l limit.Limiter) {
 	l.Charge(noon, 40, workspace, limit.Account{})
 	workspace.Daily = 30
 	v, _ := l.Charge(noon, 1, workspace, limit.Account{})
-	if v.Allowed || v.Policy != limit.DailyQuota || v.DailyRemaining != 0 {
-		t.Errorf("got %+v, want a refusal by %s with 0 remaining", v, limit.DailyQuota)
+	if v.Allowed || v.Policy != limit.PolicyDailyQuota || v.DailyRemaining != 0 {
+		t.Errorf("got %+v, want a refusal by %s with 0 remaining", v, limit.PolicyDailyQuota)
 	}
 }
 

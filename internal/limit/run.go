@@ -13,21 +13,23 @@ const (
 	tickEvery      = 100 * time.Millisecond
 	heartbeatEvery = 250 * time.Millisecond
 	idleAfter      = 75 * time.Second // how long a bucket is synced that no request comes for
-	maxRefresh     = 4 * time.Second  // how old the sum of a bucket in use becomes
+	minRefresh     = heartbeatEvery   // how old the sum of a bucket becomes while requests come for it
+	maxRefresh     = 4 * time.Second  // how old it becomes while there are none
 	budgetsPerTick = 1000             // that are reported: what requests wait for must not queue behind them
-	settleTime     = time.Second      // from when all count this process until they have reported what they admitted before
+	settleTime     = time.Second      // from when all others count this process until they have reported what they admitted before
+	maxUnreported  = tickEvery        // how long what was admitted stays unreported
 	storedPause    = 250 * time.Millisecond
 	atOnce         = 64 // groups that are synced together when everything is reported
 )
 
-// countedFor is how long the others still count a process that they do not hear of: a minute, less some time for them to
-// notice. It has its share of what is left for as long.
+// countedFor is how long a process that the others no longer see takes its share. They keep it in their count for a minute
+// (updatePeers); five seconds are for clocks that differ and for heartbeats that are late.
 const countedFor = 55 * time.Second
 
-// since is the time since the limiter began. It advances evenly even if the clock is set.
-func (s *Shared) since() time.Duration { return s.o.Now().Sub(s.began) }
+// elapsed is the time since the limiter began. It advances evenly even if the clock is set.
+func (s *Shared) elapsed() time.Duration { return s.o.Now().Sub(s.began) }
 
-// storeTime is the counter store's time at one of our moments; ours until the counter store has answered.
+// storeTime is the counter store's time at now. Until the store has answered it is now.
 func (s *Shared) storeTime(now time.Time) time.Time {
 	if offset := s.clock.Load(); offset != 0 {
 		return time.Unix(0, int64(now.Sub(s.began))+offset).UTC()
@@ -35,12 +37,12 @@ func (s *Shared) storeTime(now time.Time) time.Time {
 	return now
 }
 
-// observe takes in the counter store's time of a response to a request that was sent at a moment.
+// observe takes in the counter store's time, from a response to a request that was sent at sent.
 func (s *Shared) observe(sent time.Duration, at time.Time) {
-	s.clock.Store(at.UnixNano() - int64(sent+s.since())/2)
+	s.clock.Store(at.UnixNano() - int64(sent+s.elapsed())/2)
 }
 
-// Start asks the counter store for the first time, so that the first request need not do without.
+// Start asks the counter store for the first time, so that the first requests do not go without it.
 func (s *Shared) Start(ctx context.Context) { s.heartbeat(ctx) }
 
 // Run keeps the sums fresh until ctx ends. Then it reports what is unreported.
@@ -74,9 +76,9 @@ func every(ctx context.Context, interval time.Duration, fn func()) {
 }
 
 // tick syncs the buckets that need it, and forgets those that no request came for. If more buckets are in use than can be
-// synced, each has its turn: the order of a map is another one each time.
+// synced in time, each has its turn, because the order of a map differs each time.
 func (s *Shared) tick() {
-	now, left := s.since(), budgetsPerTick
+	now, left := s.elapsed(), budgetsPerTick
 	for _, g := range s.activeGroups() {
 		left -= s.visit(g, now, left > 0)
 	}
@@ -92,7 +94,7 @@ func (s *Shared) activeGroups() []*group {
 	return list
 }
 
-// visit is a tick for one group. It gives how many budgets are synced.
+// visit is a tick for one group. It returns how many budgets are synced.
 func (s *Shared) visit(g *group, now time.Duration, room bool) (budgets int) {
 	g.owner.mu.Lock()
 	defer g.owner.mu.Unlock()
@@ -135,7 +137,7 @@ func (b *bucket) idle(now time.Duration, outage bool) bool {
 // may be.
 func (b *bucket) needsSync(now time.Duration) bool {
 	age := now - b.syncedAt
-	return age >= tickEvery && b.unreported() || age >= min(max(heartbeatEvery, (now-b.usedAt)/4), maxRefresh)
+	return age >= maxUnreported && b.unreported() || age >= min(max(minRefresh, (now-b.usedAt)/4), maxRefresh)
 }
 
 // syncAll syncs all buckets that are wanted, and waits for that.
@@ -143,16 +145,20 @@ func (s *Shared) syncAll(wanted func(*bucket) bool) {
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for _, g := range s.activeGroups() {
-		if s.markDue(g, wanted) {
+		start, ended := s.markDue(g, wanted)
+		if start {
 			slots <- struct{}{}
 			all.Go(func() { s.sync(g); <-slots })
+		} else if ended != nil {
+			all.Go(func() { <-ended })
 		}
 	}
 	all.Wait()
 }
 
-// markDue marks the buckets of a group. It reports whether the caller has to sync them, because no sync is under way.
-func (s *Shared) markDue(g *group, wanted func(*bucket) bool) bool {
+// markDue marks the wanted buckets of a group. The caller has to sync them if start is true. Otherwise a sync that is under
+// way takes them along and closes ended; nil if there are none.
+func (s *Shared) markDue(g *group, wanted func(*bucket) bool) (start bool, ended <-chan struct{}) {
 	g.owner.mu.Lock()
 	defer g.owner.mu.Unlock()
 	found := false
@@ -161,11 +167,14 @@ func (s *Shared) markDue(g *group, wanted func(*bucket) bool) bool {
 			b.due, found = true, true
 		}
 	}
-	if !found || g.syncing {
-		return false
+	if !found {
+		return false, nil
 	}
-	g.syncing = true
-	return true
+	if g.syncing != nil {
+		return false, g.syncing
+	}
+	g.syncing = make(chan struct{})
+	return true, g.syncing
 }
 
 func everything(*bucket) bool { return true }
@@ -180,7 +189,7 @@ func (s *Shared) heartbeat(ctx context.Context) {
 	}
 	asking, cancel := context.WithTimeout(ctx, max(syncTime, s.o.Wait))
 	defer cancel()
-	sent := s.since()
+	sent := s.elapsed()
 	generation, at, err := s.o.Store.Ping(asking)
 	if ctx.Err() != nil {
 		return
@@ -189,7 +198,7 @@ func (s *Shared) heartbeat(ctx context.Context) {
 		s.degrade(err)
 		return
 	}
-	took := s.since() - sent
+	took := s.elapsed() - sent
 	s.observe(sent, at)
 	lost := s.generation != "" && generation != s.generation
 	s.generation = generation
@@ -197,7 +206,7 @@ func (s *Shared) heartbeat(ctx context.Context) {
 	case out == nil && lost:
 		s.o.Log.Warn("redis lost rate-limit state; reporting local counts again")
 		s.syncAll(everything)
-	case out == nil && grew:
+	case out == nil && grew: // the new peer can only admit by itself when it knows what was used
 		s.syncAll(everything)
 	case out != nil && took <= s.o.Wait: // else requests would wait for it in vain
 		s.recover(out)
@@ -206,42 +215,43 @@ func (s *Shared) heartbeat(ctx context.Context) {
 
 // updatePeers takes in the membership. It reports whether there are more peers than before.
 func (s *Shared) updatePeers() (grew bool) {
-	now, moment := s.since(), s.o.Now()
+	now, moment := s.elapsed(), s.o.Now()
 	old := s.peers.Load()
 	if old == nil {
 		old = &peers{}
 	}
 	p := &peers{
-		count:       int64(max(1, s.o.Peers.Count(), s.o.Peers.CountSince(moment.Add(-time.Minute)))),
-		partitioned: int64(s.o.Peers.Partitioned()),
-		since:       old.since,
+		count:            int64(max(1, s.o.Peers.Count(), s.o.Peers.CountSince(moment.Add(-time.Minute)))),
+		partitioned:      int64(s.o.Peers.Partitioned()),
+		partitionedSince: old.partitionedSince,
 	}
 	if old.partitioned == 0 {
-		p.since = secondOf(s.storeTime(moment))
+		p.partitionedSince = secondOf(s.storeTime(moment))
 	}
 	if !s.o.Peers.Settled() {
 		s.settledAt = never
 	} else if s.settledAt == never {
 		s.settledAt = now
 	}
-	if p.settled = s.settledAt != never && (p.alone() || old.settled || now-s.settledAt >= settleTime); p.settled {
+	p.settled = s.settledAt != never && (p.alone() || old.settled || now-s.settledAt >= settleTime)
+	if p.settled {
 		s.countedAt = now
 	}
-	p.counted = now-s.countedAt <= countedFor
+	p.stillCounted = now-s.countedAt <= countedFor
 	s.peers.Store(p)
 	return p.count > old.count
 }
 
-// degrade notes that the counter store does not answer. From now on no request waits for it.
+// degrade starts an outage: from now on no request waits for the counter store.
 func (s *Shared) degrade(err error) {
 	for {
 		out := s.outage.Load()
 		if out != nil && !out.recovering {
 			return
 		}
-		next := &outage{lostAt: s.since(), since: secondOf(s.storeTime(s.o.Now()))}
-		if out != nil { // it came back for a moment only
-			next.since = out.since
+		next := &outage{lostAt: s.elapsed(), start: secondOf(s.storeTime(s.o.Now()))}
+		if out != nil { // it was recovering, so the outage goes on
+			next.start = out.start
 		}
 		if !s.outage.CompareAndSwap(out, next) {
 			continue
@@ -256,7 +266,7 @@ func (s *Shared) degrade(err error) {
 
 // recover ends an outage after everything was reported that was admitted meanwhile.
 func (s *Shared) recover(out *outage) {
-	recovering := &outage{since: out.since, lostAt: out.lostAt, recovering: true}
+	recovering := &outage{start: out.start, lostAt: out.lostAt, recovering: true}
 	if !s.outage.CompareAndSwap(out, recovering) {
 		return
 	}
@@ -272,7 +282,7 @@ func (s *Shared) readLater(b *bucket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bySubject[b.subject] != b {
-		return // an address has no stored quotas
+		return // it is an address, which has no stored quotas
 	}
 	s.missing[b.subject] = true
 	s.askForStored()
@@ -284,7 +294,7 @@ func (s *Shared) readStored(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.unread:
+		case <-s.readNow:
 		}
 		s.mu.Lock()
 		subjects := slices.Collect(maps.Keys(s.missing))
@@ -312,7 +322,7 @@ func (s *Shared) readStored(ctx context.Context) {
 // askForStored wakes readStored.
 func (s *Shared) askForStored() {
 	select {
-	case s.unread <- struct{}{}:
+	case s.readNow <- struct{}{}:
 	default:
 	}
 }
@@ -329,7 +339,8 @@ func (s *Shared) reread(subjects []string) {
 	s.syncAll(func(b *bucket) bool { return wanted[b] })
 }
 
-// SetStored takes in what the database has as used.
+// SetStored takes in what the database has as used. internal/usage calls it after each flush, about once a second; without
+// the counter store that is all a process hears of what the others have used of a quota.
 func (s *Shared) SetStored(list []Stored) {
 	for _, row := range list {
 		k, window, ok := periodOf(row.Period)
@@ -361,7 +372,7 @@ func (s *Shared) setStored(b *bucket, k Kind, window int32, used int64) {
 		st.others += more
 		b.use.add(k, window, more)
 	}
-	st.base, st.heardAt = b.use.used[k], s.since()
+	st.base, st.heardAt = b.use.used[k], s.elapsed()
 }
 
 // periodOf is the kind and the window of a period.

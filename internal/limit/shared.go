@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,9 +42,9 @@ type Stored struct {
 }
 
 // Shared is the Limiter of a process that has peers. It charges in memory, reports to the counter store what it has
-// admitted, and reads the sums. In between it admits no more than its allowance; if that is used up, or little is left of
-// a limit, the request waits for the counter store. No unit is set aside for later, so none lies idle, and a process that
-// dies takes nothing with it.
+// admitted, and reads the sums. In between it admits up to a ceiling (ceiling.go). A request that does not fit below the
+// ceiling, but fits the limit, waits for the counter store. No unit is set aside for later, so none lies idle, and a process
+// that dies takes nothing with it.
 //
 // A process without peers admits exactly what the limits say, and never waits. A process with peers that does not reach
 // the counter store admits its share of every limit.
@@ -60,17 +59,17 @@ type Shared struct {
 	number  atomic.Uint64          // of the last sync request
 	buckets atomic.Uint64          // how many were created; they number the reporters
 	syncs   sync.WaitGroup
-	unread  chan struct{} // quotas have to be read from the database
+	readNow chan struct{} // wakes readStored
 
 	mu        sync.Mutex         // guards what follows; it is locked after the lock of a workspace
 	bySubject map[string]*bucket // of workspaces and keys
 	active    map[*group]bool    // with buckets in use
 	missing   map[string]bool    // subjects whose quotas have to be read
 
-	checking   sync.Mutex // guards what follows
-	generation string     // of the counter store
-	settledAt  time.Duration
-	countedAt  time.Duration // when the others last counted this process
+	checking   sync.Mutex    // guards what follows
+	generation string        // of the counter store
+	settledAt  time.Duration // since when all others have counted this process; never: they do not
+	countedAt  time.Duration // when they last did
 
 	stats struct{ waits, syncs, outages atomic.Int64 }
 }
@@ -85,11 +84,11 @@ const (
 func NewShared(o SharedOptions) *Shared {
 	o.Wait = cmp.Or(o.Wait, defaultWait)
 	s := &Shared{
-		o: o, began: o.Now(), id: newID(), unread: make(chan struct{}, 1),
+		o: o, began: o.Now(), id: newID(), readNow: make(chan struct{}, 1),
 		bySubject: map[string]*bucket{}, active: map[*group]bool{}, missing: map[string]bool{},
 		settledAt: never, countedAt: never,
 	}
-	s.outage.Store(&outage{since: math.MinInt64})
+	s.outage.Store(beforeFirstAnswer())
 	s.updatePeers()
 	return s
 }
@@ -108,8 +107,8 @@ func (s *Shared) Degraded() bool { return s.o.Store != nil && s.outage.Load() !=
 // Partitioned reports whether this process reaches no counter store, so that it admits its share of every limit.
 func (s *Shared) Partitioned() bool { return s.outage.Load() != nil }
 
-// Counted reports whether this process can admit requests by itself, because all others count it. Until then every
-// request waits for the counter store, and is refused if that does not answer.
+// Counted reports whether all others count this process, so that it can admit requests by itself. Until then every request
+// waits for the counter store.
 func (s *Shared) Counted() bool { return s.peers.Load().settled || s.o.Peers.Count() == 1 }
 
 // SharedStats counts what Shared has done.
@@ -132,7 +131,7 @@ func (s *Shared) Charge(now time.Time, cost int64, workspace, key Account) (Verd
 		if w == nil {
 			return v, r
 		}
-		if s.await(w) {
+		if s.await(w) { // granted, so the verdict is only for the numbers of now
 			v, _ := s.look(&c, now, cost, workspace, key)
 			v.Allowed, v.Policy, v.ResetIn = true, "", 0
 			return v, w.receipt
@@ -155,33 +154,32 @@ func (s *Shared) Peek(now time.Time, cost int64, workspace, key Account) Verdict
 type sharedCharge struct {
 	charge
 	s       *Shared
-	since   time.Duration // now, since the limiter began
+	at      time.Duration // now, since the limiter began
 	peers   *peers
 	outage  *outage
-	buckets [2]*bucket // of the key, nil if there is none, and of the workspace
+	buckets [2]*bucket // of each account; the key's is nil if there is none
 	stale   bool       // what is known of a budget is old
 }
 
-// try charges without waiting, if this process can decide. Else it gives a waiter for the counter store's decision. The
-// last try is always decided here.
+// try charges without waiting if this process can decide. Otherwise it returns a waiter for the counter store's decision.
+// The last try is always decided here.
 func (s *Shared) try(c *sharedCharge, now time.Time, cost int64, workspace, key Account, last bool) (Verdict, Receipt, *waiter) {
 	defer workspace.Use.lock().Unlock()
 	c.open(s, now, cost, workspace, key)
-	if c.stale && !last {
+	switch {
+	case c.stale && !last:
 		return Verdict{}, Receipt{}, c.enqueue(c.cost)
-	}
-	if c.fits() {
+	case c.fits():
 		r := c.take()
 		c.afterTake()
 		return c.verdict(), r, nil
-	}
-	if !c.final() && !c.exhausted() && !last {
+	case c.final():
+	case c.exhausted():
+		c.raiseCeilings() // the refusal names an exhausted limit, not a ceiling
+	case !last:
 		return Verdict{}, Receipt{}, c.enqueue(c.cost)
 	}
-	if !c.final() && c.exhausted() {
-		c.raiseCeilings()
-	}
-	return c.refuse(), Receipt{at: c.unix}, nil
+	return c.refuse(), Receipt{}, nil
 }
 
 // look gives the verdict as of now, and a waiter if what is known is old. A charge that would have to wait counts as one
@@ -201,7 +199,7 @@ func (s *Shared) look(c *sharedCharge, now time.Time, cost int64, workspace, key
 
 // open prepares a charge by the counter store's clock.
 func (c *sharedCharge) open(s *Shared, now time.Time, cost int64, workspace, key Account) {
-	c.s, c.since, c.stale = s, now.Sub(s.began), false
+	c.s, c.at, c.stale = s, now.Sub(s.began), false
 	c.peers, c.outage = s.peers.Load(), s.outage.Load()
 	c.charge.open(s.storeTime(now), cost, workspace, key)
 	c.buckets = [2]*bucket{nil, s.bucketOf(&workspace)}
@@ -211,19 +209,20 @@ func (c *sharedCharge) open(s *Shared, now time.Time, cost int64, workspace, key
 	for i := c.first; i < budgetCount; i++ {
 		if c.budgets[i].limit < maxCount {
 			c.setCeiling(i)
+			c.stale = c.stale || !c.final() && c.at-c.buckets[i/kinds].syncedAt > freshFor
 		}
 	}
 	for _, b := range c.buckets {
 		if b != nil {
-			s.use(b, c.since)
+			s.touch(b, c.at)
 		}
 	}
 }
 
-// final reports whether the ceilings are final, because there is no counter store or peer to ask for more.
+// final reports whether the ceilings are final, because this process has no peer, or no counter store to ask for more.
 func (c *sharedCharge) final() bool { return c.outage != nil || c.peers.alone() }
 
-// exhausted reports whether a limit is too small for the charge, whatever the ceilings are.
+// exhausted reports whether a limit, not only a ceiling, has too little left for the charge.
 func (c *sharedCharge) exhausted() bool {
 	for i := c.first; i < budgetCount; i++ {
 		if b := &c.budgets[i]; b.limit < maxCount && b.left() < c.cost {
@@ -258,14 +257,15 @@ func (c *sharedCharge) enqueue(cost int64) *waiter {
 	for i := c.first; i < budgetCount; i++ {
 		w.limited[i] = c.budgets[i].limit < maxCount
 	}
-	g := c.buckets[1].group
+	g := c.buckets[workspaceMinute/kinds].group
 	g.waiters = append(g.waiters, w)
 	c.s.wake(g)
 	return w
 }
 
 // await waits for a decision, and reports whether the units were granted. If the counter store does not answer in time,
-// this process is degraded from then on, and no other request waits for it.
+// this process counts without it until a heartbeat finds that it answers in time again, so that not every request waits in
+// vain.
 func (s *Shared) await(w *waiter) bool {
 	s.stats.waits.Add(1)
 	timer := time.NewTimer(s.o.Wait)
@@ -280,7 +280,7 @@ func (s *Shared) await(w *waiter) bool {
 	return w.granted
 }
 
-// leave ends the wait without a decision. It is false if there is one.
+// leave ends the wait without a decision. It returns false if there is one.
 func (w *waiter) leave() bool {
 	defer w.use.lock().Unlock()
 	select {

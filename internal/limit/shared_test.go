@@ -91,6 +91,23 @@ func of(store *limittest.Store) func(i int) limit.CounterStore {
 	return func(i int) limit.CounterStore { return store.Client(nil) }
 }
 
+// A key without a limit of its own has nothing to report, so it causes no sync requests.
+func TestUnlimitedKeyIsNotSynced(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(t *testing.T, store *limittest.Store) {
+		two := wallets(t, 2, of(store), nil)
+		defer stop(two)
+		w := two[0]
+		w.ofKey = limit.Allowance{}
+		w.charge(1)
+		before := w.Stats().Syncs
+		time.Sleep(10 * time.Second)
+		if n := w.Stats().Syncs - before; n > 20 {
+			t.Errorf("%d sync requests in 10 s without a request", n)
+		}
+	})
+}
+
 // A process shows what the other one admitted: at once if it knew nothing, else soon.
 func TestPeersShowWhatOthersUsed(t *testing.T) {
 	t.Parallel()
@@ -128,7 +145,7 @@ func TestRefundReachesAllPeers(t *testing.T) {
 			}
 			receipts = append(receipts, r)
 		}
-		if v, _ := two[1].charge(1); v.Allowed || v.Policy != limit.KeyMinute || len(receipts) != 10 {
+		if v, _ := two[1].charge(1); v.Allowed || v.Policy != limit.PolicyKeyMinute || len(receipts) != 10 {
 			t.Errorf("after %d: %+v", len(receipts), v)
 		}
 		receipts[3].Refund()
@@ -155,7 +172,7 @@ func TestCostAcrossPeersIsTakenWholeOrNotAtAll(t *testing.T) {
 		if v, _ := two[0].charge(70); !v.Allowed {
 			t.Fatalf("%+v", v)
 		}
-		if v, _ := two[1].charge(40); v.Allowed || v.Policy != limit.KeyMinute || v.KeyRemaining != 30 {
+		if v, _ := two[1].charge(40); v.Allowed || v.Policy != limit.PolicyKeyMinute || v.KeyRemaining != 30 {
 			t.Errorf("40 of 30: %+v", v)
 		}
 		if v, _ := two[1].charge(30); !v.Allowed || v.KeyRemaining != 0 || v.Remaining != 0 {
@@ -211,7 +228,7 @@ func TestPeersWithoutStoreGetShares(t *testing.T) {
 			for range 10 {
 				if v, _ := w.charge(1); v.Allowed {
 					admitted++
-				} else if v.Policy != limit.TierMinute || v.Remaining != 0 {
+				} else if v.Policy != limit.PolicyTierMinute || v.Remaining != 0 {
 					t.Errorf("refused as %+v", v)
 				}
 			}
@@ -317,7 +334,7 @@ func TestAddressesAreCountedTogether(t *testing.T) {
 			charge(0, addr)
 		}
 		time.Sleep(500 * time.Millisecond)
-		if v := charge(1, addr); v.Allowed || v.Policy != limit.Anonymous {
+		if v := charge(1, addr); v.Allowed || v.Policy != limit.PolicyAnonymous {
 			t.Errorf("got %+v", v)
 		}
 		for left := range int64(2) { // the budget for signing in is a separate one

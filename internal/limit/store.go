@@ -8,24 +8,24 @@ import (
 
 // CounterStore is where peers add up what each of them has admitted, such as Redis. For every window of a budget it holds
 // one number per reporter, and replaces that number with each request: a report that arrives twice counts once, and what
-// the store has lost is there again with the next report.
+// the store has lost is there again with the next report. What is used of a budget is the sum of these numbers, and at
+// least what the database has (SyncEntry.Stored).
 //
 // A store that creates a window while the reporter knows of more than its own use has lost the reports of others. For
-// Settling after that it counts the highest sum that any reporter knew of, while the others report again. If they have not
-// reported all of it by then, a minute keeps that sum; a quota is read from the database (SyncEntry.Stored).
+// ReportAgainTime after that it counts the highest sum that any reporter knew of, while the others report again. If they
+// have not reported all of it by then, a minute keeps that sum; a quota goes by the database.
 //
 // It applies the requests of one reporter in the order of their numbers: a request that arrives after a later one changes
 // nothing.
 type CounterStore interface {
-	// Sync makes one request, as one step. An error leaves open whether the request had its effect.
+	// Sync makes one request, atomically. After an error it is not known whether the request had its effect.
 	Sync(ctx context.Context, r *SyncRequest) (*SyncResponse, error)
-	// Ping gives the store's time, and names what it holds: another name says that it was emptied or can have lost
-	// something.
+	// Ping returns the store's time, and a name that changes if the store was emptied or can have lost something.
 	Ping(ctx context.Context) (generation string, at time.Time, err error)
 }
 
-// Settling is how long after a loss reporters have to report again.
-const Settling = 10 * time.Second
+// ReportAgainTime is how long after a loss reporters have to report again.
+const ReportAgainTime = 10 * time.Second
 
 // SyncRequest reports a process's use of some budgets of one workspace or address, and asks for units of them.
 type SyncRequest struct {
@@ -45,7 +45,7 @@ type SyncEntry struct {
 	Reporter string
 	Own      int64 // what the reporter has admitted
 	Known    int64 // what all have admitted, as far as the reporter knows
-	Stored   int64 // what the database has, at least
+	Stored   int64 // what the database has as used by all
 }
 
 // Want asks for units for one caller: Cost of every budget in Of, or nothing.
@@ -68,5 +68,6 @@ type Sum struct {
 	New   bool  // the store did not know the window before
 }
 
-// ErrOutdated is the error of a request that arrived after a later one of the same reporter.
+// ErrOutdated is the error of a request that arrived after a later one of the same reporter. That happens to a request
+// whose sender stopped waiting for it.
 var ErrOutdated = errors.New("a later sync request arrived first")

@@ -7,43 +7,48 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// bucket is what Shared knows of a subject beside its counters. It is guarded by the lock of the workspace.
+// What Shared knows has the shape of the counters: an owner (a workspace or an address) has a group, each Use of it a
+// bucket, and each window of a Use a state. All of it is guarded by the lock of the owner.
+
+// group is the buckets of a workspace and its keys, or that of an address. They are synced together, one request at a time.
+type group struct {
+	owner   *owner
+	name    string    // in the counter store
+	buckets []*bucket // in use
+	waiters []*waiter
+	syncing chan struct{} // closed when the sync that is under way ends; nil if there is none
+}
+
+// bucket is a Use as the counter store knows it: a subject, of which this process is one reporter.
 type bucket struct {
 	use      *Use
 	group    *group
 	subject  string // in the counter store
 	reporter string
-	limits   [kinds]int64 // as last charged against; 0 is none, and nothing to report
+	limits   [kinds]int64 // as last charged against; 0: there is none, and nothing to report
 	states   [kinds]state
-	usedAt   time.Duration // when it was last looked at by a request
+	usedAt   time.Duration // when a request last charged it or looked at it
 	syncedAt time.Duration // when the last sync request was sent that was answered
 	active   bool          // it is in group.buckets
 	due      bool          // it is to be in the next sync request
 }
 
-// state is what is known of a window of a budget.
+// state is what is known of a window of a Use. What the counter shows is others plus own: own was admitted here, others is
+// what the last response said of the other peers. base was used by all as of that response, so the counter less base is
+// what was admitted here since.
 type state struct {
 	window   int32
-	others   int64         // what the counter shows that was not admitted here
-	reported int64         // what the counter store has as admitted here
-	stored   int64         // what the database has
-	base     int64         // what all had used when this process last heard
-	heardAt  time.Duration // when that was
-}
-
-// group is the buckets of a workspace and its keys, or that of an address. They share a lock and are synced together, one
-// request at a time.
-type group struct {
-	owner   *owner
-	name    string
-	buckets []*bucket // in use
-	waiters []*waiter
-	syncing bool
+	others   int64
+	reported int64 // of own, what the counter store has
+	stored   int64 // what the database has as used by all
+	base     int64
+	heardAt  time.Duration // when the sync request of that response was sent
 }
 
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
@@ -86,8 +91,8 @@ func (s *Shared) hash(address string) string {
 	return "adr_" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// use notes that a request came for a bucket.
-func (s *Shared) use(b *bucket, now time.Duration) {
+// touch notes that a request came for a bucket.
+func (s *Shared) touch(b *bucket, now time.Duration) {
 	b.usedAt = now
 	if b.active {
 		return
@@ -108,10 +113,10 @@ func (b *bucket) state(k Kind) *state {
 	return st
 }
 
-// own is what this process has admitted in the window that a counter shows.
+// own is what this process has admitted in the window that the counter shows.
 func (b *bucket) own(k Kind) int64 { return max(0, b.use.used[k]-b.state(k).others) }
 
-// unreported reports whether the counter store has another number of what was admitted here.
+// unreported reports whether the counter store has another number for what was admitted here.
 func (b *bucket) unreported() bool {
 	for k := range Kind(kinds) {
 		if b.limits[k] > 0 && b.own(k) != b.state(k).reported {
@@ -121,7 +126,7 @@ func (b *bucket) unreported() bool {
 	return false
 }
 
-// afterTake has a bucket reported soon if half of what this process can admit unreported is used.
+// afterTake starts a sync if half of what this process can admit unreported is used, so that few requests have to wait.
 func (c *sharedCharge) afterTake() {
 	if c.final() {
 		return
@@ -138,8 +143,8 @@ func (c *sharedCharge) afterTake() {
 // wake starts a sync of a group, unless one is under way: that one goes on until nothing is due. The caller holds the
 // group's lock.
 func (s *Shared) wake(g *group) {
-	if !g.syncing {
-		g.syncing = true
+	if g.syncing == nil {
+		g.syncing = make(chan struct{})
 		s.syncs.Go(func() { s.sync(g) })
 	}
 }
@@ -157,7 +162,7 @@ func (s *Shared) sync(g *group) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		s.stats.syncs.Add(1)
-		sent := s.since()
+		sent := s.elapsed()
 		response, err := s.o.Store.Sync(ctx, &b.request)
 		cancel()
 		if err == nil {
@@ -178,12 +183,21 @@ const (
 // batch is a sync request with what it is for.
 type batch struct {
 	request SyncRequest
+	buckets []*bucket
 	entries []*bucket // of each entry
+	placeOf map[place]int
 	waiters []*waiter
 	wants   []*waiter // of each want
 }
 
-// nextBatch makes the next request of a group. It is nil, and the sync is over, if there is nothing to do or no counter store to ask.
+// place is a window of a bucket among the entries.
+type place struct {
+	bucket *bucket
+	kind   Kind
+}
+
+// nextBatch makes the next request of a group. It returns nil, and the sync is over, if there is nothing to do or no counter
+// store to ask.
 func (s *Shared) nextBatch(g *group) *batch {
 	g.owner.mu.Lock()
 	defer g.owner.mu.Unlock()
@@ -194,46 +208,52 @@ func (s *Shared) nextBatch(g *group) *batch {
 		for _, b := range g.buckets {
 			b.due = false
 		}
-		g.waiters, g.syncing = nil, false
+		g.waiters = nil
+		g.endSync()
 		return nil
 	}
 	n := min(len(g.waiters), maxWaiters)
-	b := &batch{waiters: g.waiters[:n:n], request: SyncRequest{Group: g.name, Number: s.number.Add(1)}}
+	b := &batch{
+		waiters: g.waiters[:n:n], placeOf: map[place]int{},
+		request: SyncRequest{Group: g.name, Number: s.number.Add(1)},
+	}
 	g.waiters = g.waiters[n:]
 	unix := secondOf(s.storeTime(s.o.Now()))
-	places := map[*bucket]int{}
 	for _, w := range b.waiters {
 		for _, bucket := range w.buckets {
-			b.add(bucket, places, unix)
+			b.report(bucket, unix)
 		}
 	}
 	for _, bucket := range g.buckets {
-		if len(places) >= maxBuckets {
+		if len(b.buckets) >= maxBuckets {
 			break
 		}
 		if bucket.due {
-			b.add(bucket, places, unix)
+			b.report(bucket, unix)
 		}
 	}
-	if len(places) == 0 {
-		g.syncing = false
+	if len(b.buckets) == 0 {
+		g.endSync()
 		return nil
 	}
 	for _, w := range b.waiters {
-		b.want(w, places)
+		b.want(w)
 	}
 	return b
 }
 
-// add adds the budgets of a bucket to the request, once.
-func (b *batch) add(bucket *bucket, places map[*bucket]int, unix int64) {
-	if bucket == nil {
+// endSync notes that the group's sync is over.
+func (g *group) endSync() {
+	close(g.syncing)
+	g.syncing = nil
+}
+
+// report adds a bucket to the request, once: the present windows of its limits. Windows that have ended start again first.
+func (b *batch) report(bucket *bucket, unix int64) {
+	if bucket == nil || slices.Contains(b.buckets, bucket) {
 		return
 	}
-	if _, known := places[bucket]; known {
-		return
-	}
-	places[bucket], bucket.due = len(b.entries), false
+	b.buckets, bucket.due = append(b.buckets, bucket), false
 	u := bucket.use
 	today := u.dayAt(unix)
 	ends := [kinds]int64{u.advance(unix, today), (today + 1) * day, monthEnd(today)}
@@ -242,6 +262,7 @@ func (b *batch) add(bucket *bucket, places map[*bucket]int, unix int64) {
 			continue
 		}
 		st := bucket.state(k)
+		b.placeOf[place{bucket, k}] = len(b.entries)
 		b.entries = append(b.entries, bucket)
 		b.request.Entries = append(b.request.Entries, SyncEntry{
 			Subject: bucket.subject, Kind: k, Window: st.window, End: time.Unix(ends[k], 0), Limit: bucket.limits[k],
@@ -251,7 +272,7 @@ func (b *batch) add(bucket *bucket, places map[*bucket]int, unix int64) {
 }
 
 // want adds what a waiter wants to the request, unless a window has ended since it came.
-func (b *batch) want(w *waiter, places map[*bucket]int) {
+func (b *batch) want(w *waiter) {
 	if w.cost == 0 || w.gone {
 		return
 	}
@@ -260,12 +281,8 @@ func (b *batch) want(w *waiter, places map[*bucket]int) {
 		if !limited {
 			continue
 		}
-		bucket, k := w.buckets[i/kinds], Kind(i%kinds)
-		at := places[bucket]
-		for at < len(b.entries) && b.entries[at] == bucket && b.request.Entries[at].Kind != k {
-			at++
-		}
-		if at == len(b.entries) || b.entries[at] != bucket || b.request.Entries[at].Window != w.windowOf(i) {
+		at, reported := b.placeOf[place{w.buckets[i/kinds], Kind(i % kinds)}]
+		if !reported || b.request.Entries[at].Window != w.windowOf(i) {
 			return
 		}
 		of = append(of, at)
@@ -274,18 +291,18 @@ func (b *batch) want(w *waiter, places map[*bucket]int) {
 	b.wants = append(b.wants, w)
 }
 
-// windowOf is the window that a waiter came for.
-func (w *waiter) windowOf(at int) int32 {
+// windowOf is the window of budget i that a waiter came for.
+func (w *waiter) windowOf(i int) int32 {
 	t := &w.receipt.workspace
-	if at < tierMinute {
+	if i < workspaceMinute {
 		t = &w.receipt.key
 	}
-	return t.windows[at%kinds]
+	return t.windows[i%kinds]
 }
 
-// finish takes in the response to a batch, nil if there is none, and ends the waits. A response that comes when the counter
-// store has been given up is ignored: it would divide what was left a second time, and everything is reported again when
-// the store is back.
+// finish takes in the response to a batch, nil if there is none, and ends the waits. A response that comes after the counter
+// store was given up is ignored: with another base, what was left of the minute would be divided a second time. Everything
+// is reported again when the store is back. Only during that report it is divided again.
 func (s *Shared) finish(g *group, b *batch, response *SyncResponse, sent time.Duration) {
 	g.owner.mu.Lock()
 	defer g.owner.mu.Unlock()
@@ -295,6 +312,9 @@ func (s *Shared) finish(g *group, b *batch, response *SyncResponse, sent time.Du
 				w.granted = true
 				w.receipt.add(w.cost)
 			}
+		}
+		for _, bucket := range b.buckets {
+			bucket.syncedAt = sent
 		}
 		for i, bucket := range b.entries {
 			bucket.learn(&b.request.Entries[i], &response.Sums[i], sent)
@@ -310,7 +330,6 @@ func (s *Shared) finish(g *group, b *batch, response *SyncResponse, sent time.Du
 
 // learn takes in the sum of a budget.
 func (b *bucket) learn(e *SyncEntry, sum *Sum, sent time.Duration) {
-	b.syncedAt = sent
 	st := b.state(e.Kind)
 	if st.window != e.Window {
 		return

@@ -1,6 +1,7 @@
 package limit
 
-// Tier is what a workspace may use (§8). A count of 0 means no limit of that kind; the three rates are always limits.
+// Tier is what a workspace can use (docs/spec/interface-spec.md, §8). A count of 0 means that there is no such limit. The
+// configuration does not accept 0 for the three rates.
 type Tier struct {
 	Name              string
 	RequestsPerMinute int64
@@ -28,7 +29,7 @@ const (
 	TierUnlimited = "unlimited" // the operator workspace
 )
 
-// Tiers are the numbers of decisions.md, H. Configuration may change them.
+// Tiers are the default tiers (docs/spec/decisions.md, H). The configuration can change them.
 func Tiers() []Tier {
 	return []Tier{
 		{TierAnonymous, 30, 1_000, 20_000, 0, 0, 0, 0, NoLimit},

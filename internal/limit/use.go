@@ -9,7 +9,7 @@ import (
 // Use is what a subject has used of its minute, its UTC day and its UTC month. All three are counted whether or not there
 // is a limit, so that a quota given to a key at noon includes the morning. Init or InitKey comes before the first charge.
 //
-// There is one for every API key, so it has no text and no lock of its own: 64 bytes.
+// There is one for every API key, so it has no text and no lock of its own. It is allocated as 64 bytes.
 type Use struct {
 	owner   *owner
 	bucket  *bucket      // what Shared knows beside the counters; nil if it has not seen this subject
@@ -26,7 +26,7 @@ type owner struct {
 	group   *group // of Shared; nil if it has not seen this owner
 }
 
-// maxCount is the largest count. A limit as large as this refuses nothing.
+// maxCount is the largest count, larger than any quota can be. A limit as large as this refuses nothing.
 const maxCount = 1<<38 - 1
 
 // Init makes the counters those of a workspace or an address. The minute windows are shifted by fnv64a(subject) mod 60
@@ -56,7 +56,8 @@ func (u *Use) Restore(now time.Time, usedToday, usedThisMonth int64) {
 	u.windows[Month], u.used[Month] = monthOf(today), min(max(usedThisMonth, 0), maxCount)
 }
 
-// lock locks the counters of the workspace and all its keys, or those of the address.
+// lock locks the counters of the workspace and all its keys, or those of the address. It returns the lock for
+// `defer u.lock().Unlock()`.
 func (u *Use) lock() *sync.Mutex {
 	u.owner.mu.Lock()
 	return &u.owner.mu
@@ -64,10 +65,9 @@ func (u *Use) lock() *sync.Mutex {
 
 // advance resets the counters that show another window than the one unix lies in, and gives the end of the minute.
 //
-// A counter that shows the next window keeps it: the clock stepped back a little, or this request was overtaken by a
-// later one. A counter that shows a window further ahead is reset, too: the clock was wrong by more than a window, and
-// keeping the count would refuse callers until the wrong time comes round. Such a step gives a subject one more window
-// at most.
+// A counter that shows the next window keeps it: the clock stepped back a little, or a later request overtook this one. A
+// counter that shows a window further ahead is reset, too: the clock was wrong by more than a window, and keeping the count
+// would refuse callers until that time comes. Such a step gives a subject one more window at most.
 func (u *Use) advance(unix, today int64) (minuteEnd int64) {
 	window, end := minuteOf(unix, u.phase)
 	if u.windows[Minute] == window+1 {

@@ -7,19 +7,19 @@ type Policy string
 
 // The policies.
 const (
-	TierMinute   Policy = "tier_minute"
-	KeyMinute    Policy = "key_minute"
-	DailyQuota   Policy = "daily_quota"
-	MonthlyQuota Policy = "monthly_quota"
-	Anonymous    Policy = "anonymous"
+	PolicyTierMinute   Policy = "tier_minute"
+	PolicyKeyMinute    Policy = "key_minute"
+	PolicyDailyQuota   Policy = "daily_quota"
+	PolicyMonthlyQuota Policy = "monthly_quota"
+	PolicyAnonymous    Policy = "anonymous"
 )
 
-// Verdict says whether a request may pass, and holds the numbers of the rate-limit headers (decisions.md, H). The
-// numbers are each budget's own truth, also on a denial by another budget.
+// Verdict says whether a request can pass, and holds the numbers of the rate-limit headers (docs/spec/decisions.md, H).
+// Each number is given as it is, also if another budget refused the request.
 type Verdict struct {
 	Allowed bool
-	Policy  Policy        // on a denial: the exhausted budget that ends last
-	ResetIn time.Duration // on a denial: until that budget's window ends
+	Policy  Policy        // of a refusal: the exhausted budget whose window ends last
+	ResetIn time.Duration // of a refusal: until that window ends
 
 	Limit            int64 // per minute, the tier's
 	Remaining        int64 // the least of the minute budgets that apply

@@ -20,7 +20,8 @@ const (
 
 func (k Kind) String() string { return [...]string{"minute", "day", "month"}[k] }
 
-// minuteOf numbers the 60-second window in which a moment (Unix seconds) lies under a phase, and gives its end.
+// minuteOf gives the number and the end of the 60-second window that contains unix, for windows that are shifted by phase
+// seconds.
 func minuteOf(unix int64, phase uint8) (window int32, end int64) {
 	n := (unix + minute - int64(phase)) / minute
 	return int32(n), n*minute + int64(phase)
@@ -41,5 +42,5 @@ func monthEnd(d int64) int64 {
 	return time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
-// secondOf is the Unix second of a moment; moments before 1970 count as its first.
+// secondOf is the Unix second of a time, and 0 for a time before 1970.
 func secondOf(now time.Time) int64 { return max(0, now.Unix()) }

@@ -34,7 +34,7 @@ var (
 // Store is a limit.CounterStore in Redis. It connects on first use, and again whenever it has to.
 type Store struct {
 	option   rueidis.ClientOption
-	settling time.Duration // limit.Settling, except in tests
+	settling time.Duration // limit.ReportAgainTime, except in tests
 	dials    atomic.Int64
 	mu       sync.Mutex // guards what follows
 	client   rueidis.Client
@@ -58,7 +58,7 @@ func Open(url string) (*Store, error) {
 	if err != nil {
 		return nil, errors.New("is not an address such as redis://host:6379, rediss://host:6379 or unix:///path")
 	}
-	s := &Store{settling: limit.Settling}
+	s := &Store{settling: limit.ReportAgainTime}
 	if option.Dialer.Timeout == 0 {
 		option.Dialer.Timeout = dialTimeout
 	}

@@ -17,7 +17,7 @@ type Store struct {
 	generation int
 	windows    map[key]*window
 	now        func() time.Time
-	settling   time.Duration // limit.Settling, but for a store that settles sooner
+	settling   time.Duration // limit.ReportAgainTime, but for a store that settles sooner
 	delay      time.Duration // of a response, half of it before the effect
 	down       bool
 	silent     bool
@@ -40,7 +40,7 @@ type window struct {
 
 // NewStore returns an empty store with a clock.
 func NewStore(now func() time.Time) *Store {
-	return &Store{windows: map[key]*window{}, now: now, settling: limit.Settling}
+	return &Store{windows: map[key]*window{}, now: now, settling: limit.ReportAgainTime}
 }
 
 // ErrDown is the error of a store that is down.
