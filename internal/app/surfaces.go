@@ -41,10 +41,10 @@ func operations(s services) *endpoint.Registry {
 	v1.AddSearch(r, s.search)
 	v1.AddMemories(r, s.memories, s.cursors)
 	v1.AddMemoryBatch(r, s.memories)
-	v1.AddForgetting(r, s.memories)
+	v1.AddForgetting(r, s.memories.Forgetter)
 	v1.AddSubjects(r, s.memories, s.cursors)
 	v1.AddPortableMemories(r, s.memories)
-	v1.AddRecall(r, s.memories)
+	v1.AddRecall(r, s.memories.Recaller)
 	return r
 }
 

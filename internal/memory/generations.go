@@ -2,42 +2,40 @@ package memory
 
 import "sync"
 
-// generations remembers in which generation subjects were written last, so that a write need not ask before it is made
-// ready. It may be wrong: the unit that writes looks at what it holds, and then nothing is remembered.
+// generations caches the generation in which subjects were written last, which saves a read before each write. An entry can
+// be stale: the transaction that writes compares it with the locked row.
 type generations struct {
-	mu sync.Mutex
-	of map[Hash]int64 // a hash is one of its workspace, too
+	mu      sync.Mutex
+	entries map[Hash]int64 // the hash of a subject depends on its workspace, too
 }
 
-// maxGenerations bounds what is remembered; beyond that all is forgotten.
+// maxGenerations is the number of entries at which the cache is cleared.
 const maxGenerations = 1 << 15
 
 func (g *generations) get(subject Hash) (generation int64, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	generation, ok = g.of[subject]
+	generation, ok = g.entries[subject]
 	return generation, ok
 }
 
 func (g *generations) put(subject Hash, generation int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.of == nil || len(g.of) >= maxGenerations {
-		g.of = map[Hash]int64{}
+	if g.entries == nil || len(g.entries) >= maxGenerations {
+		g.entries = map[Hash]int64{}
 	}
-	g.of[subject] = generation
+	g.entries[subject] = generation
 }
 
-func (g *generations) forgetAll() {
+func (g *generations) remove(subject Hash) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.of = nil
+	delete(g.entries, subject)
 }
 
-func (g *generations) forget(subjects map[Hash]*standing) {
+func (g *generations) clear() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for hash := range subjects {
-		delete(g.of, hash)
-	}
+	g.entries = nil
 }

@@ -82,7 +82,7 @@ func TestEqualMemoriesAndNoOthersAreTheSame(t *testing.T) {
 		equal := a.Text == b.Text && a.Kind == b.Kind && a.AgentID == b.AgentID && a.SessionID == b.SessionID && a.Speaker == b.Speaker &&
 			slices.Equal(slices.Sorted(slices.Values(a.Tags)), slices.Sorted(slices.Values(b.Tags))) && maps.Equal(a.Metadata, b.Metadata) &&
 			reflect.DeepEqual(a.OccurredAt, b.OccurredAt)
-		if got := sameness(a) == sameness(b); got != equal {
+		if got := dedupKey(a) == dedupKey(b); got != equal {
 			t.Fatalf("%+v and %+v: the same %v, want %v", a, b, got, equal)
 		}
 	})
@@ -198,7 +198,7 @@ func TestEveryWordOfAQueryMustOccur(t *testing.T) {
 func TestARevisionOpensInItsPlaceAlone(t *testing.T) {
 	t.Parallel()
 	row := Row{ID: "mem_1", Subject: Hash{1}, Generation: 1, Revision: 1}
-	own := string(about("wsp_a", &row))
+	own := string(memoryData("wsp_a", &row))
 	for name, change := range map[string]func(workspaceID *string, r *Row){
 		"workspace":  func(w *string, _ *Row) { *w = "wsp_b" },
 		"id":         func(_ *string, r *Row) { r.ID = "mem_2" },
@@ -208,7 +208,7 @@ func TestARevisionOpensInItsPlaceAlone(t *testing.T) {
 	} {
 		workspaceID, other := "wsp_a", row
 		change(&workspaceID, &other)
-		if string(about(workspaceID, &other)) == own {
+		if string(memoryData(workspaceID, &other)) == own {
 			t.Errorf("another %s opens it, too", name)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"keepsake/internal/seal"
 )
 
-// content is what lies sealed in a row, as JSON. Version tells later releases how to read it. It is all of a memory but its
-// id, so that an older revision needs nothing else.
+// content is a revision of a memory as it is encrypted, in JSON. It contains all fields except ID and Revision, which the row
+// has in plaintext. Version tells later releases how to read it.
 type content struct {
 	Version    int            `json:"v"`
 	SubjectID  string         `json:"subject"`
@@ -27,7 +27,7 @@ type content struct {
 	Metadata   map[string]any `json:"metadata,omitempty"`
 	Importance *float64       `json:"importance,omitzero"`
 	Pinned     bool           `json:"pinned,omitzero"`
-	OccurredAt *int64         `json:"occurred,omitzero"` // milliseconds, as all times here
+	OccurredAt *int64         `json:"occurred,omitzero"` // Unix milliseconds, like all times here
 	ValidFrom  *int64         `json:"from,omitzero"`
 	ValidTo    *int64         `json:"to,omitzero"`
 	ExpiresAt  *int64         `json:"expires,omitzero"`
@@ -41,7 +41,7 @@ type content struct {
 
 const contentVersion = 1
 
-// ownKeySize is the size of a memory's own key.
+// ownKeySize is the number of bytes of the key that a memory has of its own.
 const ownKeySize = 32
 
 func millis(t *time.Time) *int64 {
@@ -52,7 +52,7 @@ func millis(t *time.Time) *int64 {
 	return &ms
 }
 
-func moment(ms *int64) *time.Time {
+func timeOf(ms *int64) *time.Time {
 	if ms == nil {
 		return nil
 	}
@@ -73,9 +73,9 @@ func contentOf(m *Memory) *content {
 func (c *content) memory(id string, revision int64) *Memory {
 	m := &Memory{
 		ID: id, SubjectID: c.SubjectID, AgentID: c.AgentID, SessionID: c.SessionID, Kind: c.Kind, Text: c.Text, Speaker: c.Speaker,
-		Tags: c.Tags, Metadata: c.Metadata, Importance: c.Importance, Pinned: c.Pinned, OccurredAt: moment(c.OccurredAt),
-		ValidFrom: moment(c.ValidFrom), ValidTo: moment(c.ValidTo), ExpiresAt: moment(c.ExpiresAt), Key: c.Key, Source: c.Source,
-		CreatedAt: *moment(&c.CreatedAt), UpdatedAt: *moment(&c.UpdatedAt), CreatedBy: c.CreatedBy, UpdatedBy: c.UpdatedBy,
+		Tags: c.Tags, Metadata: c.Metadata, Importance: c.Importance, Pinned: c.Pinned, OccurredAt: timeOf(c.OccurredAt),
+		ValidFrom: timeOf(c.ValidFrom), ValidTo: timeOf(c.ValidTo), ExpiresAt: timeOf(c.ExpiresAt), Key: c.Key, Source: c.Source,
+		CreatedAt: *timeOf(&c.CreatedAt), UpdatedAt: *timeOf(&c.UpdatedAt), CreatedBy: c.CreatedBy, UpdatedBy: c.UpdatedBy,
 		Revision: revision,
 	}
 	if m.Tags == nil {
@@ -87,7 +87,7 @@ func (c *content) memory(id string, revision int64) *Memory {
 	return m
 }
 
-// sealer seals what is written of one subject.
+// sealer encrypts memories of one generation of a subject.
 type sealer struct {
 	workspaceID string
 	subject     Hash
@@ -96,26 +96,12 @@ type sealer struct {
 	lookup      Lookup
 }
 
-// about is the associated data of a sealed revision: it opens nowhere else.
-func about(workspaceID string, r *Row) []byte {
-	b := make([]byte, 0, len(workspaceID)+len(r.ID)+64)
-	b = append(append(append(b, "keepsake memory\x00"...), workspaceID...), 0)
-	b = append(append(append(b, r.Subject[:]...), r.ID...), 0)
-	b = binary.BigEndian.AppendUint64(b, uint64(r.Revision))
-	return binary.BigEndian.AppendUint64(b, uint64(r.Generation))
-}
-
-func aboutName(workspaceID string, subject Hash, generation int64) []byte {
-	b := append(append([]byte("keepsake subject\x00"), workspaceID...), 0)
-	return binary.BigEndian.AppendUint64(append(b, subject[:]...), uint64(generation))
-}
-
-// row seals a revision of a memory, of which base is another one, nil for a new memory.
-func (s *sealer) row(m *Memory, base *Row) (*Row, error) {
+// sealMemory encrypts a revision. base is another revision of the same memory, whose own key it shares, or nil.
+func (s *sealer) sealMemory(m *Memory, base *Row) (*Row, error) {
 	r := &Row{
 		ID: m.ID, Subject: s.subject, Generation: s.generation, Kind: m.Kind, At: m.At(), CreatedAt: m.CreatedAt,
-		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.naturalKey(m.Key), Same: s.same(m), Size: int64(len(m.Text)),
-		Revision: m.Revision,
+		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.hashKey(m.Key), Same: s.key.Hash("same", dedupKey(m)),
+		Size: int64(len(m.Text)), Revision: m.Revision,
 	}
 	if m.AgentID != "" {
 		r.Agent = s.lookup.Agent(s.workspaceID, m.AgentID)
@@ -135,76 +121,94 @@ func (s *sealer) row(m *Memory, base *Row) (*Row, error) {
 	}
 	key, err := s.key.With(r.Own)
 	if err != nil {
-		return nil, fmt.Errorf("make the key of memory %s: %w", m.ID, err)
+		return nil, fmt.Errorf("derive the key of memory %s: %w", m.ID, err)
 	}
-	r.Sealed = key.Seal(plain, about(s.workspaceID, r))
+	r.Sealed = key.Seal(plain, memoryData(s.workspaceID, r))
 	return r, nil
 }
 
-func (s *sealer) naturalKey(key string) Hash {
+// hashKey returns the hash by which a natural key is found.
+func (s *sealer) hashKey(key string) Hash {
 	if key == "" {
 		return Hash{}
 	}
 	return s.key.Hash("key", key)
 }
 
-func (s *sealer) same(m *Memory) Hash { return s.key.Hash("same", sameness(m)) }
-
-func (s *sealer) name(id string) []byte {
-	return s.key.Seal([]byte(id), aboutName(s.workspaceID, s.subject, s.generation))
+// sealName encrypts the ID of the subject.
+func (s *sealer) sealName(id string) []byte {
+	return s.key.Seal([]byte(id), nameData(s.workspaceID, s.subject, s.generation))
 }
 
-// open opens a revision.
+// memoryData is the associated data of a revision, so that it cannot be decrypted in the place of another one.
+func memoryData(workspaceID string, r *Row) []byte {
+	b := make([]byte, 0, len(workspaceID)+len(r.ID)+64)
+	b = append(append(append(b, "keepsake memory\x00"...), workspaceID...), 0)
+	b = append(append(append(b, r.Subject[:]...), r.ID...), 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Revision))
+	return binary.BigEndian.AppendUint64(b, uint64(r.Generation))
+}
+
+// nameData is the associated data of a subject's ID.
+func nameData(workspaceID string, subject Hash, generation int64) []byte {
+	b := append(append([]byte("keepsake subject\x00"), workspaceID...), 0)
+	return binary.BigEndian.AppendUint64(append(b, subject[:]...), uint64(generation))
+}
+
+// open decrypts a revision.
 func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
-	plain, err := openRow(r, key, about(workspaceID, r))
+	plain, err := openContent(r, key, memoryData(workspaceID, r))
 	if err != nil {
-		return nil, fmt.Errorf("open memory %s, revision %d: %w", r.ID, r.Revision, err)
+		return nil, fmt.Errorf("decrypt memory %s, revision %d: %w", r.ID, r.Revision, err)
 	}
 	var c content
 	if err := json.Unmarshal(plain, &c); err != nil {
 		return nil, fmt.Errorf("decode memory %s, revision %d", r.ID, r.Revision) // the cause would quote the text
 	}
 	if c.Version != contentVersion {
-		return nil, fmt.Errorf("memory %s is of version %d, which this release does not know", r.ID, c.Version)
+		return nil, fmt.Errorf("memory %s has version %d, which this release does not know", r.ID, c.Version)
 	}
 	return c.memory(r.ID, r.Revision), nil
 }
 
-// openRow opens what is sealed in a row. Older revisions of a memory that has a key of its own may be from before it had one.
-func openRow(r *Row, key *seal.DataKey, about []byte) ([]byte, error) {
+// openContent decrypts a revision by the memory's own key and the data key. Revisions that an earlier release wrote need the
+// data key alone, also if the memory has a key of its own today.
+func openContent(r *Row, key *seal.DataKey, data []byte) ([]byte, error) {
 	if len(r.Own) > 0 {
 		own, err := key.With(r.Own)
 		if err != nil {
 			return nil, err
 		}
-		if plain, err := own.Open(r.Sealed, about); err == nil {
+		if plain, err := own.Open(r.Sealed, data); err == nil {
 			return plain, nil
 		}
 	}
-	return key.Open(r.Sealed, about)
+	return key.Open(r.Sealed, data)
 }
 
-// open opens rows in their order. Those whose data key was destroyed since they were read are gone.
-func (s *Service) open(ctx context.Context, workspaceID string, rows []*Row) ([]*Memory, error) {
-	type name struct {
+// opener decrypts rows of several subjects.
+type opener struct{ keys Keys }
+
+// memories decrypts rows in their order. It leaves out rows whose data key was destroyed after they were read.
+func (o *opener) memories(ctx context.Context, workspaceID string, rows []*Row) ([]*Memory, error) {
+	type keyName struct {
 		subject    Hash
 		generation int64
 	}
-	keys := map[name]*seal.DataKey{}
+	keys := map[keyName]*seal.DataKey{}
 	list := make([]*Memory, 0, len(rows))
 	for _, r := range rows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		of := name{r.Subject, r.Generation}
-		key, known := keys[of]
-		if !known {
+		name := keyName{r.Subject, r.Generation}
+		key, found := keys[name]
+		if !found {
 			var err error
-			key, err = s.o.Keys.Find(ctx, workspaceID, r.Subject, r.Generation)
-			if err != nil && !errors.Is(err, seal.ErrDestroyed) {
-				return nil, fmt.Errorf("find a data key: %w", err)
+			if key, err = o.find(ctx, workspaceID, r.Subject, r.Generation); err != nil {
+				return nil, err
 			}
-			keys[of] = key
+			keys[name] = key
 		}
 		if key == nil {
 			continue
@@ -218,21 +222,30 @@ func (s *Service) open(ctx context.Context, workspaceID string, rows []*Row) ([]
 	return list, nil
 }
 
-// openName opens the readable id of a subject; empty where its key was destroyed since the row was read.
-func (s *Service) openName(ctx context.Context, workspaceID string, row *Subject) (string, error) {
+// name decrypts the ID of a subject. It is empty if the data key was destroyed after the row was read.
+func (o *opener) name(ctx context.Context, workspaceID string, row *Subject) (string, error) {
 	if len(row.SealedID) == 0 {
 		return "", nil
 	}
-	key, err := s.o.Keys.Find(ctx, workspaceID, row.Hash, row.Generation)
-	if errors.Is(err, seal.ErrDestroyed) {
-		return "", nil
+	key, err := o.find(ctx, workspaceID, row.Hash, row.Generation)
+	if err != nil || key == nil {
+		return "", err
 	}
+	plain, err := key.Open(row.SealedID, nameData(workspaceID, row.Hash, row.Generation))
 	if err != nil {
-		return "", fmt.Errorf("find a data key: %w", err)
-	}
-	plain, err := key.Open(row.SealedID, aboutName(workspaceID, row.Hash, row.Generation))
-	if err != nil {
-		return "", fmt.Errorf("open the name of a subject: %w", err)
+		return "", fmt.Errorf("decrypt the ID of a subject: %w", err)
 	}
 	return string(plain), nil
+}
+
+// find returns a data key, or nil if it was destroyed.
+func (o *opener) find(ctx context.Context, workspaceID string, subject Hash, generation int64) (*seal.DataKey, error) {
+	key, err := o.keys.Find(ctx, workspaceID, subject, generation)
+	if errors.Is(err, seal.ErrDestroyed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a data key: %w", err)
+	}
+	return key, nil
 }

@@ -6,52 +6,27 @@ import (
 	"log/slog"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/coalesce"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/seal"
 	"keepsake/internal/text"
 	"keepsake/internal/unit"
 )
 
-// Keys keeps the data keys of subjects: *seal.Subjects.
-type Keys interface {
-	// Find gives a key that was made; seal.ErrDestroyed where there is none (any more).
-	Find(ctx context.Context, workspaceID string, subject Hash, generation int64) (*seal.DataKey, error)
-	// Ensure gives keys and makes those that are missing, on stable storage before it returns; seal.ErrDestroyed where one was
-	// destroyed. It is a unit of work of another database: never call it inside one.
-	Ensure(ctx context.Context, workspaceID string, want []seal.SubjectGeneration) ([]*seal.DataKey, error)
-	// Destroy ends all keys of a subject up to a generation: on stable storage first, then in memory.
-	Destroy(ctx context.Context, workspaceID string, subject Hash, upTo int64) error
-	// Forget drops a key from memory that another process has destroyed.
-	Forget(workspaceID string, subject Hash)
-}
-
-// Lookup makes the hashes under which names are found.
-type Lookup interface {
-	Subject(workspaceID, id string) [16]byte
-	Agent(workspaceID, id string) [16]byte
-	Session(workspaceID, id string) [16]byte
-}
-
-// Journal is told, outside the database and its backups, what was erased, so that no backup brings it back.
-type Journal interface {
-	// SubjectErased is called in the unit of work that ends the generation.
-	SubjectErased(ctx context.Context, workspaceID string, subject Hash, generation int64, at time.Time) error
-	// MemoriesErased is called in the unit of work that erases memories of one subject.
-	MemoriesErased(ctx context.Context, workspaceID string, subject Hash, ids []string, at time.Time) error
-	// MemoriesExpired is called in the unit of work that erases what of one subject has expired.
-	MemoriesExpired(ctx context.Context, workspaceID string, subject Hash) error
-}
-
-// Log is the access log: *audit.Log.
-type Log interface {
-	audit.Recorder
-	audit.Reader
-	// Subject is the pseudonym of a subject, whose name the log must not hold.
-	Subject(workspaceID, subjectID string) string
-	// Accesses reads who read or changed the memories of a subject, newest first.
-	Accesses(ctx context.Context, a audit.Accesses) ([]*audit.Row, error)
+// Service consists of parts that share a store, keys and caches. All methods are safe for concurrent use. They act for a
+// principal and see only what its API key is bound to; anything else is problem.Missing.
+type Service struct {
+	*Writer
+	*Changer
+	*Reader
+	*SubjectReader
+	*Recaller
+	*Eraser
+	*Forgetter
+	*SubjectEraser
+	*Sweeper
+	*Exporter
+	*Importer
+	*Caches
 }
 
 // Options is what a Service needs.
@@ -62,43 +37,138 @@ type Options struct {
 	Lookup  Lookup
 	Audit   Log
 	Journal Journal
-	// Alone says that no other process writes to the store: what was written last in this one need not be asked for.
+	// Alone says that no other process writes to the store, so that the generation that this process wrote last is current.
 	Alone bool
-	// Max is how many memories a workspace may hold, 0 for no limit, and MaxBytes how many bytes it may store, nil for no
-	// limit.
+	// Max returns how many memories a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store; nil is
+	// no limit.
 	Max      func(workspaceID string) int64
 	MaxBytes func(workspaceID string) *int64
-	// Sign makes a compact JWS of a payload, by a key of the JWKS.
+	// Sign returns a compact JWS of a payload by a key of the JWKS.
 	Sign func(payload []byte) (string, error)
-	// Answered hears under which data key an answer must be kept, where it is kept at all. May be nil.
+	// Answered, if not nil, receives the data key under which a stored response to the request of ctx must be encrypted.
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
-	// Dropped is called when a subject's data key was destroyed, and returns once no other process has it in memory any more.
-	// May be nil.
+	// Dropped, if not nil, is called after a data key was destroyed. It returns when no other process has it in memory.
 	Dropped func(ctx context.Context, workspaceID string, subject Hash) error
-	// Erased hears that a subject's generations up to one are gone: what is kept in memory of them goes, too. May be nil.
+	// Erased, if not nil, is called when a subject's generations up to one are erased.
 	Erased func(workspaceID string, subject Hash, generation int64)
-	// Shares divides the processors among the workspaces whose recalls and lists take long. May be nil.
+	// Shares, if not nil, divides the processors among workspaces whose recalls and lists take long.
 	Shares *fairshare.Scheduler
-	// RecallBytes is how much memory the indexes of recall may take together.
+	// RecallBytes is the size of the cache of recall indexes.
 	RecallBytes int64
 	Now         func() time.Time
-	Random      io.Reader // of ids
+	Random      io.Reader // for IDs
 	Log         *slog.Logger
 }
 
-// Service holds the rules of memories. All of it is safe for concurrent use. Every method acts for a principal and
-// reaches only what that one's key is bound to: anything else is problem.Missing, like what never was.
-type Service struct {
-	o       Options
-	words   *text.Analyzer
-	recalls *recalls
-	batches *coalesce.Batcher[*single]
-	written generations
+// Keys stores the data keys of subjects: *seal.Subjects.
+type Keys interface {
+	// Find returns an existing key, or seal.ErrDestroyed.
+	Find(ctx context.Context, workspaceID string, subject Hash, generation int64) (*seal.DataKey, error)
+	// Ensure returns keys and creates missing ones, on stable storage; seal.ErrDestroyed if one was destroyed. It is a
+	// transaction of another database, so it must not be called in a transaction.
+	Ensure(ctx context.Context, workspaceID string, want []seal.SubjectGeneration) ([]*seal.DataKey, error)
+	// Destroy destroys the keys of a subject up to a generation, on stable storage and in memory.
+	Destroy(ctx context.Context, workspaceID string, subject Hash, upTo int64) error
+	// Forget removes a key from memory that another process destroyed.
+	Forget(workspaceID string, subject Hash)
 }
 
-// NewService makes a Service.
+// Lookup returns the keyed hashes by which names are found.
+type Lookup interface {
+	Subject(workspaceID, id string) [16]byte
+	Agent(workspaceID, id string) [16]byte
+	Session(workspaceID, id string) [16]byte
+}
+
+// Journal records erasures outside the database and its backups, so that a restore repeats them. Its methods are called in
+// the transaction of the erasure.
+type Journal interface {
+	SubjectErased(ctx context.Context, workspaceID string, subject Hash, generation int64, at time.Time) error
+	MemoriesErased(ctx context.Context, workspaceID string, subject Hash, ids []string, at time.Time) error
+	// MemoriesExpired is called for memories that a restored backup would expire again.
+	MemoriesExpired(ctx context.Context, workspaceID string, subject Hash) error
+}
+
+// NewService assembles a Service.
 func NewService(o Options) *Service {
-	s := &Service{o: o, words: text.NewAnalyzer(), recalls: newRecalls(o.RecallBytes)}
-	s.batches = s.newBatcher()
-	return s
+	var (
+		now    = clock(o.Now)
+		words  = text.NewAnalyzer()
+		log    = accessLog{o.Audit}
+		opener = &opener{o.Keys}
+		limits = &tierLimits{store: o.Store, maxMemories: o.Max, maxBytes: o.MaxBytes}
+		caches = &Caches{words: words, indexes: newIndexCache(o.RecallBytes)}
+		rows   = &rowEraser{store: o.Store, log: log, journal: o.Journal, now: now}
+
+		committer = &committer{
+			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, limits: limits, log: log, generations: &caches.generations,
+			alone: o.Alone, answered: o.Answered, now: now,
+		}
+		matcher  = &matcher{store: o.Store, now: now}
+		indexer  = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words}
+		reader   = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
+		subjects = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
+		eraser   = &SubjectEraser{
+			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, rows: rows, log: log, journal: o.Journal, caches: caches,
+			sign: o.Sign, dropped: o.Dropped, erased: o.Erased, now: now, random: o.Random,
+		}
+	)
+	return &Service{
+		Writer:        &Writer{batches: newBatchWriter(committer, matcher, o.Alone), lookup: o.Lookup, now: now, random: o.Random},
+		Changer:       &Changer{committer: committer, reader: reader, store: o.Store, lookup: o.Lookup, now: now},
+		Reader:        reader,
+		SubjectReader: subjects,
+		Recaller: &Recaller{
+			store: o.Store, opener: opener, indexer: indexer, lookup: o.Lookup, log: log, shares: o.Shares, now: now,
+		},
+		Eraser: &Eraser{store: o.Store, units: o.Units, reader: reader, rows: rows, lookup: o.Lookup, now: now},
+		Forgetter: &Forgetter{
+			store: o.Store, units: o.Units, opener: opener, rows: rows, limits: limits, lookup: o.Lookup, log: log, words: words,
+			shares: o.Shares, now: now, random: o.Random,
+		},
+		SubjectEraser: eraser,
+		Sweeper: &Sweeper{
+			store: o.Store, units: o.Units, opener: opener, rows: rows, subjects: eraser, indexer: indexer, now: now, log: o.Log,
+		},
+		Exporter: &Exporter{store: o.Store, opener: opener, subjects: subjects, lookup: o.Lookup, log: log, now: now},
+		Importer: &Importer{
+			store: o.Store, committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random,
+		},
+		Caches: caches,
+	}
+}
+
+// clock returns the current time.
+type clock func() time.Time
+
+// stored returns the current time as it is stored.
+func (c clock) stored() time.Time { return storedTime(c()) }
+
+// Caches contains what a process keeps in memory about subjects.
+type Caches struct {
+	words       *text.Analyzer
+	indexes     *indexCache
+	generations generations
+}
+
+// ForgetSubject removes a subject that another process erased.
+func (c *Caches) ForgetSubject(workspaceID string, subject Hash) {
+	c.forgetIndex(workspaceID, subject)
+	c.generations.remove(subject)
+}
+
+// ForgetSubjects removes all subjects. It is for a process that cannot know which of them were erased.
+func (c *Caches) ForgetSubjects() {
+	c.indexes.clear()
+	c.words.Forget()
+	c.generations.clear()
+}
+
+// RecallStats returns the statistics of the cache of recall indexes.
+func (c *Caches) RecallStats() RecallStats { return c.indexes.statistics() }
+
+// forgetIndex removes all words of a subject.
+func (c *Caches) forgetIndex(workspaceID string, subject Hash) {
+	c.indexes.remove(workspaceID, subject)
+	c.words.Forget()
 }

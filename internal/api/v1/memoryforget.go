@@ -12,7 +12,7 @@ import (
 )
 
 // AddForgetting declares how memories are forgotten: first a plan, then exactly what the plan names.
-func AddForgetting(r *endpoint.Registry, memories *memory.Service) {
+func AddForgetting(r *endpoint.Registry, memories *memory.Forgetter) {
 	forget := memoryOperation("forgetMemories", "POST", "/forget", "Forget memories of a subject", auth.MemoryWrite)
 	forget.Description = "The default is a dry run: it lists the memories that ids, filter or query select, erases nothing and returns a plan " +
 		"that is valid for an hour. A request with the plan and with dryRun false erases exactly these memories. A plan can be " +
@@ -64,7 +64,7 @@ func (in *forgetMemories) chosen() []string {
 	return ways
 }
 
-func (in *forgetMemories) plan(ctx context.Context, memories *memory.Service) (*forgottenMemories, error) {
+func (in *forgetMemories) plan(ctx context.Context, memories *memory.Forgetter) (*forgottenMemories, error) {
 	b, ways := &in.Body, in.chosen()
 	switch {
 	case b.PlanID != nil:
@@ -93,7 +93,7 @@ func (in *forgetMemories) plan(ctx context.Context, memories *memory.Service) (*
 	return out, nil
 }
 
-func (in *forgetMemories) forget(ctx context.Context, memories *memory.Service) (*forgottenMemories, error) {
+func (in *forgetMemories) forget(ctx context.Context, memories *memory.Forgetter) (*forgottenMemories, error) {
 	b := &in.Body
 	if b.PlanID == nil || isBlank(*b.PlanID) {
 		return nil, problem.Validation("planId", problem.Required, "planId is required: make a plan with a dry run first.")

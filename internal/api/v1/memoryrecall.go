@@ -13,7 +13,7 @@ import (
 )
 
 // AddRecall declares how memories are found again: ranked, and packed for a prompt.
-func AddRecall(r *endpoint.Registry, memories *memory.Service) {
+func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	find := memoryOperation("recall", "POST", "/recall", "Recall memories of a subject", auth.MemoryRead)
 	find.Description = "The response contains the memories of one subject that answer the query, best first. Filters apply before ranking. " +
 		"Without asOf, only memories that are valid now are recalled. For an unknown subject the list is empty."

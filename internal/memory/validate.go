@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// How much a memory may hold.
+// Limits of a memory.
 const (
 	MaxText     = 65_536 // bytes
 	MaxSpeaker  = 128    // characters
@@ -27,16 +27,16 @@ const (
 
 var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry}
 
-// Times are kept where every engine and every format can: years 1 to 9999.
+// Times are limited to the years that every engine and format can represent.
 var firstTime, lastTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
 
-// check holds a memory against the limits. What is wrong is a 400 that names the field.
+// check validates a memory. An error names the field.
 func (m *Memory) check() error {
-	for _, of := range []struct {
+	for _, f := range []struct {
 		field, id string
 		needed    bool
 	}{{"subjectId", m.SubjectID, true}, {"agentId", m.AgentID, false}, {"sessionId", m.SessionID, false}} {
-		if err := checkName(of.field, of.id, of.needed); err != nil {
+		if err := checkName(f.field, f.id, f.needed); err != nil {
 			return err
 		}
 	}
@@ -46,15 +46,15 @@ func (m *Memory) check() error {
 	if err := checkText(m.Text); err != nil {
 		return err
 	}
-	for _, of := range []struct {
+	for _, f := range []struct {
 		field, value string
 		limit        int
 	}{{"speaker", m.Speaker, MaxSpeaker}, {"key", m.Key, MaxKey}, {"source", m.Source, MaxSource}} {
-		if err := rules.String(of.field, of.value, of.limit); err != nil {
+		if err := rules.String(f.field, f.value, f.limit); err != nil {
 			return err
 		}
-		if of.value != "" && field.Blank(of.value) {
-			return problem.Validation(of.field, problem.Required, of.field+" must not be blank.")
+		if f.value != "" && field.Blank(f.value) {
+			return problem.Validation(f.field, problem.Required, f.field+" must not be blank.")
 		}
 	}
 	if err := rules.Tags("tags", m.Tags); err != nil {
@@ -75,12 +75,12 @@ func (m *Memory) check() error {
 }
 
 func (m *Memory) checkTimes() error {
-	for _, of := range []struct {
+	for _, f := range []struct {
 		field string
 		at    *time.Time
 	}{{"occurredAt", m.OccurredAt}, {"validFrom", m.ValidFrom}, {"validTo", m.ValidTo}, {"expiresAt", m.ExpiresAt}} {
-		if of.at != nil && (of.at.Before(firstTime) || of.at.After(lastTime)) {
-			return problem.Validation(of.field, problem.Format, of.field+" must lie in the years 1 to 9999.")
+		if f.at != nil && (f.at.Before(firstTime) || f.at.After(lastTime)) {
+			return problem.Validation(f.field, problem.Format, f.field+" must lie in the years 1 to 9999.")
 		}
 	}
 	if m.ValidFrom != nil && m.ValidTo != nil && !m.ValidFrom.Before(*m.ValidTo) {
@@ -89,7 +89,7 @@ func (m *Memory) checkTimes() error {
 	return nil
 }
 
-// checkExpiry refuses a memory that would be gone before it is there.
+// checkExpiry validates the expiry of a memory that is written now.
 func checkExpiry(expiresAt *time.Time, now time.Time) error {
 	if expiresAt != nil && !now.Before(*expiresAt) {
 		return problem.Validation("expiresAt", problem.Expired, "expiresAt must lie in the future.")
@@ -123,7 +123,7 @@ func checkText(text string) error {
 
 const maxName = 128
 
-// ValidName reports whether name can be a subject's, agent's or session's: [A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}.
+// ValidName reports whether name can be the ID of a subject, agent or session: [A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}.
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxName || strings.IndexByte(".:@", name[0]) >= 0 {
 		return false
@@ -140,20 +140,20 @@ func letterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// ValidID reports whether s can be the id of a memory. Ids lie in the clear, in rows and in the access log, so they are of
-// our making and never somebody's words.
+// ValidID reports whether s can be the ID of a memory. IDs are stored in plaintext, also in the access log, so they must be
+// generated and never contain a user's text.
 func ValidID(s string) bool {
 	_, ok := id.Parse(id.Memory, s)
 	return ok
 }
 
-// tidy brings a memory into the form in which it is kept: what is answered is what is read back.
-func (m *Memory) tidy() {
+// normalize brings a memory into the form in which it is stored, so that a response is equal to what is read later.
+func (m *Memory) normalize() {
 	if m.Kind == "" {
 		m.Kind = Fact
 	}
 	tags := make([]string, 0, len(m.Tags))
-	for _, tag := range m.Tags { // those given twice count once
+	for _, tag := range m.Tags {
 		if !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
@@ -164,12 +164,12 @@ func (m *Memory) tidy() {
 	}
 	for _, at := range []**time.Time{&m.OccurredAt, &m.ValidFrom, &m.ValidTo, &m.ExpiresAt} {
 		if *at != nil {
-			kept := kept(**at)
-			*at = &kept
+			stored := storedTime(**at)
+			*at = &stored
 		}
 	}
-	m.CreatedAt, m.UpdatedAt = kept(m.CreatedAt), kept(m.UpdatedAt)
+	m.CreatedAt, m.UpdatedAt = storedTime(m.CreatedAt), storedTime(m.UpdatedAt)
 }
 
-// kept is a moment as it is kept.
-func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// storedTime returns a time as it is stored.
+func storedTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,228 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/problem"
+	"keepsake/internal/revision"
+)
+
+// Change is a merge patch. Subject, agent and session cannot be changed; Kind, Text and Pinned cannot be removed.
+type Change struct {
+	Kind       Optional[Kind]
+	Text       Optional[string]
+	Speaker    Optional[string]
+	Tags       Optional[[]string]
+	Metadata   Optional[map[string]any] // merged by name; a nil value removes the entry
+	Importance Optional[float64]
+	Pinned     Optional[bool]
+	OccurredAt Optional[time.Time]
+	ValidFrom  Optional[time.Time]
+	ValidTo    Optional[time.Time]
+	ExpiresAt  Optional[time.Time]
+	Key        Optional[string]
+	Source     Optional[string]
+}
+
+// Optional is a field of a Change: omitted (the zero value), set, or removed (Set without To).
+type Optional[T any] struct {
+	Set bool
+	To  *T
+}
+
+// Give sets a field to v.
+func Give[T any](v T) Optional[T] { return Optional[T]{Set: true, To: &v} }
+
+// Take removes a field.
+func Take[T any]() Optional[T] { return Optional[T]{Set: true} }
+
+// Changer changes memories.
+type Changer struct {
+	committer *committer
+	reader    *Reader
+	store     changeStore
+	lookup    Lookup
+	now       clock
+}
+
+type changeStore interface {
+	matchStore
+	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
+}
+
+// Change writes the next revision of a memory, if ifRevision allows the current one.
+func (c *Changer) Change(ctx context.Context, p *auth.Principal, id string, change Change, ifRevision revision.Expected) (*Memory, error) {
+	for range maxTries {
+		m, err := c.change(ctx, p, id, &change, ifRevision)
+		if !errors.Is(err, ErrAgain) {
+			return m, err
+		}
+	}
+	return nil, errErasing
+}
+
+func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, change *Change, ifRevision revision.Expected) (next *Memory, err error) {
+	row, m, err := c.reader.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	states, err := c.committer.load(ctx, p.WorkspaceID, map[Hash]string{row.Subject: m.SubjectID})
+	if err != nil {
+		return nil, fmt.Errorf("change memory: %w", err)
+	}
+	by, state := callerOf(ctx, p), states[row.Subject]
+	err = c.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) ([]*subjectWrites, error) {
+		base, err := c.store.Memory(ctx, p.WorkspaceID, id, reachOf(c.lookup, p), c.now())
+		if err != nil {
+			return nil, err
+		}
+		if !ifRevision.Allows(base.Revision) {
+			return nil, problem.RevisionMismatch()
+		}
+		current := m
+		if base.Revision != m.Revision {
+			if current, err = open(p.WorkspaceID, base, state.key); err != nil {
+				return nil, err
+			}
+		}
+		if next, err = change.apply(current, c.now.stored()); err != nil {
+			return nil, err
+		}
+		if err := c.checkKey(ctx, state, current.Key, next.Key); err != nil {
+			return nil, err
+		}
+		next.UpdatedBy = p.Actor()
+		written, err := state.sealMemory(next, base)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.checkRoom(ctx, p.WorkspaceID, left, base, written); err != nil {
+			return nil, err
+		}
+		w := &subjectWrites{subjectState: state, replace: []*Row{written}, older: []*Row{base}, bytes: written.Size - base.Size}
+		w.log(by, audit.MemoryUpdated, id)
+		return []*subjectWrites{w}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change memory: %w", err)
+	}
+	c.committer.reportKeys(ctx, p.WorkspaceID, states)
+	return next, nil
+}
+
+// checkKey returns an error if another memory of the subject has the new key.
+func (c *Changer) checkKey(ctx context.Context, state *subjectState, old, key string) error {
+	if key == "" || key == old {
+		return nil
+	}
+	match := Alike{Subject: state.subject, Generation: state.generation, Key: state.hashKey(key)}
+	rows, err := c.store.MemoriesAlike(ctx, state.workspaceID, []Alike{match}, 1, c.now())
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		return problem.Conflicts("Another memory of this subject already has this key.")
+	}
+	return nil
+}
+
+// checkRoom returns an error if there is no room for the next revision of a memory, which can remove the oldest ones.
+func (c *Changer) checkRoom(ctx context.Context, workspaceID string, left room, base, next *Row) error {
+	more := int64(len(next.Sealed))
+	if left.limitBytes && base.Revision >= maxRevisions {
+		trimmed, err := c.store.TrimmedBytes(ctx, workspaceID, base.ID, maxRevisions-2)
+		if err != nil {
+			return err
+		}
+		more -= trimmed
+	}
+	if !left.take(more) {
+		return problem.StorageFull()
+	}
+	return nil
+}
+
+// apply returns the next revision of m.
+func (c *Change) apply(m *Memory, now time.Time) (*Memory, error) {
+	for field, removed := range map[string]bool{
+		"kind": c.Kind.removed(), "text": c.Text.removed(), "pinned": c.Pinned.removed(),
+	} {
+		if removed {
+			return nil, problem.Validation(field, problem.Type, field+" cannot be removed.")
+		}
+	}
+	next := *m
+	c.Kind.value(&next.Kind)
+	c.Text.value(&next.Text)
+	c.Speaker.value(&next.Speaker)
+	c.Tags.value(&next.Tags)
+	c.Pinned.value(&next.Pinned)
+	c.Key.value(&next.Key)
+	c.Source.value(&next.Source)
+	c.Importance.pointer(&next.Importance)
+	c.OccurredAt.pointer(&next.OccurredAt)
+	c.ValidFrom.pointer(&next.ValidFrom)
+	c.ValidTo.pointer(&next.ValidTo)
+	c.ExpiresAt.pointer(&next.ExpiresAt)
+	next.Metadata = c.metadata(m.Metadata)
+	next.UpdatedAt, next.Revision = now, m.Revision+1
+	if err := next.check(); err != nil {
+		return nil, err
+	}
+	if c.ExpiresAt.Set {
+		if err := checkExpiry(next.ExpiresAt, now); err != nil {
+			return nil, err
+		}
+	}
+	next.normalize()
+	return &next, nil
+}
+
+// metadata merges entries by name.
+func (c *Change) metadata(old map[string]any) map[string]any {
+	switch {
+	case !c.Metadata.Set:
+		return old
+	case c.Metadata.To == nil:
+		return nil
+	}
+	merged := maps.Clone(old)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	for name, v := range *c.Metadata.To {
+		if v == nil {
+			delete(merged, name)
+		} else {
+			merged[name] = v
+		}
+	}
+	return merged
+}
+
+func (o Optional[T]) removed() bool { return o.Set && o.To == nil }
+
+// value sets a field whose zero value means that it is not set.
+func (o Optional[T]) value(field *T) {
+	if !o.Set {
+		return
+	}
+	var none T
+	if *field = none; o.To != nil {
+		*field = *o.To
+	}
+}
+
+// pointer sets a field that is nil if it is not set.
+func (o Optional[T]) pointer(field **T) {
+	if o.Set {
+		*field = o.To
+	}
+}

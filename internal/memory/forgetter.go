@@ -1,0 +1,398 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+	"keepsake/internal/text"
+	"keepsake/internal/unit"
+)
+
+const (
+	planLife = time.Hour
+	maxPlans = 20    // of a credential
+	maxQuery = 1_024 // characters
+)
+
+// Forget selects memories of a subject. Exactly one of IDs, Filter and Query must be set.
+type Forget struct {
+	SubjectID string
+	IDs       []string
+	Filter    *ForgetFilter
+	Query     string // the text must contain all of its words
+}
+
+// ForgetFilter selects memories that match all of its conditions.
+type ForgetFilter struct {
+	Kinds     []Kind
+	Tags      []string
+	SessionID string
+	AgentID   string
+	From, To  *time.Time
+}
+
+// Plan lists the memories that a Forget erases.
+type Plan struct {
+	ID        string // pln_…
+	MemoryIDs []string
+	ExpiresAt time.Time
+}
+
+// KeptPlan is a stored Plan. One credential can use it once.
+type KeptPlan struct {
+	Plan
+	Subject    Hash
+	Generation int64
+	Credential string
+}
+
+// allows reports whether p can use a plan now. row is that of the subject, or nil.
+func (plan *KeptPlan) allows(p *auth.Principal, subject Hash, row *Subject, now time.Time) bool {
+	generation := int64(0)
+	if row != nil {
+		generation = row.Generation
+	}
+	return plan.Credential == p.Actor() && plan.Subject == subject && now.Before(plan.ExpiresAt) &&
+		(plan.Generation == generation || plan.Generation == 0 && len(plan.MemoryIDs) == 0)
+}
+
+// Forgetter erases selected memories: first it stores a plan, then it erases what the plan lists.
+type Forgetter struct {
+	store  forgetStore
+	units  unit.Runner
+	opener *opener
+	rows   *rowEraser
+	limits *tierLimits
+	lookup Lookup
+	log    accessLog
+	words  *text.Analyzer
+	shares *fairshare.Scheduler
+	now    clock
+	random io.Reader
+}
+
+type forgetStore interface {
+	planStore
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
+	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
+	MemoryCount(ctx context.Context, workspaceID string) (int64, error)
+}
+
+// planStore stores plans.
+type planStore interface {
+	// KeepMemoryPlan adds a plan. It removes the oldest plans of the credential if there are more than most.
+	KeepMemoryPlan(ctx context.Context, workspaceID string, p *KeptPlan, most int) error
+	// HoldMemoryPlan locks and reads a plan; problem.Missing if there is none.
+	HoldMemoryPlan(ctx context.Context, workspaceID, id string) (*KeptPlan, error)
+	// DropMemoryPlan removes a plan.
+	DropMemoryPlan(ctx context.Context, workspaceID, id string) error
+	// DropMemoryPlans removes the plans of a subject's generations up to one.
+	DropMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
+	// PruneMemoryPlans removes plans that expired before now.
+	PruneMemoryPlans(ctx context.Context, now time.Time) error
+}
+
+// PlanForget stores a plan to erase the selected memories. The plan is valid for an hour, for the caller's credential.
+func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Forget) (_ *Plan, err error) {
+	if forget.SubjectID, err = subjectOf(p, forget.SubjectID); err != nil {
+		return nil, err
+	}
+	if err := forget.check(f.words); err != nil {
+		return nil, err
+	}
+	subject := f.lookup.Subject(p.WorkspaceID, forget.SubjectID)
+	row, err := f.store.MemorySubject(ctx, p.WorkspaceID, subject)
+	if err != nil {
+		return nil, fmt.Errorf("plan to forget: %w", err)
+	}
+	ids, err := f.selectIDs(ctx, p, subject, &forget)
+	if err != nil {
+		return nil, fmt.Errorf("plan to forget: %w", err)
+	}
+	now := f.now.stored()
+	plan := &KeptPlan{
+		Plan:    Plan{ID: id.At("pln", now, f.random), MemoryIDs: ids, ExpiresAt: now.Add(planLife)},
+		Subject: subject, Credential: p.Actor(),
+	}
+	if row != nil {
+		plan.Generation = row.Generation
+	}
+	if err := f.savePlan(ctx, p, forget.SubjectID, plan); err != nil {
+		return nil, fmt.Errorf("plan to forget: %w", err)
+	}
+	return &plan.Plan, nil
+}
+
+func (f *Forgetter) savePlan(ctx context.Context, p *auth.Principal, subjectID string, plan *KeptPlan) error {
+	return f.units.Run(ctx, func(ctx context.Context) error {
+		// The lock keeps two requests from storing more plans of a credential than allowed.
+		if _, err := f.store.MemoryCount(ctx, p.WorkspaceID); err != nil {
+			return err
+		}
+		if err := f.store.KeepMemoryPlan(ctx, p.WorkspaceID, plan, maxPlans); err != nil {
+			return err
+		}
+		if err := f.limits.checkPlan(ctx, p.WorkspaceID, plan); err != nil {
+			return err
+		}
+		if len(plan.MemoryIDs) == 0 {
+			return nil
+		}
+		e := f.log.entry(p, audit.MemoryForgetPlanned, subjectID, nil) // the entry about the erasure names the memories
+		e.Count, e.Details = int64(len(plan.MemoryIDs)), map[string]string{audit.Memories: strconv.Itoa(len(plan.MemoryIDs))}
+		return f.log.record(ctx, e)
+	})
+}
+
+// selectIDs returns the IDs of the selected memories in the given order, or oldest first.
+func (f *Forgetter) selectIDs(ctx context.Context, p *auth.Principal, subject Hash, forget *Forget) ([]string, error) {
+	if forget.IDs != nil {
+		rows, err := f.visibleRows(ctx, p, subject, forget.IDs)
+		if err != nil {
+			return nil, err
+		}
+		found := map[string]bool{}
+		for _, r := range rows {
+			found[r.ID] = true
+		}
+		ids := []string{}
+		for _, id := range forget.IDs {
+			if found[id] {
+				ids = append(ids, id)
+				delete(found, id)
+			}
+		}
+		return ids, nil
+	}
+	rows := &RowFilter{Reach: reachOf(f.lookup, p), Subject: subject, Rising: true, Now: f.now(), Limit: tagPage}
+	matches := func(*Memory) bool { return true }
+	if filter := forget.Filter; filter != nil {
+		agentID, err := agentOf(p, filter.AgentID)
+		if err != nil {
+			return nil, err
+		}
+		rows.setNames(f.lookup, p.WorkspaceID, "", agentID, filter.SessionID)
+		rows.Kinds, rows.From, rows.To = filter.Kinds, filter.From, filter.To
+		matches = func(m *Memory) bool { return hasTags(m, filter.Tags) }
+	} else {
+		terms := termsOf(f.words, forget.Query)
+		matches = func(m *Memory) bool { return hasTerms(f.words, m.Text, terms) }
+	}
+	task := f.shares.Start(ctx, p.WorkspaceID)
+	defer task.Release()
+	ids := []string{}
+	for m, err := range f.walk(ctx, task, p.WorkspaceID, rows) {
+		if err != nil {
+			return nil, err
+		}
+		if matches(m) {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids, nil
+}
+
+// visibleRows reads those of ids that belong to a subject and that p can see.
+func (f *Forgetter) visibleRows(ctx context.Context, p *auth.Principal, subject Hash, ids []string) ([]*Row, error) {
+	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id string) bool { return !ValidID(id) })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := f.store.MemoriesByID(ctx, p.WorkspaceID, ids)
+	if err != nil {
+		return nil, err
+	}
+	reach, now := reachOf(f.lookup, p), f.now()
+	return slices.DeleteFunc(rows, func(r *Row) bool {
+		return r.Subject != subject || reach.Agent != (Hash{}) && r.Agent != reach.Agent || r.expired(now)
+	}), nil
+}
+
+// walk decrypts the memories of a list one by one, as steps of a task.
+func (f *Forgetter) walk(ctx context.Context, task *fairshare.Task, workspaceID string, filter *RowFilter) iter.Seq2[*Memory, error] {
+	return func(yield func(*Memory, error) bool) {
+		for {
+			task.Release()
+			rows, err := f.store.ListMemories(ctx, workspaceID, filter)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			memories, err := f.opener.memories(ctx, workspaceID, rows)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range memories {
+				if err := task.Step(len(m.Text)); err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if len(rows) < filter.Limit {
+				return
+			}
+			last := rows[len(rows)-1]
+			filter.Beyond = &Position{At: last.At, ID: last.ID}
+		}
+	}
+}
+
+// Forget erases the memories of a plan that still exist, and returns their number. A plan is removed when all of it is
+// erased; until then, an interrupted Forget can be repeated.
+func (f *Forgetter) Forget(ctx context.Context, p *auth.Principal, subjectID, planID string) (int, error) {
+	subjectID, err := subjectOf(p, subjectID)
+	if err != nil {
+		return 0, err
+	}
+	if _, ok := id.Parse("pln", planID); !ok {
+		return 0, problem.Missing()
+	}
+	subject := f.lookup.Subject(p.WorkspaceID, subjectID)
+	row, err := f.store.MemorySubject(ctx, p.WorkspaceID, subject)
+	if err != nil {
+		return 0, fmt.Errorf("forget: %w", err)
+	}
+	var done progress
+	forgotten := 0
+	for first := true; first || done.left; first = false {
+		start := done.next // the transaction can run several times
+		err := f.units.Run(ctx, func(ctx context.Context) (err error) {
+			done, err = f.eraseSome(ctx, p, row, subject, subjectID, planID, start)
+			return err
+		})
+		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound && !first && !unit.Running(ctx) {
+			return forgotten, nil // a concurrent request has finished the plan
+		}
+		if err != nil {
+			return 0, fmt.Errorf("forget: %w", err)
+		}
+		forgotten += done.erased
+	}
+	return forgotten, nil
+}
+
+// progress says how much of a plan is done.
+type progress struct {
+	erased int
+	next   int // index of the next ID
+	left   bool
+}
+
+// eraseSome erases the next memories of a plan. It locks the subject before the plan, like an erasure of the subject.
+func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *Subject, subject Hash, subjectID, planID string, start int) (progress, error) {
+	if row != nil {
+		locked, err := f.rows.lock(ctx, p.WorkspaceID, subject)
+		if err != nil {
+			return progress{}, err
+		}
+		row = locked
+	}
+	plan, err := f.store.HoldMemoryPlan(ctx, p.WorkspaceID, planID)
+	if err != nil {
+		return progress{}, err
+	}
+	if !plan.allows(p, subject, row, f.now()) {
+		return progress{}, problem.Missing()
+	}
+	end := min(start+eraseChunk, len(plan.MemoryIDs))
+	done := progress{next: end, left: end < len(plan.MemoryIDs)}
+	if !done.left {
+		if err := f.store.DropMemoryPlan(ctx, p.WorkspaceID, planID); err != nil {
+			return done, err
+		}
+	}
+	rows, err := f.visibleRows(ctx, p, subject, plan.MemoryIDs[start:end])
+	if err != nil {
+		return done, err
+	}
+	done.erased = len(rows)
+	return done, f.rows.erase(ctx, p, subjectID, row, rows, audit.MemoryForgotten)
+}
+
+// check validates a Forget.
+func (f *Forget) check(words *text.Analyzer) error {
+	given := 0
+	for _, set := range []bool{f.IDs != nil, f.Filter != nil, f.Query != ""} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return problem.Validation("ids", problem.Required, "One of ids, filter and query is required.")
+	case given > 1 && f.Query != "":
+		return problem.Validation("query", problem.NotAllowed, "Only one of ids, filter and query can be given.")
+	case given > 1:
+		return problem.Validation("filter", problem.NotAllowed, "Only one of ids, filter and query can be given.")
+	case f.IDs != nil && len(f.IDs) == 0:
+		return problem.Validation("ids", problem.Required, "ids must not be empty.")
+	case len(f.IDs) > MaxBatch:
+		return problem.Validation("ids", problem.TooLong, fmt.Sprintf("ids must have at most %d items.", MaxBatch))
+	case f.Query != "":
+		if err := rules.String("query", f.Query, maxQuery); err != nil {
+			return err
+		}
+		if len(termsOf(words, f.Query)) == 0 {
+			return problem.Validation("query", problem.Required, "query must have a word.")
+		}
+	case f.Filter != nil:
+		return f.Filter.check()
+	}
+	return nil
+}
+
+func (f *ForgetFilter) check() error {
+	for i, kind := range f.Kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return problem.Validation(fmt.Sprintf("filter.kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
+		}
+	}
+	if err := rules.Tags("filter.tags", f.Tags); err != nil {
+		return err
+	}
+	if err := checkName("filter.sessionId", f.SessionID, false); err != nil {
+		return err
+	}
+	return checkName("filter.agentId", f.AgentID, false)
+}
+
+// termsOf returns the terms of a text.
+func termsOf(words *text.Analyzer, s string) map[string]bool {
+	terms := map[string]bool{}
+	words.Scan(s, func(t text.Token) bool {
+		if t.Term != "" {
+			terms[t.Term] = true
+		}
+		return true
+	})
+	return terms
+}
+
+// hasTerms reports whether a text contains all terms.
+func hasTerms(words *text.Analyzer, s string, terms map[string]bool) bool {
+	missing := len(terms)
+	found := make(map[string]bool, len(terms))
+	words.Scan(s, func(t text.Token) bool {
+		if terms[t.Term] && !found[t.Term] {
+			found[t.Term] = true
+			missing--
+		}
+		return missing > 0
+	})
+	return missing == 0
+}

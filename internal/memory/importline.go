@@ -1,0 +1,169 @@
+package memory
+
+import (
+	"fmt"
+	"time"
+
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+)
+
+// ImportLine is a line of an import.
+type ImportLine struct {
+	Number int // from 1
+	Portable
+	// Kept says that the line has times, authors and a revision of its own, like that of an export. Other lines are written
+	// as new memories or changes; their ID is optional.
+	Kept bool
+	Err  error // says why the line cannot be imported
+}
+
+// Lines returns the lines of an import one by one; ok is false after the last. An error says that the body cannot be read
+// further.
+type Lines func() (line ImportLine, ok bool, err error)
+
+// importLine is a validated line.
+type importLine struct {
+	draft
+	number   int
+	hasID    bool
+	complete bool // ImportLine.Kept
+	history  []*Memory
+	older    []*Row // history, encrypted
+}
+
+// newLine validates a line.
+func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool, now time.Time) *importLine {
+	line := &importLine{number: given.Number, complete: given.Kept}
+	if line.err = given.Err; line.err != nil {
+		return line
+	}
+	m := *given.Memory
+	switch line.hasID = m.ID != ""; {
+	case line.hasID && !ValidID(m.ID):
+		line.err = problem.Validation("id", problem.Format, "id must be one that was made here or elsewhere by Keepsake: mem_ and 26 characters.")
+		return line
+	case !line.hasID && requireID:
+		line.err = problem.Validation("id", problem.Required, "id is required in every line of a request with an Idempotency-Key.")
+		return line
+	case !line.hasID && line.complete:
+		line.err = problem.Validation("id", problem.Required, "id is required in a line that brings its own past.")
+		return line
+	case !line.hasID:
+		m.ID = id.At(id.Memory, now, i.random)
+	}
+	if !line.complete {
+		m.CreatedAt, m.UpdatedAt, m.CreatedBy, m.UpdatedBy, m.Revision = now, now, p.Actor(), p.Actor(), 1
+	}
+	if m.Kind == "" {
+		m.Kind = Fact
+	}
+	if line.err = lineError(m.complete(p)); line.err != nil {
+		return line
+	}
+	if line.err = checkExpiry(m.ExpiresAt, now); line.err != nil {
+		return line
+	}
+	if line.err = line.addHistory(&m, given.History); line.err != nil {
+		return line
+	}
+	m.normalize()
+	line.memory, line.subject, line.compare = &m, i.lookup.Subject(p.WorkspaceID, m.SubjectID), DefaultDuplicates.compares(&m)
+	return line
+}
+
+// size estimates the bytes of a line.
+func (l *importLine) size() int {
+	bytes := 256
+	for _, m := range append(l.history, l.memory) {
+		if m != nil {
+			bytes += len(m.Text)
+		}
+	}
+	return bytes
+}
+
+// sealHistory encrypts the older revisions. base is another revision of the memory.
+func (l *importLine) sealHistory(state *subjectState, base *Row) error {
+	l.older = make([]*Row, len(l.history))
+	for i, older := range l.history {
+		row, err := state.sealMemory(older, base)
+		if err != nil {
+			return err
+		}
+		l.older[i] = row
+	}
+	return nil
+}
+
+// lineError converts problem.Missing, because a line is no resource.
+func lineError(err error) error {
+	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+		return problem.Validation("subjectId", problem.NotAllowed, "This key has no access to the subject or agent of the line.")
+	}
+	return err
+}
+
+// addHistory validates the times, authors and revisions of a line, and adds its older revisions.
+func (l *importLine) addHistory(m *Memory, history []*Memory) error {
+	if !l.complete {
+		return nil
+	}
+	if m.Revision < 1 {
+		return problem.Validation("revision", problem.TooSmall, "revision must be at least 1.")
+	}
+	if err := checkOrigin("", m); err != nil {
+		return err
+	}
+	last := int64(0)
+	for i, revision := range history {
+		at := fmt.Sprintf("history[%d].", i)
+		older := *revision
+		older.ID, older.SubjectID, older.CreatedAt, older.CreatedBy = m.ID, m.SubjectID, m.CreatedAt, m.CreatedBy
+		if older.Kind == "" {
+			older.Kind = Fact
+		}
+		if err := below(at, older.check()); err != nil {
+			return err
+		}
+		if err := checkOrigin(at, &older); err != nil {
+			return err
+		}
+		if older.Revision <= last || older.Revision >= m.Revision {
+			return problem.Validation(at+"revision", problem.InvalidVal, "The revisions of a history must increase and stay below the revision of the line.")
+		}
+		last = older.Revision
+		older.normalize()
+		l.history = append(l.history, &older)
+	}
+	l.history = l.history[max(0, len(l.history)-(maxRevisions-1)):]
+	return nil
+}
+
+// below puts the field of a problem below another field.
+func below(at string, err error) error {
+	p, ok := problem.As(err)
+	if !ok || p.Details.Field == "" {
+		return err
+	}
+	return problem.Validation(at+p.Details.Field, p.Details.Issue, at+p.Message)
+}
+
+// checkOrigin validates the times and authors of a line.
+func checkOrigin(at string, m *Memory) error {
+	for _, f := range []struct {
+		field string
+		at    time.Time
+	}{{"createdAt", m.CreatedAt}, {"updatedAt", m.UpdatedAt}} {
+		if f.at.Before(firstTime) || f.at.After(lastTime) || f.at.IsZero() {
+			return problem.Validation(at+f.field, problem.Format, at+f.field+" must lie in the years 1 to 9999.")
+		}
+	}
+	for _, f := range []struct{ field, by string }{{"createdBy", m.CreatedBy}, {"updatedBy", m.UpdatedBy}} {
+		if err := rules.String(at+f.field, f.by, 64); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
+	"keepsake/internal/problem"
+)
+
+// Filter selects memories of a list, newest first. Empty fields select all.
+type Filter struct {
+	SubjectID string // required for Tags
+	AgentID   string
+	SessionID string
+	Kinds     []Kind
+	Tags      []string   // all must match
+	From, To  *time.Time // Memory.At is at or after From, and before To
+	Before    *Position  // only memories after this position of the list
+	Limit     int
+}
+
+// Position is the position of a memory in a list.
+type Position struct {
+	At time.Time `json:"at"`
+	ID string    `json:"id"`
+}
+
+// Position returns the memory's position in a list.
+func (m *Memory) Position() Position { return Position{At: m.At(), ID: m.ID} }
+
+// Reader reads memories and their histories.
+type Reader struct {
+	store  readStore
+	opener *opener
+	lookup Lookup
+	log    accessLog
+	shares *fairshare.Scheduler
+	now    clock
+}
+
+type readStore interface {
+	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
+	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
+}
+
+// Memory reads a memory.
+func (r *Reader) Memory(ctx context.Context, p *auth.Principal, id string) (*Memory, error) {
+	_, m, err := r.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.log.readMemories(ctx, p, audit.MemoryRead, []*Memory{m}); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// find reads a memory without an entry in the access log.
+func (r *Reader) find(ctx context.Context, p *auth.Principal, id string) (*Row, *Memory, error) {
+	if !ValidID(id) {
+		return nil, nil, problem.Missing()
+	}
+	row, err := r.store.Memory(ctx, p.WorkspaceID, id, reachOf(r.lookup, p), r.now())
+	if err != nil {
+		return nil, nil, fmt.Errorf("read memory: %w", err)
+	}
+	memories, err := r.opener.memories(ctx, p.WorkspaceID, []*Row{row})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read memory: %w", err)
+	}
+	if len(memories) == 0 {
+		return nil, nil, problem.Missing()
+	}
+	return row, memories[0], nil
+}
+
+// History reads at most limit revisions of a memory below one (0: all), newest first, including the current one.
+func (r *Reader) History(ctx context.Context, p *auth.Principal, id string, before int64, limit int) (list []*Memory, more bool, err error) {
+	_, current, err := r.find(ctx, p, id)
+	if err != nil {
+		return nil, false, err
+	}
+	if before <= 0 || before > current.Revision {
+		list, before = append(list, current), current.Revision
+	}
+	rows, err := r.store.MemoryRevisions(ctx, p.WorkspaceID, []string{id}, before, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("read history: %w", err)
+	}
+	older, err := r.opener.memories(ctx, p.WorkspaceID, rows)
+	if err != nil {
+		return nil, false, fmt.Errorf("read history: %w", err)
+	}
+	for _, m := range older {
+		if visible(p, m) { // an older revision can belong to another agent
+			list = append(list, m)
+		}
+	}
+	if more = len(list) > limit; more {
+		list = list[:limit]
+	}
+	if err := r.log.readMemories(ctx, p, audit.MemoryHistory, []*Memory{current}); err != nil {
+		return nil, false, err
+	}
+	return list, more, nil
+}
+
+// List reads memories, newest first.
+func (r *Reader) List(ctx context.Context, p *auth.Principal, f Filter) (list []*Memory, more bool, err error) {
+	rows, err := r.rowFilter(p, &f)
+	if err != nil {
+		return nil, false, err
+	}
+	list, more, err = r.collect(ctx, p.WorkspaceID, rows, f.Tags, f.Limit)
+	if err != nil {
+		return nil, false, fmt.Errorf("list memories: %w", err)
+	}
+	if err := r.log.readMemories(ctx, p, audit.MemoryListed, list); err != nil {
+		return nil, false, err
+	}
+	return list, more, nil
+}
+
+// ShowAgain records that a stored response shows memories again. They need only SubjectID and ID.
+func (r *Reader) ShowAgain(ctx context.Context, p *auth.Principal, memories []*Memory) error {
+	return r.log.readMemories(ctx, p, audit.MemoryRead, memories)
+}
+
+// rowFilter validates a filter and converts it for the store.
+func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err error) {
+	if f.SubjectID != "" || p.SubjectID != "" {
+		if f.SubjectID, err = subjectOf(p, f.SubjectID); err != nil {
+			return nil, err
+		}
+	}
+	if f.AgentID, err = agentOf(p, f.AgentID); err != nil {
+		return nil, err
+	}
+	if err := checkName("sessionId", f.SessionID, false); err != nil {
+		return nil, err
+	}
+	for _, kind := range f.Kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return nil, problem.Validation("kind", problem.NotAllowed, "There is no such kind.")
+		}
+	}
+	if err := rules.Tags("tag", f.Tags); err != nil {
+		return nil, err
+	}
+	if len(f.Tags) > 0 && f.SubjectID == "" {
+		return nil, problem.Validation("subjectId", problem.Required, "subjectId is required with tag, because tags are encrypted for each subject.")
+	}
+	rows := &RowFilter{
+		Reach: reachOf(r.lookup, p), Kinds: f.Kinds, From: f.From, To: f.To, Beyond: f.Before, Now: r.now(), Limit: f.Limit + 1,
+	}
+	rows.setNames(r.lookup, p.WorkspaceID, f.SubjectID, f.AgentID, f.SessionID)
+	return rows, nil
+}
+
+// tagPage is the number of memories that are decrypted at a time to compare their tags.
+const tagPage = 500
+
+// collect reads up to limit memories that have all tags. The store cannot compare tags, because they are encrypted.
+func (r *Reader) collect(ctx context.Context, workspaceID string, f *RowFilter, tags []string, limit int) (list []*Memory, more bool, err error) {
+	if len(tags) > 0 {
+		f.Limit = max(tagPage, limit+1)
+	}
+	task := r.shares.Start(ctx, workspaceID)
+	defer task.Release()
+	for {
+		task.Release()
+		rows, err := r.store.ListMemories(ctx, workspaceID, f)
+		if err != nil {
+			return nil, false, err
+		}
+		memories, err := r.opener.memories(ctx, workspaceID, rows)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, m := range memories {
+			if err := task.Step(len(m.Text)); err != nil {
+				return nil, false, err
+			}
+			if !hasTags(m, tags) {
+				continue
+			}
+			if len(list) == limit {
+				return list, true, nil
+			}
+			list = append(list, m)
+		}
+		if len(rows) < f.Limit {
+			return list, false, nil
+		}
+		last := rows[len(rows)-1]
+		f.Beyond = &Position{At: last.At, ID: last.ID}
+	}
+}
+
+func hasTags(m *Memory, tags []string) bool {
+	for _, tag := range tags {
+		if !slices.Contains(m.Tags, tag) {
+			return false
+		}
+	}
+	return true
+}

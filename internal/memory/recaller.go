@@ -1,0 +1,241 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/fairshare"
+	"keepsake/internal/field"
+	"keepsake/internal/memory/recall"
+	"keepsake/internal/problem"
+)
+
+// Limits of a recall.
+const (
+	MaxQuery      = MaxText // bytes
+	MaxRecall     = 200     // memories
+	defaultRecall = 10
+)
+
+// RecallQuery asks for the memories of a subject that answer a text.
+type RecallQuery struct {
+	SubjectID string // empty: the subject that the caller's key is bound to
+	Query     string
+	Limit     int // 0: 10
+	AgentID   string
+	SessionID string
+	Kinds     []Kind
+	Tags      []string   // all must match
+	From, To  *time.Time // Memory.At is at or after From, and before To
+	AsOf      *time.Time // what was stored and valid then; nil: now
+	MinScore  float64
+	Explain   bool
+}
+
+// Recalled contains the memories that were recalled, best first.
+type Recalled struct {
+	Results []RecallResult
+	Took    time.Duration // of the ranking alone
+}
+
+// RecallResult is a recalled memory.
+type RecallResult struct {
+	Memory  *Memory
+	Score   float64
+	Matched []string    // words of the query that the memory contains
+	Why     *recall.Why // if RecallQuery.Explain is set
+}
+
+// Recaller ranks memories of a subject. An index finds their IDs; the store decides which of them exist and are visible.
+type Recaller struct {
+	store   recallStore
+	opener  *opener
+	indexer *indexer
+	lookup  Lookup
+	log     accessLog
+	shares  *fairshare.Scheduler
+	now     clock
+}
+
+type recallStore interface {
+	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
+	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, still bool, err error)
+}
+
+// Recall returns the memories that answer a query. For an unknown subject there are none.
+func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery) (*Recalled, error) {
+	if err := checkQuery(q.Query); err != nil {
+		return nil, err
+	}
+	if err := q.complete(p, defaultRecall); err != nil {
+		return nil, err
+	}
+	now := r.now()
+	task := r.shares.Start(ctx, p.WorkspaceID)
+	defer task.Release()
+	ranked, err := r.rank(ctx, task, p, &q, now)
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	if ranked == nil {
+		return &Recalled{}, nil
+	}
+	recalled := &Recalled{Took: ranked.took}
+	var ids []string
+	for _, h := range ranked.hits {
+		if m := ranked.memories[h.ID]; m != nil {
+			recalled.Results = append(recalled.Results, RecallResult{Memory: m, Score: h.Score, Matched: h.Matched, Why: h.Why})
+			ids = append(ids, m.ID)
+		}
+	}
+	return recalled, r.record(ctx, p, audit.MemoryRecalled, q.SubjectID, ids)
+}
+
+// ranking contains the hits of an index and those of their memories that the caller can see.
+type ranking struct {
+	hits     []recall.Hit
+	took     time.Duration
+	memories map[string]*Memory
+}
+
+func (r *ranking) ids() []string {
+	ids := make([]string, len(r.hits))
+	for i, h := range r.hits {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+// rank ranks the memories of a subject; nil if there is no such subject. It searches a cached index first and reads the
+// memories together with the subject's last change. Only if the index is stale, it updates the index and searches again.
+func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, now time.Time) (*ranking, error) {
+	subject := r.lookup.Subject(p.WorkspaceID, q.SubjectID)
+	if index, generation, change := r.indexer.cached(p.WorkspaceID, subject); index != nil {
+		ranked, err := search(task, index, q, now)
+		if err != nil {
+			return nil, err
+		}
+		rows, still, err := r.store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, ranked.ids())
+		if err != nil {
+			return nil, err
+		}
+		if still {
+			r.indexer.countHit()
+			ranked.memories, err = r.visible(ctx, p, q.SubjectID, rows, now)
+			return ranked, err
+		}
+	}
+	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID)
+	if err != nil || index == nil {
+		return nil, err
+	}
+	ranked, err := search(task, index, q, now)
+	if err != nil {
+		return nil, err
+	}
+	ranked.memories, err = r.load(ctx, p, q.SubjectID, ranked.ids(), now)
+	return ranked, err
+}
+
+// search searches an index and releases the task's slot, because the store is read next.
+func search(task *fairshare.Task, index *recall.Index, q *RecallQuery, now time.Time) (*ranking, error) {
+	defer task.Release()
+	began := time.Now()
+	hits, err := index.Search(task, q.ranked(now))
+	return &ranking{hits: hits, took: time.Since(began)}, err
+}
+
+// load reads those of the memories that an index found which exist and which p can see.
+func (r *Recaller) load(ctx context.Context, p *auth.Principal, subjectID string, ids []string, now time.Time) (map[string]*Memory, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := r.store.MemoriesByID(ctx, p.WorkspaceID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read memories: %w", err)
+	}
+	return r.visible(ctx, p, subjectID, rows, now)
+}
+
+// visible decrypts rows and returns the memories that p can see now, by ID.
+func (r *Recaller) visible(ctx context.Context, p *auth.Principal, subjectID string, rows []*Row, now time.Time) (map[string]*Memory, error) {
+	list, err := r.opener.memories(ctx, p.WorkspaceID, rows)
+	if err != nil {
+		return nil, err
+	}
+	memories := make(map[string]*Memory, len(list))
+	for _, m := range list {
+		if m.SubjectID == subjectID && visible(p, m) && !m.Expired(now) {
+			memories[m.ID] = m
+		}
+	}
+	return memories, nil
+}
+
+// record writes an entry about recalled memories. A key that is bound to an agent may not learn whether the subject exists,
+// so a recall without results leaves no entry.
+func (r *Recaller) record(ctx context.Context, p *auth.Principal, action audit.Action, subjectID string, ids []string) error {
+	if len(ids) == 0 && p.AgentID != "" {
+		return nil
+	}
+	return r.log.read(ctx, r.log.entries(p, action, subjectID, ids)...)
+}
+
+func checkQuery(query string) error {
+	switch {
+	case field.Blank(query):
+		return problem.Validation("query", problem.Required, "query is required.")
+	case len(query) > MaxQuery:
+		return problem.Validation("query", problem.TooLong, fmt.Sprintf("query must have at most %d bytes.", MaxQuery))
+	}
+	return nil
+}
+
+// complete validates a query and sets what the caller is bound to and the default limit.
+func (q *RecallQuery) complete(p *auth.Principal, limit int) (err error) {
+	if q.SubjectID, err = subjectOf(p, q.SubjectID); err != nil {
+		return err
+	}
+	if q.AgentID, err = agentOf(p, q.AgentID); err != nil {
+		return err
+	}
+	if err := checkName("sessionId", q.SessionID, false); err != nil {
+		return err
+	}
+	for i, kind := range q.Kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return problem.Validation(fmt.Sprintf("kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
+		}
+	}
+	if err := rules.Tags("tags", q.Tags); err != nil {
+		return err
+	}
+	switch {
+	case q.Limit == 0:
+		q.Limit = limit
+	case q.Limit < 0:
+		return problem.Validation("limit", problem.TooSmall, "limit must be at least 1.")
+	case q.Limit > MaxRecall:
+		return problem.Validation("limit", problem.TooLargeVal, fmt.Sprintf("limit must be at most %d.", MaxRecall))
+	}
+	return nil
+}
+
+// ranked converts a query for the index.
+func (q *RecallQuery) ranked(now time.Time) recall.Query {
+	r := recall.Query{
+		Text: q.Query, Limit: q.Limit, AgentID: q.AgentID, SessionID: q.SessionID, Tags: q.Tags, From: q.From, To: q.To,
+		Now: now, MinScore: q.MinScore, Explain: q.Explain,
+	}
+	for _, kind := range q.Kinds {
+		r.Kinds = append(r.Kinds, string(kind))
+	}
+	if q.AsOf != nil {
+		r.AsOf = *q.AsOf
+	}
+	return r
+}

@@ -1,0 +1,249 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/id"
+	"keepsake/internal/problem"
+	"keepsake/internal/unit"
+)
+
+// SubjectEraser erases subjects in steps, each on stable storage before the next: begin ends the subject's generation, so
+// that its rows are not read any more; then finish destroys the data key and removes the rows. The same request or the
+// Sweeper resumes an erasure that was interrupted.
+type SubjectEraser struct {
+	store   subjectEraseStore
+	units   unit.Runner
+	keys    Keys
+	lookup  Lookup
+	rows    *rowEraser
+	log     accessLog
+	journal Journal
+	caches  *Caches
+	sign    func(payload []byte) (string, error)
+	dropped func(ctx context.Context, workspaceID string, subject Hash) error
+	erased  func(workspaceID string, subject Hash, generation int64)
+	now     clock
+	random  io.Reader
+}
+
+type subjectEraseStore interface {
+	erasureStore
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
+	AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
+	DropMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
+}
+
+// erasureStore stores erasures of subjects that are not finished.
+type erasureStore interface {
+	// BeginErasure adds an erasure.
+	BeginErasure(ctx context.Context, e *Erasure) error
+	// Erasures lists the erasures of all workspaces.
+	Erasures(ctx context.Context) ([]*Erasure, error)
+	// EraseDeadMemories removes at most limit memories of an erasure with their older revisions, adds tombstones without a
+	// subject, and removes the subject from lists. If did is less than limit, no memory is left.
+	EraseDeadMemories(ctx context.Context, e *Erasure, limit int, at time.Time) (did int, err error)
+	// EndErasure removes an erasure that is finished.
+	EndErasure(ctx context.Context, e *Erasure) error
+}
+
+// Erasure is an erasure of a subject that is not finished.
+type Erasure struct {
+	ID          string
+	WorkspaceID string
+	Subject     Hash
+	Generation  int64 // the last erased generation
+	Change      int64 // the subject's last change in it
+	Memories    int64 // that the subject had
+	BeganAt     time.Time
+}
+
+// Receipt proves that a subject was erased.
+type Receipt struct {
+	ID               string // rcp_…
+	Memories         int64
+	ErasedAt         time.Time
+	KeyBackupsBefore time.Time // backups of keys that are older can still decrypt older data
+	Signature        string    // compact JWS over the other fields and the workspace's ID
+}
+
+var errUnfinished = problem.NotAvailable(
+	"The subject cannot be read any more, but its erasure is not finished; it continues in the background. Send the request again for the receipt.", 5*time.Second)
+
+// EraseSubject destroys a subject's data key and removes its memories.
+func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, name string) (*Receipt, error) {
+	name, err := subjectNamed(p, name)
+	if err != nil {
+		return nil, err
+	}
+	if p.AgentID != "" { // it cannot see the memories of other agents, which would be erased, too
+		return nil, problem.Missing()
+	}
+	erasure, err := e.begin(ctx, p, name, e.lookup.Subject(p.WorkspaceID, name))
+	if err != nil {
+		return nil, fmt.Errorf("erase subject: %w", err)
+	}
+	destroyed, err := e.finish(context.WithoutCancel(ctx), erasure)
+	if err != nil {
+		return nil, errUnfinished.Because(err)
+	}
+	return e.receipt(p.WorkspaceID, erasure, destroyed)
+}
+
+// begin ends the generation of a subject, or returns its unfinished erasure.
+func (e *SubjectEraser) begin(ctx context.Context, p *auth.Principal, name string, subject Hash) (erasure *Erasure, err error) {
+	row, err := e.store.MemorySubject(ctx, p.WorkspaceID, subject)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil || len(row.SealedID) == 0 {
+		return e.unfinished(ctx, p.WorkspaceID, subject)
+	}
+	err = e.units.Run(ctx, func(ctx context.Context) error {
+		row, err := e.rows.lock(ctx, p.WorkspaceID, subject)
+		if err != nil {
+			return err
+		}
+		if len(row.SealedID) == 0 {
+			return problem.Missing()
+		}
+		now := e.now.stored()
+		erasure = &Erasure{
+			ID: id.At("ers", now, e.random), WorkspaceID: p.WorkspaceID, Subject: subject, Generation: row.Generation,
+			Change: row.Change, Memories: row.Memories, BeganAt: now,
+		}
+		if err := e.endGeneration(ctx, row, erasure); err != nil {
+			return err
+		}
+		entry := e.log.entry(p, audit.SubjectErased, name, nil)
+		entry.Count, entry.Details = erasure.Memories, map[string]string{audit.Memories: strconv.FormatInt(erasure.Memories, 10)}
+		if err := e.log.record(ctx, entry); err != nil {
+			return err
+		}
+		return e.journal.SubjectErased(ctx, p.WorkspaceID, subject, erasure.Generation, now)
+	})
+	return erasure, err
+}
+
+// unfinished returns the unfinished erasure of a subject, or problem.Missing.
+func (e *SubjectEraser) unfinished(ctx context.Context, workspaceID string, subject Hash) (*Erasure, error) {
+	all, err := e.store.Erasures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, erasure := range all {
+		if erasure.WorkspaceID == workspaceID && erasure.Subject == subject {
+			return erasure, nil
+		}
+	}
+	return nil, problem.Missing()
+}
+
+// endGeneration begins the next generation of a subject whose row is locked.
+func (e *SubjectEraser) endGeneration(ctx context.Context, row *Subject, erasure *Erasure) error {
+	row.Generation++
+	row.Change++
+	row.SealedID, row.Memories, row.Bytes = nil, 0, 0
+	row.UpdatedAt, row.ErasedAt = erasure.BeganAt, &erasure.BeganAt
+	if err := e.store.SaveMemorySubjects(ctx, erasure.WorkspaceID, []*Subject{row}); err != nil {
+		return err
+	}
+	if err := e.store.BeginErasure(ctx, erasure); err != nil {
+		return err
+	}
+	if erasure.Memories > 0 { // before the plans, which lock the count of bytes
+		if err := e.store.AddMemoryCount(ctx, erasure.WorkspaceID, -erasure.Memories); err != nil {
+			return err
+		}
+	}
+	return e.store.DropMemoryPlans(ctx, erasure.WorkspaceID, erasure.Subject, erasure.Generation)
+}
+
+// finish destroys the data key and removes the rows of an erasure, and returns when the key was destroyed. It can run
+// several times, also concurrently.
+func (e *SubjectEraser) finish(ctx context.Context, erasure *Erasure) (destroyed time.Time, err error) {
+	if err := e.keys.Destroy(ctx, erasure.WorkspaceID, erasure.Subject, erasure.Generation); err != nil {
+		return destroyed, fmt.Errorf("destroy a data key: %w", err)
+	}
+	e.caches.ForgetSubject(erasure.WorkspaceID, erasure.Subject)
+	if e.dropped != nil {
+		if err := e.dropped(ctx, erasure.WorkspaceID, erasure.Subject); err != nil {
+			return destroyed, fmt.Errorf("remove a data key from other processes: %w", err)
+		}
+	}
+	destroyed = e.now.stored()
+	if e.erased != nil {
+		e.erased(erasure.WorkspaceID, erasure.Subject, erasure.Generation)
+	}
+	for left := true; left; {
+		err := e.units.Run(ctx, func(ctx context.Context) error {
+			n, err := e.store.EraseDeadMemories(ctx, erasure, eraseChunk, e.now.stored())
+			left = n == eraseChunk
+			return err
+		})
+		if err != nil {
+			return destroyed, fmt.Errorf("remove the rows of an erased subject: %w", err)
+		}
+	}
+	err = e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
+	if err != nil {
+		return destroyed, fmt.Errorf("end an erasure: %w", err)
+	}
+	return destroyed, nil
+}
+
+// resume finishes erasures that began before a time.
+func (e *SubjectEraser) resume(ctx context.Context, before time.Time) error {
+	all, err := e.store.Erasures(ctx)
+	if err != nil {
+		return fmt.Errorf("list erasures: %w", err)
+	}
+	var errs []error
+	for _, erasure := range all {
+		if erasure.BeganAt.After(before) {
+			continue
+		}
+		if _, err := e.finish(ctx, erasure); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// receiptPayload is the signed payload of a receipt.
+type receiptPayload struct {
+	ReceiptID        string `json:"receiptId"`
+	WorkspaceID      string `json:"workspaceId"`
+	Memories         int64  `json:"memories"`
+	ErasedAt         string `json:"erasedAt"`
+	LiveKeyDestroyed bool   `json:"liveKeyDestroyed"`
+	KeyBackupsBefore string `json:"keyBackupsBefore"`
+}
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+func (e *SubjectEraser) receipt(workspaceID string, erasure *Erasure, destroyed time.Time) (*Receipt, error) {
+	r := &Receipt{
+		ID: id.At("rcp", destroyed, e.random), Memories: erasure.Memories, ErasedAt: destroyed, KeyBackupsBefore: destroyed,
+	}
+	payload, err := json.Marshal(receiptPayload{
+		ReceiptID: r.ID, WorkspaceID: workspaceID, Memories: r.Memories, ErasedAt: r.ErasedAt.Format(timeFormat),
+		LiveKeyDestroyed: true, KeyBackupsBefore: r.KeyBackupsBefore.Format(timeFormat),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode a receipt: %w", err)
+	}
+	if r.Signature, err = e.sign(payload); err != nil {
+		return nil, fmt.Errorf("sign a receipt: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,144 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/unit"
+)
+
+// Sweeper erases what has expired and finishes what was interrupted.
+type Sweeper struct {
+	store    sweepStore
+	units    unit.Runner
+	opener   *opener
+	rows     *rowEraser
+	subjects *SubjectEraser
+	indexer  *indexer
+	now      clock
+	log      *slog.Logger
+}
+
+type sweepStore interface {
+	expiryStore
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
+	PruneMemoryPlans(ctx context.Context, now time.Time) error
+}
+
+// expiryStore finds and removes what is over.
+type expiryStore interface {
+	// ExpiredMemories lists at most limit memories of all workspaces that had expired at now.
+	ExpiredMemories(ctx context.Context, now time.Time, limit int) ([]Expired, error)
+	// ScrubErased removes what was erased from the database's files, if any of it was erased before a time. It must not be
+	// called in a transaction.
+	ScrubErased(ctx context.Context, before time.Time) error
+}
+
+// Expired is a memory that has expired.
+type Expired struct {
+	WorkspaceID string
+	Subject     Hash
+	ID          string
+}
+
+// sweepEvery is the interval of sweeps. Reads leave out expired memories anyway.
+const sweepEvery = time.Minute
+
+// scrubAfter is how long erased content can remain in files. The documented limit is an hour, which leaves time for the sweep
+// that erases an expired memory and for another attempt.
+const scrubAfter = 30 * time.Minute
+
+// Run sweeps until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	before := s.now().Add(time.Hour) // at the start, no request of this process is erasing a subject
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := s.Sweep(ctx, before); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "deleting expired memories failed", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			before = s.now().Add(-sweepEvery)
+		}
+	}
+}
+
+// Sweep sweeps once. It leaves erasures that began after a time to the requests that began them.
+func (s *Sweeper) Sweep(ctx context.Context, before time.Time) error {
+	errs := []error{s.subjects.resume(ctx, before), s.expire(ctx), s.indexer.compactAll(ctx), s.store.ScrubErased(ctx, s.now().Add(-scrubAfter))}
+	err := s.units.Run(ctx, func(ctx context.Context) error { return s.store.PruneMemoryPlans(ctx, s.now()) })
+	if err != nil {
+		errs = append(errs, fmt.Errorf("remove expired plans: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// expire erases what has expired, in one transaction for each subject. An error does not stop it from erasing memories of
+// other subjects.
+func (s *Sweeper) expire(ctx context.Context) error {
+	var errs []error
+	for {
+		list, err := s.store.ExpiredMemories(ctx, s.now(), eraseChunk)
+		if err != nil {
+			return errors.Join(append(errs, fmt.Errorf("list expired memories: %w", err))...)
+		}
+		progress := false
+		for len(list) > 0 {
+			n := 1
+			for n < len(list) && list[n].WorkspaceID == list[0].WorkspaceID && list[n].Subject == list[0].Subject {
+				n++
+			}
+			erased, err := s.expireSubject(ctx, list[:n])
+			if err != nil {
+				errs = append(errs, fmt.Errorf("erase expired memories: %w", err))
+			}
+			progress = progress || erased > 0
+			list = list[n:]
+		}
+		if !progress || ctx.Err() != nil {
+			return errors.Join(errs...)
+		}
+	}
+}
+
+// expireSubject erases memories of one subject, unless their expiry was changed.
+func (s *Sweeper) expireSubject(ctx context.Context, list []Expired) (erased int, err error) {
+	workspaceID, subject := list[0].WorkspaceID, list[0].Subject
+	row, err := s.store.MemorySubject(ctx, workspaceID, subject)
+	if err != nil || row == nil {
+		return 0, err
+	}
+	name, err := s.opener.name(ctx, workspaceID, row)
+	if err != nil || name == "" {
+		return 0, err
+	}
+	ids := make([]string, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	err = s.units.Run(ctx, func(ctx context.Context) error {
+		locked, err := s.rows.lock(ctx, workspaceID, subject)
+		if err != nil {
+			return err
+		}
+		rows, err := s.store.MemoriesByID(ctx, workspaceID, ids)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.Subject != subject || !r.expired(now) })
+		erased = len(rows)
+		return s.rows.erase(ctx, &auth.Principal{WorkspaceID: workspaceID}, name, locked, rows, audit.MemoryExpired)
+	})
+	return erased, err
+}
