@@ -74,77 +74,65 @@ func (s *Store) AuditChains(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-const auditColumns = `chain, sequence, id, at, workspace_id, actor, action, target, outcome, count, details, address,
+// AuditColumns are the columns of audit_log.
+const AuditColumns = `chain, sequence, id, at, workspace_id, actor, action, target, outcome, count, details, address,
 	request_id, previous_hash, hash`
 
 // AppendAuditRows implements audit.Store.
 func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
-	a := auditAppend{first: rows[0], last: rows[len(rows)-1]}
-	var reads []*audit.Row
+	last := rows[len(rows)-1]
+	a := &AuditAppend{Chain: last.Chain, After: rows[0].Sequence - 1, Last: last.Sequence, Hash: last.Hash[:]}
 	for _, r := range rows {
-		if r.Packed {
-			reads = append(reads, r)
-		} else {
-			a.changes = append(a.changes, r)
+		if !r.Packed {
+			a.Changes = append(a.Changes, []any{
+				r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
+				string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:],
+			})
+			continue
 		}
-	}
-	run := s.main.Run
-	if s.shared && (len(reads) == 0 || len(a.changes) == 0) { // one statement, which may be alone
-		run = func(ctx context.Context, fn func(ctx context.Context) error) error { return fn(ctx) }
-	}
-	return run(ctx, func(ctx context.Context) (err error) {
-		if a.reads, err = s.packAuditRows(ctx, reads); err != nil {
+		p, err := s.packAuditRow(ctx, r)
+		if err != nil {
 			return err
 		}
-		if s.shared {
-			return s.appendAuditRowsAtOnce(ctx, &a)
-		}
-		return s.appendAuditRows(ctx, &a)
-	})
-}
-
-// auditAppend is the rows of one AppendAuditRows.
-type auditAppend struct {
-	first, last *audit.Row
-	changes     []*audit.Row
-	reads       []packedRow
-}
-
-// appendAuditRows is for an engine in this process.
-func (s *Store) appendAuditRows(ctx context.Context, a *auditAppend) error {
-	n, err := s.main.In(ctx).Exec(ctx, `
-		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
-		WHERE audit_chain.sequence = $4`, a.last.Chain, a.last.Sequence, a.last.Hash[:], a.first.Sequence-1)
+		a.Reads = append(a.Reads, []any{p.place, p.at, p.workspace, p.actor, p.target, p.body, p.hash})
+	}
+	moved, ok, err := s.dialect.AppendAudit(ctx, s.main, a)
+	if !ok {
+		moved, err = s.appendAudit(ctx, a)
+	}
 	if err != nil {
-		return fmt.Errorf("move the head of audit chain %s: %w", a.last.Chain, err)
+		return fmt.Errorf("add rows to audit chain %s: %w", a.Chain, err)
 	}
-	if n == 0 {
-		return otherAuditRows(a.last.Chain)
-	}
-	exec := func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
-	}
-	err = insertAuditRows.each(s.shared, len(a.changes), func(i int, values []any) []any {
-		r := a.changes[i]
-		return append(values, r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
-			string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:])
-	}, exec)
-	if err != nil {
-		return fmt.Errorf("add audit rows: %w", err)
-	}
-	err = insertAuditReads.each(s.shared, len(a.reads), func(i int, values []any) []any { return a.reads[i].values(values) }, exec)
-	if err != nil {
-		return fmt.Errorf("add reads to the audit log: %w", err)
+	if !moved {
+		return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", a.Chain)}
 	}
 	return nil
 }
 
-// otherAuditRows is the error if a chain does not end where the rows expect it.
-func otherAuditRows(chain string) error {
-	return &unit.StaleError{Problem: fmt.Errorf("audit chain %s has other rows already", chain)}
+// appendAudit appends rows in a transaction.
+func (s *Store) appendAudit(ctx context.Context, a *AuditAppend) (moved bool, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash
+			WHERE audit_chain.sequence = $4`, a.Chain, a.Last, a.Hash, a.After)
+		if moved = n > 0; err != nil || !moved {
+			return err
+		}
+		_, err = s.insert(ctx, s.main, insertAuditRows, len(a.Changes), func(i int, values []any) []any { return append(values, a.Changes[i]...) })
+		if err != nil {
+			return err
+		}
+		_, err = s.insert(ctx, s.main, insertAuditReads, len(a.Reads), func(i int, values []any) []any { return append(values, a.Reads[i]...) })
+		return err
+	})
+	return moved, err
 }
+
+var (
+	insertAuditRows  = &bulk{into: `audit_log (` + AuditColumns + `)`, columns: 15}
+	insertAuditReads = &bulk{into: `audit_read (` + AuditReadColumns + `)`, columns: 7}
+)
 
 func addressText(a netip.Addr) string {
 	if !a.IsValid() {
@@ -152,67 +140,6 @@ func addressText(a netip.Addr) string {
 	}
 	return a.String()
 }
-
-const (
-	moveAuditHead = `
-	WITH moved AS (
-		INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash WHERE audit_chain.sequence = $4
-		RETURNING name
-	)`
-	appendChanges = moveAuditHead + `
-	INSERT INTO audit_log (` + auditColumns + `)
-	SELECT moved.name, r.* FROM moved CROSS JOIN unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
-		$11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::bytea[], $18::bytea[]) AS r`
-	appendReads = moveAuditHead + `
-	INSERT INTO audit_read (` + packedColumns + `)
-	SELECT r.* FROM moved CROSS JOIN unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bytea[],
-		$11::bytea[]) AS r`
-	insertReads = `
-	INSERT INTO audit_read (` + packedColumns + `)
-	SELECT r.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[]) AS r`
-)
-
-// appendAuditRowsAtOnce is for a remote engine: one statement, and a second one if there are both changes and reads.
-func (s *Store) appendAuditRowsAtOnce(ctx context.Context, a *auditAppend) error {
-	head := []any{a.last.Chain, a.last.Sequence, a.last.Hash[:], a.first.Sequence - 1}
-	text, arrays := appendChanges, changedArrays(a.changes)
-	if len(a.changes) == 0 {
-		text, arrays = appendReads, packedArrays(a.reads)
-	}
-	n, err := s.main.Once(ctx, text, append(head, arrays...)...)
-	if err == nil && n > 0 && len(a.changes) > 0 && len(a.reads) > 0 {
-		_, err = s.main.Once(ctx, insertReads, packedArrays(a.reads)...)
-	}
-	if err != nil {
-		return fmt.Errorf("add rows to audit chain %s: %w", a.last.Chain, err)
-	}
-	if n == 0 {
-		return otherAuditRows(a.last.Chain)
-	}
-	return nil
-}
-
-// changedArrays are the columns of rows but the chain, for unnest.
-func changedArrays(rows []*audit.Row) []any {
-	var (
-		sequences, times, counts                  []int64
-		ids, workspaces, actors, actions, targets []string
-		outcomes, details, addresses, requests    []string
-		previous, hashes                          [][]byte
-	)
-	for _, r := range rows {
-		sequences, times, counts = append(sequences, r.Sequence), append(times, micros(r.At)), append(counts, r.Count)
-		ids, workspaces, actors = append(ids, r.ID), append(workspaces, r.WorkspaceID), append(actors, r.Actor)
-		actions, targets = append(actions, string(r.Action)), append(targets, r.Target)
-		outcomes, details = append(outcomes, string(r.Outcome)), append(details, r.Details)
-		addresses, requests = append(addresses, addressText(r.Address)), append(requests, r.RequestID)
-		previous, hashes = append(previous, r.Previous[:]), append(hashes, r.Hash[:])
-	}
-	return []any{sequences, ids, times, workspaces, actors, actions, targets, outcomes, counts, details, addresses, requests, previous, hashes}
-}
-
-var insertAuditRows = &bulk{insert: `INSERT INTO audit_log (` + auditColumns + `) VALUES`, columns: 15}
 
 // administrative is the condition of the index by action, word for word, so that the engine uses the index.
 const administrative = `action NOT LIKE 'memory.%'`
@@ -286,19 +213,19 @@ func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row
 		where = " WHERE " + c.String()
 	}
 	limit := c.arg(f.Limit)
-	return s.auditRows(ctx, `SELECT `+auditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
+	return s.auditRows(ctx, `SELECT `+AuditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
 }
 
 // AuditRowsAfter implements audit.Store. It is one statement, so that it sees all rows of the same moment: with two, a row
 // could seem to be missing between two that were added meanwhile.
 func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
 	return s.auditRows(ctx, `
-		SELECT * FROM (SELECT `+auditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
+		SELECT * FROM (SELECT `+AuditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
 		UNION ALL
 		SELECT CAST($1 AS TEXT), r.place % 1099511627776, '', r.at, coalesce(w.name, ''), coalesce(a.name, ''), '', '', '', r.target, '', '',
 			'', r.body, r.hash, 1
 		FROM (
-			SELECT `+packedColumns+` FROM audit_read
+			SELECT `+AuditReadColumns+` FROM audit_read
 			WHERE place > (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $2
 				AND place < (SELECT (number + 1) * 1099511627776 FROM audit_name WHERE name = $1)
 			ORDER BY place LIMIT $3

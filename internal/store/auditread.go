@@ -84,47 +84,24 @@ type packedRow struct {
 // packedHash is how many bytes of the hash of a packed row are stored; the others are zero.
 const packedHash = 16
 
-// packAuditRows encodes reads.
-func (s *Store) packAuditRows(ctx context.Context, rows []*audit.Row) ([]packedRow, error) {
-	packed := make([]packedRow, len(rows))
-	for i, r := range rows {
-		key, _ := targetKey(r.Target)
-		p := packedRow{at: r.At.UnixMilli(), target: targetColumn(key), body: packRow(r), hash: r.Hash[:packedHash]}
-		for _, n := range []struct {
-			name   string
-			number *int64
-		}{{r.Chain, &p.place}, {r.WorkspaceID, &p.workspace}, {r.Actor, &p.actor}} {
-			number, err := s.auditNumber(ctx, n.name)
-			if err != nil {
-				return nil, err
-			}
-			*n.number = number
+// packAuditRow encodes a read.
+func (s *Store) packAuditRow(ctx context.Context, r *audit.Row) (p packedRow, err error) {
+	key, _ := targetKey(r.Target)
+	p = packedRow{at: r.At.UnixMilli(), target: targetColumn(key), body: packRow(r), hash: r.Hash[:packedHash]}
+	for _, n := range []struct {
+		name   string
+		number *int64
+	}{{r.Chain, &p.place}, {r.WorkspaceID, &p.workspace}, {r.Actor, &p.actor}} {
+		if *n.number, err = s.auditNumber(ctx, n.name); err != nil {
+			return p, err
 		}
-		p.place = p.place*chainSize + r.Sequence
-		packed[i] = p
 	}
-	return packed, nil
+	p.place = p.place*chainSize + r.Sequence
+	return p, nil
 }
 
-const packedColumns = `place, at, workspace, actor, target, body, hash`
-
-var insertAuditReads = &bulk{insert: `INSERT INTO audit_read (` + packedColumns + `) VALUES`, columns: 7}
-
-func (p *packedRow) values(to []any) []any {
-	return append(to, p.place, p.at, p.workspace, p.actor, p.target, p.body, p.hash)
-}
-
-// packedArrays are the columns of packed rows, for unnest.
-func packedArrays(rows []packedRow) []any {
-	var places, times, workspaces, actors, targets []int64
-	var bodies, hashes [][]byte
-	for _, p := range rows {
-		places, times, workspaces = append(places, p.place), append(times, p.at), append(workspaces, p.workspace)
-		actors, targets = append(actors, p.actor), append(targets, p.target)
-		bodies, hashes = append(bodies, p.body), append(hashes, p.hash)
-	}
-	return []any{places, times, workspaces, actors, targets, bodies, hashes}
-}
+// AuditReadColumns are the columns of audit_read.
+const AuditReadColumns = `place, at, workspace, actor, target, body, hash`
 
 // listAuditReads reads packed rows newest first.
 func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
@@ -162,7 +139,7 @@ func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 	limit := c.arg(f.Limit)
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT c.name, r.place, r.at, coalesce(w.name, ''), coalesce(a.name, ''), r.target, r.body, r.hash, coalesce(p.hash, l.hash)
-		FROM (SELECT `+packedColumns+` FROM audit_read WHERE `+where+` ORDER BY at DESC, place & 4095 DESC, hash DESC LIMIT `+limit+`) r
+		FROM (SELECT `+AuditReadColumns+` FROM audit_read WHERE `+where+` ORDER BY at DESC, place & 4095 DESC, hash DESC LIMIT `+limit+`) r
 			LEFT JOIN audit_name c ON c.number = r.place / 1099511627776
 			LEFT JOIN audit_name w ON w.number = r.workspace
 			LEFT JOIN audit_name a ON a.number = r.actor

@@ -1,41 +1,43 @@
 package store
 
 import (
+	"context"
 	"strings"
-	"sync/atomic"
 )
 
-// bulk is an INSERT of many rows at once: a row then costs what it costs to write, not a way to the engine and back.
+// bulk is an INSERT of many rows, so that a row does not cost a round trip.
 type bulk struct {
-	insert  string // INSERT INTO and on, up to VALUES
+	into    string // the table and its columns
 	columns int
-	rest    string // what stands behind the rows
-	texts   [2][len(bulkSizes)]atomic.Pointer[string]
+	rest    string // what follows the rows
 }
 
-// bulkSizes are how many rows a statement has. They are few, so that there are few texts and they stay prepared.
+// bulkSizes are the numbers of rows in a statement. They are few, so that statements stay prepared.
 var bulkSizes = [...]int{512, 64, 8, 1}
 
-// mostOf is the most rows of a statement. SQLite is but a call away, and slower with longer ones.
-func mostOf(shared bool) int {
-	if shared {
-		return bulkSizes[0]
-	}
-	return 8
+// insert adds n rows to a database in as few statements as its engine allows, and returns how many were written. row
+// appends the values of row i.
+func (s *Store) insert(ctx context.Context, d Database, b *bulk, n int, row func(i int, values []any) []any) (written int64, err error) {
+	err = s.eachInsert(b, n, row, func(text string, values []any) error {
+		n, err := d.In(ctx).Exec(ctx, text, values...)
+		written += n
+		return err
+	})
+	return written, err
 }
 
-// each calls do for as few statements as n rows take on an engine that is shared, or not. row appends the values of one of
-// them.
-func (b *bulk) each(shared bool, n int, row func(i int, values []any) []any, do func(text string, values []any) error) error {
+// eachInsert calls do for the statements that insert n rows.
+func (s *Store) eachInsert(b *bulk, n int, row func(i int, values []any) []any, do func(text string, values []any) error) error {
+	verb, maxRows := s.dialect.Insert()
 	at := 0
-	for size, rows := range bulkSizes {
-		for rows <= mostOf(shared) && n-at >= rows {
+	for _, rows := range bulkSizes {
+		for rows <= maxRows && n-at >= rows {
 			values := make([]any, 0, rows*b.columns)
 			for range rows {
 				values = row(at, values)
 				at++
 			}
-			if err := do(b.text(shared, size), values); err != nil {
+			if err := do(s.insertText(verb, b, rows), values); err != nil {
 				return err
 			}
 		}
@@ -43,31 +45,26 @@ func (b *bulk) each(shared bool, n int, row func(i int, values []any) []any, do 
 	return nil
 }
 
-// text is the statement of a size.
-func (b *bulk) text(shared bool, size int) string {
-	kept := &b.texts[0][size]
-	if shared {
-		kept = &b.texts[1][size]
-	}
-	if text := kept.Load(); text != nil {
-		return *text
+type insertKey struct {
+	bulk *bulk
+	rows int
+}
+
+// insertText is the statement that inserts a number of rows. Texts are cached, because long ones take time to write.
+func (s *Store) insertText(verb string, b *bulk, rows int) string {
+	key := insertKey{b, rows}
+	if text, ok := s.inserts.Load(key); ok {
+		return text.(string)
 	}
 	var text strings.Builder
-	if shared {
-		text.WriteString(b.insert)
-	} else {
-		// A unit ends with its first error in any case. Said so, SQLite keeps no journal of the rows that a statement wrote
-		// before one that fails.
-		text.WriteString("INSERT OR FAIL" + strings.TrimPrefix(b.insert, "INSERT"))
-	}
-	for i := range bulkSizes[size] {
+	text.WriteString(verb + " INTO " + b.into + " VALUES")
+	for i := range rows {
 		if i > 0 {
 			text.WriteByte(',')
 		}
-		text.WriteString(" (" + parameters(1+i*b.columns, b.columns) + ")")
+		text.WriteString(" (" + Parameters(1+i*b.columns, b.columns) + ")")
 	}
 	text.WriteString(" " + b.rest)
-	made := text.String()
-	kept.Store(&made)
-	return made
+	s.inserts.Store(key, text.String())
+	return text.String()
 }

@@ -19,7 +19,9 @@ type Engine interface {
 	Keys() Database
 	// Usage holds counters, with a writer of its own, so that a flush never delays a client's write.
 	Usage() Database
-	// Shared says that other processes may have the same databases open: what they write is seen only by asking again.
+	// Dialect is what the statements of this package leave to the engine.
+	Dialect() Dialect
+	// Shared reports whether other processes can have the same databases open.
 	Shared() bool
 	// Alone runs fn while no other process of the same databases runs an fn of the same name.
 	Alone(ctx context.Context, name string, fn func(ctx context.Context) error) error
@@ -72,4 +74,15 @@ type Rows interface {
 	Next() bool
 	Err() error
 	Close() error
+}
+
+// ForEach calls do for every row, and closes rows.
+func ForEach(rows Rows, do func(row Row) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -65,18 +65,15 @@ func orEmpty(b []byte) []byte {
 }
 
 var insertAnswerSubjects = &bulk{
-	insert:  `INSERT INTO kept_answer_subject (workspace_id, subject, claim, expires_at) VALUES`,
+	into:    `kept_answer_subject (workspace_id, subject, claim, expires_at)`,
 	columns: 4, rest: `ON CONFLICT (workspace_id, subject, claim) DO UPDATE SET expires_at = excluded.expires_at`,
 }
 
 // keepAnswerSubjects notes whom an answer tells of.
 func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
-	err := insertAnswerSubjects.each(s.shared, len(a.Subjects), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, insertAnswerSubjects, len(a.Subjects), func(i int, values []any) []any {
 		of := &a.Subjects[i]
 		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], micros(a.ExpiresAt))
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("note whom an answer tells of: %w", err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,23 +16,24 @@ import (
 
 var _ memory.Store = (*Store)(nil)
 
-const memoryColumns = `m.id, m.subject, m.generation, m.agent, m.session, m.kind, m.at, m.created_at, m.updated_at, m.expires_at,
+// MemoryColumns are the columns of a memory m, with its key.
+const MemoryColumns = `m.id, m.subject, m.generation, m.agent, m.session, m.kind, m.at, m.created_at, m.updated_at, m.expires_at,
 	m.key_hash, m.same_hash, m.size, m.revision, m.change, m.sealed, coalesce(m.key_slot, 0),
 	(SELECT k.key FROM erasable_key k WHERE k.slot = m.key_slot)`
 
-// living leaves out what is of a generation that has ended. It is asked for each row, by the subject's key: the planner has
-// nothing to decide about.
-const living = `m.generation = (SELECT s.generation FROM memory_subject s WHERE s.workspace_id = m.workspace_id AND s.subject = m.subject)`
+// LivingMemory is the condition that a memory m belongs to the current generation of its subject.
+const LivingMemory = `m.generation = (SELECT s.generation FROM memory_subject s WHERE s.workspace_id = m.workspace_id AND s.subject = m.subject)`
 
-// ofWorkspace is m.workspace_id = $1 where another condition finds the rows: a planner that knows nothing of the table must
-// not take a walk through the whole workspace for as good. So are the others for columns with an index.
-const ofWorkspace = `m.workspace_id || '' = $1`
+// MemoryByWorkspace is the condition that a memory m belongs to the workspace $1, for statements that find their rows by another
+// condition. Its form stops a planner without statistics from scanning the whole workspace.
+const MemoryByWorkspace = `m.workspace_id || '' = $1`
 
-func beside(column string) string { return `coalesce(` + column + `, ` + column + `)` }
+// unindexed is a column in a form that keeps a planner from using its index.
+func unindexed(column string) string { return `coalesce(` + column + `, ` + column + `)` }
 
-// notExpired stands before the moment that it is about. A range of an indexed column would have SQLite plan a prepared
-// statement anew for each moment.
-const notExpired = `coalesce(m.expires_at, 9223372036854775807) > `
+// UnexpiredMemory begins the condition that a memory m has not expired at a time, which follows. With the plain column, SQLite
+// would plan a prepared statement again for each time.
+const UnexpiredMemory = `coalesce(m.expires_at, 9223372036854775807) > `
 
 // hashValue is how a hash lies in a column: NULL for none.
 func hashValue(h memory.Hash) any {
@@ -68,7 +68,7 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 
 func (s *Store) memories(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
 	var list []*memory.Row
-	err := s.eachMemory(ctx, func(row Row) error {
+	err := s.eachRow(ctx, func(row Row) error {
 		r, err := scanMemory(row)
 		list = append(list, r)
 		return err
@@ -76,27 +76,22 @@ func (s *Store) memories(ctx context.Context, query string, args ...any) ([]*mem
 	return list, err
 }
 
-func (s *Store) eachMemory(ctx context.Context, do func(row Row) error, query string, args ...any) error {
+// eachRow calls do for every row of a query of the main database.
+func (s *Store) eachRow(ctx context.Context, do func(row Row) error, query string, args ...any) error {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return ForEach(rows, do)
 }
 
 // within adds what a caller is bound to.
 func within(c *conditions, reach memory.Reach) {
 	if reach.Subject != (memory.Hash{}) {
-		c.where(beside(`m.subject`)+` = ?`, hashValue(reach.Subject))
+		c.where(unindexed(`m.subject`)+` = ?`, hashValue(reach.Subject))
 	}
 	if reach.Agent != (memory.Hash{}) {
-		c.where(beside(`m.agent`)+` = ?`, hashValue(reach.Agent))
+		c.where(unindexed(`m.agent`)+` = ?`, hashValue(reach.Agent))
 	}
 }
 
@@ -104,9 +99,9 @@ func within(c *conditions, reach memory.Reach) {
 func (s *Store) Memory(ctx context.Context, workspaceID, id string, reach memory.Reach, now time.Time) (*memory.Row, error) {
 	var c conditions
 	c.where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
-	c.where(notExpired+`?`, micros(now))
+	c.where(UnexpiredMemory+`?`, micros(now))
 	within(&c, reach)
-	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+memoryColumns+` FROM memory m WHERE `+c.String()+` AND `+living, c.args...))
+	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+MemoryColumns+` FROM memory m WHERE `+c.String()+` AND `+LivingMemory, c.args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, problem.Missing()
 	}
@@ -118,68 +113,34 @@ func (s *Store) Memory(ctx context.Context, workspaceID, id string, reach memory
 
 // MemoriesByID implements memory.Store.
 func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*memory.Row, error) {
-	if s.shared {
-		list, err := s.memories(ctx, memoriesOneByOne, workspaceID, ids)
-		if err != nil {
-			return nil, fmt.Errorf("read memories: %w", err)
-		}
-		return list, nil
-	}
 	var list []*memory.Row
-	for len(ids) > 0 {
-		n := min(len(ids), idsAtOnce)
-		found, err := s.memories(ctx, memoriesByIDs, filled(workspaceID, ids[:n])...)
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
+		found, err := s.memories(ctx, s.statements.memoriesByID, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read memories: %w", err)
 		}
 		list = append(list, found...)
-		ids = ids[n:]
 	}
 	return list, nil
 }
 
-// memoriesOneByOne is for the reason of standingsByIDs.
-const memoriesOneByOne = `SELECT ` + memoryColumns + ` FROM unnest($2::text[]) AS wanted(id)
-	CROSS JOIN LATERAL (SELECT * FROM memory WHERE workspace_id = $1 AND memory.id = wanted.id LIMIT 1) m WHERE ` + living
-
-var memoriesByIDs = `SELECT ` + memoryColumns + ` FROM memory m
-	WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `) AND ` + living
-
 // MemoriesOf implements memory.Store.
 func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
-	if len(ids) == 0 {
-		return nil, false, nil
-	}
 	still = true
-	add := func(row Row) error {
-		var now int64
-		r, err := scanMemory(row, &now)
-		list = append(list, r)
-		still = still && now == change
-		return err
-	}
-	if s.shared {
-		err = s.eachMemory(ctx, add, memoriesOfOneByOne, workspaceID, ids, subject[:], generation)
-	}
-	for some := range slices.Chunk(ids, idsAtOnce) {
-		if err == nil && !s.shared {
-			err = s.eachMemory(ctx, add, memoriesOf, append(filled(workspaceID, some), subject[:], generation)...)
+	for _, args := range s.dialect.IDLists([]any{workspaceID, subject[:], generation}, ids) {
+		err := s.eachRow(ctx, func(row Row) error {
+			var now int64
+			r, err := scanMemory(row, &now)
+			list = append(list, r)
+			still = still && now == change
+			return err
+		}, s.statements.memoriesOf, args...)
+		if err != nil {
+			return nil, false, fmt.Errorf("read memories: %w", err)
 		}
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read memories: %w", err)
 	}
 	return list, still && len(list) > 0, nil
 }
-
-const memoriesOfOneByOne = `SELECT ` + memoryColumns + `, s.change FROM memory_subject s CROSS JOIN unnest($2::text[]) AS wanted(id)
-	CROSS JOIN LATERAL (SELECT * FROM memory WHERE workspace_id = $1 AND memory.id = wanted.id LIMIT 1) m
-	WHERE s.workspace_id = $1 AND s.subject = $3 AND s.generation = $4 AND m.subject = s.subject AND m.generation = s.generation`
-
-var memoriesOf = `SELECT ` + memoryColumns + `, s.change FROM memory m CROSS JOIN memory_subject s
-	WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `)
-		AND s.workspace_id = $1 AND s.subject = $` + strconv.Itoa(idsAtOnce+2) + ` AND s.generation = $` + strconv.Itoa(idsAtOnce+3) + `
-		AND ` + beside(`m.subject`) + ` = s.subject AND m.generation = s.generation`
 
 // ListMemories implements memory.Store.
 func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.RowFilter) ([]*memory.Row, error) {
@@ -188,7 +149,7 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 	if f.Rising {
 		order = ` ORDER BY m.at, m.id LIMIT `
 	}
-	query := `SELECT ` + memoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + living + order + c.arg(f.Limit)
+	query := `SELECT ` + MemoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + LivingMemory + order + c.arg(f.Limit)
 	list, err := s.memories(ctx, query, c.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list memories: %w", err)
@@ -208,7 +169,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 		switch {
 		case of.hash == (memory.Hash{}):
 		case walked:
-			c.where(beside(of.column)+` = ?`, hashValue(of.hash))
+			c.where(unindexed(of.column)+` = ?`, hashValue(of.hash))
 		default:
 			c.where(of.column+` = ?`, hashValue(of.hash))
 			walked = true
@@ -219,7 +180,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	} else {
 		c.where(`m.workspace_id = ?`, workspaceID)
 	}
-	c.where(notExpired+`?`, micros(f.Now))
+	c.where(UnexpiredMemory+`?`, micros(f.Now))
 	if len(f.Kinds) > 0 {
 		kinds := make([]string, len(f.Kinds))
 		for i, kind := range f.Kinds {
@@ -251,54 +212,31 @@ func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []
 			same = append(same, w)
 		}
 	}
-	list, err := s.alike(ctx, workspaceID, keyed, 1, now, memoryByKey, memoriesByKeys, func(w memory.Alike) []byte { return w.Key[:] })
+	list, err := s.duplicates(ctx, keyed, func(w *memory.Alike) []byte { return w.Key[:] },
+		&Duplicates{WorkspaceID: workspaceID, Column: "key_hash", Now: micros(now), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.alike(ctx, workspaceID, same, limit, now, memoryAlike, memoriesAlike, func(w memory.Alike) []byte { return w.Same[:] })
+	more, err := s.duplicates(ctx, same, func(w *memory.Alike) []byte { return w.Same[:] },
+		&Duplicates{WorkspaceID: workspaceID, Column: "same_hash", Now: micros(now), Limit: limit})
 	return append(list, more...), err
 }
 
-const (
-	memoryByKey = `SELECT ` + memoryColumns + ` FROM memory m
-		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.key_hash = $4
-			AND ` + notExpired + `$5 AND ` + living + ` LIMIT `
-	memoryAlike = `SELECT ` + memoryColumns + ` FROM memory m
-		WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.same_hash = $4
-			AND ` + notExpired + `$5 AND ` + living + ` ORDER BY m.created_at, m.id LIMIT `
-	// For an engine that is a way away.
-	memoriesByKeys = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
-		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.key_hash = wanted.hash
-			AND memory.generation = wanted.generation AND coalesce(memory.expires_at, 9223372036854775807) > $5 LIMIT $6) m
-		WHERE ` + ofWorkspace + ` AND ` + living
-	memoriesAlike = `SELECT ` + memoryColumns + ` FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS wanted(subject, generation, hash)
-		CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.subject = wanted.subject AND memory.same_hash = wanted.hash
-			AND memory.generation = wanted.generation AND coalesce(memory.expires_at, 9223372036854775807) > $5
-			ORDER BY memory.created_at, memory.id LIMIT $6) m
-		WHERE ` + ofWorkspace + ` AND ` + living
-)
-
-func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.Alike, limit int, now time.Time, one, many string, hash func(memory.Alike) []byte) ([]*memory.Row, error) {
-	var list []*memory.Row
-	if s.shared && len(wanted) > 1 {
-		subjects, hashes := make([][]byte, len(wanted)), make([][]byte, len(wanted))
-		generations := make([]int64, len(wanted))
-		for i, w := range wanted {
-			subjects[i], generations[i], hashes[i] = w.Subject[:], w.Generation, hash(w)
-		}
-		list, err := s.memories(ctx, many, workspaceID, subjects, generations, hashes, micros(now), limit)
-		if err != nil {
-			return nil, fmt.Errorf("look memories up: %w", err)
-		}
-		return list, nil
+func (s *Store) duplicates(ctx context.Context, wanted []memory.Alike, hash func(*memory.Alike) []byte, d *Duplicates) (list []*memory.Row, err error) {
+	if len(wanted) == 0 {
+		return nil, nil
 	}
-	one += strconv.Itoa(limit) // as a parameter it would have SQLite plan the statement anew each time
-	for _, w := range wanted {
-		found, err := s.memories(ctx, one, workspaceID, w.Subject[:], w.Generation, hash(w), micros(now))
-		if err != nil {
-			return nil, fmt.Errorf("look a memory up: %w", err)
-		}
-		list = append(list, found...)
+	for i := range wanted {
+		w := &wanted[i]
+		d.Subjects, d.Generations, d.Hashes = append(d.Subjects, w.Subject[:]), append(d.Generations, w.Generation), append(d.Hashes, hash(w))
+	}
+	err = s.dialect.Duplicates(ctx, s.main.In(ctx), d, func(row Row) error {
+		r, err := scanMemory(row)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look up memories: %w", err)
 	}
 	return list, nil
 }
@@ -307,14 +245,14 @@ func (s *Store) alike(ctx context.Context, workspaceID string, wanted []memory.A
 func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*memory.Row, error) {
 	var list []*memory.Row
 	for len(ids) > 0 {
-		n := min(len(ids), idsAtOnce)
+		n := min(len(ids), ListSize)
 		var c conditions
 		c.where(`m.workspace_id = ?`, workspaceID)
 		if len(ids) == 1 {
 			c.where(`m.memory_id = ?`, ids[0])
 		} else {
-			c.args = filled(workspaceID, ids[:n])
-			c.all = append(c.all, `m.memory_id IN (`+parameters(2, idsAtOnce)+`)`)
+			c.args = Padded(c.args, ids[:n])
+			c.all = append(c.all, `m.memory_id IN (`+Parameters(2, ListSize)+`)`)
 		}
 		if before > 0 {
 			c.where(`m.revision < ?`, before)
@@ -322,7 +260,7 @@ func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []s
 		query := `SELECT m.memory_id, m.subject, m.generation, m.revision, m.sealed,
 				(SELECT k.key FROM memory c JOIN erasable_key k ON k.slot = c.key_slot WHERE c.workspace_id = m.workspace_id AND c.id = m.memory_id)
 			FROM memory_revision m
-			WHERE ` + c.String() + ` AND ` + living + ` ORDER BY m.memory_id, m.revision DESC`
+			WHERE ` + c.String() + ` AND ` + LivingMemory + ` ORDER BY m.memory_id, m.revision DESC`
 		if limit > 0 {
 			query += ` LIMIT ` + c.arg(limit)
 		}
@@ -355,28 +293,23 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 }
 
 // memoryChanges asks once whether the generation lives, not for each row.
-const memoryChanges = `SELECT ` + memoryColumns + ` FROM memory m
-	WHERE ` + ofWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.generation = $4
+const memoryChanges = `SELECT ` + MemoryColumns + ` FROM memory m
+	WHERE ` + MemoryByWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.generation = $4
 		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $4)`
 
 // MemoryChanges implements memory.Store.
 func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after int64) (list []*memory.Row, erased []string, err error) {
-	text := memoryChanges
-	if !s.shared {
-		text += ` ORDER BY m.change` // the index has them in order; a server that fetches ten thousand sorts them on its disk
-	}
-	list, err = s.memories(ctx, text, workspaceID, subject[:], after, generation)
+	list, err = s.memories(ctx, memoryChanges, workspaceID, subject[:], after, generation)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list changes: %w", err)
 	}
-	if s.shared {
-		slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
-	}
+	// Sorted here, because a server would sort ten thousand rows on its disk.
+	slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
 	if after == 0 {
 		return list, nil, nil // who begins has nothing that could be gone
 	}
 	erased, err = s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
-		WHERE `+ofWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)
+		WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list erased memories: %w", err)
 	}

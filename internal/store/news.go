@@ -11,8 +11,8 @@ import (
 	"keepsake/internal/unit"
 )
 
-// tell tells the other processes on this database, with the commit of the unit of work of ctx, that they must read
-// something anew. Where nobody shares the database it does nothing.
+// tell records an event, with the commit of the transaction of ctx, that makes other processes read something again. It does
+// nothing if no other process can have the database open.
 func (s *Store) tell(ctx context.Context, kind cluster.Kind, subject string) {
 	if !s.engine.Shared() {
 		return
@@ -88,7 +88,7 @@ func DestroyedSubject(name string) (workspaceID string, subject [16]byte, err er
 // apart. Nothing depends on the telling: secrets are also read anew from time to time, and when a token names a key that
 // is not known.
 func (s *Store) changeSecrets(ctx context.Context, fn func(ctx context.Context) error) error {
-	if err := s.keys.Run(ctx, fn); err != nil || !s.engine.Shared() {
+	if err := s.keys.Run(ctx, fn); err != nil {
 		return err
 	}
 	_ = s.main.Run(ctx, func(ctx context.Context) error {

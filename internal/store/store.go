@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync"
 
 	"keepsake/internal/account"
 	"keepsake/internal/apikey"
@@ -14,18 +15,20 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Store keeps every noun on one engine.
+// Store stores every noun in the databases of one engine.
 type Store struct {
-	engine Engine
-	main   Database
-	keys   Database
-	usage  Database
+	engine  Engine
+	dialect Dialect
+	main    Database
+	keys    Database
+	usage   Database
+
+	statements statements
+	inserts    sync.Map // insertKey → text
 
 	auditNames auditNames
 
-	bindings Bindings // nil: nothing is sealed or opened
-
-	shared bool // other processes write, too, and the database is a way away
+	bindings Bindings // nil: names are neither sealed nor opened
 }
 
 var (
@@ -44,18 +47,21 @@ var (
 	_ unit.Runner           = (*Store)(nil)
 )
 
-// New makes a Store of an open engine. The engine stays the caller's to close.
+// New returns a Store on an open engine. The caller closes the engine.
 func New(engine Engine) *Store {
-	return &Store{engine: engine, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage(), shared: engine.Shared()}
+	d := engine.Dialect()
+	return &Store{
+		engine: engine, dialect: d, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage(), statements: newStatements(d),
+	}
 }
 
-// Run runs fn as one unit of work of the main database (see unit.Runner).
+// Run runs fn as one transaction of the main database (see unit.Runner).
 func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.main.Run(ctx, fn)
 }
 
-// Ready says why nothing can be stored at this moment, nil when all is well.
+// Ready returns why nothing can be stored right now, or nil.
 func (s *Store) Ready(ctx context.Context) error { return s.engine.Ready(ctx) }
 
-// Readable says why nothing can be read at this moment, nil when all is well.
+// Readable returns why nothing can be read right now, or nil.
 func (s *Store) Readable(ctx context.Context) error { return s.engine.Readable(ctx) }

@@ -52,7 +52,7 @@ func (s *Store) SubjectKeys(ctx context.Context, workspaceID string, subjects []
 		for i := range subjectsAtOnce[size] {
 			args = append(args, some[min(i, len(some)-1)][:])
 		}
-		keys, err := s.subjectKeys(ctx, selectSubjectKey+` WHERE workspace_id = $1 AND subject IN (`+parameters(2, subjectsAtOnce[size])+`)`, args...)
+		keys, err := s.subjectKeys(ctx, selectSubjectKey+` WHERE workspace_id = $1 AND subject IN (`+Parameters(2, subjectsAtOnce[size])+`)`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *Store) subjectKeys(ctx context.Context, query string, args ...any) ([]s
 }
 
 var insertSubjectKeys = &bulk{
-	insert:  `INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES`,
+	into:    `subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at)`,
 	columns: 6, rest: `ON CONFLICT DO NOTHING`,
 }
 
@@ -107,12 +107,9 @@ func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []s
 		if len(missing) == 0 {
 			return nil
 		}
-		err := insertSubjectKeys.each(s.shared, len(missing), func(i int, values []any) []any {
+		_, err := s.insert(ctx, s.keys, insertSubjectKeys, len(missing), func(i int, values []any) []any {
 			k := missing[i]
 			return append(values, k.WorkspaceID, k.Subject[:], k.Generation, k.Wrapped, k.With, micros(k.CreatedAt))
-		}, func(text string, values []any) error {
-			_, err := s.keys.In(ctx).Exec(ctx, text, values...)
-			return err
 		})
 		if err != nil {
 			return fmt.Errorf("add data keys: %w", err)

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,53 +12,23 @@ import (
 	"keepsake/internal/account"
 )
 
-// Clocked is an Engine whose database tells the time. Where several processes share it, that is the time they agree on.
-type Clocked interface {
-	// Clock is the SQL of the moment at which it is evaluated, in microseconds since 1970.
-	Clock() string
-}
-
-// Relaxed is an Engine whose units need not wait for stable storage where little is lost with the last of them.
-type Relaxed interface {
-	// Relax lets the unit of the main database that ctx carries commit without waiting.
-	Relax(ctx context.Context) error
-}
-
-var errNoClock = errors.New("this engine tells no time")
-
-// Clock tells the time of the database.
+// Clock returns the time of the database.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	clock, err := s.clock()
-	if err != nil {
-		return time.Time{}, err
-	}
 	var now int64
-	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+clock).Scan(&now); err != nil {
+	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+s.dialect.Clock()).Scan(&now); err != nil {
 		return time.Time{}, fmt.Errorf("read the clock: %w", err)
 	}
 	return timeOf(now), nil
 }
 
-func (s *Store) clock() (string, error) {
-	e, ok := s.engine.(Clocked)
-	if !ok {
-		return "", errNoClock
-	}
-	return e.Clock(), nil
-}
-
 // Guesses implements account.GuessStore.
 func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Time, [][]byte, error) {
-	clock, err := s.clock()
-	if err != nil {
-		return time.Time{}, nil, err
-	}
 	in, args := make([]string, len(names)), make([]any, len(names))
 	for i := range names {
 		in[i], args[i] = "$"+strconv.Itoa(i+1), names[i][:]
 	}
 	return s.readGuesses(ctx, names, `
-		SELECT c.now, g.name, g.state FROM (SELECT `+clock+` AS now) c
+		SELECT c.now, g.name, g.state FROM (SELECT `+s.dialect.Clock()+` AS now) c
 		LEFT JOIN login_guess g ON g.name IN (`+strings.Join(in, ", ")+`)`, args)
 }
 
@@ -93,22 +62,16 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 
 // ChangeGuesses implements account.GuessStore.
 func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
-	clock, err := s.clock()
-	if err != nil {
-		return err
-	}
 	// A row that is not there cannot be locked, so it is made. All lock in one order, so nobody waits in a circle.
 	ordered := slices.SortedFunc(slices.Values(names), func(a, b account.GuessName) int { return bytes.Compare(a[:], b[:]) })
-	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + clock + `, name, state`
+	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + s.dialect.Clock() + `, name, state`
 	var nothing []any
 	for i := range ordered {
 		nothing = append(nothing, ordered[i][:], []byte{}, int64(0))
 	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if e, ok := s.engine.(Relaxed); ok {
-			if err := e.Relax(ctx); err != nil {
-				return fmt.Errorf("relax a unit: %w", err)
-			}
+		if err := s.dialect.Relax(ctx, s.main.In(ctx)); err != nil {
+			return fmt.Errorf("relax a transaction: %w", err)
 		}
 		now, states, err := s.readGuesses(ctx, names, hold, nothing)
 		if err != nil {
@@ -158,12 +121,8 @@ func putGuesses(n int, set string) string {
 
 // PruneGuesses implements account.GuessStore.
 func (s *Store) PruneGuesses(ctx context.Context) error {
-	clock, err := s.clock()
-	if err != nil {
-		return err
-	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+clock); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+s.dialect.Clock()); err != nil {
 			return fmt.Errorf("prune guesses: %w", err)
 		}
 		return nil

@@ -32,11 +32,10 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 			if err := s.addCells(ctx, addMinutes, cells); err != nil {
 				return fmt.Errorf("add usage: %w", err)
 			}
-			if quotas, err = s.addToQuotas(ctx, charged); err != nil {
+			if quotas, err = s.addToQuotas(ctx, charged, d.Totals); err != nil {
 				return err
 			}
-		}
-		if d.Totals && (!added || !s.shared) {
+		} else if d.Totals {
 			if quotas, err = s.quotasOf(ctx, charged); err != nil {
 				return err
 			}
@@ -123,27 +122,27 @@ func chargedOf(cells []usage.Cell) []usage.Quota {
 
 var (
 	addMinutes = &bulk{
-		insert:  `INSERT INTO usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out) VALUES`,
+		into:    `usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)`,
 		columns: 12,
 		rest: `ON CONFLICT (workspace_id, key_id, minute, route, method, status, version, surface) DO UPDATE SET
 			requests = usage_minute.requests + excluded.requests, charged = usage_minute.charged + excluded.charged,
 			bytes_in = usage_minute.bytes_in + excluded.bytes_in, bytes_out = usage_minute.bytes_out + excluded.bytes_out`,
 	}
 	addHours = &bulk{
-		insert:  `INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out) VALUES`,
+		into:    `usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)`,
 		columns: 12,
 		rest: `ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
 			requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
 			bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
 	}
 	addQuotas = &bulk{
-		insert:  `INSERT INTO usage_quota (owner_id, period, charged) VALUES`,
+		into:    `usage_quota (owner_id, period, charged)`,
 		columns: 3,
 		rest:    `ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
 	}
-	addQuotasAndTell = &bulk{insert: addQuotas.insert, columns: 3, rest: addQuotas.rest + ` RETURNING owner_id, period, charged`}
-	moveLastUses     = &bulk{
-		insert:  `INSERT INTO last_use (key_id, hint, used_at) VALUES`,
+	addQuotasReturning = &bulk{into: addQuotas.into, columns: 3, rest: addQuotas.rest + ` RETURNING owner_id, period, charged`}
+	moveLastUses       = &bulk{
+		into:    `last_use (key_id, hint, used_at)`,
 		columns: 3,
 		rest:    `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
 	}
@@ -151,30 +150,26 @@ var (
 
 // addCells adds merged cells to minutes or to hours, whose number then is in Minute.
 func (s *Store) addCells(ctx context.Context, to *bulk, cells []usage.Cell) error {
-	return to.each(s.shared, len(cells), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.usage, to, len(cells), func(i int, values []any) []any {
 		c := &cells[i]
 		return append(values, c.WorkspaceID, c.KeyID, c.Minute, c.Route, c.Method, c.Status, c.Version, c.Surface,
 			c.Requests, c.Charged, c.BytesIn, c.BytesOut)
-	}, func(text string, values []any) error {
-		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
+	return err
 }
 
-// addToQuotas adds what was charged and answers what that comes to where the engine tells it for nothing.
-func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
-	var list []usage.Quota
-	add := addQuotas
-	if s.shared {
-		add = addQuotasAndTell
-	}
-	err := add.each(s.shared, len(charged), func(i int, values []any) []any {
+// addToQuotas adds what was charged. With totals it returns the sums that result.
+func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals bool) (list []usage.Quota, err error) {
+	row := func(i int, values []any) []any {
 		return append(values, charged[i].OwnerID, charged[i].Period, charged[i].Added)
-	}, func(text string, values []any) error {
-		if !s.shared {
-			_, err := s.usage.In(ctx).Exec(ctx, text, values...)
-			return err
+	}
+	if !totals {
+		if _, err := s.insert(ctx, s.usage, addQuotas, len(charged), row); err != nil {
+			return nil, fmt.Errorf("add to quotas: %w", err)
 		}
+		return nil, nil
+	}
+	err = s.eachInsert(addQuotasReturning, len(charged), row, func(text string, values []any) error {
 		return s.eachUsageRow(ctx, text, values, func(row Row) error {
 			var q usage.Quota
 			err := row.Scan(&q.OwnerID, &q.Period, &q.Charged)
@@ -221,11 +216,8 @@ func withAdded(list, charged []usage.Quota) []usage.Quota {
 }
 
 func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
-	err := moveLastUses.each(s.shared, len(uses), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.usage, moveLastUses, len(uses), func(i int, values []any) []any {
 		return append(values, uses[i].KeyID, uses[i].Hint, micros(uses[i].At))
-	}, func(text string, values []any) error {
-		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write last use: %w", err)
@@ -252,19 +244,14 @@ func (s *Store) Quotas(ctx context.Context, periods []string) ([]usage.Quota, er
 	return list, nil
 }
 
-var quotasByOwners = `SELECT owner_id, charged FROM usage_quota WHERE period = $1 AND owner_id IN (` + parameters(2, idsAtOnce) + `)`
+var quotasByOwners = `SELECT owner_id, charged FROM usage_quota WHERE period = $1 AND owner_id IN (` + Parameters(2, ListSize) + `)`
 
 // OwnerQuotas implements usage.Store.
 func (s *Store) OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]usage.Quota, error) {
 	var list []usage.Quota
-	for ids := range slices.Chunk(ownerIDs, idsAtOnce) {
+	for ids := range slices.Chunk(ownerIDs, ListSize) {
 		for _, period := range periods {
-			values := make([]any, 1, idsAtOnce+1)
-			values[0] = period
-			for i := range idsAtOnce {
-				values = append(values, ids[min(i, len(ids)-1)])
-			}
-			err := s.eachUsageRow(ctx, quotasByOwners, values, func(row Row) error {
+			err := s.eachUsageRow(ctx, quotasByOwners, Padded([]any{period}, ids), func(row Row) error {
 				q := usage.Quota{Period: period}
 				err := row.Scan(&q.OwnerID, &q.Charged)
 				list = append(list, q)
@@ -442,11 +429,5 @@ func (s *Store) eachUsageRow(ctx context.Context, query string, args []any, fn f
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return ForEach(rows, fn)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,3 +103,29 @@ func (c *conditions) arg(a any) string {
 }
 
 func (c *conditions) String() string { return strings.Join(c.all, " AND ") }
+
+// ListSize is how many values a statement with a list has. Shorter lists are padded, so that there is one text.
+const ListSize = 100
+
+// Padded appends a list of at most ListSize values to args. It repeats the last value until there are ListSize.
+func Padded[T any](args []any, list []T) []any { return padded(args, list, ListSize) }
+
+func padded[T any](args []any, list []T, size int) []any {
+	args = slices.Grow(args, size)
+	for i := range size {
+		args = append(args, list[min(i, len(list)-1)])
+	}
+	return args
+}
+
+// Parameters lists n parameters from $first on.
+func Parameters(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(first+i))
+	}
+	return b.String()
+}

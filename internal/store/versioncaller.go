@@ -36,7 +36,7 @@ func compareCallers(a, b lifecycle.Caller) int {
 }
 
 var clientsByCallers = `SELECT DISTINCT caller_id, client FROM version_caller
-	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + parameters(3, idsAtOnce) + `)`
+	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + Parameters(3, ListSize) + `)`
 
 // nameClients has the clients of a caller that are too many be ManyClients. All rows are of one version and workspace.
 func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max int) error {
@@ -48,12 +48,8 @@ func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max in
 			ids = append(ids, c.CallerID)
 		}
 	}
-	for some := range slices.Chunk(ids, idsAtOnce) {
-		args := make([]any, 2, idsAtOnce+2)
-		args[0], args[1] = rows[0].Version, rows[0].WorkspaceID
-		for i := range idsAtOnce {
-			args = append(args, some[min(i, len(some)-1)])
-		}
+	for some := range slices.Chunk(ids, ListSize) {
+		args := Padded([]any{rows[0].Version, rows[0].WorkspaceID}, some)
 		err := s.eachUsageRow(ctx, clientsByCallers, args, func(row Row) error {
 			var caller, client string
 			err := row.Scan(&caller, &client)
@@ -77,7 +73,7 @@ func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max in
 }
 
 var addCallers = &bulk{
-	insert:  `INSERT INTO version_caller (version, workspace_id, caller_id, route, client, last_at) VALUES`,
+	into:    `version_caller (version, workspace_id, caller_id, route, client, last_at)`,
 	columns: 6,
 	rest: `ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
 		WHERE excluded.last_at > version_caller.last_at`,
@@ -89,12 +85,9 @@ func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error
 		a.LastAt = b.LastAt
 		return a == b
 	})
-	err := addCallers.each(s.shared, len(rows), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.usage, addCallers, len(rows), func(i int, values []any) []any {
 		c := &rows[i]
 		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, micros(c.LastAt))
-	}, func(text string, values []any) error {
-		_, err := s.usage.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("add callers: %w", err)

@@ -14,8 +14,7 @@ import (
 const (
 	// batchBytes is when a batch has enough rows, however few they are.
 	batchBytes = 4 << 20
-	// statementValues is how many values a statement has on an engine that is a network away. One that is a call away looks
-	// every value up in a list, and gets a row a statement.
+	// statementValues is how many values a statement can have. PostgreSQL allows 65,535.
 	statementValues = 8000
 )
 
@@ -229,10 +228,8 @@ func (t *table) write(ctx context.Context, m *Move, b *batch) error {
 	if len(b.rows) > 0 {
 		after = t.keyOf(b.rows[len(b.rows)-1])
 	}
-	rows := 1
-	if m.To.Shared() {
-		rows = max(1, statementValues/len(t.Columns))
-	}
+	_, maxRows := m.To.Dialect().Insert()
+	rows := max(1, min(maxRows, statementValues/len(t.Columns)))
 	err := t.to.Run(ctx, func(ctx context.Context) error {
 		for some := range slices.Chunk(b.rows, rows) {
 			if err := t.insert(ctx, some); err != nil {

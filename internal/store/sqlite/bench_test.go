@@ -174,6 +174,14 @@ func sampleDocument(n int64) *document.Document {
 	}
 }
 
+func sampleWrites(n int) []document.Write {
+	list := make([]document.Write, n)
+	for i := range list {
+		list[i].Document = sampleDocument(documentNumber.Add(1))
+	}
+	return list
+}
+
 var sampleText = func() string {
 	text := ""
 	for i := range 60 {
@@ -182,7 +190,7 @@ var sampleText = func() string {
 	return text
 }()
 
-// BenchmarkImport writes documents as an import does, 256 in a unit. An operation is one document.
+// BenchmarkImport writes documents as an import does, 256 in a transaction. An operation is one document.
 func BenchmarkImport(b *testing.B) {
 	for _, clients := range []int{1, 4} {
 		b.Run(fmt.Sprintf("%dClients", clients), func(b *testing.B) {
@@ -193,14 +201,7 @@ func BenchmarkImport(b *testing.B) {
 			for range clients {
 				all.Go(func() {
 					for next.Add(256) <= int64(b.N)+256 {
-						if err := s.Run(b.Context(), func(ctx context.Context) error {
-							for range 256 {
-								if err := keep(s)(ctx); err != nil {
-									return err
-								}
-							}
-							return nil
-						}); err != nil {
+						if _, err := s.PutDocuments(b.Context(), "wsp_01h00000000000000000000000", sampleWrites(256)); err != nil {
 							b.Error(err)
 							return
 						}

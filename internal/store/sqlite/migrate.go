@@ -15,7 +15,7 @@ import (
 //go:embed migration
 var migrations embed.FS
 
-var dialect = schema.Dialect{
+var schemaDialect = schema.Dialect{
 	Goose:  goose.DialectSQLite3,
 	Compat: "CREATE TABLE IF NOT EXISTS schema_compat (part TEXT NOT NULL PRIMARY KEY, oldest INTEGER NOT NULL) STRICT",
 }
@@ -27,7 +27,7 @@ func migrate(ctx context.Context, db *sql.DB, file string) error {
 	if err != nil {
 		return err
 	}
-	provider, err := schema.Provider(dialect, db, part, steps)
+	provider, err := schema.Provider(schemaDialect, db, part, steps)
 	if err != nil {
 		return err
 	}

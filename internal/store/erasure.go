@@ -118,7 +118,7 @@ func (s *Store) Erasures(ctx context.Context) ([]*memory.Erasure, error) {
 // EraseDeadMemories implements memory.Store.
 func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit int, at time.Time) (int, error) {
 	ids, err := s.names(ctx, `
-		SELECT m.id FROM memory m WHERE `+ofWorkspace+` AND m.subject = $2 AND m.generation <= $3 ORDER BY m.at, m.id LIMIT $4`,
+		SELECT m.id FROM memory m WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.generation <= $3 ORDER BY m.at, m.id LIMIT $4`,
 		e.WorkspaceID, e.Subject[:], e.Generation, limit)
 	if err != nil {
 		return 0, fmt.Errorf("list the memories of an erased subject: %w", err)
@@ -129,7 +129,7 @@ func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit 
 	// What was erased before has tombstones that name the subject.
 	n, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE memory_tombstone SET subject = NULL WHERE workspace_id = $1 AND memory_id IN (
-			SELECT m.memory_id FROM memory_tombstone m WHERE `+ofWorkspace+` AND m.subject = $2 AND m.change <= $3 ORDER BY m.change LIMIT $4)`,
+			SELECT m.memory_id FROM memory_tombstone m WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change <= $3 ORDER BY m.change LIMIT $4)`,
 		e.WorkspaceID, e.Subject[:], e.Change, limit-len(ids))
 	if err != nil {
 		return 0, fmt.Errorf("take an erased subject out of tombstones: %w", err)
@@ -149,7 +149,7 @@ func (s *Store) EndErasure(ctx context.Context, e *memory.Erasure) error {
 func (s *Store) ExpiredMemories(ctx context.Context, now time.Time, limit int) ([]memory.Expired, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT e.workspace_id, e.subject, e.id FROM (
-			SELECT m.workspace_id, m.subject, m.id FROM memory m WHERE m.expires_at <= $1 AND `+living+` ORDER BY m.expires_at LIMIT $2) e
+			SELECT m.workspace_id, m.subject, m.id FROM memory m WHERE m.expires_at <= $1 AND `+LivingMemory+` ORDER BY m.expires_at LIMIT $2) e
 		ORDER BY 1, 2, 3`, micros(now), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list expired memories: %w", err)

@@ -1,16 +1,19 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"keepsake/internal/memory"
 )
 
-const subjectColumns = `s.subject, s.generation, s.change, s.sealed_id, s.memories, s.bytes, s.created_at, s.updated_at, s.erased_at`
+// SubjectColumns are the columns of a row s of memory_subject.
+const SubjectColumns = `s.subject, s.generation, s.change, s.sealed_id, s.memories, s.bytes, s.created_at, s.updated_at, s.erased_at`
 
 func scanSubject(row Row, more ...any) (*memory.Subject, error) {
 	var sub memory.Subject
@@ -25,7 +28,7 @@ func scanSubject(row Row, more ...any) (*memory.Subject, error) {
 	return &sub, nil
 }
 
-const subjectByHash = `SELECT ` + subjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
+const subjectByHash = `SELECT ` + SubjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
 
 // subjectRow reads one; nil where there is none.
 func subjectRow(row Row) (*memory.Subject, error) {
@@ -44,37 +47,18 @@ func (s *Store) MemorySubject(ctx context.Context, workspaceID string, subject m
 	return subjectRow(s.main.In(ctx).QueryRow(ctx, subjectByHash, workspaceID, subject[:]))
 }
 
-const subjectsByHashes = `SELECT ` + subjectColumns + ` FROM unnest($2::bytea[]) AS wanted(subject)
-	CROSS JOIN LATERAL (SELECT * FROM memory_subject WHERE workspace_id = $1 AND memory_subject.subject = wanted.subject LIMIT 1) s`
-
 // MemorySubjects implements memory.Store.
 func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.Subject, err error) {
-	if s.shared && len(subjects) > 1 {
-		rows, err := s.main.In(ctx).Query(ctx, subjectsByHashes, workspaceID, hashesOf(subjects))
-		if err != nil {
-			return nil, fmt.Errorf("read subjects: %w", err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			sub, err := scanSubject(rows)
-			if err != nil {
-				return nil, fmt.Errorf("read subject: %w", err)
-			}
-			list = append(list, sub)
-		}
-		if err := rows.Err(); err != nil {
-			return nil, fmt.Errorf("read subjects: %w", err)
-		}
-		return list, nil
+	if len(subjects) == 0 {
+		return nil, nil
 	}
-	for _, subject := range subjects {
-		sub, err := s.MemorySubject(ctx, workspaceID, subject)
-		if err != nil {
-			return nil, err
-		}
-		if sub != nil {
-			list = append(list, sub)
-		}
+	err = s.dialect.Subjects(ctx, s.main.In(ctx), workspaceID, hashesOf(subjects), func(row Row) error {
+		sub, err := scanSubject(row)
+		list = append(list, sub)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read subjects: %w", err)
 	}
 	return list, nil
 }
@@ -88,16 +72,13 @@ func hashesOf(subjects []memory.Hash) [][]byte {
 }
 
 var insertSubjects = &bulk{
-	insert:  `INSERT INTO memory_subject (workspace_id, subject, generation, change, memories, bytes, created_at, updated_at) VALUES`,
+	into:    `memory_subject (workspace_id, subject, generation, change, memories, bytes, created_at, updated_at)`,
 	columns: 8, rest: `ON CONFLICT DO NOTHING`,
 }
 
 func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
-	err := insertSubjects.each(s.shared, len(subjects), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, insertSubjects, len(subjects), func(i int, values []any) []any {
 		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, micros(at), micros(at))
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("add subjects: %w", err)
@@ -107,14 +88,14 @@ func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects
 
 // HoldMemorySubjects implements memory.Store.
 func (s *Store) HoldMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
-	if s.shared && len(subjects) > 2 {
+	if len(subjects) > 2 {
 		return s.holdManySubjects(ctx, workspaceID, subjects, at)
 	}
 	list := make([]*memory.Subject, len(subjects))
 	for i, subject := range subjects {
 		sub, err := subjectRow(s.main.HoldRow(ctx, subjectByHash, workspaceID, subject[:]))
 		if err == nil && sub == nil {
-			// Whoever makes the row, all hold the same one then.
+			// If another transaction inserts the row first, this one waits and then holds that row.
 			if err = s.insertSubjects(ctx, workspaceID, subjects[i:i+1], at); err == nil {
 				sub, err = subjectRow(s.main.HoldRow(ctx, subjectByHash, workspaceID, subject[:]))
 			}
@@ -127,16 +108,17 @@ func (s *Store) HoldMemorySubjects(ctx context.Context, workspaceID string, subj
 	return list, nil
 }
 
-// holdManySubjects is for an engine that is a way away: three statements for all. Rows are made first, so that what is held
-// after that is what is read.
+// holdManySubjects takes few statements for many subjects. It inserts missing rows first, so that every row that it then
+// reads is held.
 func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
 	if err := s.insertSubjects(ctx, workspaceID, subjects, at); err != nil {
 		return nil, err
 	}
-	err := s.main.Hold(ctx, `SELECT s.subject FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = ANY($2::bytea[]) ORDER BY s.subject`,
-		workspaceID, hashesOf(subjects))
-	if err != nil {
-		return nil, fmt.Errorf("hold subjects: %w", err)
+	rising := slices.SortedFunc(slices.Values(hashesOf(subjects)), bytes.Compare)
+	for some := range slices.Chunk(rising, holdSize) {
+		if err := s.main.Hold(ctx, holdSubjects, padded([]any{workspaceID}, some, holdSize)...); err != nil {
+			return nil, fmt.Errorf("hold subjects: %w", err)
+		}
 	}
 	found, err := s.MemorySubjects(ctx, workspaceID, subjects)
 	if err != nil {
@@ -149,15 +131,20 @@ func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjec
 	list := make([]*memory.Subject, len(subjects))
 	for i, subject := range subjects {
 		if list[i] = byHash[subject]; list[i] == nil {
-			return nil, fmt.Errorf("a subject's row is not there though it was made")
+			return nil, errors.New("the row of a subject is missing after it was inserted")
 		}
 	}
 	return list, nil
 }
 
+// holdSize is how many subjects one statement holds.
+const holdSize = 500
+
+var holdSubjects = `SELECT s.subject FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject IN (` + Parameters(2, holdSize) + `) ORDER BY s.subject`
+
 var saveSubjects = &bulk{
-	insert: `INSERT INTO memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at,
-		erased_at) VALUES`,
+	into: `memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at,
+		erased_at)`,
 	columns: 10,
 	rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET generation = excluded.generation, change = excluded.change,
 		sealed_id = excluded.sealed_id, memories = excluded.memories, bytes = excluded.bytes, created_at = excluded.created_at,
@@ -166,7 +153,7 @@ var saveSubjects = &bulk{
 
 // SaveMemorySubjects implements memory.Store.
 func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
-	err := saveSubjects.each(s.shared, len(subjects), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, saveSubjects, len(subjects), func(i int, values []any) []any {
 		sub := subjects[i]
 		var name any
 		if len(sub.SealedID) > 0 {
@@ -174,9 +161,6 @@ func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subj
 		}
 		return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, name, sub.Memories, sub.Bytes, micros(sub.CreatedAt),
 			micros(sub.UpdatedAt), maybeMicros(sub.ErasedAt))
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write subjects: %w", err)
@@ -184,19 +168,29 @@ func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subj
 	return nil
 }
 
-// countSubject leaves alone what an index is about.
-const countSubject = `UPDATE memory_subject SET change = $1, memories = $2, bytes = $3, updated_at = $4 WHERE workspace_id = $5 AND subject = $6`
+// The statements that count leave alone what indexes are about.
+var (
+	countSubject  = `UPDATE memory_subject SET change = $1, memories = $2, bytes = $3, updated_at = $4 WHERE workspace_id = $5 AND subject = $6`
+	countSubjects = &bulk{
+		into: insertSubjects.into, columns: 8,
+		rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET change = excluded.change, memories = excluded.memories,
+			bytes = excluded.bytes, updated_at = excluded.updated_at`,
+	}
+)
 
 // CountMemorySubjects implements memory.Store.
-func (s *Store) CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
-	if s.shared && len(subjects) > 1 {
-		return s.SaveMemorySubjects(ctx, workspaceID, subjects) // one way to the server for all
+func (s *Store) CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) (err error) {
+	if len(subjects) == 1 {
+		sub := subjects[0]
+		_, err = s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
+	} else {
+		_, err = s.insert(ctx, s.main, countSubjects, len(subjects), func(i int, values []any) []any {
+			sub := subjects[i]
+			return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, sub.Memories, sub.Bytes, micros(sub.CreatedAt), micros(sub.UpdatedAt))
+		})
 	}
-	for _, sub := range subjects {
-		_, err := s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
-		if err != nil {
-			return fmt.Errorf("write a subject: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("count memories of subjects: %w", err)
 	}
 	return nil
 }
@@ -211,12 +205,12 @@ func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reac
 	}
 	at := c.arg(micros(now))
 	theirs := `m.subject = s.subject AND m.generation = s.generation AND m.workspace_id || '' = s.workspace_id`
-	alive := theirs + ` AND ` + notExpired + at
+	alive := theirs + ` AND ` + UnexpiredMemory + at
 	over := theirs + ` AND m.expires_at <= ` + at
 	counts := `s.memories - (SELECT count(*) FROM memory m WHERE ` + over + `),
 		s.bytes - (SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + over + `)`
 	if reach.Agent != (memory.Hash{}) {
-		alive += ` AND ` + beside(`m.agent`) + ` = ` + c.arg(hashValue(reach.Agent))
+		alive += ` AND ` + unindexed(`m.agent`) + ` = ` + c.arg(hashValue(reach.Agent))
 		c.where(`EXISTS (SELECT 1 FROM memory m WHERE ` + alive + `)`)
 		counts = `(SELECT count(*) FROM memory m WHERE ` + alive + `),
 			(SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + alive + `)`
@@ -225,7 +219,7 @@ func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reac
 		c.where(`(s.created_at, s.subject) < (?, ?)`, micros(after.CreatedAt), after.Hash)
 	}
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT `+subjectColumns+`, `+counts+`,
+		SELECT `+SubjectColumns+`, `+counts+`,
 			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at LIMIT 1),
 			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at DESC LIMIT 1)
 		FROM memory_subject s WHERE `+c.String()+` ORDER BY s.created_at DESC, s.subject DESC LIMIT `+c.arg(limit), c.args...)

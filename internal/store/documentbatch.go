@@ -10,8 +10,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// PutDocuments implements document.Store. On an engine that is a way away they go there together: a few statements for
-// all of them, while others wait for the workspace's head.
+// PutDocuments implements document.Store. It takes few statements, because others wait for the head of the workspace.
 func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []document.Write) ([]document.Written, error) {
 	rows := make([]documentRow, len(writes))
 	for i, w := range writes {
@@ -22,9 +21,6 @@ func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []d
 		rows[i] = documentRow{Document: w.Document, put: w.Put, newTags: tags, metadata: metadata}
 	}
 	err := s.main.Run(ctx, func(ctx context.Context) error {
-		if !s.shared {
-			return s.putOneByOne(ctx, workspaceID, rows)
-		}
 		head, err := s.documentHead(ctx, workspaceID)
 		if err != nil {
 			return err
@@ -54,18 +50,6 @@ type documentRow struct {
 
 	old     standing
 	refused error
-}
-
-func (s *Store) putOneByOne(ctx context.Context, workspaceID string, rows []documentRow) error {
-	for i := range rows {
-		r := &rows[i]
-		created, err := s.PutDocument(ctx, workspaceID, r.Document, r.put)
-		if r.refused, err = refusedOf(err); err != nil {
-			return err
-		}
-		r.old.live = !created
-	}
-	return nil
 }
 
 // refusedOf tells what was decided against from what went wrong.
@@ -128,61 +112,41 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 	return s.insertTagsOf(ctx, workspaceID, tag)
 }
 
-// standingsByIDs looks each id up by itself. A list in one condition would be for the planner to decide about, and what
-// it knows of a table that was empty a minute ago may be a walk through the whole workspace. Only an engine that is a way
-// away is asked for many at once, so this is in its dialect.
-const standingsByIDs = `
-	SELECT wanted.id, d.id IS NOT NULL, coalesce(d.created_at, 0), coalesce(d.revision, 0), coalesce(d.tags, '[]'), b.id IS NOT NULL,
-		coalesce(` + documentBytes + `, 0)
-	FROM unnest($2::text[]) AS wanted(id)
-	LEFT JOIN LATERAL (SELECT * FROM document WHERE workspace_id = $1 AND document.id = wanted.id LIMIT 1) d ON true
-	LEFT JOIN LATERAL (SELECT * FROM document_tombstone t WHERE workspace_id = $1 AND t.id = wanted.id LIMIT 1) b ON true`
-
 func (s *Store) readStandings(ctx context.Context, workspaceID string, rows []documentRow) error {
 	byID := make(map[string]*documentRow, len(rows))
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
 		byID[rows[i].ID] = &rows[i]
+		rows[i].old = standing{tags: "[]"}
 	}
-	found, err := s.main.In(ctx).Query(ctx, standingsByIDs, workspaceID, ids)
-	if err != nil {
-		return fmt.Errorf("read documents' revisions: %w", err)
-	}
-	defer found.Close()
-	for found.Next() {
-		var id string
-		var st standing
-		if err := found.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.tombstone, &st.bytes); err != nil {
-			return fmt.Errorf("read document's revision: %w", err)
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
+		err := s.eachRow(ctx, func(row Row) error {
+			var id string
+			var st standing
+			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes); err != nil {
+				return err
+			}
+			st.tombstone = !st.live
+			byID[id].old = st
+			return nil
+		}, s.statements.standings, args...)
+		if err != nil {
+			return fmt.Errorf("read documents' revisions: %w", err)
 		}
-		byID[id].old = st
-	}
-	if err := found.Err(); err != nil {
-		return fmt.Errorf("read documents' revisions: %w", err)
 	}
 	return nil
 }
 
-// filled is the arguments of a statement with idsAtOnce ids, the last one again and again where there are fewer.
-func filled(workspaceID string, ids []string) []any {
-	args := make([]any, 1, idsAtOnce+1)
-	args[0] = workspaceID
-	for i := range idsAtOnce {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
-}
-
-var removeTombstones = `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
+var removeTombstones = `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
 func (s *Store) removeTombstones(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	for some := range slices.Chunk(rows, idsAtOnce) {
+	for some := range slices.Chunk(rows, ListSize) {
 		ids := make([]string, len(some))
 		for i, r := range some {
 			ids[i] = r.ID
 		}
-		if _, err := s.main.In(ctx).Exec(ctx, removeTombstones, filled(workspaceID, ids)...); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, removeTombstones, Padded([]any{workspaceID}, ids)...); err != nil {
 			return fmt.Errorf("remove tombstones: %w", err)
 		}
 	}
@@ -190,7 +154,7 @@ func (s *Store) removeTombstones(ctx context.Context, workspaceID string, rows [
 }
 
 var upsertDocuments = &bulk{
-	insert:  `INSERT INTO document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change) VALUES`,
+	into:    `document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
 	columns: 12,
 	rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
@@ -198,13 +162,10 @@ var upsertDocuments = &bulk{
 }
 
 func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	err := upsertDocuments.each(s.shared, len(rows), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
 			micros(r.CreatedAt), micros(r.UpdatedAt), r.Revision, r.Change)
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write documents: %w", err)
@@ -212,13 +173,13 @@ func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []
 	return nil
 }
 
-var removeTags = `DELETE FROM document_tag WHERE workspace_id = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, idsAtOnce), ", ") + `)`
+var removeTags = `DELETE FROM document_tag WHERE workspace_id = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, ListSize), ", ") + `)`
 
 // pairs are n pairs of parameters from $first on.
 func pairs(first, n int) []string {
 	list := make([]string, n)
 	for i := range list {
-		list[i] = "(" + parameters(first+2*i, 2) + ")"
+		list[i] = "(" + Parameters(first+2*i, 2) + ")"
 	}
 	return list
 }
@@ -235,10 +196,10 @@ func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*do
 			all = append(all, [2]string{tag, r.ID})
 		}
 	}
-	for some := range slices.Chunk(all, idsAtOnce) {
-		args := make([]any, 1, 2*idsAtOnce+1)
+	for some := range slices.Chunk(all, ListSize) {
+		args := make([]any, 1, 2*ListSize+1)
 		args[0] = workspaceID
-		for i := range idsAtOnce {
+		for i := range ListSize {
 			pair := some[min(i, len(some)-1)]
 			args = append(args, pair[0], pair[1])
 		}
@@ -250,7 +211,7 @@ func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*do
 }
 
 var insertTags = &bulk{
-	insert: `INSERT INTO document_tag (workspace_id, tag, document_id) VALUES`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
+	into: `document_tag (workspace_id, tag, document_id)`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
 }
 
 func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
@@ -260,11 +221,8 @@ func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*do
 			all = append(all, [2]string{tag, r.ID})
 		}
 	}
-	err := insertTags.each(s.shared, len(all), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, insertTags, len(all), func(i int, values []any) []any {
 		return append(values, workspaceID, all[i][0], all[i][1])
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("add tags: %w", err)

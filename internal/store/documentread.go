@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"keepsake/internal/document"
 	"keepsake/internal/problem"
@@ -44,47 +42,17 @@ func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document
 	return &d, nil
 }
 
-// idsAtOnce is how many ids one statement names. Fewer are filled up, so that there is one text.
-const idsAtOnce = 100
-
 // Documents implements document.Store.
 func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
-	if s.shared {
-		list, err := s.documents(ctx, documentsOneByOne, workspaceID, ids)
-		if err != nil {
-			return nil, fmt.Errorf("read documents: %w", err)
-		}
-		return list, nil
-	}
 	var list []document.Document
-	for len(ids) > 0 {
-		n := min(len(ids), idsAtOnce)
-		found, err := s.documents(ctx, documentsByIDs, filled(workspaceID, ids[:n])...)
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
+		found, err := s.documents(ctx, s.statements.documentsByID, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
 		}
 		list = append(list, found...)
-		ids = ids[n:]
 	}
 	return list, nil
-}
-
-// documentsOneByOne is for the reason of standingsByIDs.
-const documentsOneByOne = `SELECT ` + documentColumns + ` FROM unnest($2::text[]) AS wanted(id)
-	CROSS JOIN LATERAL (SELECT * FROM document WHERE workspace_id = $1 AND document.id = wanted.id LIMIT 1) d`
-
-var documentsByIDs = `SELECT ` + documentColumns + ` FROM document d WHERE d.workspace_id = $1 AND d.id IN (` + parameters(2, idsAtOnce) + `)`
-
-// parameters lists n parameters from $first on.
-func parameters(first, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString("$" + strconv.Itoa(first+i))
-	}
-	return b.String()
 }
 
 func (s *Store) documents(ctx context.Context, query string, args ...any) ([]document.Document, error) {

@@ -11,22 +11,22 @@ import (
 	"keepsake/internal/memory"
 )
 
-const memoryInsert = `INSERT INTO memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at,
-	expires_at, key_hash, same_hash, size, revision, change, sealed, key_slot) VALUES`
+const memoryTable = `memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at,
+	expires_at, key_hash, same_hash, size, revision, change, sealed, key_slot)`
 
 var (
-	insertMemories  = &bulk{insert: memoryInsert, columns: 18, rest: `ON CONFLICT DO NOTHING`}
-	replaceMemories = &bulk{insert: memoryInsert, columns: 18, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
+	insertMemories  = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT DO NOTHING`}
+	replaceMemories = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
 		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at, updated_at = excluded.updated_at,
 		expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
 		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed,
 		key_slot = excluded.key_slot`}
 	insertMemoryRevisions = &bulk{
-		insert:  `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES`,
+		into:    `memory_revision (workspace_id, memory_id, revision, subject, generation, sealed)`,
 		columns: 6, rest: `ON CONFLICT DO NOTHING`,
 	}
 	insertMemoryTombstones = &bulk{
-		insert:  `INSERT INTO memory_tombstone (workspace_id, memory_id, subject, change, at) VALUES`,
+		into:    `memory_tombstone (workspace_id, memory_id, subject, change, at)`,
 		columns: 5, rest: `ON CONFLICT DO NOTHING`,
 	}
 )
@@ -51,15 +51,11 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 	if err != nil {
 		return 0, err
 	}
-	err = b.each(s.shared, len(rows), func(i int, values []any) []any {
+	written, err = s.insert(ctx, s.main, b, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
 			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.Same[:], r.Size,
 			r.Revision, r.Change, r.Sealed, slots[i])
-	}, func(text string, values []any) error {
-		n, err := s.main.In(ctx).Exec(ctx, text, values...)
-		written += n
-		return err
 	})
 	if err != nil {
 		return written, fmt.Errorf("write memories: %w", err)
@@ -92,12 +88,9 @@ func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) 
 
 // AddMemoryRevisions implements memory.Store.
 func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
-	err := insertMemoryRevisions.each(s.shared, len(rows), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, insertMemoryRevisions, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Revision, r.Subject[:], r.Generation, r.Sealed)
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("add revisions: %w", err)
@@ -127,10 +120,10 @@ func (s *Store) TrimmedBytes(ctx context.Context, workspaceID, id string, keep i
 }
 
 var (
-	ownSlotsOfMemories = `SELECT key_slot FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
+	ownSlotsOfMemories = `SELECT key_slot FROM memory WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
-	removeMemories  = `DELETE FROM memory WHERE workspace_id = $1 AND id IN (` + parameters(2, idsAtOnce) + `)`
-	removeRevisions = `DELETE FROM memory_revision WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)`
+	removeMemories  = `DELETE FROM memory WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
+	removeRevisions = `DELETE FROM memory_revision WHERE workspace_id = $1 AND memory_id IN (` + Parameters(2, ListSize) + `)`
 )
 
 // EraseMemories implements memory.Store.
@@ -142,8 +135,8 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 	if err := s.noteErased(ctx, at); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(ids, idsAtOnce) {
-		args := filled(workspaceID, some)
+	for some := range slices.Chunk(ids, ListSize) {
+		args := Padded([]any{workspaceID}, some)
 		if err := s.eraseOwnKeys(ctx, ownSlotsOfMemories, args...); err != nil {
 			return err
 		}
@@ -153,11 +146,8 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 			}
 		}
 	}
-	err := insertMemoryTombstones.each(s.shared, len(ids), func(i int, values []any) []any {
+	_, err := s.insert(ctx, s.main, insertMemoryTombstones, len(ids), func(i int, values []any) []any {
 		return append(values, workspaceID, ids[i], subject, change, micros(at))
-	}, func(text string, values []any) error {
-		_, err := s.main.In(ctx).Exec(ctx, text, values...)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("leave tombstones: %w", err)
@@ -166,14 +156,14 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 }
 
 // memoriesErased also names what is of a generation that has ended and was not removed yet: it is as good as erased.
-var memoriesErased = `SELECT memory_id FROM memory_tombstone WHERE workspace_id = $1 AND memory_id IN (` + parameters(2, idsAtOnce) + `)
-	UNION SELECT m.id FROM memory m WHERE m.workspace_id = $1 AND m.id IN (` + parameters(2, idsAtOnce) + `) AND NOT ` + living
+var memoriesErased = `SELECT memory_id FROM memory_tombstone WHERE workspace_id = $1 AND memory_id IN (` + Parameters(2, ListSize) + `)
+	UNION SELECT m.id FROM memory m WHERE m.workspace_id = $1 AND m.id IN (` + Parameters(2, ListSize) + `) AND NOT ` + LivingMemory
 
 // MemoryTombstones implements memory.Store.
 func (s *Store) MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error) {
 	var list []string
-	for some := range slices.Chunk(ids, idsAtOnce) {
-		found, err := s.names(ctx, memoriesErased, filled(workspaceID, some)...)
+	for some := range slices.Chunk(ids, ListSize) {
+		found, err := s.names(ctx, memoriesErased, Padded([]any{workspaceID}, some)...)
 		if err != nil {
 			return nil, fmt.Errorf("read tombstones: %w", err)
 		}

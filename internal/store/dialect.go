@@ -1,0 +1,83 @@
+package store
+
+import "context"
+
+// Dialect is what engines do differently. Each engine implements it in its own folder, in files with the same names, so that
+// the rest of this package does not depend on the engine.
+type Dialect interface {
+	// Insert is the verb of a statement that inserts many rows, and the number of rows that it can have.
+	Insert() (verb string, maxRows int)
+
+	// ByID selects rows of a table by a list of IDs. from is an item of FROM that names the rows as, and where is a
+	// condition. $1 is the workspace, and $list is where the list begins.
+	ByID(table, as string, list int) (from, where string)
+	// IDLists are the arguments of statements with ByID: args, followed by some of the IDs.
+	IDLists(args []any, ids []string) [][]any
+
+	// Subjects calls row for the SubjectColumns of each subject that has a row.
+	Subjects(ctx context.Context, q Querier, workspaceID string, subjects [][]byte, row func(Row) error) error
+	// Duplicates calls row for the MemoryColumns of the memories that d finds.
+	Duplicates(ctx context.Context, q Querier, d *Duplicates, row func(Row) error) error
+
+	// AppendAudit moves the head of an audit chain and adds rows behind it by one statement, which needs no transaction. ok is
+	// false if the engine has no such statement for a. moved is false if the chain does not end where a begins.
+	AppendAudit(ctx context.Context, db Database, a *AuditAppend) (moved, ok bool, err error)
+
+	// ReuseKeySlots puts the first of the keys into slots that are free, and returns these.
+	ReuseKeySlots(ctx context.Context, q Querier, keys [][]byte) (slots []int64, err error)
+	// NextKeySlot is the first number for new slots.
+	NextKeySlot(ctx context.Context, q Querier) (int64, error)
+	// EraseKeys erases the keys in the slots that a SELECT names.
+	EraseKeys(ctx context.Context, q Querier, slots string, args ...any) error
+
+	// Clock is the SQL of the current time of the database, in microseconds since 1970.
+	Clock() string
+	// Relax lets the transaction of q commit without waiting for stable storage, if that saves time.
+	Relax(ctx context.Context, q Querier) error
+}
+
+// Duplicates finds memories with the same key or the same text: for each entry of Subjects, Generations and Hashes the
+// oldest ones that have not expired, at most Limit.
+type Duplicates struct {
+	WorkspaceID string
+	Column      string // of the hash: key_hash or same_hash
+	Subjects    [][]byte
+	Generations []int64
+	Hashes      [][]byte
+	Now         int64
+	Limit       int
+}
+
+// AuditAppend is rows of one audit chain, as they are stored. The values are of type int64, string and []byte.
+type AuditAppend struct {
+	Chain   string
+	After   int64 // the sequence number at which the chain must end
+	Last    int64 // the sequence number of the last row, and its hash
+	Hash    []byte
+	Changes [][]any // the values of AuditColumns
+	Reads   [][]any // the values of AuditReadColumns
+}
+
+// statements are the texts of this package that contain a Dialect's parts.
+type statements struct {
+	documentsByID string
+	standings     string
+	memoriesByID  string
+	memoriesOf    string
+}
+
+func newStatements(d Dialect) statements {
+	document, byID := d.ByID("document", "d", 2)
+	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", 2)
+	memory, byMemoryID := d.ByID("memory", "m", 2)
+	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4)
+	return statements{
+		documentsByID: `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
+		standings: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+		memoriesByID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byMemoryID + ` AND ` + LivingMemory,
+		memoriesOf: `SELECT ` + MemoryColumns + `, s.change FROM ` + memoryOf + ` CROSS JOIN memory_subject s
+			WHERE ` + byMemoryIDOf + ` AND s.workspace_id = $1 AND s.subject = $2 AND s.generation = $3
+				AND ` + unindexed(`m.subject`) + ` = s.subject AND m.generation = s.generation`,
+	}
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/unit"
+)
+
+// A memory is sealed by the data key of its subject together with a key of its own, and so is a cached response that contains
+// memories. These small keys have a table of their own, in slots. Erasing the key of a memory erases the memory: whatever the
+// database leaves of its text, in free pages, copies or old row versions, can no longer be opened.
+
+// KeySize is the size of a key in a slot.
+const KeySize = 32
+
+var insertOwnKeys = &bulk{into: `erasable_key (slot, key, free)`, columns: 3, rest: `ON CONFLICT DO NOTHING`}
+
+// keepOwnKeys stores keys, and returns their slots in the order of the keys.
+func (s *Store) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	slots, err := s.dialect.ReuseKeySlots(ctx, s.main.In(ctx), keys)
+	if err != nil {
+		return nil, fmt.Errorf("store keys of memories: %w", err)
+	}
+	more := keys[len(slots):]
+	next, err := s.dialect.NextKeySlot(ctx, s.main.In(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("find a slot for a key: %w", err)
+	}
+	added, err := s.insert(ctx, s.main, insertOwnKeys, len(more), func(i int, values []any) []any {
+		slots = append(slots, next+int64(i))
+		return append(values, next+int64(i), more[i], false)
+	})
+	if err == nil && added < int64(len(more)) {
+		err = &unit.StaleError{Problem: errors.New("another process took the same slots")}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store keys of memories: %w", err)
+	}
+	return slots, nil
+}
+
+// eraseOwnKeys erases the keys in the slots that a SELECT names.
+func (s *Store) eraseOwnKeys(ctx context.Context, slots string, args ...any) error {
+	if err := s.dialect.EraseKeys(ctx, s.main.In(ctx), slots, args...); err != nil {
+		return fmt.Errorf("erase keys of memories: %w", err)
+	}
+	return nil
+}
+
+// noteErased notes in a unit that it erases something, for ScrubErased.
+func (s *Store) noteErased(ctx context.Context, at time.Time) error {
+	type noted struct{}
+	there := unit.Local(ctx, noted{}, func() *bool { return new(bool) })
+	if *there {
+		return nil
+	}
+	*there = true
+	if _, err := s.main.In(ctx).Exec(ctx, `INSERT INTO unscrubbed (id, at) VALUES ($1, $2)`, rand.Text(), micros(at)); err != nil {
+		return fmt.Errorf("note an erasure: %w", err)
+	}
+	return nil
+}
+
+// ScrubErased implements memory.Store.
+func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
+	const due = `SELECT id FROM unscrubbed WHERE at <= $1 ORDER BY at LIMIT 1`
+	if list, err := s.names(ctx, due, micros(before)); err != nil || len(list) == 0 {
+		return err
+	}
+	return s.engine.Alone(ctx, "scrub", func(ctx context.Context) error {
+		if list, err := s.names(ctx, due, micros(before)); err != nil || len(list) == 0 {
+			return err // another process has done it meanwhile
+		}
+		// These have committed, and so have their erasures. Those that come later stay noted.
+		noted, err := s.names(ctx, `SELECT id FROM unscrubbed`)
+		if err != nil {
+			return fmt.Errorf("list erasures: %w", err)
+		}
+		if err := s.scrubErased(ctx); err != nil {
+			return err
+		}
+		return s.main.Run(ctx, func(ctx context.Context) error {
+			for some := range slices.Chunk(noted, ListSize) {
+				_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM unscrubbed WHERE id IN (`+Parameters(1, ListSize)+`)`, Padded(nil, some)...)
+				if err != nil {
+					return fmt.Errorf("note that erasures are done: %w", err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// scrubErased clears the files of erased keys: those of memories, and those of persons, which an embedded engine has cleared
+// before their erasure was answered.
+func (s *Store) scrubErased(ctx context.Context) error {
+	if d, ok := s.main.(Scrubbed); ok {
+		if err := d.Scrub(ctx); err != nil {
+			return err
+		}
+	}
+	if err := rewrite(ctx, s.main, "erasable_key"); err != nil {
+		return err
+	}
+	return rewrite(ctx, s.keys, "subject_key")
+}
+
+// rewrite writes a table anew, so that nothing is left of its deleted rows, on an engine that leaves anything.
+func rewrite(ctx context.Context, d Database, table string) error {
+	r, ok := d.(Rewriter)
+	if !ok {
+		return nil
+	}
+	left, err := r.Rewrite(ctx, table)
+	if err == nil && left > 0 {
+		err = fmt.Errorf("%d deleted rows of %s stay in its file, because a transaction that began before can still read them", left, table)
+	}
+	return err
+}

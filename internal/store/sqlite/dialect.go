@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"keepsake/internal/store"
+)
+
+// dialect is what the statements of the portable store leave to SQLite, which is a function call away: short statements, which
+// stay prepared.
+type dialect struct{}
+
+var _ store.Dialect = dialect{}
+
+// Dialect implements store.Engine.
+func (*Engine) Dialect() store.Dialect { return dialect{} }
+
+// Dialect implements store.Engine.
+func (*View) Dialect() store.Dialect { return dialect{} }
+
+// Insert implements store.Dialect. A transaction ends with its first error in any case. With OR FAIL, SQLite needs no journal
+// for undoing the first rows of a statement that fails at a later one.
+func (dialect) Insert() (verb string, maxRows int) { return "INSERT OR FAIL", 8 }
+
+// ByID implements store.Dialect.
+func (dialect) ByID(table, as string, list int) (from, where string) {
+	return table + ` ` + as, as + `.workspace_id = $1 AND ` + as + `.id IN (` + store.Parameters(list, store.ListSize) + `)`
+}
+
+// IDLists implements store.Dialect.
+func (dialect) IDLists(args []any, ids []string) (lists [][]any) {
+	for some := range slices.Chunk(ids, store.ListSize) {
+		lists = append(lists, store.Padded(slices.Clip(args), some))
+	}
+	return lists
+}
+
+const subject = `SELECT ` + store.SubjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
+
+// Subjects implements store.Dialect.
+func (dialect) Subjects(ctx context.Context, q store.Querier, workspaceID string, hashes [][]byte, row func(store.Row) error) error {
+	for _, hash := range hashes {
+		if err := each(ctx, q, row, subject, workspaceID, hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Duplicates implements store.Dialect. The limit is part of the text, because SQLite would plan the statement again for each
+// value of a parameter.
+func (dialect) Duplicates(ctx context.Context, q store.Querier, d *store.Duplicates, row func(store.Row) error) error {
+	text := `SELECT ` + store.MemoryColumns + ` FROM memory m
+		WHERE ` + store.MemoryByWorkspace + ` AND m.subject = $2 AND m.generation = $3 AND m.` + d.Column + ` = $4
+			AND ` + store.UnexpiredMemory + `$5 AND ` + store.LivingMemory + `
+		ORDER BY m.created_at, m.id LIMIT ` + strconv.Itoa(d.Limit)
+	for i := range d.Subjects {
+		if err := each(ctx, q, row, text, d.WorkspaceID, d.Subjects[i], d.Generations[i], d.Hashes[i], d.Now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls row for every row of a query.
+func each(ctx context.Context, q store.Querier, row func(store.Row) error, query string, args ...any) error {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return store.ForEach(rows, row)
+}
+
+// Clock implements store.Dialect.
+func (dialect) Clock() string { return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)" }
+
+// Relax implements store.Dialect. It does nothing, because transactions share the wait.
+func (dialect) Relax(context.Context, store.Querier) error { return nil }
