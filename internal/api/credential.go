@@ -29,6 +29,8 @@ var (
 		"Send an API key in the header X-API-Key, or an access token in the header Authorization: Bearer ….")
 	errKeyAsToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
 		"This is an API key, not an access token. API keys go in the header X-API-Key.")
+	errKeyInAuthorization = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"An API key was sent in the header Authorization. API keys go in the header X-API-Key.")
 	errAmbiguousKey = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey,
 		"More than one X-API-Key was sent.")
 	errAddressNotAllowed = problem.New(problem.Forbidden, problem.CodeIPNotAllowed,
@@ -80,7 +82,20 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
 		return x.identifyLocal(takes)
 	}
+	if takes == endpoint.Key && x.sentKeyAsToken() {
+		return errKeyInAuthorization
+	}
 	return missing(takes)
+}
+
+// sentKeyAsToken reports whether an API key was sent in the header for access tokens.
+func (x *requestState) sentKeyAsToken() bool {
+	sent := x.r.Header["Authorization"]
+	if len(sent) != 1 {
+		return false
+	}
+	token, ok := bearerToken(sent[0])
+	return ok && apikey.WellFormed(token)
 }
 
 func (x *requestState) identifyKey(text string) error {

@@ -24,6 +24,7 @@ func TestMessagesNameTheProblem(t *testing.T) {
 		{"POST", "/api/v1/memories", "text/plain", `{}`, false, `The body must be application/json in UTF-8, not "text/plain".`},
 		{"GET", "/api/v1/search?q=a&limt=3", "", "", false, `There is no query parameter "limt". Did you mean "limit"?`},
 		{"GET", "/api/v1/profile", "", "", true, `This is an API key, not an access token. API keys go in the header X-API-Key.`},
+		{"GET", "/api/v1/search?q=a", "", "", true, `An API key was sent in the header Authorization. API keys go in the header X-API-Key.`},
 		{"GET", "/api/v1/memories/mem_00000000000000000000000000", "", "", false, `Memory not found.`},
 		{"GET", "/api/v1/documents/none", "", "", false, `Document not found.`},
 		{"GET", "/api/v1/developer/api-keys/key_00000000000000000000000000", "", "", false, `API key not found.`},
