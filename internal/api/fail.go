@@ -120,7 +120,7 @@ func (x *requestState) refund() {
 	x.receipt = limit.Receipt{}
 	switch {
 	case x.paid:
-		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Key)
+		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Account)
 		x.paid = false
 	case x.address.Use != nil && !x.known:
 		x.peekAddress()

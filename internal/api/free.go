@@ -25,7 +25,7 @@ func (x *requestState) chargeFree() error {
 	if x.paid || x.principal.Kind == auth.Local {
 		return nil
 	}
-	x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, x.caller.workspace, x.caller.live.Key)
+	x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, x.caller.workspace, x.caller.live.Account)
 	if x.paid = x.verdict.Allowed; !x.paid {
 		return spent(&x.verdict)
 	}

@@ -101,7 +101,7 @@ func (x *requestState) mayNot(op *endpoint.Operation) *problem.Problem {
 // else not be set right before the month is over.
 func (x *requestState) charge(op *endpoint.Operation) bool {
 	x.judged = true
-	switch workspace, key := &x.caller.workspace, &x.caller.live.Key; {
+	switch workspace, key := &x.caller.workspace, &x.caller.live.Account; {
 	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
 		x.verdict = x.api.o.Limiter.Peek(x.at, 1, *workspace, *key)
 		x.free = x
@@ -179,7 +179,7 @@ func (x *requestState) turnAway(p *problem.Problem) {
 		x.recognise()
 	}
 	if x.known {
-		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Key)
+		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Account)
 	}
 	x.fail(p)
 }

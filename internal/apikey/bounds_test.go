@@ -131,8 +131,8 @@ func TestKeyCannotWidenItselfOrOthers(t *testing.T) {
 		}
 
 		asked := someDraft(t, "asked")
-		made, _, err := create(p, asked)
-		checkBounds(t, "create", made, own, err, wider(draftedBy(asked, own), own))
+		created, _, err := create(p, asked)
+		checkBounds(t, "create", created, own, err, wider(draftedBy(asked, own), own))
 
 		other, _, err := create(person, someDraft(t, "other"))
 		if err != nil {
@@ -287,8 +287,8 @@ func TestUnusableKeyManagesNoKeys(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			b := setup(t)
 			ctx := t.Context()
-			creator := b.make(t, apikey.Draft{Scopes: auth.Admin, ExpiresAt: b.in(time.Hour)})
-			target := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Hour)})
+			creator := b.newKey(t, apikey.Draft{Scopes: auth.Admin, ExpiresAt: b.in(time.Hour)})
+			target := b.newKey(t, apikey.Draft{ExpiresAt: b.in(time.Hour)})
 			live, err := b.Directory.Authenticate(ctx, creator.Text, b.now())
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,8 @@
 package apikey
 
 import (
-	"cmp"
+	"context"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -10,24 +11,8 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 )
-
-// Draft is what the creator of a key chooses.
-type Draft struct {
-	Name              string
-	Scopes            auth.Scopes
-	ExpiresAt         *time.Time
-	RequestsPerMinute *int64 // at least 1; nil: the creating key's own, else the tier's
-	Quota             Quota
-	SubjectID         string // empty: the creator's, if it is bound
-	AgentID           string
-	AllowedIPs        []netip.Prefix // nil: the creating key's
-	Metadata          map[string]any
-	WorkspaceID       string // empty: the creator's; only an operator can choose another
-}
-
-// Quota is a key's own limit per UTC day and month, each at least 1; nil is none.
-type Quota struct{ Daily, Monthly *int64 }
 
 // Change is a change of a key. A nil field stays as it is.
 type Change struct {
@@ -35,7 +20,7 @@ type Change struct {
 	Scopes     *auth.Scopes
 	Expiry     *Expiry
 	RateLimit  *RateLimit
-	Quota      *Quota
+	Quota      *Quota // with both nil: no quota of its own; with one nil: see Service.Change
 	AllowedIPs *[]netip.Prefix
 	Metadata   *map[string]any
 	Disabled   *bool
@@ -50,39 +35,40 @@ type RateLimit struct{ RequestsPerMinute *int64 }
 // maxRevival is how long after its expiry a key can be given a later one.
 const maxRevival = 30 * 24 * time.Hour
 
-// check validates d for its creator and the workspace's tier, and binds it like its creator.
-func (d *Draft) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
-	if err := checkScopes(p, d.Scopes); err != nil {
-		return err
+// Change changes a key. It returns problem.RevisionMismatch if ifRevision does not allow the stored revision,
+// problem.Conflicts if the key is revoked or expired too long ago, and otherwise the errors of Create. p must have all
+// scopes that the key has after the change. If a calling key sets one of the two quotas and leaves out the other, the
+// other is its own.
+func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, c Change) (*Record, error) {
+	now := s.stamp()
+	tier, err := s.tier(p.WorkspaceID)
+	if err != nil {
+		return nil, err
 	}
-	if err := checkName(d.Name); err != nil {
-		return err
+	if err := c.check(p, tier, now); err != nil {
+		return nil, err
 	}
-	if err := checkExpiry(d.ExpiresAt, now); err != nil {
-		return err
-	}
-	if err := checkRateLimit(d.RequestsPerMinute, tier); err != nil {
-		return err
-	}
-	if err := checkMetadata(d.Metadata); err != nil {
-		return err
-	}
-	if p.SubjectID != "" && d.SubjectID == "" {
-		d.SubjectID = p.SubjectID
-	}
-	if p.AgentID != "" && d.AgentID == "" {
-		d.AgentID = p.AgentID
-	}
-	if !bindingAllows(p.SubjectID, d.SubjectID) || !bindingAllows(p.AgentID, d.AgentID) {
-		return problem.Missing()
-	}
-	return nil
+	entry := audit.Entry{Action: audit.KeyChanged, Details: c.details()}
+	return s.update(ctx, p, keyID, ifRevision, now, entry, func(ctx context.Context, k *APIKey) (bool, error) {
+		caller, err := s.callerKey(ctx, p, now)
+		if err != nil {
+			return false, err
+		}
+		revived, err := c.apply(k, p, caller, now)
+		if err != nil {
+			return false, err
+		}
+		if revived {
+			err = s.checkRoom(ctx, k.WorkspaceID, tier.Keys, now)
+		}
+		return true, err
+	})
 }
 
 // check validates what does not depend on the key.
 func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error {
 	if c.Scopes != nil {
-		if err := checkScopes(p, *c.Scopes); err != nil {
+		if err := checkNewScopes(p, *c.Scopes); err != nil {
 			return err
 		}
 	}
@@ -107,9 +93,9 @@ func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error
 	return nil
 }
 
-// apply changes k, or returns why k cannot be changed so. own is the calling key, nil for users. revived reports that k
-// was expired and is not any more.
-func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time) (revived bool, err error) {
+// apply changes k, or returns why k cannot be changed so. caller can be nil; if it is the same key as k, it is the key
+// before the change. revived reports that k was expired and is not any more.
+func (c *Change) apply(k *APIKey, p *auth.Principal, caller *APIKey, now time.Time) (revived bool, err error) {
 	if k.RevokedAt != nil {
 		return false, problem.Conflicts("This API key is revoked, so it cannot be changed.")
 	}
@@ -119,7 +105,7 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 	if c.Scopes != nil {
 		k.Scopes = *c.Scopes
 	}
-	if err := checkSubset(p, k.Scopes); err != nil {
+	if err := checkScopesHeld(p, k.Scopes); err != nil {
 		return false, err
 	}
 	if c.Expiry != nil {
@@ -135,8 +121,8 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 	}
 	if c.Quota != nil {
 		k.Daily, k.Monthly = c.Quota.Daily, c.Quota.Monthly
-		if own != nil && *c.Quota != (Quota{}) { // a limit that is left out is the calling key's
-			k.Daily, k.Monthly = cmp.Or(k.Daily, own.Daily), cmp.Or(k.Monthly, own.Monthly)
+		if removed := k.Daily == nil && k.Monthly == nil; caller != nil && !removed {
+			k.Daily, k.Monthly = firstNonNil(k.Daily, caller.Daily), firstNonNil(k.Monthly, caller.Monthly)
 		}
 	}
 	if c.AllowedIPs != nil {
@@ -151,22 +137,36 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, own *APIKey, now time.Time)
 			k.DisabledAt = &now
 		}
 	}
-	return revived, checkWithin(own, k)
+	return revived, checkBounds(caller, k)
+}
+
+// checkRoom refuses to revive an expired key in a workspace that has as many keys as its tier allows. A maxKeys of 0 is no
+// limit.
+func (s *Service) checkRoom(ctx context.Context, workspaceID string, maxKeys int64, now time.Time) error {
+	if maxKeys == 0 {
+		return nil
+	}
+	n, err := s.o.Store.CountAPIKeys(ctx, workspaceID, now)
+	if err != nil {
+		return err
+	}
+	if n >= maxKeys {
+		return problem.LimitReached("keys", fmt.Sprintf("This workspace already has the %d API keys that its tier allows. Revoked and expired keys do not count.", maxKeys))
+	}
+	return nil
 }
 
 // details describes c for the audit log.
 func (c *Change) details() map[string]string {
 	d := map[string]string{}
-	note := func(field string, set bool, value string) {
+	for field, set := range map[string]bool{
+		"name": c.Name != nil, "rateLimit": c.RateLimit != nil, "quota": c.Quota != nil,
+		"allowedIps": c.AllowedIPs != nil, "metadata": c.Metadata != nil,
+	} {
 		if set {
-			d[field] = value
+			d[field] = audit.Changed
 		}
 	}
-	note("name", c.Name != nil, audit.Changed)
-	note("rateLimit", c.RateLimit != nil, audit.Changed)
-	note("quota", c.Quota != nil, audit.Changed)
-	note("allowedIps", c.AllowedIPs != nil, audit.Changed)
-	note("metadata", c.Metadata != nil, audit.Changed)
 	if c.Scopes != nil {
 		d["scopes"] = c.Scopes.String()
 	}

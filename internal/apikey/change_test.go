@@ -15,7 +15,7 @@ import (
 func TestKeyWithoutALimitFollowsItsTier(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{})
+	k := b.newKey(t, apikey.Draft{})
 	if k.PerMinute != 60 || !k.Inherited {
 		t.Errorf("a key of the free tier has %d a minute, inherited %v", k.PerMinute, k.Inherited)
 	}
@@ -24,8 +24,8 @@ func TestKeyWithoutALimitFollowsItsTier(t *testing.T) {
 		t.Fatal(err)
 	}
 	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
-	if err != nil || live.Key.PerMinute != 600 {
-		t.Errorf("after a change of tier the key has %d a minute, %v", live.Key.PerMinute, err)
+	if err != nil || live.Account.PerMinute != 600 {
+		t.Errorf("after a change of tier the key has %d a minute, %v", live.Account.PerMinute, err)
 	}
 	own := int64(9)
 	for _, step := range []struct {
@@ -36,8 +36,8 @@ func TestKeyWithoutALimitFollowsItsTier(t *testing.T) {
 		if err != nil || changed.PerMinute != step.want || changed.Inherited != (step.to == nil) {
 			t.Errorf("changed to %v the key has %+v, %v", step.to, changed, err)
 		}
-		if live, _ := b.Directory.Authenticate(t.Context(), k.Text, b.now()); live.Key.PerMinute != step.want {
-			t.Errorf("changed to %d the key is charged against %d", step.want, live.Key.PerMinute)
+		if live, _ := b.Directory.Authenticate(t.Context(), k.Text, b.now()); live.Account.PerMinute != step.want {
+			t.Errorf("changed to %d the key is charged against %d", step.want, live.Account.PerMinute)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestExpiredKeyIsRevivableForThirtyDays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
-			k := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
+			k := b.newKey(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
 			b.pass(time.Minute + c.late)
 			for _, to := range []*time.Time{b.in(time.Hour), nil} {
 				_, err := b.Change(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Change{Expiry: &apikey.Expiry{At: to}})
@@ -73,13 +73,13 @@ func TestChangeReplacesOnlyItsFields(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	daily, monthly := int64(5), int64(50)
-	made := b.make(t, apikey.Draft{
+	created := b.newKey(t, apikey.Draft{
 		Quota: apikey.Quota{Daily: &daily, Monthly: &monthly}, Metadata: map[string]any{"a": "b", "c": "d"},
 		ExpiresAt: b.in(time.Hour), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 	})
 	b.pass(time.Second)
 	yes, scopes, none, metadata := true, auth.Write, []netip.Prefix{}, map[string]any{"e": 1.0}
-	k, err := b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{
+	k, err := b.Change(t.Context(), b.manager(auth.All), created.ID, nil, apikey.Change{
 		Scopes: &scopes, Expiry: &apikey.Expiry{}, Quota: &apikey.Quota{Monthly: &monthly}, AllowedIPs: &none, Metadata: &metadata, Disabled: &yes,
 	})
 	if err != nil {
@@ -89,22 +89,22 @@ func TestChangeReplacesOnlyItsFields(t *testing.T) {
 		len(k.Metadata) != 1 || k.State != apikey.Disabled || k.Revision != 2 || !k.UpdatedAt.Equal(b.now()) || !k.CreatedAt.Equal(noon) {
 		t.Errorf("the changed key is %+v", k.APIKey)
 	}
-	if got := b.codeWith(t, made.Text); got != problem.CodeAPIKeyDisabled {
+	if got := b.codeWith(t, created.Text); got != problem.CodeAPIKeyDisabled {
 		t.Errorf("a disabled key answers %q", got)
 	}
 	since := *k.DisabledAt
 	b.pass(time.Second)
-	if k, err = b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{Disabled: &yes}); err != nil || !k.DisabledAt.Equal(since) {
+	if k, err = b.Change(t.Context(), b.manager(auth.All), created.ID, nil, apikey.Change{Disabled: &yes}); err != nil || !k.DisabledAt.Equal(since) {
 		t.Errorf("disabled again at %v, %v; want still %v", k.DisabledAt, err, since)
 	}
 	no := false
-	if k, err = b.Change(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Change{Disabled: &no}); err != nil || k.State != apikey.Active {
+	if k, err = b.Change(t.Context(), b.manager(auth.All), created.ID, nil, apikey.Change{Disabled: &no}); err != nil || k.State != apikey.Active {
 		t.Errorf("enabled the key is %+v, %v", k, err)
 	}
-	if got := b.codeWith(t, made.Text); got != "" {
+	if got := b.codeWith(t, created.Text); got != "" {
 		t.Errorf("an enabled key answers %q", got)
 	}
-	stored, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID)
+	stored, err := b.APIKey(t.Context(), b.manager(auth.All), created.ID)
 	if err != nil || stored.Revision != 4 || stored.Scopes != auth.Write || stored.Metadata["e"] != 1.0 {
 		t.Errorf("the store has %+v, %v", stored, err)
 	}
@@ -113,7 +113,7 @@ func TestChangeReplacesOnlyItsFields(t *testing.T) {
 func TestChangeOfAnOldRevisionIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{})
+	k := b.newKey(t, apikey.Draft{})
 	one, two, name := int64(1), int64(2), "renamed"
 	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, []int64{two}, apikey.Change{Name: &name}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("a change of revision 2 to a key of revision 1: %v", err)
@@ -136,24 +136,24 @@ func TestChangeOfAnOldRevisionIsRefused(t *testing.T) {
 func TestRevocationIsFinalAndInForceAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	mighty := b.make(t, apikey.Draft{Scopes: auth.Admin})
-	k, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), mighty.ID, nil, "left the company")
+	admin := b.newKey(t, apikey.Draft{Scopes: auth.Admin})
+	k, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), admin.ID, nil, "left the company")
 	if err != nil || k.State != apikey.Revoked || k.RevokeReason != "left the company" || !k.RevokedAt.Equal(noon) {
-		t.Fatalf("a mightier key revoked by a lesser one is %+v, %v", k, err)
+		t.Fatalf("a key revoked by one with fewer scopes is %+v, %v", k, err)
 	}
-	if got := b.codeWith(t, mighty.Text); got != problem.CodeAPIKeyRevoked {
+	if got := b.codeWith(t, admin.Text); got != problem.CodeAPIKeyRevoked {
 		t.Errorf("right after its revocation the key answers %q", got)
 	}
 	b.pass(time.Minute)
-	again, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), mighty.ID, nil, "another reason")
+	again, err := b.Revoke(t.Context(), b.manager(auth.DeveloperManage), admin.ID, nil, "another reason")
 	if err != nil || again.Revision != k.Revision || again.RevokeReason != k.RevokeReason || !again.RevokedAt.Equal(*k.RevokedAt) {
 		t.Errorf("revoked again the key is %+v, %v", again, err)
 	}
 	no := false
-	if _, err := b.Change(t.Context(), b.manager(auth.All), mighty.ID, nil, apikey.Change{Disabled: &no}); code(t, err) != problem.CodeConflict {
+	if _, err := b.Change(t.Context(), b.manager(auth.All), admin.ID, nil, apikey.Change{Disabled: &no}); code(t, err) != problem.CodeConflict {
 		t.Errorf("changing a revoked key: %v", err)
 	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), b.make(t, apikey.Draft{}).ID, nil, "a\x00"); code(t, err) != problem.CodeValidation {
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), b.newKey(t, apikey.Draft{}).ID, nil, "a\x00"); code(t, err) != problem.CodeValidation {
 		t.Errorf("a reason with NUL: %v", err)
 	}
 }

@@ -3,41 +3,22 @@ package apikey
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
 
-// Limits of what a client can write: characters of a text, entries of metadata.
+// The largest values that a client can send.
 const (
-	maxName     = 120
-	maxReason   = 512
-	maxMetadata = 32
-	maxEntry    = 1024 // of a metadata name or string
+	maxName     = 120  // characters
+	maxReason   = 512  // characters
+	maxMetadata = 32   // entries
+	maxEntry    = 1024 // characters of the name or string of an entry
 )
-
-func checkScopes(p *auth.Principal, scopes auth.Scopes) error {
-	if scopes == auth.None {
-		return problem.Validation("scopes", problem.TooShort, "An API key needs at least one scope.")
-	}
-	return checkSubset(p, scopes)
-}
-
-// checkSubset refuses scopes that p does not have.
-func checkSubset(p *auth.Principal, scopes auth.Scopes) error {
-	if p.Scopes.Allows(scopes) {
-		return nil
-	}
-	missing := problem.ScopeMissing((scopes &^ p.Scopes).Names()[0])
-	missing.Details.Field = "scopes"
-	return missing
-}
 
 func checkExpiry(at *time.Time, now time.Time) error {
 	if at != nil && !now.Before(*at) {
@@ -86,25 +67,12 @@ func checkMetadata(metadata map[string]any) error {
 
 // checkText limits the length of a text and refuses what PostgreSQL cannot store. Its messages do not repeat field, which
 // can be a name that the client chose.
-func checkText(field, text string, limit int) error {
-	if len(text) > limit && utf8.RuneCountInString(text) > limit {
-		return problem.Validation(field, problem.TooLong, fmt.Sprintf("This text must have at most %d characters.", limit))
+func checkText(field, text string, maxLength int) error {
+	if len(text) > maxLength && utf8.RuneCountInString(text) > maxLength {
+		return problem.Validation(field, problem.TooLong, fmt.Sprintf("This text must have at most %d characters.", maxLength))
 	}
 	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
 		return problem.Validation(field, problem.Format, "This text must be valid UTF-8 without the character U+0000.")
 	}
 	return nil
-}
-
-// canonical returns prefixes as client addresses are compared with them: without host bits, and IPv4 networks in IPv6
-// notation as IPv4 networks.
-func canonical(prefixes []netip.Prefix) []netip.Prefix {
-	list := make([]netip.Prefix, len(prefixes))
-	for i, p := range prefixes {
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		list[i] = p.Masked()
-	}
-	return list
 }

@@ -16,12 +16,12 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Directory holds every API key that is not revoked in memory, so that authenticating a request reads no database. It is
+// Directory keeps in memory every API key that is not revoked, so that authenticating a request reads no database. It is
 // safe for concurrent use.
 //
-// Entries are immutable. A changed key gets a new entry, which is published with one atomic store, so readers take no lock
-// and a revocation is in force at once. A revoked key keeps its entry for an hour (see forgetAfter); then only the
-// database knows it.
+// Entries are immutable. A changed key gets a new entry; each of its secrets switches to that entry with an atomic store,
+// and all have switched when Put returns. So readers take no lock, and a revocation is in force at once. A revoked key
+// keeps its entry for an hour (see forgetAfter); then only the database knows it.
 type Directory struct {
 	store    Reader
 	hasher   *Hasher
@@ -35,23 +35,29 @@ type Directory struct {
 
 	mu        sync.Mutex // serializes writers and guards what follows
 	byID      map[id.UUID]*entry
-	revoked   []revocation     // oldest first
-	denied    map[id.UUID]bool // refused although the database does not say that they are revoked
-	forgotten int64            // revoked keys that are no longer in memory
+	toForget  []forgettable    // oldest first
+	denied    map[id.UUID]bool // keys given to Deny; newEntry treats them as revoked, even if the database does not
+	forgotten int64            // revoked keys that were removed from memory
 }
 
-// Reader reads the keys for a Directory. *store.Store is one.
+// forgettable is a revoked key whose entry is still in memory.
+type forgettable struct {
+	key   id.UUID
+	since time.Time
+}
+
+// Reader reads the keys for a Directory. *store.Store is one. fn must not keep k or its Secrets, which are reused.
 type Reader interface {
-	// EachAPIKey calls fn for every key that is not revoked. fn must not keep k.
+	// EachAPIKey calls fn for every key that is not revoked.
 	EachAPIKey(ctx context.Context, fn func(k *APIKey) error) error
-	// APIKeys calls fn for every key with one of these IDs, revoked ones included. fn must not keep k.
+	// APIKeys calls fn for every key with one of these IDs, revoked ones included.
 	APIKeys(ctx context.Context, ids []string, fn func(k *APIKey) error) error
-	// APIKeyBySecret returns the key that has a secret with this hash, whatever its state; Missing if there is none.
+	// APIKeyBySecret returns the key that has a secret with this hash, in any state, or problem.Missing.
 	APIKeyBySecret(ctx context.Context, hash [32]byte) (*APIKey, error)
 }
 
-// Recorder creates the handles under which usage counts a key and its secrets, and records what is done with them.
-// *usage.Recorder is one.
+// Recorder creates the handles under which usage counts a key (Owner) and its secrets (Secret), and records what is done
+// with them. *usage.Recorder is one.
 type Recorder interface {
 	Owner(workspaceID, keyID string) usage.Owner
 	Secret(o usage.Owner, hint string) usage.Secret
@@ -60,16 +66,10 @@ type Recorder interface {
 	Charge(o usage.Owner, at time.Time, cost int64)
 }
 
-// revocation is a revoked key whose entry is still in memory.
-type revocation struct {
-	key id.UUID
-	at  time.Time
-}
-
-// ErrNotInMemory is Lookup's answer to a well-formed key that is not in memory: LookupStored can tell whether it exists.
+// ErrNotInMemory is Lookup's answer to a well-formed text of no key in memory: LookupStored finds out whether one exists.
 var ErrNotInMemory = errors.New("the API key is not in memory")
 
-// ErrInvalid is the problem of a text that is no key, or no longer.
+// ErrInvalid is the problem of a text of no key, or of a secret that has expired.
 var ErrInvalid = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
 
 // The problems of a key that exists and cannot be used.
@@ -93,7 +93,7 @@ func NewDirectory(store Reader, hasher *Hasher, accounts *account.Directory, rec
 func (d *Directory) Load(ctx context.Context, used account.Used) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.index.edit()
+	edit := d.index.begin()
 	now := d.now()
 	err := d.store.EachAPIKey(ctx, func(k *APIKey) error {
 		e, err := d.put(edit, k)
@@ -125,28 +125,28 @@ func (d *Directory) Lookup(text string, now time.Time) (LiveKey, error) {
 		}
 		return LiveKey{}, ErrNotInMemory
 	}
-	d.index.shard(hash).hits.Add(1)
+	d.index.shardOf(hash).hits.Add(1)
 	return d.liveKey(e, hash, now)
 }
 
 // Put adds a key whose creation was committed, or replaces a key that was changed. A revoked key is refused from then on.
 // Commits can be reported in either order: an older revision than the one in memory changes nothing.
 //
-// A key that cannot be added, because its workspace is not known, is not in memory before either. LookupStored returns
-// the same error.
+// Put ignores a key with a malformed ID, an unknown workspace or a wrong number of secrets; LookupStored returns these
+// errors when a request sends the key. If such a key is revoked, the entry in memory is refused all the same.
 func (d *Directory) Put(k *APIKey) { _ = d.add(k) }
 
 func (d *Directory) add(k *APIKey) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.index.edit()
+	edit := d.index.begin()
 	defer edit.publish()
 	d.forgetRevoked(edit)
 	_, err := d.put(edit, k)
 	return err
 }
 
-// Deny refuses a key like a revoked one from now on, also if the database does not say that it is.
+// Deny refuses a key like a revoked one from now on, even if the database does not say that it is revoked.
 func (d *Directory) Deny(keyID string) {
 	key, ok := id.Parse(id.APIKey, keyID)
 	if !ok {
@@ -154,13 +154,14 @@ func (d *Directory) Deny(keyID string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.index.edit()
+	edit := d.index.begin()
 	defer edit.publish()
 	d.denied[key] = true
 	d.revoke(edit, key, 0)
 }
 
-// put replaces the entry of k, unless the one in memory is as new, and returns the one that counts. The caller holds mu.
+// put replaces the entry of k, unless the one in memory is as new or newer, and returns the one that is in memory then.
+// The caller holds mu.
 func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
 	key, ok := id.Parse(id.APIKey, k.ID)
 	if !ok {
@@ -172,7 +173,7 @@ func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
 	}
 	e, err := d.newEntry(key, k, old)
 	if err != nil {
-		if k.RevokedAt != nil { // a revocation counts even if the rest of the key cannot be read
+		if k.RevokedAt != nil {
 			d.revoke(edit, key, k.Revision)
 		}
 		return nil, err
@@ -181,7 +182,7 @@ func (d *Directory) put(edit *edit, k *APIKey) (*entry, error) {
 	return e, nil
 }
 
-// revoke refuses a key in memory alone, up to a revision. The caller holds mu.
+// revoke replaces the entry of a key, if it has one, by a revoked one of at least this revision. The caller holds mu.
 func (d *Directory) revoke(edit *edit, key id.UUID, revision int64) {
 	old := d.byID[key]
 	if old == nil {
@@ -192,7 +193,7 @@ func (d *Directory) revoke(edit *edit, key id.UUID, revision int64) {
 	d.replace(edit, old, &e)
 }
 
-// replace puts e in the place of old, which can be nil. The caller holds mu.
+// replace replaces old, which can be nil, by e. The caller holds mu.
 func (d *Directory) replace(edit *edit, old, e *entry) {
 	if old != nil {
 		edit.remove(old)
@@ -200,7 +201,7 @@ func (d *Directory) replace(edit *edit, old, e *entry) {
 	edit.add(e)
 	d.byID[e.id] = e
 	if e.revoked && (old == nil || !old.revoked) {
-		d.revoked = append(d.revoked, revocation{e.id, d.now()})
+		d.toForget = append(d.toForget, forgettable{e.id, d.now()})
 	}
 }
 
@@ -212,9 +213,9 @@ const forgetAfter = time.Hour
 // fill the memory. The caller holds mu.
 func (d *Directory) forgetRevoked(edit *edit) {
 	now := d.now()
-	for len(d.revoked) > 0 && now.Sub(d.revoked[0].at) > forgetAfter {
-		key := d.revoked[0].key
-		d.revoked = d.revoked[1:]
+	for len(d.toForget) > 0 && now.Sub(d.toForget[0].since) > forgetAfter {
+		key := d.toForget[0].key
+		d.toForget = d.toForget[1:]
 		if e := d.byID[key]; e != nil && e.revoked {
 			edit.remove(e)
 			delete(d.byID, key)
@@ -223,7 +224,7 @@ func (d *Directory) forgetRevoked(edit *edit) {
 	}
 }
 
-// counters are those of a key of a workspace; new ones if the key is not in memory.
+// counters returns the counters of a key of a workspace; new ones if the key is not in memory.
 func (d *Directory) counters(keyID string, workspace *account.Entry) *limit.Use {
 	key, _ := id.Parse(id.APIKey, keyID)
 	d.mu.Lock()
@@ -238,8 +239,8 @@ func (d *Directory) counters(keyID string, workspace *account.Entry) *limit.Use 
 
 // lastUsed is when a secret was last used since the program started; the zero time if it was not.
 func (d *Directory) lastUsed(hash [32]byte) time.Time {
-	if s := d.index.find(hash).find(hash); s != nil {
-		return d.recorder.LastUsed(s.usage)
+	if e := d.index.find(hash); e != nil {
+		return d.recorder.LastUsed(e.secretWith(hash).usageSecret)
 	}
 	return time.Time{}
 }

@@ -175,8 +175,8 @@ func TestLoadedKeyNeedsNoDatabaseRead(t *testing.T) {
 	if p := live.Principal; p.KeyID() != plain.ID || p.Kind != auth.APIKey || p.WorkspaceID != "wsp_free" || p.Operator || p.Scopes != auth.Read || p.Bound() {
 		t.Errorf("the principal of a plain key is %+v", p)
 	}
-	if live.Key.Allowance != (limit.Allowance{PerMinute: 60}) {
-		t.Errorf("a plain key has %+v, want the tier's 60 a minute", live.Key.Allowance)
+	if live.Account.Allowance != (limit.Allowance{PerMinute: 60}) {
+		t.Errorf("a plain key has %+v, want the tier's 60 a minute", live.Account.Allowance)
 	}
 	if live.ExpiresAt != 0 || live.RotateBy != 0 || !live.AllowedFrom(netip.Addr{}) || live.Workspace.Name() != "tenant" {
 		t.Errorf("a plain key is %+v", live)
@@ -186,10 +186,10 @@ func TestLoadedKeyNeedsNoDatabaseRead(t *testing.T) {
 	if p := live.Principal; p.KeyID() != full.ID || !p.Operator || p.SubjectID != "person-7" || p.AgentID != "agent-1" || p.Scopes != full.Scopes {
 		t.Errorf("the principal is %+v", p)
 	}
-	if live.Key.Allowance != (limit.Allowance{PerMinute: 7, Monthly: 1000}) || live.ExpiresAt != expires.Unix() {
+	if live.Account.Allowance != (limit.Allowance{PerMinute: 7, Monthly: 1000}) || live.ExpiresAt != expires.Unix() {
 		t.Errorf("the key is %+v", live)
 	}
-	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.MonthlyRemaining != 600 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Account, limit.Account{}); v.MonthlyRemaining != 600 {
 		t.Errorf("%d of 1000 remain in the month after a restart with 400 used, want 600", v.MonthlyRemaining)
 	}
 	for addr, want := range map[string]bool{
@@ -224,7 +224,7 @@ func TestRefusalFollowsPrecedenceOfStates(t *testing.T) {
 			k.RevokedAt, k.DisabledAt, k.ExpiresAt = like.RevokedAt, like.DisabledAt, like.ExpiresAt
 			k.Secrets = append(k.Secrets, Secret{Hash: b.hasher.Hash(second), ValidUntil: like.Secrets[1].ValidUntil})
 		})
-		want := codes[k.At(b.now)]
+		want := codes[k.StateAt(b.now)]
 		// Load leaves revoked keys out, so the database answers for them; Put keeps them in memory.
 		for name, learn := range map[string]func(){
 			"load": func() {
@@ -236,7 +236,7 @@ func TestRefusalFollowsPrecedenceOfStates(t *testing.T) {
 		} {
 			learn()
 			if _, code := b.authenticate(t, k); code != want {
-				t.Errorf("after %s a key that is %s is refused with %q, want %q", name, k.At(b.now), code, want)
+				t.Errorf("after %s a key that is %s is refused with %q, want %q", name, k.StateAt(b.now), code, want)
 			}
 			live, err := b.Authenticate(t.Context(), second, b.now)
 			wantOld := want
@@ -244,7 +244,7 @@ func TestRefusalFollowsPrecedenceOfStates(t *testing.T) {
 				wantOld = problem.CodeInvalidAPIKey // its grace period is over, whatever the key's state
 			}
 			if code := codeOf(t, err); code != wantOld {
-				t.Errorf("after %s the older secret of a key that is %s is refused with %q, want %q", name, k.At(b.now), code, wantOld)
+				t.Errorf("after %s the older secret of a key that is %s is refused with %q, want %q", name, k.StateAt(b.now), code, wantOld)
 			}
 			if err == nil && live.RotateBy != k.Secrets[1].ValidUntil.Unix() {
 				t.Errorf("the older secret must be rotated by %d, want %d", live.RotateBy, k.Secrets[1].ValidUntil.Unix())
@@ -274,7 +274,7 @@ func TestUnknownTextIsReadOncePerTenSeconds(t *testing.T) {
 	if _, err := b.Authenticate(t.Context(), wrong, b.now); codeOf(t, err) != problem.CodeInvalidAPIKey || b.keys.reads.Load() != 2 {
 		t.Errorf("a bad checksum answers %v after %d reads; want invalid_api_key without one", err, b.keys.reads.Load())
 	}
-	if s := b.UnknownStats(); s.Entries != 1 || s.Hits != 4 || s.Misses != 2 {
+	if s := b.RefusalStats(); s.Entries != 1 || s.Hits != 4 || s.Misses != 2 {
 		t.Errorf("the statistics are %+v", s)
 	}
 }
@@ -302,7 +302,7 @@ func TestRefusalsInMemoryAreBounded(t *testing.T) {
 	for range maxRefusals + 100 {
 		b.Authenticate(t.Context(), Generate(rand.Reader), b.now)
 	}
-	if s := b.UnknownStats(); s.Entries != maxRefusals || s.Evictions != 100 {
+	if s := b.RefusalStats(); s.Entries != maxRefusals || s.Evictions != 100 {
 		t.Errorf("the statistics are %+v, want %d entries and 100 evictions", s, maxRefusals)
 	}
 }
@@ -388,15 +388,15 @@ func TestChangedKeyKeepsItsCounters(t *testing.T) {
 	k := b.add(nil)
 	b.Put(k)
 	live, _ := b.authenticate(t, k)
-	limit.Local{}.Charge(b.now, 1, live.Workspace.Account(), live.Key)
+	limit.Local{}.Charge(b.now, 1, live.Workspace.Account(), live.Account)
 	changed, perMinute := *k, int64(5)
 	changed.Scopes, changed.RequestsPerMinute, changed.Revision = auth.Write, &perMinute, 2
 	b.Put(&changed)
 	live, _ = b.authenticate(t, k)
-	if live.Principal.Scopes != auth.Write || live.Key.PerMinute != 5 {
+	if live.Principal.Scopes != auth.Write || live.Account.PerMinute != 5 {
 		t.Errorf("after a change the key is %+v", live)
 	}
-	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.Remaining != 4 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Account, limit.Account{}); v.Remaining != 4 {
 		t.Errorf("after one charge and a change to 5 a minute %d remain, want 4", v.Remaining)
 	}
 }
@@ -499,9 +499,9 @@ func TestForgottenKeyKeepsItsCountersToItself(t *testing.T) {
 	b.now = b.now.Add(forgetAfter + time.Second)
 	later := b.add(nil)
 	b.Put(later)
-	limit.Local{}.Charge(b.now, 1, held.Workspace.Account(), held.Key)
+	limit.Local{}.Charge(b.now, 1, held.Workspace.Account(), held.Account)
 	live, _ := b.authenticate(t, later)
-	if v := (limit.Local{}).Peek(b.now, 1, live.Key, limit.Account{}); v.Remaining != 60 {
+	if v := (limit.Local{}).Peek(b.now, 1, live.Account, limit.Account{}); v.Remaining != 60 {
 		t.Errorf("a new key has %d requests left, want 60", v.Remaining)
 	}
 }
@@ -536,8 +536,8 @@ func TestRevocationIsInForceAtOnceUnderLoad(t *testing.T) {
 					t.Errorf("key %d is refused with %v", n, err)
 					return
 				// Even revisions have the scope write and one request a minute, odd ones neither.
-				case err == nil && (live.Principal.Scopes == auth.Write) != (live.Key.PerMinute == 1):
-					t.Errorf("key %d has the scopes %s with %d requests a minute", n, live.Principal.Scopes, live.Key.PerMinute)
+				case err == nil && (live.Principal.Scopes == auth.Write) != (live.Account.PerMinute == 1):
+					t.Errorf("key %d has the scopes %s with %d requests a minute", n, live.Principal.Scopes, live.Account.PerMinute)
 					return
 				}
 			}
@@ -606,20 +606,20 @@ func TestReplacedSecretIsInvalid(t *testing.T) {
 func TestEditCopiesAShardOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	edit := b.index.edit()
+	edit := b.index.begin()
 	hash := [32]byte{1, 2}
 	same := hash
 	same[31] = 1
-	edit.add(&entry{secret: secret{hash: hash}})
-	edit.add(&entry{secret: secret{hash: same}, previous: &secret{hash: [32]byte{2, 1}}})
-	if len(edit.copies) != 2 || len(edit.entries(hash)) != 2 {
+	edit.add(&entry{current: secret{hash: hash}})
+	edit.add(&entry{current: secret{hash: same}, previous: &secret{hash: [32]byte{2, 1}}})
+	if len(edit.copies) != 2 || len(edit.copyOf(hash)) != 2 {
 		t.Errorf("the copies are %v, want one of two entries and one of one", edit.copies)
 	}
-	if n := len(*b.index.shard(hash).entries.Load()); n != 0 {
+	if n := len(*b.index.shardOf(hash).entries.Load()); n != 0 {
 		t.Errorf("%d entries are visible before they are published", n)
 	}
 	edit.publish()
-	if n := len(*b.index.shard(hash).entries.Load()); n != 2 {
+	if n := len(*b.index.shardOf(hash).entries.Load()); n != 2 {
 		t.Errorf("%d entries are visible after they were published, want 2", n)
 	}
 }

@@ -3,6 +3,7 @@ package apikey
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"keepsake/internal/account"
@@ -16,31 +17,31 @@ import (
 // entry is one API key in memory. It is immutable: a changed key gets a new entry, so a request sees one revision of a
 // key and never parts of two. All entries of a key share its counters and its usage handles.
 type entry struct {
-	id        id.UUID
-	workspace *account.Entry
-	counters  *limit.Use
-	usage     usage.Owner
-	scopes    auth.Scopes
-	disabled  bool
-	revoked   bool
-	revision  int64
-	expiresAt int64 // Unix milliseconds; 0: never
+	id         id.UUID
+	workspace  *account.Entry
+	counters   *limit.Use
+	usageOwner usage.Owner
+	scopes     auth.Scopes
+	disabled   bool
+	revoked    bool
+	revision   int64
+	expiresAt  int64 // Unix milliseconds; 0: never
 
-	secret   secret  // the current one
+	current  secret
 	previous *secret // the one that a rotation replaced, for its grace period; usually nil
 
-	options *options // nil for most keys
+	restrictions *restrictions // nil for most keys
 }
 
-// secret is the hash of one key text.
+// secret is a Secret in memory.
 type secret struct {
-	hash       [32]byte
-	validUntil int64 // Unix milliseconds; 0: as long as the key
-	usage      usage.Secret
+	hash        [32]byte
+	validUntil  int64 // Unix milliseconds; 0: as long as the key
+	usageSecret usage.Secret
 }
 
-// options are the limits and restrictions that only few keys have.
-type options struct {
+// restrictions are the limits, binding and networks that only few keys have.
+type restrictions struct {
 	limits     limit.Allowance // 0: none of its own
 	subjectID  string
 	agentID    string
@@ -62,20 +63,20 @@ func (d *Directory) newEntry(key id.UUID, k *APIKey, old *entry) (*entry, error)
 		disabled: k.DisabledAt != nil, revoked: k.RevokedAt != nil || d.denied[key],
 	}
 	if old != nil {
-		e.counters, e.usage = old.counters, old.usage
+		e.counters, e.usageOwner = old.counters, old.usageOwner
 	} else {
-		e.counters, e.usage = new(limit.Use), d.recorder.Owner(k.WorkspaceID, k.ID)
+		e.counters, e.usageOwner = new(limit.Use), d.recorder.Owner(k.WorkspaceID, k.ID)
 		e.counters.InitKey(k.ID, workspace.Account().Use)
 	}
-	e.secret = d.newSecret(e.usage, &k.Secrets[0], old)
+	e.current = d.newSecret(e.usageOwner, &k.Secrets[0], old)
 	if len(k.Secrets) == 2 {
-		previous := d.newSecret(e.usage, &k.Secrets[1], old)
+		previous := d.newSecret(e.usageOwner, &k.Secrets[1], old)
 		e.previous = &previous
 	}
 	if k.RequestsPerMinute != nil || k.Daily != nil || k.Monthly != nil || k.SubjectID != "" || k.AgentID != "" || len(k.AllowedIPs) > 0 {
-		e.options = &options{
+		e.restrictions = &restrictions{
 			limits:    limit.Allowance{PerMinute: orZero(k.RequestsPerMinute), Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
-			subjectID: k.SubjectID, agentID: k.AgentID, allowedIPs: k.AllowedIPs,
+			subjectID: k.SubjectID, agentID: k.AgentID, allowedIPs: slices.Clone(k.AllowedIPs),
 		}
 	}
 	return e, nil
@@ -83,10 +84,10 @@ func (d *Directory) newEntry(key id.UUID, k *APIKey, old *entry) (*entry, error)
 
 func (d *Directory) newSecret(o usage.Owner, s *Secret, old *entry) secret {
 	next := secret{hash: s.Hash, validUntil: milliseconds(s.ValidUntil)}
-	if known := old.find(s.Hash); known != nil {
-		next.usage = known.usage
+	if known := old.secretWith(s.Hash); known != nil {
+		next.usageSecret = known.usageSecret
 	} else {
-		next.usage = d.recorder.Secret(o, s.Hint)
+		next.usageSecret = d.recorder.Secret(o, s.Hint)
 	}
 	return next
 }
@@ -94,13 +95,13 @@ func (d *Directory) newSecret(o usage.Owner, s *Secret, old *entry) secret {
 // ID returns the key's ID. It implements limit.Key.
 func (e *entry) ID() string { return id.Format(id.APIKey, e.id) }
 
-// find returns the secret with this hash, nil if the key has none. e can be nil.
-func (e *entry) find(hash [32]byte) *secret {
+// secretWith returns the secret with this hash, nil if the key has none. e can be nil.
+func (e *entry) secretWith(hash [32]byte) *secret {
 	switch {
 	case e == nil:
 		return nil
-	case e.secret.hash == hash:
-		return &e.secret
+	case e.current.hash == hash:
+		return &e.current
 	case e.previous != nil && e.previous.hash == hash:
 		return e.previous
 	default:
@@ -109,7 +110,7 @@ func (e *entry) find(hash [32]byte) *secret {
 }
 
 // check says why the key cannot be used with s now; nil if it can. The state of a key is shown only to a caller whose
-// secret still counts.
+// secret has not expired.
 func (e *entry) check(s *secret, now time.Time) *problem.Problem {
 	ms := now.UnixMilli()
 	switch {

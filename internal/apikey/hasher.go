@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Hasher computes the hash that is stored of a key's text: HMAC-SHA-256 under the instance's pepper. A text with 178 random
-// bits needs no slow hash, and without the pepper a stolen database cannot be used to check guesses.
+// Hasher computes the hash that is stored of a text: HMAC-SHA-256 under the instance's pepper. A text with 178 random bits
+// needs no slow hash, and without the pepper a stolen database cannot be used to check guesses.
 type Hasher struct {
 	states sync.Pool // of *hashState: reusing a keyed state takes a quarter of the time of a new one
 }
@@ -35,7 +35,7 @@ func (h *Hasher) Hash(text string) [sha256.Size]byte {
 	s.mac.Write(s.in)
 	s.mac.Sum(s.out[:0])
 	hashed := s.out
-	clear(s.in) // do not keep the secret in the pool
+	clear(s.in) // do not keep the text in the pool
 	h.states.Put(s)
 	return hashed
 }

@@ -2,7 +2,6 @@ package apikey
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"keepsake/internal/account"
@@ -33,32 +32,34 @@ type Budget struct {
 }
 
 // Limits reads a key's counters without charging them.
-func (s *Service) Limits(ctx context.Context, p *auth.Principal, key string) (*Limits, error) {
-	k, err := s.visible(ctx, p, key)
+func (s *Service) Limits(ctx context.Context, p *auth.Principal, keyID string) (*Limits, error) {
+	k, err := s.visible(ctx, p, keyID)
 	if err != nil {
 		return nil, err
 	}
-	workspace, ok := s.Accounts.Entry(k.WorkspaceID)
-	if !ok {
-		return nil, fmt.Errorf("read limits: workspace %q is not in the directory", k.WorkspaceID)
+	workspace, err := s.workspace(k.WorkspaceID)
+	if err != nil {
+		return nil, err
 	}
-	now := s.Now().UTC()
+	now := s.o.Now().UTC()
 	r := s.recordOf(k, workspace.Tier(), now)
-	account := limit.Account{
-		Use:       s.Directory.counters(k.ID, workspace),
-		Key:       keyID(k.ID),
+	ofKey := limit.Account{
+		Use:       s.o.Directory.counters(k.ID, workspace),
+		Key:       limitKey(k.ID),
 		Allowance: limit.Allowance{PerMinute: r.PerMinute, Daily: orZero(k.Daily), Monthly: orZero(k.Monthly)},
 	}
 	return &Limits{
 		Key: r, Workspace: workspace, At: now,
-		OfKey:       s.budgetsOf(now, account),
+		OfKey:       s.budgetsOf(now, ofKey),
 		OfWorkspace: s.budgetsOf(now, workspace.Account()),
 	}, nil
 }
 
-// budgetsOf reads one account by itself.
+// budgetsOf reads the budgets of a key or a workspace. It peeks at a alone, like at the workspace of a caller without a key:
+// of two accounts a verdict shows the one with less left.
 func (s *Service) budgetsOf(now time.Time, a limit.Account) Budgets {
-	v := s.Limiter.Peek(now, 1, a, limit.Account{})
+	var none limit.Account
+	v := s.o.Limiter.Peek(now, 1, a, none)
 	b := Budgets{Minute: Budget{v.Limit, v.Remaining, time.Unix(v.ResetUnix, 0).UTC()}}
 	year, month, day := now.Date()
 	if a.Daily > 0 {
@@ -70,8 +71,8 @@ func (s *Service) budgetsOf(now time.Time, a limit.Account) Budgets {
 	return b
 }
 
-// keyID implements limit.Key.
-type keyID string
+// limitKey is a key's ID. It implements limit.Key.
+type limitKey string
 
 // ID returns the key's ID.
-func (k keyID) ID() string { return string(k) }
+func (k limitKey) ID() string { return string(k) }

@@ -14,20 +14,20 @@ import (
 type LiveKey struct {
 	Principal auth.Principal
 	Workspace *account.Entry
-	Key       limit.Account // the key's own counters and limits; a minute limit that it inherits is the tier's
+	Account   limit.Account // the key's own counters and limits; a minute limit that it inherits is the tier's
 	Usage     usage.Owner
 
-	RotateBy  int64 // Unix second at which the secret that was sent expires; 0: with the key
+	RotateBy  int64 // Unix second at which the secret that was sent expires; 0: when the key does
 	ExpiresAt int64 // Unix second at which the key expires; 0: never
 
-	secret     usage.Secret
-	allowedIPs []netip.Prefix
-	recorder   Recorder
+	usageSecret usage.Secret
+	allowedIPs  []netip.Prefix
+	recorder    Recorder
 }
 
 // liveKey returns the key of e if it can be used now with the secret that has this hash.
 func (d *Directory) liveKey(e *entry, hash [32]byte, now time.Time) (LiveKey, error) {
-	s := e.find(hash)
+	s := e.secretWith(hash)
 	if refusal := e.check(s, now); refusal != nil {
 		return LiveKey{}, refusal
 	}
@@ -35,16 +35,16 @@ func (d *Directory) liveKey(e *entry, hash [32]byte, now time.Time) (LiveKey, er
 		Principal: auth.Principal{
 			Kind: auth.APIKey, WorkspaceID: e.workspace.ID(), Operator: e.workspace.Operator(), Key: e.id, Scopes: e.scopes,
 		},
-		Workspace: e.workspace, Key: limit.Account{Use: e.counters, Key: e}, Usage: e.usage,
+		Workspace: e.workspace, Account: limit.Account{Use: e.counters, Key: e}, Usage: e.usageOwner,
 		RotateBy: s.validUntil / 1000, ExpiresAt: e.expiresAt / 1000,
-		secret: s.usage, recorder: d.recorder,
+		usageSecret: s.usageSecret, recorder: d.recorder,
 	}
-	if o := e.options; o != nil {
-		k.Principal.SubjectID, k.Principal.AgentID = o.subjectID, o.agentID
-		k.Key.Allowance, k.allowedIPs = o.limits, o.allowedIPs
+	if r := e.restrictions; r != nil {
+		k.Principal.SubjectID, k.Principal.AgentID = r.subjectID, r.agentID
+		k.Account.Allowance, k.allowedIPs = r.limits, r.allowedIPs
 	}
-	if k.Key.PerMinute == 0 {
-		k.Key.PerMinute = e.workspace.Tier().RequestsPerMinute
+	if k.Account.PerMinute == 0 {
+		k.Account.PerMinute = e.workspace.Tier().RequestsPerMinute
 	}
 	return k, nil
 }
@@ -68,4 +68,4 @@ func (k *LiveKey) AllowedFrom(addr netip.Addr) bool {
 }
 
 // Touch records that the secret was used at now. It writes memory only; usage stores it each second.
-func (k *LiveKey) Touch(now time.Time) { k.recorder.Touch(k.secret, now) }
+func (k *LiveKey) Touch(now time.Time) { k.recorder.Touch(k.usageSecret, now) }

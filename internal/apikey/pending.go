@@ -20,8 +20,8 @@ import (
 // refused in this process at once, the revocation is saved in a file whose space was reserved before, so that a restart
 // does not forget it, and Run stores it in the database as soon as that works.
 
-// Revocation is a revocation that is in force in this process and not yet stored in the database.
-type Revocation struct {
+// PendingRevocation is a revocation that is in force in this process and not yet stored in the database.
+type PendingRevocation struct {
 	WorkspaceID string     `json:"workspaceId"`
 	KeyID       string     `json:"keyId"`
 	Reason      string     `json:"reason"`
@@ -34,20 +34,27 @@ type Revocation struct {
 // PendingStore saves pending revocations outside the database.
 type PendingStore interface {
 	// Load returns what was saved last.
-	Load() ([]Revocation, error)
+	Load() ([]PendingRevocation, error)
 	// Save replaces what is saved. It is on stable storage when Save returns.
-	Save(list []Revocation) error
+	Save(list []PendingRevocation) error
 }
 
 // pending holds the pending revocations by key.
 type pending struct {
 	mu     sync.Mutex
-	list   map[string]Revocation
-	failed map[string]string // the error with which each was not stored, by key, so that a retry does not log it again
+	list   map[string]PendingRevocation
+	failed map[string]string // the error of the last attempt to store each, so that a retry does not log it again
 	saving sync.Mutex        // held while the list is read and saved, so that an older list does not replace a newer one
 }
 
-func (p *pending) find(keyID string) (Revocation, bool) {
+// apply marks k as revoked if its revocation is pending.
+func (p *pending) apply(k *APIKey) {
+	if r, ok := p.find(k.ID); ok && k.RevokedAt == nil {
+		k.RevokedAt, k.RevokeReason = &r.At, r.Reason
+	}
+}
+
+func (p *pending) find(keyID string) (PendingRevocation, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, ok := p.list[keyID]
@@ -60,10 +67,22 @@ func (p *pending) empty() bool {
 	return len(p.list) == 0
 }
 
-func (p *pending) all() []Revocation {
+// all returns the pending revocations, oldest first.
+func (p *pending) all() []PendingRevocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.list), func(a, b Revocation) int { return a.At.Compare(b.At) })
+	return slices.SortedFunc(maps.Values(p.list), func(a, b PendingRevocation) int { return a.At.Compare(b.At) })
+}
+
+func (p *pending) add(list ...PendingRevocation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list == nil {
+		p.list, p.failed = map[string]PendingRevocation{}, map[string]string{}
+	}
+	for _, r := range list {
+		p.list[r.KeyID] = r
+	}
 }
 
 func (p *pending) remove(keyID string) {
@@ -77,22 +96,24 @@ func (p *pending) remove(keyID string) {
 func (p *pending) fail(keyID string, err error) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed == nil {
-		p.failed = map[string]string{}
-	}
 	changed = p.failed[keyID] != err.Error()
 	p.failed[keyID] = err.Error()
 	return changed
 }
 
-// apply marks k as revoked if its revocation is pending.
-func (p *pending) apply(k *APIKey) {
-	if r, ok := p.find(k.ID); ok && k.RevokedAt == nil {
-		k.RevokedAt, k.RevokeReason = &r.At, r.Reason
-	}
+// deferrable reports whether a revocation that failed with err can be stored later: the database does not accept writes, and
+// the revocation is not part of a larger transaction, which fails as a whole.
+func deferrable(ctx context.Context, err error) bool {
+	return isUnavailable(err) && !unit.Running(ctx) && ctx.Err() == nil
 }
 
-// revokeInMemory revokes a key in this process, because the database does not accept writes for the reason cause.
+func isUnavailable(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.Unavailable
+}
+
+// revokeInMemory revokes a key in this process, because the database does not accept writes for the reason cause. If the
+// revocation cannot be saved either, a restart forgets it.
 func (s *Service) revokeInMemory(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, reason string, cause error) (*Record, error) {
 	k, err := s.visible(ctx, p, keyID)
 	if err != nil {
@@ -107,49 +128,33 @@ func (s *Service) revokeInMemory(ctx context.Context, p *auth.Principal, keyID s
 	}
 	if k.RevokedAt == nil {
 		source, _ := ctx.Value(audit.SourceKey).(audit.Source)
-		r := Revocation{
-			WorkspaceID: k.WorkspaceID, KeyID: k.ID, Reason: reason, Actor: p.Actor(), At: s.now(), Address: source.Address, RequestID: source.RequestID,
-		}
-		s.Directory.Deny(k.ID)
-		saved := s.addPending(r)
-		s.Log.ErrorContext(ctx, "revoked an API key in memory only", "key", k.ID, "saved", saved == nil, "error", cause, "saveError", saved)
+		s.o.Directory.Deny(k.ID)
+		s.pending.add(PendingRevocation{
+			WorkspaceID: k.WorkspaceID, KeyID: k.ID, Reason: reason, Actor: p.Actor(), At: s.stamp(), Address: source.Address, RequestID: source.RequestID,
+		})
+		saveErr := s.savePending()
+		s.o.Log.ErrorContext(ctx, "revoked an API key in memory only", "key", k.ID, "saved", saveErr == nil, "error", cause, "saveError", saveErr)
 		s.pending.apply(k)
 	}
-	return s.recordAfter(ctx, k, tier, s.now()), nil
-}
-
-// addPending adds a pending revocation and saves all of them. After an error a restart would forget it.
-func (s *Service) addPending(r Revocation) error {
-	s.pending.mu.Lock()
-	if s.pending.list == nil {
-		s.pending.list = map[string]Revocation{}
-	}
-	s.pending.list[r.KeyID] = r
-	s.pending.mu.Unlock()
-	return s.savePending()
+	return s.recordAfterChange(ctx, k, tier, s.stamp()), nil
 }
 
 func (s *Service) savePending() error {
 	s.pending.saving.Lock()
 	defer s.pending.saving.Unlock()
-	return s.PendingStore.Save(s.pending.all())
+	return s.o.PendingStore.Save(s.pending.all())
 }
 
 // LoadPending loads the revocations that an earlier process could not store, refuses their keys and tries to store them.
 // Call it after Directory.Load.
 func (s *Service) LoadPending(ctx context.Context) error {
-	list, err := s.PendingStore.Load()
+	list, err := s.o.PendingStore.Load()
 	if err != nil {
 		return fmt.Errorf("load pending revocations: %w", err)
 	}
-	s.pending.mu.Lock()
-	s.pending.list = make(map[string]Revocation, len(list))
+	s.pending.add(list...)
 	for _, r := range list {
-		s.pending.list[r.KeyID] = r
-	}
-	s.pending.mu.Unlock()
-	for _, r := range list {
-		s.Directory.Deny(r.KeyID)
+		s.o.Directory.Deny(r.KeyID)
 	}
 	s.storePending(ctx)
 	return nil
@@ -172,58 +177,53 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// storePending stores the pending revocations, oldest first. It stops if the database does not accept writes: the others
-// would fail too, and each attempt can wait for the database. One that fails for another reason does not block the others.
+// storePending tries to store the pending revocations, oldest first. It stops if the database does not accept writes: the
+// others would fail too, and each attempt can wait for the database. A revocation that fails for another reason does not
+// block the others.
 func (s *Service) storePending(ctx context.Context) {
 	stored := 0
 	for _, r := range s.pending.all() {
-		if err := s.storeRevocation(ctx, &r); err != nil {
-			if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable || ctx.Err() != nil {
-				break
-			}
+		err := s.storeRevocation(ctx, &r)
+		if isUnavailable(err) || err != nil && ctx.Err() != nil {
+			break
+		}
+		if err != nil {
 			if s.pending.fail(r.KeyID, err) {
-				s.Log.ErrorContext(ctx, "storing a pending revocation failed", "key", r.KeyID, "error", err)
+				s.o.Log.ErrorContext(ctx, "storing a pending revocation failed", "key", r.KeyID, "error", err)
 			}
 			continue
 		}
 		s.pending.remove(r.KeyID)
-		s.Log.InfoContext(ctx, "stored a pending revocation", "key", r.KeyID, "revokedAt", r.At)
+		s.o.Log.InfoContext(ctx, "stored a pending revocation", "key", r.KeyID, "revokedAt", r.At)
 		stored++
 	}
 	if stored == 0 {
 		return
 	}
 	if err := s.savePending(); err != nil { // a restart stores them once more, which changes nothing
-		s.Log.WarnContext(ctx, "saving pending revocations failed", "error", err)
+		s.o.Log.WarnContext(ctx, "saving pending revocations failed", "error", err)
 	}
 }
 
 // storeRevocation stores a pending revocation, unless the key does not exist any more or is already revoked.
-func (s *Service) storeRevocation(ctx context.Context, r *Revocation) error {
-	return s.Units.Run(ctx, func(ctx context.Context) error {
-		k, err := s.Store.APIKey(ctx, r.WorkspaceID, r.KeyID)
-		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
+func (s *Service) storeRevocation(ctx context.Context, r *PendingRevocation) error {
+	return s.o.Units.Run(ctx, func(ctx context.Context) error {
+		k, err := s.o.Store.APIKey(ctx, r.WorkspaceID, r.KeyID)
+		if isMissing(err) {
 			return nil
 		}
 		if err != nil || k.RevokedAt != nil {
 			return err
 		}
 		k.RevokedAt, k.RevokeReason = &r.At, r.Reason
-		k.UpdatedAt, k.Revision = s.now(), k.Revision+1
-		if err := s.Store.UpdateAPIKey(ctx, k); err != nil {
+		k.UpdatedAt, k.Revision = s.stamp(), k.Revision+1
+		if err := s.o.Store.UpdateAPIKey(ctx, k); err != nil {
 			return err
 		}
 		s.putAfterCommit(ctx, k)
-		return s.Audit.Record(ctx, audit.Entry{
+		return s.o.Audit.Record(ctx, audit.Entry{
 			Action: audit.KeyRevoked, WorkspaceID: r.WorkspaceID, Actor: r.Actor, Target: r.KeyID, Address: r.Address, RequestID: r.RequestID,
 			Details: map[string]string{"revokedAt": r.At.Format(time.RFC3339)},
 		})
 	})
-}
-
-// deferrable reports whether a revocation that failed with err can be stored later: the database does not accept writes, and
-// the revocation is not part of a larger transaction, which fails as a whole.
-func deferrable(ctx context.Context, err error) bool {
-	p, ok := problem.As(err)
-	return ok && p.Kind == problem.Unavailable && !unit.Running(ctx) && ctx.Err() == nil
 }

@@ -26,7 +26,7 @@ func (fullDisk) Run(context.Context, func(ctx context.Context) error) error {
 }
 
 // restarted is the service of a new process on the same database.
-func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
+func (b *bundle) restarted(t *testing.T, full bool) *bundle {
 	t.Helper()
 	o := b.Options
 	o.Accounts = account.NewDirectory(b.store, limit.Tiers(), b.recorder, b.now)
@@ -41,16 +41,16 @@ func (b *bundle) restarted(t *testing.T, full bool) *apikey.Service {
 	if full {
 		o.Units = fullDisk{}
 	}
-	s := apikey.NewService(o)
-	if err := s.LoadPending(t.Context()); err != nil {
+	next := &bundle{Service: apikey.NewService(o), Options: o}
+	if err := next.LoadPending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return next
 }
 
-func refused(t *testing.T, s *apikey.Service, text string) bool {
+func refused(t *testing.T, b *bundle, text string) bool {
 	t.Helper()
-	_, err := s.Directory.Authenticate(t.Context(), text, s.Now())
+	_, err := b.Directory.Authenticate(t.Context(), text, b.Now())
 	p, ok := problem.As(err)
 	return ok && p.Code == problem.CodeAPIKeyRevoked
 }
@@ -59,8 +59,8 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.manager(auth.All)
-	k, other := b.make(t, apikey.Draft{Scopes: auth.Read}), b.make(t, apikey.Draft{Scopes: auth.Read})
-	b.Units = fullDisk{}
+	k, other := b.newKey(t, apikey.Draft{Scopes: auth.Read}), b.newKey(t, apikey.Draft{Scopes: auth.Read})
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	ctx := context.WithValue(t.Context(), audit.SourceKey, audit.Source{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "req_full"})
 
 	wrong := k.Revision + 1
@@ -78,7 +78,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 			t.Errorf("%s: %v, want kind %v", name, got, c.want)
 		}
 	}
-	if refused(t, b.Service, k.Text) {
+	if refused(t, b, k.Text) {
 		t.Fatal("the key is refused before it is revoked")
 	}
 	at := b.now().Truncate(time.Millisecond)
@@ -89,7 +89,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 		}
 		b.pass(time.Minute)
 	}
-	if !refused(t, b.Service, k.Text) || refused(t, b.Service, other.Text) {
+	if !refused(t, b, k.Text) || refused(t, b, other.Text) {
 		t.Error("not just the revoked key is refused")
 	}
 	if r, err := b.APIKey(ctx, p, k.ID); err != nil || r.State != apikey.Revoked {
@@ -113,7 +113,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 	b.Directory.Put(newer)
 	b.pass(2 * time.Hour)
 	b.Directory.Put(other.APIKey)
-	if !refused(t, b.Service, k.Text) {
+	if !refused(t, b, k.Text) {
 		t.Error("the key is back")
 	}
 
@@ -139,8 +139,8 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 func TestVerifyShowsAPendingRevocation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{})
-	b.Units = fullDisk{}
+	k := b.newKey(t, apikey.Draft{})
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, nil, "leaked"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,13 +156,13 @@ func TestListFollowsPendingRevocations(t *testing.T) {
 	p := b.manager(auth.All)
 	var ids []string // newest first
 	for range 4 {
-		ids = append([]string{b.make(t, apikey.Draft{}).ID}, ids...)
+		ids = append([]string{b.newKey(t, apikey.Draft{}).ID}, ids...)
 		b.pass(time.Second)
 	}
 	if _, err := b.Revoke(t.Context(), p, ids[3], nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	b.Units = fullDisk{}
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	if _, err := b.Revoke(t.Context(), p, ids[1], nil, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +210,8 @@ func TestFailedRevocationBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.manager(auth.All)
-	broken, good := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
-	b.Units = fullDisk{}
+	broken, good := b.newKey(t, apikey.Draft{}), b.newKey(t, apikey.Draft{})
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	for _, k := range []*apikey.Created{broken, good} {
 		if _, err := b.Revoke(t.Context(), p, k.ID, nil, ""); err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestFailedRevocationBlocksNoOther(t *testing.T) {
 	}
 	var log strings.Builder
 	store := &brokenKey{b.store, broken.ID}
-	b.Store, b.Log = store, slog.New(slog.NewTextHandler(&log, nil))
+	b.Store, b.Log = store, slog.New(slog.NewTextHandler(&log, nil)) // of the next process
 	s := b.restarted(t, false)
 	s.StorePending(t.Context())
 	if r, err := s.APIKey(t.Context(), p, good.ID); err != nil || r.Pending || r.State != apikey.Revoked {
@@ -244,11 +244,11 @@ func second[T any](_ T, err error) error { return err }
 func TestRevocationFailsWithItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{Scopes: auth.Read})
+	k := b.newKey(t, apikey.Draft{Scopes: auth.Read})
 	units := b.Units
-	b.Units = fullDisk{}
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	err := units.Run(t.Context(), func(ctx context.Context) error { return second(b.Revoke(ctx, b.manager(auth.All), k.ID, nil, "")) })
-	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || refused(t, b.Service, k.Text) {
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || refused(t, b, k.Text) {
 		t.Errorf("got %v", err)
 	}
 }

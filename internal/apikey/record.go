@@ -8,20 +8,29 @@ import (
 	"keepsake/internal/limit"
 )
 
-// Record is a key as clients see it: what is stored, and what follows from it now.
+// Record is a key as clients see it: what is stored, and what follows from it now. Verify and Limits do not read the last
+// uses; they are nil there.
 type Record struct {
-	*APIKey
-	Secrets    []Secret   // those that have not expired, newest first
-	LastUsedAt *time.Time // last use of any secret that it ever had; nil: never
-	State      State
-	PerMinute  int64 // its own minute limit, or the tier's
-	Inherited  bool  // PerMinute is the tier's
-	Pending    bool  // it is revoked in this process, and the revocation is not stored yet
+	*APIKey                  // its Secrets include expired ones
+	LiveSecrets []LiveSecret // newest first
+	LastUsedAt  *time.Time   // last use of any secret that it ever had; nil: never
+	State       State
+	PerMinute   int64 // its own minute limit, or the tier's
+	Inherited   bool  // PerMinute is the tier's
+	Pending     bool  // it is revoked in this process, and the revocation is not stored yet
 }
 
+// LiveSecret is a secret that has not expired.
+type LiveSecret struct {
+	Secret
+	LastUsedAt *time.Time // nil: never
+}
+
+// recordOf returns the record of a key without its last uses.
 func (s *Service) recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
-	r := &Record{
-		APIKey: k, Secrets: k.secretsAt(now), State: k.At(now), PerMinute: tier.RequestsPerMinute, Inherited: true,
+	r := &Record{APIKey: k, State: k.StateAt(now), PerMinute: tier.RequestsPerMinute, Inherited: true}
+	for _, secret := range k.liveSecrets(now) {
+		r.LiveSecrets = append(r.LiveSecrets, LiveSecret{Secret: secret})
 	}
 	if k.RequestsPerMinute != nil {
 		r.PerMinute, r.Inherited = *k.RequestsPerMinute, false
@@ -30,25 +39,18 @@ func (s *Service) recordOf(k *APIKey, tier *limit.Tier, now time.Time) *Record {
 	return r
 }
 
-// recordAfter returns the record of a key after a change that is in force. It cannot fail: without the last uses that are
-// stored, the record has those since the program started.
-func (s *Service) recordAfter(ctx context.Context, k *APIKey, tier *limit.Tier, now time.Time) *Record {
+// recordAfterChange returns the record of a key after a change that is in force. It cannot fail: if the stored last uses
+// cannot be read, the record has those since the program started.
+func (s *Service) recordAfterChange(ctx context.Context, k *APIKey, tier *limit.Tier, now time.Time) *Record {
 	r := s.recordOf(k, tier, now)
 	if err := s.fillLastUses(ctx, []*Record{r}); err != nil {
-		s.Log.WarnContext(ctx, "reading last uses failed", "key", k.ID, "error", err)
+		s.o.Log.WarnContext(ctx, "reading last uses failed", "key", k.ID, "error", err)
 		s.fillLastUse(r, nil)
 	}
 	return r
 }
 
-func (s *Service) record(ctx context.Context, k *APIKey, now time.Time) (*Record, error) {
-	records, err := s.records(ctx, k.WorkspaceID, []APIKey{*k}, now)
-	if err != nil {
-		return nil, err
-	}
-	return records[0], nil
-}
-
+// records returns the records of keys of one workspace.
 func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey, now time.Time) ([]*Record, error) {
 	tier, err := s.tier(workspaceID)
 	if err != nil {
@@ -61,8 +63,7 @@ func (s *Service) records(ctx context.Context, workspaceID string, keys []APIKey
 	return records, s.fillLastUses(ctx, records)
 }
 
-// fillLastUses sets when the secrets of the records were last used, from the database and from the uses since it was last
-// flushed.
+// fillLastUses sets the last uses of the records, from the database and from the uses since it was last flushed.
 func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
 	if len(records) == 0 {
 		return nil
@@ -71,7 +72,7 @@ func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
 	for i, r := range records {
 		ids[i] = r.ID
 	}
-	stored, err := s.Uses.LastUses(ctx, ids)
+	stored, err := s.o.Uses.LastUses(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read last uses of API keys: %w", err)
 	}
@@ -90,12 +91,12 @@ func (s *Service) fillLastUses(ctx context.Context, records []*Record) error {
 
 func (s *Service) fillLastUse(r *Record, byHint map[string]time.Time) {
 	var last time.Time
-	for _, at := range byHint {
+	for _, at := range byHint { // also of secrets that have expired
 		last = later(last, at)
 	}
-	for n := range r.Secrets {
-		secret := &r.Secrets[n]
-		at := later(byHint[secret.Hint], s.Directory.lastUsed(secret.Hash))
+	for i := range r.LiveSecrets {
+		secret := &r.LiveSecrets[i]
+		at := later(byHint[secret.Hint], s.o.Directory.lastUsed(secret.Hash))
 		secret.LastUsedAt = timeOrNil(at)
 		last = later(last, at)
 	}

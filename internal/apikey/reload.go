@@ -22,10 +22,10 @@ func (d *Directory) Reload(ctx context.Context, ids []string) error {
 // ReloadAll reads all keys again, for a process that has possibly missed changes. A key in memory that EachAPIKey does not
 // return was revoked, or does not exist any more because a backup was restored; it is refused either way.
 func (d *Directory) ReloadAll(ctx context.Context) error {
-	missing := d.ids()
+	unseen := d.ids()
 	put := func(k *APIKey) error {
 		if key, ok := id.Parse(id.APIKey, k.ID); ok {
-			delete(missing, key)
+			delete(unseen, key)
 		}
 		d.Put(k)
 		return nil
@@ -34,7 +34,7 @@ func (d *Directory) ReloadAll(ctx context.Context) error {
 		return fmt.Errorf("reload API keys: %w", err)
 	}
 	var ids []string
-	for key := range missing {
+	for key := range unseen {
 		ids = append(ids, id.Format(id.APIKey, key))
 	}
 	if err := d.store.APIKeys(ctx, ids, put); err != nil {
@@ -42,15 +42,15 @@ func (d *Directory) ReloadAll(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	edit := d.index.edit()
+	edit := d.index.begin()
 	defer edit.publish()
-	for key := range missing {
+	for key := range unseen { // not in the database
 		d.revoke(edit, key, 0)
 	}
 	return nil
 }
 
-// ids are those of the keys in memory that are not revoked.
+// ids returns the IDs of the keys in memory that are not revoked.
 func (d *Directory) ids() map[id.UUID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -40,7 +40,7 @@ func TestReloadAppliesChangesOfOthers(t *testing.T) {
 	}
 	elsewhere(revoked, func(k *APIKey) { k.RevokedAt = &b.now })
 	elsewhere(disabled, func(k *APIKey) { k.DisabledAt = &b.now })
-	made := b.add(nil)
+	created := b.add(nil)
 	check := func(when string, k *APIKey, want string) {
 		t.Helper()
 		if _, got := b.authenticate(t, k); got != want {
@@ -48,13 +48,13 @@ func TestReloadAppliesChangesOfOthers(t *testing.T) {
 		}
 	}
 	check("before the reload", revoked, "")
-	if err := b.Reload(t.Context(), []string{revoked.ID, disabled.ID, made.ID, id.New(id.APIKey)}); err != nil {
+	if err := b.Reload(t.Context(), []string{revoked.ID, disabled.ID, created.ID, id.New(id.APIKey)}); err != nil {
 		t.Fatal(err)
 	}
 	check("revoked", revoked, "api_key_revoked")
 	check("disabled", disabled, "api_key_disabled")
 	b.keys.reads.Store(0)
-	check("made", made, "")
+	check("created", created, "")
 	check("left alone", left, "")
 	if n := b.keys.reads.Load(); n != 0 {
 		t.Errorf("a reloaded key cost %d reads", n)
@@ -80,13 +80,13 @@ func TestReloadAllFindsRevokedKeys(t *testing.T) {
 	other = *changed
 	other.ExpiresAt, other.Revision = &expired, 2
 	b.keep(&other)
-	made := b.add(nil)
+	created := b.add(nil)
 	delete(b.keys.keys, lost.Secrets[0].Hash) // a backup was restored
 	for range 2 {
 		if err := b.ReloadAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for k, want := range map[*APIKey]string{revoked: "api_key_revoked", changed: "api_key_expired", made: "", lost: "api_key_revoked"} {
+		for k, want := range map[*APIKey]string{revoked: "api_key_revoked", changed: "api_key_expired", created: "", lost: "api_key_revoked"} {
 			if _, got := b.authenticate(t, k); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}

@@ -30,8 +30,8 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	three := int64(3)
-	made := b.make(t, apikey.Draft{RequestsPerMinute: &three})
-	old, err := b.Directory.Authenticate(t.Context(), made.Text, b.now())
+	created := b.newKey(t, apikey.Draft{RequestsPerMinute: &three})
+	old, err := b.Directory.Authenticate(t.Context(), created.Text, b.now())
 	if err != nil || old.RotateBy != 0 {
 		t.Fatalf("before its rotation the key is %+v, %v", old, err)
 	}
@@ -41,43 +41,43 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 	}
 
 	b.pass(time.Second)
-	limit.Local{}.Charge(b.now(), 1, old.Workspace.Account(), old.Key) // a new minute can have begun for the key
-	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Hour})
-	if turned.ID != made.ID || turned.Text == made.Text || turned.State != apikey.Rotating || turned.Revision != 2 {
-		t.Errorf("the rotated key is %+v", turned.Record)
+	limit.Local{}.Charge(b.now(), 1, old.Workspace.Account(), old.Account) // a new minute can have begun for the key
+	rotated := b.rotate(t, created.ID, apikey.Rotation{Grace: time.Hour})
+	if rotated.ID != created.ID || rotated.Text == created.Text || rotated.State != apikey.Rotating || rotated.Revision != 2 {
+		t.Errorf("the rotated key is %+v", rotated.Record)
 	}
-	if s := turned.Secrets; len(s) != 2 || s[0].Hint != turned.Text[:9] || s[0].ValidUntil != nil || s[0].LastUsedAt != nil ||
+	if s := rotated.LiveSecrets; len(s) != 2 || s[0].Hint != rotated.Text[:9] || s[0].ValidUntil != nil || s[0].LastUsedAt != nil ||
 		!s[1].ValidUntil.Equal(b.now().Add(time.Hour)) || s[1].LastUsedAt == nil || !s[1].LastUsedAt.Equal(noon) {
 		t.Errorf("its secrets are %+v", s)
 	}
-	for text, rotateBy := range map[string]int64{made.Text: b.now().Add(time.Hour).Unix(), turned.Text: 0} {
+	for text, rotateBy := range map[string]int64{created.Text: b.now().Add(time.Hour).Unix(), rotated.Text: 0} {
 		live, err := b.Directory.Authenticate(t.Context(), text, b.now())
-		if err != nil || live.RotateBy != rotateBy || live.Principal.KeyID() != made.ID {
+		if err != nil || live.RotateBy != rotateBy || live.Principal.KeyID() != created.ID {
 			t.Fatalf("a secret of a key being rotated is %+v, %v; want it to rotate by %d", live, err, rotateBy)
 		}
-		limit.Local{}.Charge(b.now(), 1, live.Workspace.Account(), live.Key)
+		limit.Local{}.Charge(b.now(), 1, live.Workspace.Account(), live.Account)
 	}
-	live, _ := b.Directory.Authenticate(t.Context(), turned.Text, b.now())
-	if v := (limit.Local{}).Peek(b.now(), 1, live.Workspace.Account(), live.Key); v.Allowed || v.KeyRemaining != 0 {
+	live, _ := b.Directory.Authenticate(t.Context(), rotated.Text, b.now())
+	if v := (limit.Local{}).Peek(b.now(), 1, live.Workspace.Account(), live.Account); v.Allowed || v.KeyRemaining != 0 {
 		t.Errorf("after one use before and two after the rotation of three there are %d left", v.KeyRemaining)
 	}
 
 	// A second rotation is refused unless it is forced; then the oldest secret ends and the current one continues to work.
-	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, nil, apikey.Rotation{}); code(t, err) != problem.CodeRotationInProgress {
+	if _, err := b.Rotate(t.Context(), b.manager(auth.All), created.ID, nil, apikey.Rotation{}); code(t, err) != problem.CodeRotationInProgress {
 		t.Errorf("rotating while rotating: %v", err)
 	}
-	forced := b.rotate(t, made.ID, apikey.Rotation{Grace: time.Minute, Force: true})
-	for text, want := range map[string]string{made.Text: problem.CodeInvalidAPIKey, turned.Text: "", forced.Text: ""} {
+	forced := b.rotate(t, created.ID, apikey.Rotation{Grace: time.Minute, Force: true})
+	for text, want := range map[string]string{created.Text: problem.CodeInvalidAPIKey, rotated.Text: "", forced.Text: ""} {
 		if got := b.codeWith(t, text); got != want {
 			t.Errorf("after a forced rotation a secret answers %q, want %q", got, want)
 		}
 	}
 	b.pass(time.Minute)
-	if got := b.codeWith(t, turned.Text); got != problem.CodeInvalidAPIKey {
+	if got := b.codeWith(t, rotated.Text); got != problem.CodeInvalidAPIKey {
 		t.Errorf("a secret whose grace is over answers %q", got)
 	}
-	read, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID)
-	if err != nil || read.State != apikey.Active || len(read.Secrets) != 1 || read.Secrets[0].Hint != forced.Text[:9] {
+	read, err := b.APIKey(t.Context(), b.manager(auth.All), created.ID)
+	if err != nil || read.State != apikey.Active || len(read.LiveSecrets) != 1 || read.LiveSecrets[0].Hint != forced.Text[:9] {
 		t.Errorf("when the grace is over the key is %+v, %v", read, err)
 	}
 	if read.LastUsedAt == nil {
@@ -88,25 +88,25 @@ func TestRotatedKeyHasTwoSecretsAndOneLimit(t *testing.T) {
 func TestCompletedRotationEndsTheOldSecret(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	made := b.make(t, apikey.Draft{})
-	turned := b.rotate(t, made.ID, apikey.Rotation{Grace: apikey.MaxGrace})
+	created := b.newKey(t, apikey.Draft{})
+	rotated := b.rotate(t, created.ID, apikey.Rotation{Grace: apikey.MaxGrace})
 	for revision := range 2 {
-		k, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, nil)
-		if err != nil || k.State != apikey.Active || len(k.Secrets) != 1 || k.Revision != 3 {
+		k, err := b.CompleteRotation(t.Context(), b.manager(auth.All), created.ID, nil)
+		if err != nil || k.State != apikey.Active || len(k.LiveSecrets) != 1 || k.Revision != 3 {
 			t.Errorf("completed %d times: %+v, %v", revision+1, k, err)
 		}
 	}
-	if old, next := b.codeWith(t, made.Text), b.codeWith(t, turned.Text); old != problem.CodeInvalidAPIKey || next != "" {
+	if old, next := b.codeWith(t, created.Text), b.codeWith(t, rotated.Text); old != problem.CodeInvalidAPIKey || next != "" {
 		t.Errorf("after the completion the secrets answer %q and %q", old, next)
 	}
 	stale := int64(2)
-	if _, err := b.CompleteRotation(t.Context(), b.manager(auth.All), made.ID, []int64{stale}); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.CompleteRotation(t.Context(), b.manager(auth.All), created.ID, []int64{stale}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("completing another revision: %v", err)
 	}
-	if _, err := b.Rotate(t.Context(), b.manager(auth.All), made.ID, []int64{stale}, apikey.Rotation{}); code(t, err) != problem.CodeRevisionMismatch {
+	if _, err := b.Rotate(t.Context(), b.manager(auth.All), created.ID, []int64{stale}, apikey.Rotation{}); code(t, err) != problem.CodeRevisionMismatch {
 		t.Errorf("rotating another revision: %v", err)
 	}
-	if got := b.codeWith(t, turned.Text); got != "" {
+	if got := b.codeWith(t, rotated.Text); got != "" {
 		t.Errorf("after refused rotations the secret answers %q", got)
 	}
 }
@@ -114,20 +114,20 @@ func TestCompletedRotationEndsTheOldSecret(t *testing.T) {
 func TestRotationIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	mighty := b.make(t, apikey.Draft{Scopes: auth.Admin})
-	bound := b.make(t, apikey.Draft{SubjectID: "person-7"})
+	admin := b.newKey(t, apikey.Draft{Scopes: auth.Admin})
+	bound := b.newKey(t, apikey.Draft{SubjectID: "person-7"})
 	lesser, foreign := b.manager(auth.DeveloperManage|auth.Read), b.manager(auth.All)
 	foreign.WorkspaceID = operatorOf(b)
-	stranger := b.manager(auth.All)
-	stranger.SubjectID = "person-8"
+	other := b.manager(auth.All)
+	other.SubjectID = "person-8"
 	for name, c := range map[string]struct {
 		p    *auth.Principal
 		id   string
 		want string
 	}{
-		"scopes it lacks":   {lesser, mighty.ID, problem.CodeInsufficientScope},
-		"another workspace": {foreign, mighty.ID, problem.CodeNotFound},
-		"another subject":   {stranger, bound.ID, problem.CodeNotFound},
+		"scopes it lacks":   {lesser, admin.ID, problem.CodeInsufficientScope},
+		"another workspace": {foreign, admin.ID, problem.CodeNotFound},
+		"another subject":   {other, bound.ID, problem.CodeNotFound},
 		"no id":             {lesser, "key_x", problem.CodeNotFound},
 	} {
 		if _, err := b.Rotate(t.Context(), c.p, c.id, nil, apikey.Rotation{}); code(t, err) != c.want {
@@ -138,16 +138,16 @@ func TestRotationIsRefused(t *testing.T) {
 		}
 	}
 
-	expiring := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
+	expiring := b.newKey(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
 	off := true
 	if _, err := b.Change(t.Context(), b.manager(auth.All), bound.ID, nil, apikey.Change{Disabled: &off}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Revoke(t.Context(), b.manager(auth.All), mighty.ID, nil, ""); err != nil {
+	if _, err := b.Revoke(t.Context(), b.manager(auth.All), admin.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(time.Minute)
-	for _, k := range []*apikey.Created{expiring, bound, mighty} {
+	for _, k := range []*apikey.Created{expiring, bound, admin} {
 		if _, err := b.Rotate(t.Context(), b.manager(auth.All), k.ID, nil, apikey.Rotation{Force: true}); code(t, err) != problem.CodeConflict {
 			t.Errorf("rotating a key that is not live: %v", err)
 		}
@@ -169,19 +169,19 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 		}
 		manager := b.manager(auth.All)
 		manager.WorkspaceID = operatorOf(b) // no limit on keys
-		made, err := b.Create(context.Background(), manager, apikey.Draft{Name: "turning", Scopes: auth.Read})
+		created, err := b.Create(context.Background(), manager, apikey.Draft{Name: "rotated", Scopes: auth.Read})
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts := []string{made.Text}
-		live := []secret{{text: made.Text}} // newest first
+		texts := []string{created.Text}
+		live := []secret{{text: created.Text}} // newest first
 		var disabled, revoked bool
 		lapse := func() {
 			live = slices.DeleteFunc(live, func(s secret) bool { return !s.until.IsZero() && !b.now().Before(s.until) })
 		}
 		rotate := func(t *rapid.T, force bool) {
 			grace := time.Duration(rapid.SampledFrom([]int64{0, 1, 60, 3600}).Draw(t, "grace")) * time.Second
-			k, err := b.Rotate(context.Background(), manager, made.ID, nil, apikey.Rotation{Grace: grace, Force: force})
+			k, err := b.Rotate(context.Background(), manager, created.ID, nil, apikey.Rotation{Grace: grace, Force: force})
 			want := ""
 			switch {
 			case revoked || disabled:
@@ -207,7 +207,7 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 			"rotate": func(t *rapid.T) { rotate(t, false) },
 			"force":  func(t *rapid.T) { rotate(t, true) },
 			"complete": func(t *rapid.T) {
-				_, err := b.CompleteRotation(context.Background(), manager, made.ID, nil)
+				_, err := b.CompleteRotation(context.Background(), manager, created.ID, nil)
 				if got := codeIn(err); (got == problem.CodeConflict) != revoked || got != "" && !revoked {
 					t.Fatalf("complete: %v, revoked is %v", err, revoked)
 				}
@@ -217,7 +217,7 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 			},
 			"disable": func(t *rapid.T) {
 				to := !disabled
-				_, err := b.Change(context.Background(), manager, made.ID, nil, apikey.Change{Disabled: &to})
+				_, err := b.Change(context.Background(), manager, created.ID, nil, apikey.Change{Disabled: &to})
 				if (err != nil) != revoked {
 					t.Fatalf("disabled %v: %v, revoked is %v", to, err, revoked)
 				}
@@ -233,7 +233,7 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 				if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
 					return
 				}
-				if _, err := b.Revoke(context.Background(), manager, made.ID, nil, ""); err != nil {
+				if _, err := b.Revoke(context.Background(), manager, created.ID, nil, ""); err != nil {
 					t.Fatal(err)
 				}
 				revoked = true
@@ -256,7 +256,7 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 						t.Fatalf("secret %d of %d answers %q, want %q", i, len(texts), got, want)
 					}
 				}
-				read, err := b.APIKey(context.Background(), manager, made.ID)
+				read, err := b.APIKey(context.Background(), manager, created.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -269,8 +269,8 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 				case len(live) > 1:
 					state = apikey.Rotating
 				}
-				if read.State != state || len(read.Secrets) != len(live) {
-					t.Fatalf("the key is %s with %d secrets, want %s with %d", read.State, len(read.Secrets), state, len(live))
+				if read.State != state || len(read.LiveSecrets) != len(live) {
+					t.Fatalf("the key is %s with %d secrets, want %s with %d", read.State, len(read.LiveSecrets), state, len(live))
 				}
 			},
 		})
@@ -302,7 +302,7 @@ func codeIn(err error) string {
 func TestReplacedSecretIsInvalidUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	made := b.make(t, apikey.Draft{})
+	created := b.newKey(t, apikey.Draft{})
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	dead := make(chan string, 1)
@@ -324,10 +324,10 @@ func TestReplacedSecretIsInvalidUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	last := made.Text
+	last := created.Text
 	rotations := testtier.Rounds(50, 200)
 	for range rotations {
-		next := b.rotate(t, made.ID, apikey.Rotation{}).Text
+		next := b.rotate(t, created.ID, apikey.Rotation{}).Text
 		select {
 		case dead <- last:
 		default:

@@ -35,6 +35,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // bundle is the service on a real store with the operator workspace and a free one, and with a clock that a test moves.
 type bundle struct {
 	*apikey.Service
+	apikey.Options
 	log      audittest.Recorder
 	store    *store.Store
 	recorder *usage.Recorder
@@ -45,13 +46,13 @@ type bundle struct {
 
 // reserve saves pending revocations like a file.
 type reserve struct {
-	list []apikey.Revocation
+	list []apikey.PendingRevocation
 	err  error
 }
 
-func (r *reserve) Load() ([]apikey.Revocation, error) { return r.list, nil }
+func (r *reserve) Load() ([]apikey.PendingRevocation, error) { return r.list, nil }
 
-func (r *reserve) Save(list []apikey.Revocation) error {
+func (r *reserve) Save(list []apikey.PendingRevocation) error {
 	if r.err == nil {
 		r.list = list
 	}
@@ -88,13 +89,20 @@ func setup(t testing.TB) *bundle {
 		t.Fatal(err)
 	}
 	hasher := apikey.NewHasher([]byte("pepper"))
-	b.Service = apikey.NewService(apikey.Options{
+	b.Options = apikey.Options{
 		Limiter: limit.Local{},
 		Store:   b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
 		PendingStore: &b.reserve, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
-	})
+	}
+	b.Service = apikey.NewService(b.Options)
 	return b
+}
+
+// set replaces the service by one with other options. Pending revocations are lost.
+func (b *bundle) set(change func(o *apikey.Options)) {
+	change(&b.Options)
+	b.Service = apikey.NewService(b.Options)
 }
 
 // manager is a principal of the tenant with these scopes.
@@ -102,7 +110,7 @@ func (b *bundle) manager(scopes auth.Scopes) *auth.Principal {
 	return &auth.Principal{Kind: auth.Local, WorkspaceID: b.tenant, Scopes: scopes}
 }
 
-func (b *bundle) make(t testing.TB, d apikey.Draft) *apikey.Created {
+func (b *bundle) newKey(t testing.TB, d apikey.Draft) *apikey.Created {
 	t.Helper()
 	if d.Name == "" {
 		d.Name = "a key"
@@ -148,24 +156,24 @@ func TestCreatedKeyWorksAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	perMinute, daily := int64(7), int64(100)
-	made := b.make(t, apikey.Draft{
+	created := b.newKey(t, apikey.Draft{
 		Name: "crawler", Scopes: auth.Read | auth.MemoryRead, ExpiresAt: b.in(time.Hour), RequestsPerMinute: &perMinute,
 		Quota: apikey.Quota{Daily: &daily}, SubjectID: "person-7", AgentID: "agent-1",
 		AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.77/24"), netip.MustParsePrefix("::ffff:198.51.100.0/120")},
 		Metadata:   map[string]any{"team": "search", "n": 1.5, "on": true},
 	})
-	live, err := b.Directory.Authenticate(t.Context(), made.Text, b.now())
-	if err != nil || live.Principal.KeyID() != made.ID || live.Key.PerMinute != 7 || live.Key.Daily != 100 || live.Key.Monthly != 0 {
+	live, err := b.Directory.Authenticate(t.Context(), created.Text, b.now())
+	if err != nil || live.Principal.KeyID() != created.ID || live.Account.PerMinute != 7 || live.Account.Daily != 100 || live.Account.Monthly != 0 {
 		t.Errorf("right after its creation the key is %+v, %v", live, err)
 	}
 	if !live.AllowedFrom(netip.MustParseAddr("192.0.2.1")) || !live.AllowedFrom(netip.MustParseAddr("198.51.100.9")) {
 		t.Error("the allowed networks do not hold their addresses")
 	}
-	read, err := b.APIKey(t.Context(), b.manager(auth.DeveloperManage), made.ID)
+	read, err := b.APIKey(t.Context(), b.manager(auth.DeveloperManage), created.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read.Name != "crawler" || read.Scopes != made.Scopes || !read.ExpiresAt.Equal(*made.ExpiresAt) || *read.RequestsPerMinute != 7 ||
+	if read.Name != "crawler" || read.Scopes != created.Scopes || !read.ExpiresAt.Equal(*created.ExpiresAt) || *read.RequestsPerMinute != 7 ||
 		*read.Daily != 100 || read.Monthly != nil || read.SubjectID != "person-7" || read.AgentID != "agent-1" || len(read.Metadata) != 3 ||
 		!read.CreatedAt.Equal(noon) || read.CreatedBy != "local" || read.Revision != 1 || read.State != apikey.Active || read.Inherited {
 		t.Errorf("the key is read back as %+v", read)
@@ -173,7 +181,7 @@ func TestCreatedKeyWorksAtOnce(t *testing.T) {
 	if got := []string{read.AllowedIPs[0].String(), read.AllowedIPs[1].String()}; !slices.Equal(got, []string{"192.0.2.0/24", "198.51.100.0/24"}) {
 		t.Errorf("the allowed networks are %v", got)
 	}
-	if s := read.Secrets; len(s) != 1 || s[0].Hint != made.Text[:9] || s[0].LastUsedAt != nil {
+	if s := read.LiveSecrets; len(s) != 1 || s[0].Hint != created.Text[:9] || s[0].LastUsedAt != nil {
 		t.Errorf("the secrets are %+v", s)
 	}
 }
@@ -218,10 +226,10 @@ func TestInvalidDraftIsRefused(t *testing.T) {
 func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	expiring := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
+	expiring := b.newKey(t, apikey.Draft{ExpiresAt: b.in(time.Minute)})
 	var keys []*apikey.Created
 	for range 4 {
-		keys = append(keys, b.make(t, apikey.Draft{}))
+		keys = append(keys, b.newKey(t, apikey.Draft{}))
 	}
 	full := func() {
 		t.Helper()
@@ -234,10 +242,10 @@ func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), keys[0].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	b.make(t, apikey.Draft{})
+	b.newKey(t, apikey.Draft{})
 	full()
 	b.pass(time.Minute)
-	b.make(t, apikey.Draft{})
+	b.newKey(t, apikey.Draft{})
 	full()
 
 	// There are five live keys, so the expired one cannot become the sixth before there is room.
@@ -252,7 +260,7 @@ func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k, err := b.Change(t.Context(), b.manager(auth.All), expiring.ID, nil, revive); err != nil || k.State != apikey.Active {
-		t.Errorf("reviving a key where there is room: %+v, %v", k, err)
+		t.Errorf("reviving a key when there is room: %+v, %v", k, err)
 	}
 	if got := b.codeWith(t, expiring.Text); got != "" {
 		t.Errorf("a revived key is refused with %q", got)
@@ -262,28 +270,28 @@ func TestRevokedAndExpiredKeysDoNotCount(t *testing.T) {
 func TestConcurrentCreationsKeepTheTiersLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var made, refused atomic.Int64
+	var created, refused atomic.Int64
 	var running sync.WaitGroup
 	for range 20 {
 		running.Go(func() {
 			_, err := b.Create(t.Context(), b.manager(auth.All), apikey.Draft{Name: "a key", Scopes: auth.Read})
 			if err == nil {
-				made.Add(1)
+				created.Add(1)
 			} else if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached {
 				refused.Add(1)
 			}
 		})
 	}
 	running.Wait()
-	if made.Load() != 5 || refused.Load() != 15 {
-		t.Errorf("of 20 at once %d were made and %d refused, want 5 and 15", made.Load(), refused.Load())
+	if created.Load() != 5 || refused.Load() != 15 {
+		t.Errorf("of 20 at once %d were created and %d refused, want 5 and 15", created.Load(), refused.Load())
 	}
 }
 
 func TestKeysWorkAfterARestart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	live, revoked := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
+	live, revoked := b.newKey(t, apikey.Draft{}), b.newKey(t, apikey.Draft{})
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), revoked.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -305,10 +313,10 @@ func TestKeysWorkAfterARestart(t *testing.T) {
 func TestKeyOfAFailedTransactionDoesNotExist(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var made *apikey.Created
-	broken := errors.New("the answer could not be kept")
+	var created *apikey.Created
+	broken := errors.New("the answer could not be stored")
 	err := b.store.Run(t.Context(), func(ctx context.Context) (err error) {
-		if made, err = b.Create(ctx, b.manager(auth.All), apikey.Draft{Name: "a key", Scopes: auth.Read}); err != nil {
+		if created, err = b.Create(ctx, b.manager(auth.All), apikey.Draft{Name: "a key", Scopes: auth.Read}); err != nil {
 			return err
 		}
 		return broken
@@ -316,7 +324,7 @@ func TestKeyOfAFailedTransactionDoesNotExist(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if got := b.codeWith(t, made.Text); got != problem.CodeInvalidAPIKey {
+	if got := b.codeWith(t, created.Text); got != problem.CodeInvalidAPIKey {
 		t.Errorf("the key of a failed transaction gets %q", got)
 	}
 }
@@ -333,11 +341,12 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	accounts := account.NewDirectory(s, limit.Tiers(), recorder, time.Now)
 	people := account.NewService(account.Options{Store: s, Units: s, Directory: accounts, Random: rand.Reader, Now: time.Now})
 	hasher := apikey.NewHasher([]byte("pepper"))
+	directory := apikey.NewDirectory(s, hasher, accounts, recorder, time.Now)
 	keys := apikey.NewService(apikey.Options{
 		Limiter: limit.Local{},
 		Store:   s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
 		Random: rand.Reader, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Directory: apikey.NewDirectory(s, hasher, accounts, recorder, time.Now),
+		Directory: directory,
 	})
 	var text string
 	first, err := people.FirstStart(t.Context(), account.Admin{}, func(ctx context.Context, workspaceID string) (err error) {
@@ -347,7 +356,7 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := keys.Directory.Authenticate(t.Context(), text, time.Now())
+	live, err := directory.Authenticate(t.Context(), text, time.Now())
 	if err != nil || live.Principal.WorkspaceID != first.WorkspaceID || !live.Principal.Operator || live.Principal.Scopes != auth.All {
 		t.Errorf("the first key is %+v, %v", live.Principal, err)
 	}
@@ -363,7 +372,7 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 func TestChangesOfKeysAreAudited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{Scopes: auth.Read})
+	k := b.newKey(t, apikey.Draft{Scopes: auth.Read})
 	p, name, disabled := b.manager(auth.All), "Jane's key", true
 	if _, err := b.Change(t.Context(), p, k.ID, nil, apikey.Change{Name: &name, Disabled: &disabled}); err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ const (
 	Active   State = "active"
 )
 
-// At is the key's state at now.
-func (k *APIKey) At(now time.Time) State {
+// StateAt is the key's state at now.
+func (k *APIKey) StateAt(now time.Time) State {
 	switch {
 	case k.RevokedAt != nil:
 		return Revoked
@@ -26,25 +26,15 @@ func (k *APIKey) At(now time.Time) State {
 		return Disabled
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
 		return Expired
-	case k.liveSecrets(now) > 1:
+	case len(k.liveSecrets(now)) > 1:
 		return Rotating
 	default:
 		return Active
 	}
 }
 
-func (k *APIKey) liveSecrets(now time.Time) int {
-	n := 0
-	for _, s := range k.Secrets {
-		if s.liveAt(now) {
-			n++
-		}
-	}
-	return n
-}
-
-// secretsAt returns the secrets that have not expired.
-func (k *APIKey) secretsAt(now time.Time) []Secret {
+// liveSecrets returns the secrets that have not expired, newest first.
+func (k *APIKey) liveSecrets(now time.Time) []Secret {
 	return slices.DeleteFunc(slices.Clone(k.Secrets), func(s Secret) bool { return !s.liveAt(now) })
 }
 

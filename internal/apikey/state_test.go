@@ -38,7 +38,7 @@ func TestStateFollowsFromTimestamps(t *testing.T) {
 	for row := range 16 {
 		revoked, disabled, expired, two := row&8 != 0, row&4 != 0, row&2 != 0, row&1 != 0
 		k := keyIn(now, revoked, disabled, expired, two)
-		line := fmt.Sprintf("%-8s %-9s %-8s %-17s %s", yes[revoked], yes[disabled], yes[expired], yes[two], k.At(now))
+		line := fmt.Sprintf("%-8s %-9s %-8s %-17s %s", yes[revoked], yes[disabled], yes[expired], yes[two], k.StateAt(now))
 		table += strings.TrimRight(line, " ") + "\n"
 	}
 	if table != stateTable {
@@ -70,7 +70,7 @@ func TestRevokedKeyStaysRevoked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(0, 1<<34).Draw(t, "now"), 0)
 		k := keyIn(now, true, rapid.Bool().Draw(t, "disabled"), rapid.Bool().Draw(t, "expired"), rapid.Bool().Draw(t, "two"))
-		if got := k.At(now.Add(time.Duration(rapid.Int64().Draw(t, "later")))); got != Revoked {
+		if got := k.StateAt(now.Add(time.Duration(rapid.Int64().Draw(t, "later")))); got != Revoked {
 			t.Fatalf("a revoked key is %s", got)
 		}
 	})

@@ -16,8 +16,8 @@ type Stats struct {
 	Evictions int64
 }
 
-// Stats describes the directory. A miss is a well-formed text that it did not hold, an eviction a revoked key that it
-// forgot.
+// Stats describes the directory. A miss is a text that LookupStored looked for, an eviction a revoked key that was removed
+// from memory.
 func (d *Directory) Stats() Stats {
 	const (
 		perSecret = 60 // of a map from 32 bytes to a pointer, a third of which is empty on average
@@ -34,13 +34,14 @@ func (d *Directory) Stats() Stats {
 	s.Entries, s.Evictions = int64(len(d.byID)), d.forgotten
 	d.mu.Unlock()
 	s.Bytes = s.Entries*perKey + secrets*perSecret
-	u := d.UnknownStats()
-	s.Misses = u.Hits + u.Misses
+	r := d.RefusalStats()
+	s.Misses = r.Hits + r.Misses // LookupStored asks the refusals first
 	return s
 }
 
-// UnknownStats describes the refusals of texts that are no keys.
-func (d *Directory) UnknownStats() Stats {
+// RefusalStats describes the remembered refusals of texts of no key, or of a revoked one. A miss leads to a read
+// of the database, which concurrent calls share.
+func (d *Directory) RefusalStats() Stats {
 	r := d.refusals
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,9 +19,9 @@ const (
 // LookupStored is Lookup for a key that is not in memory. It reads the database: another process has just created the key,
 // or it was revoked before this process started, or the text is invented, which is the usual case.
 //
-// Invented texts must not cost much. Concurrent calls for one text share a read, and a refusal is remembered for
-// refusalTTL; at most maxRefusals are. The caller charges for the read. Refusals are checked after the keys in memory, so
-// they never hide a key that can be used.
+// Invented texts must not cost much. Concurrent calls for one text share a read. A refusal is remembered for refusalTTL,
+// and at most maxRefusals are. The caller charges for the read. Refusals are checked after the keys in memory, so they
+// never hide a key that can be used.
 func (d *Directory) LookupStored(ctx context.Context, text string, now time.Time) (LiveKey, error) {
 	if !WellFormed(text) {
 		return LiveKey{}, ErrInvalid
@@ -54,13 +54,13 @@ func (d *Directory) readStored(ctx context.Context, hash [32]byte, now time.Time
 	defer cancel()
 	k, err := d.store.APIKeyBySecret(ctx, hash)
 	var refusal *problem.Problem
-	switch p, ok := problem.As(err); {
-	case ok && p.Kind == problem.NotFound:
+	switch {
+	case isMissing(err):
 		refusal = ErrInvalid
 	case err != nil:
 		return fmt.Errorf("read API key by its secret: %w", err)
 	case k.RevokedAt != nil:
-		refusal = k.refusal(hash, d.now())
+		refusal = k.revokedProblem(hash, now)
 	default:
 		// A revocation that was committed since that read has a higher revision, so the order of the two does not matter.
 		return d.add(k)
@@ -69,32 +69,38 @@ func (d *Directory) readStored(ctx context.Context, hash [32]byte, now time.Time
 	return refusal
 }
 
-// refusal is the problem of a secret of a revoked key. That the key was revoked is shown only to a caller whose secret
-// still counted.
-func (k *APIKey) refusal(hash [32]byte, now time.Time) *problem.Problem {
-	for _, s := range k.Secrets {
-		if s.Hash == hash && s.liveAt(now) {
+// revokedProblem is the problem of a secret of a revoked key. That the key was revoked is shown only to a caller whose
+// secret has not expired.
+func (k *APIKey) revokedProblem(hash [32]byte, now time.Time) *problem.Problem {
+	for _, s := range k.liveSecrets(now) {
+		if s.Hash == hash {
 			return errRevoked
 		}
 	}
 	return ErrInvalid
 }
 
+// isMissing reports whether err is problem.Missing.
+func isMissing(err error) bool {
+	p, ok := problem.As(err)
+	return ok && p.Kind == problem.NotFound
+}
+
 // refusals remembers the last secrets that the database refused.
 type refusals struct {
 	mu     sync.Mutex
-	recent *lru.Cache[[32]byte, refusal]
+	recent *lru.Cache[[32]byte, cachedRefusal]
 
 	hits, misses, evicted int64
 }
 
-type refusal struct {
+type cachedRefusal struct {
 	problem *problem.Problem
 	at      time.Time
 }
 
 func newRefusals() *refusals {
-	return &refusals{recent: lru.New[[32]byte, refusal](maxRefusals)}
+	return &refusals{recent: lru.New[[32]byte, cachedRefusal](maxRefusals)}
 }
 
 // get returns the refusal of a secret, nil if there is none or it is too old.
@@ -117,5 +123,5 @@ func (r *refusals) add(hash [32]byte, p *problem.Problem, now time.Time) {
 	if r.recent.Full() && r.recent.Peek(hash) == nil {
 		r.evicted++
 	}
-	*r.recent.GetOrAdd(hash) = refusal{p, now}
+	*r.recent.GetOrAdd(hash) = cachedRefusal{p, now}
 }

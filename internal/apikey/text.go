@@ -7,7 +7,8 @@ import (
 )
 
 // A key's text is kpsk_, 30 random base62 characters (178 bits) and a checksum: the CRC-32 (IEEE) of all characters before
-// it in 6 base62 digits. A mistyped or invented key is refused without a read of the database.
+// it in 6 base62 digits. Because of the checksum, a mistyped key is refused without a read of the database. It does not
+// keep out invented keys, because it is easy to compute; LookupStored limits what those cost.
 const (
 	textPrefix  = "kpsk_"
 	randomLen   = 30

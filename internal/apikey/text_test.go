@@ -33,7 +33,7 @@ func TestGeneratedKeyIsWellFormed(t *testing.T) {
 		// However uneven the randomness, there is enough of it in the end.
 		text := Generate(bytes.NewReader(append(random, bytes.Repeat([]byte{7}, 64)...)))
 		if !keyText.MatchString(text) {
-			t.Fatalf("Generate made %q", text)
+			t.Fatalf("Generate returned %q", text)
 		}
 		if want := checksumOf(text[:35]); text[35:] != want {
 			t.Fatalf("%q ends in %q, want %q", text, text[35:], want)

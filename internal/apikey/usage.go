@@ -9,7 +9,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// UsageStore is what the service reads of usage. A usage.Store is one.
+// UsageStore reads usage. A usage.Store is one.
 type UsageStore interface {
 	LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse, error)
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error)
@@ -23,16 +23,17 @@ type Usage struct {
 	Points   []usage.Point // one for each step, oldest first
 }
 
-// Usage reads a key's usage in the window that ends now. Steps begin at multiples of step, and the last one is not over yet.
+// Usage reads a key's usage in the window that ends now. window is a multiple of step. Steps begin at multiples of step,
+// and the last one is not over yet.
 func (s *Service) Usage(ctx context.Context, p *auth.Principal, keyID string, window, step time.Duration) (*Usage, error) {
 	k, err := s.visible(ctx, p, keyID)
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
+	now := s.stamp()
 	end := now.Truncate(step).Add(step) // of the current step
 	from := end.Add(-window)
-	stored, err := s.Uses.KeySeries(ctx, k.WorkspaceID, k.ID, from, end, step)
+	stored, err := s.o.Uses.KeySeries(ctx, k.WorkspaceID, k.ID, from, end, step)
 	if err != nil {
 		return nil, fmt.Errorf("read usage of API key %s: %w", k.ID, err)
 	}

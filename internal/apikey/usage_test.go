@@ -15,7 +15,7 @@ import (
 func TestLastUseIsShownBeforeAndAfterAFlush(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{})
+	k := b.newKey(t, apikey.Draft{})
 	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestLastUseIsShownBeforeAndAfterAFlush(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := read.Secrets[0].LastUsedAt
+		at := read.LiveSecrets[0].LastUsedAt
 		if at == nil || used.Sub(*at) >= time.Second || at.After(used) || read.LastUsedAt == nil || !read.LastUsedAt.Equal(*at) {
 			t.Errorf("%s the last use is %v, want %v to the second", when, at, used)
 		}
@@ -39,7 +39,7 @@ func TestLastUseIsShownBeforeAndAfterAFlush(t *testing.T) {
 	if err := again.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	b.Directory = again
+	b.set(func(o *apikey.Options) { o.Directory = again })
 	read, err := b.APIKey(t.Context(), b.manager(auth.All), k.ID)
 	if err != nil || read.LastUsedAt == nil {
 		t.Errorf("after a restart the last use is %v, %v", read.LastUsedAt, err)
@@ -50,12 +50,12 @@ func TestReadingLimitsChargesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	perMinute, daily := int64(10), int64(100)
-	k := b.make(t, apikey.Draft{RequestsPerMinute: &perMinute, Quota: apikey.Quota{Daily: &daily}})
+	k := b.newKey(t, apikey.Draft{RequestsPerMinute: &perMinute, Quota: apikey.Quota{Daily: &daily}})
 	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit.Local{}.Charge(b.now(), 3, live.Workspace.Account(), live.Key)
+	limit.Local{}.Charge(b.now(), 3, live.Workspace.Account(), live.Account)
 	for range 2 {
 		l, err := b.Limits(t.Context(), b.manager(auth.All), k.ID)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestUsageHasAPointForEveryStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.pass(10 * time.Minute)
-	k := b.make(t, apikey.Draft{})
+	k := b.newKey(t, apikey.Draft{})
 	live, err := b.Directory.Authenticate(t.Context(), k.Text, b.now())
 	if err != nil {
 		t.Fatal(err)
@@ -139,30 +139,30 @@ func TestChangeSucceedsWithoutLastUses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx, p := t.Context(), b.manager(auth.All)
-	made, other := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{})
-	b.Uses = brokenUses{b.store}
-	turned, err := b.Rotate(ctx, p, made.ID, nil, apikey.Rotation{}) // without grace: the old secret ends
+	created, other := b.newKey(t, apikey.Draft{}), b.newKey(t, apikey.Draft{})
+	b.set(func(o *apikey.Options) { o.Uses = brokenUses{b.store} })
+	rotated, err := b.Rotate(ctx, p, created.ID, nil, apikey.Rotation{}) // without grace: the old secret ends
 	if err != nil {
 		t.Fatalf("rotate: %v", err)
 	}
-	if got := b.codeWith(t, turned.Text); got != "" {
+	if got := b.codeWith(t, rotated.Text); got != "" {
 		t.Errorf("the new secret answers %q", got)
 	}
 	name := "renamed"
-	if k, err := b.Change(ctx, p, made.ID, nil, apikey.Change{Name: &name}); err != nil || k.Name != name {
+	if k, err := b.Change(ctx, p, created.ID, nil, apikey.Change{Name: &name}); err != nil || k.Name != name {
 		t.Errorf("change: %+v, %v", k, err)
 	}
-	if k, err := b.CompleteRotation(ctx, p, made.ID, nil); err != nil || k.State != apikey.Active {
+	if k, err := b.CompleteRotation(ctx, p, created.ID, nil); err != nil || k.State != apikey.Active {
 		t.Errorf("complete: %+v, %v", k, err)
 	}
-	if k, err := b.Revoke(ctx, p, made.ID, nil, ""); err != nil || k.State != apikey.Revoked {
+	if k, err := b.Revoke(ctx, p, created.ID, nil, ""); err != nil || k.State != apikey.Revoked {
 		t.Errorf("revoke: %+v, %v", k, err)
 	}
-	b.Units = fullDisk{}
+	b.set(func(o *apikey.Options) { o.Units = fullDisk{} })
 	if k, err := b.Revoke(ctx, p, other.ID, nil, ""); err != nil || !k.Pending {
 		t.Errorf("revoke on a full disk: %+v, %v", k, err)
 	}
-	if k, err := b.APIKey(ctx, p, made.ID); err == nil {
+	if k, err := b.APIKey(ctx, p, created.ID); err == nil {
 		t.Errorf("reading a key without its last uses succeeds: %+v", k)
 	}
 }
@@ -177,8 +177,8 @@ func (looseSeries) KeySeries(_ context.Context, _, _ string, from, _ time.Time, 
 func TestPointBetweenStepsHidesNoOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.make(t, apikey.Draft{})
-	b.Uses = looseSeries{b.store}
+	k := b.newKey(t, apikey.Draft{})
+	b.set(func(o *apikey.Options) { o.Uses = looseSeries{b.store} })
 	u, err := b.Usage(t.Context(), b.manager(auth.All), k.ID, 5*time.Minute, time.Minute)
 	if err != nil {
 		t.Fatal(err)

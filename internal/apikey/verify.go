@@ -16,7 +16,7 @@ import (
 type VerifyRequest struct {
 	Text    string
 	Scopes  auth.Scopes // that the key must have
-	Cost    int64       // at least 1
+	Cost    int64       // the HTTP layer checks that it is at least 1
 	Consume bool        // charge the cost to the key and its workspace if the answer is Valid
 	From    netip.Addr  // the address of the client; the zero Addr if it is not known
 }
@@ -37,6 +37,7 @@ const (
 	Valid             Code = "VALID"
 )
 
+// codes are the codes of the problems of a key that exists and cannot be used.
 var codes = map[string]Code{
 	problem.CodeAPIKeyRevoked:  KeyRevoked,
 	problem.CodeAPIKeyDisabled: KeyDisabled,
@@ -46,47 +47,46 @@ var codes = map[string]Code{
 // Verification is the answer to a VerifyRequest.
 type Verification struct {
 	Code      Code
-	Key       *Record    // nil if Invalid
-	Remaining *Remaining // nil if the key cannot be used at all
+	Key       *Record  // nil if Invalid
+	Remaining *Budgets // of the key's and its workspace's limits the one with less left; nil if the key cannot be used at all
 }
 
-// Remaining is what a key can still use: of its own and its workspace's limits the one with less left.
-type Remaining struct{ Minute, Daily, Monthly Budget }
-
-// Charger charges the caller of Verify one request. Charge returns a *problem.Problem if the caller's limit is used up, and
-// charges only once; Refund undoes that.
+// Charger charges the caller of Verify one request. Charge is idempotent; it returns a *problem.Problem if the caller's
+// limit is used up. Refund undoes Charge, and does nothing if nothing was charged.
 type Charger interface {
 	Charge() error
 	Refund()
 }
 
-// Verify decides whether a key could make a request. Keys that p cannot see are Invalid, like texts that are no keys. An
-// Invalid answer costs the caller one request, so that guessing keys is not free; all other answers are free. Only a Valid
-// answer with q.Consume is charged to the key, and counts as a use of its secret. A key with allowed addresses cannot be
-// used from an unknown address.
-func (s *Service) Verify(ctx context.Context, p *auth.Principal, caller Charger, q VerifyRequest) (*Verification, error) {
-	v, err := s.verify(ctx, p, caller, q)
+// Verify decides whether a key could make a request. Keys that p cannot see are Invalid, like texts of no key. An Invalid
+// answer costs the caller one request, so that guessing keys is not free; all other answers are free. Only a Valid answer
+// with q.Consume is charged to the key, and counts as a use of its secret. A key with allowed addresses cannot be used from
+// an unknown address.
+func (s *Service) Verify(ctx context.Context, p *auth.Principal, charger Charger, q VerifyRequest) (*Verification, error) {
+	v, err := s.verify(ctx, p, charger, q)
 	if err != nil {
 		return nil, err
 	}
 	if v.Code != Invalid {
-		caller.Refund()
+		charger.Refund() // of the charge for a read of the database
 		return v, nil
 	}
-	if err := caller.Charge(); err != nil {
+	if err := charger.Charge(); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger, q VerifyRequest) (*Verification, error) {
-	at := s.Now()
-	live, err := s.Directory.Lookup(q.Text, at)
+// verify is Verify without the charge for an Invalid answer. It charges the caller before it reads the database for a key
+// that is not in memory, so a caller whose limit is used up cannot cause reads.
+func (s *Service) verify(ctx context.Context, p *auth.Principal, charger Charger, q VerifyRequest) (*Verification, error) {
+	now := s.o.Now()
+	live, err := s.o.Directory.Lookup(q.Text, now)
 	if errors.Is(err, ErrNotInMemory) {
-		if err := caller.Charge(); err != nil { // before the database is read
+		if err := charger.Charge(); err != nil {
 			return nil, err
 		}
-		live, err = s.Directory.LookupStored(ctx, q.Text, at)
+		live, err = s.o.Directory.LookupStored(ctx, q.Text, now)
 	}
 	if refused, ok := problem.As(err); ok && refused.Kind == problem.Unauthenticated {
 		return s.verifyRefused(ctx, p, q.Text, codes[refused.Code])
@@ -97,31 +97,59 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, caller Charger,
 	if live.Principal.WorkspaceID != p.WorkspaceID {
 		return &Verification{Code: Invalid}, nil
 	}
-	k, err := orNil(s.visible(ctx, p, live.Principal.KeyID()))
-	if k == nil {
-		return &Verification{Code: Invalid}, err
+	k, err := s.visible(ctx, p, live.Principal.KeyID())
+	if isMissing(err) {
+		return &Verification{Code: Invalid}, nil
 	}
-	v := &Verification{Key: s.recordOf(k, live.Workspace.Tier(), at)}
-	v.Code = s.charge(&live, q, at)
-	v.Remaining = s.remaining(at, &live)
+	if err != nil {
+		return nil, fmt.Errorf("verify an API key: %w", err)
+	}
+	v := &Verification{Key: s.recordOf(k, live.Workspace.Tier(), now)}
+	v.Code = s.decide(&live, q, now) // before Remaining, which shows what it charges
+	v.Remaining = s.remaining(now, &live)
 	return v, nil
 }
 
-// charge decides q for a key that can be used, and charges the cost.
-func (s *Service) charge(l *LiveKey, q VerifyRequest, at time.Time) Code {
+// verifyRefused answers for a key that cannot be used. code is empty for a text of no key.
+func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text string, code Code) (*Verification, error) {
+	if code == "" {
+		return &Verification{Code: Invalid}, nil
+	}
+	k, err := s.o.Store.APIKeyBySecret(ctx, s.o.Hasher.Hash(text))
+	if isMissing(err) {
+		return &Verification{Code: Invalid}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("verify an API key: %w", err)
+	}
+	if k.WorkspaceID != p.WorkspaceID || !visibleTo(p, k) {
+		return &Verification{Code: Invalid}, nil
+	}
+	tier, err := s.tier(k.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	s.pending.apply(k)
+	return &Verification{Code: code, Key: s.recordOf(k, tier, s.stamp())}, nil
+}
+
+// decide decides q for a key that can be used. With q.Consume it charges the cost if the answer is Valid.
+func (s *Service) decide(l *LiveKey, q VerifyRequest, now time.Time) Code {
 	switch {
 	case !l.Principal.Scopes.Allows(q.Scopes):
 		return InsufficientScope
 	case !l.AllowedFrom(q.From):
 		return IPNotAllowed
 	}
-	verdict := s.Limiter.Peek(at, q.Cost, l.Workspace.Account(), l.Key)
+	var verdict limit.Verdict
 	if q.Consume {
 		var receipt limit.Receipt
-		if verdict, receipt = s.Limiter.Charge(at, q.Cost, l.Workspace.Account(), l.Key); verdict.Allowed {
+		if verdict, receipt = s.o.Limiter.Charge(now, q.Cost, l.Workspace.Account(), l.Account); verdict.Allowed {
 			l.recorder.Charge(l.Usage, receipt.At(), q.Cost)
-			l.Touch(at)
+			l.Touch(now)
 		}
+	} else {
+		verdict = s.o.Limiter.Peek(now, q.Cost, l.Workspace.Account(), l.Account)
 	}
 	switch {
 	case verdict.Allowed:
@@ -133,50 +161,33 @@ func (s *Service) charge(l *LiveKey, q VerifyRequest, at time.Time) Code {
 	}
 }
 
-// verifyRefused answers for a key that cannot be used. code is empty for a secret that no key has.
-func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text string, code Code) (*Verification, error) {
-	unknown := &Verification{Code: Invalid}
-	if code == "" {
-		return unknown, nil
-	}
-	k, err := orNil(s.Store.APIKeyBySecret(ctx, s.Hasher.Hash(text)))
-	if k == nil || k.WorkspaceID != p.WorkspaceID || !visibleTo(p, k) {
-		return unknown, err
-	}
-	s.pending.apply(k)
-	tier, err := s.tier(k.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	return &Verification{Code: code, Key: s.recordOf(k, tier, s.now())}, nil
-}
-
-// orNil returns nil for a key that does not exist.
-func orNil(k *APIKey, err error) (*APIKey, error) {
-	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the API key to verify: %w", err)
-	}
-	return k, nil
-}
-
-func (s *Service) remaining(at time.Time, l *LiveKey) *Remaining {
-	own := s.budgetsOf(at, l.Key)
-	shared := s.budgetsOf(at, l.Workspace.Account())
-	return &Remaining{
-		Minute:  tighter(&own.Minute, &shared.Minute),
-		Daily:   tighter(own.Daily, shared.Daily),
-		Monthly: tighter(own.Monthly, shared.Monthly),
+// remaining returns of each limit the one with less left, the key's or its workspace's.
+func (s *Service) remaining(now time.Time, l *LiveKey) *Budgets {
+	ofKey := s.budgetsOf(now, l.Account)
+	ofWorkspace := s.budgetsOf(now, l.Workspace.Account())
+	return &Budgets{
+		Minute:  *tighter(&ofKey.Minute, &ofWorkspace.Minute),
+		Daily:   tighter(ofKey.Daily, ofWorkspace.Daily),
+		Monthly: tighter(ofKey.Monthly, ofWorkspace.Monthly),
 	}
 }
 
 // tighter returns the budget with less left, or of two equal ones the one that resets later, like the headers of an answer.
-// own is nil if the key has none.
-func tighter(own, shared *Budget) Budget {
-	if own == nil || shared.Remaining < own.Remaining || shared.Remaining == own.Remaining && shared.ResetsAt.After(own.ResetsAt) {
-		return *shared
+// A budget that does not exist is nil.
+func tighter(ofKey, ofWorkspace *Budget) *Budget {
+	switch {
+	case ofKey == nil:
+		return ofWorkspace
+	case ofWorkspace == nil:
+		return ofKey
+	case ofWorkspace.Remaining != ofKey.Remaining:
+		if ofWorkspace.Remaining < ofKey.Remaining {
+			return ofWorkspace
+		}
+		return ofKey
+	case ofWorkspace.ResetsAt.After(ofKey.ResetsAt):
+		return ofWorkspace
+	default:
+		return ofKey
 	}
-	return *own
 }

@@ -14,12 +14,12 @@ import (
 	"keepsake/internal/problem"
 )
 
-// purse is the limit of the caller of Verify.
-type purse struct{ left, paid int }
+// callerLimit is the limit of the caller of Verify.
+type callerLimit struct{ left, paid int }
 
 var errSpent = errors.New("the caller's budget is spent")
 
-func (p *purse) Charge() error {
+func (p *callerLimit) Charge() error {
 	switch {
 	case p.paid == 1:
 		return nil
@@ -30,35 +30,35 @@ func (p *purse) Charge() error {
 	return nil
 }
 
-func (p *purse) Refund() { p.left, p.paid = p.left+p.paid, 0 }
+func (p *callerLimit) Refund() { p.left, p.paid = p.left+p.paid, 0 }
 
 func TestVerifyingAnInvalidKeyCostsTheCaller(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	good := b.make(t, apikey.Draft{})
+	good := b.newKey(t, apikey.Draft{})
 	for text, want := range map[string]int{good.Text: 3, "x": 2, apikey.Generate(b.Random): 2} {
-		p := &purse{left: 3}
+		p := &callerLimit{left: 3}
 		if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), p, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || p.left != want {
 			t.Errorf("after %q the caller has %d left, %v; want %d", text, p.left, err, want)
 		}
 	}
 	// A caller without requests left can still verify valid keys, but causes no read of the database.
-	spent := &purse{}
+	spent := &callerLimit{}
 	if v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.VerifyRequest{Text: good.Text, Cost: 1}); err != nil || v.Code != apikey.Valid {
 		t.Errorf("a valid key: %v", err)
 	}
-	before := b.Directory.UnknownStats().Misses
+	before := b.Directory.RefusalStats().Misses
 	if _, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), spent, apikey.VerifyRequest{Text: apikey.Generate(b.Random), Cost: 1}); !errors.Is(err, errSpent) {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if after := b.Directory.UnknownStats().Misses; after != before {
+	if after := b.Directory.RefusalStats().Misses; after != before {
 		t.Errorf("the database was read %d times for a caller without requests left", after-before)
 	}
 }
 
 func (b *bundle) verify(t testing.TB, q apikey.VerifyRequest) *apikey.Verification {
 	t.Helper()
-	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), &purse{left: 100}, q)
+	v, err := b.Verify(t.Context(), b.manager(auth.DeveloperManage), &callerLimit{left: 100}, q)
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
@@ -76,17 +76,17 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	good := b.make(t, apikey.Draft{Name: "good", Scopes: auth.Read | auth.MemoryRead, Metadata: map[string]any{"team": "a"}})
-	expired := b.make(t, apikey.Draft{ExpiresAt: b.in(time.Second)})
-	disabled := b.make(t, apikey.Draft{})
+	good := b.newKey(t, apikey.Draft{Name: "good", Scopes: auth.Read | auth.MemoryRead, Metadata: map[string]any{"team": "a"}})
+	expired := b.newKey(t, apikey.Draft{ExpiresAt: b.in(time.Second)})
+	disabled := b.newKey(t, apikey.Draft{})
 	change(disabled, apikey.Change{Disabled: &off})
-	revoked := b.make(t, apikey.Draft{})
+	revoked := b.newKey(t, apikey.Draft{})
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), revoked.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(time.Second)
-	placed := b.make(t, apikey.Draft{AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
-	slow := b.make(t, apikey.Draft{RequestsPerMinute: &three, Quota: apikey.Quota{Daily: &five}})
+	placed := b.newKey(t, apikey.Draft{AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	slow := b.newKey(t, apikey.Draft{RequestsPerMinute: &three, Quota: apikey.Quota{Daily: &five}})
 	elsewhere := b.manager(auth.All)
 	elsewhere.WorkspaceID = operatorOf(b)
 	foreign, err := b.Create(t.Context(), elsewhere, apikey.Draft{Name: "foreign", Scopes: auth.Read})
@@ -139,7 +139,7 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 	bound := b.manager(auth.All)
 	bound.SubjectID = "person-7"
 	for _, text := range []string{good.Text, revoked.Text} {
-		if v, err := b.Verify(t.Context(), bound, &purse{left: 1}, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
+		if v, err := b.Verify(t.Context(), bound, &callerLimit{left: 1}, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
 			t.Errorf("a bound key sees one that is not bound: %+v, %v", v, err)
 		}
 	}
@@ -149,16 +149,16 @@ func TestVerifiedKeyIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ten := int64(10)
-	made := b.make(t, apikey.Draft{RequestsPerMinute: &ten})
-	other := b.make(t, apikey.Draft{})
-	v := b.verify(t, apikey.VerifyRequest{Text: made.Text, Cost: 4, Consume: true})
+	created := b.newKey(t, apikey.Draft{RequestsPerMinute: &ten})
+	other := b.newKey(t, apikey.Draft{})
+	v := b.verify(t, apikey.VerifyRequest{Text: created.Text, Cost: 4, Consume: true})
 	if v.Code != apikey.Valid || v.Remaining.Minute.Remaining != 6 || v.Remaining.Minute.Limit != 10 || v.Remaining.Daily.Remaining != 4996 {
 		t.Errorf("after paying 4: %s, %+v", v.Code, v.Remaining)
 	}
 	if v := b.verify(t, apikey.VerifyRequest{Text: other.Text, Cost: 1}); v.Remaining.Minute.Remaining != 56 {
 		t.Errorf("another key of the workspace has %d left in the minute, want 56", v.Remaining.Minute.Remaining)
 	}
-	if v := b.verify(t, apikey.VerifyRequest{Text: made.Text, Cost: 7, Consume: true}); v.Code != apikey.RateLimited || v.Remaining.Minute.Remaining != 6 {
+	if v := b.verify(t, apikey.VerifyRequest{Text: created.Text, Cost: 7, Consume: true}); v.Code != apikey.RateLimited || v.Remaining.Minute.Remaining != 6 {
 		t.Errorf("asked for more than is left: %s, %+v", v.Code, v.Remaining)
 	}
 
@@ -170,19 +170,19 @@ func TestVerifiedKeyIsChargedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, owner := range []string{made.ID, b.tenant} {
+	for _, owner := range []string{created.ID, b.tenant} {
 		if day, month := used(owner); day != 4 || month != 4 {
 			t.Errorf("%s was charged %d in the day and %d in the month, want 4 and 4", owner, day, month)
 		}
 	}
-	series, err := b.Usage(t.Context(), b.manager(auth.All), made.ID, time.Hour, time.Minute)
+	series, err := b.Usage(t.Context(), b.manager(auth.All), created.ID, time.Hour, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p := series.Points[len(series.Points)-1]; p.Charged != 4 || p.Requests != 0 {
 		t.Errorf("the series says %+v, want 4 charged without a request", p)
 	}
-	if k, err := b.APIKey(t.Context(), b.manager(auth.All), made.ID); err != nil || k.LastUsedAt == nil || !k.LastUsedAt.Equal(noon) {
+	if k, err := b.APIKey(t.Context(), b.manager(auth.All), created.ID); err != nil || k.LastUsedAt == nil || !k.LastUsedAt.Equal(noon) {
 		t.Errorf("a use that was paid for is last used at %v, %v", k.LastUsedAt, err)
 	}
 }
@@ -191,13 +191,13 @@ func TestConcurrentVerificationsKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ten := int64(10)
-	made := b.make(t, apikey.Draft{RequestsPerMinute: &ten})
+	created := b.newKey(t, apikey.Draft{RequestsPerMinute: &ten})
 	var valid, limited atomic.Int64
 	var running sync.WaitGroup
 	for range 8 {
 		running.Go(func() {
 			for range 5 {
-				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), &purse{}, apikey.VerifyRequest{Text: made.Text, Cost: 2, Consume: true})
+				v, err := b.Verify(context.Background(), b.manager(auth.DeveloperManage), &callerLimit{}, apikey.VerifyRequest{Text: created.Text, Cost: 2, Consume: true})
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -220,7 +220,7 @@ func TestVerifyFailsIfTheDatabaseFails(t *testing.T) {
 	b := setup(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	v, err := b.Verify(gone, b.manager(auth.All), &purse{left: 1}, apikey.VerifyRequest{Text: apikey.Generate(b.Random), Cost: 1})
+	v, err := b.Verify(gone, b.manager(auth.All), &callerLimit{left: 1}, apikey.VerifyRequest{Text: apikey.Generate(b.Random), Cost: 1})
 	if _, isProblem := problem.As(err); v != nil || err == nil || isProblem && codeIn(err) == problem.CodeInvalidAPIKey {
 		t.Errorf("a failed lookup gives %+v, %v", v, err)
 	}
@@ -230,14 +230,14 @@ func BenchmarkVerify(b *testing.B) {
 	x := setup(b)
 	operator := x.manager(auth.All)
 	operator.WorkspaceID = operatorOf(x) // its tier outlasts a benchmark
-	made, err := x.Create(b.Context(), operator, apikey.Draft{Name: "judged", Scopes: auth.Read})
+	created, err := x.Create(b.Context(), operator, apikey.Draft{Name: "verified", Scopes: auth.Read})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		x.pass(time.Millisecond)
-		if v, err := x.Verify(b.Context(), operator, &purse{}, apikey.VerifyRequest{Text: made.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
+		if v, err := x.Verify(b.Context(), operator, &callerLimit{}, apikey.VerifyRequest{Text: created.Text, Cost: 1, Consume: true}); err != nil || v.Code != apikey.Valid {
 			b.Fatalf("%+v, %v", v, err)
 		}
 	}

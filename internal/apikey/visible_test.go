@@ -25,7 +25,7 @@ func TestKeyCannotCreateAWiderKey(t *testing.T) {
 		k, err := b.Create(context.Background(), p, apikey.Draft{Name: "a key", Scopes: wanted})
 		mayHave := own&auth.Admin != 0 || wanted&^own == 0
 		if mayHave != (err == nil) {
-			t.Fatalf("%q made a key with %q: %v", own, wanted, err)
+			t.Fatalf("%q created a key with %q: %v", own, wanted, err)
 		}
 		if err != nil {
 			p, _ := problem.As(err)
@@ -54,23 +54,23 @@ func TestInvisibleKeyIsMissing(t *testing.T) {
 		p.SubjectID, p.AgentID = subject, agent
 		return p
 	}
-	stranger := b.manager(auth.All)
-	stranger.WorkspaceID = operatorOf(b)
-	free, bound := b.make(t, apikey.Draft{}), b.make(t, apikey.Draft{SubjectID: "s1", AgentID: "a1"})
+	other := b.manager(auth.All)
+	other.WorkspaceID = operatorOf(b)
+	free, bound := b.newKey(t, apikey.Draft{}), b.newKey(t, apikey.Draft{SubjectID: "s1", AgentID: "a1"})
 	for what, c := range map[string]struct {
 		p   *auth.Principal
 		key string
 		see bool
 	}{
 		"an unbound manager and a bound key":  {b.manager(auth.All), bound.ID, true},
-		"another workspace's admin":           {stranger, bound.ID, false},
+		"another workspace's admin":           {other, bound.ID, false},
 		"the same subject":                    {person("s1", ""), bound.ID, true},
 		"the same agent":                      {person("", "a1"), bound.ID, true},
 		"the same subject with another agent": {person("s1", "a2"), bound.ID, false},
 		"another subject":                     {person("s2", ""), bound.ID, false},
 		"a bound manager and an unbound key":  {person("s1", ""), free.ID, false},
-		"a key that never was":                {b.manager(auth.All), id.New(id.APIKey), false},
-		"an id that is none":                  {b.manager(auth.All), "nonsense", false},
+		"a key that does not exist":           {b.manager(auth.All), id.New(id.APIKey), false},
+		"a malformed ID":                      {b.manager(auth.All), "nonsense", false},
 		"the id of something else":            {b.manager(auth.All), id.New(id.Document), false},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -103,10 +103,10 @@ func TestInvisibleKeyIsMissing(t *testing.T) {
 		t.Errorf("a bound manager lists %v, %v", keys, err)
 	}
 	if k, err := b.Create(t.Context(), person("s1", ""), apikey.Draft{Name: "a", Scopes: auth.Read}); err != nil || k.SubjectID != "s1" || k.AgentID != "" {
-		t.Errorf("a bound manager made %+v, %v", k, err)
+		t.Errorf("a bound manager created %+v, %v", k, err)
 	}
 	if _, err := b.Create(t.Context(), person("s1", ""), apikey.Draft{Name: "a", Scopes: auth.Read, SubjectID: "s2"}); code(t, err) != problem.CodeNotFound {
-		t.Errorf("a bound manager making a key for another: %v", err)
+		t.Errorf("a bound manager creating a key for another subject: %v", err)
 	}
 }
 

@@ -22,7 +22,7 @@ func (p *parts) report(cfg *config.Config, now func() time.Time) {
 	p.caches = &v1.CacheStats{
 		Caches: []v1.Cache{
 			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.Stats()) }},
-			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.UnknownStats()) }},
+			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.RefusalStats()) }},
 			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.bearers.Stats()) }},
 			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.addresses.Stats()) }},
 			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.indexer.Stats()) }},

@@ -32,7 +32,7 @@ const (
 // revocationList is the content of one half.
 type revocationList struct {
 	Version uint64              `json:"turn"`
-	List    []apikey.Revocation `json:"list"`
+	List    []apikey.PendingRevocation `json:"list"`
 }
 
 // OpenPendingRevocations creates the file if necessary. If that fails, Save fails too, and pending revocations are lost at a
@@ -57,7 +57,7 @@ func OpenPendingRevocations(dir string, key *seal.DataKey) (*PendingRevocations,
 }
 
 // Load implements apikey.PendingStore. It ignores a half that was not encrypted by this instance.
-func (r *PendingRevocations) Load() ([]apikey.Revocation, error) {
+func (r *PendingRevocations) Load() ([]apikey.PendingRevocation, error) {
 	data, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -92,7 +92,7 @@ func (r *PendingRevocations) Load() ([]apikey.Revocation, error) {
 }
 
 // Save implements apikey.PendingStore.
-func (r *PendingRevocations) Save(list []apikey.Revocation) error {
+func (r *PendingRevocations) Save(list []apikey.PendingRevocation) error {
 	text, err := json.Marshal(revocationList{r.version + 1, list})
 	if err != nil {
 		return err

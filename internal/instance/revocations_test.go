@@ -25,7 +25,7 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 		}
 		return r
 	}
-	want := func(list ...apikey.Revocation) {
+	want := func(list ...apikey.PendingRevocation) {
 		t.Helper()
 		got, err := open().Load()
 		if err != nil || !slices.Equal(got, list) {
@@ -34,9 +34,9 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	}
 	want()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	one, two := apikey.Revocation{KeyID: "key_1", Reason: "leaked", At: at}, apikey.Revocation{KeyID: "key_2", At: at}
+	one, two := apikey.PendingRevocation{KeyID: "key_1", Reason: "leaked", At: at}, apikey.PendingRevocation{KeyID: "key_2", At: at}
 	r := open()
-	for _, list := range [][]apikey.Revocation{{one}, {one, two}} {
+	for _, list := range [][]apikey.PendingRevocation{{one}, {one, two}} {
 		if err := r.Save(list); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 		}
 		want()
 	}
-	if err := next.Save(make([]apikey.Revocation, 1000)); err == nil {
+	if err := next.Save(make([]apikey.PendingRevocation, 1000)); err == nil {
 		t.Error("there was room for 1,000 revocations")
 	}
 	if _, err := OpenPendingRevocations(filepath.Join(dir, "none"), key); err == nil {

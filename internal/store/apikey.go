@@ -194,7 +194,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Fi
 	return list, nil
 }
 
-// whereState says in SQL what apikey.APIKey.At says in Go.
+// whereState says in SQL what apikey.APIKey.StateAt says in Go.
 func (c *conditions) whereState(state apikey.State, now int64) error {
 	const liveSecrets = `(SELECT count(*) FROM api_key_secret l WHERE l.key_id = k.id AND (l.valid_until IS NULL OR l.valid_until > ?))`
 	switch state {

@@ -90,13 +90,13 @@ func answerAPIKey(k *apikey.Record, err error) (*oneAPIKey, error) {
 
 func viewOfAPIKey(k *apikey.Record) apiKeyView {
 	v := apiKeyView{
-		ID: k.ID, Name: k.Name, Hint: k.Secrets[0].Hint, Scopes: k.Scopes.Names(), State: string(k.State),
+		ID: k.ID, Name: k.Name, Hint: k.LiveSecrets[0].Hint, Scopes: k.Scopes.Names(), State: string(k.State),
 		ExpiresAt: wire.AtOrNull(k.ExpiresAt),
 		RateLimit: rateLimitView{RequestsPerMinute: k.PerMinute, Inherited: k.Inherited},
 		SubjectID: textOrNull(k.SubjectID), AgentID: textOrNull(k.AgentID),
 		AllowedIPs: make([]string, len(k.AllowedIPs)), Metadata: k.Metadata,
 		CreatedAt: wire.At(k.CreatedAt), CreatedBy: k.CreatedBy, UpdatedAt: wire.At(k.UpdatedAt),
-		LastUsedAt: wire.AtOrNull(k.LastUsedAt), Secrets: make([]secretView, len(k.Secrets)),
+		LastUsedAt: wire.AtOrNull(k.LastUsedAt), Secrets: make([]secretView, len(k.LiveSecrets)),
 		RevokedAt: wire.AtOrNull(k.RevokedAt), RevokeReason: textOrNull(k.RevokeReason), Revision: k.Revision,
 	}
 	if k.Daily != nil || k.Monthly != nil {
@@ -108,7 +108,7 @@ func viewOfAPIKey(k *apikey.Record) apiKeyView {
 	if v.Metadata == nil {
 		v.Metadata = wire.Metadata{}
 	}
-	for i, s := range k.Secrets {
+	for i, s := range k.LiveSecrets {
 		v.Secrets[i] = secretView{
 			Hint: s.Hint, CreatedAt: wire.At(s.CreatedAt), ValidUntil: wire.AtOrNull(s.ValidUntil), LastUsedAt: wire.AtOrNull(s.LastUsedAt),
 		}

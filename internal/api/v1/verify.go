@@ -93,7 +93,7 @@ func viewOfVerification(v *apikey.Verification) verificationView {
 	}
 	if v.Remaining != nil {
 		minute := viewOfBudget(v.Remaining.Minute)
-		quota := viewOfBudgets(apikey.Budgets{Daily: &v.Remaining.Daily, Monthly: &v.Remaining.Monthly})
+		quota := viewOfBudgets(*v.Remaining)
 		view.RateLimit, view.Quota = &minute, &quota
 	}
 	return view

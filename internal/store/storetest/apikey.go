@@ -201,7 +201,7 @@ func testAPIKey(t *testing.T, setup setup) {
 			for _, state := range []apikey.State{"", apikey.Revoked, apikey.Disabled, apikey.Expired, apikey.Rotating, apikey.Active} {
 				want := map[string]bool{}
 				for _, k := range keys {
-					if state == "" || k.At(now) == state {
+					if state == "" || k.StateAt(now) == state {
 						want[k.ID] = true
 					}
 				}
