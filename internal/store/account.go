@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Initialised says whether a first start has been completed here: whether there is a workspace.
+// Initialised reports whether the first start was completed: whether there is a workspace.
 func (s *Store) Initialised(ctx context.Context) (bool, error) {
 	var is bool
 	err := s.main.In(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM workspace)`).Scan(&is)
@@ -33,7 +33,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 		if n == 0 {
 			return problem.Conflicts("A workspace with this ID already exists.")
 		}
-		s.tell(ctx, cluster.Workspace, w.ID)
+		s.announce(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
@@ -96,15 +96,15 @@ func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error
 			return fmt.Errorf("change workspace %s: %w", w.ID, err)
 		}
 		if n == 0 {
-			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM workspace WHERE id = $1)`, w.ID)
+			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM workspace WHERE id = $1)`, w.ID)
 		}
-		s.tell(ctx, cluster.Workspace, w.ID)
+		s.announce(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
 
-// notAsItWas says why a row of a known revision was not there to be changed.
-func (s *Store) notAsItWas(ctx context.Context, exists, id string) error {
+// missingOrStale returns why no row of a known revision could be changed.
+func (s *Store) missingOrStale(ctx context.Context, exists, id string) error {
 	var there bool
 	if err := s.main.In(ctx).QueryRow(ctx, exists, id).Scan(&there); err != nil {
 		return fmt.Errorf("read whether %s exists: %w", id, err)
@@ -115,5 +115,5 @@ func (s *Store) notAsItWas(ctx context.Context, exists, id string) error {
 	return errStale
 }
 
-// errStale is for rows whose revision is not the one that was read before in the same unit of work.
+// errStale is the error for a row whose revision changed since the transaction read it.
 var errStale = &unit.StaleError{Problem: problem.RevisionMismatch()}

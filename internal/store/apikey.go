@@ -42,15 +42,15 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) e
 			row.metadata, row.created, k.CreatedBy, row.updated, row.disabled, row.revoked, k.RevokeReason, k.Revision); err != nil {
 			return fmt.Errorf("add key %s: %w", k.ID, err)
 		}
-		s.tell(ctx, cluster.APIKey, k.ID)
-		return s.putAPIKeySecrets(ctx, k)
+		s.announce(ctx, cluster.APIKey, k.ID)
+		return s.addAPIKeySecrets(ctx, k)
 	})
 }
 
 // CountAPIKeys implements apikey.Store.
 func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error) {
 	q := s.main.In(ctx)
-	// Locks the workspace's row where writers run side by side; outside a unit there is nothing to hold it for.
+	// Concurrent writers wait for the row of the workspace.
 	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
 		return 0, fmt.Errorf("hold workspace: %w", err)
 	}
@@ -84,7 +84,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 			return fmt.Errorf("change key %s: %w", k.ID, err)
 		}
 		if n == 1 {
-			s.tell(ctx, cluster.APIKey, k.ID)
+			s.announce(ctx, cluster.APIKey, k.ID)
 			return s.replaceAPIKeySecrets(ctx, k)
 		}
 		var there bool
@@ -99,7 +99,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 	})
 }
 
-// replaceAPIKeySecrets makes the secrets of a key those it has now.
+// replaceAPIKeySecrets removes the secrets that a key no longer has, and adds the others.
 func (s *Store) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 	args := []any{k.ID}
 	var kept []string
@@ -110,11 +110,11 @@ func (s *Store) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) erro
 	if err != nil {
 		return fmt.Errorf("remove secrets of key %s: %w", k.ID, err)
 	}
-	return s.putAPIKeySecrets(ctx, k)
+	return s.addAPIKeySecrets(ctx, k)
 }
 
-// putAPIKeySecrets adds the secrets of a key; of those that are there only how long they live may be new.
-func (s *Store) putAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
+// addAPIKeySecrets adds the secrets of a key. Of existing ones it changes only the end of their validity.
+func (s *Store) addAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 	for _, secret := range k.Secrets {
 		if _, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)
@@ -194,7 +194,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Fi
 	return list, nil
 }
 
-// whereState says in SQL what apikey.APIKey.StateAt says in Go.
+// whereState is the SQL of apikey.APIKey.StateAt.
 func (c *conditions) whereState(state apikey.State, now int64) error {
 	const liveSecrets = `(SELECT count(*) FROM api_key_secret l WHERE l.key_id = k.id AND (l.valid_until IS NULL OR l.valid_until > ?))`
 	switch state {
@@ -233,7 +233,7 @@ func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error)
 	return nil
 }
 
-// apiKeyRow is what of a key lies in a column in another form.
+// apiKeyRow holds the columns of a key whose type differs from the field's.
 type apiKeyRow struct {
 	scopes, allowedIPs, metadata string
 	created, updated             int64
@@ -259,13 +259,13 @@ func apiKeyRowOf(k *apikey.APIKey) (apiKeyRow, error) {
 	}, nil
 }
 
-// selectAPIKey reads one secret a row; the rows of a key follow each other. Its secrets are put in order in Go: sorting
-// them here would carry every row of a start through a sorter.
+// selectAPIKey reads one secret per row; the rows of a key are adjacent. Secrets are sorted in Go, because a start reads all
+// keys and SQL would sort all rows.
 const selectAPIKey = `SELECT k.id, k.workspace_id, k.name, k.scopes, k.expires_at, k.requests_per_minute, k.daily, k.monthly,
 	k.subject_id, k.agent_id, k.allowed_ips, k.metadata, k.created_at, k.created_by, k.updated_at, k.disabled_at, k.revoked_at,
 	k.revoke_reason, k.revision, s.hash, s.hint, s.created_at, s.valid_until`
 
-// eachAPIKey calls fn for every key of a selectAPIKey query. k is used again for the next one.
+// eachAPIKey calls fn for every key of a selectAPIKey query. The next call reuses k.
 func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn func(k *apikey.APIKey) error) error {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
@@ -305,8 +305,8 @@ func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn fun
 	return visit(&k, fn)
 }
 
-// visit calls fn for a key that is complete, its newest secret first; for none before the first. The newest is the one
-// whose life has no end of its own: two may be of one moment.
+// visit calls fn for a complete key, with its newest secret first: the one that never expires. It does nothing before the first
+// key.
 func visit(k *apikey.APIKey, fn func(k *apikey.APIKey) error) error {
 	if k.ID == "" {
 		return nil
@@ -363,7 +363,7 @@ func scopesOf(text string) (auth.Scopes, error) {
 	return all, nil
 }
 
-// clone copies what eachAPIKey uses again.
+// clone copies a key that eachAPIKey will reuse.
 func clone(k *apikey.APIKey) *apikey.APIKey {
 	c := *k
 	c.Secrets = append([]apikey.Secret(nil), k.Secrets...)

@@ -141,7 +141,7 @@ func addressText(a netip.Addr) string {
 	return a.String()
 }
 
-// administrative is the condition of the index by action, word for word, so that the engine uses the index.
+// administrative repeats the condition of the index by action word for word, so that the engine uses the index.
 const administrative = `action NOT LIKE 'memory.%'`
 
 // readActions are the actions of reads, for IN.
@@ -153,8 +153,8 @@ var readActions = func() string {
 	return "(" + strings.Join(list, ", ") + ")"
 }()
 
-// auditConditions are the conditions of a filter. The engine uses an index that omits empty values only if a condition
-// excludes them, too.
+// auditConditions are the conditions of a filter. Some indexes omit empty values; the engine uses them only if a condition
+// excludes empty values, too.
 func auditConditions(f *audit.Filter) *conditions {
 	c := &conditions{}
 	if f.Target != "" {
@@ -168,7 +168,7 @@ func auditConditions(f *audit.Filter) *conditions {
 	}
 	if f.Actor != "" {
 		c.where("actor = ?", f.Actor)
-		if f.Target == "" && (f.Action == "" || f.Action.Frequent()) { // else there are fewer rows by those
+		if f.Target == "" && (f.Action == "" || f.Action.Frequent()) { // else another index finds fewer rows
 			c.all = append(c.all, "actor <> ''")
 		}
 	}
@@ -196,7 +196,7 @@ func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 	return rows[:min(len(rows), f.Limit)], nil
 }
 
-// listAuditLog reads rows that are not packed newest first: changes, and reads of older releases.
+// listAuditLog reads rows of audit_log, newest first: changes, and reads of older releases.
 func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	c := auditConditions(f)
 	if !f.From.IsZero() {
@@ -216,8 +216,8 @@ func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row
 	return s.auditRows(ctx, `SELECT `+AuditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
 }
 
-// AuditRowsAfter implements audit.Store. It is one statement, so that it sees all rows of the same moment: with two, a row
-// could seem to be missing between two that were added meanwhile.
+// AuditRowsAfter implements audit.Store. It is one statement, so that it reads one snapshot: between two, rows could be added,
+// and a row would seem to be missing.
 func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
 	return s.auditRows(ctx, `
 		SELECT * FROM (SELECT `+AuditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
@@ -317,14 +317,14 @@ func scanAuditRow(row Row) (*audit.Row, error) {
 		&r.Count, &r.Details, &address, &r.RequestID, &previous, &hash, &packed); err != nil {
 		return nil, err
 	}
-	if packed == 1 { // two columns stand for others
+	if packed == 1 { // two columns have another meaning
 		r.Packed = true
 		p := packedRow{at: at, target: r.Count, body: previous, hash: hash}
 		p.unpack(&r)
 		return &r, nil
 	}
 	r.At = timeOf(at)
-	// An unreadable address counts as none: the hash will not match.
+	// An unreadable address is left empty: the hash will not match.
 	r.Address, _ = netip.ParseAddr(address)
 	copy(r.Previous[:], previous)
 	copy(r.Hash[:], hash)

@@ -12,8 +12,8 @@ import (
 	"keepsake/internal/id"
 )
 
-// The body of a packed row is 12 bytes of targetKey, a byte for the action, a byte of flags, and behind them what the flags
-// say is there: the target, the outcome, the count, the address, the request ID and the details.
+// The body of a packed row has 12 bytes of targetKey, one byte for the action and one byte of flags. The fields that the flags
+// announce follow: target, outcome, count, address, request ID and details.
 
 const (
 	packedAction = 12 // the offset of the action in a body
@@ -49,13 +49,13 @@ func targetKey(target string) (key [16]byte, pseudonym bool) {
 	return [16]byte(sum[:16]), false
 }
 
-// targetColumn is the start of a targetKey, which has a column and an index. The rest is in the body.
+// targetColumn is the indexed start of a targetKey. The rest is in the body.
 func targetColumn(key [16]byte) int64 { return int64(int32(binary.BigEndian.Uint32(key[:4]))) }
 
 // readAction is how a body holds an action.
 func readAction(a audit.Action) byte { return byte(slices.Index(audit.ReadActions, a)) }
 
-// packRow encodes what has no column.
+// packRow encodes what has no column of its own.
 func packRow(r *audit.Row) []byte {
 	key, pseudonym := targetKey(r.Target)
 	p := &packer{at: r.At.UnixMilli()}
@@ -116,8 +116,8 @@ func memoryIDs(details string) (ids []id.UUID, ok bool) {
 	return ids, true
 }
 
-// unpackRow decodes what packRow encoded into r, whose columns are set. It reads what it can of a body that was tampered
-// with: the hash of the row will not match.
+// unpackRow decodes what packRow encoded into r, whose columns are set. It reads as much as it can of a damaged body: the hash
+// of the row will not match.
 func unpackRow(r *audit.Row, target int64, body []byte) {
 	r.Outcome, r.Count, r.Details = audit.Done, 1, "{}"
 	if len(body) < packedFields {
@@ -165,7 +165,7 @@ func unpackRow(r *audit.Row, target int64, body []byte) {
 	}
 }
 
-// packer encodes a body, or decodes what is left of one.
+// packer encodes a body, or decodes the rest of one.
 type packer struct {
 	body []byte
 	at   int64 // the time in the last ID, in Unix milliseconds; at first that of the row
@@ -175,12 +175,11 @@ func (p *packer) text(s string) {
 	p.body = append(binary.AppendUvarint(p.body, uint64(len(s))), s...)
 }
 
-// isV7 reports whether u is a UUIDv7: 48 bits of time, then four bits that are 7, twelve of any kind, two that are 2, and 62
-// of any kind.
+// isV7 reports whether u is a UUIDv7: 48 bits of time, a 7 in four bits, 12 bits, a 2 in two bits, 62 bits.
 func isV7(u id.UUID) bool { return u[6]>>4 == 7 && u[8]>>6 == 2 }
 
-// id encodes a UUIDv7: how far its time is from that of the ID before, without the last six bits of this difference, and
-// then everything behind its time, with those six bits in the place of the six that are the same in all.
+// id encodes a UUIDv7: the difference of its time to that of the previous ID, without its last six bits, and then all bytes
+// after the time. The six bits replace the six that are the same in every UUIDv7.
 func (p *packer) id(u id.UUID) {
 	at := int64(binary.BigEndian.Uint64(u[:8]) >> 16)
 	far := uint64(at-p.at)<<1 ^ uint64((at-p.at)>>63) // as binary.AppendVarint has it

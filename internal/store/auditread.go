@@ -13,11 +13,11 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Reads of memories are most of the audit log, so they are packed: names that repeat are numbers, IDs are bytes, and what no
-// statement looks for is one column (see packRow).
+// Reads of memories make up most of the audit log, so they are packed: repeated names are numbers, IDs are bytes, and what no
+// statement filters by is one column (see packRow).
 
-// chainSize is how many sequence numbers a chain has room for. The place of a packed row is the number of its chain times
-// chainSize plus its sequence number.
+// chainSize is how many sequence numbers a chain can have. The place of a packed row is the number of its chain times chainSize,
+// plus its sequence number.
 const chainSize = 1 << 40
 
 // auditNames caches the numbers of names.
@@ -26,7 +26,7 @@ type auditNames struct {
 	numbers map[string]int64
 }
 
-// maxAuditNames is how many numbers are cached; then the cache starts again.
+// maxAuditNames is how many numbers are cached. A full cache is emptied.
 const maxAuditNames = 1 << 16
 
 func (n *auditNames) get(name string) (number int64, ok bool) {
@@ -45,7 +45,7 @@ func (n *auditNames) put(name string, number int64) {
 	n.numbers[name] = number
 }
 
-// auditNumber is the number of a name, which gets one if it has none.
+// auditNumber returns the number of a name. It adds names that have none.
 func (s *Store) auditNumber(ctx context.Context, name string) (number int64, err error) {
 	if number, ok := s.auditNames.get(name); ok {
 		return number, nil
@@ -60,7 +60,7 @@ func (s *Store) auditNumber(ctx context.Context, name string) (number int64, err
 			if !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
-			// Another process may take the number, or add the name: then nothing is inserted and the next SELECT decides.
+			// If another process takes the number or adds the name first, nothing is inserted, and the next SELECT decides.
 			_, err = s.main.In(ctx).Exec(ctx, `
 				INSERT INTO audit_name (number, name) SELECT coalesce(max(number), -1) + 1, CAST($1 AS TEXT) FROM audit_name WHERE true
 				ON CONFLICT DO NOTHING`, name)
@@ -120,7 +120,7 @@ func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 	if f.Action != "" {
 		c.where("substr(body, 13, 1) = ?", []byte{readAction(f.Action)})
 	}
-	from := int64(math.MinInt64) // without any bound SQLite would sort all rows instead of using the index by time
+	from := int64(math.MinInt64) // without a bound, a planner can sort all rows instead of using the index by time
 	if !f.From.IsZero() {
 		from = f.From.UnixMilli()
 	}
@@ -169,7 +169,7 @@ func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 	return list, nil
 }
 
-// unpack sets what chain, sequence, workspace and actor leave open.
+// unpack sets the fields of r that follow from at, target, body and hash.
 func (p *packedRow) unpack(r *audit.Row) {
 	r.At = time.UnixMilli(p.at).UTC()
 	unpackRow(r, p.target, p.body)

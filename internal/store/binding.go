@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Bindings seals the names that API keys are bound to: *seal.Binding.
+// Bindings seals the subjects and agents that API keys are bound to: *seal.Binding.
 type Bindings interface {
-	// Seal gives the same text for the same name, and leaves alone what is sealed.
+	// Seal returns the same text for the same name. It leaves sealed names as they are.
 	Seal(workspaceID, kind, name string) string
 	Open(workspaceID, kind, text string) string
 	Sealed(text string) bool
@@ -19,11 +19,11 @@ const (
 	boundAgent   = "agent"
 )
 
-// SealBindings has what API keys are bound to lie sealed. It is called before the store is used; without it, sealed names
-// are given out as they lie.
+// SealBindings makes the store seal and open what API keys are bound to. Call it before the store is used; without it, sealed
+// names are returned sealed.
 func (s *Store) SealBindings(b Bindings) { s.bindings = b }
 
-// bound is how a name lies in a column.
+// bound is how a name is stored.
 func (s *Store) bound(workspaceID, kind, name string) string {
 	if s.bindings == nil {
 		return name
@@ -31,7 +31,7 @@ func (s *Store) bound(workspaceID, kind, name string) string {
 	return s.bindings.Seal(workspaceID, kind, name)
 }
 
-// boundTo reads what bound wrote, or the previous release.
+// boundTo reads what bound or the previous release wrote.
 func (s *Store) boundTo(workspaceID, kind, text string) string {
 	if s.bindings == nil || text == "" {
 		return text
@@ -39,7 +39,7 @@ func (s *Store) boundTo(workspaceID, kind, text string) string {
 	return s.bindings.Open(workspaceID, kind, text)
 }
 
-// boundKey is what an API key is bound to, as it lies in its row.
+// boundKey is what an API key is bound to, as stored.
 type boundKey struct{ id, workspaceID, subject, agent string }
 
 func (s *Store) boundKeys(ctx context.Context, where string, args ...any) (list []boundKey, err error) {
@@ -62,8 +62,8 @@ func (s *Store) boundKeys(ctx context.Context, where string, args ...any) (list 
 	return list, nil
 }
 
-// SealOldBindings seals what the previous release has left in the clear, and says of how many keys. Where it is cut off, the
-// next one goes on.
+// SealOldBindings seals names that the previous release stored in the clear, and returns the number of keys. It can be
+// interrupted and repeated.
 func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
 	list, err := s.boundKeys(ctx, "")
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
 			continue
 		}
 		err := s.main.Run(ctx, func(ctx context.Context) error {
-			// Not the revision: nobody changed the key, and a process of the previous release may be just about to.
+			// The revision stays, because a process of the previous release can be about to change the key.
 			_, err := s.main.In(ctx).Exec(ctx, `
 				UPDATE api_key SET subject_id = $1, agent_id = $2 WHERE id = $3 AND subject_id = $4 AND agent_id = $5`,
 				s.bound(k.workspaceID, boundSubject, k.subject), s.bound(k.workspaceID, boundAgent, k.agent), k.id, k.subject, k.agent)
@@ -89,8 +89,8 @@ func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// ForgetBoundSubject takes a subject out of the records of a workspace's revoked keys. is says of a name whether it is the
-// one: nobody may know it any more.
+// ForgetBoundSubject removes a subject from the records of a workspace's revoked keys. is reports whether a name is that
+// subject.
 func (s *Store) ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		list, err := s.boundKeys(ctx, ` AND workspace_id = $1 AND revoked_at IS NOT NULL`, workspaceID)

@@ -2,15 +2,14 @@ package store
 
 import "context"
 
-// Cataloged is a Database that can tell its tables, for whoever works with all of them alike. Every database of an engine
-// is one.
+// Cataloged is a Database that describes its tables, for code that treats all tables alike. Every database of an engine is one.
 type Cataloged interface {
 	Database
-	// Tables gives the tables that our migrations made, those first that others refer to.
+	// Tables returns the tables that our migrations created. Referenced tables come first.
 	Tables(ctx context.Context) ([]Table, error)
 }
 
-// Table is a table as the engine's catalog describes it.
+// Table is a table as described by the engine's catalog.
 type Table struct {
 	Name    string
 	Columns []Column
@@ -22,13 +21,13 @@ type Table struct {
 type Column struct {
 	Name string
 	Kind Kind
-	Null bool // it may be NULL
+	Null bool // it can be NULL
 }
 
 // Kind is what a column holds.
 type Kind int
 
-// The kinds. Truth is one that an engine may keep as a Number.
+// The kinds. An engine can store a Truth as a Number.
 const (
 	Number Kind = iota + 1
 	Text
@@ -36,7 +35,7 @@ const (
 	Truth
 )
 
-// InOrder puts tables behind those they refer to, else leaves them as they are.
+// InOrder moves tables behind those they refer to, and keeps the order otherwise.
 func InOrder(tables []Table) []Table {
 	byName := make(map[string]Table, len(tables))
 	for _, t := range tables {
@@ -49,7 +48,7 @@ func InOrder(tables []Table) []Table {
 		if !waits {
 			return
 		}
-		delete(byName, name) // also where tables refer to each other in a circle
+		delete(byName, name) // now, in case of a cycle
 		for _, other := range t.Refers {
 			add(other)
 		}

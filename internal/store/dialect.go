@@ -61,7 +61,7 @@ type AuditAppend struct {
 // statements are the texts of this package that contain a Dialect's parts.
 type statements struct {
 	documentsByID string
-	standings     string
+	existing      string
 	memoriesByID  string
 	memoriesOf    string
 }
@@ -73,7 +73,7 @@ func newStatements(d Dialect) statements {
 	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4)
 	return statements{
 		documentsByID: `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
-		standings: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
+		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
 			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 		memoriesByID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byMemoryID + ` AND ` + LivingMemory,
 		memoriesOf: `SELECT ` + MemoryColumns + `, s.change FROM ` + memoryOf + ` CROSS JOIN memory_subject s

@@ -13,21 +13,19 @@ import (
 	"keepsake/internal/unit"
 )
 
-// documentHead is a workspace's row of document_head while a unit changes its documents.
+// documentHead is the row of document_head of a workspace during a transaction.
 //
-// The unit's first change of a workspace reads it, and holds it where writers run side by side; numbers are then given
-// out from memory, and the hook writes the row once before the commit. Numbers are so without gaps and in commit order,
-// and the count of documents is exact, at the price of one statement a unit, not a document.
+// The first change of the workspace. If another transaction inserts the row first, this one waits and then locks that row.
 type documentHead struct {
 	held      bool
 	change    int64
 	documents int64
 
-	limited bool // room was read: somebody asked for it
+	limited bool // room was read
 	room    int64
 }
 
-// roomFor keeps the bytes of the workspace from other units, once the first document that is written under a limit asks.
+// roomFor reads and locks the bytes that the workspace can still store, at the first document that is written under a limit.
 func (s *Store) roomFor(ctx context.Context, workspaceID string, h *documentHead, p document.Put) (err error) {
 	if h.limited || p.MaxBytes == nil {
 		return nil
@@ -76,8 +74,8 @@ func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *doc
 	return err == nil, err
 }
 
-// standing is what is there under a document's id.
-type standing struct {
+// existing is what exists under a document's ID.
+type existing struct {
 	live      bool
 	tombstone bool
 	createdAt int64
@@ -86,23 +84,23 @@ type standing struct {
 	bytes     int64
 }
 
-// documentBytes is what a document takes, as the triggers of the table count it.
+// documentBytes is the size of a document as the triggers of the table count it.
 const documentBytes = `octet_length(d.id) + octet_length(d.collection) + octet_length(d.title) + octet_length(d.text) +
 	octet_length(d.url) + octet_length(d.tags) + octet_length(d.metadata)`
 
-// bytesOf is what documentBytes will be.
+// bytesOf is what documentBytes will be for d.
 func bytesOf(d *document.Document, tags, metadata string) int64 {
 	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(metadata))
 }
 
-func (s *Store) standing(ctx context.Context, workspaceID, id string) (standing, error) {
-	var st standing
+func (s *Store) existing(ctx context.Context, workspaceID, id string) (existing, error) {
+	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, `
 		SELECT true, created_at, revision, tags, `+documentBytes+` FROM document d WHERE workspace_id = $1 AND id = $2
 		UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
-		return standing{tags: "[]"}, nil
+		return existing{tags: "[]"}, nil
 	}
 	if err != nil {
 		return st, fmt.Errorf("read document's revision: %w", err)
@@ -122,7 +120,7 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		if err != nil {
 			return err
 		}
-		old, err := s.standing(ctx, workspaceID, d.ID)
+		old, err := s.existing(ctx, workspaceID, d.ID)
 		if err != nil {
 			return err
 		}
@@ -145,7 +143,7 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 	return created, err
 }
 
-// columnsOf is how a document's tags and metadata lie in their columns.
+// columnsOf returns the columns for a document's tags and metadata.
 func columnsOf(d *document.Document) (tags, metadata string, err error) {
 	if tags, err = listText(d.Tags); err != nil {
 		return "", "", err
@@ -154,8 +152,8 @@ func columnsOf(d *document.Document) (tags, metadata string, err error) {
 	return tags, metadata, err
 }
 
-// put decides whether d, which takes so many bytes, is written over what stands there, and gives it its numbers.
-func (h *documentHead) put(d *document.Document, p document.Put, old *standing, bytes int64) error {
+// put decides whether d, of a size in bytes, replaces what exists, and sets its numbers.
+func (h *documentHead) put(d *document.Document, p document.Put, old *existing, bytes int64) error {
 	grows := bytes - old.bytes
 	switch {
 	case p.CreateOnly && old.live:
@@ -209,7 +207,7 @@ func (s *Store) replaceDocument(ctx context.Context, workspaceID string, d *docu
 	return nil
 }
 
-// writeTags brings document_tag in line with a document's tags if they differ from the old ones.
+// writeTags updates document_tag if the tags of a document changed.
 func (s *Store) writeTags(ctx context.Context, workspaceID string, d *document.Document, old, tags string) error {
 	if old == tags {
 		return nil
@@ -245,14 +243,14 @@ func (s *Store) removeTags(ctx context.Context, workspaceID, id, tags string) er
 	return nil
 }
 
-// DeleteDocument implements document.Store. What stays is a tombstone with the id and the change.
+// DeleteDocument implements document.Store. It leaves a tombstone with the ID and the change.
 func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		head, err := s.documentHead(ctx, workspaceID)
 		if err != nil {
 			return err
 		}
-		old, err := s.standing(ctx, workspaceID, id)
+		old, err := s.existing(ctx, workspaceID, id)
 		switch {
 		case err != nil:
 			return err

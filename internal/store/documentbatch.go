@@ -42,17 +42,17 @@ func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []d
 	return written, nil
 }
 
-// documentRow is a document on its way into the database.
+// documentRow is a document to be written.
 type documentRow struct {
 	*document.Document
 	put               document.Put
 	newTags, metadata string
 
-	old     standing
+	old     existing
 	refused error
 }
 
-// refusedOf tells what was decided against from what went wrong.
+// refusedOf separates refusals from failures.
 func refusedOf(err error) (refused, failed error) {
 	if p, ok := problem.As(err); ok && (p.Kind == problem.Conflict || p.Kind == problem.Mismatch) {
 		return p, nil
@@ -60,7 +60,7 @@ func refusedOf(err error) (refused, failed error) {
 	return nil, err
 }
 
-// distinct is how many rows there are before an id comes again.
+// distinct is the number of rows before an ID repeats.
 func distinct(rows []documentRow) int {
 	seen := make(map[string]bool, len(rows))
 	for i := range rows {
@@ -72,9 +72,9 @@ func distinct(rows []documentRow) int {
 	return len(rows)
 }
 
-// putDistinct writes documents of different ids.
+// putDistinct writes documents with different IDs.
 func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *documentHead, rows []documentRow) error {
-	if err := s.readStandings(ctx, workspaceID, rows); err != nil {
+	if err := s.readExisting(ctx, workspaceID, rows); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -112,25 +112,25 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 	return s.insertTagsOf(ctx, workspaceID, tag)
 }
 
-func (s *Store) readStandings(ctx context.Context, workspaceID string, rows []documentRow) error {
+func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []documentRow) error {
 	byID := make(map[string]*documentRow, len(rows))
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
 		byID[rows[i].ID] = &rows[i]
-		rows[i].old = standing{tags: "[]"}
+		rows[i].old = existing{tags: "[]"}
 	}
 	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
 		err := s.eachRow(ctx, func(row Row) error {
 			var id string
-			var st standing
+			var st existing
 			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes); err != nil {
 				return err
 			}
 			st.tombstone = !st.live
 			byID[id].old = st
 			return nil
-		}, s.statements.standings, args...)
+		}, s.statements.existing, args...)
 		if err != nil {
 			return fmt.Errorf("read documents' revisions: %w", err)
 		}
@@ -175,7 +175,7 @@ func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []
 
 var removeTags = `DELETE FROM document_tag WHERE workspace_id = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, ListSize), ", ") + `)`
 
-// pairs are n pairs of parameters from $first on.
+// pairs lists n pairs of parameters from $first on.
 func pairs(first, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -184,7 +184,7 @@ func pairs(first, n int) []string {
 	return list
 }
 
-// removeTagsOf removes the tags that the documents had.
+// removeTagsOf removes the old tags of documents.
 func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {

@@ -81,7 +81,7 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 		c.where(`d.id > ?`, f.AfterID)
 	}
 	for i, tag := range f.Tags {
-		if i == 0 { // the list is walked along the first tag
+		if i == 0 { // the first tag determines the index
 			from = `document_tag t JOIN document d ON d.workspace_id = t.workspace_id AND d.id = t.document_id`
 			c.where(`t.workspace_id = ?`, workspaceID)
 			c.where(`t.tag = ?`, tag)
@@ -106,8 +106,8 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 
 // DocumentChanges implements document.Store.
 func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	// One statement, so that both halves show the same moment. Each is as short as it may be: an engine may read both
-	// to their ends before it puts them in order.
+	// One statement, so that both halves show the same snapshot. Each half has a limit of its own, because an engine can read
+	// both completely before it sorts them.
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT * FROM (
 			SELECT true, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2 ORDER BY d.change LIMIT $3) live
@@ -138,7 +138,7 @@ func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after i
 	return list, nil
 }
 
-// prefixed is a row with one more column before those that a scan function knows.
+// prefixed is a row with one more column in front.
 type prefixed struct {
 	row   Row
 	first any

@@ -1,7 +1,7 @@
-// Package store keeps every noun of the domain in a SQL database.
+// Package store stores every noun of the domain in a SQL database.
 //
-// Statements are written once, in the subset SQLite and PostgreSQL share, beside the code that scans them: one noun a
-// file. What differs between engines is behind Engine. Times are kept as Unix microseconds.
+// Statements are written once, in the subset of SQL that SQLite and PostgreSQL share, next to the code that scans their rows:
+// one file per noun. What engines do differently is behind Engine and Dialect. Times are stored as Unix microseconds.
 package store
 
 import (
@@ -10,56 +10,55 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Engine is a database engine with the three databases of an instance. They are apart because they differ in what a
-// backup may hold and in who waits for whom; an engine may answer with one database for several of them.
+// Engine is a database engine with the three databases of an instance. They are separate because they differ in what a backup
+// can contain and in which writers wait for each other. An engine can return one database for several of them.
 type Engine interface {
 	// Main holds what clients store.
 	Main() Database
-	// Keys holds secrets and data keys, which never lie in the same backup file as the data.
+	// Keys holds secrets and data keys. No backup file contains them together with the data.
 	Keys() Database
-	// Usage holds counters, with a writer of its own, so that a flush never delays a client's write.
+	// Usage holds counters. It has a writer of its own, so that a flush never delays a client's write.
 	Usage() Database
 	// Dialect is what the statements of this package leave to the engine.
 	Dialect() Dialect
 	// Shared reports whether other processes can have the same databases open.
 	Shared() bool
-	// Alone runs fn while no other process of the same databases runs an fn of the same name.
+	// Alone runs fn while no other process with the same databases runs an fn of the same name.
 	Alone(ctx context.Context, name string, fn func(ctx context.Context) error) error
-	// Ready says why the engine cannot do its work at this moment, nil when it can.
+	// Ready returns why the engine cannot work right now, or nil.
 	Ready(ctx context.Context) error
-	// Readable is Ready for those who only read: a full disk does not stop them.
+	// Readable is Ready for callers that only read: a full disk does not stop them.
 	Readable(ctx context.Context) error
 }
 
 // Database runs statements of one database.
 //
-// Run is a unit of work as unit.Runner describes it. A fault of the engine itself (a full disk, a failed fsync, a lost
-// connection) answers problem.Unavailable, and then nothing of the unit is promised.
+// Run is a transaction as unit.Runner describes it. After a fault of the engine itself (a full disk, a failed fsync, a lost
+// connection) the error is problem.Unavailable, and nothing of the transaction is promised.
 type Database interface {
 	unit.Runner
-	// In gives what runs statements: the unit of work of this database that ctx carries, else readers, which see what
-	// has committed and cannot write.
+	// In returns the transaction of this database that ctx carries. Without one it returns readers, which see what is committed
+	// and cannot write.
 	In(ctx context.Context) Querier
-	// Once runs one statement that writes, in the unit of work of this database that ctx carries, or else as a unit by itself.
-	// Then the error is a *unit.StaleError where it met others, or nobody knows whether it was done: whoever can see what is
-	// there, and do it again, may.
+	// Once runs one statement that writes, in the transaction of this database that ctx carries, or in one of its own. In its
+	// own, the error is a *unit.StaleError if the statement conflicted with another or if its outcome is unknown: a caller that
+	// can check the outcome can repeat it.
 	Once(ctx context.Context, query string, args ...any) (int64, error)
-	// Hold keeps the rows that a SELECT finds from other writers until the unit ends. It does nothing outside a unit, and
-	// nothing on an engine with one writer.
+	// Hold locks the rows that a SELECT finds until the transaction ends. It does nothing outside a transaction, and nothing on
+	// an engine with one writer.
 	Hold(ctx context.Context, query string, args ...any) error
-	// HoldRow is Hold for one row that is read at once. Where there may be no row yet, this tells whether one is held: after
-	// Hold, a SELECT may already find a row that somebody else has just made, and that nobody holds.
+	// HoldRow locks one row and reads it. Use it if the row can be missing: after Hold, a SELECT can find a row that was
+	// inserted since and is not locked.
 	HoldRow(ctx context.Context, query string, args ...any) Row
 }
 
-// Querier runs statements with $1-style parameters. Inside a unit a statement that fails dooms the unit, on every
-// engine: so decide first (SELECT, ON CONFLICT DO NOTHING) and never go on after an error. A query's rows are closed
-// before the next statement begins.
+// Querier runs statements with parameters such as $1. A statement that fails dooms its transaction, on every engine, so decide
+// first (SELECT, ON CONFLICT DO NOTHING) and never go on after an error. Close the rows of a query before the next statement.
 type Querier interface {
-	// Exec answers how many rows were written.
+	// Exec returns how many rows were written.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
-	// QueryRow reads one row; Scan answers sql.ErrNoRows where there is none.
+	// QueryRow reads one row. Scan returns sql.ErrNoRows if there is none.
 	QueryRow(ctx context.Context, query string, args ...any) Row
 }
 
@@ -68,7 +67,7 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
-// Rows is a result that is walked through with Next.
+// Rows is a result to iterate over with Next.
 type Rows interface {
 	Row
 	Next() bool

@@ -126,7 +126,7 @@ func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit 
 	if err := s.eraseMemories(ctx, e.WorkspaceID, nil, ids, e.Change, at); err != nil || len(ids) == limit {
 		return len(ids), err
 	}
-	// What was erased before has tombstones that name the subject.
+	// Tombstones of memories that were erased earlier name the subject.
 	n, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE memory_tombstone SET subject = NULL WHERE workspace_id = $1 AND memory_id IN (
 			SELECT m.memory_id FROM memory_tombstone m WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change <= $3 ORDER BY m.change LIMIT $4)`,

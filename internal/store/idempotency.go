@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// KeepAnswer implements idempotency.Store. An answer that has expired and waits to be pruned makes room.
+// KeepAnswer implements idempotency.Store. It replaces an expired response.
 func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		if a.MaxBytes != nil {
@@ -23,7 +23,7 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 				return problem.StorageFull()
 			}
 		}
-		// The key of an answer that has expired, in whose place this one comes.
+		// The key of the expired response that this one replaces.
 		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], micros(a.CreatedAt)); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), micros(a.CreatedAt),
 			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID, slot)
 		if err != nil {
-			return fmt.Errorf("keep answer: %w", err)
+			return fmt.Errorf("store response: %w", err)
 		}
 		if n == 0 {
 			return idempotency.ErrAnswered
@@ -69,14 +69,14 @@ var insertAnswerSubjects = &bulk{
 	columns: 4, rest: `ON CONFLICT (workspace_id, subject, claim) DO UPDATE SET expires_at = excluded.expires_at`,
 }
 
-// keepAnswerSubjects notes whom an answer tells of.
+// keepAnswerSubjects records the subjects that a response is about.
 func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
 	_, err := s.insert(ctx, s.main, insertAnswerSubjects, len(a.Subjects), func(i int, values []any) []any {
 		of := &a.Subjects[i]
 		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], micros(a.ExpiresAt))
 	})
 	if err != nil {
-		return fmt.Errorf("note whom an answer tells of: %w", err)
+		return fmt.Errorf("record the subjects of a stored response: %w", err)
 	}
 	return nil
 }
@@ -90,10 +90,10 @@ func (s *Store) DropAnswers(ctx context.Context, workspaceID string, subject [16
 			return err
 		}
 		if _, err := q.Exec(ctx, `UPDATE kept_answer SET key_slot = NULL, sealed = $3 WHERE claim IN `+claims, workspaceID, subject[:], []byte{}); err != nil {
-			return fmt.Errorf("drop kept answers: %w", err)
+			return fmt.Errorf("drop stored responses: %w", err)
 		}
 		if _, err := q.Exec(ctx, `DELETE FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2`, workspaceID, subject[:]); err != nil {
-			return fmt.Errorf("forget whom answers tell of: %w", err)
+			return fmt.Errorf("remove the subjects of stored responses: %w", err)
 		}
 		return nil
 	})
@@ -114,7 +114,7 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read kept answer: %w", err)
+		return nil, fmt.Errorf("read stored response: %w", err)
 	}
 	copy(a.Request[:], request)
 	if hasBody {
@@ -137,10 +137,10 @@ func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
 			return err
 		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
-			return fmt.Errorf("prune kept answers: %w", err)
+			return fmt.Errorf("prune stored responses: %w", err)
 		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer_subject WHERE expires_at <= $1`, micros(now)); err != nil {
-			return fmt.Errorf("prune whom kept answers tell of: %w", err)
+			return fmt.Errorf("prune the subjects of stored responses: %w", err)
 		}
 		return nil
 	})

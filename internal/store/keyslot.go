@@ -55,7 +55,7 @@ func (s *Store) eraseOwnKeys(ctx context.Context, slots string, args ...any) err
 	return nil
 }
 
-// noteErased notes in a unit that it erases something, for ScrubErased.
+// noteErased records that the transaction erases something, for ScrubErased.
 func (s *Store) noteErased(ctx context.Context, at time.Time) error {
 	type noted struct{}
 	there := unit.Local(ctx, noted{}, func() *bool { return new(bool) })
@@ -64,7 +64,7 @@ func (s *Store) noteErased(ctx context.Context, at time.Time) error {
 	}
 	*there = true
 	if _, err := s.main.In(ctx).Exec(ctx, `INSERT INTO unscrubbed (id, at) VALUES ($1, $2)`, rand.Text(), micros(at)); err != nil {
-		return fmt.Errorf("note an erasure: %w", err)
+		return fmt.Errorf("record an erasure: %w", err)
 	}
 	return nil
 }
@@ -77,9 +77,9 @@ func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 	}
 	return s.engine.Alone(ctx, "scrub", func(ctx context.Context) error {
 		if list, err := s.names(ctx, due, micros(before)); err != nil || len(list) == 0 {
-			return err // another process has done it meanwhile
+			return err // another process was faster
 		}
-		// These have committed, and so have their erasures. Those that come later stay noted.
+		// These are committed, and so are their erasures. Later ones stay recorded.
 		noted, err := s.names(ctx, `SELECT id FROM unscrubbed`)
 		if err != nil {
 			return fmt.Errorf("list erasures: %w", err)
@@ -91,7 +91,7 @@ func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 			for some := range slices.Chunk(noted, ListSize) {
 				_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM unscrubbed WHERE id IN (`+Parameters(1, ListSize)+`)`, Padded(nil, some)...)
 				if err != nil {
-					return fmt.Errorf("note that erasures are done: %w", err)
+					return fmt.Errorf("remove records of erasures: %w", err)
 				}
 			}
 			return nil
@@ -99,8 +99,8 @@ func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 	})
 }
 
-// scrubErased clears the files of erased keys: those of memories, and those of persons, which an embedded engine has cleared
-// before their erasure was answered.
+// scrubErased removes erased keys from the files: those of memories and those of subjects. An embedded engine has removed those
+// of subjects before their erasure was acknowledged.
 func (s *Store) scrubErased(ctx context.Context) error {
 	if d, ok := s.main.(Scrubbed); ok {
 		if err := d.Scrub(ctx); err != nil {
@@ -113,7 +113,7 @@ func (s *Store) scrubErased(ctx context.Context) error {
 	return rewrite(ctx, s.keys, "subject_key")
 }
 
-// rewrite writes a table anew, so that nothing is left of its deleted rows, on an engine that leaves anything.
+// rewrite rewrites a table without its deleted rows, on an engine that needs it.
 func rewrite(ctx context.Context, d Database, table string) error {
 	r, ok := d.(Rewriter)
 	if !ok {
@@ -121,7 +121,7 @@ func rewrite(ctx context.Context, d Database, table string) error {
 	}
 	left, err := r.Rewrite(ctx, table)
 	if err == nil && left > 0 {
-		err = fmt.Errorf("%d deleted rows of %s stay in its file, because a transaction that began before can still read them", left, table)
+		err = fmt.Errorf("%d deleted rows of %s stay in its file, because an older transaction can still read them", left, table)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func unindexed(column string) string { return `coalesce(` + column + `, ` + colu
 // would plan a prepared statement again for each time.
 const UnexpiredMemory = `coalesce(m.expires_at, 9223372036854775807) > `
 
-// hashValue is how a hash lies in a column: NULL for none.
+// hashValue is how a hash is stored: NULL for none.
 func hashValue(h memory.Hash) any {
 	if h == (memory.Hash{}) {
 		return nil
@@ -85,7 +85,7 @@ func (s *Store) eachRow(ctx context.Context, do func(row Row) error, query strin
 	return ForEach(rows, do)
 }
 
-// within adds what a caller is bound to.
+// within adds the conditions of a caller's visibility.
 func within(c *conditions, reach memory.Reach) {
 	if reach.Subject != (memory.Hash{}) {
 		c.where(unindexed(`m.subject`)+` = ?`, hashValue(reach.Subject))
@@ -157,8 +157,8 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 	return list, nil
 }
 
-// listed are the conditions of a list. It is walked along one index: that of the session, the subject, the agent or the
-// workspace, whichever of them comes first.
+// listed are the conditions of a list. One index determines the order of reading: that of the first given of session, subject,
+// agent and workspace.
 func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	c := &conditions{}
 	walked := false
@@ -292,7 +292,7 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 	return list, rows.Err()
 }
 
-// memoryChanges asks once whether the generation lives, not for each row.
+// memoryChanges checks once whether the generation is current, not for each row.
 const memoryChanges = `SELECT ` + MemoryColumns + ` FROM memory m
 	WHERE ` + MemoryByWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.generation = $4
 		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $4)`
@@ -306,7 +306,7 @@ func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject m
 	// Sorted here, because a server would sort ten thousand rows on its disk.
 	slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
 	if after == 0 {
-		return list, nil, nil // who begins has nothing that could be gone
+		return list, nil, nil // a new index contains nothing to remove
 	}
 	erased, err = s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
 		WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)

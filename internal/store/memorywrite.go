@@ -63,7 +63,7 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 	return written, nil
 }
 
-// slotsOf are the slots of the rows' own keys, as their column has them. Keys that are in none yet are put into one.
+// slotsOf returns the slots of the rows' keys, as stored. It stores keys that have none.
 func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) {
 	slots := make([]any, len(rows))
 	var places []int
@@ -98,14 +98,14 @@ func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows
 	return nil
 }
 
-// trimmed are the revisions of a memory before the newest ones, which are to stay.
+// trimmed are the revisions of a memory older than the newest $3.
 const trimmed = `FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2 AND revision <= (
 	SELECT revision FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2 ORDER BY revision DESC LIMIT 1 OFFSET $3)`
 
 // TrimMemoryRevisions implements memory.Store.
 func (s *Store) TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error {
 	if _, err := s.main.In(ctx).Exec(ctx, `DELETE `+trimmed, workspaceID, id, keep); err != nil {
-		return fmt.Errorf("remove the oldest revisions: %w", err)
+		return fmt.Errorf("trim revisions: %w", err)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *Store) TrimMemoryRevisions(ctx context.Context, workspaceID, id string,
 func (s *Store) TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (n int64, err error) {
 	err = s.main.In(ctx).QueryRow(ctx, `SELECT CAST(coalesce(sum(octet_length(sealed)), 0) AS BIGINT) `+trimmed, workspaceID, id, keep).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("count the bytes of the oldest revisions: %w", err)
+		return 0, fmt.Errorf("count the bytes of old revisions: %w", err)
 	}
 	return n, nil
 }
@@ -150,12 +150,12 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 		return append(values, workspaceID, ids[i], subject, change, micros(at))
 	})
 	if err != nil {
-		return fmt.Errorf("leave tombstones: %w", err)
+		return fmt.Errorf("add tombstones: %w", err)
 	}
 	return nil
 }
 
-// memoriesErased also names what is of a generation that has ended and was not removed yet: it is as good as erased.
+// memoriesErased also names memories of an ended generation that were not removed yet, because they count as erased.
 var memoriesErased = `SELECT memory_id FROM memory_tombstone WHERE workspace_id = $1 AND memory_id IN (` + Parameters(2, ListSize) + `)
 	UNION SELECT m.id FROM memory m WHERE m.workspace_id = $1 AND m.id IN (` + Parameters(2, ListSize) + `) AND NOT ` + LivingMemory
 

@@ -10,21 +10,21 @@ import (
 	"keepsake/internal/memory"
 )
 
-// EndAllSessions ends every session there is and says how many there were.
+// EndAllSessions ends every session and returns how many there were.
 func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		ended, err = s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE ended_at IS NULL`, micros(at))
 		if err != nil {
 			return fmt.Errorf("end all sessions: %w", err)
 		}
-		s.tell(ctx, cluster.Everything, "")
+		s.announce(ctx, cluster.Everything, "")
 		return nil
 	})
 	return ended, err
 }
 
-// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did; with all, those
-// beyond it, too. What is left to do is an erasure under way (see FinishErasures).
+// EraseAgain ends the generations of a subject up to one that have not ended, and reports whether there were any. With all, it
+// also ends later ones. FinishErasures does the rest.
 func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (again bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
@@ -63,7 +63,7 @@ func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]
 	return again, err
 }
 
-// ForgetAgain erases those of some memories of a subject that are there, says how many, and leaves tombstones of all.
+// ForgetAgain erases memories of a subject, returns how many still existed, and adds tombstones for all of them.
 func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (n int, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
@@ -98,7 +98,7 @@ func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16
 	return n, err
 }
 
-// FinishErasures brings all erasures to their end that are under way.
+// FinishErasures completes all erasures that have begun.
 func (s *Store) FinishErasures(ctx context.Context, at time.Time) error {
 	all, err := s.Erasures(ctx)
 	if err != nil {

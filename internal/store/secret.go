@@ -74,11 +74,11 @@ func (s *Store) RemoveSecret(ctx context.Context, name string) error {
 		if n == 0 {
 			return problem.Missing()
 		}
-		// Asked after the row is gone: whoever adds a key under it holds the row until that is there.
+		// Checked after the row is deleted: a transaction that adds a key under this secret locks the row until its commit.
 		var used bool
 		err = s.keys.In(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM subject_key WHERE wrapped_with = $1)`, name).Scan(&used)
 		if err != nil {
-			return fmt.Errorf("look for data keys under secret %s: %w", name, err)
+			return fmt.Errorf("find data keys under secret %s: %w", name, err)
 		}
 		if used {
 			return errUsed
@@ -132,8 +132,7 @@ func (s *Store) ScrubSecrets(ctx context.Context) error {
 	return s.scrubKeys(ctx)
 }
 
-// holdSecrets lets those who change secrets follow each other: none is added under a master key that is just replaced for
-// all the others.
+// holdSecrets serializes changes of secrets, so that none is added under a master key that is being replaced.
 func (s *Store) holdSecrets(ctx context.Context) error {
 	if err := s.keys.Hold(ctx, `SELECT id FROM instance`); err != nil {
 		return fmt.Errorf("hold secrets: %w", err)

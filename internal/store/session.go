@@ -33,7 +33,7 @@ func (s *Store) NoteLogin(ctx context.Context, u *account.User, at time.Time) er
 			UPDATE account_user SET last_login_at = $1 WHERE id = $2 AND password_hash = $3 AND NOT disabled`,
 			micros(at), u.ID, u.PasswordHash)
 		if err != nil {
-			return fmt.Errorf("note login of %s: %w", u.ID, err)
+			return fmt.Errorf("record login of %s: %w", u.ID, err)
 		}
 		if n == 0 {
 			return problem.Missing()
@@ -84,7 +84,7 @@ func (s *Store) Standing(ctx context.Context, sessionID string) (*account.Standi
 
 // RefreshToken implements account.SessionStore.
 func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.RefreshToken, *account.Session, error) {
-	// The session's row is what two refreshes of one family meet at.
+	// Two refreshes of one family meet at the row of the session.
 	err := s.main.Hold(ctx, `
 		SELECT id FROM session WHERE id = (SELECT session_id FROM refresh_token WHERE hash = $1)`, hash[:])
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time
 			return fmt.Errorf("use refresh token: %w", err)
 		}
 		if _, err := q.Exec(ctx, `UPDATE session SET expires_at = $1 WHERE id = $2`, micros(child.ExpiresAt), child.SessionID); err != nil {
-			return fmt.Errorf("prolong session %s: %w", child.SessionID, err)
+			return fmt.Errorf("extend session %s: %w", child.SessionID, err)
 		}
 		return s.addRefreshToken(ctx, child)
 	})
@@ -130,7 +130,7 @@ func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) 
 			return fmt.Errorf("end session %s: %w", sessionID, err)
 		}
 		if n > 0 {
-			s.tell(ctx, cluster.Session, sessionID)
+			s.announce(ctx, cluster.Session, sessionID)
 		}
 		return nil
 	})
@@ -139,7 +139,7 @@ func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) 
 // EndSessions implements account.SessionStore.
 func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		// Everybody who changes a user writes that row first, so the sessions come second here, too.
+		// Changes of a user write that row first, so it is locked before the sessions here, too.
 		if err := s.main.Hold(ctx, `SELECT id FROM account_user WHERE id = $1`, userID); err != nil {
 			return fmt.Errorf("hold user %s: %w", userID, err)
 		}
@@ -149,7 +149,7 @@ func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.
 			return fmt.Errorf("end the sessions of %s: %w", userID, err)
 		}
 		if n > 0 {
-			s.tell(ctx, cluster.User, userID)
+			s.announce(ctx, cluster.User, userID)
 		}
 		return nil
 	})
@@ -162,7 +162,7 @@ func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error 
 			return err
 		}
 		q := s.main.In(ctx)
-		// A token whose session goes stands before it, so it goes first.
+		// Tokens refer to sessions, so they go first.
 		_, err := q.Exec(ctx, `
 			DELETE FROM refresh_token WHERE expires_at <= $1
 				OR session_id IN (SELECT id FROM session WHERE ended_at <= $2 OR expires_at <= $2)`, micros(now), micros(before))
@@ -176,7 +176,7 @@ func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error 
 	})
 }
 
-// holdPruning lets those who delete what is old follow each other: they would meet at the same rows in any order.
+// holdPruning serializes transactions that delete old rows, because they could lock the same rows in different orders.
 func (s *Store) holdPruning(ctx context.Context) error {
 	if err := s.main.Hold(ctx, `SELECT id FROM instance`); err != nil {
 		return fmt.Errorf("hold the instance: %w", err)

@@ -7,12 +7,11 @@ import (
 	"fmt"
 )
 
-// StorageRoom is how many bytes a workspace may still store if it may store most. The number is kept from other units until
-// this one ends; triggers change it with the rows.
+// StorageRoom returns how many bytes a workspace can still store under a limit, and locks the number until the transaction ends.
+// Triggers change it with the rows.
 //
-// Of the rows that units of one workspace meet at, this one comes after document_head and memory_count, so that none waits
-// in a circle.
-func (s *Store) StorageRoom(ctx context.Context, workspaceID string, most int64) (int64, error) {
+// To avoid deadlocks, transactions lock this row of a workspace after document_head and memory_count.
+func (s *Store) StorageRoom(ctx context.Context, workspaceID string, limit int64) (int64, error) {
 	const query = `SELECT bytes FROM storage WHERE workspace_id = $1`
 	var used int64
 	err := s.main.HoldRow(ctx, query, workspaceID).Scan(&used)
@@ -25,5 +24,5 @@ func (s *Store) StorageRoom(ctx context.Context, workspaceID string, most int64)
 	if err != nil {
 		return 0, fmt.Errorf("count stored bytes: %w", err)
 	}
-	return most - used, nil
+	return limit - used, nil
 }

@@ -30,7 +30,7 @@ func scanSubject(row Row, more ...any) (*memory.Subject, error) {
 
 const subjectByHash = `SELECT ` + SubjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
 
-// subjectRow reads one; nil where there is none.
+// subjectRow reads one row, or nil if there is none.
 func subjectRow(row Row) (*memory.Subject, error) {
 	sub, err := scanSubject(row)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -168,7 +168,7 @@ func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subj
 	return nil
 }
 
-// The statements that count leave alone what indexes are about.
+// Statements that count do not touch indexed columns.
 var (
 	countSubject  = `UPDATE memory_subject SET change = $1, memories = $2, bytes = $3, updated_at = $4 WHERE workspace_id = $5 AND subject = $6`
 	countSubjects = &bulk{

@@ -11,21 +11,21 @@ import (
 	"keepsake/internal/seal"
 )
 
-// Scrubbed is a Database that can see to it that nothing of what was deleted is left in its files.
+// Scrubbed is a Database that can remove deleted data from its files.
 type Scrubbed interface {
-	// Scrub does so for all that was deleted in units that have committed. An error is problem.Unavailable, and says that
-	// something may be left. It is not for inside a unit of this database.
+	// Scrub does so for everything that committed transactions deleted. If it fails, the error is problem.Unavailable and
+	// something can be left. Do not call it in a transaction of this database.
 	Scrub(ctx context.Context) error
 }
 
-// Rewriter is a Database that can write a small table anew, so that its file holds no row that was deleted or replaced.
+// Rewriter is a Database that can rewrite a small table, so that its file holds no row that was deleted or replaced.
 type Rewriter interface {
-	// Rewrite does so, and keeps others from the table meanwhile. Rows that a running transaction can still see stay: left is
-	// how many. An error is problem.Unavailable. It is not for inside a unit of this database.
+	// Rewrite locks the table meanwhile. left is the number of deleted rows that remain because a running transaction can still
+	// see them. If it fails, the error is problem.Unavailable. Do not call it in a transaction of this database.
 	Rewrite(ctx context.Context, table string) (left int64, err error)
 }
 
-// scrubKeys is Scrub for the keys' database, where it can: what is deleted there must not be read any more.
+// scrubKeys scrubs the keys' database if its engine can.
 func (s *Store) scrubKeys(ctx context.Context) error {
 	if d, ok := s.keys.(Scrubbed); ok {
 		return d.Scrub(ctx)
@@ -33,8 +33,8 @@ func (s *Store) scrubKeys(ctx context.Context) error {
 	return nil
 }
 
-// subjectsAtOnce are how many subjects a query asks for. They are few numbers, so that there are few texts and they stay
-// prepared; what is not needed repeats the last.
+// subjectsAtOnce are the numbers of subjects in a query. They are few, so that statements stay prepared; a shorter list repeats
+// its last subject.
 var subjectsAtOnce = [...]int{1, 8, 64, 512}
 
 const selectSubjectKey = `SELECT workspace_id, subject, generation, wrapped, wrapped_with, created_at FROM subject_key`
@@ -114,13 +114,13 @@ func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []s
 		if err != nil {
 			return fmt.Errorf("add data keys: %w", err)
 		}
-		all, err = s.SubjectKeys(ctx, workspaceID, subjects) // somebody may have been quicker
+		all, err = s.SubjectKeys(ctx, workspaceID, subjects) // another process can have been faster
 		return err
 	})
 	return all, err
 }
 
-// missingKeys are the keys that may be added beside those there are.
+// missingKeys are the keys to add to the existing ones.
 func missingKeys(keys, all []seal.SubjectKey) []*seal.SubjectKey {
 	there := make(map[seal.SubjectGeneration]bool, len(all))
 	destroyed := map[seal.SubjectHash]int64{}
@@ -139,7 +139,8 @@ func missingKeys(keys, all []seal.SubjectKey) []*seal.SubjectKey {
 	return missing
 }
 
-// holdWrapping keeps the wrapping secrets of keys from being removed before these are there: nobody could open them.
+// holdWrapping locks the wrapping secrets of keys, so that no secret is removed before its keys are stored: nothing could open
+// them.
 func (s *Store) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error {
 	held := ""
 	for _, k := range keys {
@@ -161,8 +162,8 @@ func (s *Store) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error 
 func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subject seal.SubjectHash, upTo int64, at time.Time) error {
 	err := s.keys.Run(ctx, func(ctx context.Context) error {
 		q := s.keys.In(ctx)
-		// The row of the last generation stays without its key. It is written whether or not there was one: whoever makes it
-		// at this moment makes it before, and it is destroyed, or after, and cannot.
+		// The row of the last generation stays without its key. It is written even if there was none: a concurrent insert comes
+		// either before, and the key is destroyed, or after, and fails.
 		_, err := q.Exec(ctx, `
 			INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES ($1, $2, $3, $4, '', $5)
 			ON CONFLICT (workspace_id, subject, generation) DO UPDATE SET wrapped = excluded.wrapped, wrapped_with = '',
@@ -193,7 +194,7 @@ func (s *Store) SubjectKeysWith(ctx context.Context, with string, after *seal.Su
 		with, after.WorkspaceID, after.Subject[:], after.Generation, limit)
 }
 
-// RewrapSubjectKeys implements seal.SubjectStore. A key that was destroyed meanwhile stays so.
+// RewrapSubjectKeys implements seal.SubjectStore. A key that was destroyed since stays destroyed.
 func (s *Store) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.SubjectKey) error {
 	return s.keys.Run(ctx, func(ctx context.Context) error {
 		if err := s.holdWrapping(ctx, keys); err != nil {
@@ -211,7 +212,7 @@ func (s *Store) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.S
 	})
 }
 
-// EachDestroyedKey calls fn for every subject whose data keys were destroyed, with the last generation of these and when.
+// EachDestroyedKey calls fn for every subject whose data keys were destroyed, with the last destroyed generation and the time.
 func (s *Store) EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error {
 	const atOnce = 1000
 	var after *seal.SubjectKey

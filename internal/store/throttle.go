@@ -32,7 +32,7 @@ func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Ti
 		LEFT JOIN login_guess g ON g.name IN (`+strings.Join(in, ", ")+`)`, args)
 }
 
-// readGuesses runs a query that gives the time, a name and its state.
+// readGuesses runs a query that returns the time, a name and its state.
 func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, query string, args []any) (now time.Time, states [][]byte, err error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 		if err := rows.Scan(&at, &name, &state); err != nil {
 			return now, nil, fmt.Errorf("read guesses: %w", err)
 		}
-		// Each row is locked at a moment of its own; by the last of them nobody else can change any.
+		// Each row is locked at its own time. At the latest of them all rows are locked.
 		if t := timeOf(at); t.After(now) {
 			now = t
 		}
@@ -62,7 +62,7 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 
 // ChangeGuesses implements account.GuessStore.
 func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
-	// A row that is not there cannot be locked, so it is made. All lock in one order, so nobody waits in a circle.
+	// A missing row cannot be locked, so it is inserted. All transactions lock in one order, so none waits in a circle.
 	ordered := slices.SortedFunc(slices.Values(names), func(a, b account.GuessName) int { return bytes.Compare(a[:], b[:]) })
 	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + s.dialect.Clock() + `, name, state`
 	var nothing []any
@@ -103,13 +103,13 @@ func (s *Store) writeGuesses(ctx context.Context, names []account.GuessName, sta
 	}
 	if len(gone) > 0 {
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE name IN (`+strings.Join(in, ", ")+`)`, gone...); err != nil {
-			return fmt.Errorf("forget guesses: %w", err)
+			return fmt.Errorf("remove guesses: %w", err)
 		}
 	}
 	return nil
 }
 
-// putGuesses is the statement that writes n rows, and changes those that are there.
+// putGuesses is the statement that inserts n rows, or changes existing ones.
 func putGuesses(n int, set string) string {
 	values := make([]string, n)
 	for i := range values {

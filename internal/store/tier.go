@@ -51,12 +51,12 @@ func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
 			WHERE tier.revision = excluded.revision - 1`,
 			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, t.Keys, t.Users, t.Documents, t.Memories, storage, t.Revision)
 		if err != nil {
-			return fmt.Errorf("keep tier %s: %w", t.Name, err)
+			return fmt.Errorf("store tier %s: %w", t.Name, err)
 		}
 		if n == 0 {
 			return errStale
 		}
-		s.tell(ctx, cluster.Tier, t.Name)
+		s.announce(ctx, cluster.Tier, t.Name)
 		return nil
 	})
 }

@@ -14,8 +14,7 @@ import (
 
 // AddUsage implements usage.Store.
 //
-// Several processes flush at once, and one flush writes thousands of rows that others write, too. All write them in one
-// order, so that none waits for another that waits for it.
+// Several processes flush at once, thousands of rows that others also write. All write in one order, so none waits in a circle.
 func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
 	cells := mergedCells(d.Cells)
 	charged := chargedOf(cells)
@@ -45,7 +44,7 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 	return quotas, err
 }
 
-// addFlush notes the number of a flush, unless it has been counted before: then added is false.
+// addFlush records the number of a flush. added is false if that number was added before.
 func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err error) {
 	if d.Number == 0 {
 		return true, nil
@@ -60,7 +59,7 @@ func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err er
 	return written > 0, nil
 }
 
-// mergedCells is cells in order, those of the same dimensions as one.
+// mergedCells sorts cells and merges those with the same dimensions.
 func mergedCells(cells []usage.Cell) []usage.Cell {
 	sorted := slices.SortedFunc(slices.Values(cells), func(a, b usage.Cell) int {
 		return cmp.Or(
@@ -88,7 +87,7 @@ func dimensionsOf(c usage.Cell) usage.Cell {
 	return c
 }
 
-// chargedOf is what cells add to quotas, in order.
+// chargedOf returns what cells add to quotas, sorted.
 func chargedOf(cells []usage.Cell) []usage.Quota {
 	type key struct{ owner, period string }
 	sums := map[key]int64{}
@@ -148,7 +147,7 @@ var (
 	}
 )
 
-// addCells adds merged cells to minutes or to hours, whose number then is in Minute.
+// addCells adds merged cells to minutes, or to hours, whose number then is in Minute.
 func (s *Store) addCells(ctx context.Context, to *bulk, cells []usage.Cell) error {
 	_, err := s.insert(ctx, s.usage, to, len(cells), func(i int, values []any) []any {
 		c := &cells[i]
@@ -183,10 +182,10 @@ func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals b
 	return withAdded(list, charged), nil
 }
 
-// quotasOf reads what was charged, with what charged added to it, comes to.
+// quotasOf reads the current sums of the quotas in charged.
 func (s *Store) quotasOf(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
 	var owners, periods []string
-	for _, q := range charged { // in the order of owners
+	for _, q := range charged { // sorted by owner
 		if len(owners) == 0 || owners[len(owners)-1] != q.OwnerID {
 			owners = append(owners, q.OwnerID)
 		}
@@ -201,7 +200,7 @@ func (s *Store) quotasOf(ctx context.Context, charged []usage.Quota) ([]usage.Qu
 	return withAdded(list, charged), nil
 }
 
-// withAdded is those of list that are in charged, in its order and with what it adds.
+// withAdded returns charged with the totals from list.
 func withAdded(list, charged []usage.Quota) []usage.Quota {
 	type key struct{ owner, period string }
 	totals := make(map[key]int64, len(list))
@@ -286,7 +285,7 @@ func (s *Store) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse,
 	return list, nil
 }
 
-// KeySeries implements usage.Store. Hours that have been rolled up count wholly in the step their start is in.
+// KeySeries implements usage.Store. An hour that was rolled up counts in the step that contains its start.
 func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error) {
 	seconds := int64(step / time.Second)
 	if seconds <= 0 {
@@ -324,21 +323,21 @@ func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, 
 // ceilDiv is the first cell of a size that starts at n or later.
 func ceilDiv(n, size int64) int64 { return (n + size - 1) / size }
 
-// tidyCells is about how many cells one transaction of a roll-up takes, or of a clean-up: a flush waits behind it for a
-// tenth of a second, where a busy hour at once would hold it up for longer than usage may be lost.
-const tidyCells = 10_000
+// compactCells is about how many cells one transaction of a roll-up or clean-up handles. A flush waits a tenth of a second for
+// it; for a whole busy hour it would wait longer than usage can be lost.
+const compactCells = 10_000
 
-// tidy runs fn in transactions of its own, with a minute (or hour) up to which it should go, until that is end. Processes
-// that tidy at once take turns.
-func (s *Store) tidy(ctx context.Context, table, column string, end int64, fn func(ctx context.Context, upTo int64) error) error {
+// compact runs fn in several transactions, each up to a minute (or hour), until that is end. Processes that do so at once take
+// turns.
+func (s *Store) compact(ctx context.Context, table, column string, end int64, fn func(ctx context.Context, upTo int64) error) error {
 	for more := true; more; {
 		err := s.usage.Run(ctx, func(ctx context.Context) error {
-			if err := s.holdTidying(ctx); err != nil {
+			if err := s.holdCompacting(ctx); err != nil {
 				return err
 			}
 			upTo := end
 			err := s.usage.In(ctx).QueryRow(ctx, `SELECT `+column+` + 1 FROM `+table+` WHERE `+column+` < $1 ORDER BY `+column+` LIMIT 1 OFFSET $2`,
-				end, int64(tidyCells)).Scan(&upTo)
+				end, int64(compactCells)).Scan(&upTo)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return fmt.Errorf("count old usage: %w", err)
 			}
@@ -352,25 +351,25 @@ func (s *Store) tidy(ctx context.Context, table, column string, end int64, fn fu
 	return nil
 }
 
-// holdTidying makes others wait that tidy, not those that flush.
-func (s *Store) holdTidying(ctx context.Context) error {
+// holdCompacting makes other processes wait that compact, but not those that flush.
+func (s *Store) holdCompacting(ctx context.Context) error {
 	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
 	if err == nil {
 		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
 	}
 	if err != nil {
-		return fmt.Errorf("wait for the turn to tidy usage: %w", err)
+		return fmt.Errorf("wait for other processes that compact usage: %w", err)
 	}
 	return nil
 }
 
 // RollUpUsage implements usage.Store.
 func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
-	return s.tidy(ctx, "usage_minute", "minute", before.Unix()/3600*60, s.rollUp)
+	return s.compact(ctx, "usage_minute", "minute", before.Unix()/3600*60, s.rollUp)
 }
 
-// rollUp adds the cells of minutes before one to their hours. What is added is exactly what the DELETE found: a minute
-// that another process adds meanwhile stays one.
+// rollUp adds the cells of minutes before one to their hours: exactly those that the DELETE returned. A minute that another
+// process adds meanwhile remains.
 func (s *Store) rollUp(ctx context.Context, minute int64) error {
 	var cells []usage.Cell
 	err := s.eachUsageRow(ctx, `DELETE FROM usage_minute WHERE minute < $1
@@ -397,7 +396,7 @@ func (s *Store) PruneUsage(ctx context.Context, before time.Time) error {
 		table, column string
 		end           int64
 	}{{"usage_minute", "minute", before.Unix() / 60}, {"usage_hour", "hour", before.Unix() / 3600}} {
-		err := s.tidy(ctx, t.table, t.column, t.end, func(ctx context.Context, upTo int64) error {
+		err := s.compact(ctx, t.table, t.column, t.end, func(ctx context.Context, upTo int64) error {
 			_, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM `+t.table+` WHERE `+t.column+` < $1`, upTo)
 			if err != nil {
 				return fmt.Errorf("prune usage: %w", err)
@@ -409,11 +408,11 @@ func (s *Store) PruneUsage(ctx context.Context, before time.Time) error {
 		}
 	}
 	return s.usage.Run(ctx, func(ctx context.Context) error {
-		if err := s.holdTidying(ctx); err != nil {
+		if err := s.holdCompacting(ctx); err != nil {
 			return err
 		}
 		q := s.usage.In(ctx)
-		// "2026-10-31" lies before "2026-11", "2026-11-01" after it.
+		// "2026-10-31" < "2026-11" < "2026-11-01".
 		if _, err := q.Exec(ctx, `DELETE FROM usage_quota WHERE period < $1`, before.UTC().Format("2006-01")); err != nil {
 			return fmt.Errorf("prune quotas: %w", err)
 		}

@@ -103,9 +103,9 @@ func (s *Store) UpdateUser(ctx context.Context, u *account.User) error {
 			return fmt.Errorf("change user %s: %w", u.ID, err)
 		}
 		if n == 0 {
-			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
+			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
-		s.tell(ctx, cluster.User, u.ID)
+		s.announce(ctx, cluster.User, u.ID)
 		return nil
 	})
 }
@@ -118,16 +118,16 @@ func (s *Store) DeleteUser(ctx context.Context, u *account.User) error {
 			return fmt.Errorf("delete user %s: %w", u.ID, err)
 		}
 		if n == 0 {
-			return s.notAsItWas(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
+			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
-		s.tell(ctx, cluster.User, u.ID)
+		s.announce(ctx, cluster.User, u.ID)
 		return nil
 	})
 }
 
 // CountUsers implements account.Store.
 func (s *Store) CountUsers(ctx context.Context, workspaceID string) (users, admins int64, err error) {
-	// Locks the workspace's row where writers run side by side; outside a unit there is nothing to hold it for.
+	// Concurrent writers wait for the row of the workspace.
 	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
 		return 0, 0, fmt.Errorf("hold workspace: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// micros is how a time lies in a column.
+// micros is how a time is stored.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 // maybeMicros is micros for a column that may be NULL.
@@ -33,7 +33,7 @@ func maybeTime(us *int64) *time.Time {
 	return &t
 }
 
-// metadataText is how metadata lies in a column: a JSON object, with its names in order.
+// metadataText is how metadata is stored: a JSON object with sorted names.
 func metadataText(m map[string]any) (string, error) {
 	if len(m) == 0 {
 		return "{}", nil
@@ -57,7 +57,7 @@ func metadataOf(text string) (map[string]any, error) {
 	return m, nil
 }
 
-// listText is how a list of texts lies in a column: a JSON array.
+// listText is how a list of texts is stored: a JSON array.
 func listText(list []string) (string, error) {
 	if len(list) == 0 {
 		return "[]", nil
@@ -81,8 +81,8 @@ func listOf(text string) ([]string, error) {
 	return list, nil
 }
 
-// conditions collects the WHERE of a statement with a filter. The text depends only on which filters are given, so that
-// there are few texts and they stay prepared.
+// conditions collects the WHERE of a statement with a filter. The text depends only on which filters are given, so that there
+// are few texts and they stay prepared.
 type conditions struct {
 	all  []string
 	args []any
@@ -96,7 +96,7 @@ func (c *conditions) where(condition string, args ...any) {
 	c.all = append(c.all, condition)
 }
 
-// arg adds a parameter and answers its name.
+// arg adds a parameter and returns its name.
 func (c *conditions) arg(a any) string {
 	c.args = append(c.args, a)
 	return "$" + strconv.Itoa(len(c.args))

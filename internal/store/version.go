@@ -51,12 +51,12 @@ func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 			v.Number, micros(v.Since), microsOrNull(v.AnnouncedAt), microsOrNull(v.SunsetAt), microsOrNull(v.RetiredAt),
 			v.GuideURL, v.Backdated, v.Revision)
 		if err != nil {
-			return fmt.Errorf("keep version %d: %w", v.Number, err)
+			return fmt.Errorf("store version %d: %w", v.Number, err)
 		}
 		if n == 0 {
 			return errStale
 		}
-		s.tell(ctx, cluster.Version, strconv.Itoa(v.Number))
+		s.announce(ctx, cluster.Version, strconv.Itoa(v.Number))
 		return nil
 	})
 }
@@ -90,15 +90,15 @@ func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now t
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		if _, err := q.Exec(ctx, `DELETE FROM sunset_rehearsal WHERE until <= $1`, micros(now)); err != nil {
-			return fmt.Errorf("forget rehearsals: %w", err)
+			return fmt.Errorf("remove rehearsals: %w", err)
 		}
 		if _, err := q.Exec(ctx, `
 			INSERT INTO sunset_rehearsal (version, key_id, workspace_id, until) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (version, key_id) DO UPDATE SET workspace_id = excluded.workspace_id, until = excluded.until`,
 			r.Version, r.KeyID, r.WorkspaceID, micros(r.Until)); err != nil {
-			return fmt.Errorf("keep rehearsal of %s: %w", r.KeyID, err)
+			return fmt.Errorf("store rehearsal of %s: %w", r.KeyID, err)
 		}
-		s.tell(ctx, cluster.Version, strconv.Itoa(r.Version))
+		s.announce(ctx, cluster.Version, strconv.Itoa(r.Version))
 		return nil
 	})
 }
@@ -116,7 +116,7 @@ func (s *Store) WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, er
 	return workspaceID, nil
 }
 
-// microsOrNull is micros for a column that is NULL where the time is zero.
+// microsOrNull is micros for a column that is NULL if the time is zero.
 func microsOrNull(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/lifecycle"
 )
 
-// AddCallers implements lifecycle.CallerStore. Several processes do so at once: all write in one order, so that none
-// waits for another that waits for it. Two that add new clients of one caller at the same moment may keep some more.
+// AddCallers implements lifecycle.CallerStore. Several processes call it at once; all write in one order, so none waits in a
+// circle. If two add new clients of one caller at the same time, some more than max can be stored.
 func (s *Store) AddCallers(ctx context.Context, callers []lifecycle.Caller, max int) error {
 	sorted := slices.SortedFunc(slices.Values(callers), compareCallers)
 	return s.usage.Run(ctx, func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func compareCallers(a, b lifecycle.Caller) int {
 var clientsByCallers = `SELECT DISTINCT caller_id, client FROM version_caller
 	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + Parameters(3, ListSize) + `)`
 
-// nameClients has the clients of a caller that are too many be ManyClients. All rows are of one version and workspace.
+// nameClients renames the clients of a caller beyond max to ManyClients. All rows have one version and workspace.
 func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max int) error {
 	known := map[string]map[string]bool{}
 	var ids []string
@@ -80,7 +80,7 @@ var addCallers = &bulk{
 }
 
 func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error {
-	slices.SortFunc(rows, compareCallers) // of equal ones the latest first
+	slices.SortFunc(rows, compareCallers) // among equals the latest first
 	rows = slices.CompactFunc(rows, func(a, b lifecycle.Caller) bool {
 		a.LastAt = b.LastAt
 		return a == b

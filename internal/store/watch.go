@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Watch has fn called with the text of every statement before it runs. Tests count with it. Call it before the store is
-// used.
+// Watch calls fn with the text of every statement before it runs, so that tests can count statements. Call it before the store
+// is used.
 func (s *Store) Watch(fn func(ctx context.Context, text string)) {
 	for _, d := range []*Database{&s.main, &s.keys, &s.usage} {
 		*d = watched{*d, fn}
@@ -32,7 +32,7 @@ func (w watched) HoldRow(ctx context.Context, query string, args ...any) Row {
 	return w.Database.HoldRow(ctx, query, args...)
 }
 
-// Scrub implements Scrubbed, as far as what is watched does.
+// Scrub implements Scrubbed, if the database does.
 func (w watched) Scrub(ctx context.Context) error {
 	if d, ok := w.Database.(Scrubbed); ok {
 		return d.Scrub(ctx)
@@ -40,7 +40,7 @@ func (w watched) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Rewrite implements Rewriter, as far as what is watched does.
+// Rewrite implements Rewriter, if the database does.
 func (w watched) Rewrite(ctx context.Context, table string) (left int64, err error) {
 	if d, ok := w.Database.(Rewriter); ok {
 		return d.Rewrite(ctx, table)
