@@ -77,7 +77,7 @@ func (d *diagnosis) members(e *app.Examined) {
 func (d *diagnosis) redis(cfg *config.Config, e *app.Examined) {
 	split := 0
 	for _, m := range e.Members {
-		if m.Split {
+		if m.WithoutRedis {
 			split++
 		}
 	}

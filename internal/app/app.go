@@ -1,4 +1,4 @@
-// Package app assembles the program; it is the only place that knows concrete types.
+// Package app assembles the program. No other package knows all concrete types.
 package app
 
 import (
@@ -18,32 +18,32 @@ import (
 	"keepsake/internal/instance"
 )
 
-// Deps is what the program takes from outside besides its configuration. The zero value is fit for production.
+// Deps is what the program takes from outside, except its configuration. The zero value is right for production.
 type Deps struct {
-	Now     func() time.Time // the one clock; time.Now when nil
-	Log     *slog.Logger     // JSON lines on Out, at the configured level, when nil
-	Out     io.Writer        // where the log goes when Log is nil; standard error when nil too
-	Version string           // of the build, for the log
+	Now     func() time.Time // time.Now if nil
+	Log     *slog.Logger     // JSON lines to Out at the configured level if nil
+	Out     io.Writer        // of the log if Log is nil; standard error if nil
+	Version string           // of the build
 
-	// Local opens an instance that exists without the two network listeners: only the folder's socket is served. Commands
-	// that work directly on a data folder use it.
+	// Local opens an existing instance without network listeners: only the folder's socket is served. Commands that work
+	// directly on a data folder use it.
 	Local bool
-	// Listeners are open already, by name (primary, backend), and stay open elsewhere when this program closes them: the
-	// settings of their addresses do not count.
+	// Listeners were opened by another process, by name (primary, backend), and stay open there. They replace the settings
+	// of addresses.
 	Listeners map[string]net.Listener
-	// Statement is called with every statement before it runs, with the context it runs in. Tests count with it.
+	// Statement is called with every SQL statement before it runs. Tests count statements with it.
 	Statement func(ctx context.Context, text string)
-	// Demo loads the sample documents at a first start.
+	// Demo loads samples at a first start.
 	Demo bool
 
 	// MinTimeout is the shortest timeout of the database and of search indexes. Tests set it because a busy machine can be
 	// slow.
 	MinTimeout time.Duration
-	// Steady is the clock that measures how long the other processes were not heard; time.Now when nil.
+	// Steady is a monotonic clock that measures how long other processes were silent; time.Now if nil.
 	Steady func() time.Time
-	// PasswordCost is what new hashes of passwords cost. Tests set it; the zero value is the cost in life.
+	// PasswordCost is the cost of new password hashes. Tests lower it; the zero value is for production.
 	PasswordCost account.PasswordCost
-	// Sleep waits for shutdown.delay; time.Sleep when nil.
+	// Sleep waits for shutdown.delay; time.Sleep if nil.
 	Sleep func(time.Duration)
 }
 
@@ -67,40 +67,38 @@ func (d *Deps) complete(cfg *config.Config) error {
 	return nil
 }
 
-// App is a whole Keepsake: open databases, bound listeners, nothing served before Run.
+// App is a Keepsake process: open databases and bound listeners. It serves nothing before Run.
 type App struct {
 	cfg  config.Config
 	deps Deps
 
 	instance *instance.Instance
-	parts    *parts
-	primary  *door
-	backend  *door
-	socket   *door
+	services *services
+	primary  *listener
+	backend  *listener
+	socket   *listener
 	first    *instance.First
 	stopping atomic.Bool
 	closing  sync.Once
 	closed   error
 }
 
-// New opens the data folder (making and initialising it when it is new) and binds the listeners, so that everything
-// that can be wrong with a setting, a folder or a port is known before the first request. Errors are one line each and
-// name the setting or the file.
+// New binds the listeners, opens the instance (and creates it if necessary) and assembles the services. So a wrong setting,
+// folder or port is reported before the first request. Errors are one line and name the setting or the file.
 func New(ctx context.Context, cfg config.Config, deps Deps) (*App, error) {
 	if err := deps.complete(&cfg); err != nil {
 		return nil, err
 	}
 	a := &App{cfg: cfg, deps: deps}
 	if err := a.open(ctx); err != nil {
-		// What Close would say besides follows from what went wrong first.
-		_ = a.Close()
+		_ = a.Close() // its errors would only follow from err
 		return nil, err
 	}
 	return a, nil
 }
 
-// open does what New promises; the order matters. Ports and certificates come first, because a mistake there should
-// make nothing; then the folder's lock, so that nothing below meets another process.
+// open does the work of New. Ports and certificates come first, so that a mistake in them creates nothing; then the folder's
+// lock, which keeps other processes away.
 func (a *App) open(ctx context.Context) (err error) {
 	if err := a.bind(ctx); err != nil {
 		return err
@@ -114,7 +112,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.socket, err = bindSocket(a.cfg.Data)
 	if withoutSockets(err) && !a.deps.Local {
-		a.deps.Log.Warn("serving without the socket in the data folder, so commands need --url and --key", "error", err)
+		a.deps.Log.Warn("serving without the socket in the data folder; commands need --url and --key", "error", err)
 		err = nil
 	}
 	if err != nil {
@@ -123,15 +121,15 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.start(ctx, Admin{}); err != nil {
 		return err
 	}
-	if err := a.parts.load(ctx); err != nil {
+	if err := a.services.load(ctx); err != nil {
 		return err
 	}
 	a.warn()
-	for _, number := range a.parts.releases.Undeclared() {
-		a.deps.Log.Warn("a version was released that this build does not declare; it is served as its predecessor", "version", number)
+	for _, number := range a.services.releases.Undeclared() {
+		a.deps.Log.Warn("released version is not declared by this build; serving it as its predecessor", "version", number)
 	}
 	if a.first != nil && a.deps.Demo {
-		if err := a.parts.loadDemo(ctx, a.first.WorkspaceID); err != nil {
+		if err := a.services.loadDemo(ctx, a.first.WorkspaceID); err != nil {
 			return err
 		}
 	}
@@ -151,12 +149,12 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 		if err := a.instance.Unseal(ctx); err != nil {
 			return err
 		}
-		if a.parts, err = assemble(ctx, a.instance, &a.cfg, &a.deps); err != nil || a.instance.Initialised {
+		if a.services, err = assemble(ctx, a.instance, &a.cfg, &a.deps); err != nil || a.instance.Initialised {
 			return err
 		}
 		a.first, err = a.instance.FirstStart(ctx, instance.FirstStart{
 			Admin: admin, URL: cmp.Or(a.cfg.PublicURL, a.PrimaryURL()),
-			Accounts: a.parts.people, APIKeys: a.parts.apiKeys, Audit: a.parts.audit,
+			Accounts: a.services.people, APIKeys: a.services.apiKeys, Audit: a.services.audit,
 		})
 		return err
 	})
@@ -183,17 +181,17 @@ func Init(ctx context.Context, cfg config.Config, deps Deps, admin Admin) (insta
 	return *a.first, nil
 }
 
-// Close closes listeners and databases, the databases last. It may be called without Run and more than once.
+// Close closes the listeners and then the databases. It can be called without Run, and more than once.
 func (a *App) Close() error {
 	a.closing.Do(func() {
 		var all []error
-		for _, d := range []*door{a.primary, a.backend, a.socket} {
-			if err := d.close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		for _, l := range []*listener{a.primary, a.backend, a.socket} {
+			if err := l.close(); err != nil && !errors.Is(err, net.ErrClosed) {
 				all = append(all, err)
 			}
 		}
-		if a.parts != nil {
-			all = append(all, a.parts.close())
+		if a.services != nil {
+			all = append(all, a.services.close())
 		}
 		if a.instance != nil {
 			all = append(all, a.instance.Close())
@@ -203,15 +201,13 @@ func (a *App) Close() error {
 	return a.closed
 }
 
-// PrimaryURL is the base address of the API on this machine, with the port that was bound: http://127.0.0.1:8080. It is
-// empty without a listener.
+// PrimaryURL returns the base address of the API on this machine, such as http://127.0.0.1:8080, or "" without a listener.
 func (a *App) PrimaryURL() string { return a.primary.url() }
 
-// BackendURL is the same for the probes.
+// BackendURL is like PrimaryURL, for the probes.
 func (a *App) BackendURL() string { return a.backend.url() }
 
-// First gives what the first start made, if New was that first start. The same is in FirstStartPath, for whoever
-// started the program to show or to delete.
+// First returns what the first start created, if New did one. instance.FirstStartPath contains the same.
 func (a *App) First() (instance.First, bool) {
 	if a.first == nil {
 		return instance.First{}, false

@@ -12,8 +12,7 @@ import (
 	"keepsake/internal/memory"
 )
 
-// demo is a small sample to try search on, and demoMemories one to try recall on: one document, and one memory, a line as
-// an import takes it.
+// demo contains sample documents and demoMemories sample memories, one per line, in the format of an import.
 var (
 	//go:embed demo.ndjson
 	demo string
@@ -21,16 +20,16 @@ var (
 	demoMemories string
 )
 
-// loadDemo stores the sample in a workspace.
-func (p *parts) loadDemo(ctx context.Context, workspaceID string) error {
-	if err := p.loadDemoDocuments(ctx, workspaceID); err != nil {
+// loadDemo stores the samples in a workspace.
+func (s *services) loadDemo(ctx context.Context, workspaceID string) error {
+	if err := s.loadDemoDocuments(ctx, workspaceID); err != nil {
 		return err
 	}
-	return p.loadDemoMemories(ctx, workspaceID)
+	return s.loadDemoMemories(ctx, workspaceID)
 }
 
-func (p *parts) loadDemoDocuments(ctx context.Context, workspaceID string) error {
-	outcome, err := p.documents.Import(ctx, workspaceID, demoLines(), document.ImportOptions{})
+func (s *services) loadDemoDocuments(ctx context.Context, workspaceID string) error {
+	outcome, err := s.documents.Import(ctx, workspaceID, demoLines(), document.ImportOptions{})
 	if err == nil && outcome.Failed > 0 {
 		err = fmt.Errorf("line %d: %s", outcome.Errors[0].Line, outcome.Errors[0].Message)
 	}
@@ -40,9 +39,9 @@ func (p *parts) loadDemoDocuments(ctx context.Context, workspaceID string) error
 	return nil
 }
 
-func (p *parts) loadDemoMemories(ctx context.Context, workspaceID string) error {
+func (s *services) loadDemoMemories(ctx context.Context, workspaceID string) error {
 	operator := &auth.Principal{Kind: auth.Local, WorkspaceID: workspaceID, Operator: true, Scopes: auth.All}
-	outcome, err := p.memories.Import(ctx, operator, demoMemoryLines(), false)
+	outcome, err := s.memories.Import(ctx, operator, demoMemoryLines(), false)
 	if err == nil && outcome.Failed > 0 {
 		err = fmt.Errorf("line %d: %s", outcome.Errors[0].Line, outcome.Errors[0].Message)
 	}

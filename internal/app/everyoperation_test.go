@@ -23,7 +23,7 @@ func everyOperation() (p *apitest.Place, h http.Handler, list []*endpoint.Operat
 	clock := &apitest.Clock{}
 	tiers := apitest.Tiers()
 	p = apitest.New(clock.Now, tiers)
-	r := operations(services{})
+	r := operations(&services{})
 	a, err := api.New(p.Options(r))
 	if err != nil {
 		panic(err)

@@ -11,17 +11,16 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-// Examined is what Examine found.
+// Examined describes the servers that the settings name.
 type Examined struct {
 	postgres.Facts
-	Members []cluster.Member // that serve at the moment
-	Redis   *redis.Facts     // nil where no setting names one, or it does not answer
-	// RedisProblem says why Redis does not answer.
+	Members []cluster.Member // that are alive
+	Redis   *redis.Facts     // nil if none is configured, or it does not answer
+	// RedisProblem is why Redis does not answer.
 	RedisProblem error
 }
 
-// Examine looks at the servers that the settings name, and changes nothing there. Its error is of the database; without
-// Redis everything is served, if not as well.
+// Examine reads the state of the configured servers without changing it. The error is the database's; Redis is optional.
 func Examine(ctx context.Context, cfg config.Config, now func() time.Time) (*Examined, error) {
 	opt := postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}
 	facts, err := postgres.Examine(ctx, opt, now)
@@ -40,19 +39,19 @@ func Examine(ctx context.Context, cfg config.Config, now func() time.Time) (*Exa
 	return e, nil
 }
 
-// serving are the members that were heard of a moment ago.
+// serving returns the living members.
 func serving(ctx context.Context, opt postgres.Options) ([]cluster.Member, error) {
 	connect, err := postgres.Connector(opt)
 	if err != nil {
 		return nil, err
 	}
-	muster, err := clusterpg.Look(ctx, connect)
+	membership, err := clusterpg.ReadMembership(ctx, connect)
 	if err != nil {
 		return nil, err
 	}
 	var list []cluster.Member
-	for _, m := range muster.Members {
-		if m.LeftAt == nil && muster.Unheard(&m) < cluster.DeadAfter {
+	for _, m := range membership.Members {
+		if m.LeftAt == nil && membership.Silence(&m) < cluster.DeadAfter {
 			list = append(list, m)
 		}
 	}

@@ -18,13 +18,13 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-// Exposure is a file or a setting that shows secrets, or what clients store, to others than the operator.
+// Exposure is a file or a setting that reveals secrets or stored data to others than the operator.
 type Exposure struct {
 	About string // data, master key, journal, database, file, tls or redis
-	Text  string // what is wrong, and what is enough
+	Text  string // the problem, and what would be safe
 }
 
-// Exposures looks at the settings and at the files they name. What does not exist is not exposed.
+// Exposures checks the settings and the files that they name. It ignores missing files.
 func Exposures(cfg *config.Config) []Exposure {
 	list := exposedFiles(cfg)
 	if text := plainHTTP(cfg); text != "" {
@@ -39,18 +39,18 @@ func Exposures(cfg *config.Config) []Exposure {
 		}
 	}
 	if cfg.RedisURL != "" && redis.WithoutPassword(cfg.RedisURL) {
-		list = append(list, Exposure{"redis", "redisUrl has no password: whoever reaches the server can change what was counted of limits"})
+		list = append(list, Exposure{"redis", "redisUrl has no password: anyone who reaches the server can change rate-limit counters"})
 	}
 	return list
 }
 
-// exposedFiles finds the folder, the files in it and the files named by settings that others can open.
+// exposedFiles returns the data folder, the files in it and the files of settings, if others can open them.
 func exposedFiles(cfg *config.Config) []Exposure {
 	var list []Exposure
 	if info, err := os.Stat(cfg.Data); err == nil && folder.Shared(info) {
 		list = append(list, Exposure{"data", fmt.Sprintf("%s can be entered by others (mode %04o); 0700 is enough", cfg.Data, info.Mode().Perm())})
 	}
-	entries, _ := os.ReadDir(cfg.Data) // a folder that cannot be read stops the start
+	entries, _ := os.ReadDir(cfg.Data) // an unreadable folder prevents the start anyway
 	for _, e := range entries {
 		list = append(list, exposedFile(aboutFile(e.Name()), filepath.Join(cfg.Data, e.Name()))...)
 	}
@@ -77,10 +77,10 @@ func exposedFile(about, path string) []Exposure {
 	return []Exposure{{about, fmt.Sprintf("%s can be read by others (mode %04o); %04o is enough", path, info.Mode().Perm(), enough)}}
 }
 
-// aboutSecret says what a secret's file is about.
+// aboutSecret maps a setting to Exposure.About.
 var aboutSecret = map[string]string{"masterKey": "master key", "databaseUrl": "database", "keysUrl": "database", "redisUrl": "redis"}
 
-// aboutFile says what a file of the data folder is about.
+// aboutFile returns Exposure.About of a file in the data folder.
 func aboutFile(name string) string {
 	switch {
 	case strings.HasPrefix(name, filepath.Base(instance.MasterKeyPath(""))):
@@ -94,8 +94,8 @@ func aboutFile(name string) string {
 	}
 }
 
-// plainHTTP says why clients may send keys and passwords in plain text; empty if they do not. A proxy that ends TLS is
-// known by an https publicUrl or by trustedProxies.
+// plainHTTP returns why clients would send keys and passwords in plain text, or "". An https publicUrl or trustedProxies
+// indicates a proxy that terminates TLS.
 func plainHTTP(cfg *config.Config) string {
 	const remedy = "clients send keys and passwords in plain text; give tls.cert and tls.key, or the https address of a proxy as publicUrl"
 	if cfg.TLS.Cert != "" {
@@ -112,19 +112,19 @@ func plainHTTP(cfg *config.Config) string {
 	return fmt.Sprintf("other machines reach %s without TLS: %s", cfg.Listen, remedy)
 }
 
-// isLoopback reports whether only this machine reaches a host. An empty one is every address.
+// isLoopback reports whether a host is only reachable from this machine. An empty host means every address.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// warn logs what is exposed. The address is the one that was bound: an inherited socket has another than the setting.
+// warn logs exposures. It uses the bound address, because an inherited socket can differ from the setting.
 func (a *App) warn() {
 	if a.deps.Local {
 		return
 	}
 	cfg := a.cfg
-	cfg.Listen = a.primary.listener.Addr().String()
+	cfg.Listen = a.primary.inner.Addr().String()
 	for _, e := range Exposures(&cfg) {
 		a.deps.Log.Warn("found an exposure", "about", e.About, "problem", e.Text)
 	}

@@ -14,29 +14,28 @@ import (
 	"keepsake/internal/seal"
 )
 
-// assembleMemories makes what keeps memories.
-func (p *parts) assembleMemories(ctx context.Context, cfg *config.Config, deps *Deps) error {
-	i := p.instance
-	// A lost one would leave old receipts that nobody can check; but it lies in the same file as the data keys, without which
-	// nobody can erase either.
+// assembleMemories creates the memory service.
+func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, deps *Deps) error {
+	i := s.instance
+	// A new secret would make old receipts unverifiable. But it is stored with the data keys, so losing it alone is unlikely.
 	secret, err := i.Secrets.Ensure(ctx, seal.Receipts)
 	if err != nil {
 		return err
 	}
-	p.receipts = auth.NewReceiptKey(secret)
-	p.memories = memory.NewService(memory.Options{
-		Store: i.Store, Units: i.Store, Keys: p.subjects, Lookup: p.lookup, Audit: p.audit, Journal: erased{i.Store, p.lookup},
-		Alone: !i.Engine.Shared(), Max: p.maxMemories, MaxBytes: p.maxStorage, Sign: p.receipts.Sign,
+	s.receipts = auth.NewReceiptKey(secret)
+	s.memories = memory.NewService(memory.Options{
+		Store: i.Store, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Journal: erasures{i.Store, s.lookup},
+		Alone: !i.Engine.Shared(), Max: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
 		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Shares: p.shares, Dropped: p.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
+		Shares: s.shares, Dropped: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
 		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil
 }
 
-// recallBytes is what recall indexes can take: what the setting says, and at most a quarter of the memory there is.
+// recallBytes returns the size of the recall index cache: the setting, and at most a quarter of the memory.
 func recallBytes(setting int, memory int64) int64 {
 	bytes := int64(setting) << 20
 	if memory > 0 {
@@ -45,35 +44,35 @@ func recallBytes(setting int, memory int64) int64 {
 	return bytes
 }
 
-// dropped returns once no other process has a subject's data key in memory, which was destroyed here.
-func (p *parts) dropped(ctx context.Context, workspaceID string, subject memory.Hash) error {
-	if !p.instance.Engine.Shared() {
+// dropped waits until no other process has the destroyed data key of a subject in memory.
+func (s *services) dropped(ctx context.Context, workspaceID string, subject memory.Hash) error {
+	if !s.instance.Engine.Shared() {
 		return nil
 	}
-	number, err := p.instance.Store.TellDestroyed(ctx, workspaceID, subject)
-	if err != nil || p.neighbours == nil {
+	number, err := s.instance.Store.TellDestroyed(ctx, workspaceID, subject)
+	if err != nil || s.peers == nil {
 		return err
 	}
-	return p.neighbours.members.AwaitHeard(ctx, number)
+	return s.peers.members.AwaitConfirmed(ctx, number)
 }
 
-// maxMemories is what the workspace's tier allows, 0 for no limit.
-func (p *parts) maxMemories(workspaceID string) int64 {
-	if w, ok := p.accounts.Entry(workspaceID); ok {
+// maxMemories returns the limit of the workspace's tier; 0 means no limit.
+func (s *services) maxMemories(workspaceID string) int64 {
+	if w, ok := s.accounts.Entry(workspaceID); ok {
 		return w.Tier().Memories
 	}
 	return 0
 }
 
-// erased does what an erasure takes besides its own rows, in the unit of work in which it happens: answers that tell of the
-// memories are dropped, records of revoked keys forget whom they were bound to, and the journal is told, last of all.
-type erased struct {
+// erasures completes an erasure in its transaction: it deletes stored responses about the memories, and the subject from
+// the records of revoked keys. Last, it appends the erasure to the journal.
+type erasures struct {
 	store  *instance.Store
 	lookup seal.Lookup
 }
 
 // SubjectErased implements memory.Journal.
-func (e erased) SubjectErased(ctx context.Context, workspaceID string, subject memory.Hash, generation int64, at time.Time) error {
+func (e erasures) SubjectErased(ctx context.Context, workspaceID string, subject memory.Hash, generation int64, at time.Time) error {
 	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
 		return err
 	}
@@ -85,12 +84,12 @@ func (e erased) SubjectErased(ctx context.Context, workspaceID string, subject m
 }
 
 // MemoriesExpired implements memory.Journal.
-func (e erased) MemoriesExpired(ctx context.Context, workspaceID string, subject memory.Hash) error {
+func (e erasures) MemoriesExpired(ctx context.Context, workspaceID string, subject memory.Hash) error {
 	return e.store.DropAnswers(ctx, workspaceID, subject)
 }
 
 // MemoriesErased implements memory.Journal.
-func (e erased) MemoriesErased(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
+func (e erasures) MemoriesErased(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
 	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
 		return err
 	}

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Run serves until ctx ends, then stops: readiness says no, running requests finish within shutdown.grace, and usage is
-// flushed. It returns nil after an orderly stop. Close still has to be called.
+// Run serves until ctx ends. Then readiness fails, running requests finish within shutdown.grace, and usage is flushed. It
+// returns nil after an orderly stop. Call Close afterwards.
 func (a *App) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	var parts sync.WaitGroup
-	a.parts.run(background, &parts, a.deps.Log, fail)
-	for _, d := range a.doors() {
-		parts.Go(func() {
-			if d == a.primary {
-				a.parts.introduce(ctx)
+	var running sync.WaitGroup
+	a.services.run(background, &running, a.deps.Log, fail)
+	for _, l := range a.listeners() {
+		running.Go(func() {
+			if l == a.primary {
+				a.services.awaitCounted(ctx)
 			}
-			if err := d.server.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
-				fail(fmt.Errorf("serve %s: %w", d.name, err))
+			if err := l.server.Serve(l.inner); !errors.Is(err, http.ErrServerClosed) {
+				fail(fmt.Errorf("serve %s: %w", l.name, err))
 			}
 		})
 	}
@@ -34,72 +34,71 @@ func (a *App) Run(ctx context.Context) error {
 	<-ctx.Done()
 	err := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		err = nil // somebody asked for the end
+		err = nil // a requested stop
 	}
 	a.stopping.Store(true)
 	a.deps.Log.Info("stopping")
 	if err == nil {
 		a.deps.Sleep(a.cfg.Shutdown.Delay)
-		a.handOver()
+		a.drain()
 	}
 	a.shutDown()
 	stopBackground()
-	parts.Wait()
-	if flushed := a.parts.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
+	running.Wait()
+	if flushed := a.services.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("flush usage: %w", flushed))
 	}
-	if flushed := a.parts.callers.Close(context.WithoutCancel(ctx)); flushed != nil {
-		err = errors.Join(err, fmt.Errorf("flush callers of versions: %w", flushed))
+	if flushed := a.services.callers.Close(context.WithoutCancel(ctx)); flushed != nil {
+		err = errors.Join(err, fmt.Errorf("flush version callers: %w", flushed))
 	}
-	if closed := a.parts.audit.Close(context.WithoutCancel(ctx)); closed != nil {
+	if closed := a.services.audit.Close(context.WithoutCancel(ctx)); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}
-	err = errors.Join(err, a.parts.closeBeside(context.WithoutCancel(ctx)))
+	err = errors.Join(err, a.services.closeBackground(context.WithoutCancel(ctx)))
 	return err
 }
 
-// handOverTime is how long clients have to leave their connections before the servers shut down. One that is in use is
-// closed with its next answer; one that lies idle all that time is closed after it, and if a request is sent on it in that
-// moment, it is lost.
-const handOverTime = 1500 * time.Millisecond
+// drainTimeout is how long clients have to leave their connections before the servers shut down. A connection in use is
+// closed with its next response. An idle one is closed after that time; a request sent on it at that moment is lost.
+const drainTimeout = 1500 * time.Millisecond
 
-// handOver takes no new connections any more, where they can go to another process, and answers those there are: a server
-// that shuts down drops what it has accepted and not begun to read. Others can take them where the socket outlives this
-// process, and where shutdown.delay has told a load balancer.
-func (a *App) handOver() {
-	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+// drain stops accepting connections that another process can accept, and serves those that are open. Without it, a server
+// that shuts down drops connections that it has accepted but not read. Another process can accept them if the socket
+// outlives this process, or if shutdown.delay gave a load balancer time to notice.
+func (a *App) drain() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	var doors sync.WaitGroup
-	for _, d := range a.doors() {
-		if d.limited != nil && (d.inherited || a.cfg.Shutdown.Delay > 0) {
-			// What is still open then is idle, or busy with a request that the shutdown waits for.
-			doors.Go(func() { _ = d.limited.Retire(ctx) })
+	var all sync.WaitGroup
+	for _, l := range a.listeners() {
+		if l.limited != nil && (l.inherited || a.cfg.Shutdown.Delay > 0) {
+			// What remains open is idle, or has a request that the shutdown waits for.
+			all.Go(func() { _ = l.limited.Retire(ctx) })
 		}
 	}
-	doors.Wait()
+	all.Wait()
 }
 
-// shutDown lets running requests finish; what has not by then is cut off.
+// shutDown waits for running requests, and closes the connections of those that do not finish in time.
 func (a *App) shutDown() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
 	defer cancel()
-	var doors sync.WaitGroup
-	for _, d := range a.doors() {
-		doors.Go(func() {
-			if err := d.server.Shutdown(ctx); err != nil {
-				a.deps.Log.Warn("requests were cut off at the stop", "surface", d.name)
-				d.server.Close()
+	var all sync.WaitGroup
+	for _, l := range a.listeners() {
+		all.Go(func() {
+			if err := l.server.Shutdown(ctx); err != nil {
+				a.deps.Log.Warn("closed connections with unfinished requests", "surface", l.name)
+				l.server.Close()
 			}
 		})
 	}
-	doors.Wait()
+	all.Wait()
 }
 
-func (a *App) doors() []*door {
-	var list []*door
-	for _, d := range []*door{a.primary, a.backend, a.socket} {
-		if d != nil {
-			list = append(list, d)
+func (a *App) listeners() []*listener {
+	var list []*listener
+	for _, l := range []*listener{a.primary, a.backend, a.socket} {
+		if l != nil {
+			list = append(list, l)
 		}
 	}
 	return list

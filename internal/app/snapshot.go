@@ -10,22 +10,22 @@ import (
 	"keepsake/internal/folder"
 )
 
-func newSnapshots(p *parts, cfg *config.Config, deps *Deps) *backup.Snapshots {
+func newSnapshots(s *services, cfg *config.Config, deps *Deps) *backup.Snapshots {
 	return backup.NewSnapshots(backup.Options{
-		Dir: cfg.Data, Instance: p.instance.Store.Journal.Instance(), Size: p.instance.Size, Now: deps.Now, Log: deps.Log,
+		Dir: cfg.Data, Instance: s.instance.Store.Journal.Instance(), Size: s.instance.Size, Now: deps.Now, Log: deps.Log,
 		Free: func() int64 { return freeSpace(cfg.Data) },
 		Take: func(ctx context.Context, dir string) error {
 			// Checkpoints first: if one were newer than the copied log, the copy would look truncated.
-			if err := p.audit.Close(ctx); err != nil {
+			if err := s.audit.Close(ctx); err != nil {
 				return err
 			}
 			if err := backup.CopyCheckpoints(cfg.Data, dir); err != nil {
 				return err
 			}
-			return p.instance.Snapshot(ctx, dir)
+			return s.instance.Snapshot(ctx, dir)
 		},
 		Made: func(ctx context.Context, actor, id string) error {
-			return p.audit.Record(ctx, audit.Entry{Action: audit.BackupMade, Actor: actor, Target: id})
+			return s.audit.Record(ctx, audit.Entry{Action: audit.BackupMade, Actor: actor, Target: id})
 		},
 	})
 }

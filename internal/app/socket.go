@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// socket removes its file where it ended up, not where it was made.
+// socket removes its file at its final path when it is closed.
 type socket struct {
 	net.Listener
 	path string

@@ -12,34 +12,34 @@ import (
 	"keepsake/internal/instance"
 )
 
-// listenSocket listens on DIR/keepsake.sock, which only the owner of the folder may open. The caller holds the
-// folder's lock, so a socket that is there already is left by a process that was killed.
+// listenSocket listens on DIR/keepsake.sock, which only the owner of the folder can open. The caller holds the folder's
+// lock, so an existing socket was left by a process that was killed.
 //
-// The socket is made in a private folder and moved into place with its mode set: bind gives it the mode of the umask,
-// and until chmod others could connect.
+// The socket is created in a private folder and moved into place after chmod: its initial mode follows the umask, so others
+// could connect.
 func listenSocket(data string) (net.Listener, error) {
 	private, err := os.MkdirTemp(data, ".socket-") // mode 0700
 	if err != nil {
-		return nil, fmt.Errorf("make socket: %w", err)
+		return nil, fmt.Errorf("create socket: %w", err)
 	}
 	defer os.RemoveAll(private)
 	l, err := listenUnix(private, "s")
 	if err != nil {
-		return nil, fmt.Errorf("make socket: %w", err)
+		return nil, fmt.Errorf("create socket: %w", err)
 	}
 	path := instance.SocketPath(data)
-	made := filepath.Join(private, "s")
-	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
+	created := filepath.Join(private, "s")
+	if err := errors.Join(os.Chmod(created, 0o600), os.Rename(created, path)); err != nil {
 		l.Close()
-		return nil, fmt.Errorf("make socket: %w", err)
+		return nil, fmt.Errorf("create socket: %w", err)
 	}
 	return &socket{Listener: l, path: path}, nil
 }
 
-// maxAddress is how long the path of a socket may be: an address has little over a hundred bytes.
+// maxAddress is the longest path of a socket. Systems limit it to a little over a hundred bytes.
 const maxAddress = 100
 
-// listenUnix listens on dir/name, through a short link where the folder lies too deep for an address.
+// listenUnix listens on dir/name, through a short symbolic link if the path is too long.
 func listenUnix(dir, name string) (net.Listener, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -12,91 +12,90 @@ import (
 	"keepsake/internal/config"
 )
 
-// report wires what tells about the program itself.
-func (p *parts) report(cfg *config.Config, now func() time.Time) {
-	p.health = &v1.Health{
-		Storage: p.instance.Store.Readable,
-		Parts:   []func(context.Context) error{p.instance.Store.Ready, p.usageFlushes, p.indexFollows},
+// assembleStatus creates the services that report on the program.
+func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
+	s.health = &v1.Health{
+		Storage: s.instance.Store.Readable,
+		Parts:   []func(context.Context) error{s.instance.Store.Ready, s.usageFlushes, s.indexCurrent},
 	}
-	p.versionList = &v1.Versions{Registry: p.versions, Service: p.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
-	p.caches = &v1.CacheStats{
+	s.versionList = &v1.Versions{Registry: s.versions, Service: s.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
+	s.caches = &v1.CacheStats{
 		Caches: []v1.Cache{
-			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.Stats()) }},
-			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.keys.RefusalStats()) }},
-			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.bearers.Stats()) }},
-			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.addresses.Stats()) }},
-			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.indexer.Stats()) }},
+			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.keys.Stats()) }},
+			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.keys.RefusalStats()) }},
+			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.bearers.Stats()) }},
+			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.addresses.Stats()) }},
+			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.indexer.Stats()) }},
 			{Name: "subjectKeys", Stats: func() v1.CacheNumbers {
-				return v1.CacheNumbers{Entries: int64(p.subjects.Cached()), Capacity: int64(p.subjects.CacheSize)}
+				return v1.CacheNumbers{Entries: int64(s.subjects.Cached()), Capacity: int64(s.subjects.CacheSize)}
 			}},
-			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(p.memories.RecallStats()) }},
+			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memories.RecallStats()) }},
 		},
-		Mode: string(p.limiter.Mode()), Degraded: p.limiterDegraded, Started: now(), Now: now,
+		Mode: string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}
-	for _, part := range p.beside {
-		p.health.Parts = append(p.health.Parts, part.err)
+	for _, task := range s.background {
+		s.health.Parts = append(s.health.Parts, task.err)
 	}
 }
 
-// limiterDegraded says that what is counted cannot be stored, or cannot be shared.
-func (p *parts) limiterDegraded() bool {
-	if p.usage.Degraded() {
+// limiterDegraded reports whether usage cannot be stored, or a background task does not work.
+func (s *services) limiterDegraded() bool {
+	if s.usage.Degraded() {
 		return true
 	}
-	for _, part := range p.beside {
-		if part.err(context.Background()) != nil {
+	for _, task := range s.background {
+		if task.err(context.Background()) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// checks is what readiness follows from.
-func (p *parts) checks() []backend.Check {
+// checks are the checks of readiness.
+func (s *services) checks() []backend.Check {
 	checks := []backend.Check{
-		{Name: "storage", Err: p.instance.Store.Readable},
-		{Name: "writes", Err: p.instance.Store.Ready, Spare: true}, // what is there can still be read
-		{Name: "index", Err: p.indexesMade},
-		{Name: "usage", Err: p.usageFlushes},
+		{Name: "storage", Err: s.instance.Store.Readable},
+		{Name: "writes", Err: s.instance.Store.Ready, Optional: true}, // reads still work
+		{Name: "index", Err: s.indexesReady},
+		{Name: "usage", Err: s.usageFlushes},
 	}
-	if p.neighbours != nil {
+	if s.peers != nil {
 		checks = append(
 			checks,
-			backend.Check{Name: "joined", Err: p.counted}, // later it is no reason to refuse anybody
-			backend.Check{Name: "clock", Err: p.neighbours.clockWrong, Spare: true},
+			backend.Check{Name: "joined", Err: s.counted}, // only matters after a start
+			backend.Check{Name: "clock", Err: s.peers.clockWrong, Optional: true},
 		)
 	}
-	for _, part := range p.beside {
-		checks = append(checks, backend.Check{Name: part.name, Err: part.err, Spare: part.spare})
+	for _, task := range s.background {
+		checks = append(checks, backend.Check{Name: task.name, Err: task.err, Optional: task.optional})
 	}
 	return checks
 }
 
-func (p *parts) usageFlushes(context.Context) error {
-	if p.usage.Degraded() {
-		return errors.New("the last flush of usage failed; its numbers are kept and tried again")
+func (s *services) usageFlushes(context.Context) error {
+	if s.usage.Degraded() {
+		return errors.New("the last flush of usage failed; retrying")
 	}
 	return nil
 }
 
-// tooFarBehind is where searches would wait longer for their index than they may: an index takes in some thousands of
-// changes a second, and a search waits two.
-const tooFarBehind = 5_000
+// maxIndexLag is the number of changes that an index applies in about two seconds, the longest wait of a search.
+const maxIndexLag = 5_000
 
-// indexesMade says that searches would have to wait. Where there are others, they answer until the indexes of a new member
-// are made.
-func (p *parts) indexesMade(ctx context.Context) error {
-	if n := p.indexer.Awaited(); n != 0 && p.instance.Engine.Shared() {
+// indexesReady returns an error while searches would have to wait. A new member is not ready until its indexes are built,
+// because the other members can serve meanwhile.
+func (s *services) indexesReady(ctx context.Context) error {
+	if n := s.indexer.Awaited(); n != 0 && s.instance.Engine.Shared() {
 		if n < 0 {
-			return errors.New("it is not known yet which workspaces have documents")
+			return errors.New("the list of workspaces with documents is not loaded yet")
 		}
-		return fmt.Errorf("the indexes of %d workspaces are not up to date since the start", n)
+		return fmt.Errorf("the indexes of %d workspaces are not up to date yet", n)
 	}
-	return p.indexFollows(ctx)
+	return s.indexCurrent(ctx)
 }
 
-func (p *parts) indexFollows(context.Context) error {
-	if lag := p.indexer.Lag(); lag > tooFarBehind {
+func (s *services) indexCurrent(context.Context) error {
+	if lag := s.indexer.Lag(); lag > maxIndexLag {
 		return fmt.Errorf("the index is %d changes behind the documents", lag)
 	}
 	return nil

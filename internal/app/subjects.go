@@ -6,17 +6,16 @@ import (
 	"keepsake/internal/seal"
 )
 
-// assembleSubjects makes what opens the data keys of subjects, and by what subjects are found.
-func (p *parts) assembleSubjects(ctx context.Context, deps *Deps) error {
-	i := p.instance
-	p.subjects = seal.NewSubjects(seal.SubjectsOptions{Store: i.Store, Secrets: i.Secrets, Now: deps.Now})
-	p.keeper.Subjects = p.subjects
-	// A lost one would leave every memory where nobody finds it; but it lies in the same file as the data keys, without
-	// which there are no memories to find.
+// assembleSubjects creates the cache of data keys, and the keyed hash that finds subjects.
+func (s *services) assembleSubjects(ctx context.Context, deps *Deps) error {
+	i := s.instance
+	s.subjects = seal.NewSubjects(seal.SubjectsOptions{Store: i.Store, Secrets: i.Secrets, Now: deps.Now})
+	s.keeper.Subjects = s.subjects
+	// A new secret would make every memory unfindable. But it is stored with the data keys, so losing it alone is unlikely.
 	secret, err := i.Secrets.Ensure(ctx, seal.LookupSecret)
 	if err != nil {
 		return err
 	}
-	p.lookup = seal.NewLookup(secret)
+	s.lookup = seal.NewLookup(secret)
 	return nil
 }

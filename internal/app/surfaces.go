@@ -17,9 +17,8 @@ import (
 	"keepsake/internal/usage"
 )
 
-// operations declares everything the primary API offers. Without services it is still the whole declaration, which is
-// all that the OpenAPI document needs.
-func operations(s services) *endpoint.Registry {
+// operations declares all operations of the API. The OpenAPI document only needs the declarations, so s can be empty.
+func operations(s *services) *endpoint.Registry {
 	r := endpoint.NewRegistry()
 	r.SetDocumentVersion(1, "1.12.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
@@ -48,14 +47,13 @@ func operations(s services) *endpoint.Registry {
 	return r
 }
 
-// newest is the last version that this build declares.
-var newest = sync.OnceValue(func() int { return operations(services{}).Newest() })
+// newest returns the newest version that this build declares.
+var newest = sync.OnceValue(func() int { return operations(&services{}).Newest() })
 
-// changes is what each version of the API does differently from the one before it, for the migration guides. It is empty
-// while there is one.
+// changes lists what each version of the API changes, for the migration guides. It is empty while there is only one version.
 var changes []lifecycle.Change
 
-// OpenAPI is the description of a version of the API, as JSON. The same build always gives the same bytes.
+// OpenAPI returns the OpenAPI description of a version of the API. It is deterministic.
 func OpenAPI(version int) ([]byte, error) {
 	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
@@ -63,28 +61,28 @@ func OpenAPI(version int) ([]byte, error) {
 	return describe(version, "/")
 }
 
-// describe is OpenAPI for any version, also one that was released without this build declaring it.
+// describe is OpenAPI for any version, including one that was released but is not declared in this build.
 func describe(version int, server string) ([]byte, error) {
-	return endpoint.Document(operations(services{}), version, server)
+	return endpoint.Document(operations(&services{}), version, server)
 }
 
-// answerSocket puts the API behind the data folder's socket, with what is for the operator of the machine alone.
-func (a *App) answerSocket(options api.Options) error {
-	options.Operations = operations(a.parts.services)
-	local.AddMasterKey(options.Operations, a.parts.keeper)
-	local.AddSnapshots(options.Operations, a.parts.snapshots)
+// handleSocket attaches the API to the folder's socket, with the operations below /local/.
+func (a *App) handleSocket(options api.Options) error {
+	options.Operations = operations(a.services)
+	local.AddMasterKey(options.Operations, a.services.keeper)
+	local.AddSnapshots(options.Operations, a.services.snapshots)
 	h, err := api.New(options)
 	if err != nil {
 		return err
 	}
 	if a.socket != nil {
-		a.socket.answer(h, &a.stopping, a.deps.Log)
+		a.socket.handle(h, &a.stopping, a.deps.Log)
 		a.socket.server.ConnContext = api.LocalContext
 	}
 	return nil
 }
 
-// memoryLimit is how many bytes the process is told to use: by GOMEMLIMIT, or because of its control group. 0: it is not.
+// memoryLimit returns GOMEMLIMIT, which main sets from the control group; 0 means no limit.
 func memoryLimit() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
@@ -93,19 +91,19 @@ func memoryLimit() int64 {
 	return limit
 }
 
-// describe is what clients of this instance read: below its public address, where that is known.
+// describe is the description for clients of this instance, with its public address if that is set.
 func (a *App) describe(version int) ([]byte, error) {
 	return describe(version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"))
 }
 
-// surfaces puts the API behind the doors.
+// surfaces attaches the handlers to the listeners.
 func (a *App) surfaces() error {
 	options := api.Options{
-		Surface: usage.Primary, Operations: operations(a.parts.services), Versions: a.parts.versions,
-		Changes: changes, Document: a.describe, Callers: a.parts.callers,
-		Keys: a.parts.keys, Bearers: a.parts.bearers, Workspaces: a.parts.accounts.Entry, Operator: a.parts.accounts.Operator, Addresses: a.parts.addresses,
-		Limiter: a.parts.limiter,
-		Usage:   a.parts.usage, Replays: a.parts.replays, News: a.parts.neighbours.news(),
+		Surface: usage.Primary, Operations: operations(a.services), Versions: a.services.versions,
+		Changes: changes, Document: a.describe, Callers: a.services.callers,
+		Keys: a.services.keys, Bearers: a.services.bearers, Workspaces: a.services.accounts.Entry, Operator: a.services.accounts.Operator, Addresses: a.services.addresses,
+		Limiter: a.services.limiter,
+		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now,
@@ -114,19 +112,19 @@ func (a *App) surfaces() error {
 	if err != nil {
 		return err
 	}
-	if err := a.answerSocket(options); err != nil {
+	if err := a.handleSocket(options); err != nil {
 		return err
 	}
 	if a.deps.Local {
 		return nil
 	}
-	a.primary.answer(primary, &a.stopping, a.deps.Log)
+	a.primary.handle(primary, &a.stopping, a.deps.Log)
 
 	options.Surface = usage.Backend
-	probes, err := backend.New(options, backend.Probes{Checks: a.parts.checks(), Stopping: a.stopping.Load})
+	probes, err := backend.New(options, backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load})
 	if err != nil {
 		return err
 	}
-	a.backend.answer(probes, &a.stopping, a.deps.Log)
+	a.backend.handle(probes, &a.stopping, a.deps.Log)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // BenchmarkCurrent is what every request with a credential asks.
 func BenchmarkCurrent(b *testing.B) {
 	r := cluster.NewReader(cluster.ReaderOptions{
-		Source: newBoard(), Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Source: newBoard(), MaxStaleness: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := r.Begin(b.Context()); err != nil {
 		b.Fatal(err)

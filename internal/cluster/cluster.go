@@ -1,19 +1,17 @@
-// Package cluster keeps the members of an instance of one mind: which processes share its database, and what one of them
-// changed that the others hold in memory.
+// Package cluster lets the members of an instance know of each other, and of changes to what they hold in memory.
 package cluster
 
 import "time"
 
-// What is decided by silence.
 const (
-	// BeatEvery is how often a member says that it goes on.
-	BeatEvery = time.Second
-	// DeadAfter is how long a member may be silent before the others count without it.
+	// HeartbeatEvery is how often a member reports that it is alive.
+	HeartbeatEvery = time.Second
+	// DeadAfter is how long a member can be silent before the others stop counting it.
 	DeadAfter = 5 * time.Second
-	// AnswerWithin is how long a member may take to say that it has heard something. Then it is fenced off.
+	// AnswerWithin is how long a member can take to confirm an event. Then it is expelled.
 	AnswerWithin = 5 * time.Second
-	// PollEvery is how often a member asks for news, whether or not anybody rang.
+	// PollEvery is how often a member reads new events.
 	PollEvery = 250 * time.Millisecond
-	// KeepNews is how long news are kept for members that are late. One that is later still reads everything.
-	KeepNews = time.Hour
+	// KeepEvents is how long events are kept. A member that missed older ones reloads everything.
+	KeepEvents = time.Hour
 )

@@ -2,185 +2,189 @@ package cluster
 
 import "time"
 
-// Member is a process that shares the database, as the table of members shows it. Its times are of the database's clock.
+// Member is a process, as the table of members describes it. Times are by the database's clock.
 type Member struct {
-	ID      string // of this run of the process
-	Name    string // of the place it runs in: stays the same when it is started again
-	Host    string
-	Release string
-	Split   bool // it reaches no Redis: it takes its share of the limits by the number of members
+	ID           string // of this run of the process
+	Name         string // of its data folder; survives restarts
+	Host         string
+	Release      string
+	WithoutRedis bool // it applies its share of the limits alone
 
 	StartedAt time.Time
-	SeenAt    time.Time
-	LeftAt    *time.Time // it said that it stops, or another run took its place
+	SeenAt    time.Time  // its last heartbeat
+	LeftAt    *time.Time // it left, was expelled, or another run took its place
 
-	JoinedEpoch int64 // the number of its join: every join is one more
-	SeenEpoch   int64 // the joins up to this one are known to it
+	JoinedEpoch int64 // the number of its join; joins are numbered consecutively
+	SeenEpoch   int64 // the highest join that it knows of
 }
 
-// Muster is the table of members at one moment.
-type Muster struct {
-	At      time.Time // of the database's clock
+// Membership is the table of members at one moment.
+type Membership struct {
+	At      time.Time // by the database's clock
 	Epoch   int64     // the number of the last join
 	Members []Member
-	Known   bool // who asked is in the table; else it was silent for so long that it must join again
+	Listed  bool // the process that read it is a member; else it must join again
 }
 
-// Unheard is how long ago the member was last heard of.
-func (m *Muster) Unheard(of *Member) time.Duration { return m.At.Sub(of.SeenAt) }
+// Silence returns the time since the member's last heartbeat.
+func (m *Membership) Silence(of *Member) time.Duration { return m.At.Sub(of.SeenAt) }
 
-// roll is what a member makes of the musters it has read, as a value to decide on. A silence counts by the clock of who
-// listens, and only while it could listen: when the database was away for everybody, everybody is still there.
-type roll struct {
-	self     string
-	joined   int64 // this member's own epoch; 0 before it has joined
-	here     map[string]*presence
-	gone     []departure // that may still matter for a window of a limit, oldest first
-	listened time.Time   // when the last muster was read
+// view is what a member concludes from the memberships that it has read. It measures the silence of its peers by its own
+// clock, and only while it could read the table: an outage of the database makes no member look dead.
+type view struct {
+	self   string
+	joined int64 // this member's own epoch; 0 before it has joined
+	peers  map[string]*peer
+	leaves []leave   // that can still matter for the window of a limit, oldest first
+	readAt time.Time // when the last membership was read
 }
 
-// presence is a member in the table.
-type presence struct {
+// peer is a member that has not left, this one included.
+type peer struct {
 	Member
-	heard time.Time // when its sign of life was last seen to be a new one
-	dead  bool
+	heardAt time.Time // when a new heartbeat was last seen
+	dead    bool
 }
 
-type departure struct {
+// leave is the end of a membership.
+type leave struct {
 	id     string
 	at     time.Time
-	before bool // it had left already when this member first read the table
+	before bool // it ended before this member first read the table
 }
 
 const (
-	// deaf is how long a member may go without a muster and still trust what it knows of the others' silence.
-	deaf = 2 * time.Second
-	// remembered is how long departures are: no minute window is older, and longer ones are counted by Redis or the
-	// database, where one member too many only makes allowances smaller.
-	remembered = time.Hour
+	// staleAfter is how old the last membership can be for a peer's silence to count.
+	staleAfter = 2 * time.Second
+	// keepLeaves is how long leaves are remembered. Minute windows are shorter; for longer ones Redis or the database
+	// counts, and one member too many only makes allowances smaller.
+	keepLeaves = time.Hour
+	// forgetAfter is how long members that left or died stay in the table.
+	forgetAfter = 2 * time.Minute
 )
 
-func newRoll(self string) *roll { return &roll{self: self, here: map[string]*presence{}} }
+func newView(self string) *view { return &view{self: self, peers: map[string]*peer{}} }
 
-// read takes in a muster that was read at a moment of our clock. It gives the members that nobody needs in the table any
-// more.
-func (r *roll) read(at time.Time, m *Muster) (forget []Member) {
-	first := r.listened.IsZero()
-	afresh := first || at.Sub(r.listened) > deaf
-	r.listened = at
+// update takes in a membership that was read at a time of our clock. It returns the members to remove from the table.
+func (v *view) update(at time.Time, m *Membership) (forget []Member) {
+	first := v.readAt.IsZero()
+	stale := first || at.Sub(v.readAt) > staleAfter
+	v.readAt = at
 	listed := make(map[string]bool, len(m.Members))
 	for _, row := range m.Members {
 		listed[row.ID] = true
 		if row.LeftAt != nil {
 			since := m.At.Sub(*row.LeftAt)
-			r.depart(row.ID, at.Add(-max(0, since)), first)
-			delete(r.here, row.ID)
-			if since > 2*time.Minute {
+			v.addLeave(row.ID, at.Add(-max(0, since)), first)
+			delete(v.peers, row.ID)
+			if since > forgetAfter {
 				forget = append(forget, row)
 			}
 			continue
 		}
-		p := r.here[row.ID]
+		p := v.peers[row.ID]
 		switch {
 		case p == nil:
-			p = &presence{heard: at}
-			r.here[row.ID] = p
+			p = &peer{heardAt: at}
+			v.peers[row.ID] = p
 		case !row.SeenAt.Equal(p.SeenAt):
-			p.heard, p.dead = at, false
-		case afresh && !p.dead:
-			p.heard = at
+			p.heardAt, p.dead = at, false
+		case stale && !p.dead:
+			p.heardAt = at
 		}
 		p.Member = row
 		if !p.dead {
-			r.arrive(row.ID)
+			v.removeLeave(row.ID)
 		}
 	}
-	for id, p := range r.here {
-		silence := at.Sub(p.heard)
+	for id, p := range v.peers {
+		silence := at.Sub(p.heardAt)
 		switch {
-		case id == r.self:
-			p.heard = at
+		case id == v.self:
+			p.heardAt = at
 		case !listed[id]:
-			r.depart(id, at, false)
-			delete(r.here, id)
+			v.addLeave(id, at, false)
+			delete(v.peers, id)
 		case !p.dead && silence > DeadAfter:
 			p.dead = true
-			r.depart(id, at, false)
-		case p.dead && silence > 2*time.Minute:
+			v.addLeave(id, at, false)
+		case p.dead && silence > forgetAfter:
 			forget = append(forget, p.Member)
 		}
 	}
-	for len(r.gone) > 0 && at.Sub(r.gone[0].at) > remembered {
-		r.gone = r.gone[1:]
+	for len(v.leaves) > 0 && at.Sub(v.leaves[0].at) > keepLeaves {
+		v.leaves = v.leaves[1:]
 	}
 	return forget
 }
 
-// depart remembers when a member left, the first time that is seen.
-func (r *roll) depart(id string, at time.Time, before bool) {
-	for _, d := range r.gone {
-		if d.id == id {
+// addLeave records a leave, unless it is recorded already.
+func (v *view) addLeave(id string, at time.Time, before bool) {
+	for _, l := range v.leaves {
+		if l.id == id {
 			return
 		}
 	}
-	r.gone = append(r.gone, departure{id, at, before})
+	v.leaves = append(v.leaves, leave{id, at, before})
 }
 
-// arrive takes a departure back, where there was one: the member was only silent.
-func (r *roll) arrive(id string) {
-	for i, d := range r.gone {
-		if d.id == id {
-			r.gone = append(r.gone[:i:i], r.gone[i+1:]...)
+// removeLeave removes the leave of a member that was only silent.
+func (v *view) removeLeave(id string) {
+	for i, l := range v.leaves {
+		if l.id == id {
+			v.leaves = append(v.leaves[:i:i], v.leaves[i+1:]...)
 			return
 		}
 	}
 }
 
-// count is how many members there are, this one included.
-func (r *roll) count() int {
+// others calls fn for every living peer except this member.
+func (v *view) others(fn func(p *peer)) {
+	for id, p := range v.peers {
+		if id != v.self && !p.dead {
+			fn(p)
+		}
+	}
+}
+
+// count returns the number of members, this one included.
+func (v *view) count() int {
 	n := 1
-	for id, p := range r.here {
-		if id != r.self && !p.dead {
-			n++
-		}
-	}
+	v.others(func(*peer) { n++ })
 	return n
 }
 
-// partitioned is how many others take their share of the limits by themselves.
-func (r *roll) partitioned() int {
+// partitioned returns the number of peers without Redis.
+func (v *view) partitioned() int {
 	n := 0
-	for id, p := range r.here {
-		if id != r.self && !p.dead && p.Split {
+	v.others(func(p *peer) {
+		if p.WithoutRedis {
 			n++
 		}
-	}
+	})
 	return n
 }
 
-// countSince is how many there have been since a moment: who left after it still counts. If this member is alone, a member
-// that left before it joined does not: the two never ran side by side, so this one is the instance, restarted.
-func (r *roll) countSince(since time.Time) int {
-	n := r.count()
+// countSince returns the number of members since a time, including those that left after it. If this member is alone, it
+// does not count a member that left before it joined: this is the same instance, restarted.
+func (v *view) countSince(since time.Time) int {
+	n := v.count()
 	alone := n == 1
-	for _, d := range r.gone {
-		if d.id != r.self && !d.at.Before(since) && !(alone && d.before) {
+	for _, l := range v.leaves {
+		if l.id != v.self && !l.at.Before(since) && !(alone && l.before) {
 			n++
 		}
 	}
 	return n
 }
 
-// settled reports whether all others know that this member has joined.
-func (r *roll) settled() bool {
-	me := r.here[r.self]
-	if r.joined == 0 || me == nil || me.JoinedEpoch != r.joined {
+// settled reports whether all peers know that this member has joined.
+func (v *view) settled() bool {
+	me := v.peers[v.self]
+	if v.joined == 0 || me == nil || me.JoinedEpoch != v.joined {
 		return false
 	}
-	for id, p := range r.here {
-		if id != r.self && !p.dead && p.SeenEpoch < r.joined {
-			return false
-		}
-	}
-	return true
+	settled := true
+	v.others(func(p *peer) { settled = settled && p.SeenEpoch >= v.joined })
+	return settled
 }

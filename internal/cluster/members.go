@@ -12,74 +12,74 @@ import (
 	"time"
 )
 
-// Table keeps who is a member, in the database that they share.
+// Table is the table of members in the shared database.
 type Table interface {
-	// Join enters a member under a new epoch, which it gives; also one that is in the table already. With alone it ends
-	// the membership of whoever has its name: a place runs one process at a time, so that one is over.
-	Join(ctx context.Context, m *Member, alone bool) (epoch int64, err error)
-	// Beat says that a member goes on, knows of the joins up to an epoch and is split or not, and reads the table as of
-	// this moment.
-	Beat(ctx context.Context, id string, seen int64, split bool) (*Muster, error)
-	// Heard says that a member has heard the news up to a number.
-	Heard(ctx context.Context, id string, number int64) error
-	// Behind lists the members but one that have not said so.
-	Behind(ctx context.Context, number int64, but string) ([]Straggler, error)
-	// Expel ends the membership of others. They notice with their next beat, and join again.
+	// Join adds a member, or adds it again, under a new epoch, which it returns. If replace is set, it ends every other
+	// membership with the same name: only one process at a time uses a data folder, so those are over.
+	Join(ctx context.Context, m *Member, replace bool) (epoch int64, err error)
+	// Heartbeat records that a member is alive, which joins it knows of, and whether it reaches Redis. It returns the table
+	// as of that moment.
+	Heartbeat(ctx context.Context, id string, seenEpoch int64, withoutRedis bool) (*Membership, error)
+	// Confirm records that a member has applied the events up to a number.
+	Confirm(ctx context.Context, id string, number int64) error
+	// Unconfirmed lists the members, except one, that have not confirmed a number.
+	Unconfirmed(ctx context.Context, number int64, except string) ([]Straggler, error)
+	// Expel ends the membership of others. They notice it at their next heartbeat and join again.
 	Expel(ctx context.Context, ids []string) error
-	// Leave says that a member stops.
+	// Leave ends the membership of a process that stops.
 	Leave(ctx context.Context, id string) error
-	// Forget removes members from the table that have not been heard of since they were read.
+	// Forget removes members that have sent no heartbeat since they were read.
 	Forget(ctx context.Context, gone []Member) error
 }
 
-// Members knows who shares the database. It is safe for concurrent use; asking it takes memory only.
+// Members knows the members of the instance. It is safe for concurrent use, and its getters only read memory.
 type Members struct {
 	MembersOptions
 
-	mu          sync.Mutex
-	roll        *roll
-	muster      *Muster       // the last one
-	ahead       time.Duration // our clock before the database's, as the last beat saw it
-	warned      bool
-	count       atomic.Int64
-	partitioned atomic.Int64
-	settled     atomic.Bool
-	beaten      atomic.Int64 // when the last beat that went well began, in nanoseconds since began
-	began       time.Time
-	since       time.Time // when this membership was settled
-	failing     bool
+	mu            sync.Mutex
+	view          *view
+	membership    *Membership   // read last
+	clockOffset   time.Duration // our clock minus the database's, at the last heartbeat
+	warned        bool
+	count         atomic.Int64
+	partitioned   atomic.Int64
+	settled       atomic.Bool
+	lastHeartbeat atomic.Int64 // when the last successful one began, in nanoseconds since began
+	began         time.Time
+	settledSince  time.Time
+	failing       bool
 }
 
-// Straggler is a member that has not said to have heard something.
+// Straggler is a member that has not confirmed an event.
 type Straggler struct {
 	ID     string
-	Silent bool // it has shown no sign of life for AnswerWithin
+	Silent bool // it has sent no heartbeat for AnswerWithin
 }
 
-// MembersOptions is what Members need.
+// MembersOptions is what Members needs.
 type MembersOptions struct {
-	Table Table
-	Self  Member      // without times and epochs
-	Split func() bool // whether it is split at the moment; nil: as Self says
-	Log   *slog.Logger
-	Now   func() time.Time // nil: time.Now, whose moments a clock that is set does not part
-	Clock func() time.Time // what the program writes as times, to compare with the database's; nil: time.Now
+	Table        Table
+	Self         Member      // without times and epochs
+	WithoutRedis func() bool // whether Redis is unreachable; nil: as Self says
+	Log          *slog.Logger
+	Now          func() time.Time // monotonic; time.Now if nil
+	Clock        func() time.Time // the clock to compare with the database's; time.Now if nil
 
-	// Joining is called before each join: what was in memory before may be of a time in which others did not count this
-	// process. May be nil.
+	// Joining is called before each join: until then the others did not count this process, so what it holds in memory can
+	// be outdated. Can be nil.
 	Joining func()
 
-	// StartTimeout is how long Join waits for each answer of the table. Zero: as long as a beat does.
+	// StartTimeout is the timeout of Join's statements; zero means the timeout of a heartbeat.
 	StartTimeout time.Duration
 }
 
-// beatTimeout is how long a beat may take; it must leave room for another before we count as dead.
-const beatTimeout = 2 * time.Second
+// heartbeatTimeout leaves room for a second heartbeat before the others count this process as dead.
+const heartbeatTimeout = 2 * time.Second
 
-// clockTolerance is how far our clock may be from the database's before somebody should look after it.
+// clockTolerance is the offset from the database's clock above which a warning is logged.
 const clockTolerance = 5 * time.Second
 
-// NewMembers makes Members that know of this process only, until they join.
+// NewMembers returns Members that know only this process until Join.
 func NewMembers(o MembersOptions) *Members {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,116 +87,116 @@ func NewMembers(o MembersOptions) *Members {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	m := &Members{MembersOptions: o, roll: newRoll(o.Self.ID), began: o.Now()}
+	m := &Members{MembersOptions: o, view: newView(o.Self.ID), began: o.Now()}
 	m.count.Store(1)
 	return m
 }
 
-// Join makes this process a member and learns who the others are.
+// Join makes this process a member, and reads the others.
 func (m *Members) Join(ctx context.Context) error {
-	timeout := cmp.Or(m.StartTimeout, beatTimeout)
+	timeout := cmp.Or(m.StartTimeout, heartbeatTimeout)
 	if err := m.join(ctx, true, timeout); err != nil {
 		return err
 	}
-	return m.beat(ctx, timeout)
+	return m.heartbeat(ctx, timeout)
 }
 
-func (m *Members) join(ctx context.Context, alone bool, timeout time.Duration) error {
+func (m *Members) join(ctx context.Context, replace bool, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if m.Joining != nil {
 		m.Joining()
 	}
-	epoch, err := m.Table.Join(ctx, &m.Self, alone)
+	epoch, err := m.Table.Join(ctx, &m.Self, replace)
 	if err != nil {
 		return fmt.Errorf("join the members: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.roll.joined = epoch
+	m.view.joined = epoch
 	m.publish()
 	return nil
 }
 
-// beat shows that we live and reads who else does.
-func (m *Members) beat(ctx context.Context, timeout time.Duration) error {
+// heartbeat reports that this process is alive, and reads the membership.
+func (m *Members) heartbeat(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	m.mu.Lock()
-	seen := m.roll.joined
-	if m.muster != nil {
-		seen = max(seen, m.muster.Epoch)
+	seen := m.view.joined
+	if m.membership != nil {
+		seen = max(seen, m.membership.Epoch)
 	}
 	m.mu.Unlock()
 	for {
 		began := m.Now()
-		muster, err := m.Table.Beat(ctx, m.Self.ID, seen, m.split())
+		membership, err := m.Table.Heartbeat(ctx, m.Self.ID, seen, m.withoutRedis())
 		if err != nil {
-			return fmt.Errorf("beat: %w", err)
+			return fmt.Errorf("heartbeat: %w", err)
 		}
-		forget := m.take(began, muster)
+		forget := m.update(began, membership)
 		if len(forget) > 0 {
-			// Whoever is left in the table is only removed by the next one who looks.
+			// If this fails, the next member removes them.
 			_ = m.Table.Forget(ctx, forget)
 		}
-		if !muster.Known || muster.Epoch <= seen {
-			return m.rejoin(ctx, began, muster.Known)
+		if !membership.Listed || membership.Epoch <= seen {
+			return m.rejoin(ctx, began, membership.Listed)
 		}
-		seen = muster.Epoch // who joined waits for us to say so
+		seen = membership.Epoch // a member that joined waits for our confirmation
 	}
 }
 
-// rejoin joins again where we were away for so long that others may count without us. We are away until that went well:
-// of a join without an answer nobody knows whether the table has it, and one that it has not may be counted by nobody.
-func (m *Members) rejoin(ctx context.Context, began time.Time, known bool) error {
-	last := m.beaten.Load()
-	if !known || last != 0 && began.Sub(m.began)-time.Duration(last) >= DeadAfter {
-		// Not alone: two that by mistake have one name would end each other for ever.
-		if err := m.join(ctx, false, beatTimeout); err != nil {
+// rejoin joins again if this process was silent for so long that the others can have stopped counting it. Until the join
+// succeeds, lastHeartbeat stays old: after a join without a response it is unknown whether the others count this process.
+func (m *Members) rejoin(ctx context.Context, began time.Time, listed bool) error {
+	last := m.lastHeartbeat.Load()
+	if !listed || last != 0 && began.Sub(m.began)-time.Duration(last) >= DeadAfter {
+		// Without replace: two processes with the same name by mistake would end each other forever.
+		if err := m.join(ctx, false, heartbeatTimeout); err != nil {
 			return err
 		}
 	}
-	m.beaten.Store(int64(began.Sub(m.began)))
+	m.lastHeartbeat.Store(int64(began.Sub(m.began)))
 	return nil
 }
 
-// take makes what follows from a muster known. began is when it was asked for.
-func (m *Members) take(began time.Time, muster *Muster) []Member {
+// update takes in a membership that was requested at began.
+func (m *Members) update(began time.Time, membership *Membership) []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := m.Now()
-	m.ahead = m.Clock().Add(-at.Sub(began) / 2).Sub(muster.At) // the database read its clock about half way
-	if far := m.ahead.Abs() > clockTolerance; far != m.warned {
+	m.clockOffset = m.Clock().Add(-at.Sub(began) / 2).Sub(membership.At) // the database read its clock about halfway
+	if far := m.clockOffset.Abs() > clockTolerance; far != m.warned {
 		m.warned = far
 		if far {
-			m.Log.Warn("the clock of this machine differs from the database's", "ahead", m.ahead.Round(time.Millisecond).String())
+			m.Log.Warn("clock differs from the database's", "ahead", m.clockOffset.Round(time.Millisecond).String())
 		}
 	}
-	forget := m.roll.read(at, muster)
-	m.muster = muster
+	forget := m.view.update(at, membership)
+	m.membership = membership
 	m.publish()
 	return forget
 }
 
-// publish makes what the roll says known to those who ask without a lock. The caller holds the lock.
+// publish stores the numbers that are read without the lock. The caller holds the lock.
 func (m *Members) publish() {
-	m.count.Store(int64(m.roll.count()))
-	m.partitioned.Store(int64(m.roll.partitioned()))
-	settled := m.roll.settled()
+	m.count.Store(int64(m.view.count()))
+	m.partitioned.Store(int64(m.view.partitioned()))
+	settled := m.view.settled()
 	if settled && !m.settled.Load() {
-		m.since = m.Now()
+		m.settledSince = m.Now()
 	}
 	m.settled.Store(settled)
 }
 
-// Run beats until ctx ends. The membership goes on until Leave, or for as long as the others believe in it.
+// Run sends heartbeats until ctx ends. The membership lasts until Leave, or until the others count this process as dead.
 func (m *Members) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := m.beat(ctx, beatTimeout)
+		err := m.heartbeat(ctx, heartbeatTimeout)
 		if ctx.Err() == nil {
-			m.note(err)
+			m.logFailure(err)
 		}
-		next := BeatEvery
+		next := HeartbeatEvery
 		if err != nil || !m.settled.Load() {
 			next = PollEvery
 		}
@@ -204,9 +204,9 @@ func (m *Members) Run(ctx context.Context) {
 	}
 }
 
-// Leave ends the membership, after Run. Who cannot say goodbye is missed after DeadAfter.
+// Leave ends the membership. Call it after Run. If it fails, the others stop counting this process after DeadAfter.
 func (m *Members) Leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
 	if err := m.Table.Leave(ctx, m.Self.ID); err != nil {
 		return fmt.Errorf("leave the members: %w", err)
@@ -214,116 +214,116 @@ func (m *Members) Leave(ctx context.Context) error {
 	return nil
 }
 
-// note logs the first of a row of failures, and the end of the row.
-func (m *Members) note(err error) {
+// logFailure logs the first of several failures, and the first success after them.
+func (m *Members) logFailure(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if failing := err != nil; failing != m.failing {
 		m.failing = failing
 		if failing {
-			m.Log.Warn("the other processes are not told that this one goes on", "error", err.Error())
+			m.Log.Warn("heartbeat failed", "error", err.Error())
 		} else {
-			m.Log.Info("the other processes are told again that this one goes on")
+			m.Log.Info("heartbeat succeeded again")
 		}
 	}
 }
 
-// AwaitHeard waits until all other members have heard the news up to a number. One that does not say so within AnswerWithin
-// is fenced off: it is a member no more, and has to join again.
-func (m *Members) AwaitHeard(ctx context.Context, number int64) error {
+// AwaitConfirmed waits until all other members have applied the events up to a number. It expels a member that does not
+// confirm that within AnswerWithin.
+func (m *Members) AwaitConfirmed(ctx context.Context, number int64) error {
 	began := m.Now()
 	for {
-		behind, err := m.Table.Behind(ctx, number, m.Self.ID)
+		behind, err := m.Table.Unconfirmed(ctx, number, m.Self.ID)
 		if err != nil {
-			return fmt.Errorf("ask what the other processes have heard: %w", err)
+			return fmt.Errorf("read the confirmations of other processes: %w", err)
 		}
 		late := m.Now().Sub(began) >= AnswerWithin
-		var fence []string
+		var expel []string
 		for _, s := range behind {
 			if late || s.Silent {
-				fence = append(fence, s.ID)
+				expel = append(expel, s.ID)
 			}
 		}
-		if len(fence) == len(behind) {
-			if len(fence) == 0 {
+		if len(expel) == len(behind) {
+			if len(expel) == 0 {
 				return nil
 			}
-			m.Log.Warn("fenced off processes that did not answer", "members", fence)
-			if err := m.Table.Expel(ctx, fence); err != nil {
-				return fmt.Errorf("fence off processes: %w", err)
+			m.Log.Warn("expelled members that did not answer", "members", expel)
+			if err := m.Table.Expel(ctx, expel); err != nil {
+				return fmt.Errorf("expel members: %w", err)
 			}
 			return nil
 		}
-		wait(ctx, answerPoll)
+		wait(ctx, confirmPoll)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 }
 
-// answerPoll is how often AwaitHeard looks.
-const answerPoll = 20 * time.Millisecond
+// confirmPoll is how often AwaitConfirmed reads the confirmations.
+const confirmPoll = 20 * time.Millisecond
 
-// Count is how many members there are, this one included.
+// Count returns the number of members, this one included.
 func (m *Members) Count() int { return int(m.count.Load()) }
 
-// Partitioned is how many of the others reach no Redis.
+// Partitioned returns the number of other members without Redis.
 func (m *Members) Partitioned() int { return int(m.partitioned.Load()) }
 
-func (m *Members) split() bool {
-	if m.MembersOptions.Split != nil {
-		return m.MembersOptions.Split()
+func (m *Members) withoutRedis() bool {
+	if m.WithoutRedis != nil {
+		return m.WithoutRedis()
 	}
-	return m.Self.Split
+	return m.Self.WithoutRedis
 }
 
-// CountSince is how many there have been since a moment: one that died or left counts for what began before it went,
-// because it can have used its share. A member that is alone does not count those that had left before it joined.
+// CountSince returns the number of members since a time. One that left or died after it counts, because it can have used
+// its share of a limit. A member that is alone does not count those that left before it joined.
 func (m *Members) CountSince(since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.roll.countSince(since)
+	return m.view.countSince(since)
 }
 
-// Settled reports whether every other member counts this one: before, and after it was away for so long that they may
-// have stopped, it takes nothing that they do not know of.
+// Settled reports whether every other member counts this one. It is false until they have seen its join, and after it was
+// silent for so long that they can have stopped counting it.
 func (m *Members) Settled() bool { return m.settled.Load() && !m.away() }
 
-// SettledSince is when the membership was settled; false while it is not.
+// SettledSince returns when the membership was settled; false if it is not.
 func (m *Members) SettledSince() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.since, m.Settled()
+	return m.settledSince, m.Settled()
 }
 
-// away reports whether the last sign of life is so old that others may count without us.
+// away reports whether the last heartbeat is so old that the others can have stopped counting this process.
 func (m *Members) away() bool {
-	return m.Now().Sub(m.began)-time.Duration(m.beaten.Load()) >= DeadAfter
+	return m.Now().Sub(m.began)-time.Duration(m.lastHeartbeat.Load()) >= DeadAfter
 }
 
-// ClockError says that the clock of this machine is too far from the database's, as the last beat saw it; nil if it is not.
+// ClockError returns an error if the clock of this machine differed too much from the database's at the last heartbeat.
 func (m *Members) ClockError() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ahead.Abs() <= clockTolerance {
+	if m.clockOffset.Abs() <= clockTolerance {
 		return nil
 	}
-	return fmt.Errorf("the clock of this machine is ahead of the database's by %s", m.ahead.Round(time.Millisecond))
+	return fmt.Errorf("the clock of this machine is ahead of the database's by %s", m.clockOffset.Round(time.Millisecond))
 }
 
-// List is who shares the database, by name, as the last muster shows them: also who died or left just now.
+// List returns the last membership by name, including members that left or died recently.
 func (m *Members) List() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.muster == nil {
+	if m.membership == nil {
 		return nil
 	}
-	list := slices.Clone(m.muster.Members)
+	list := slices.Clone(m.membership.Members)
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// wait waits, or not when ctx ends.
+// wait waits for d or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

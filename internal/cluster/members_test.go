@@ -77,14 +77,14 @@ func (l *link) Join(_ context.Context, m *cluster.Member, alone bool) (int64, er
 	return l.epoch, nil
 }
 
-func (l *link) Beat(_ context.Context, id string, seen int64, split bool) (*cluster.Muster, error) {
+func (l *link) Heartbeat(_ context.Context, id string, seen int64, split bool) (*cluster.Membership, error) {
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	m := &cluster.Muster{At: time.Now(), Epoch: l.epoch}
+	m := &cluster.Membership{At: time.Now(), Epoch: l.epoch}
 	if row := l.rows[id]; row != nil && row.LeftAt == nil {
-		row.SeenAt, row.SeenEpoch, row.Split, m.Known = time.Now(), seen, split, true
+		row.SeenAt, row.SeenEpoch, row.WithoutRedis, m.Listed = time.Now(), seen, split, true
 	}
 	for _, row := range l.rows {
 		m.Members = append(m.Members, *row)
@@ -92,7 +92,7 @@ func (l *link) Beat(_ context.Context, id string, seen int64, split bool) (*clus
 	return m, nil
 }
 
-func (l *link) Heard(_ context.Context, id string, number int64) error {
+func (l *link) Confirm(_ context.Context, id string, number int64) error {
 	if err := l.enter(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (l *link) Heard(_ context.Context, id string, number int64) error {
 	return nil
 }
 
-func (l *link) Behind(_ context.Context, number int64, but string) (list []cluster.Straggler, err error) {
+func (l *link) Unconfirmed(_ context.Context, number int64, but string) (list []cluster.Straggler, err error) {
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
@@ -210,12 +210,12 @@ func wantSettled(t *testing.T, want bool, all ...*running) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T){
-		"TheFirstIsSettledAtOnce": func(t *testing.T) {
+		"FirstMemberIsSettledAtOnce": func(t *testing.T) {
 			a := start(t, newTable(), "a")
 			wantCount(t, 1, a)
 			wantSettled(t, true, a)
 		},
-		"WhoJoinsIsSettledOnceAllKnowIt": func(t *testing.T) {
+		"JoinSettlesOnceAllKnowIt": func(t *testing.T) {
 			tab := newTable()
 			a := start(t, tab, "a")
 			time.Sleep(3100 * time.Millisecond)
@@ -226,7 +226,7 @@ func TestMembers(t *testing.T) {
 			wantCount(t, 2, a, b)
 			wantSettled(t, true, a, b)
 		},
-		"WhoLeavesIsNotCountedButForWhatBeganBefore": func(t *testing.T) {
+		"LeaveCountsForEarlierWindows": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			time.Sleep(2 * time.Second)
@@ -273,7 +273,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("alone again it counts %d members of the last minute, want the one that left beside it", got)
 			}
 		},
-		"WhoDiesIsMissedAfterFiveSeconds": func(t *testing.T) {
+		"DeadMemberIsMissedAfterFiveSeconds": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			time.Sleep(2 * time.Second)
@@ -284,7 +284,7 @@ func TestMembers(t *testing.T) {
 			wantCount(t, 1, a)
 			wantSettled(t, true, a)
 		},
-		"WhoIsStartedAgainTakesItsOwnPlace": func(t *testing.T) {
+		"RestartReplacesTheFormerRun": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			time.Sleep(2 * time.Second)
@@ -297,7 +297,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("both runs count for a window: got %d members, want 3", got)
 			}
 		},
-		"NobodyDiesWhileTheDatabaseIsAway": func(t *testing.T) {
+		"OutageOfTheDatabaseKillsNoMember": func(t *testing.T) {
 			tab := newTable()
 			a, b, c := start(t, tab, "a"), start(t, tab, "b"), start(t, tab, "c")
 			time.Sleep(2 * time.Second)
@@ -312,7 +312,7 @@ func TestMembers(t *testing.T) {
 			}
 			wantSettled(t, true, a, b, c)
 		},
-		"WhoWasCutOffJoinsAgain": func(t *testing.T) {
+		"CutOffMemberJoinsAgain": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			time.Sleep(2 * time.Second)
@@ -329,7 +329,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("there were %d joins, want 3", tab.epoch)
 			}
 		},
-		"WhoseJoinHadNoAnswerJoinsOnceMore": func(t *testing.T) {
+		"JoinWithoutResponseIsRepeated": func(t *testing.T) {
 			for _, fault := range []func(*link) *atomicBool{
 				func(l *link) *atomicBool { return &l.refused }, func(l *link) *atomicBool { return &l.unheard },
 			} {
@@ -348,17 +348,17 @@ func TestMembers(t *testing.T) {
 				wantSettled(t, true, a, b)
 			}
 		},
-		"WhoHeardIsWaitedForNoLonger": func(t *testing.T) {
+		"ConfirmationEndsTheWait": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			began := time.Now()
 			go func() {
 				time.Sleep(time.Second)
-				if err := b.link.Heard(t.Context(), b.Self.ID, 7); err != nil {
+				if err := b.link.Confirm(t.Context(), b.Self.ID, 7); err != nil {
 					t.Error(err)
 				}
 			}()
-			if err := a.AwaitHeard(t.Context(), 7); err != nil {
+			if err := a.AwaitConfirmed(t.Context(), 7); err != nil {
 				t.Error(err)
 			}
 			if took := time.Since(began); took < time.Second || took > 1100*time.Millisecond {
@@ -366,11 +366,11 @@ func TestMembers(t *testing.T) {
 			}
 			wantCount(t, 2, a)
 		},
-		"WhoDoesNotAnswerIsFencedOff": func(t *testing.T) {
+		"SilentMemberIsExpelled": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			began := time.Now()
-			if err := a.AwaitHeard(t.Context(), 7); err != nil {
+			if err := a.AwaitConfirmed(t.Context(), 7); err != nil {
 				t.Error(err)
 			}
 			if took := time.Since(began); took < cluster.AnswerWithin || took > cluster.AnswerWithin+100*time.Millisecond {
@@ -389,17 +389,17 @@ func TestMembers(t *testing.T) {
 				t.Errorf("it has joined %d times since", tab.epoch-joins)
 			}
 		},
-		"WhoWasSilentForLongIsFencedOffAtOnce": func(t *testing.T) {
+		"LongSilentMemberIsExpelledAtOnce": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			b.link.cut.set(true)
 			time.Sleep(10 * time.Second)
 			began := time.Now()
-			if err := a.AwaitHeard(t.Context(), 7); err != nil || time.Since(began) > time.Second {
+			if err := a.AwaitConfirmed(t.Context(), 7); err != nil || time.Since(began) > time.Second {
 				t.Errorf("waited %s, %v", time.Since(began), err)
 			}
 		},
-		"AShortAbsenceIsNoDeath": func(t *testing.T) {
+		"ShortAbsenceIsTolerated": func(t *testing.T) {
 			tab := newTable()
 			a, b := start(t, tab, "a"), start(t, tab, "b")
 			time.Sleep(2 * time.Second)
@@ -413,7 +413,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("there were %d joins, want 2", tab.epoch)
 			}
 		},
-		"TwoOfOneNameDoNotEndEachOtherForEver": func(t *testing.T) {
+		"EqualNamesDoNotExpelEachOtherForever": func(t *testing.T) {
 			tab := newTable()
 			a := start(t, tab, "a")
 			time.Sleep(time.Second)
@@ -424,7 +424,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("there were %d joins", tab.epoch)
 			}
 		},
-		"TheTableIsCleared": func(t *testing.T) {
+		"OldMembersAreRemoved": func(t *testing.T) {
 			tab := newTable()
 			a, b, c := start(t, tab, "a"), start(t, tab, "b"), start(t, tab, "c")
 			time.Sleep(2 * time.Second)

@@ -9,67 +9,67 @@ import (
 	"time"
 )
 
-// Source reads news from where they are kept.
+// Source reads events from the shared database.
 type Source interface {
-	// From reads at most limit news from a number on, that one included, and the head, both as of one moment.
-	From(ctx context.Context, number int64, limit int) (*Page, error)
-	// Prune removes news that are older than that.
+	// From reads at most limit events from a number on, including that one, and the head, as of one moment.
+	From(ctx context.Context, number int64, limit int) (*Batch, error)
+	// Prune removes events that are older than keep.
 	Prune(ctx context.Context, keep time.Duration) error
 }
 
-// Hearer brings what a process holds in memory up to date.
-type Hearer interface {
-	// Hear reads anew what the news are about. After an error it is told again.
-	Hear(ctx context.Context, news []News) error
-	// HearEverything reads all of it anew, because nobody knows what was missed.
-	HearEverything(ctx context.Context) error
+// Applier updates what a process holds in memory.
+type Applier interface {
+	// Apply reloads what the events are about. After an error, the same events are applied again.
+	Apply(ctx context.Context, events []Event) error
+	// ApplyAll reloads everything, because events were missed.
+	ApplyAll(ctx context.Context) error
 }
 
 // ReaderOptions is what a Reader needs.
 type ReaderOptions struct {
-	Source   Source
-	Hearer   Hearer
-	Patience time.Duration // how old the last news can be before callers must not rely on it
-	Log      *slog.Logger
-	Now      func() time.Time // nil: time.Now, whose moments a clock that is set does not part
+	Source       Source
+	Applier      Applier
+	MaxStaleness time.Duration // Current is false after that long without a complete poll
+	Log          *slog.Logger
+	Now          func() time.Time // monotonic; time.Now if nil
 
-	// Done is called after each poll with the number up to which all was heard. May be nil.
-	Done func(ctx context.Context, number int64)
+	// Confirm is called after each complete poll with the number of the last applied event. Can be nil.
+	Confirm func(ctx context.Context, number int64)
 
-	// StartTimeout is how long Begin waits for the source. Zero: as long as a poll does.
+	// StartTimeout is the timeout of Begin; zero means the timeout of a poll.
 	StartTimeout time.Duration
 }
 
-// Reader reads the news, all of them and in order: it polls every PollEvery.
+// Reader applies all events in order. It polls every PollEvery.
 type Reader struct {
 	ReaderOptions
 
-	number int64 // heard up to here
-	last   *News // the news of that number; nil where nobody has read them
+	number int64  // of the last applied event
+	last   *Event // that event; nil if it was not read
 
 	began   time.Time
 	elapsed func() time.Duration // since began
-	current atomic.Int64         // when the last poll began that left nothing unheard, in nanoseconds since began
+	current atomic.Int64         // when the last complete poll began, in nanoseconds since began
 	failing bool
 }
 
 const (
-	pageOfNews  = 500
-	pollTimeout = 2 * time.Second
-	pruneEvery  = 10 * time.Minute
-	// What is read on behalf of news must end, too, where the database no longer answers.
-	hearTimeout       = 5 * time.Second
-	everythingTimeout = 2 * time.Minute
+	batchSize    = 500
+	pollTimeout  = 2 * time.Second
+	pruneEvery   = 10 * time.Minute
+	applyTimeout = 5 * time.Second
+
+	applyAllTimeout = 2 * time.Minute
 )
 
-// NewReader makes a Reader, for Begin.
+// NewReader returns a Reader. Call Begin next.
 func NewReader(o ReaderOptions) *Reader {
 	r := &Reader{ReaderOptions: o}
 	if o.Now == nil {
 		r.Now = time.Now
 	}
 	r.began = r.Now()
-	// time.Since reads one clock where Now reads two, and every request asks.
+	// time.Since reads only the monotonic clock, which is faster, and every request calls this.
 	r.elapsed = func() time.Duration { return r.Now().Sub(r.began) }
 	if o.Now == nil {
 		r.elapsed = func() time.Duration { return time.Since(r.began) }
@@ -77,31 +77,31 @@ func NewReader(o ReaderOptions) *Reader {
 	return r
 }
 
-// Begin hears from now on. What there is in memory must be read after it: what was changed before is in that already.
+// Begin reads the current head. Load what is held in memory after it: that state includes all earlier changes.
 func (r *Reader) Begin(ctx context.Context) error {
 	began := r.Now()
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.StartTimeout, pollTimeout))
 	defer cancel()
-	page, err := r.Source.From(ctx, 0, 0)
+	batch, err := r.Source.From(ctx, 0, 0)
 	if err != nil {
-		return fmt.Errorf("read the news: %w", err)
+		return fmt.Errorf("read events: %w", err)
 	}
-	r.number, r.last = page.Head, nil
+	r.number, r.last = batch.Head, nil
 	r.current.Store(int64(began.Sub(r.began)))
 	return nil
 }
 
-// Current reports whether all that was changed longer than Patience ago is known here.
+// Current reports whether every change older than MaxStaleness was applied.
 func (r *Reader) Current() bool {
-	return r.Heard() < r.Patience
+	return r.Staleness() < r.MaxStaleness
 }
 
-// Heard is how long ago the last poll began that left nothing unheard.
-func (r *Reader) Heard() time.Duration {
+// Staleness returns the time since the last complete poll began.
+func (r *Reader) Staleness() time.Duration {
 	return r.elapsed() - time.Duration(r.current.Load())
 }
 
-// Run hears until ctx ends.
+// Run polls until ctx ends.
 func (r *Reader) Run(ctx context.Context) {
 	every, prune := time.NewTimer(PollEvery), time.NewTicker(pruneEvery)
 	defer every.Stop()
@@ -117,98 +117,97 @@ func (r *Reader) Run(ctx context.Context) {
 		}
 		err := r.Poll(ctx)
 		if ctx.Err() == nil {
-			r.note(err)
+			r.logFailure(err)
 		}
 		every.Reset(PollEvery)
 	}
 }
 
-// prune is done by every member: what one has removed, the others no longer find.
+// prune runs in every member. Only one of them finds old events.
 func (r *Reader) prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	if err := r.Source.Prune(ctx, KeepNews); err != nil && ctx.Err() == nil {
-		r.Log.Warn("old news were not removed", "error", err.Error())
+	if err := r.Source.Prune(ctx, KeepEvents); err != nil && ctx.Err() == nil {
+		r.Log.Warn("deleting old events failed", "error", err.Error())
 	}
 }
 
-// Poll hears what there is. Only one goroutine polls at a time.
+// Poll applies all new events. It must not run concurrently.
 func (r *Reader) Poll(ctx context.Context) error {
 	for {
 		began := r.Now()
-		page, err := r.read(ctx)
+		batch, err := r.read(ctx)
 		if err != nil {
 			return err
 		}
-		fresh, whole := hear(r.number, r.last, page)
-		if !whole {
-			return r.everything(ctx, began, page.Head)
+		events, complete := newEvents(r.number, r.last, batch)
+		if !complete {
+			return r.applyAll(ctx, began, batch.Head)
 		}
-		if len(fresh) > 0 {
-			if err := r.hear(ctx, distinct(fresh)); err != nil {
+		if len(events) > 0 {
+			if err := r.apply(ctx, distinct(events)); err != nil {
 				return err
 			}
-			last := fresh[len(fresh)-1]
+			last := events[len(events)-1]
 			r.number, r.last = last.Number, &last
-		} else if r.last == nil && len(page.News) > 0 {
-			r.last = &page.News[0]
+		} else if r.last == nil && len(batch.Events) > 0 {
+			r.last = &batch.Events[0]
 		}
-		if r.number == page.Head {
+		if r.number == batch.Head {
 			r.current.Store(int64(began.Sub(r.began)))
-			r.said(ctx)
+			r.confirm(ctx)
 			return nil
 		}
 	}
 }
 
-func (r *Reader) read(ctx context.Context) (*Page, error) {
+func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	page, err := r.Source.From(ctx, r.number, pageOfNews)
+	batch, err := r.Source.From(ctx, r.number, batchSize)
 	if err != nil {
-		return nil, fmt.Errorf("read the news: %w", err)
+		return nil, fmt.Errorf("read events: %w", err)
 	}
-	return page, nil
+	return batch, nil
 }
 
-func (r *Reader) hear(ctx context.Context, fresh []News) error {
-	ctx, cancel := context.WithTimeout(ctx, hearTimeout)
+func (r *Reader) apply(ctx context.Context, events []Event) error {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	if err := r.Hearer.Hear(ctx, fresh); err != nil {
-		return fmt.Errorf("read what the news are about: %w", err)
+	if err := r.Applier.Apply(ctx, events); err != nil {
+		return fmt.Errorf("apply events: %w", err)
 	}
 	return nil
 }
 
-// everything starts over at a head that was read before all else is.
-func (r *Reader) everything(ctx context.Context, began time.Time, head int64) error {
-	r.Log.Warn("news were missed, so everything is read again", "heard", r.number, "head", head)
-	ctx, cancel := context.WithTimeout(ctx, everythingTimeout)
+// applyAll reloads everything and continues at a head that was read before that.
+func (r *Reader) applyAll(ctx context.Context, began time.Time, head int64) error {
+	r.Log.Warn("events were missed; reloading everything", "applied", r.number, "head", head)
+	ctx, cancel := context.WithTimeout(ctx, applyAllTimeout)
 	defer cancel()
-	if err := r.Hearer.HearEverything(ctx); err != nil {
-		return fmt.Errorf("read everything again: %w", err)
+	if err := r.Applier.ApplyAll(ctx); err != nil {
+		return fmt.Errorf("reload everything: %w", err)
 	}
 	r.number, r.last = head, nil
 	r.current.Store(int64(began.Sub(r.began)))
-	r.said(ctx)
+	r.confirm(ctx)
 	return nil
 }
 
-// said passes on up to where all was heard.
-func (r *Reader) said(ctx context.Context) {
-	if r.Done != nil {
-		r.Done(ctx, r.number)
+func (r *Reader) confirm(ctx context.Context) {
+	if r.Confirm != nil {
+		r.Confirm(ctx, r.number)
 	}
 }
 
-// note logs the first of a row of failures, and the end of the row.
-func (r *Reader) note(err error) {
+// logFailure logs the first of several failures, and the first success after them.
+func (r *Reader) logFailure(err error) {
 	if failing := err != nil; failing != r.failing {
 		r.failing = failing
 		if failing {
-			r.Log.Warn("what other processes change is not heard", "error", err.Error(), "patience", r.Patience.String())
+			r.Log.Warn("reading changes of other processes failed", "error", err.Error(), "maxStaleness", r.MaxStaleness.String())
 		} else {
-			r.Log.Info("what other processes change is heard again")
+			r.Log.Info("reading changes of other processes succeeded again")
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type board struct {
 	mu    sync.Mutex
 	head  int64
-	news  []cluster.News
+	news  []cluster.Event
 	state map[string]int
 	away  error
 }
@@ -33,20 +33,20 @@ func (b *board) change(subject string, quietly bool) {
 	b.head++
 	b.state[subject]++
 	if !quietly {
-		b.news = append(b.news, cluster.News{Number: b.head, Kind: cluster.APIKey, Subject: subject, At: time.Now()})
+		b.news = append(b.news, cluster.Event{Number: b.head, Kind: cluster.APIKey, Subject: subject, At: time.Now()})
 	}
 }
 
-func (b *board) From(_ context.Context, number int64, limit int) (*cluster.Page, error) {
+func (b *board) From(_ context.Context, number int64, limit int) (*cluster.Batch, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away != nil {
 		return nil, b.away
 	}
-	p := &cluster.Page{Head: b.head}
+	p := &cluster.Batch{Head: b.head}
 	for _, n := range b.news {
-		if n.Number >= number && len(p.News) < limit {
-			p.News = append(p.News, n)
+		if n.Number >= number && len(p.Events) < limit {
+			p.Events = append(p.Events, n)
 		}
 	}
 	return p, nil
@@ -73,7 +73,7 @@ type memory struct {
 	failures int // of the next times it is told
 }
 
-func (m *memory) Hear(_ context.Context, news []cluster.News) error {
+func (m *memory) Apply(_ context.Context, news []cluster.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failures > 0 {
@@ -89,7 +89,7 @@ func (m *memory) Hear(_ context.Context, news []cluster.News) error {
 	return nil
 }
 
-func (m *memory) HearEverything(context.Context) error {
+func (m *memory) ApplyAll(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.board.mu.Lock()
@@ -116,12 +116,12 @@ func reader(t *testing.T, b *board) (*cluster.Reader, *memory) {
 	t.Helper()
 	m := &memory{board: b, state: map[string]int{}}
 	r := cluster.NewReader(cluster.ReaderOptions{
-		Source: b, Hearer: m, Patience: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Source: b, Applier: m, MaxStaleness: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := r.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.HearEverything(t.Context()); err != nil {
+	if err := m.ApplyAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	m.reloads = 0
@@ -131,7 +131,7 @@ func reader(t *testing.T, b *board) (*cluster.Reader, *memory) {
 func TestReader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T){
-		"HearsWithinAPoll": func(t *testing.T) {
+		"EventIsAppliedWithinAPoll": func(t *testing.T) {
 			b := newBoard()
 			b.change("before", false)
 			r, m := reader(t, b)
@@ -144,7 +144,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("told %d, reloads %d, want one and none", m.told, m.reloads)
 			}
 		},
-		"AMissedMessageMakesItReadEverything": func(t *testing.T) {
+		"MissedEventReloadsEverything": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			b.change("a", false)
@@ -163,7 +163,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d reloads, want 2", m.reloads)
 			}
 		},
-		"PrunedNewsAreMissedNews": func(t *testing.T) {
+		"PrunedEventsReloadEverything": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			for i := range 20 {
@@ -182,7 +182,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d reloads, want 1", m.reloads)
 			}
 		},
-		"OtherNewsUnderTheSameNumbersAreSeen": func(t *testing.T) {
+		"OtherEventsWithTheSameNumbersAreFound": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			b.change("a", false)
@@ -207,7 +207,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d reloads, want 2", m.reloads)
 			}
 		},
-		"WhatCouldNotBeReadIsToldAgain": func(t *testing.T) {
+		"FailedEventIsAppliedAgain": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			go r.Run(t.Context())
@@ -218,7 +218,7 @@ func TestReader(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			m.wantSame(t)
 		},
-		"ALongListIsHeardInOnePoll": func(t *testing.T) {
+		"LongListIsAppliedInOnePoll": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			for i := range 1700 {
@@ -232,7 +232,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d reloads", m.reloads)
 			}
 		},
-		"NewsAreKeptForAnHour": func(t *testing.T) {
+		"EventsAreKeptForAnHour": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			go r.Run(t.Context())
@@ -247,7 +247,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d news are left, want 1; %d reloads", left, m.reloads)
 			}
 		},
-		"CutOffItIsNotCurrentAfterItsPatience": func(t *testing.T) {
+		"CutOffReaderIsStaleAfterMaxStaleness": func(t *testing.T) {
 			b := newBoard()
 			r, m := reader(t, b)
 			go r.Run(t.Context())
@@ -288,7 +288,7 @@ func TestReader(t *testing.T) {
 
 // Whatever is changed, missed, pruned, delayed or failing: once a reader is current again it knows all that was changed
 // before.
-func TestAReaderThatIsCurrentKnowsEverything(t *testing.T) {
+func TestCurrentReaderKnowsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(testtier.Rounds(60, 300)) {
@@ -327,7 +327,7 @@ type silent struct {
 	cluster.Table
 }
 
-func (silent) From(ctx context.Context, _ int64, _ int) (*cluster.Page, error) {
+func (silent) From(ctx context.Context, _ int64, _ int) (*cluster.Batch, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

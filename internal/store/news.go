@@ -23,7 +23,7 @@ func (s *Store) announce(ctx context.Context, kind cluster.Kind, subject string)
 			return
 		}
 	}
-	pending.list = append(pending.list, cluster.News{Kind: kind, Subject: subject})
+	pending.list = append(pending.list, cluster.Event{Kind: kind, Subject: subject})
 	unit.LastBeforeCommit(ctx, eventsHook, func(ctx context.Context) error { return s.addEvents(ctx, pending) })
 }
 
@@ -34,7 +34,7 @@ const eventsHook = "news"
 type pendingKey struct{}
 
 // pendingEvents are the events of one transaction.
-type pendingEvents struct{ list []cluster.News }
+type pendingEvents struct{ list []cluster.Event }
 
 // addEvents numbers the events of a transaction. The head stays locked until the commit, so numbers follow the order of commits
 // and have no gaps.

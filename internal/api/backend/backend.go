@@ -1,4 +1,4 @@
-// Package backend is the surface for those who run Keepsake: probes, on a listener of its own.
+// Package backend is the surface of the backend listener: probes.
 package backend
 
 import (
@@ -12,24 +12,23 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Probes is what the answers of /livez and /readyz follow from.
+// Probes is what /livez and /readyz report.
 type Probes struct {
 	// Checks are the parts that must work for the process to be ready.
 	Checks []Check
-	// Stopping reports that the process is going down; it is then not ready, whatever works. nil: it never is.
+	// Stopping reports that the process is shutting down, and so not ready. Can be nil.
 	Stopping func() bool
 }
 
-// Check is one part of the process.
+// Check is a part of the process that can fail.
 type Check struct {
 	Name string // storage, index, usage
 	Err  func(ctx context.Context) error
-	// Spare says that requests are served without the part: readiness then tells that it is degraded, and stays.
-	Spare bool
+	// Optional means that requests are served without the part. Readiness then reports degraded.
+	Optional bool
 }
 
-// New makes the surface. It reads of o what is not its own: Versions, Addresses, Usage, Log, Now and the proxies; the
-// operations are the probes, and nobody needs a key for them.
+// New returns the surface. It ignores the options of the API's operations, because probes need no credential.
 func New(o api.Options, p Probes) (*api.API, error) {
 	o.Surface = usage.Backend
 	o.Operations = p.operations()
@@ -42,7 +41,7 @@ func (p *Probes) operations() *endpoint.Registry {
 	probe := endpoint.Operation{Method: "GET", Tag: "probes", Status: 200, Uncharged: true, Vital: true}
 
 	live := probe
-	live.ID, live.Path, live.Summary = "livez", "/livez", "Ask whether the process lives"
+	live.ID, live.Path, live.Summary = "livez", "/livez", "Check whether the process is alive"
 	endpoint.Add(r, live, func(context.Context, *struct{}) (*liveAnswer, error) {
 		out := &liveAnswer{}
 		out.Body.Status = "alive"
@@ -50,7 +49,7 @@ func (p *Probes) operations() *endpoint.Registry {
 	})
 
 	ready := probe
-	ready.ID, ready.Path, ready.Summary = "readyz", "/readyz", "Ask whether the process can serve requests"
+	ready.ID, ready.Path, ready.Summary = "readyz", "/readyz", "Check whether the process can serve requests"
 	ready.Errors = []string{problem.CodeUnavailable}
 	endpoint.Add(r, ready, p.ready)
 	return r
@@ -69,7 +68,7 @@ type readyAnswer struct {
 	}
 }
 
-// ready asks every part. The names of those that fail are public here, why they fail is for the log.
+// ready runs every check. The response names checks that failed; the log says why.
 func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	if p.Stopping != nil && p.Stopping() {
 		return nil, problem.NotAvailable("The process is shutting down.", time.Second)
@@ -83,7 +82,7 @@ func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 		switch {
 		case err == nil:
 			out.Body.Checks[c.Name] = "ok"
-		case c.Spare:
+		case c.Optional:
 			out.Body.Checks[c.Name], out.Body.Status = "degraded", "degraded"
 		default:
 			failed, cause = append(failed, c.Name), err

@@ -23,7 +23,7 @@ func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
 		Checks: []backend.Check{
 			{Name: "storage", Err: func(context.Context) error { return storage }},
 			{Name: "index", Err: func(context.Context) error { return index }},
-			{Name: "limits", Err: func(context.Context) error { return limits }, Spare: true},
+			{Name: "limits", Err: func(context.Context) error { return limits }, Optional: true},
 		},
 		Stopping: func() bool { return stopping },
 	})

@@ -16,8 +16,8 @@ import (
 	engine "keepsake/internal/store/postgres"
 )
 
-// BenchmarkTell is a write that tells, by eight at once: they all meet at the head.
-func BenchmarkTell(b *testing.B) {
+// BenchmarkWriteEvent is a write that tells, by eight at once: they all meet at the head.
+func BenchmarkWriteEvent(b *testing.B) {
 	e, err := engine.Open(b.Context(), engine.Options{URL: enginetest.Postgres(b), Connections: 8})
 	if err != nil {
 		b.Fatal(err)
@@ -45,9 +45,9 @@ func BenchmarkPoll(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	board := postgres.NewBoard(e.Connect)
+	board := postgres.NewEventReader(e.Connect)
 	defer board.Close()
-	r := cluster.NewReader(cluster.ReaderOptions{Source: board, Patience: time.Second, Log: slog.New(slog.DiscardHandler)})
+	r := cluster.NewReader(cluster.ReaderOptions{Source: board, MaxStaleness: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err := r.Begin(b.Context()); err != nil {
 		b.Fatal(err)
 	}

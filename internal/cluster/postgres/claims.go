@@ -15,58 +15,58 @@ import (
 )
 
 const (
-	claimWait  = time.Second            // how long anybody waits for the database
-	claimRetry = 250 * time.Millisecond // between two tries to connect
-	claimLook  = time.Second            // how often a connection that holds locks is asked whether it is there
+	claimTimeout = time.Second            // for the database
+	claimRetry   = 250 * time.Millisecond // between two attempts to connect
+	claimCheck   = time.Second            // how often the connection is checked
 )
 
-// Claims holds an advisory lock for each request that runs here, all by one connection: when the process dies, or the way
-// from it to the database, the locks go with it. What is asked during a round trip goes with the next, so that many
-// requests share one.
+// Claims holds an advisory lock for each request with an idempotency key that runs in this process. One connection holds
+// all of them, so PostgreSQL releases them when the process dies. Lock requests that arrive during a round trip share the
+// next one.
 //
-// While the connection is lost nobody is kept from running (see idempotency.Claims); the locks are taken again when it is
-// back.
+// While the connection is lost, every request can run (see idempotency.Claims). After reconnecting, Claims locks the
+// requests that are still running.
 type Claims struct {
-	connect  Connect
-	log      *slog.Logger
-	patience time.Duration // claimWait but in tests
-	wake     chan struct{} // holds one token
+	connect Connect
+	log     *slog.Logger
+	timeout time.Duration // claimTimeout, except in tests
+	wake    chan struct{} // holds one token
 
 	mu      sync.Mutex
 	lost    bool
-	asked   []*claimAsk
-	running map[int64]struct{} // what runs here, also without a lock
+	pending []*lockRequest
+	running map[int64]struct{} // requests that run here, with or without a lock
 
-	conn   *pgx.Conn // this and locked are Run's alone
+	conn   *pgx.Conn // conn and locked are used by Run only
 	locked map[int64]struct{}
 }
 
-// claimAsk is a lock to be taken or given back.
-type claimAsk struct {
-	key   int64
-	leave bool
-	done  chan struct{} // closed when it is answered
-	ok    bool          // the lock is ours, or nobody can tell
+// lockRequest takes or releases a lock.
+type lockRequest struct {
+	key     int64
+	release bool
+	done    chan struct{} // closed when ok is set
+	ok      bool          // the lock is ours, or the database does not answer
 }
 
 var _ idempotency.Claims = (*Claims)(nil)
 
-// NewClaims makes Claims that work while Run does. connect gives it a connection of its own.
+// NewClaims returns Claims that work during Run, on a connection of their own.
 func NewClaims(connect Connect, log *slog.Logger) *Claims {
 	return &Claims{
-		connect: connect, log: log, patience: claimWait, wake: make(chan struct{}, 1),
+		connect: connect, log: log, timeout: claimTimeout, wake: make(chan struct{}, 1),
 		running: map[int64]struct{}{}, locked: map[int64]struct{}{},
 	}
 }
 
-// keyOf names the lock of a claim, which is a keyed hash: nobody meets 64 bits of it by chance.
+// keyOf returns the lock of a claim. A claim is a keyed hash, so 64 bits of it do not collide by chance.
 func keyOf(claim [32]byte) int64 { return int64(binary.BigEndian.Uint64(claim[:])) }
 
 // Take implements idempotency.Claims.
 func (c *Claims) Take(ctx context.Context, claim [32]byte) bool {
-	a := &claimAsk{key: keyOf(claim), done: make(chan struct{})}
+	a := &lockRequest{key: keyOf(claim), done: make(chan struct{})}
 	if c.push(a) {
-		a.wait(ctx, c.patience)
+		a.wait(ctx, c.timeout)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Claims) Take(ctx context.Context, claim [32]byte) bool {
 		if !a.ok {
 			return false
 		}
-	default: // a lock that comes later is given back with the others
+	default: // a lock that is granted later is released with the others
 	}
 	c.running[a.key] = struct{}{}
 	return true
@@ -83,23 +83,23 @@ func (c *Claims) Take(ctx context.Context, claim [32]byte) bool {
 
 // Release implements idempotency.Claims.
 func (c *Claims) Release(claim [32]byte, wait bool) {
-	a := &claimAsk{key: keyOf(claim), leave: true, done: make(chan struct{})}
+	a := &lockRequest{key: keyOf(claim), release: true, done: make(chan struct{})}
 	c.mu.Lock()
 	delete(c.running, a.key)
 	c.mu.Unlock()
 	if c.push(a) && wait {
-		a.wait(context.Background(), c.patience)
+		a.wait(context.Background(), c.timeout)
 	}
 }
 
-// push says whether there will be an answer soon.
-func (c *Claims) push(a *claimAsk) bool {
+// push queues a request, and reports whether it will be answered soon.
+func (c *Claims) push(a *lockRequest) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lost && !a.leave {
+	if c.lost && !a.release {
 		return false
 	}
-	c.asked = append(c.asked, a)
+	c.pending = append(c.pending, a)
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -107,7 +107,7 @@ func (c *Claims) push(a *claimAsk) bool {
 	return !c.lost
 }
 
-func (a *claimAsk) wait(ctx context.Context, longest time.Duration) {
+func (a *lockRequest) wait(ctx context.Context, longest time.Duration) {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
@@ -117,11 +117,11 @@ func (a *claimAsk) wait(ctx context.Context, longest time.Duration) {
 	}
 }
 
-// Run answers until ctx ends; then the locks are given back, and nobody is kept from running any more.
+// Run serves lock requests until ctx ends. Then it releases all locks, and every request can run.
 func (c *Claims) Run(ctx context.Context) {
 	defer c.giveUp()
 	defer c.lose()
-	tick := time.NewTicker(claimLook)
+	tick := time.NewTicker(claimCheck)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		if c.conn == nil && !c.open(ctx) {
@@ -135,24 +135,24 @@ func (c *Claims) Run(ctx context.Context) {
 		case <-c.wake:
 			c.serve(ctx)
 		case <-tick.C:
-			_ = c.ask(ctx, nil) // finds out whether the connection is there
+			_ = c.ask(ctx, nil) // reconnects if the connection was lost
 		case <-ctx.Done():
 		}
 	}
 }
 
-// open connects and takes the locks of what runs. Where it fails, nobody waits for a lock until it succeeds.
+// open connects and locks the running requests. If it fails, requests do not wait for locks until it succeeds.
 func (c *Claims) open(ctx context.Context) bool {
-	short, cancel := context.WithTimeout(ctx, c.patience)
+	short, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	c.mu.Lock()
 	if c.lost {
-		c.asked = nil // of what has ended since; none of it has a lock
+		c.pending = nil // releases of requests that have ended; none of them has a lock
 	}
 	c.mu.Unlock()
 	if err := c.renew(short); err != nil {
 		if !c.isLost() && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "other processes cannot be told which requests run here", "error", err.Error())
+			c.log.WarnContext(ctx, "connecting for request locks failed", "error", err.Error())
 		}
 		c.lose()
 		c.giveUp()
@@ -168,16 +168,16 @@ func (c *Claims) renew(ctx context.Context) (err error) {
 	if c.conn, err = c.connect(ctx); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	// A machine that is gone says no goodbye, and then its locks would stay.
+	// Keepalives make the server release the locks of a machine that is gone.
 	_, err = c.conn.Exec(ctx, `
 		SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET idle_session_timeout = 0`)
 	if err != nil {
 		return fmt.Errorf("prepare a connection: %w", err)
 	}
 	c.mu.Lock()
-	var again []*claimAsk // somebody else may have begun to run the same meanwhile
+	var again []*lockRequest // another process can have started the same request meanwhile
 	for key := range c.running {
-		again = append(again, &claimAsk{key: key})
+		again = append(again, &lockRequest{key: key})
 	}
 	c.mu.Unlock()
 	return c.send(ctx, again)
@@ -189,34 +189,34 @@ func (c *Claims) isLost() bool {
 	return c.lost
 }
 
-// serve answers what was asked since the last time.
+// serve answers the pending requests.
 func (c *Claims) serve(ctx context.Context) {
 	c.mu.Lock()
-	asked := c.asked
-	c.asked = nil
+	requests := c.pending
+	c.pending = nil
 	c.mu.Unlock()
-	if !c.ask(ctx, asked) {
-		for _, a := range asked {
+	if !c.ask(ctx, requests) {
+		for _, a := range requests {
 			a.ok = true
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, a := range asked {
+	for _, a := range requests {
 		close(a.done)
 	}
 }
 
-// ask asks the database, by another connection where the first turns out lost.
-func (c *Claims) ask(ctx context.Context, asked []*claimAsk) bool {
+// ask sends requests to the database, and again over a new connection if the first was lost.
+func (c *Claims) ask(ctx context.Context, requests []*lockRequest) bool {
 	for range 2 {
-		short, cancel := context.WithTimeout(ctx, c.patience)
-		err := c.send(short, asked)
+		short, cancel := context.WithTimeout(ctx, c.timeout)
+		err := c.send(short, requests)
 		cancel()
 		if err == nil {
 			return true
 		}
-		c.log.DebugContext(ctx, "the connection that holds locks was lost", "error", err.Error())
+		c.log.DebugContext(ctx, "lost the connection for request locks", "error", err.Error())
 		if c.lose(); !c.open(ctx) {
 			return false
 		}
@@ -224,22 +224,21 @@ func (c *Claims) ask(ctx context.Context, asked []*claimAsk) bool {
 	return false
 }
 
-// send does what is asked in one round trip, in order. After an error it is not known what the connection holds.
-func (c *Claims) send(ctx context.Context, asked []*claimAsk) error {
+// send sends requests in one round trip, in order. After an error it is unknown which locks the connection holds.
+func (c *Claims) send(ctx context.Context, requests []*lockRequest) error {
 	var batch pgx.Batch
-	held := map[int64]bool{} // once what is in the batch is done, if nobody else has it
-	for _, a := range asked {
+	held := map[int64]bool{} // whether the batch takes or releases a lock
+	for _, a := range requests {
 		_, ours := c.locked[a.key]
-		soon, told := held[a.key]
-		if told {
-			ours = soon
+		locked, queued := held[a.key]
+		if queued {
+			ours = locked
 		}
 		switch {
-		case !a.leave && ours && !told:
-			// The database counts how often a lock is taken. This one was taken for what runs when the connection was made,
-			// and whoever asked before that is served after it.
+		case !a.release && ours && !queued:
+			// Already locked by open. PostgreSQL counts locks, so taking it again would need a second release.
 			a.ok = true
-		case !a.leave:
+		case !a.release:
 			held[a.key] = true
 			batch.Queue("SELECT pg_try_advisory_lock($1)", a.key).QueryRow(func(row pgx.Row) error {
 				if err := row.Scan(&a.ok); err != nil {
@@ -267,10 +266,10 @@ func (c *Claims) send(ctx context.Context, asked []*claimAsk) error {
 	return nil
 }
 
-// lose gives the connection up, and every lock with it.
+// lose closes the connection, which releases every lock.
 func (c *Claims) lose() {
 	if c.conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), claimWait)
+		ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 		defer cancel()
 		_ = c.conn.Close(ctx)
 	}
@@ -278,14 +277,14 @@ func (c *Claims) lose() {
 	clear(c.locked)
 }
 
-// giveUp lets everybody run who waits, or comes later.
+// giveUp lets all waiting and later requests run.
 func (c *Claims) giveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost = true
-	for _, a := range c.asked {
+	for _, a := range c.pending {
 		a.ok = true
 		close(a.done)
 	}
-	c.asked = nil
+	c.pending = nil
 }

@@ -42,7 +42,7 @@ func runClaimsWith(t testing.TB, connect postgres.Connect, patience time.Duratio
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c := postgres.NewClaims(connect, slog.New(slog.DiscardHandler))
-	c.SetPatience(patience)
+	c.SetTimeout(patience)
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
 	p := &process{c, func() { cancel(); running.Wait() }}
@@ -82,7 +82,7 @@ func holders(t *testing.T, conn *pgx.Conn) (pids []int32) {
 
 // A request that comes while the first connection is still being made waits a second and runs, or less when its own time is
 // over, as here. The lock that is then taken for it is given back once, also if it was asked for twice.
-func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
+func TestEarlyRequestLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
 		<-asked
 		return pgx.Connect(context.WithoutCancel(ctx), url)
 	}, slog.New(slog.DiscardHandler))
-	c.SetPatience(forever)
+	c.SetTimeout(forever)
 	over, end := context.WithCancel(t.Context())
 	end()
 	if !c.Take(over, claim(1)) {
@@ -107,7 +107,7 @@ func TestARequestThatCameBeforeTheConnectionLeavesNoLock(t *testing.T) {
 	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
-func TestARequestRunsInOneProcess(t *testing.T) {
+func TestRequestRunsInOneProcess(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	a, b := runClaims(t, to(url)), runClaims(t, to(url))
@@ -191,7 +191,7 @@ func TestManyRequestsAtOnceRunInOneProcessEach(t *testing.T) {
 	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
-func TestAProcessThatDiesRunsNothing(t *testing.T) {
+func TestDeadProcessHoldsNoLock(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	a, b := runClaims(t, to(url)), runClaims(t, to(url))
@@ -205,7 +205,7 @@ func TestAProcessThatDiesRunsNothing(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatIsKilledTakesItsLocksAgain(t *testing.T) {
+func TestLocksAreTakenAgainAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	a, b := runClaims(t, to(url)), runClaims(t, to(url))
@@ -235,7 +235,7 @@ func TestAConnectionThatIsKilledTakesItsLocksAgain(t *testing.T) {
 }
 
 // Requests run while the database is away, and what runs has its lock once the database is back.
-func TestWithoutTheDatabaseNobodyIsKeptFromRunning(t *testing.T) {
+func TestRequestsRunWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	t.Run("TheNetworkIsCut", func(t *testing.T) {
 		t.Parallel()

@@ -2,5 +2,5 @@ package postgres
 
 import "time"
 
-// SetPatience changes how long a request waits for the database. Call it before Run.
-func (c *Claims) SetPatience(d time.Duration) { c.patience = d }
+// SetTimeout changes how long a request waits for the database. Call it before Run.
+func (c *Claims) SetTimeout(d time.Duration) { c.timeout = d }

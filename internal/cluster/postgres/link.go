@@ -1,7 +1,6 @@
-// Package postgres keeps the members and the news of a cluster in the PostgreSQL database that its members share.
+// Package postgres stores members and reads events in the PostgreSQL database that the members share.
 //
-// It has connections of its own: when those of the store are all in use, or wait for each other, members still hear that
-// a key was revoked.
+// It uses connections of its own: while those of the store are busy or blocked, a revoked key still reaches all members.
 package postgres
 
 import (
@@ -16,20 +15,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Connect makes a connection to the database, with our tables in its search path. An engine's Connect is one.
+// Connect opens a connection whose search path contains Keepsake's tables, as an engine's Connect does.
 type Connect func(ctx context.Context) (*pgx.Conn, error)
 
-// link is one connection, made when it is needed and made again when it was lost.
+// link is one connection that is opened on first use and again after it was lost.
 type link struct {
 	connect Connect
-	setup   string // what is said on a new connection
+	setup   string // runs on every new connection
 
 	mu   sync.Mutex
 	conn *pgx.Conn
 }
 
-// do runs fn on the connection. What it does must bear being done twice: on a connection that turns out to be dead it
-// runs again on a new one.
+// do runs fn on the connection. If a connection that was used before turns out to be dead, fn runs again on a new one, so
+// it must be safe to repeat.
 func (l *link) do(ctx context.Context, fn func(conn *pgx.Conn) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +58,7 @@ func (l *link) try(ctx context.Context, fn func(conn *pgx.Conn) error) error {
 	if err == nil {
 		return nil
 	}
-	// After an error of the server's the connection may be good, but a new one costs little.
+	// After an error of the server the connection can be good, but a new one costs little.
 	l.drop()
 	return readable(err)
 }
@@ -67,7 +66,7 @@ func (l *link) try(ctx context.Context, fn func(conn *pgx.Conn) error) error {
 func (l *link) drop() {
 	conn := l.conn
 	l.conn = nil
-	goodbye(conn)
+	closeQuickly(conn)
 }
 
 func (l *link) close() {
@@ -78,14 +77,14 @@ func (l *link) close() {
 	}
 }
 
-// goodbye closes a connection, and waits for nobody who does not answer.
-func goodbye(conn *pgx.Conn) {
+// closeQuickly closes a connection without waiting long for the server.
+func closeQuickly(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// readable leaves out of an error what may hold an address or a user.
+// readable removes what can contain an address or a user from an error.
 func readable(err error) error {
 	var connect *pgconn.ConnectError
 	var server *pgconn.PgError

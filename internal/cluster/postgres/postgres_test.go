@@ -60,7 +60,7 @@ type listener struct {
 	reloads int
 }
 
-func (l *listener) Hear(_ context.Context, news []cluster.News) error {
+func (l *listener) Apply(_ context.Context, news []cluster.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range news {
@@ -69,7 +69,7 @@ func (l *listener) Hear(_ context.Context, news []cluster.News) error {
 	return nil
 }
 
-func (l *listener) HearEverything(context.Context) error {
+func (l *listener) ApplyAll(context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reloads++
@@ -77,15 +77,15 @@ func (l *listener) HearEverything(context.Context) error {
 }
 
 // Two processes write events at the same time. A process that reads them meanwhile sees each of them and no gap.
-func TestNothingIsMissedWhileTwoTell(t *testing.T) {
+func TestConcurrentWritersLeaveNoGap(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	a, e := open(t, url)
 	b, _ := open(t, url)
-	board := postgres.NewBoard(e.Connect)
+	board := postgres.NewEventReader(e.Connect)
 	t.Cleanup(board.Close)
 	l := &listener{heard: map[string]int{}}
-	r := cluster.NewReader(cluster.ReaderOptions{Source: board, Hearer: l, Patience: time.Minute, Log: slog.New(slog.DiscardHandler)})
+	r := cluster.NewReader(cluster.ReaderOptions{Source: board, Applier: l, MaxStaleness: time.Minute, Log: slog.New(slog.DiscardHandler)})
 	noError(t, r.Begin(t.Context()))
 
 	const writers = 8
@@ -119,7 +119,7 @@ func TestNothingIsMissedWhileTwoTell(t *testing.T) {
 	}
 }
 
-func TestOldNewsAreRemoved(t *testing.T) {
+func TestOldEventsAreRemoved(t *testing.T) {
 	t.Parallel()
 	s, e := open(t, migrated(t))
 	for i := range 5 {
@@ -129,15 +129,15 @@ func TestOldNewsAreRemoved(t *testing.T) {
 		_, err := e.Main().In(ctx).Exec(ctx, `UPDATE news SET at = at - 3700000000 WHERE number <= 3`)
 		return err
 	}))
-	board := postgres.NewBoard(e.Connect)
+	board := postgres.NewEventReader(e.Connect)
 	t.Cleanup(board.Close)
 	noError(t, board.Prune(t.Context(), time.Hour))
 	page, err := board.From(t.Context(), 0, 100)
 	noError(t, err)
-	if len(page.News) != 2 || page.News[0].Number != 4 || page.Head != 5 {
+	if len(page.Events) != 2 || page.Events[0].Number != 4 || page.Head != 5 {
 		t.Errorf("got %+v", page)
 	}
-	if page, err = board.From(t.Context(), 0, 0); err != nil || page.Head != 5 || len(page.News) != 0 {
+	if page, err = board.From(t.Context(), 0, 0); err != nil || page.Head != 5 || len(page.Events) != 0 {
 		t.Errorf("the head alone: got %+v, error %v", page, err)
 	}
 }
@@ -149,7 +149,7 @@ func TestMembersInATable(t *testing.T) {
 	tab := postgres.NewTable(e.Connect)
 	t.Cleanup(tab.Close)
 
-	a := &cluster.Member{ID: "1", Name: "a", Host: "left", Release: "1.0", Split: true}
+	a := &cluster.Member{ID: "1", Name: "a", Host: "left", Release: "1.0", WithoutRedis: true}
 	epoch, err := tab.Join(ctx, a, true)
 	noError(t, err)
 	if epoch != 1 {
@@ -158,15 +158,15 @@ func TestMembersInATable(t *testing.T) {
 	if _, err = tab.Join(ctx, &cluster.Member{ID: "2", Name: "b"}, true); err != nil {
 		t.Fatal(err)
 	}
-	m, err := tab.Beat(ctx, "1", 2, true)
+	m, err := tab.Heartbeat(ctx, "1", 2, true)
 	noError(t, err)
-	if !m.Known || m.Epoch != 2 || len(m.Members) != 2 || m.At.IsZero() {
+	if !m.Listed || m.Epoch != 2 || len(m.Members) != 2 || m.At.IsZero() {
 		t.Errorf("got %+v", m)
 	}
-	m, err = tab.Beat(ctx, "2", 2, false)
+	m, err = tab.Heartbeat(ctx, "2", 2, false)
 	noError(t, err)
 	first := m.Members[0]
-	if first.Name != "a" || first.Host != "left" || first.Release != "1.0" || !first.Split || first.SeenEpoch != 2 ||
+	if first.Name != "a" || first.Host != "left" || first.Release != "1.0" || !first.WithoutRedis || first.SeenEpoch != 2 ||
 		first.JoinedEpoch != 1 || m.At.Before(first.SeenAt) || first.LeftAt != nil {
 		t.Errorf("got %+v", first)
 	}
@@ -174,13 +174,13 @@ func TestMembersInATable(t *testing.T) {
 	if _, err = tab.Join(ctx, &cluster.Member{ID: "3", Name: "a"}, true); err != nil {
 		t.Fatal(err)
 	}
-	m, err = tab.Beat(ctx, "1", 2, true)
+	m, err = tab.Heartbeat(ctx, "1", 2, true)
 	noError(t, err)
-	if m.Known || m.Epoch != 3 {
+	if m.Listed || m.Epoch != 3 {
 		t.Errorf("got %+v", m)
 	}
 	noError(t, tab.Leave(ctx, "3"))
-	m, err = tab.Beat(ctx, "2", 3, false)
+	m, err = tab.Heartbeat(ctx, "2", 3, false)
 	noError(t, err)
 	for _, row := range m.Members {
 		if (row.LeftAt != nil) != (row.Name == "a") {
@@ -188,12 +188,9 @@ func TestMembersInATable(t *testing.T) {
 		}
 	}
 	noError(t, tab.Forget(ctx, m.Members[:1]))
-	conn, err := e.Connect(ctx)
+	m, err = postgres.ReadMembership(ctx, e.Connect)
 	noError(t, err)
-	defer conn.Close(ctx)
-	m, err = postgres.ReadMuster(ctx, conn)
-	noError(t, err)
-	if len(m.Members) != 2 || m.Known {
+	if len(m.Members) != 2 || m.Listed {
 		t.Errorf("got %+v", m)
 	}
 }
@@ -210,10 +207,10 @@ func kill(t *testing.T, e *engine.Engine) {
 	noError(t, err)
 }
 
-func TestALostConnectionIsMadeAgain(t *testing.T) {
+func TestLostConnectionIsReopened(t *testing.T) {
 	t.Parallel()
 	_, e := open(t, migrated(t))
-	board, tab := postgres.NewBoard(e.Connect), postgres.NewTable(e.Connect)
+	board, tab := postgres.NewEventReader(e.Connect), postgres.NewTable(e.Connect)
 	t.Cleanup(board.Close)
 	t.Cleanup(tab.Close)
 	_, err := tab.Join(t.Context(), &cluster.Member{ID: "1", Name: "a"}, true)
@@ -222,8 +219,8 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 		if _, err := board.From(t.Context(), 0, 10); err != nil {
 			t.Fatal(err)
 		}
-		m, err := tab.Beat(t.Context(), "1", 1, true)
-		if err != nil || !m.Known {
+		m, err := tab.Heartbeat(t.Context(), "1", 1, true)
+		if err != nil || !m.Listed {
 			t.Fatalf("got %+v, error %v", m, err)
 		}
 		kill(t, e)
@@ -232,14 +229,14 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 
 // A poll of a database that does not answer ends with its time-out, though the database goes on being silent. Once the
 // database answers again, so does the next poll.
-func TestASilentDatabaseCostsAPollItsTimeout(t *testing.T) {
+func TestPollOfASilentDatabaseTimesOut(t *testing.T) {
 	t.Parallel()
 	_, e := open(t, migrated(t))
 	way := newNetwork(t, e.Connect)
 	pollWhile(t, way.connect, way.silence, way.unsilence)
 }
 
-func TestAServerThatIsPaused(t *testing.T) {
+func TestPollOfAPausedServerTimesOut(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "starts a server of its own and pauses it")
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
@@ -250,7 +247,7 @@ func TestAServerThatIsPaused(t *testing.T) {
 // pollWhile polls before, while and after the database is silent.
 func pollWhile(t *testing.T, connect postgres.Connect, silence, unsilence func()) {
 	t.Helper()
-	board := postgres.NewBoard(connect)
+	board := postgres.NewEventReader(connect)
 	t.Cleanup(board.Close)
 	if _, err := board.From(t.Context(), 0, 10); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func join(t *testing.T, url string) *member {
 		}
 		return engine.Connect(ctx)
 	}, slog.New(slog.DiscardHandler))
-	c.SetPatience(forever)
+	c.SetTimeout(forever)
 	var running sync.WaitGroup
 	running.Go(func() { c.Run(ctx) })
 	m.claims = &process{c, func() { cancel(); running.Wait() }}
@@ -105,7 +105,7 @@ func is(err error, code string) bool {
 
 func nothing() {}
 
-func TestARequestThatRunsOnOneMemberWaitsForItsEndOnAll(t *testing.T) {
+func TestRunningRequestIsRefusedElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestARequestThatRunsOnOneMemberWaitsForItsEndOnAll(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKeptMayRunAnywhereAtOnce(t *testing.T) {
+func TestUnstoredResponseCanRunAnywhere(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	members := []*member{join(t, url), join(t, url)}
@@ -157,7 +157,7 @@ func TestWhatIsNotKeptMayRunAnywhereAtOnce(t *testing.T) {
 }
 
 // The connection that tells the others is lost and does not come back: both members run the request, and one keeps it.
-func TestWhoeverIsSecondToKeepAnAnswerRepeatsTheFirst(t *testing.T) {
+func TestSecondResponseRepeatsTheFirst(t *testing.T) {
 	t.Parallel()
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestWhoeverIsSecondToKeepAnAnswerRepeatsTheFirst(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceOnManyMembersHaveOneEffect(t *testing.T) {
+func TestManyMembersHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	members := []*member{join(t, url), join(t, url), join(t, url)}

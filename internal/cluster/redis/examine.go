@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Facts is what there is to know of a server.
+// Facts describes a server.
 type Facts struct {
 	Version  string
-	Eviction string        // its maxmemory-policy; empty where it does not tell
-	Took     time.Duration // how long it took to answer
+	Eviction string        // maxmemory-policy; empty if the server does not report it
+	Took     time.Duration // of a PING
 }
 
-// Examine looks at the server.
+// Examine reads the facts.
 func (s *Store) Examine(ctx context.Context) (*Facts, error) {
 	client, err := s.connect()
 	if err != nil {

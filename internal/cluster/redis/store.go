@@ -46,13 +46,12 @@ const (
 	generationKey = prefix + "life"
 	leeway        = time.Minute // how long a window is kept after its end
 	dialTimeout   = 250 * time.Millisecond
-	// A server that is silent for as long is given up together with its connection, so that the requests in it are not
-	// carried out much later.
+	// After this time without a response the connection is closed, so that its requests do not take effect much later.
 	writeTimeout = time.Second
 )
 
-// Open reads an address: redis://, rediss:// or unix://. It does not connect. An error never shows the address, which
-// can hold a password.
+// Open parses an address: redis://, rediss:// or unix://. It does not connect. Errors never contain the address, which can
+// contain a password.
 func Open(url string) (*Store, error) {
 	option, err := rueidis.ParseURL(url)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Store) dial(inner dialer) dialer {
 	}
 }
 
-// connect gives the client, and creates it first if there is none.
+// connect returns the client, and creates it on first use.
 func (s *Store) connect() (rueidis.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +129,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Ping implements limit.CounterStore. After a new connection the generation has another name, too: the server can have been
-// restarted with what it had on disk a while ago.
+// Ping implements limit.CounterStore. The generation also changes with every new connection: the server can have been
+// restarted with an old state from its disk.
 func (s *Store) Ping(ctx context.Context) (generation string, at time.Time, err error) {
 	client, err := s.connect()
 	if err != nil {
@@ -168,7 +167,7 @@ func (s *Store) Sync(ctx context.Context, r *limit.SyncRequest) (*limit.SyncResp
 	return decode(r, v)
 }
 
-// encode makes the arguments of the script.
+// encode returns the arguments of the script.
 func (s *Store) encode(r *limit.SyncRequest) (keys, args []string) {
 	keys = make([]string, len(r.Entries))
 	args = make([]string, 0, 2+7*len(r.Entries)+8*len(r.Wants))
@@ -214,7 +213,7 @@ func decode(r *limit.SyncRequest, v []int64) (*limit.SyncResponse, error) {
 	return response, nil
 }
 
-// withoutAddress is an error without the address, which an operator may want to keep out of the log.
+// withoutAddress removes the address from an error.
 func withoutAddress(err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {

@@ -10,21 +10,21 @@ import (
 	"keepsake/internal/cluster"
 )
 
-// Board reads the news. It implements cluster.Source.
-type Board struct{ link link }
+// EventReader reads events. It implements cluster.Source.
+type EventReader struct{ link link }
 
-var _ cluster.Source = (*Board)(nil)
+var _ cluster.Source = (*EventReader)(nil)
 
-// NewBoard makes a Board. It connects when it is first asked.
-func NewBoard(connect Connect) *Board { return &Board{link: link{connect: connect}} }
+// NewEventReader returns an EventReader. It connects on first use.
+func NewEventReader(connect Connect) *EventReader { return &EventReader{link: link{connect: connect}} }
 
 // Close closes the connection.
-func (b *Board) Close() { b.link.close() }
+func (r *EventReader) Close() { r.link.close() }
 
-// From implements cluster.Source. One statement sees one moment, so whatever the head counts that is not too old is there.
-func (b *Board) From(ctx context.Context, number int64, limit int) (page *cluster.Page, err error) {
-	err = b.link.do(ctx, func(conn *pgx.Conn) error {
-		page = &cluster.Page{}
+// From implements cluster.Source. One statement reads the head and the events, so both are as of one moment.
+func (r *EventReader) From(ctx context.Context, number int64, limit int) (batch *cluster.Batch, err error) {
+	err = r.link.do(ctx, func(conn *pgx.Conn) error {
+		batch = &cluster.Batch{}
 		rows, err := conn.Query(ctx, `
 			SELECT coalesce((SELECT number FROM cluster_head WHERE name = 'news'), 0), n.number, n.kind, n.subject, n.at
 			FROM (SELECT 1) AS one
@@ -37,11 +37,11 @@ func (b *Board) From(ctx context.Context, number int64, limit int) (page *cluste
 		for rows.Next() {
 			var at, n *int64
 			var kind, subject *string
-			if err := rows.Scan(&page.Head, &n, &kind, &subject, &at); err != nil {
+			if err := rows.Scan(&batch.Head, &n, &kind, &subject, &at); err != nil {
 				return err
 			}
 			if n != nil {
-				page.News = append(page.News, cluster.News{
+				batch.Events = append(batch.Events, cluster.Event{
 					Number: *n, Kind: cluster.Kind(*kind), Subject: *subject, At: time.UnixMicro(*at).UTC(),
 				})
 			}
@@ -51,18 +51,18 @@ func (b *Board) From(ctx context.Context, number int64, limit int) (page *cluste
 	if err != nil {
 		return nil, err
 	}
-	return page, nil
+	return batch, nil
 }
 
 // Prune implements cluster.Source.
-func (b *Board) Prune(ctx context.Context, keep time.Duration) error {
-	return b.link.do(ctx, func(conn *pgx.Conn) error {
+func (r *EventReader) Prune(ctx context.Context, keep time.Duration) error {
+	return r.link.do(ctx, func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `
 			DELETE FROM news WHERE number <= (
 				SELECT max(number) FROM news WHERE at < (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT - $1)`,
 			keep.Microseconds())
 		if err != nil {
-			return fmt.Errorf("delete old news: %w", err)
+			return fmt.Errorf("delete old events: %w", err)
 		}
 		return nil
 	})

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+
+	"keepsake/client"
+	"keepsake/internal/api"
+	"keepsake/internal/config"
+	"keepsake/internal/instance"
+)
+
+// listener is a network listener or the folder's socket, with its HTTP server. It is nil if this process does not have it.
+type listener struct {
+	name    string
+	scheme  string
+	inner   net.Listener
+	limited *api.Listener // below inner; nil for the folder's socket
+	server  *http.Server
+	// inherited means that the socket outlives this process. Connections wait in it for the next process.
+	inherited bool
+}
+
+// bind opens the two network listeners. Connections wait until Run.
+func (a *App) bind(ctx context.Context) (err error) {
+	if a.deps.Local {
+		return nil
+	}
+	a.primary, err = a.bindTCP("primary", "listen", a.cfg.Listen)
+	if err == nil {
+		a.backend, err = a.bindTCP("backend", "backendListen", a.cfg.BackendListen)
+	}
+	if err != nil {
+		if client.SocketAnswers(ctx, instance.SocketPath(a.cfg.Data)) {
+			// The same command was run twice. An error about the port would mislead.
+			return fmt.Errorf("data folder %s %w", a.cfg.Data, instance.ErrInUse)
+		}
+		return err
+	}
+	return a.primary.useTLS(a.cfg.TLS)
+}
+
+func bindSocket(data string) (*listener, error) {
+	socket, err := listenSocket(data)
+	if err != nil {
+		return nil, err
+	}
+	return &listener{name: "socket", scheme: "http", inner: socket}, nil
+}
+
+func (a *App) bindTCP(name, setting, address string) (*listener, error) {
+	tcp, inherited := a.deps.Listeners[name]
+	if !inherited {
+		var err error
+		if tcp, err = net.Listen("tcp", address); err != nil {
+			return nil, &config.Error{Setting: setting, Reason: cannotListen(setting, address, err)}
+		}
+	}
+	limited := api.LimitConnections(tcp, a.cfg.Limits.Connections, a.cfg.TrustedProxies)
+	return &listener{name: name, scheme: "http", inner: limited, limited: limited, inherited: inherited}, nil
+}
+
+// addressInUse is Windows' syscall.EADDRINUSE (WSAEADDRINUSE).
+const addressInUse syscall.Errno = 10048
+
+// cannotListen returns why an address cannot be used, and which setting to change.
+func cannotListen(setting, address string, err error) string {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, addressInUse) {
+		return err.Error()
+	}
+	reason := fmt.Sprintf("another program is using %s; stop it or choose another address", address)
+	for _, s := range config.Settings() {
+		if s.Path == setting {
+			reason += fmt.Sprintf(" with --%s or %s", s.Flag, s.Env())
+		}
+	}
+	return reason
+}
+
+func (l *listener) useTLS(t config.TLS) error {
+	if t.Cert == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return &config.Error{Setting: "tls.cert", Reason: fmt.Sprintf("cannot be used with tls.key: %v", err)}
+	}
+	l.scheme = "https"
+	l.inner = tls.NewListener(l.inner, &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	})
+	return nil
+}
+
+// handle attaches a handler. While stopping, every response asks the client to close the connection.
+func (l *listener) handle(h http.Handler, stopping *atomic.Bool, log *slog.Logger) {
+	l.server = api.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stopping.Load() {
+			w.Header()["Connection"] = []string{"close"}
+		}
+		h.ServeHTTP(w, r)
+	}), log)
+}
+
+func (l *listener) close() error {
+	if l == nil {
+		return nil
+	}
+	if l.server != nil {
+		l.server.Close()
+	}
+	return l.inner.Close()
+}
+
+// url returns the address on this machine, with localhost if the listener accepts on every address.
+func (l *listener) url() string {
+	if l == nil {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(l.inner.Addr().String())
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return l.scheme + "://" + net.JoinHostPort(host, port)
+}

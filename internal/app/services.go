@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"keepsake/internal/account"
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/apikey"
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
+	"keepsake/internal/backup"
+	clusterpg "keepsake/internal/cluster/postgres"
+	"keepsake/internal/config"
+	"keepsake/internal/document"
+	"keepsake/internal/fairshare"
+	"keepsake/internal/id"
+	"keepsake/internal/idempotency"
+	"keepsake/internal/instance"
+	"keepsake/internal/lifecycle"
+	"keepsake/internal/limit"
+	"keepsake/internal/memory"
+	"keepsake/internal/page"
+	"keepsake/internal/seal"
+	"keepsake/internal/search"
+	"keepsake/internal/usage"
+)
+
+// services are everything that a process runs, except HTTP. Operations call some of them.
+type services struct {
+	instance *instance.Instance
+
+	accounts  *account.Directory
+	people    *account.Service
+	logins    *account.LoginService
+	bearers   *account.Bearers
+	signing   *auth.SigningKeys
+	keys      *apikey.Directory
+	apiKeys   *apikey.Service
+	addresses *limit.Addresses
+	usage     *usage.Recorder
+	audit     *audit.Log
+	keeper    *seal.Keeper
+	replays   *idempotency.Service
+	cursors   *page.Sealer
+
+	documents *document.Service
+	indexer   *search.Indexer
+	search    *search.Service
+	subjects  *seal.Subjects // the data keys of subjects
+	lookup    seal.Lookup
+	memories  *memory.Service
+	receipts  *auth.ReceiptKey
+	shares    *fairshare.Scheduler // of CPU time, for searches and recalls
+	snapshots *backup.Snapshots
+
+	versions *lifecycle.Registry
+	releases *lifecycle.Service
+	callers  *lifecycle.Callers
+
+	health      *v1.Health
+	caches      *v1.CacheStats
+	versionList *v1.Versions
+
+	limiter    limit.Limiter
+	joined     atomic.Bool // all others have counted this process since its start
+	background []backgroundTask
+
+	// Nil unless processes share the database.
+	peers  *peers
+	shared *limit.Shared // also the limiter
+	claims *clusterpg.Claims
+}
+
+// backgroundTask runs during the life of a process on a shared database.
+type backgroundTask struct {
+	name string // in readiness responses
+	// run runs until ctx ends. An earlier error stops the program.
+	run func(ctx context.Context) error
+	// err returns why the task does not work right now, or nil.
+	err func(ctx context.Context) error
+	// optional means that requests are served without it. Readiness then reports degraded.
+	optional bool
+	// close is called after requests and run have ended, while the databases are open.
+	close func(ctx context.Context) error
+}
+
+func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
+	tiers := cfg.TierList()
+	s = &services{instance: i}
+	if s.versions, err = lifecycle.New(lifecycle.First()); err != nil {
+		return nil, err
+	}
+	s.audit = audit.NewLog(audit.Options{
+		Store: i.Store, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log), Keyed: i.Secrets.Authenticates(),
+		Checkpoints: instance.CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
+		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
+			return i.Engine.Alone(ctx, "audit reads", fn)
+		},
+		Away: i.Engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
+	if err := s.audit.Begin(ctx, !i.Initialised); err != nil {
+		return nil, fmt.Errorf("read the audit log's record: %w", err)
+	}
+	s.keeper = &seal.Keeper{
+		Secrets: i.Secrets, Audit: s.audit, Now: deps.Now,
+		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
+			return i.Engine.Alone(ctx, "master key", fn)
+		},
+	}
+	if cfg.MasterKey == "" {
+		s.keeper.File = instance.MasterKeyFile(cfg.Data)
+	}
+	if err := s.assembleSubjects(ctx, deps); err != nil {
+		return nil, err
+	}
+	s.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
+	s.usage = usage.NewRecorder(i.Store, deps.Now, deps.Log)
+	s.accounts = account.NewDirectory(i.Store, tiers, s.usage, deps.Now)
+	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))
+	s.keys = apikey.NewDirectory(i.Store, hasher, s.accounts, s.usage, deps.Now)
+	s.indexer = search.NewIndexer(search.IndexerOptions{
+		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Memory: memoryLimit(),
+	})
+	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
+	s.assembleIdempotency(deps)
+	s.cursors = page.NewSealer(i.Secrets.Get(seal.Cursor))
+	if err := s.assembleLogin(ctx, cfg, deps); err != nil {
+		return nil, err
+	}
+	if err := s.assembleLimiter(cfg, deps); err != nil {
+		return nil, err
+	}
+	s.people = account.NewService(account.Options{
+		Store: i.Store, Units: i.Store, Directory: s.accounts, Audit: s.audit, Sessions: s.logins, Hashing: s.logins,
+		Anonymous: s.addresses.Allow, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
+	})
+	pending, err := instance.OpenPendingRevocations(cfg.Data, i.Binding)
+	if err != nil {
+		deps.Log.Warn("preallocating room for pending revocations failed", "error", err)
+	}
+	s.apiKeys = apikey.NewService(apikey.Options{
+		Store: i.Store, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store,
+		Audit: s.audit, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+	})
+	s.documents = document.NewService(document.Options{
+		Store: i.Store, Units: i.Store, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Pace: s.indexer.Pace,
+		Together: i.Engine.Shared(),
+		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
+	})
+	if err := s.assembleMemories(ctx, cfg, deps); err != nil {
+		return nil, err
+	}
+	s.search = search.NewService(s.indexer, s.cursors, s.shares, deps.Now)
+	s.callers = lifecycle.NewCallers(i.Store, deps.Now, deps.Log)
+	s.releases = lifecycle.NewService(lifecycle.Options{
+		Store: i.Store, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit,
+		Newest: newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
+		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
+	})
+	s.snapshots = newSnapshots(s, cfg, deps)
+	s.assemblePeers(cfg, deps)
+	s.assembleStatus(cfg, deps.Now)
+	return s, nil
+}
+
+// maxDocuments returns the limit of the workspace's tier; 0 means no limit.
+func (s *services) maxDocuments(workspaceID string) int64 {
+	if w, ok := s.accounts.Entry(workspaceID); ok {
+		return w.Tier().Documents
+	}
+	return 0
+}
+
+// maxStorage returns the limit of the workspace's tier in bytes; nil means no limit.
+func (s *services) maxStorage(workspaceID string) *int64 {
+	w, ok := s.accounts.Entry(workspaceID)
+	if !ok || w.Tier().Storage == limit.NoLimit {
+		return nil
+	}
+	bytes := w.Tier().Storage
+	return &bytes
+}
+
+// load fills the caches that must be complete, and joins the other processes.
+func (s *services) load(ctx context.Context) error {
+	if err := s.peers.begin(ctx); err != nil {
+		return err
+	}
+	if s.instance.Rekeyed {
+		if err := s.keeper.Recovered(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.releases.Load(ctx); err != nil {
+		return err
+	}
+	used, err := s.usage.Restore(ctx)
+	if err != nil {
+		return fmt.Errorf("read quotas: %w", err)
+	}
+	if err := s.people.LoadTiers(ctx); err != nil {
+		return err
+	}
+	if err := s.accounts.Load(ctx, used); err != nil {
+		return err
+	}
+	if err := s.keys.Load(ctx, used); err != nil {
+		return err
+	}
+	if err := s.apiKeys.LoadPending(ctx); err != nil {
+		return err
+	}
+	if err := s.peers.join(ctx); err != nil {
+		return err
+	}
+	if s.shared != nil {
+		s.shared.Start(ctx)
+	}
+	return nil
+}
+
+func (s *services) close() error {
+	errs := []error{s.peers.close(context.Background())} // still open if run was never called
+	if s.snapshots != nil {
+		errs = append(errs, s.snapshots.Close())
+	}
+	if err := s.indexer.Close(); err != nil {
+		errs = append(errs, fmt.Errorf("close the index: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// run starts background work until ctx ends. It calls fail if a task ends with an error.
+func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logger, fail func(error)) {
+	running.Go(func() { s.usage.Run(ctx) })
+	running.Go(func() { s.audit.Run(ctx) })
+	running.Go(func() { s.callers.Run(ctx) })
+	running.Go(func() { s.replays.Run(ctx, log) })
+	running.Go(func() { s.subjects.Run(ctx, log) })
+	running.Go(func() { s.memories.Run(ctx) })
+	running.Go(func() { s.logins.Run(ctx) })
+	running.Go(func() { s.apiKeys.Run(ctx) })
+	s.runClaims(ctx, running)
+	running.Go(func() {
+		if err := s.indexer.Run(ctx); err != nil && ctx.Err() == nil {
+			fail(fmt.Errorf("keep the index up to date: %w", err))
+		}
+	})
+	for _, task := range s.background {
+		running.Go(func() {
+			if err := task.run(ctx); err != nil && ctx.Err() == nil {
+				fail(fmt.Errorf("%s: %w", task.name, err))
+			}
+		})
+	}
+}
+
+// closeBackground closes the background tasks, the last one first.
+func (s *services) closeBackground(ctx context.Context) error {
+	var errs []error
+	for _, task := range slices.Backward(s.background) {
+		if err := task.close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", task.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// auditReads returns how rows of reads are written. A local program waits for each of them.
+func auditReads(cfg *config.Config, deps *Deps) audit.Reads {
+	if cfg.Audit.Reads == config.ReadsRelaxed && !deps.Local {
+		return audit.ReadsRelaxed
+	}
+	return audit.ReadsTogether
+}
