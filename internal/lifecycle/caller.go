@@ -14,62 +14,62 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Caller is who used a version, by which route and with which program, and when last.
+// Caller is an API key or a user that called a version, with the route and the client program, and the time of the last call.
 type Caller struct {
 	Version     int
 	WorkspaceID string
 	CallerID    string // of an API key or a user
 	Route       string // GET /api/v1/documents/{id}
-	Client      string // the first product of User-Agent: curl/8.5.0; empty where none was named
+	Client      string // the first product of User-Agent: curl/8.5.0; empty if there is none
 	LastAt      time.Time
 }
 
-// ManyClients stands for the clients of a caller that named more of them than are kept apart.
+// ManyClients stands for all further clients of a caller that has used more than maxClients.
 const ManyClients = "other"
 
-// CallerStore keeps callers.
+// CallerStore stores callers.
 type CallerStore interface {
-	// AddCallers adds callers or moves their LastAt, never back. Of one caller of a version no more than max clients are
-	// kept apart, the others are ManyClients.
+	// AddCallers adds callers or moves their LastAt, never back. It stores at most max clients of one caller of a version
+	// separately, and all others as ManyClients.
 	AddCallers(ctx context.Context, callers []Caller, max int) error
 	// Callers lists callers of a version by workspace, caller, route and client.
 	Callers(ctx context.Context, q CallerQuery) ([]Caller, error)
-	// PruneCallers forgets those not seen since before.
+	// PruneCallers deletes callers whose LastAt is older than before.
 	PruneCallers(ctx context.Context, before time.Time) error
 }
 
-// CallerQuery says which callers are asked for.
+// CallerQuery selects callers.
 type CallerQuery struct {
 	Version     int
 	WorkspaceID string    // empty: of all workspaces
-	From        time.Time // seen since then; zero: ever
-	After       *Caller   // those behind this one in the order of the list; nil: from its beginning
+	From        time.Time // with a call since then; zero: any
+	After       *Caller   // those after this one in the order of the list; nil: from its beginning
 	Limit       int
 }
 
 const (
-	// keepCallers is longer than a year, because who calls once a year is who gets forgotten in a migration.
+	// keepCallers is longer than a year: a caller that calls once a year is the one that a migration forgets.
 	keepCallers = 400 * 24 * time.Hour
 
 	flushEvery = time.Minute
-	tidyEvery  = 24 * time.Hour
+	pruneEvery = 24 * time.Hour
 
-	mostCallers = 65_536 // remembered at once; more wait for the next flush
-	mostClients = 32     // of one caller; a client writes what it likes into its User-Agent
-	longest     = 64     // of a client's name, in bytes
+	maxCallers = 65_536 // in memory at once; further ones are dropped until the next flush
+	maxClients = 32     // of one caller, because a client can write anything into its User-Agent
+	maxName    = 64     // bytes of a client's name
 )
 
-// Callers notes who uses which version. Note is made for the way of every request: once a combination has been seen it
-// costs a lookup, without a lock or an allocation.
+// Callers records who calls which version. Every request calls Note: for a combination that has been seen before it costs one
+// lookup, without a lock or an allocation.
 type Callers struct {
 	store CallerStore
 	now   func() time.Time
 	log   *slog.Logger
 
-	seen atomic.Pointer[map[callerKey]*sighting] // never written to
+	seen atomic.Pointer[map[callerKey]*sighting] // copy-on-write
 
 	mu  sync.Mutex
-	new map[callerKey]*sighting // seen since the last flush for the first time
+	new map[callerKey]*sighting // combinations that are not in seen yet
 
 	flushing sync.Mutex
 }
@@ -84,20 +84,20 @@ type callerKey struct {
 }
 
 type sighting struct {
-	workspace string       // of the key or the user, who never change it
+	workspace string       // of the key or the user; it never changes
 	last      atomic.Int64 // Unix milliseconds
-	saved     int64        // what of it is stored; guarded by Callers.flushing
+	saved     int64        // the value of last that is stored; guarded by Callers.flushing
 }
 
-// NewCallers makes one. Run flushes it; Close flushes what is left.
+// NewCallers creates a Callers. Run flushes it every minute, and Close flushes the rest.
 func NewCallers(store CallerStore, now func() time.Time, log *slog.Logger) *Callers {
 	c := &Callers{store: store, now: now, log: log, new: map[callerKey]*sighting{}}
 	c.seen.Store(&map[callerKey]*sighting{})
 	return c
 }
 
-// Note takes down that p used a version by a route, with a program that calls itself agent. Only keys and users count:
-// the operator of the machine knows what it calls.
+// Note records that p called a version by a route, with this User-Agent. Only keys and users are recorded, not the local
+// socket's operator.
 func (c *Callers) Note(version int, p *auth.Principal, route, agent string, at time.Time) {
 	if p.Kind != auth.APIKey && p.Kind != auth.User {
 		return
@@ -105,37 +105,37 @@ func (c *Callers) Note(version int, p *auth.Principal, route, agent string, at t
 	k := callerKey{version, p.Key, p.UserID, route, product(agent)}
 	s := (*c.seen.Load())[k]
 	if s == nil {
-		if s = c.meet(k, p.WorkspaceID); s == nil {
+		if s = c.add(k, p.WorkspaceID); s == nil {
 			return
 		}
 	}
-	// Requests overtake each other, and a cache line that every request writes is shared by all cores: a second is fine.
+	// Requests overtake each other, and a cache line that every request writes slows down all cores. A second is exact enough.
 	if ms := at.UnixMilli(); ms >= s.last.Load()+1000 {
 		s.last.Store(ms)
 	}
 }
 
-// meet gives the sighting of a combination that is new; nil where there is no room for it.
-func (c *Callers) meet(k callerKey, workspaceID string) *sighting {
+// add returns the sighting of a new combination; nil if there is no room for it.
+func (c *Callers) add(k callerKey, workspaceID string) *sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := (*c.seen.Load())[k]; s != nil {
 		return s
 	}
 	s := c.new[k]
-	if s == nil && len(c.new)+len(*c.seen.Load()) < mostCallers {
-		s = &sighting{workspace: strings.Clone(workspaceID)} // nothing of the request is held
+	if s == nil && len(c.new)+len(*c.seen.Load()) < maxCallers {
+		s = &sighting{workspace: strings.Clone(workspaceID)} // copies, so that the request's memory is not kept
 		k.client, k.user = strings.Clone(k.client), strings.Clone(k.user)
 		c.new[k] = s
 	}
 	return s
 }
 
-// product is the first product that a User-Agent names, as RFC 9110 writes one: all that tells programs apart without
-// telling people apart. It is empty where there is none of that form.
+// product returns the first product of a User-Agent (RFC 9110, 10.1.5). It distinguishes programs, but not people. It is
+// empty if the header does not begin with a product.
 func product(agent string) string {
 	name, _, _ := strings.Cut(agent, " ")
-	if len(name) > longest {
+	if len(name) > maxName {
 		return ""
 	}
 	for i := range len(name) {
@@ -148,40 +148,40 @@ func product(agent string) string {
 	return name
 }
 
-// Run flushes every minute, and forgets old callers once a day, until ctx is done.
+// Run flushes every minute and prunes old callers once a day, until ctx is done.
 func (c *Callers) Run(ctx context.Context) {
-	flush, tidy := time.NewTicker(flushEvery), time.NewTicker(tidyEvery)
+	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
-	defer tidy.Stop()
-	c.tidy(ctx)
+	defer prune.Stop()
+	c.prune(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-flush.C:
 			if err := c.Flush(context.WithoutCancel(ctx)); err != nil {
-				c.log.Error("callers of versions cannot be stored; they are kept and tried again each minute", "error", err)
+				c.log.Error("storing callers of versions failed; retrying every minute", "error", err)
 			}
-		case <-tidy.C:
-			c.tidy(ctx)
+		case <-prune.C:
+			c.prune(ctx)
 		}
 	}
 }
 
-func (c *Callers) tidy(ctx context.Context) {
+func (c *Callers) prune(ctx context.Context) {
 	if err := c.store.PruneCallers(ctx, c.now().Add(-keepCallers)); err != nil && ctx.Err() == nil {
-		c.log.Warn("old callers of versions were not forgotten; the next try is in a day", "error", err)
+		c.log.Warn("deleting old callers of versions failed; retrying in a day", "error", err)
 	}
 }
 
-// Close flushes what is left.
+// Close flushes the rest.
 func (c *Callers) Close(ctx context.Context) error { return c.Flush(ctx) }
 
-// Flush stores what was noted since the last one.
+// Flush stores what was noted since the last flush.
 func (c *Callers) Flush(ctx context.Context) error {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()
-	all := c.join()
+	all := c.publish()
 	var list []Caller
 	var stored []*sighting
 	for k, s := range all {
@@ -192,20 +192,20 @@ func (c *Callers) Flush(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := c.store.AddCallers(ctx, list, mostClients); err != nil {
+	if err := c.store.AddCallers(ctx, list, maxClients); err != nil {
 		return fmt.Errorf("add callers: %w", err)
 	}
 	for i, s := range stored {
 		s.saved = list[i].LastAt.UnixMilli()
 	}
-	if len(all) > mostCallers/2 {
-		c.forget()
+	if len(all) > maxCallers/2 {
+		c.clear()
 	}
 	return nil
 }
 
-// join makes the combinations that are new findable without a lock.
-func (c *Callers) join() map[callerKey]*sighting {
+// publish moves the new combinations into seen, where they are found without a lock, and returns all.
+func (c *Callers) publish() map[callerKey]*sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := *c.seen.Load()
@@ -223,8 +223,8 @@ func (c *Callers) join() map[callerKey]*sighting {
 	return all
 }
 
-// forget makes room: everything is stored. A note that is taken at this moment may be lost to the next one.
-func (c *Callers) forget() {
+// clear makes room after everything was stored. A concurrent Note can be lost; the caller's next request is recorded.
+func (c *Callers) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen.Store(&map[callerKey]*sighting{})
@@ -241,8 +241,7 @@ func (k *callerKey) caller(workspaceID string, ms int64) Caller {
 	}
 }
 
-// CallersOf lists who used a version, up to the moment of the call. Only the operator's callers see those of other
-// workspaces than their own.
+// CallersOf lists who has called a version. Only operators see callers of other workspaces than their own.
 func (s *Service) CallersOf(ctx context.Context, p *auth.Principal, q CallerQuery) ([]Caller, error) {
 	if s.Registry.Snapshot().Version(q.Version) == nil {
 		return nil, problem.Missing()

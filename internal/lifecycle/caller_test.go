@@ -100,14 +100,14 @@ func TestCallersNeedOnlySoMuchRoom(t *testing.T) {
 	t.Parallel()
 	s, c := setupCallers()
 	key := byKey("wsp_a")
-	for i := range mostCallers + 100 {
+	for i := range maxCallers + 100 {
 		c.Note(1, key, fmt.Sprintf("GET /%d", i), "", noon)
 	}
-	if err := c.Flush(t.Context()); err != nil || len(s.seen) != mostCallers {
-		t.Errorf("got %v and %d callers, want %d", err, len(s.seen), mostCallers)
+	if err := c.Flush(t.Context()); err != nil || len(s.seen) != maxCallers {
+		t.Errorf("got %v and %d callers, want %d", err, len(s.seen), maxCallers)
 	}
 	c.Note(1, key, "GET /late", "", noon) // there is room again
-	if err := c.Flush(t.Context()); err != nil || len(s.seen) != mostCallers+1 {
+	if err := c.Flush(t.Context()); err != nil || len(s.seen) != maxCallers+1 {
 		t.Errorf("got %v and %d callers, want one more", err, len(s.seen))
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"keepsake/internal/revision"
 )
 
-// EndChange is what may be different about the end of a version that is announced; a nil member stays as it is.
+// EndChange changes the announced end of a version. A nil field stays as it is.
 type EndChange struct {
 	SunsetAt *time.Time // later than it was
-	GuideURL *string    // empty: the page this instance has
+	GuideURL *string    // empty: this instance's own page
 }
 
-// ChangeEnd changes the end of a deprecated version; ifRevision must allow its revision, else problem.Mismatch.
-// The date only moves later: clients plan with it.
+// ChangeEnd changes the end of a deprecated version. The error is RevisionMismatch if ifRevision does not allow its revision.
+// The date only moves later, because clients plan with it.
 func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, ifRevision revision.Expected, c EndChange) (*Version, error) {
 	if c.GuideURL != nil {
 		guide, err := checkGuide(*c.GuideURL)
@@ -44,7 +44,7 @@ func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, 
 	})
 }
 
-// apply changes v and says what became different, as the log tells it.
+// apply changes v and returns the changed fields for the audit log.
 func (c *EndChange) apply(v *Version) (map[string]string, error) {
 	details := map[string]string{}
 	if c.SunsetAt != nil {
@@ -62,7 +62,7 @@ func (c *EndChange) apply(v *Version) (map[string]string, error) {
 	return details, nil
 }
 
-// Retire takes the paths of a sunset version away before their twelve months are over. One that is retired stays so.
+// Retire removes the routes of a sunset version before its twelve months are over. Retiring a retired version changes nothing.
 func (s *Service) Retire(ctx context.Context, p *auth.Principal, number int) (*Version, error) {
 	return s.changeVersion(ctx, p, audit.VersionRetired, number, func(v *Version, now time.Time) (map[string]string, error) {
 		switch v.At(now) {
@@ -77,7 +77,7 @@ func (s *Service) Retire(ctx context.Context, p *auth.Principal, number int) (*V
 	})
 }
 
-// changeVersion changes one version by fn, which says what became different: nothing leaves it as it is.
+// changeVersion changes a version with fn, which returns the changed fields. If there are none, nothing is stored.
 func (s *Service) changeVersion(ctx context.Context, p *auth.Principal, action audit.Action, number int, fn func(v *Version, now time.Time) (map[string]string, error)) (*Version, error) {
 	var changed Version
 	err := s.change(ctx, func(ctx context.Context, st *state) error {
@@ -103,8 +103,8 @@ func (s *Service) changeVersion(ctx context.Context, p *auth.Principal, action a
 	return &changed, nil
 }
 
-// Rehearse answers requests of one API key to a deprecated version as after its sunset, until a moment, which must lie
-// ahead. Said again for the same key, the new moment counts.
+// Rehearse answers one API key's requests to a deprecated version as after its sunset, until a time in the future. A second
+// call for the same key replaces that time.
 func (s *Service) Rehearse(ctx context.Context, p *auth.Principal, number int, key string, until time.Time) (*Rehearsal, error) {
 	r := &Rehearsal{Version: number, KeyID: key, Until: whole(until)}
 	err := s.change(ctx, func(ctx context.Context, st *state) (err error) {

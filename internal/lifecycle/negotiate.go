@@ -2,11 +2,11 @@ package lifecycle
 
 import "strings"
 
-// maxNumber bounds what is read as a version number; beyond it a number is simply unknown.
+// maxNumber is the largest number that is read as a version; a larger one is unknown.
 const maxNumber = 9999
 
-// InPath finds the version a path names. named is false for a path without one, such as /api/versions; a name that is no
-// number of ours (v0, v01, v99999) is named with number 0, which never was.
+// InPath finds the version that a path names. named is false for a path without one, such as /api/versions. A name that
+// cannot be a version (v0, v01, v99999) gives number 0, which does not exist.
 func InPath(path string) (number int, named bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v")
 	if !ok {

@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// turns keeps what was read before a change from taking the place of the change.
+// turns counts changes, so that a state that was read before a change does not replace the change.
 type turns struct {
 	mu    sync.Mutex
 	count uint64 // of changes made here
 }
 
-// replace puts a changed state in force.
+// replace publishes a changed state.
 func (t *turns) replace(r *Registry, st *state) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count++
-	// Two changes may come here in either order. Every one of a version makes a revision greater.
+	// Two changes can arrive in either order. Each one increases a revision, so the greater sum is the later state.
 	if revisions(st.versions) >= revisions(r.Snapshot().versions) {
-		_ = r.Replace(st.versions, st.rehearsals...) // it was checked
+		_ = r.Replace(st.versions, st.rehearsals...) // checked before the commit
 	}
 }
 
@@ -31,10 +31,10 @@ func revisions(versions []Version) (sum int64) {
 	return sum
 }
 
-// ErrCannotServe says that another process has released a version which this one cannot serve.
+// ErrCannotServe is the error if another process has released a version that this one cannot serve.
 var ErrCannotServe = errors.New("it cannot be served by this process")
 
-// Hear puts in force what another process has released or changed; with ErrCannotServe nothing of it.
+// Hear reads and publishes what another process has released or changed. With ErrCannotServe nothing is published.
 func (s *Service) Hear(ctx context.Context) error {
 	for {
 		s.changed.mu.Lock()
@@ -57,7 +57,7 @@ func (s *Service) Hear(ctx context.Context) error {
 	}
 }
 
-// replaceUnless puts a state in force that was read after so many changes; false where there was another one since.
+// replaceUnless publishes a state that was read after before changes. It returns false if there was another change since.
 func (s *Service) replaceUnless(before uint64, st *state, err *error) bool {
 	s.changed.mu.Lock()
 	defer s.changed.mu.Unlock()

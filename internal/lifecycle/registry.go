@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Registry holds the released versions. Every surface reads the same one, so all report the same version. Readers take
-// a Snapshot, which never changes; a release or a new date replaces it whole.
+// Registry holds the released versions. All surfaces share one, so they report the same versions. Readers get a Snapshot,
+// which is immutable; a release or a changed date replaces it.
 type Registry struct {
 	snapshot atomic.Pointer[Snapshot]
 
@@ -19,19 +19,19 @@ type Registry struct {
 	prepare []func(number int) error
 }
 
-// Snapshot is the versions as they were at one moment.
+// Snapshot is the versions and rehearsals that are in force at one time.
 type Snapshot struct {
 	versions   []Version // by number, rising
 	rehearsals []Rehearsal
-	stage      stage
+	until      rehearsalIndex
 }
 
-// First is version 1 as the interface specification has it: current since July 2026 (§9.4).
+// First is version 1, current since July 2026 (docs/spec/interface-spec.md, §9.4).
 func First() Version {
 	return Version{Number: 1, Since: time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC), Revision: 1}
 }
 
-// New makes a registry of released versions; see Replace for what is refused.
+// New creates a registry of released versions. See Replace for the errors.
 func New(versions ...Version) (*Registry, error) {
 	r := &Registry{}
 	if err := r.Replace(versions); err != nil {
@@ -40,18 +40,18 @@ func New(versions ...Version) (*Registry, error) {
 	return r, nil
 }
 
-// Snapshot gives the versions as they are now. It costs one atomic read.
+// Snapshot returns the versions in force. It costs one atomic read.
 func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
 
-// Prepare asks for ready to be called with the number of a version before that is released: what must be made for it
-// (its routes) is made outside any request, and a version that cannot be served is never put in place.
+// Prepare has ready called with the number of a version before it is released, so that its routes are built outside of any
+// request, and a version that cannot be served is never published.
 func (r *Registry) Prepare(ready func(number int) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.prepare = append(r.prepare, ready)
 }
 
-// makeReady calls what Prepare was given.
+// makeReady calls the functions that Prepare was given.
 func (r *Registry) makeReady(number int) error {
 	r.mu.Lock()
 	prepare := slices.Clone(r.prepare)
@@ -64,20 +64,20 @@ func (r *Registry) makeReady(number int) error {
 	return nil
 }
 
-// Replace puts other versions and rehearsals in place, in force for every request that begins after it. Refused are an
-// empty list, a number below 1 or given twice, an end without an announcement or the reverse, dates out of order, and a
-// newest version that is to end without a successor.
+// Replace publishes versions and rehearsals for all requests that begin after it. It is an error if the list is empty, if a
+// number is below 1 or appears twice, if a version has a sunset without an announcement or the reverse, if dates are out of
+// order, or if the newest version is to end.
 func (r *Registry) Replace(versions []Version, rehearsals ...Rehearsal) error {
 	list := slices.Clone(versions)
 	slices.SortFunc(list, func(a, b Version) int { return cmp.Compare(a.Number, b.Number) })
 	if err := check(list); err != nil {
 		return err
 	}
-	r.snapshot.Store(&Snapshot{versions: list, rehearsals: slices.Clone(rehearsals), stage: stageOf(rehearsals)})
+	r.snapshot.Store(&Snapshot{versions: list, rehearsals: slices.Clone(rehearsals), until: indexOf(rehearsals)})
 	return nil
 }
 
-// check says what is wrong with a list of versions by number.
+// check validates a list of versions in the order of their numbers.
 func check(list []Version) error {
 	if len(list) == 0 {
 		return errors.New("no version of the API is declared")
@@ -103,10 +103,10 @@ func check(list []Version) error {
 	return nil
 }
 
-// All lists the versions by number, rising. The caller does not change them.
+// All lists the versions by number, ascending. The caller must not change them.
 func (s *Snapshot) All() []Version { return s.versions }
 
-// Version finds one by number; nil where it never was.
+// Version finds a version by number; nil if there is none.
 func (s *Snapshot) Version(number int) *Version {
 	for i := range s.versions {
 		if s.versions[i].Number == number {
@@ -116,10 +116,10 @@ func (s *Snapshot) Version(number int) *Version {
 	return nil
 }
 
-// Current is the version a request gets that asks for none: the newest.
+// Current is the newest version. It serves requests that name none.
 func (s *Snapshot) Current() *Version { return &s.versions[len(s.versions)-1] }
 
-// Replacement is the version to move to from number: the oldest live one after it; nil where there is none.
+// Replacement is the version that clients of number move to: the oldest live one after it; nil if there is none.
 func (s *Snapshot) Replacement(number int, now time.Time) *Version {
 	for i := range s.versions {
 		if v := &s.versions[i]; v.Number > number && v.Live(now) {

@@ -15,47 +15,47 @@ type Rehearsal struct {
 	Until       time.Time
 }
 
-// rehearsed is what a rehearsal is found by on the way of a request.
-type rehearsed struct {
+// rehearsalKey is what a request looks a rehearsal up by.
+type rehearsalKey struct {
 	version int
 	key     id.UUID
 }
 
-// stage is the rehearsals as the way of a request asks for them. The zero one has none.
-type stage struct {
-	until map[rehearsed]time.Time
-	last  map[int]time.Time // of a version's rehearsals the last moment
+// rehearsalIndex finds the end of a rehearsal. The zero value has none.
+type rehearsalIndex struct {
+	byKey     map[rehearsalKey]time.Time
+	byVersion map[int]time.Time // of the version's last rehearsal
 }
 
-func stageOf(rehearsals []Rehearsal) stage {
+func indexOf(rehearsals []Rehearsal) rehearsalIndex {
 	if len(rehearsals) == 0 {
-		return stage{}
+		return rehearsalIndex{}
 	}
-	s := stage{map[rehearsed]time.Time{}, map[int]time.Time{}}
+	x := rehearsalIndex{map[rehearsalKey]time.Time{}, map[int]time.Time{}}
 	for _, r := range rehearsals {
 		key, ok := id.Parse(id.APIKey, r.KeyID)
 		if !ok {
 			continue
 		}
-		s.until[rehearsed{r.Version, key}] = r.Until
-		if r.Until.After(s.last[r.Version]) {
-			s.last[r.Version] = r.Until
+		x.byKey[rehearsalKey{r.Version, key}] = r.Until
+		if r.Until.After(x.byVersion[r.Version]) {
+			x.byVersion[r.Version] = r.Until
 		}
 	}
-	return s
+	return x
 }
 
 // Rehearsing reports whether any key rehearses the sunset of a version. If none does, the request's key does not matter.
 func (s *Snapshot) Rehearsing(version int, now time.Time) bool {
-	return s.stage.last != nil && now.Before(s.stage.last[version])
+	return s.until.byVersion != nil && now.Before(s.until.byVersion[version])
 }
 
-// Rehearses reports whether a key is to see a version as sunset at a moment.
+// Rehearses reports whether a key sees a version as sunset now.
 func (s *Snapshot) Rehearses(version int, key id.UUID, now time.Time) bool {
-	return now.Before(s.stage.until[rehearsed{version, key}])
+	return now.Before(s.until.byKey[rehearsalKey{version, key}])
 }
 
-// Rehearsals lists those of a version that still run at a moment. The caller does not change them.
+// Rehearsals lists the rehearsals of a version that are running now. The caller must not change them.
 func (s *Snapshot) Rehearsals(version int, now time.Time) []Rehearsal {
 	var list []Rehearsal
 	for _, r := range s.rehearsals {

@@ -15,22 +15,22 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Store keeps versions and rehearsals.
+// Store stores versions and rehearsals.
 type Store interface {
-	// Versions lists the versions that were released or changed, by number. Version 1 is not among them before its end
-	// is announced.
+	// Versions lists the versions that were released or changed, by number. Version 1 is among them only after its end
+	// was announced.
 	Versions(ctx context.Context) ([]Version, error)
 	// KeepVersion adds v or replaces it, if its stored revision is v.Revision-1; otherwise RevisionMismatch.
 	KeepVersion(ctx context.Context, v *Version) error
-	// Rehearsals lists all, also those that are over.
+	// Rehearsals lists all rehearsals, also past ones.
 	Rehearsals(ctx context.Context) ([]Rehearsal, error)
-	// KeepRehearsal adds r, in place of the one its key has for the version, and forgets those that were over at now.
+	// KeepRehearsal adds r, which replaces the one that its key has for the version, and deletes those that are over.
 	KeepRehearsal(ctx context.Context, r *Rehearsal, now time.Time) error
-	// WorkspaceOfAPIKey is the workspace an API key is in; Missing when there is no such key.
+	// WorkspaceOfAPIKey returns the workspace of an API key; NotFound if there is no such key.
 	WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, error)
 }
 
-// Options is what a Service is made from. All members that are not said to be optional are required.
+// Options configures a Service. All fields are required unless they are said to be optional.
 type Options struct {
 	Store    Store
 	Units    unit.Runner
@@ -39,23 +39,23 @@ type Options struct {
 	Audit    audit.Recorder
 
 	Newest          int  // the latest version that the running build declares
-	AllowUndeclared bool // later ones may be released, too
-	AllowBackdating bool // notice counts from an announcement in the past
+	AllowUndeclared bool // later ones can be released, too
+	AllowBackdating bool // an announcement in the past counts for the notice
 
 	Now func() time.Time
 }
 
-// Service releases versions and ends them. What it changes is in force for every request that begins after it, on every
-// surface, and survives a restart.
+// Service releases and ends versions. Its changes are stored, and in force on every surface for all requests that begin
+// afterwards.
 type Service struct {
 	Options
 	changed turns
 }
 
-// NewService makes a service.
+// NewService creates a Service.
 func NewService(o Options) *Service { return &Service{Options: o} }
 
-// Load puts what was released and changed before in force, at start.
+// Load publishes the stored versions at start.
 func (s *Service) Load(ctx context.Context) error {
 	state, err := s.read(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) Load(ctx context.Context) error {
 	return s.Registry.Replace(state.versions, state.rehearsals...)
 }
 
-// Undeclared lists the versions in force that the running build does not declare: it serves them as their predecessors.
+// Undeclared lists the versions in force that the running build does not declare. It serves them like their predecessors.
 func (s *Service) Undeclared() []int {
 	var list []int
 	for _, v := range s.Registry.Snapshot().All() {
@@ -75,7 +75,7 @@ func (s *Service) Undeclared() []int {
 	return list
 }
 
-// state is everything a change decides on, as the unit of work sees it.
+// state is what a change decides on, as its transaction sees it.
 type state struct {
 	versions   []Version // by number
 	rehearsals []Rehearsal
@@ -96,7 +96,7 @@ func (s *Service) read(ctx context.Context) (*state, error) {
 	return &state{versions, rehearsals}, nil
 }
 
-// version finds one by number, nil where it never was.
+// version finds a version by number; nil if there is none.
 func (st *state) version(number int) *Version {
 	for i := range st.versions {
 		if st.versions[i].Number == number {
@@ -108,7 +108,7 @@ func (st *state) version(number int) *Version {
 
 func (st *state) current() *Version { return &st.versions[len(st.versions)-1] }
 
-// change runs fn on the stored state, as one unit of work, and puts what it leaves in force with the commit.
+// change runs fn on the stored state in a transaction, and publishes the changed state after the commit.
 func (s *Service) change(ctx context.Context, fn func(ctx context.Context, st *state) error) error {
 	return s.Units.Run(ctx, func(ctx context.Context) error {
 		st, err := s.read(ctx)
@@ -126,18 +126,18 @@ func (s *Service) change(ctx context.Context, fn func(ctx context.Context, st *s
 	})
 }
 
-// Release is what a version is released with. Dates and guide are those of its predecessor, which ends.
+// Release describes a release. The dates and the guide are those of the predecessor, which ends.
 type Release struct {
 	Number      int
 	AnnouncedAt *time.Time // nil: now
-	SunsetAt    *time.Time // nil: as early as it may be
-	GuideURL    string     // empty: the page this instance has
+	SunsetAt    *time.Time // nil: the earliest that is allowed
+	GuideURL    string     // empty: this instance's own page
 }
 
-// Prepare makes ready what serving a version takes. It is called before Release, outside its unit of work; whether the
-// version may be released is for Release to say.
+// Prepare builds what is needed to serve a version. It is called before Release, outside its transaction. If the version
+// cannot be released, it does nothing, because Release returns that error.
 func (s *Service) Prepare(number int) error {
-	if s.mayRelease(s.Registry.Snapshot().Current().Number, number) != nil {
+	if s.checkNumber(s.Registry.Snapshot().Current().Number, number) != nil {
 		return nil
 	}
 	if err := s.Registry.makeReady(number); err != nil {
@@ -146,7 +146,8 @@ func (s *Service) Prepare(number int) error {
 	return nil
 }
 
-func (s *Service) mayRelease(current, number int) error {
+// checkNumber returns why a version cannot be released now.
+func (s *Service) checkNumber(current, number int) error {
 	switch {
 	case number <= current:
 		return problem.Conflicts("Version " + strconv.Itoa(number) + " was released before.")
@@ -159,7 +160,7 @@ func (s *Service) mayRelease(current, number int) error {
 	}
 }
 
-// Release makes the next version the current one: it serves every operation of its predecessor but those the code
+// Release makes the next version the current one. It serves all operations of its predecessor, except for those that the code
 // changes. The predecessor is deprecated from the announcement on.
 func (s *Service) Release(ctx context.Context, p *auth.Principal, r Release) (*Version, error) {
 	guide, err := checkGuide(r.GuideURL)
@@ -169,7 +170,7 @@ func (s *Service) Release(ctx context.Context, p *auth.Principal, r Release) (*V
 	released := &Version{Number: r.Number, Since: s.now(), Revision: 1}
 	err = s.change(ctx, func(ctx context.Context, st *state) error {
 		previous := st.current()
-		if err := s.mayRelease(previous.Number, r.Number); err != nil {
+		if err := s.checkNumber(previous.Number, r.Number); err != nil {
 			return err
 		}
 		if err := s.announce(previous, &r, released.Since); err != nil {
@@ -194,7 +195,7 @@ func (s *Service) Release(ctx context.Context, p *auth.Principal, r Release) (*V
 	return released, nil
 }
 
-// announce gives v the dates of its end.
+// announce sets the dates of v's end.
 func (s *Service) announce(v *Version, r *Release, now time.Time) error {
 	v.AnnouncedAt = now
 	if r.AnnouncedAt != nil {
@@ -213,8 +214,7 @@ func (s *Service) announce(v *Version, r *Release, now time.Time) error {
 	return checkSunset(v.SunsetAt, earliest)
 }
 
-// Earliest is the first moment a version may be sunset whose end is announced: six calendar months after the later of
-// the announcement and now.
+// Earliest is the earliest sunset of a version: six calendar months after the announcement or now, whichever is later.
 func Earliest(announcedAt, now time.Time) time.Time {
 	if announcedAt.Before(now) {
 		announcedAt = now
@@ -222,7 +222,7 @@ func Earliest(announcedAt, now time.Time) time.Time {
 	return AddMonths(announcedAt, notice)
 }
 
-// farthest keeps a retirement inside the years that dates are written with.
+// farthest keeps retirement dates within four-digit years.
 var farthest = time.Date(9000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func checkSunset(at, earliest time.Time) error {
@@ -236,7 +236,7 @@ func checkSunset(at, earliest time.Time) error {
 	}
 }
 
-// checkGuide takes an absolute address that a browser can open, and gives it as it is sent in headers.
+// checkGuide validates an absolute URL that a browser can open, and returns it as headers carry it.
 func checkGuide(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -248,7 +248,7 @@ func checkGuide(text string) (string, error) {
 	return u.String(), nil
 }
 
-// record logs what p did to a version.
+// record adds what p did to a version to the audit log.
 func (s *Service) record(ctx context.Context, p *auth.Principal, action audit.Action, number int, workspaceID string, details map[string]string) error {
 	return s.Audit.Record(ctx, audit.Entry{
 		Action: action, WorkspaceID: workspaceID, Actor: p.Actor(), Target: "v" + strconv.Itoa(number), Details: details,
@@ -257,7 +257,7 @@ func (s *Service) record(ctx context.Context, p *auth.Principal, action audit.Ac
 
 func (s *Service) now() time.Time { return whole(s.Now()) }
 
-// whole is a moment as it is kept and shown.
+// whole is a time as it is stored and shown: UTC, in milliseconds.
 func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func dateText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,4 +1,4 @@
-// Package lifecycle knows which versions of the API there are and what state each is in.
+// Package lifecycle manages the versions of the API: their releases, announcements and ends, and who still calls them.
 package lifecycle
 
 import (
@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// State is where a version is in its life (§3.1).
+// State is the state of a version (docs/spec/interface-spec.md, §3.1).
 type State string
 
 // The states, in the order a version passes through them.
 const (
 	Active     State = "active"     // fully supported
-	Deprecated State = "deprecated" // still served, its sunset announced
-	Sunset     State = "sunset"     // 410, with the way out
-	Retired    State = "retired"    // gone: as if it had never been
+	Deprecated State = "deprecated" // still served; its sunset is announced
+	Sunset     State = "sunset"     // 410, with links to the guide and the replacement
+	Retired    State = "retired"    // 404, like a version that does not exist
 )
 
-// What is promised about the dates of a version (decisions.md, I), in calendar months.
+// The periods that are promised for a version (docs/spec/decisions.md, I), in calendar months.
 const (
 	notice     = 6  // from the announcement of a sunset to the sunset
-	retirement = 12 // from the sunset until the paths are gone
+	retirement = 12 // from the sunset until its routes are removed
 )
 
-// Version is one major version of the API that has been released. Its state is never stored: it follows from the dates.
+// Version is a released major version of the API. Its state follows from its dates and is never stored.
 type Version struct {
 	Number      int
 	Since       time.Time // when it was released
 	AnnouncedAt time.Time // when its end was announced; zero while it is active
-	SunsetAt    time.Time // from when on it is 410; zero while it is active
+	SunsetAt    time.Time // when it becomes 410; zero while it is active
 	RetiredAt   time.Time // when its routes are removed, if an operator set that; zero: see Retires
-	GuideURL    string    // of the migration guide, when it is published elsewhere
-	Backdated   bool      // its notice was counted from its announcement alone
+	GuideURL    string    // of the migration guide, if it is published elsewhere
+	Backdated   bool      // the notice was counted from an announcement in the past
 	Revision    int64     // 1 when it was released
 }
 
-// At gives the state at a moment.
+// At returns the state at now.
 func (v *Version) At(now time.Time) State {
 	switch {
 	case v.AnnouncedAt.IsZero() || now.Before(v.AnnouncedAt):
@@ -49,7 +49,7 @@ func (v *Version) At(now time.Time) State {
 	}
 }
 
-// Live reports whether requests are served at a moment.
+// Live reports whether requests are served at now.
 func (v *Version) Live(now time.Time) bool {
 	return v.SunsetAt.IsZero() || now.Before(v.SunsetAt)
 }
@@ -63,7 +63,7 @@ func (v *Version) Retires() time.Time {
 	return AddMonths(v.SunsetAt, retirement)
 }
 
-// Guide is where the way to the next version is described: a path of this instance unless GuideURL says otherwise.
+// Guide is the URL of the migration guide to the next version: a path of this instance, or GuideURL.
 func (v *Version) Guide() string {
 	if v.GuideURL != "" {
 		return v.GuideURL
@@ -71,8 +71,8 @@ func (v *Version) Guide() string {
 	return "/docs/api/migration/v" + strconv.Itoa(v.Number) + "-to-v" + strconv.Itoa(v.Number+1)
 }
 
-// AddMonths adds calendar months and stays inside the month it arrives in: one month after 31 January is the last of
-// February. Six months' notice and the three months of an extension are counted with it.
+// AddMonths adds calendar months. The day is clamped to the end of the month: one month after 31 January is the last day of
+// February.
 func AddMonths(t time.Time, months int) time.Time {
 	year, month, day := t.Date()
 	last := time.Date(year, month+time.Month(months)+1, 0, 0, 0, 0, 0, t.Location()).Day()
