@@ -14,11 +14,16 @@ import (
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
+	"keepsake/internal/memory"
 	"keepsake/internal/usage"
 )
 
 // operations declares all operations of the API. The OpenAPI document only needs the declarations, so s can be empty.
 func operations(s *services) *endpoint.Registry {
+	memories := s.memories
+	if memories == nil {
+		memories = &memory.Service{} // whose parts are nil too
+	}
 	r := endpoint.NewRegistry()
 	r.SetDocumentVersion(1, "1.12.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
@@ -38,12 +43,12 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddVerify(r, s.apiKeys)
 	v1.AddDocuments(r, s.documents, s.cursors)
 	v1.AddSearch(r, s.search)
-	v1.AddMemories(r, s.memories, s.cursors)
-	v1.AddMemoryBatch(r, s.memories)
-	v1.AddForgetting(r, s.memories.Forgetter)
-	v1.AddSubjects(r, s.memories, s.cursors)
-	v1.AddPortableMemories(r, s.memories)
-	v1.AddRecall(r, s.memories.Recaller)
+	v1.AddMemories(r, memories, s.cursors)
+	v1.AddMemoryBatch(r, memories)
+	v1.AddForgetting(r, memories.Forgetter)
+	v1.AddSubjects(r, memories, s.cursors)
+	v1.AddPortableMemories(r, memories)
+	v1.AddRecall(r, memories.Recaller)
 	return r
 }
 
