@@ -19,7 +19,7 @@ func (d *database) Tables(ctx context.Context) ([]store.Table, error) { return t
 // Tables implements store.Cataloged.
 func (v *viewed) Tables(ctx context.Context) ([]store.Table, error) { return tables(ctx, &v.readers) }
 
-// kinds are what the types of our schemas hold; a STRICT table knows no others that we use.
+// kinds maps the column types of our STRICT tables.
 var kinds = map[string]store.Kind{"INTEGER": store.Number, "TEXT": store.Text, "BLOB": store.Bytes}
 
 func tables(ctx context.Context, q store.Querier) ([]store.Table, error) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// checkInBackground looks through the files of an instance that was not stopped in order. SQLite needs no repair after
-// that, but a disk that lied may: better to hear of it now than when the last good backup is gone.
+// checkInBackground checks the files of an instance that was not shut down cleanly. SQLite needs no repair after that, but a
+// disk that loses acknowledged writes does: better to learn of it before the last good backup expires.
 func (e *Engine) checkInBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stopCheck = cancel
@@ -15,13 +15,13 @@ func (e *Engine) checkInBackground() {
 			if err := d.quickCheck(ctx); ctx.Err() != nil {
 				return
 			} else if err != nil {
-				e.log.Error("damage found after an unclean stop", "database", d.file, "error", err)
+				e.log.Error("found damage after an unclean stop", "database", d.file, "error", err)
 				e.damage.Store(&err)
 				return
 			}
 		}
 		e.checked.Store(true)
-		e.log.Info("checked after an unclean stop", "dir", e.dir)
+		e.log.Info("checked files after an unclean stop", "dir", e.dir)
 	})
 }
 

@@ -25,10 +25,10 @@ type database struct {
 	session *session
 	writer  *writer
 
-	scrubWait time.Duration // scrubWait except in tests
+	scrubWait time.Duration // the constant, except in tests
 }
 
-// unitKey is the context key of the unit of work of one database.
+// unitKey is the context key of the transaction of one database.
 type unitKey struct{ d *database }
 
 // Run implements unit.Runner.
@@ -60,7 +60,7 @@ func (d *database) Once(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Hold implements store.Database: units follow each other here, so every row is held.
+// Hold implements store.Database. It does nothing, because transactions run one after another.
 func (d *database) Hold(context.Context, string, ...any) error { return nil }
 
 // HoldRow implements store.Database.
@@ -68,7 +68,7 @@ func (d *database) HoldRow(ctx context.Context, query string, args ...any) store
 	return d.In(ctx).QueryRow(ctx, query, args...)
 }
 
-// openDatabase opens path, makes it if it is absent, and brings its schema up to date. The writer does not run yet.
+// openDatabase opens path, creates it if it is missing, and upgrades its schema. It does not start the writer.
 func openDatabase(ctx context.Context, path, file string, secureDelete bool, memory int64) (*database, error) {
 	if err := checkHeader(path); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool, mem
 		d.writers.Close()
 		return nil, opening(path, err)
 	}
-	// A reader waits for nobody, so more of them than this only wait for a core.
+	// Readers do not wait for each other, so more of them would only wait for a core.
 	n := max(4, 2*runtime.GOMAXPROCS(0))
 	d.readers.db.SetMaxOpenConns(n)
 	d.readers.db.SetMaxIdleConns(n)
@@ -104,17 +104,17 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool, mem
 	return d, nil
 }
 
-// cacheKiB is how much each of some fifteen connections keeps of its file, if the process can use so much memory: it lies
-// outside of what Go's collector counts.
+// cacheKiB is the size of the page cache of each of some 15 connections, if the process can use that much memory. Go's collector
+// does not count it.
 func cacheKiB(memory int64) int64 {
-	const most, least = 8_000, 512
+	const largest, smallest = 8_000, 512
 	if memory == 0 {
-		return most
+		return largest
 	}
-	return max(least, min(most, memory/256>>10))
+	return max(smallest, min(largest, memory/256>>10))
 }
 
-// makePrivate makes an absent file with mode 0600, which SQLite also gives to the files beside it.
+// makePrivate creates a missing file with mode 0600, which SQLite also gives to the files next to it.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -123,7 +123,7 @@ func makePrivate(path string) error {
 	return f.Close()
 }
 
-// close ends the readers first: the last connection folds the write-ahead log into the file and removes it.
+// close closes the readers first: the last connection copies the write-ahead log into the file and removes it.
 func (d *database) close() error {
 	if d.writer != nil {
 		d.writer.close()
@@ -150,8 +150,8 @@ func dsn(path string, secureDelete bool) string {
 
 const header = "SQLite format 3\x00"
 
-// checkHeader refuses a file that is no SQLite database, before SQLite has a chance to call it empty. An absent or
-// empty file is one that is yet to be made.
+// checkHeader returns an error for a file that is not a SQLite database, before SQLite can take it for an empty one. A missing
+// or empty file is accepted, because it will be created.
 func checkHeader(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,20 +29,20 @@ const (
 	usageFile = "usage.db"
 )
 
-// Options say where and how to open.
+// Options are where and how to open.
 type Options struct {
-	Dir        string        // made with mode 0700 when absent
-	Log        *slog.Logger  // nil: nothing is logged
-	ProbeEvery time.Duration // how often a writer that has stopped tries again; 0 for one second
-	LargeLog   int64         // bytes of a write-ahead log that are worth a warning; 0 for 256 MiB
-	Memory     int64         // bytes that the process can use; 0: no bound
-	Instance   string        // the id of an instance that is made here because it moves in; empty: a new one
+	Dir        string        // created with mode 0700 if missing
+	Log        *slog.Logger  // nil disables logging
+	ProbeEvery time.Duration // how often a stopped writer tries again; 0 for one second
+	LargeLog   int64         // size of a write-ahead log that causes a warning; 0 for 256 MiB
+	Memory     int64         // bytes that the process can use; 0 for no limit
+	Instance   string        // the ID of an instance that moves in; empty for a new instance
 }
 
 // Engine is the open folder.
 type Engine struct {
 	dir      string
-	instance string // the id for a place that has none
+	instance string // the ID for a new folder
 	memory   int64
 	log      *slog.Logger
 	lock     *folder.Lock
@@ -52,8 +52,8 @@ type Engine struct {
 
 	stopCheck context.CancelFunc
 	check     sync.WaitGroup
-	checked   atomic.Bool           // the check ran to its end and found nothing
-	damage    atomic.Pointer[error] // what it found
+	checked   atomic.Bool           // the check completed without a finding
+	damage    atomic.Pointer[error] // what the check found
 
 	closing  sync.Once
 	closeErr error
@@ -61,8 +61,8 @@ type Engine struct {
 
 var _ store.Engine = (*Engine)(nil)
 
-// Open opens or makes the databases in opt.Dir and brings their schemas up to date. Its error is one line that says what
-// to do; files that contradict each other are left as they are. Only one process at a time can have a folder open.
+// Open opens or creates the databases in opt.Dir and upgrades their schemas. Its error is one line with advice. Files that
+// contradict each other stay unchanged. Only one process at a time can open a folder.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -80,7 +80,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e := &Engine{dir: opt.Dir, instance: opt.Instance, memory: opt.Memory, log: opt.Log, lock: l}
 	if err := e.open(ctx); err != nil {
 		e.closeFiles()
-		l.Release(!l.Unclean) // what the last process left unchecked is still unchecked
+		l.Release(!l.Unclean) // an unchecked folder stays unchecked
 		return nil, err
 	}
 	for _, d := range e.files() {
@@ -93,7 +93,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 }
 
 func (e *Engine) open(ctx context.Context) error {
-	found, err := look(ctx, e.dir)
+	found, err := inspect(ctx, e.dir)
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,12 @@ func (e *Engine) open(ctx context.Context) error {
 		id = newInstanceID()
 	}
 	if _, err := os.Stat(filepath.Join(e.dir, usageFile)); found.main != "" && errors.Is(err, fs.ErrNotExist) {
-		e.log.Warn("usage.db is missing: what has been used of quotas so far is forgotten", "dir", e.dir)
+		e.log.Warn("usage.db is missing, so quotas start at zero", "dir", e.dir)
 	}
 	if err := e.openFiles(ctx); err != nil {
 		return err
 	}
-	// keys.db first: a main.db that has an id is then proof that there was a keys.db.
+	// keys.db first: if main.db has an ID, there was a keys.db.
 	for _, d := range []*database{e.keys, e.main, e.usage} {
 		has, err := d.name(ctx, id)
 		if err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) open(ctx context.Context) error {
 	return nil
 }
 
-// openFiles opens all files at once: a first start waits for the disk most of the time.
+// openFiles opens all files at once, because a first start mostly waits for the disk.
 func (e *Engine) openFiles(ctx context.Context) error {
 	open := func(file string, as **database, err *error) func() {
 		return func() { *as, *err = openDatabase(ctx, filepath.Join(e.dir, file), file, file != usageFile, e.memory) }
@@ -157,7 +157,7 @@ func (e *Engine) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// Close waits for running units, refuses new ones and closes the files. Later calls answer what the first did.
+// Close waits for running transactions, refuses new ones and closes the files. Later calls return the first result.
 func (e *Engine) Close() error {
 	e.closing.Do(func() {
 		if e.stopCheck != nil {
@@ -165,7 +165,7 @@ func (e *Engine) Close() error {
 			e.check.Wait()
 		}
 		err := e.closeFiles()
-		// A check that was cut short starts again next time.
+		// An interrupted check starts again next time.
 		inOrder := err == nil && (e.stopCheck == nil || e.checked.Load())
 		e.closeErr = errors.Join(err, e.lock.Release(inOrder))
 	})
@@ -181,7 +181,7 @@ func (e *Engine) Keys() store.Database { return e.keys }
 // Usage implements store.Engine.
 func (e *Engine) Usage() store.Database { return e.usage }
 
-// Shared implements store.Engine: the lock of the folder keeps others out.
+// Shared implements store.Engine. The lock of the folder excludes other processes.
 func (e *Engine) Shared() bool { return false }
 
 // Alone implements store.Engine.
@@ -189,7 +189,7 @@ func (e *Engine) Alone(ctx context.Context, _ string, fn func(ctx context.Contex
 	return fn(ctx)
 }
 
-// Ready implements store.Engine: it names a writer that has stopped and damage that was found, and reads a row.
+// Ready implements store.Engine. It reports a stopped writer and damage, and reads a row.
 func (e *Engine) Ready(ctx context.Context) error {
 	for _, d := range e.files() {
 		if f := d.writer.stopped.Load(); f != nil {

@@ -14,12 +14,12 @@ import (
 // fault is a failure of the engine or of what lies below it, not of a statement.
 type fault struct {
 	cause error
-	// final: the kernel has said that written pages may be gone, and says it only once. Trying again would succeed and
-	// pretend; only a restart, which reads what really is on the disk, makes it good.
+	// final means that the kernel has reported lost pages, which it does only once. A second try would succeed although the data
+	// is lost; only a restart reads what is on the disk.
 	final bool
 }
 
-// faultOf recognises a fault by SQLite's result code; nil when err is a statement's own.
+// faultOf recognizes a fault by SQLite's result code. It returns nil if the statement itself failed.
 func faultOf(err error) *fault {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -37,7 +37,7 @@ func faultOf(err error) *fault {
 	return nil
 }
 
-// problem is what clients are told. The cause goes to the log.
+// problem is the error for clients. The cause goes to the log.
 func (f *fault) problem() *problem.Problem {
 	after := 2 * time.Second
 	if f.final {
@@ -46,12 +46,12 @@ func (f *fault) problem() *problem.Problem {
 	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", after).Because(f.cause)
 }
 
-// String says in a few words for the operator what is wrong.
+// String describes the fault to the operator.
 func (f *fault) String() string {
 	var e *sqlite.Error
 	switch {
 	case f.final:
-		return "the disk failed to keep what was written to it (fsync failed); restart after checking it"
+		return "fsync failed, so written data can be lost; check the disk, then restart"
 	case errors.As(f.cause, &e) && full(e):
 		return "the disk is full"
 	case errors.As(f.cause, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY:
@@ -61,7 +61,7 @@ func (f *fault) String() string {
 	}
 }
 
-// readable turns a fault met while reading into a 503; other errors stay what they are.
+// readable turns a fault of a read into a 503, and keeps other errors.
 func readable(err error) error {
 	if err == nil {
 		return nil
@@ -72,7 +72,7 @@ func readable(err error) error {
 	return err
 }
 
-// opening says in one line why a file could not be opened or brought up to date.
+// opening describes in one line why a file could not be opened or upgraded.
 func opening(path string, err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -91,7 +91,7 @@ func opening(path string, err error) error {
 	return fmt.Errorf("open %s: %w", path, err)
 }
 
-// full says that there is no space: for the file, or for the index that SQLite keeps beside a write-ahead log.
+// full reports whether there is no space for the file, or for the index next to a write-ahead log.
 func full(e *sqlite.Error) bool {
 	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
 }

@@ -325,8 +325,8 @@ func TestStatementAfterItsUnitIsRefused(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := insert(leaked, e, 1); !errors.Is(err, errUnitOver) {
-		t.Errorf("got %v, want errUnitOver", err)
+	if err := insert(leaked, e, 1); !errors.Is(err, errEnded) {
+		t.Errorf("got %v, want errEnded", err)
 	}
 	wantRows(t, e)
 }

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 )
 
-// traces is what a folder's files tell before anything is written to them.
+// traces is what the files of a folder contain before anything is written to them.
 type traces struct {
-	main, keys string // instance ids, empty where a file has none yet
-	secrets    bool   // keys.db holds wrapped secrets, so there was a first start
+	main, keys string // instance IDs; empty if a file has none yet
+	secrets    bool   // keys.db contains wrapped secrets, so there was a first start
 }
 
-// look reads the traces. It makes no file: an absent one stays absent.
-func look(ctx context.Context, dir string) (traces, error) {
+// inspect reads the traces. It creates no file.
+func inspect(ctx context.Context, dir string) (traces, error) {
 	var t traces
 	var err error
 	if t.main, _, err = peek(ctx, filepath.Join(dir, mainFile)); err != nil {
@@ -28,7 +28,7 @@ func look(ctx context.Context, dir string) (traces, error) {
 	return t, err
 }
 
-// contradiction says in one line why the files do not belong together. A new key or an empty database beside old data
+// contradiction describes in one line why the files do not belong together. A new key or an empty database next to old data
 // would look like a start and be a loss.
 func (t traces) contradiction(dir string) error {
 	switch {
@@ -42,7 +42,8 @@ func (t traces) contradiction(dir string) error {
 	return nil
 }
 
-// peek reads a file's instance id and whether it holds secrets; nothing where it is absent, empty or not yet set up.
+// peek reads a file's instance ID and whether it contains secrets. It returns nothing if the file is missing, empty or not yet
+// set up.
 func peek(ctx context.Context, path string) (id string, secrets bool, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func peek(ctx context.Context, path string) (id string, secrets bool, err error)
 	return id, name != "", nil
 }
 
-// readIfTable reads one text; empty where the table or the row is absent.
+// readIfTable reads one text. It is empty if the table or the row does not exist.
 func readIfTable(ctx context.Context, db *sql.DB, table, query string) (string, error) {
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1", table).Scan(&n); err != nil {
@@ -89,7 +90,7 @@ func readIfTable(ctx context.Context, db *sql.DB, table, query string) (string, 
 	return text, err
 }
 
-// name writes the instance id into a file that has none, and answers the one it has.
+// name writes the instance ID into a file that has none, and returns the one that it has.
 func (d *database) name(ctx context.Context, id string) (string, error) {
 	if _, err := d.session.conn.ExecContext(ctx, "INSERT INTO instance (id) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM instance)", id); err != nil {
 		return "", fmt.Errorf("write instance id to %s: %w", d.file, err)
@@ -101,5 +102,5 @@ func (d *database) name(ctx context.Context, id string) (string, error) {
 	return has, nil
 }
 
-// newInstanceID is random: it only has to differ from every other instance's.
+// newInstanceID is random: it only has to differ from other instances.
 func newInstanceID() string { return rand.Text() }

@@ -9,30 +9,30 @@ import (
 	"keepsake/internal/unit"
 )
 
-// member is one unit of work on its way through the writer.
+// member is one transaction on its way through the writer.
 type member struct {
-	ctx   context.Context // the caller's values without its end
+	ctx   context.Context // the caller's values, without its cancellation
 	begin func(context.Context, *transaction) context.Context
 	fn    func(context.Context) error
 
-	state atomic.Int32  // waiting, taken or withdrawn
-	turn  chan *session // the writer gives the turn
-	ran   chan error    // the member gives it back, with the first statement that failed
-	done  chan error    // the answer
-	after chan struct{} // the member's hooks have run
+	state atomic.Int32  // waiting, running or withdrawn
+	turn  chan *session // the writer lets the member run
+	ran   chan error    // the member has run; the error is that of the first statement that failed
+	done  chan error    // the result for the caller
+	after chan struct{} // the hooks of the member have run
 
-	// What the last step left. Written by the caller while it has the turn, read by the writer after it.
+	// The result of the last step. The caller writes it while it runs; the writer reads it after.
 	err   error
 	hooks *unit.Hooks
 }
 
 const (
 	waiting int32 = iota
-	taken
+	running
 	withdrawn
 )
 
-// errAborted stands for a unit whose goroutine left fn by panicking or exiting.
+// errAborted is the error of a transaction whose function panicked or exited.
 var errAborted = errors.New("sqlite: the unit of work did not return")
 
 func newMember(ctx context.Context, begin func(context.Context, *transaction) context.Context, fn func(context.Context) error) *member {
@@ -42,20 +42,20 @@ func newMember(ctx context.Context, begin func(context.Context, *transaction) co
 	}
 }
 
-// take makes m a part of the group, unless its caller has withdrawn it.
-func (m *member) take() bool { return m.state.CompareAndSwap(waiting, taken) }
+// start makes m part of the group, unless its caller has withdrawn it.
+func (m *member) start() bool { return m.state.CompareAndSwap(waiting, running) }
 
-// step lets the caller run fn once and waits. It answers the first statement that failed; what fn answered is m.err.
-// For the writer.
+// step lets the caller run fn once, and waits. It returns the error of the first statement that failed; the error of fn is
+// m.err. The writer calls it.
 func (m *member) step(s *session) error {
 	m.turn <- s
 	return <-m.ran
 }
 
-// finish answers the caller and waits until its hooks have run, so that hooks see commits in their order. It does
-// nothing for a member that was withdrawn. For the writer.
+// finish sends the result to the caller and waits until its hooks have run, so that hooks run in the order of commits. It does
+// nothing for a member that was withdrawn. The writer calls it.
 func (m *member) finish(err error) {
-	if m.state.CompareAndSwap(waiting, taken); m.state.Load() == withdrawn {
+	if m.state.CompareAndSwap(waiting, running); m.state.Load() == withdrawn {
 		return
 	}
 	if m.aborted() {
@@ -65,11 +65,10 @@ func (m *member) finish(err error) {
 	<-m.after
 }
 
-// aborted says that nobody waits for m any more: fn has panicked or exited and its goroutine has unwound.
+// aborted reports whether fn panicked or exited, so that its caller no longer waits.
 func (m *member) aborted() bool { return errors.Is(m.err, errAborted) }
 
-// wait runs fn whenever it is m's turn and returns m's answer. An end of ctx only takes m out while it is waiting. For
-// the caller.
+// wait runs fn when it is m's turn, and returns the result. The end of ctx only removes m from the queue. The caller calls it.
 func (m *member) wait(ctx context.Context) error {
 	gone := ctx.Done()
 	for {
@@ -91,12 +90,12 @@ func (m *member) wait(ctx context.Context) error {
 	}
 }
 
-// run runs fn and its BeforeCommit hooks on s. A panic goes on to the caller after the turn is given back.
+// run runs fn and its BeforeCommit hooks on s. After a panic the writer goes on, and the panic reaches the caller.
 func (m *member) run(s *session) {
 	t := &transaction{session: s}
 	m.err = errAborted
 	defer func() {
-		t.over = true
+		t.ended = true
 		m.ran <- t.failed
 	}()
 	ctx, hooks := unit.Begin(m.begin(m.ctx, t))
@@ -106,7 +105,7 @@ func (m *member) run(s *session) {
 		err = hooks.RunBefore(ctx)
 	}
 	if err == nil {
-		err = t.failed // fn has swallowed it, but what it wrote is not whole
+		err = t.failed // fn ignored it, but its writes are incomplete
 	}
 	m.err = err
 }

@@ -20,7 +20,7 @@ var schemaDialect = schema.Dialect{
 	Compat: "CREATE TABLE IF NOT EXISTS schema_compat (part TEXT NOT NULL PRIMARY KEY, oldest INTEGER NOT NULL) STRICT",
 }
 
-// migrate brings the schema of a file up to date. Migrations only go forward, each in a transaction of its own.
+// migrate upgrades the schema of a file. Migrations only go forward, each in its own transaction.
 func migrate(ctx context.Context, db *sql.DB, file string) error {
 	part := strings.TrimSuffix(file, ".db")
 	steps, err := schema.Read(part, migrations)
@@ -47,7 +47,7 @@ func migrate(ctx context.Context, db *sql.DB, file string) error {
 	return nil
 }
 
-// newer refuses a schema that this program cannot work on. One that a newer program has only added to is served.
+// newer returns an error if this program cannot work on a newer schema. It can if the newer program only added to it.
 func newer(ctx context.Context, db *sql.DB, part string, version, known int64) error {
 	oldest, err := readIfTable(ctx, db, "schema_compat", "SELECT CAST(oldest AS TEXT) FROM schema_compat WHERE part = '"+part+"'")
 	if err != nil {

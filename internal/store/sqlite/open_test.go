@@ -390,7 +390,7 @@ func TestAfterAnUncleanStopTheFilesAreChecked(t *testing.T) {
 	}
 	wantRows(t, e, 1)
 	e.check.Wait()
-	if !strings.Contains(log.String(), "checked after an unclean stop") {
+	if !strings.Contains(log.String(), "checked files after an unclean stop") {
 		t.Errorf("nothing was checked: %s", log.String())
 	}
 	if err := e.Close(); err != nil {

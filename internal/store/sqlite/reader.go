@@ -9,10 +9,10 @@ import (
 	"keepsake/internal/store"
 )
 
-// readers is the pool of connections that only read. What they see is the last commit at the start of each statement.
+// readers is the pool of connections that only read. A statement sees what was committed when it began.
 type readers struct {
 	db    *sql.DB
-	stmts sync.Map // text → *sql.Stmt, which database/sql prepares on each connection once
+	stmts sync.Map // text → *sql.Stmt, which database/sql prepares once per connection
 	count atomic.Int64
 }
 
@@ -35,7 +35,7 @@ func (r *readers) prepare(ctx context.Context, query string) (stmt *sql.Stmt, on
 	return stmt, false, nil
 }
 
-// Exec implements store.Querier. SQLite refuses it when it writes.
+// Exec implements store.Querier. SQLite refuses writes here.
 func (r *readers) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	res, err := r.db.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *readers) Query(ctx context.Context, query string, args ...any) (store.R
 		return nil, readable(err)
 	}
 	if once {
-		defer stmt.Close() // database/sql keeps it until its rows are closed, too
+		defer stmt.Close() // database/sql keeps it until its rows are closed
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *readers) QueryRow(ctx context.Context, query string, args ...any) store
 	return oneRow{rows: rows, err: err}
 }
 
-// readerRows answers faults met on the way as 503.
+// readerRows turns faults into 503.
 type readerRows struct{ *sql.Rows }
 
 func (r readerRows) Err() error { return readable(r.Rows.Err()) }

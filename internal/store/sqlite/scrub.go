@@ -16,13 +16,13 @@ import (
 
 var _ store.Scrubbed = (*database)(nil)
 
-// scrubWait is how long one try to cut the write-ahead log waits for readers.
+// scrubWait is how long one try to truncate the write-ahead log waits for readers.
 const scrubWait = 500 * time.Millisecond
 
-// Scrub implements store.Scrubbed. In a file with secure_delete nothing that was deleted is left, but the write-ahead log
-// still holds the pages as they were before. So all of it is folded into the file, and the log is cut to nothing.
+// Scrub implements store.Scrubbed. A file with secure_delete contains nothing that was deleted, but the write-ahead log still
+// has the earlier pages. So it is copied into the file and truncated.
 //
-// That waits for those who read, and keeps writers waiting meanwhile. Writers wait for 5 s, so all tries together take less.
+// That waits for readers and blocks writers meanwhile. Writers wait for 5 s, so all tries together take less.
 func (d *database) Scrub(ctx context.Context) (err error) {
 	db, err := sql.Open("sqlite", dsn(d.path, true))
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 		case err != nil && !isBusy(err), try == tries:
 			return unscrubbed(err)
 		}
-		select { // let those write that waited
+		select { // let waiting writers go first
 		case <-time.After(d.scrubWait / 2):
 		case <-ctx.Done():
 			return ctx.Err()
@@ -53,10 +53,10 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 
 func unscrubbed(err error) error {
 	if err == nil {
-		err = errors.New("somebody reads for long")
+		err = errors.New("a reader takes too long")
 	}
 	return problem.NotAvailable("Deleted data cannot be erased from the disk right now. The service tries again.", 2*time.Second).
-		Because(fmt.Errorf("cut the write-ahead log: %w", err))
+		Because(fmt.Errorf("truncate the write-ahead log: %w", err))
 }
 
 func isBusy(err error) bool {

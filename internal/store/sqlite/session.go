@@ -9,10 +9,11 @@ import (
 	"keepsake/internal/store"
 )
 
-// maxStatements bounds a connection's prepared statements; text beyond it, as of rare filters, is prepared each time.
+// maxStatements limits the prepared statements of a connection. Further texts, such as those of rare filters, are prepared each
+// time.
 const maxStatements = 256
 
-// session is the writer's one connection with its prepared statements. It belongs to whoever has the turn.
+// session is the connection of the writer with its prepared statements. The member whose turn it is uses it.
 type session struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -22,8 +23,8 @@ func newSession(conn *sql.Conn) *session {
 	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
 }
 
-// unbound is the context of every statement of the writer. A context that ends would interrupt the statement, and an
-// interrupted write rolls back the whole transaction, with the rows of everybody else in the group.
+// unbound is the context of every statement of the writer. A context that ends would interrupt the statement, and an interrupted
+// write rolls back the transaction of the whole group.
 var unbound = context.Background()
 
 func (s *session) prepare(query string) (*sql.Stmt, bool, error) {
@@ -41,7 +42,7 @@ func (s *session) prepare(query string) (*sql.Stmt, bool, error) {
 	return stmt, false, nil
 }
 
-// exec runs one statement of the writer itself: BEGIN, SAVEPOINT, COMMIT and the like.
+// exec runs a statement of the writer itself: BEGIN, SAVEPOINT, COMMIT.
 func (s *session) exec(query string) error {
 	stmt, once, err := s.prepare(query)
 	if err != nil {
@@ -54,8 +55,8 @@ func (s *session) exec(query string) error {
 	return err
 }
 
-// close gives the connection back. Its statements are closed first: with one of them open SQLite would take the
-// connection for still there, and leave the write-ahead log where it is.
+// close closes the statements before the connection. With an open statement, SQLite would keep the connection, and the
+// write-ahead log with it.
 func (s *session) close() error {
 	var errs []error
 	for _, stmt := range s.stmts {
@@ -65,24 +66,25 @@ func (s *session) close() error {
 }
 
 var (
-	errUnitOver   = errors.New("sqlite: a statement after its unit of work had ended")
-	errUnitFailed = errors.New("sqlite: a statement after another one of its unit of work had failed")
+	errEnded  = errors.New("sqlite: a statement ran after its transaction had ended")
+	errFailed = errors.New("sqlite: a statement ran after another one of its transaction had failed")
 )
 
-// transaction is what one member of a group runs its statements on.
+// transaction runs the statements of one member of a group.
 type transaction struct {
 	session *session
 	failed  error // the first statement that failed; none runs after it
-	over    bool
+	ended   bool
 }
 
 func (t *transaction) usable() error {
 	switch {
-	case t.over:
-		return errUnitOver
+	case t.ended:
+		return errEnded
 	case t.failed != nil:
-		// After some failures SQLite has rolled back and is out of the transaction: what ran now would commit by itself.
-		return fmt.Errorf("%w: %w", errUnitFailed, t.failed)
+		// After some failures SQLite has rolled back and is outside of any transaction: a further statement would commit by
+		// itself.
+		return fmt.Errorf("%w: %w", errFailed, t.failed)
 	default:
 		return nil
 	}
@@ -143,11 +145,11 @@ func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) s
 	return oneRow{rows: rows, err: err}
 }
 
-// transactionRows dooms the unit when walking through them fails.
+// transactionRows dooms the transaction if reading the rows fails.
 type transactionRows struct {
 	*sql.Rows
 	t    *transaction
-	once *sql.Stmt // not kept: it ends with its rows
+	once *sql.Stmt // closed with the rows, because it is not cached
 }
 
 func (r *transactionRows) Close() error {

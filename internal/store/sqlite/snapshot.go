@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Snapshot copies the databases into files of the same names in dir, which must hold none of them, while they are in use.
-// Each copy is what had been committed at one moment; nobody waits for it. The secrets are copied last: they can then lack
-// none that the data was written with. The copies are on stable storage when Snapshot returns, and hold nothing that was
-// deleted.
+// Snapshot copies the databases, while they are in use, into files of the same names in dir, which must not exist. Each copy
+// shows one moment, and no one waits for it. The secrets are copied last, so that none is missing that the data was written
+// with. When Snapshot returns, the copies are on stable storage. They contain nothing that was deleted.
 func (e *Engine) Snapshot(ctx context.Context, dir string) error {
 	for _, d := range []*database{e.main, e.usage, e.keys} {
 		if err := d.copyTo(ctx, filepath.Join(e.dir, d.file), filepath.Join(dir, d.file)); err != nil {
@@ -22,10 +21,9 @@ func (e *Engine) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// copyTo goes through a connection of its own: those of the pool are for statements that end soon, and are told not to
-// write anywhere.
+// copyTo uses a connection of its own. Those of the pool are for short statements and cannot write.
 func (d *database) copyTo(ctx context.Context, from, to string) (err error) {
-	if err := makePrivate(to); err != nil { // SQLite takes an empty file for one it may write
+	if err := makePrivate(to); err != nil { // SQLite writes into an empty file
 		return err
 	}
 	db, err := sql.Open("sqlite", dsn(from, false))
@@ -44,7 +42,7 @@ func (d *database) copyTo(ctx context.Context, from, to string) (err error) {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Size is how many bytes the databases have, without their logs.
+// Size is the size of the databases in bytes, without their logs.
 func (e *Engine) Size() (bytes int64) {
 	for _, d := range e.files() {
 		if info, err := os.Stat(filepath.Join(e.dir, d.file)); err == nil {
@@ -54,7 +52,7 @@ func (e *Engine) Size() (bytes int64) {
 	return bytes
 }
 
-// Check reads the databases from end to end and says what is damaged.
+// Check reads the databases completely and returns an error that names damage.
 func (e *Engine) Check(ctx context.Context) error {
 	for _, d := range e.files() {
 		if err := d.quickCheck(ctx); err != nil {

@@ -13,8 +13,8 @@ import (
 	"keepsake/internal/store"
 )
 
-// Source is a folder that an instance moves out of: a View of all its files that keeps other processes out of it. Nothing
-// in the files is changed, their schema included.
+// Source is a folder that an instance is moved out of: a View of all its files that locks the folder. It changes nothing in the
+// files, not even their schema.
 type Source struct {
 	*View
 	usage *viewed
@@ -23,10 +23,11 @@ type Source struct {
 
 var _ store.Engine = (*Source)(nil)
 
-// OpenSource opens the files of a folder and locks it. A folder without them is fs.ErrNotExist, one in use ErrInUse.
+// OpenSource opens the files of a folder and locks it. Without files the error is fs.ErrNotExist, and for a folder in use it is
+// ErrInUse.
 func OpenSource(ctx context.Context, dir string) (*Source, error) {
 	if _, err := os.Stat(filepath.Join(dir, mainFile)); err != nil {
-		return nil, fmt.Errorf("open %s: %w", dir, err) // before the lock makes a folder
+		return nil, fmt.Errorf("open %s: %w", dir, err) // before Take creates the folder
 	}
 	l, err := folder.Take(dir)
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *Source) open(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-// upToDate refuses a schema that is not this program's: it is not for us to change it here.
+// upToDate returns an error unless the schema is the one of this program.
 func (v *viewed) upToDate(ctx context.Context, file string) error {
 	has, want, err := v.schema(ctx, file)
 	switch {
@@ -68,7 +69,7 @@ func (v *viewed) upToDate(ctx context.Context, file string) error {
 	return nil
 }
 
-// schema tells the version of a file's schema, and the one that this program writes.
+// schema returns the version of a file's schema, and the version that this program writes.
 func (v *viewed) schema(ctx context.Context, file string) (has, want int64, err error) {
 	names, err := fs.Glob(migrations, "migration/"+strings.TrimSuffix(file, ".db")+"/*.sql")
 	if err != nil {
@@ -86,7 +87,7 @@ func (v *viewed) schema(ctx context.Context, file string) (has, want int64, err 
 // Usage implements store.Engine.
 func (s *Source) Usage() store.Database { return s.usage }
 
-// Close closes the files and lets go of the folder.
+// Close closes the files and unlocks the folder.
 func (s *Source) Close() error {
 	var errs []error
 	if s.View != nil {
@@ -95,5 +96,5 @@ func (s *Source) Close() error {
 	if s.usage != nil {
 		errs = append(errs, s.usage.readers.db.Close())
 	}
-	return errors.Join(append(errs, s.lock.Release(!s.lock.Unclean))...) // what was unchecked still is
+	return errors.Join(append(errs, s.lock.Release(!s.lock.Unclean))...) // an unchecked folder stays unchecked
 }

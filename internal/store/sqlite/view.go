@@ -13,18 +13,18 @@ import (
 	"keepsake/internal/store"
 )
 
-// View reads the files of a folder and changes nothing of them, also while another process has the folder open. It makes
-// no schema anew: what it reads must have been written by a program as new as this one.
+// View reads the files of a folder without changing them, even while another process has the folder open. It does not upgrade
+// the schema: the files must have been written by a program as new as this one.
 type View struct {
 	main, keys *viewed
 }
 
 var _ store.Engine = (*View)(nil)
 
-// errViewed is the error of whoever writes through a View.
+// errViewed is the error of a write through a View.
 var errViewed = errors.New("sqlite: the folder was opened to be read only")
 
-// OpenView opens the files of dir. An absent one is fs.ErrNotExist.
+// OpenView opens the files of dir. If one is missing, the error is fs.ErrNotExist.
 func OpenView(ctx context.Context, dir string) (*View, error) {
 	v := &View{}
 	var err error
@@ -37,7 +37,7 @@ func OpenView(ctx context.Context, dir string) (*View, error) {
 	return v, nil
 }
 
-// OlderKeys refuses secrets that no program as new as this one has been started on.
+// OlderKeys returns an error if keys.db was last opened by an older program than this one.
 func (v *View) OlderKeys(ctx context.Context) error {
 	has, want, err := v.keys.schema(ctx, keysFile)
 	if err == nil && has < want {
@@ -66,10 +66,10 @@ func (v *View) Main() store.Database { return v.main }
 // Keys implements store.Engine.
 func (v *View) Keys() store.Database { return v.keys }
 
-// Usage implements store.Engine. Nobody looks at counters from outside, so that file is left alone.
+// Usage implements store.Engine. It does not open usage.db, because callers of a View do not need counters.
 func (v *View) Usage() store.Database { return v.main }
 
-// Shared implements store.Engine: nobody waits for a View to see what is new.
+// Shared implements store.Engine.
 func (*View) Shared() bool { return false }
 
 // Alone implements store.Engine.
@@ -95,8 +95,8 @@ func view(ctx context.Context, path string) (*viewed, error) {
 	}
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		// Nobody has the file open. SQLite would make files of its own beside it to say that we have, which is a change
-		// to the folder and not possible everywhere.
+		// No process has the file open. SQLite would create files next to it to announce this process, which changes the folder
+		// and is not possible everywhere.
 		q.Set("immutable", "1")
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())

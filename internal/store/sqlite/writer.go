@@ -14,33 +14,32 @@ import (
 )
 
 const (
-	queueLength = 1024 // members that may wait; more block in Run
+	queueLength = 1024 // members that can wait; more block in Run
 	groupSize   = 256  // members of one commit
-	// groupTime is how long a group takes in further members: who came first does not wait much longer than that for
-	// the commit.
+	// groupTime is how long a group accepts members, so that the first does not wait much longer for the commit.
 	groupTime = 10 * time.Millisecond
 )
 
-// writer is the only one that writes to its database. Units wait in a queue; those that wait together become a group:
-// one transaction with a savepoint for each member, and one commit (one fsync) for all.
+// writer is the only writer of its database. Transactions wait in a queue. Those that wait together become a group: one SQLite
+// transaction with a savepoint per member, and one commit (one fsync) for all.
 //
-// The writer's goroutine decides whose turn it is. A member runs in the goroutine of its caller while it has the turn,
-// so that a panic or a t.FailNow in it is the caller's own.
+// The goroutine of the writer decides which member runs. A member runs in the goroutine of its caller, so that a panic or a
+// t.FailNow in it is the caller's own.
 type writer struct {
 	path    string
 	session *session
 	opt     Options
-	log     *slog.Logger // names the database
-	large   bool         // it has been said that the write-ahead log is large
+	log     *slog.Logger // with the name of the database
+	large   bool         // a warning about the size of the write-ahead log was logged
 
-	groupTime time.Duration // groupTime but in tests; read where a group begins
+	groupTime time.Duration // the constant, except in tests; read when a group begins
 
-	mu     sync.RWMutex // held to send to queue; closing it takes the write side
+	mu     sync.RWMutex // read-locked to send to queue, write-locked to close it
 	closed bool
 	queue  chan *member
 	ended  chan struct{}
 
-	stopped atomic.Pointer[fault] // why nothing is written; nil: all is well
+	stopped atomic.Pointer[fault] // why nothing is written, or nil
 }
 
 func newWriter(path string, s *session, opt Options) *writer {
@@ -83,7 +82,7 @@ func (w *writer) enqueue(ctx context.Context, m *member) error {
 	}
 }
 
-// close lets the queue run empty and waits for the goroutine.
+// close waits until the queue is empty and the goroutine has ended.
 func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {
@@ -116,7 +115,7 @@ func (w *writer) loop() {
 	}
 }
 
-// group runs first, and whoever waits behind it, in one transaction.
+// group runs first, and the members that wait behind it, in one transaction.
 func (w *writer) group(first *member) {
 	if err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
 		w.fail([]*member{first}, err)
@@ -125,7 +124,7 @@ func (w *writer) group(first *member) {
 	var members []*member
 	end := time.Now().Add(w.groupTime)
 	for m := first; m != nil; m = w.next(len(members), end) {
-		if !m.take() {
+		if !m.start() {
 			continue
 		}
 		members = append(members, m)
@@ -133,7 +132,7 @@ func (w *writer) group(first *member) {
 			w.fail(members, err)
 			return
 		} else if lost {
-			w.alone(members)
+			w.separately(members)
 			return
 		}
 	}
@@ -143,25 +142,25 @@ func (w *writer) group(first *member) {
 	case faultOf(err) != nil:
 		w.fail(members, err)
 	default:
-		// Something that is checked at the commit, such as a deferred constraint: one of them is to blame.
-		w.alone(members)
+		// Something is checked at the commit, such as a deferred constraint. One of the members failed it.
+		w.separately(members)
 	}
 }
 
-// next is another member for a group of n, nil when it is time to commit.
+// next is another member for a group of n, or nil when it is time to commit.
 func (w *writer) next(n int, end time.Time) *member {
 	if n >= groupSize || time.Now().After(end) {
 		return nil
 	}
 	select {
-	case m := <-w.queue: // nil once it is closed and empty
+	case m := <-w.queue: // nil if it is closed and empty
 		return m
 	default:
 		return nil
 	}
 }
 
-// savepoint runs m inside the group's transaction. lost says that the transaction is gone and everybody's rows with it;
+// savepoint runs m inside the group's transaction. lost reports that the transaction is gone, with the rows of the whole group;
 // err is a fault of the engine.
 func (w *writer) savepoint(m *member) (lost bool, err error) {
 	if err := w.session.exec("SAVEPOINT member"); err != nil {
@@ -176,7 +175,7 @@ func (w *writer) savepoint(m *member) (lost bool, err error) {
 			return faultOf(err) == nil, faultCause(err)
 		}
 	}
-	// This fails, too, where the transaction is gone although m saw no error.
+	// This also fails if the transaction is gone although m saw no error.
 	if err := w.session.exec("RELEASE member"); err != nil {
 		return faultOf(err) == nil, faultCause(err)
 	}
@@ -191,9 +190,9 @@ func faultCause(err error) error {
 	return err
 }
 
-// alone runs the members again, each in a transaction of its own, so that one that ends the transaction takes nobody
-// with it. It runs those again that had failed, too: what they saw may have been the rows of others that are gone.
-func (w *writer) alone(members []*member) {
+// separately runs the members again, each in its own transaction, so that one that ends its transaction does not affect the
+// others. It repeats failed members, too, because they can have seen rows of others that are now gone.
+func (w *writer) separately(members []*member) {
 	w.rollback()
 	for i, m := range members {
 		if m.aborted() {
@@ -209,7 +208,7 @@ func (w *writer) alone(members []*member) {
 	}
 }
 
-// single runs m in a transaction of its own. A fault comes back as SQLite's error, unwrapped.
+// single runs m in a transaction of its own. A fault is returned as SQLite's error, unwrapped.
 func (w *writer) single(m *member) error {
 	if err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -232,11 +231,11 @@ func (w *writer) single(m *member) error {
 	return nil
 }
 
-// rollback ends the transaction if there is one. Its error says only that there was none.
+// rollback ends the transaction, if there is one. Its error only says that there was none.
 func (w *writer) rollback() { _ = w.session.exec("ROLLBACK") }
 
-// fail answers 503 to every member, those included that had failed on their own: what they saw did not come to be.
-// Nothing is written any more until a probe succeeds.
+// fail returns 503 to every member, even to those that had failed on their own, because they saw rows that were not stored.
+// Nothing is written until a probe succeeds.
 func (w *writer) fail(members []*member, err error) {
 	w.rollback()
 	f := faultOf(err)
@@ -244,21 +243,21 @@ func (w *writer) fail(members []*member, err error) {
 		f = &fault{cause: err}
 	}
 	w.stopped.Store(f)
-	w.log.Error("writing has stopped", "why", f.String(), "error", err)
+	w.log.Error("stopped writing", "why", f.String(), "error", err)
 	for _, m := range members {
 		m.finish(f.problem())
 	}
 }
 
-// finish answers the members in the order of their commit, which is also the order of their AfterCommit hooks.
+// finish returns the results to the members in the order of their commit, which is also the order of their AfterCommit hooks.
 func (w *writer) finish(members []*member) {
 	for _, m := range members {
 		m.finish(m.err)
 	}
 }
 
-// probe tries, while writing has stopped, whether the disk takes writes again: more than one page, so that the last
-// free block does not make it open and shut each second.
+// probe checks, after writing has stopped, whether the disk accepts writes again. It writes more than a page, so that writing
+// does not start and stop each second on the last free block.
 func (w *writer) probe() {
 	f := w.stopped.Load()
 	if f == nil || f.final {
@@ -278,16 +277,15 @@ func (w *writer) probe() {
 		}
 	}
 	w.stopped.Store(nil)
-	w.log.Info("writing goes on")
+	w.log.Info("resumed writing")
 }
 
-// watchLog warns once when the write-ahead log has become large: somebody reads without an end, and what has been
-// written since cannot be folded into the file.
+// watchLog warns once if the write-ahead log is large: a reader that does not end prevents copying it into the file.
 func (w *writer) watchLog() {
 	info, err := os.Stat(w.path + "-wal")
 	large := err == nil && info.Size() > w.opt.LargeLog
 	if large && !w.large {
-		w.log.Warn("the write-ahead log is large: a reader that does not end keeps it", "bytes", info.Size())
+		w.log.Warn("write-ahead log is large because a reader does not end", "bytes", info.Size())
 	}
 	w.large = large
 }
