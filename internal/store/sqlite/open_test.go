@@ -444,7 +444,7 @@ func TestDamageFoundInTheBackgroundIsReported(t *testing.T) {
 		if err := e.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "main.db is damaged") {
 			t.Errorf("ready with damage: %v", err)
 		}
-		if !strings.Contains(log.String(), "damage found") {
+		if !strings.Contains(log.String(), "found damage") {
 			t.Errorf("the log has no word of it: %s", log.String())
 		}
 		if err := e.Close(); err != nil {
