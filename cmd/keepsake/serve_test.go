@@ -17,7 +17,7 @@ import (
 	"keepsake/internal/instance"
 )
 
-func TestAPersonIsShownTheSecretsOnceWithLinesThatWorkAsPasted(t *testing.T) {
+func TestFirstStartShowsWorkingCommandsOnce(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.BackendListen = filepath.Join(t.TempDir(), "d"), "127.0.0.1:0", "127.0.0.1:0"

@@ -18,23 +18,23 @@ import (
 	"keepsake/internal/problem"
 )
 
-// GuessStore keeps what is counted of failed logins: for each name a text that is ours to write. It tells the time, too,
-// because the clocks of the processes that share it differ.
+// GuessStore stores counters of failed logins: a text for each name. It also returns the time, because the clocks of the
+// processes that share it differ.
 type GuessStore interface {
-	// Guesses reads the texts of some names, nil for one that has none.
+	// Guesses reads the texts of some names; nil if there is none.
 	Guesses(ctx context.Context, names []GuessName) (now time.Time, states [][]byte, err error)
-	// ChangeGuesses keeps the texts of some names from everybody else while change makes others of them. An error of
-	// change undoes it, and comes back. What comes of a change is seen by all when ChangeGuesses returns; the last moments
-	// of it may be lost in a crash of the database. change may run more than once.
+	// ChangeGuesses locks the texts of some names while change computes new ones. After an error of change, which it
+	// returns, nothing is changed. When ChangeGuesses returns, all processes see the change; a crash of the database can
+	// lose the last few. change can run more than once.
 	ChangeGuesses(ctx context.Context, names []GuessName, change func(now time.Time, states [][]byte) ([]GuessState, error)) error
-	// PruneGuesses forgets texts that are of no more use.
+	// PruneGuesses deletes expired texts.
 	PruneGuesses(ctx context.Context) error
 }
 
 type (
 	// GuessName is a keyed hash: of an address, of an email, or of both.
 	GuessName [sha256.Size]byte
-	// GuessState is what is kept under a name, until a moment.
+	// GuessState is a text that expires.
 	GuessState struct {
 		Text  []byte
 		Until time.Time
@@ -42,43 +42,41 @@ type (
 )
 
 const (
-	// tryLife is how long a try counts whose member does not say how it went.
-	tryLife = 30 * time.Second
-	// turnLook is how often a check whose second has come looks whether the one before it is over.
-	turnLook = 100 * time.Millisecond
-	// knownFor is how long an address is remembered from which an email signed in.
-	knownFor = 30 * 24 * time.Hour
-	// lookWait is how long a guesser waits for a store that does not answer.
-	lookWait = 3 * time.Second
-	// endWait bounds how long a visit that is over is told to the store, whose client may be gone.
-	endWait = 10 * time.Second
+	// attemptLifetime is how long an attempt counts as running if its process died.
+	attemptLifetime = 30 * time.Second
+	// turnPoll is how often a check that is due looks whether the one before it has ended.
+	turnPoll = 100 * time.Millisecond
+	// keepSignIn is how long an address counts as known after a user signed in from it.
+	keepSignIn = 30 * 24 * time.Hour
+	// guessTimeout is the timeout of a read of the store.
+	guessTimeout = 3 * time.Second
+	// endTimeout is the timeout of recording the end of an attempt, whose client can be gone.
+	endTimeout = 10 * time.Second
 )
 
-// throttle counts failed logins in the database, so that processes count together and a restart forgets nothing. If the
-// database cannot be reached, no password is checked.
+// throttle counts failed logins in the database, so that processes count together and a restart resets nothing. While the
+// database is unreachable, no password is checked.
 //
-// It locks out no user: one address is refused, and guesses from many addresses form a queue, in which a right password
-// is as good as ever. Known and unknown emails are counted alike, so that a refusal tells nothing.
+// It locks out no user: a single address is refused, and guesses from many addresses are queued, so that the right password
+// still works. Known and unknown emails are treated alike, so a refusal reveals nothing.
 type throttle struct {
 	store    GuessStore
-	clock    func() time.Time // of a process that shares the database with no other; nil for the database's
+	clock    func() time.Time // nil for the database's, if processes share it
 	secret   []byte
-	life     time.Duration // tryLife but in tests
-	patience time.Duration // lookWait but in tests
+	lifetime time.Duration // attemptLifetime, except in tests
+	timeout  time.Duration // guessTimeout, except in tests
 	now      func() time.Time
 	sleep    func(ctx context.Context, d time.Duration) error
-	inLines  atomic.Int64
+	waiting  atomic.Int64
 
-	// Failures are never taken back, so a name that was refused for them is refused until the oldest is over. A pair is
-	// not looked up before: its failures are the address's, too, and so the address is not refused for longer. An address
-	// is, for the sake of the pair.
+	// failed remembers until when a name is refused. That is final, because failures are never removed.
 	mu     sync.Mutex
 	failed *lru.Cache[GuessName, time.Time]
 }
 
 func newThrottle(store GuessStore, clock func() time.Time, secret []byte) *throttle {
 	t := &throttle{
-		store: store, clock: clock, secret: secret, life: tryLife, patience: lookWait, now: time.Now, sleep: sleep,
+		store: store, clock: clock, secret: secret, lifetime: attemptLifetime, timeout: guessTimeout, now: time.Now, sleep: sleep,
 		failed: lru.New[GuessName, time.Time](throttleEntries),
 	}
 	if clock != nil {
@@ -87,7 +85,7 @@ func newThrottle(store GuessStore, clock func() time.Time, secret []byte) *throt
 	return t
 }
 
-// at is the time of an attempt, when the database says that it is now.
+// at returns the time of an attempt. now is the database's.
 func (t *throttle) at(now time.Time) time.Time {
 	if t.clock != nil {
 		return t.clock()
@@ -95,84 +93,82 @@ func (t *throttle) at(now time.Time) time.Time {
 	return now
 }
 
-// names are those of a guesser's pair, its address and its email.
-func (t *throttle) names(g guesser) [3]GuessName {
+// names returns the names of a pair, its address and its email.
+func (t *throttle) names(g attemptKey) [3]GuessName {
 	return [...]GuessName{
 		t.name("pair", g.email[:], g.network[:]), t.name("address", g.network[:]), t.name("email", g.email[:]),
 	}
 }
 
-// name hashes what is counted, so that no table tells who tried what from where.
+// name hashes a counter's key, so that the database does not reveal emails and addresses.
 func (t *throttle) name(kind string, parts ...[]byte) GuessName {
 	h := hmac.New(sha256.New, t.secret)
 	io.WriteString(h, "guesses of "+kind+"\x00")
-	for _, part := range parts { // each has a length of its own
+	for _, part := range parts { // of fixed length
 		h.Write(part)
 	}
 	return GuessName(h.Sum(nil))
 }
 
-// attempt is a guesser's attempt to have a password checked. Its methods are called in the order enter, begin, end; leave is
-// called once, whatever happened.
+// attempt is one login. Call throttle.enter, then begin and end around the check of the password, and leave in any case.
 type attempt struct {
 	*throttle
-	names [3]GuessName
-	id    string // of its place in a line, and of its try
-	lined bool   // it has a place
+	names  [3]GuessName
+	id     string // of its place in the queue, and of its try
+	queued bool   // it has a place in the queue
 }
 
-// enter refuses a guesser that has no tries left, before anything is done for it, and waits for its turn if its email has a
-// queue.
-func (t *throttle) enter(ctx context.Context, g guesser) (*attempt, error) {
-	v := &attempt{throttle: t, names: t.names(g), id: rand.Text()}
-	if err := t.remembered(v.names[:1]); err != nil {
+// enter refuses an attempt that has no tries left, and waits for its turn if its email has a queue.
+func (t *throttle) enter(ctx context.Context, g attemptKey) (*attempt, error) {
+	a := &attempt{throttle: t, names: t.names(g), id: rand.Text()}
+	if err := t.remembered(a.names[:1]); err != nil {
 		return nil, err
 	}
-	known, err := v.look(ctx)
+	known, err := a.look(ctx)
 	if err != nil {
-		return nil, cmp.Or(t.remembered(v.names[1:2]), err)
+		return nil, cmp.Or(t.remembered(a.names[1:2]), err)
 	}
-	if err := v.refusal(known); err != nil {
+	if err := a.refusal(known); err != nil {
 		return nil, err
 	}
-	if known.lined() {
-		// Whoever finds the line full leaves no trace in the store.
-		if _, err := known.lineUp(v.id, v.inLine(), v.life); err != nil {
+	if known.queued() {
+		// A full queue refuses the attempt without a write.
+		if _, err := known.enqueue(a.id, a.queueAddress(), a.lifetime); err != nil {
 			return nil, err
 		}
-		if err := v.queue(ctx); err != nil {
+		if err := a.queue(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return v, nil
+	return a, nil
 }
 
 var errNoAnswer = problem.NotAvailable("Sign-in is not available right now; try again.", 2*time.Second)
 
-// look reads what is known of the guesser, which others may change meanwhile.
-func (v *attempt) look(ctx context.Context) (*tally, error) {
-	short, cancel := context.WithTimeout(ctx, v.patience)
+// look reads the counters without locking them.
+func (a *attempt) look(ctx context.Context) (*guessRecord, error) {
+	short, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	now, texts, err := v.store.Guesses(short, v.names[:])
+	now, texts, err := a.store.Guesses(short, a.names[:])
 	switch {
 	case err != nil && short.Err() != nil && ctx.Err() == nil:
 		return nil, errNoAnswer.Because(err)
 	case err != nil:
 		return nil, fmt.Errorf("read guesses: %w", err)
 	}
-	return readTally(v.at(now), texts)
+	return readGuesses(a.at(now), texts)
 }
 
-// inLine names the address in the line of the email.
-func (v *attempt) inLine() string { return hex.EncodeToString(v.names[1][:16]) }
+// queueAddress identifies the address in the email's queue.
+func (a *attempt) queueAddress() string { return hex.EncodeToString(a.names[1][:16]) }
 
-// refused is the refusal of enter as far as it is known in memory, nil if there is none.
-func (t *throttle) refused(g guesser) error {
+// refused returns the refusal that is remembered for an attempt, or nil. It does not read the database.
+func (t *throttle) refused(g attemptKey) error {
 	names := t.names(g)
 	return t.remembered(names[:2])
 }
 
-// remembered refuses who is known to have failed too often under one of the names.
+// remembered returns the longest remembered refusal of some names, or nil.
 func (t *throttle) remembered(names []GuessName) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,13 +184,13 @@ func (t *throttle) remembered(names []GuessName) error {
 	return nil
 }
 
-// refusal refuses who failed too often, for as long as the failures that last longest say.
-func (v *attempt) refusal(g *tally) error {
-	v.remember(g)
+// refusal returns the longest refusal of the pair and the address, or nil.
+func (a *attempt) refusal(g *guessRecord) error {
+	a.remember(g)
 	wait := time.Duration(0)
-	for i, most := range maxFrom {
+	for i, limit := range maxFrom {
 		f := g.tries[i].failures()
-		wait = max(wait, f.wait(g.now, most))
+		wait = max(wait, f.wait(g.now, limit))
 	}
 	if wait > 0 {
 		return tooManyTries(wait)
@@ -202,24 +198,24 @@ func (v *attempt) refusal(g *tally) error {
 	return nil
 }
 
-// maxFrom are the bounds of tally.tries.
+// maxFrom is the maximum of failures of each of guessRecord.tries.
 var maxFrom = [...]int{maxFromPair, maxFromAddress}
 
-// remember notes of which names there were too many failures.
-func (v *attempt) remember(g *tally) {
-	for i, most := range maxFrom {
-		if f := g.tries[i].failures(); len(f.at) >= most {
-			v.mu.Lock()
-			*v.failed.GetOrAdd(v.names[i]) = v.now().Add(f.wait(g.now, most))
-			v.mu.Unlock()
+// remember stores in memory which names have too many failures.
+func (a *attempt) remember(g *guessRecord) {
+	for i, limit := range maxFrom {
+		if f := g.tries[i].failures(); len(f.at) >= limit {
+			a.mu.Lock()
+			*a.failed.GetOrAdd(a.names[i]) = a.now().Add(f.wait(g.now, limit))
+			a.mu.Unlock()
 		}
 	}
 }
 
-// change has decide change what is known of the guesser, for everybody.
-func (v *attempt) change(ctx context.Context, decide func(g *tally) error) error {
-	err := v.store.ChangeGuesses(ctx, v.names[:], func(now time.Time, texts [][]byte) ([]GuessState, error) {
-		g, err := readTally(v.at(now), texts)
+// change lets decide change the counters in the store.
+func (a *attempt) change(ctx context.Context, decide func(g *guessRecord) error) error {
+	err := a.store.ChangeGuesses(ctx, a.names[:], func(now time.Time, texts [][]byte) ([]GuessState, error) {
+		g, err := readGuesses(a.at(now), texts)
 		if err != nil {
 			return nil, err
 		}
@@ -234,85 +230,85 @@ func (v *attempt) change(ctx context.Context, decide func(g *tally) error) error
 	return nil
 }
 
-// queue waits for the guesser's turn in the line of its email.
-func (v *attempt) queue(ctx context.Context) error {
-	if v.inLines.Add(1) > maxInLines {
-		v.inLines.Add(-1)
-		return tooManyTries(lineStep)
+// queue waits for the attempt's turn in the queue of its email.
+func (a *attempt) queue(ctx context.Context) error {
+	if a.waiting.Add(1) > maxQueued {
+		a.waiting.Add(-1)
+		return tooManyTries(queueStep)
 	}
-	defer v.inLines.Add(-1)
+	defer a.waiting.Add(-1)
 	var wait time.Duration
-	err := v.change(ctx, func(g *tally) (err error) {
-		v.lined = false
-		if g.lined() {
-			wait, err = g.lineUp(v.id, v.inLine(), v.life)
-			v.lined = err == nil
+	err := a.change(ctx, func(g *guessRecord) (err error) {
+		a.queued = false
+		if g.queued() {
+			wait, err = g.enqueue(a.id, a.queueAddress(), a.lifetime)
+			a.queued = err == nil
 		}
 		return err
 	})
-	if err != nil || !v.lined {
+	if err != nil || !a.queued {
 		return err
 	}
-	if err = v.sleep(ctx, wait); err == nil {
-		err = v.turn(ctx)
+	if err = a.sleep(ctx, wait); err == nil {
+		err = a.turn(ctx)
 	}
 	if err != nil {
-		v.leave(ctx)
+		a.leave(ctx)
 	}
 	return err
 }
 
-// turn waits for the check before to be over. A member that does not end its own is waited for in vain.
-func (v *attempt) turn(ctx context.Context) error {
-	for range lineWait / turnLook {
-		known, err := v.look(ctx)
+// turn waits until the check before this one has ended.
+func (a *attempt) turn(ctx context.Context) error {
+	for range maxQueueWait / turnPoll {
+		known, err := a.look(ctx)
 		if err == nil {
-			err = known.takeTurn(v.id, v.life)
+			err = known.takeTurn(a.id, a.lifetime)
 		}
-		if err == nil { // so it seems
-			err = v.change(ctx, func(g *tally) error { return g.takeTurn(v.id, v.life) })
+		if err == nil { // take it under the lock
+			err = a.change(ctx, func(g *guessRecord) error { return g.takeTurn(a.id, a.lifetime) })
 		}
 		if !errors.Is(err, errNotYet) {
 			return err
 		}
-		if err := v.sleep(ctx, turnLook); err != nil {
+		if err := a.sleep(ctx, turnPoll); err != nil {
 			return err
 		}
 	}
-	return tooManyTries(lineStep)
+	return tooManyTries(queueStep)
 }
 
-// begin takes a try. end must be called after it.
-func (v *attempt) begin(ctx context.Context) error {
-	return v.change(ctx, func(g *tally) error {
-		if err := v.refusal(g); err != nil {
+// begin uses a try. Call end after it.
+func (a *attempt) begin(ctx context.Context) error {
+	return a.change(ctx, func(g *guessRecord) error {
+		if err := a.refusal(g); err != nil {
 			return err
 		}
-		return g.begin(v.id, v.life)
+		return g.begin(a.id, a.lifetime)
 	})
 }
 
-// end counts the outcome of the try. Its error is the guesser's answer, whatever the password was.
-func (v *attempt) end(ctx context.Context, o outcome) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+// end records the outcome of the try. If it fails, the login fails, even with the right password.
+func (a *attempt) end(ctx context.Context, o outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	var ended *tally
-	err := v.change(ctx, func(g *tally) error { ended = g; return g.end(v.id, o) })
+	var ended *guessRecord
+	err := a.change(ctx, func(g *guessRecord) error { ended = g; return g.end(a.id, o) })
 	if err == nil {
-		v.lined = false
-		v.remember(ended)
+		a.queued = false
+		a.remember(ended)
 	}
 	return err
 }
 
-// leave makes room for the next in the email's queue.
-func (v *attempt) leave(ctx context.Context) {
-	if !v.lined {
+// leave removes the attempt from the queue.
+func (a *attempt) leave(ctx context.Context) {
+	if !a.queued {
 		return
 	}
-	v.lined = false
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	a.queued = false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	// Where this cannot be said, the place is free when its time is over.
-	_ = v.change(ctx, func(g *tally) error { g.leaveLine(v.id); return nil })
+	// If this fails, the place expires.
+	_ = a.change(ctx, func(g *guessRecord) error { g.leaveQueue(a.id); return nil })
 }

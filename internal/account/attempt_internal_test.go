@@ -116,7 +116,7 @@ func members(n int) (*watch, *guessMap, []*throttle) {
 }
 
 // try has a password checked that is wrong or right.
-func try(t *throttle, g guesser, o outcome) error {
+func try(t *throttle, g attemptKey, o outcome) error {
 	ctx := context.Background()
 	v, err := t.enter(ctx, g)
 	if err != nil {
@@ -132,7 +132,7 @@ func try(t *throttle, g guesser, o outcome) error {
 func TestMembersCountTogether(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for i := range maxFromPair {
 		if err := try(two[i%2], g, wrong); err != nil {
 			t.Fatalf("try %d: %v", i+1, err)
@@ -151,10 +151,10 @@ func TestMembersCountTogether(t *testing.T) {
 		}
 	}
 	m.down = nil
-	if err := try(two[0], newGuesser("b@example.org", address(1)), right); err != nil {
+	if err := try(two[0], newAttemptKey("b@example.org", address(1)), right); err != nil {
 		t.Errorf("another email from there: %v", err)
 	}
-	if err := try(two[1], newGuesser("a@example.org", address(2)), right); err != nil {
+	if err := try(two[1], newAttemptKey("a@example.org", address(2)), right); err != nil {
 		t.Errorf("the email from elsewhere: %v", err)
 	}
 	w.move(5 * time.Minute)
@@ -165,19 +165,19 @@ func TestMembersCountTogether(t *testing.T) {
 		t.Errorf("then the next waits %s, want 1m", got)
 	}
 	for i := range maxFromAddress {
-		if err := try(two[i%2], newGuesser(fmt.Sprint(i), address(3)), wrong); err != nil {
+		if err := try(two[i%2], newAttemptKey(fmt.Sprint(i), address(3)), wrong); err != nil {
 			t.Fatalf("try %d from one address: %v", i+1, err)
 		}
 	}
-	if wait(t, try(two[0], newGuesser("another", address(3)), right)) == 0 {
+	if wait(t, try(two[0], newAttemptKey("another", address(3)), right)) == 0 {
 		t.Error("a 31st try from one address was allowed")
 	}
 }
 
-func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
+func TestIPv6NetworkCountsAsOneAddress(t *testing.T) {
 	t.Parallel()
 	_, _, two := members(2)
-	six := func(text string) guesser { return newGuesser("a@example.org", netip.MustParseAddr(text)) }
+	six := func(text string) attemptKey { return newAttemptKey("a@example.org", netip.MustParseAddr(text)) }
 	for range maxFromPair {
 		if err := try(two[0], six("2001:db8::1"), wrong); err != nil {
 			t.Fatal(err)
@@ -192,12 +192,12 @@ func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
 }
 
 // A process that shares the database with no other counts by its own clock.
-func TestAProcessAloneCountsByItsClock(t *testing.T) {
+func TestSingleProcessUsesItsOwnClock(t *testing.T) {
 	t.Parallel()
 	w := &watch{now: time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)}
 	m := &guessMap{now: time.Now, all: map[GuessName]GuessState{}}
 	alone := newThrottle(m, w.time, []byte("secret"))
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for range maxFromPair {
 		if err := try(alone, g, wrong); err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestAProcessAloneCountsByItsClock(t *testing.T) {
 	}
 }
 
-func TestAProcessRemembersABoundedNumberOfRefusals(t *testing.T) {
+func TestRememberedRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
 	w, _, two := members(1)
 	for i := range throttleEntries + 100 {
@@ -226,12 +226,12 @@ func TestAProcessRemembersABoundedNumberOfRefusals(t *testing.T) {
 }
 
 // Of a pair and an address that both failed too often, the pair is refused for longer, whatever a member knows of them.
-func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
+func TestLongerRefusalIsReported(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for i := range maxFromAddress {
-		who := newGuesser(fmt.Sprint(i), address(1))
+		who := newAttemptKey(fmt.Sprint(i), address(1))
 		if i >= maxFromAddress-maxFromPair {
 			who = g
 		}
@@ -242,7 +242,7 @@ func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 			t.Fatalf("try %d: %v", i+1, err)
 		}
 	}
-	other := newGuesser("b@example.org", address(1))
+	other := newAttemptKey("b@example.org", address(1))
 	for i, throttle := range two {
 		if got := wait(t, try(throttle, other, right)); got != 10*time.Minute {
 			t.Errorf("throttle %d: another email from there waits %s, want 10m", i, got)
@@ -254,7 +254,7 @@ func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 	m.down = errors.New("away")
 	for i, throttle := range two {
 		for _, c := range []struct {
-			g    guesser
+			g    attemptKey
 			want time.Duration
 		}{{g, 15 * time.Minute}, {other, 10 * time.Minute}} {
 			if got := wait(t, try(throttle, c.g, right)); got != c.want {
@@ -264,17 +264,17 @@ func TestOfTwoRefusalsTheLongerIsTold(t *testing.T) {
 				t.Errorf("throttle %d by what it remembers: %s, want %s", i, got, c.want)
 			}
 		}
-		if err := throttle.refused(newGuesser("a@example.org", address(2))); err != nil {
+		if err := throttle.refused(newAttemptKey("a@example.org", address(2))); err != nil {
 			t.Errorf("throttle %d refuses another address: %v", i, err)
 		}
 	}
 }
 
 // What refuses a member's guessers is known to it without a look.
-func TestAFailureTooManyIsRememberedAtOnce(t *testing.T) {
+func TestRefusalIsRememberedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, _, two := members(2)
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for i := range maxFromPair {
 		if err := two[0].refused(g); err != nil {
 			t.Fatalf("refused after %d failures: %v", i, err)
@@ -288,15 +288,15 @@ func TestAFailureTooManyIsRememberedAtOnce(t *testing.T) {
 	}
 }
 
-func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
+func TestConcurrentMembersGiveNoExtraTries(t *testing.T) {
 	t.Parallel()
 	_, _, two := members(2)
 	for name, c := range map[string]struct {
-		who  func(i int) guesser
+		who  func(i int) attemptKey
 		want int64
 	}{
-		"pair":    {func(int) guesser { return newGuesser("a@example.org", address(1)) }, maxFromPair},
-		"address": {func(i int) guesser { return newGuesser(fmt.Sprint(i), address(2)) }, maxFromAddress},
+		"pair":    {func(int) attemptKey { return newAttemptKey("a@example.org", address(1)) }, maxFromPair},
+		"address": {func(i int) attemptKey { return newAttemptKey(fmt.Sprint(i), address(2)) }, maxFromAddress},
 	} {
 		var tried atomic.Int64
 		var running sync.WaitGroup
@@ -314,10 +314,10 @@ func TestMembersAtOnceGiveNoMoreTries(t *testing.T) {
 	}
 }
 
-func TestARightPasswordCostsNoTryOfAnyMember(t *testing.T) {
+func TestRightPasswordUsesNoTry(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for i := range 100 {
 		if err := try(two[i%2], g, right); err != nil {
 			t.Fatalf("login %d: %v", i, err)
@@ -326,17 +326,17 @@ func TestARightPasswordCostsNoTryOfAnyMember(t *testing.T) {
 	if len(m.all) != 1 {
 		t.Errorf("%d texts are kept, want the one that says from where the email signed in", len(m.all))
 	}
-	w.move(knownFor)
+	w.move(keepSignIn)
 	if err := m.PruneGuesses(t.Context()); err != nil || len(m.all) != 0 {
 		t.Errorf("%d texts are kept for ever, %v", len(m.all), err)
 	}
 }
 
-func TestATryOfAMemberThatDiedEnds(t *testing.T) {
+func TestTryOfADeadMemberExpires(t *testing.T) {
 	t.Parallel()
 	w, _, two := members(2)
 	ctx := t.Context()
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for i := range maxFromPair {
 		v, err := two[0].enter(ctx, g)
 		if err == nil {
@@ -346,22 +346,22 @@ func TestATryOfAMemberThatDiedEnds(t *testing.T) {
 			t.Fatalf("try %d: %v", i+1, err)
 		}
 	}
-	w.move(tryLife - time.Millisecond)
+	w.move(attemptLifetime - time.Millisecond)
 	if got := wait(t, try(two[1], g, wrong)); got != time.Second {
 		t.Errorf("beside ten that are under way a try waits %s, want 1s", got)
 	}
 	w.move(time.Millisecond)
 	if err := try(two[1], g, wrong); err != nil {
-		t.Errorf("after %s: %v", tryLife, err)
+		t.Errorf("after %s: %v", attemptLifetime, err)
 	}
 }
 
-func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
+func TestLateOutcomeIsNotRevealed(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
 	ctx := t.Context()
 	for _, o := range []outcome{wrong, right} {
-		v, err := two[0].enter(ctx, newGuesser("a@example.org", address(1)))
+		v, err := two[0].enter(ctx, newAttemptKey("a@example.org", address(1)))
 		if err == nil {
 			err = v.begin(ctx)
 		}
@@ -369,7 +369,7 @@ func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o == wrong {
-			w.move(tryLife)
+			w.move(attemptLifetime)
 			err = v.end(ctx, o)
 		} else {
 			m.down = problem.NotAvailable("away", time.Second)
@@ -381,11 +381,11 @@ func TestWhatIsCountedTooLateIsToldToNobody(t *testing.T) {
 	}
 }
 
-func TestWithoutItsStoreAThrottleLetsNobodyIn(t *testing.T) {
+func TestLoginIsRefusedWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	_, m, two := members(2)
 	ctx := t.Context()
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	v, err := two[0].enter(ctx, g)
 	if err != nil {
 		t.Fatal(err)
@@ -406,16 +406,16 @@ func (silent) Guesses(ctx context.Context, _ []GuessName) (time.Time, [][]byte, 
 	return time.Time{}, nil, ctx.Err()
 }
 
-func TestAStoreThatIsSilentIsGivenUp(t *testing.T) {
+func TestSilentStoreTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := try(newThrottle(silent{}, nil, []byte("secret")), newGuesser("a@example.org", address(1)), right)
+		err := try(newThrottle(silent{}, nil, []byte("secret")), newAttemptKey("a@example.org", address(1)), right)
 		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable {
 			t.Errorf("got %v, want it to be unavailable", err)
 		}
-		if waited := time.Since(began); waited != lookWait { // of the clock of the bubble
-			t.Errorf("the guesser waited %s, want %s", waited, lookWait)
+		if waited := time.Since(began); waited != guessTimeout { // of the clock of the bubble
+			t.Errorf("the attemptKey waited %s, want %s", waited, guessTimeout)
 		}
 	})
 }
@@ -423,24 +423,24 @@ func TestAStoreThatIsSilentIsGivenUp(t *testing.T) {
 // guessedAt has an email fail from more addresses than are free of a line.
 func guessedAt(t *testing.T, throttle *throttle, email string) {
 	t.Helper()
-	for i := range freeOfEmail + 1 {
-		if err := try(throttle, newGuesser(email, address(1000+i)), wrong); err != nil {
+	for i := range maxUnqueued + 1 {
+		if err := try(throttle, newAttemptKey(email, address(1000+i)), wrong); err != nil {
 			t.Fatalf("try %d: %v", i+1, err)
 		}
 	}
 }
 
-func TestALineIsOneForAllMembers(t *testing.T) {
+func TestMembersShareAQueue(t *testing.T) {
 	t.Parallel()
 	w, m, two := members(2)
 	ctx := t.Context()
 	const email = "a@example.org"
-	owner := newGuesser(email, address(5))
+	owner := newAttemptKey(email, address(5))
 	if err := try(two[1], owner, right); err != nil {
 		t.Fatal(err)
 	}
 	guessedAt(t, two[0], email)
-	if err := try(two[1], newGuesser("b@example.org", address(1)), wrong); err != nil {
+	if err := try(two[1], newAttemptKey("b@example.org", address(1)), wrong); err != nil {
 		t.Errorf("another email: %v", err)
 	}
 
@@ -450,13 +450,13 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 		throttle := two[i%2]
 		throttle.sleep = func(_ context.Context, d time.Duration) error { slept = max(slept, d); return nil }
 		v := &attempt{throttle: throttle, id: fmt.Sprint(i)}
-		g := newGuesser(email, address(i))
+		g := newAttemptKey(email, address(i))
 		v.names = throttle.names(g)
-		err := v.change(ctx, func(t *tally) (err error) {
-			slept, err = t.lineUp(v.id, fmt.Sprint(i), tryLife)
+		err := v.change(ctx, func(t *guessRecord) (err error) {
+			slept, err = t.enqueue(v.id, fmt.Sprint(i), attemptLifetime)
 			return err
 		})
-		v.lined = err == nil
+		v.queued = err == nil
 		return v, slept, err
 	}
 	var places []*attempt
@@ -504,7 +504,7 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 	if err := places[2].turn(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.move(tryLife)
+	w.move(attemptLifetime)
 	if err := places[3].turn(ctx); err != nil {
 		t.Errorf("after a member died: %v", err)
 	}
@@ -518,19 +518,19 @@ func TestALineIsOneForAllMembers(t *testing.T) {
 	if err := m.PruneGuesses(ctx); err != nil || len(m.all) != 1 {
 		t.Errorf("%d texts are left, %v, want the one that says from where the email signed in", len(m.all), err)
 	}
-	if err := try(two[0], newGuesser(email, address(1)), wrong); err != nil {
+	if err := try(two[0], newAttemptKey(email, address(1)), wrong); err != nil {
 		t.Errorf("there is still a line when the failures are over: %v", err)
 	}
 }
 
-func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
+func TestConcurrentAttemptsDoNotSkipTheQueue(t *testing.T) {
 	t.Parallel()
 	_, _, two := members(2)
 	ctx := t.Context()
 	const many = 50
 	var visits []*attempt
 	for i := range many {
-		v, err := two[i%2].enter(ctx, newGuesser("a@example.org", address(i)))
+		v, err := two[i%2].enter(ctx, newAttemptKey("a@example.org", address(i)))
 		if err != nil {
 			t.Fatalf("try %d: %v", i+1, err)
 		}
@@ -542,12 +542,12 @@ func TestWhoComesAtOnceToManyMembersOvertakesNoLine(t *testing.T) {
 			checked++
 		}
 	}
-	if checked != freeOfEmail+1 {
-		t.Errorf("%d guesses that came at once were checked, want %d", checked, freeOfEmail+1)
+	if checked != maxUnqueued+1 {
+		t.Errorf("%d guesses that came at once were checked, want %d", checked, maxUnqueued+1)
 	}
 }
 
-func TestALineIsBoundedAndEmptiesItself(t *testing.T) {
+func TestQueueIsBoundedAndDrains(t *testing.T) {
 	t.Parallel()
 	_, m, two := members(2)
 	ctx := t.Context()
@@ -555,29 +555,29 @@ func TestALineIsBoundedAndEmptiesItself(t *testing.T) {
 	gone := errors.New("the client went away")
 	two[1].sleep = func(context.Context, time.Duration) error { return gone }
 	for i := range 3 {
-		if err := try(two[1], newGuesser("a@example.org", address(i)), right); !errors.Is(err, gone) {
+		if err := try(two[1], newAttemptKey("a@example.org", address(i)), right); !errors.Is(err, gone) {
 			t.Fatalf("got %v, want that the client went away", err)
 		}
 	}
-	names := two[0].names(newGuesser("a@example.org", address(1)))
+	names := two[0].names(newAttemptKey("a@example.org", address(1)))
 	now, states, err := m.Guesses(ctx, names[:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := readTally(now, states); err != nil || len(left.email.Waiting) != 0 || two[1].inLines.Load() != 0 {
-		t.Errorf("who went away still waits: %+v, %d, %v", left.email, two[1].inLines.Load(), err)
+	if left, err := readGuesses(now, states); err != nil || len(left.email.Waiting) != 0 || two[1].waiting.Load() != 0 {
+		t.Errorf("who went away still waits: %+v, %d, %v", left.email, two[1].waiting.Load(), err)
 	}
-	two[0].inLines.Store(maxInLines)
-	if wait(t, try(two[0], newGuesser("a@example.org", address(9)), right)) == 0 {
+	two[0].waiting.Store(maxQueued)
+	if wait(t, try(two[0], newAttemptKey("a@example.org", address(9)), right)) == 0 {
 		t.Error("more wait than one member lets")
 	}
 }
 
-func TestAClockThatIsSetBackHoldsNobodyUp(t *testing.T) {
+func TestClockSetBackDelaysNoLogin(t *testing.T) {
 	t.Parallel()
 	w, _, two := members(2)
 	ctx := t.Context()
-	g := newGuesser("a@example.org", address(1))
+	g := newAttemptKey("a@example.org", address(1))
 	for range maxFromPair {
 		v, err := two[0].enter(ctx, g)
 		if err == nil {

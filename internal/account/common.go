@@ -2,8 +2,8 @@ package account
 
 import "strings"
 
-// isCommon reports whether a password is among those that guessing begins with, in any case of its letters. Only such
-// as are long enough to be set at all are listed.
+// isCommon reports whether a password is among those that are guessed first, ignoring case. The list contains only passwords
+// that are long enough to be accepted.
 func isCommon(password string) bool {
 	_, is := commonPasswords[strings.ToLower(password)]
 	return is

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// SetLookWait changes how long a guesser waits for a store that does not answer.
-func (s *LoginService) SetLookWait(d time.Duration) { s.throttle.patience = d }
+// SetGuessTimeout changes how long an attempt waits for a store that does not answer.
+func (s *LoginService) SetGuessTimeout(d time.Duration) { s.throttle.timeout = d }
 
-// SetTryLife changes how long a try counts whose member does not say how it went.
-func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.life = d }
+// SetTryLife changes how long a try counts as running if its process died.
+func (s *LoginService) SetTryLife(d time.Duration) { s.throttle.lifetime = d }
 
-// SetSleep changes how a guesser waits in a line.
+// SetSleep changes how an attempt waits in a queue.
 func (s *LoginService) SetSleep(sleep func(ctx context.Context, d time.Duration) error) {
 	s.throttle.sleep = sleep
 }
 
 // Visit counts a try that is right, without its hash.
 func (s *LoginService) Visit(ctx context.Context, email string, from netip.Addr) error {
-	v, err := s.throttle.enter(ctx, newGuesser(email, from))
+	v, err := s.throttle.enter(ctx, newAttemptKey(email, from))
 	if err != nil {
 		return err
 	}

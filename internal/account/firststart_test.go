@@ -73,7 +73,7 @@ func matches(t *testing.T, phc, password string) bool {
 	return bytes.Equal(hash, argon2.IDKey([]byte(password), salt, passes, memory, threads, uint32(len(hash))))
 }
 
-func TestAFirstStartMakesTheOperatorAndItsAdmin(t *testing.T) {
+func TestFirstStartCreatesOperatorAndAdmin(t *testing.T) {
 	t.Parallel()
 	s, kept := setup(t)
 	var inside string
@@ -104,7 +104,7 @@ func TestAFirstStartMakesTheOperatorAndItsAdmin(t *testing.T) {
 	}
 }
 
-func TestASecondFirstStartChangesNothing(t *testing.T) {
+func TestSecondFirstStartChangesNothing(t *testing.T) {
 	t.Parallel()
 	s, kept := setup(t)
 	if _, err := s.FirstStart(t.Context(), account.Admin{}, nothingElse); err != nil {
@@ -119,7 +119,7 @@ func TestASecondFirstStartChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToAFirstStartIsThereOrNoneOfItIs(t *testing.T) {
+func TestFirstStartIsAtomic(t *testing.T) {
 	t.Parallel()
 	s, kept := setup(t)
 	broken := errors.New("no key today")
@@ -138,7 +138,7 @@ func TestWhatBelongsToAFirstStartIsThereOrNoneOfItIs(t *testing.T) {
 	}
 }
 
-func TestAnAdminMayBeChosen(t *testing.T) {
+func TestAdminCanBeChosen(t *testing.T) {
 	t.Parallel()
 	s, kept := setup(t)
 	password := strings.Repeat("é", 12)
@@ -151,7 +151,7 @@ func TestAnAdminMayBeChosen(t *testing.T) {
 	}
 }
 
-func TestABadAdminIsRefusedBeforeAnythingIsMade(t *testing.T) {
+func TestInvalidAdminCreatesNothing(t *testing.T) {
 	t.Parallel()
 	s, kept := setup(t)
 	for _, bad := range []struct {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// garbage bounds the memory of hashes that have ended, 19 MiB each. The collector lets as much garbage pile up as the heap
-// is large, which beside large indexes is a great deal; collecting after every hash would read all of them each time. So a
-// collection is asked for only if the collector has run none while so many hashes ended.
+// garbage limits the garbage of finished hashes, 19 MiB each. The collector waits until garbage has the size of the live
+// heap, which is a lot next to large indexes, and a collection after every hash would cost too much. So garbage forces a
+// collection if none ran while max hashes finished.
 type garbage struct {
-	most    int
+	max     int
 	cycles  func() uint64 // collections so far
 	collect func()
 
@@ -18,10 +18,10 @@ type garbage struct {
 	ended int    // hashes since then
 }
 
-// garbagePerSlot is how many hashes may have ended uncollected for each that can run.
+// garbagePerSlot is how many finished hashes can be uncollected for each slot.
 const garbagePerSlot = 2
 
-// add counts a hash that has ended.
+// add counts a finished hash.
 func (g *garbage) add() {
 	if g.due() {
 		g.collect()
@@ -34,14 +34,14 @@ func (g *garbage) due() bool {
 	if cycles := g.cycles(); cycles != g.seen {
 		g.seen, g.ended = cycles, 0
 	}
-	if g.ended++; g.ended < g.most {
+	if g.ended++; g.ended < g.max {
 		return false
 	}
 	g.ended = 0
 	return true
 }
 
-// collections is how many times the process has collected its garbage.
+// collections returns the number of garbage collections so far.
 func collections() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(sample)

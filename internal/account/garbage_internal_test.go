@@ -2,11 +2,11 @@ package account
 
 import "testing"
 
-func TestHashesAreCollectedInBundles(t *testing.T) {
+func TestGarbageIsCollectedInBatches(t *testing.T) {
 	t.Parallel()
 	var cycles uint64
 	asked := 0
-	g := garbage{most: 8, cycles: func() uint64 { return cycles }, collect: func() { asked++; cycles++ }}
+	g := garbage{max: 8, cycles: func() uint64 { return cycles }, collect: func() { asked++; cycles++ }}
 	for range 64 {
 		g.add()
 	}
@@ -27,7 +27,7 @@ func TestHashesAreCollectedInBundles(t *testing.T) {
 func TestCollectionsAreCounted(t *testing.T) {
 	t.Parallel()
 	before := collections()
-	newGate(1).garbage.collect()
+	newHashSemaphore(1).garbage.collect()
 	if after := collections(); after <= before {
 		t.Errorf("there were %d collections before one and %d after it", before, after)
 	}

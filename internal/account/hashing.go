@@ -7,11 +7,11 @@ import (
 
 var _ Hashing = (*LoginService)(nil)
 
-// Hash implements Hashing behind the gate that logins pass, where all administrators together are one address.
+// Hash implements Hashing with the semaphore of logins. All administrators count as one address.
 func (s *LoginService) Hash(ctx context.Context, password string) (string, error) {
-	if err := s.gate.enter(ctx, netip.Addr{}); err != nil {
+	if err := s.hashes.enter(ctx, netip.Addr{}); err != nil {
 		return "", err
 	}
-	defer s.gate.leave()
+	defer s.hashes.leave()
 	return hashPassword(password, s.Cost, s.Random), nil
 }

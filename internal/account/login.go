@@ -28,33 +28,33 @@ type LoginOptions struct {
 	Tokens    *auth.Tokens
 	Bearers   *Bearers
 	Audit     AuditLog
-	Guesses   GuessStore                                   // where failed logins are counted
-	Clock     func(ctx context.Context) (time.Time, error) // of the database that several processes share; nil for Now
-	Secret    []byte                                       // of refresh tokens, and of what is counted of guesses
-	Cost      PasswordCost                                 // of new hashes; zero but in tests
-	Random    io.Reader                                    // of ids, salts and tokens: crypto/rand.Reader but in tests
+	Guesses   GuessStore                                   // counters of failed logins
+	Clock     func(ctx context.Context) (time.Time, error) // of a shared database; nil for Now
+	Secret    []byte                                       // of refresh tokens and of guess names
+	Cost      PasswordCost                                 // of new hashes; zero except in tests
+	Random    io.Reader                                    // of IDs, salts and tokens: crypto/rand.Reader except in tests
 	Now       func() time.Time
 	Log       *slog.Logger
 }
 
-// AuditLog takes what happens with sessions. *audit.Log is one.
+// AuditLog records logins and sessions. *audit.Log implements it.
 type AuditLog interface {
 	audit.Recorder
 	Count(ctx context.Context, e audit.Entry)
 	Pseudonym(kind, name string) string
 }
 
-// LoginService holds the rules of passwords and sessions. All of it is safe for concurrent use.
+// LoginService implements the rules of passwords and sessions. It is safe for concurrent use.
 type LoginService struct {
 	LoginOptions
-	gate     *gate
-	throttle *throttle
-	nobody   string // a hash that no password has, checked where there is no user
+	hashes    *hashSemaphore
+	throttle  *throttle
+	dummyHash string // matches no password; checked for unknown emails
 }
 
 var _ Sessions = (*LoginService)(nil)
 
-// NewLoginService makes a LoginService.
+// NewLoginService returns a LoginService.
 func NewLoginService(o LoginOptions) *LoginService {
 	noise := make([]byte, argonSalt+argonKey)
 	if _, err := io.ReadFull(o.Random, noise); err != nil {
@@ -65,31 +65,31 @@ func NewLoginService(o LoginOptions) *LoginService {
 		clock = o.Now
 	}
 	return &LoginService{
-		LoginOptions: o, gate: newGate(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Guesses, clock, o.Secret),
-		nobody: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
+		LoginOptions: o, hashes: newHashSemaphore(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Guesses, clock, o.Secret),
+		dummyHash: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
 	}
 }
 
-// What a caller is told who cannot sign in. An unknown email, a wrong password and a disabled user are one.
+// errInvalidCredentials is the same for an unknown email, a wrong password and a disabled user.
 var errInvalidCredentials = problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials, "The email address or the password is wrong.")
 
-// Authenticate finds the user of an email and a password that came from an address. It takes as long and answers the
-// same whether there is no such user or the password is wrong, however long that is.
+// Authenticate finds the user with an email and a password. Its result and its duration are the same for an unknown email as
+// for a wrong password.
 //
-// Problems: invalid_credentials; problem.RateLimited with LoginPolicy for who failed too often; problem.Unavailable where
-// more passwords wait to be checked than there is room for.
+// It returns invalid_credentials, problem.RateLimited with LoginPolicy after too many failures, or problem.Unavailable if too
+// many passwords are waiting to be checked.
 func (s *LoginService) Authenticate(ctx context.Context, email, password string, from netip.Addr) (*User, error) {
 	email = FoldEmail(email)
-	visit, err := s.throttle.enter(ctx, newGuesser(email, from))
+	attempt, err := s.throttle.enter(ctx, newAttemptKey(email, from))
 	if err != nil {
 		return nil, err
 	}
-	defer visit.leave(ctx)
-	if err := s.gate.enter(ctx, from); err != nil {
+	defer attempt.leave(ctx)
+	if err := s.hashes.enter(ctx, from); err != nil {
 		return nil, err
 	}
-	defer s.gate.leave()
-	if err := visit.begin(ctx); err != nil {
+	defer s.hashes.leave()
+	if err := attempt.begin(ctx); err != nil {
 		return nil, err
 	}
 	u, err := s.check(ctx, email, password)
@@ -99,9 +99,9 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 		found = right
 	case errors.Is(err, errInvalidCredentials):
 		found = wrong
-		s.tellRefused(ctx, email, u, from)
+		s.countRefused(ctx, email, u, from)
 	}
-	if uncounted := visit.end(ctx, found); uncounted != nil {
+	if uncounted := attempt.end(ctx, found); uncounted != nil {
 		return nil, uncounted
 	}
 	if err != nil {
@@ -110,13 +110,13 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 	return u, nil
 }
 
-// Refused gives the problem by which failures refuse a login, nil if none do. It knows only what is in memory: failures at
-// other members may be missing.
+// Refused returns the problem of a login that is already refused for too many failures, or nil. It reads only memory, so it
+// does not know all failures at other members.
 func (s *LoginService) Refused(email string, from netip.Addr) error {
-	return s.throttle.refused(newGuesser(FoldEmail(email), from))
+	return s.throttle.refused(newAttemptKey(FoldEmail(email), from))
 }
 
-// check hashes the password, and says whose it is. A user beside errInvalidCredentials is the one it is not.
+// check returns the user whose password this is. With errInvalidCredentials, it returns the user of the email, if any.
 func (s *LoginService) check(ctx context.Context, email, password string) (*User, error) {
 	u, err := s.Sessions.UserByEmail(ctx, email)
 	if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
@@ -125,11 +125,11 @@ func (s *LoginService) check(ctx context.Context, email, password string) (*User
 	if err != nil {
 		return nil, fmt.Errorf("read user by email: %w", err)
 	}
-	stored := s.nobody
+	stored := s.dummyHash
 	if u != nil {
 		stored = u.PasswordHash
 	}
-	// What is longer than any password takes the time of one, whatever it holds.
+	// A text that is too long takes the time of a password.
 	right := matches(stored, password[:min(len(password), 4*maxPassword)]) && len(password) <= 4*maxPassword
 	if !right || u == nil || u.Disabled {
 		return u, errInvalidCredentials
@@ -137,7 +137,7 @@ func (s *LoginService) check(ctx context.Context, email, password string) (*User
 	return u, nil
 }
 
-// Grant is what a login or a refresh gives to a client.
+// Grant is the result of a login or a refresh.
 type Grant struct {
 	AccessToken     string
 	AccessLifetime  time.Duration
@@ -146,8 +146,8 @@ type Grant struct {
 	*Profile
 }
 
-// Start begins a session of a user who was authenticated just now. A user who was disabled, or given another password,
-// meanwhile is invalid_credentials.
+// Start starts a session of a user who was just authenticated. It returns invalid_credentials if the user was disabled or
+// got another password meanwhile.
 func (s *LoginService) Start(ctx context.Context, u *User) (*Grant, error) {
 	now := s.now()
 	session := &Session{
@@ -211,8 +211,8 @@ func (s *LoginService) Logout(ctx context.Context, p *auth.Principal) error {
 	return nil
 }
 
-// ChangePassword gives the caller another password and ends all sessions of the user but the caller's. The current one
-// is checked as at a login, with the same problems; a new one that will not do is problem.Invalid.
+// ChangePassword changes the caller's password and ends all other sessions of the user. It checks the current password like
+// a login, with the same problems, and returns problem.Invalid for an unacceptable new one.
 func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, current, wanted string, from netip.Addr) error {
 	if err := checkPassword(wanted); err != nil {
 		return renamed(err, "newPassword")
@@ -224,16 +224,16 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 	if u, err = s.Authenticate(ctx, u.Email, current, from); err != nil {
 		return err
 	}
-	if u.ID != p.UserID { // the email went to somebody else in between
+	if u.ID != p.UserID { // another user has the email now
 		return errInvalidCredentials
 	}
-	if err := s.gate.enter(ctx, from); err != nil {
+	if err := s.hashes.enter(ctx, from); err != nil {
 		return err
 	}
 	changed := *u
 	changed.PasswordHash = hashPassword(wanted, s.Cost, s.Random)
 	changed.Revision++
-	s.gate.leave()
+	s.hashes.leave()
 	err = s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.UpdateUser(ctx, &changed); err != nil {
 			return err
@@ -251,7 +251,7 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 	return nil
 }
 
-// renamed is a problem with the password under the name that its field has in the request.
+// renamed returns a problem with another field name.
 func renamed(err error, field string) error {
 	p, ok := problem.As(err)
 	if !ok {
@@ -280,8 +280,8 @@ func (s *LoginService) UserChanged(ctx context.Context, userID string) {
 	unit.AfterCommit(ctx, func() { s.Bearers.ForgetUser(userID) })
 }
 
-// tellRefused has the log count a login that was refused. u is the user the email is of, nil for nobody's.
-func (s *LoginService) tellRefused(ctx context.Context, email string, u *User, from netip.Addr) {
+// countRefused counts a refused login in the audit log. u is the user with the email, or nil.
+func (s *LoginService) countRefused(ctx context.Context, email string, u *User, from netip.Addr) {
 	e := audit.Entry{
 		Action: audit.SessionRefused, Target: s.Audit.Pseudonym("email", email), Outcome: audit.Refused, Address: from,
 	}
@@ -291,11 +291,10 @@ func (s *LoginService) tellRefused(ctx context.Context, email string, u *User, f
 	s.Audit.Count(ctx, e)
 }
 
-// keepEnded is how long a session that has ended is kept, so that a refresh token of it is still told from an invented
-// one.
+// keepEnded is how long ended sessions are kept, so that reuse of their refresh tokens is still recognized.
 const keepEnded = 24 * time.Hour
 
-// Run forgets old sessions each hour, and old guesses more often, until ctx ends.
+// Run deletes old sessions every hour, and old guesses more often, until ctx ends.
 func (s *LoginService) Run(ctx context.Context) {
 	prune, guesses := time.NewTicker(time.Hour), time.NewTicker(throttleWindow/3)
 	defer prune.Stop()
@@ -306,11 +305,11 @@ func (s *LoginService) Run(ctx context.Context) {
 			return
 		case <-guesses.C:
 			if err := s.Guesses.PruneGuesses(ctx); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses were not deleted", "error", err.Error())
+				s.Log.WarnContext(ctx, "deleting old login failures failed", "error", err.Error())
 			}
 		case <-prune.C:
 			if err := s.Sessions.PruneSessions(ctx, s.now(), s.now().Add(-keepEnded)); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old sessions were not deleted", "error", err.Error())
+				s.Log.WarnContext(ctx, "deleting old sessions failed", "error", err.Error())
 			}
 		}
 	}
@@ -318,7 +317,7 @@ func (s *LoginService) Run(ctx context.Context) {
 
 func (s *LoginService) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
-// common is the time by which members judge what another of them wrote just now.
+// common returns the common clock of all members.
 func (s *LoginService) common(ctx context.Context) (time.Time, error) {
 	if s.Clock == nil {
 		return s.now(), nil
@@ -335,7 +334,7 @@ func isMissing(err error) bool {
 // encode writes random bytes as text.
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// textual reports whether a text is a token of ours by its form.
+// textual reports whether a text has the form of a refresh token.
 func textual(text string) bool {
 	rest, ok := strings.CutPrefix(text, refreshPrefix)
 	return ok && len(rest) == base64.RawURLEncoding.EncodedLen(refreshSize)

@@ -208,7 +208,7 @@ func (o *office) wantAlive(t *testing.T, g *account.Grant, alive bool) {
 	}
 }
 
-func TestALoginGivesTokensOfTheUser(t *testing.T) {
+func TestLoginReturnsTokensOfTheUser(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	u, err := o.Authenticate(t.Context(), "  ADA@example.org\t", password, here)
@@ -231,7 +231,7 @@ func TestALoginGivesTokensOfTheUser(t *testing.T) {
 	}
 }
 
-func TestATokenOfAnotherUsersSessionIsInvalid(t *testing.T) {
+func TestTokenOfAnotherSessionIsInvalid(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	session := o.principal(t, o.login(t)).SessionID
@@ -247,7 +247,7 @@ func TestATokenOfAnotherUsersSessionIsInvalid(t *testing.T) {
 	}
 }
 
-func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
+func TestWrongUnknownAndDisabledLookAlike(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	hashed, err := o.people.HashPassword(t.Context(), password)
@@ -283,7 +283,7 @@ func TestWrongUnknownAndDisabledAreOne(t *testing.T) {
 	}
 }
 
-func TestAUserWhoChangesWhileSigningInIsNotSignedIn(t *testing.T) {
+func TestUserChangedDuringLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	u, err := o.Authenticate(t.Context(), email, password, here)
@@ -329,7 +329,7 @@ func TestLogoutEndsTheSessionAtOnce(t *testing.T) {
 	wantCode(t, err, "invalid_token")
 }
 
-func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	g, other := o.login(t), o.login(t)
@@ -356,7 +356,7 @@ func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
 	}
 }
 
-func TestARoleHoldsAtOnceAndGivesNoMoreThanTheToken(t *testing.T) {
+func TestRoleChangeAppliesToTokensAtOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	made := account.NewUser{Email: "bob@example.org", Role: account.RoleMember}

@@ -57,7 +57,7 @@ func membersOn(t testing.TB, url string) [2]*office {
 		t.Fatal(err)
 	}
 	for _, o := range two {
-		o.SetLookWait(long)
+		o.SetGuessTimeout(long)
 		o.SetTryLife(long)
 		o.user = first.UserID
 		o.admin = &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Operator: true, Scopes: auth.All}
@@ -126,7 +126,7 @@ func limited(err error) bool {
 	return ok && p.Kind == problem.RateLimited && p.Details.Policy == account.LoginPolicy
 }
 
-func TestALineOfTwoMembersIsOneLine(t *testing.T) {
+func TestTwoMembersShareAQueue(t *testing.T) {
 	t.Parallel()
 	two := members(t)
 	w := stopClock(two)
@@ -156,7 +156,7 @@ func TestALineOfTwoMembersIsOneLine(t *testing.T) {
 	came := int64(0)
 	settled := func() {
 		t.Helper()
-		await.Until(t, "each guesser has its answer or sleeps", func() bool {
+		await.Until(t, "each attemptKey has its answer or sleeps", func() bool {
 			return checked.Load()+refused.Load()+signedIn.Load()+w.asleep() == came
 		})
 	}
@@ -213,7 +213,7 @@ func (h *hanging) UserByEmail(context.Context, string) (*account.User, error) {
 	return nil, errors.New("this member has died")
 }
 
-func TestTriesOfAMemberThatDiesEnd(t *testing.T) {
+func TestTriesOfADeadMemberExpire(t *testing.T) {
 	t.Parallel()
 	two := members(t)
 	w := stopClock(two)
@@ -249,7 +249,7 @@ func TestTriesOfAMemberThatDiesEnd(t *testing.T) {
 	hung.Wait()
 }
 
-func TestWithoutTheDatabaseNobodySignsIn(t *testing.T) {
+func TestLoginIsRefusedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "stops a PostgreSQL server twice")
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
@@ -261,12 +261,12 @@ func TestWithoutTheDatabaseNobodySignsIn(t *testing.T) {
 	away := func() {
 		t.Helper()
 		for _, o := range two {
-			o.SetLookWait(200 * time.Millisecond)
+			o.SetGuessTimeout(200 * time.Millisecond)
 			for _, try := range []string{password, "not the password"} {
 				_, err := o.Authenticate(t.Context(), email, try, here)
 				wantCode(t, err, problem.CodeUnavailable)
 			}
-			o.SetLookWait(long)
+			o.SetGuessTimeout(long)
 		}
 	}
 	back := func(o *office, what string) {

@@ -14,8 +14,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// PasswordCost is what the hash of a password costs. The zero value stands for the cost that decisions.md, C sets: Argon2id
-// over 19 MiB twice, in one thread.
+// PasswordCost is the cost of a password hash. The zero value is the cost of decisions.md, C: Argon2id with 19 MiB, two
+// passes and one thread.
 type PasswordCost struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -39,7 +39,7 @@ const (
 	maxPassword = 128
 )
 
-// checkPassword refuses a password that is too short or too long, or not text.
+// checkPassword refuses a password that is too short, too long, too common or not UTF-8.
 func checkPassword(password string) error {
 	if !utf8.ValidString(password) {
 		return problem.Validation("password", problem.Format, "The password must be UTF-8 text.")
@@ -55,8 +55,7 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hashPassword hashes a password under a new salt, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. At the default
-// cost it takes tens of milliseconds and 19 MiB.
+// hashPassword hashes a password with a new salt, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash.
 func hashPassword(password string, cost PasswordCost, random io.Reader) string {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
@@ -74,14 +73,14 @@ func phc(cost PasswordCost, salt, key []byte) string {
 		encoding.EncodeToString(salt), encoding.EncodeToString(key))
 }
 
-// The largest cost that is paid for a stored hash: what lies in a database must not decide over our memory.
+// The maximum cost of verifying a stored hash, so that a manipulated database cannot exhaust memory.
 const (
-	mostTime    = 8
-	mostMemory  = 64 * 1024 // KiB
-	mostThreads = 4
+	maxTime    = 8
+	maxMemory  = 64 * 1024 // KiB
+	maxThreads = 4
 )
 
-// matches reports whether a password is the one that was hashed. A hash that is not understood matches none.
+// matches reports whether a password matches a stored hash. An invalid hash matches none.
 func matches(stored, password string) bool {
 	var version, memory, time int
 	var threads uint8
@@ -95,7 +94,7 @@ func matches(stored, password string) bool {
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
 		return false
 	}
-	if memory < 8 || memory > mostMemory || time < 1 || time > mostTime || threads < 1 || threads > mostThreads {
+	if memory < 8 || memory > maxMemory || time < 1 || time > maxTime || threads < 1 || threads > maxThreads {
 		return false
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
@@ -110,7 +109,7 @@ func matches(stored, password string) bool {
 	return subtle.ConstantTimeCompare(got, key) == 1
 }
 
-// generatePassword makes one of 20 characters of base32: 100 bits, and nothing that reads like something else.
+// generatePassword returns 20 characters of base32: 100 bits, without characters that look alike.
 func generatePassword(random io.Reader) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	buf := make([]byte, 20)

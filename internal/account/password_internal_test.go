@@ -6,7 +6,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-func TestPasswordsMatchTheirHashAlone(t *testing.T) {
+func TestPasswordMatchesOnlyItsHash(t *testing.T) {
 	t.Parallel()
 	const cheap = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$"
 	right := hashPassword("correct horse", PasswordCost{}, zero{})

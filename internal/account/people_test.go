@@ -114,7 +114,7 @@ func wantProblem(t *testing.T, err error, code, field string) {
 
 func to[T any](v T) *T { return &v }
 
-func TestAWorkspaceIsInForceWithItsCommit(t *testing.T) {
+func TestWorkspaceIsUsableAfterItsCommit(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	e, ok := b.Directory.Entry(b.tenant.ID)
@@ -143,7 +143,7 @@ func TestAWorkspaceIsInForceWithItsCommit(t *testing.T) {
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
 }
 
-func TestAWorkspaceThatWillNotDoIsRefused(t *testing.T) {
+func TestInvalidWorkspaceIsRefused(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	create := func(n account.NewWorkspace) error {
@@ -168,7 +168,7 @@ func TestAWorkspaceThatWillNotDoIsRefused(t *testing.T) {
 	wantProblem(t, change("wsp_00000000000000000000000000", account.WorkspaceChange{}), problem.CodeNotFound, "")
 }
 
-func TestAdministratorsReachTheirOwnUsersAndTheOperatorsAll(t *testing.T) {
+func TestAdminsReachOnlyTheirOwnUsers(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	_, err := b.User(t.Context(), b.admin, b.first)
@@ -214,7 +214,7 @@ func TestAdministratorsReachTheirOwnUsersAndTheOperatorsAll(t *testing.T) {
 	}
 }
 
-func TestTheLastAdminStaysOne(t *testing.T) {
+func TestLastAdminIsKept(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	changes := map[string]account.UserChange{
@@ -246,7 +246,7 @@ func TestTheLastAdminStaysOne(t *testing.T) {
 	wantProblem(t, b.DeleteUser(t.Context(), b.admin, eve, nil), problem.CodeConflict, "")
 }
 
-func TestOfTwoAdminsWhoRemoveEachOtherOneStays(t *testing.T) {
+func TestAdminsCannotRemoveEachOther(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	eve := b.user("eve@example.org", account.RoleAdmin)
@@ -261,7 +261,7 @@ func TestOfTwoAdminsWhoRemoveEachOtherOneStays(t *testing.T) {
 	}
 }
 
-func TestSessionsLearnWhatBecomesOfUsers(t *testing.T) {
+func TestUserChangesApplyToSessions(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	bob := b.user("bob@example.org", account.RoleMember)
@@ -306,7 +306,7 @@ func TestUsersAreLimitedByTheTier(t *testing.T) {
 	b.user("u5@example.org", account.RoleMember)
 }
 
-func TestOfManyUsersAtOnceNoMoreAreMadeThanTheTierAllows(t *testing.T) {
+func TestConcurrentUsersKeepTheTierLimit(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	errs := make([]error, 20)
@@ -332,7 +332,7 @@ func TestOfManyUsersAtOnceNoMoreAreMadeThanTheTierAllows(t *testing.T) {
 	}
 }
 
-func TestAnEmailIsFoldedAndTakenOnce(t *testing.T) {
+func TestEmailIsFoldedAndUnique(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	u, err := b.CreateUser(t.Context(), b.admin, account.NewUser{Email: " BO\u0308B@Example.org ", Name: "Bob", Password: b.password})
@@ -370,7 +370,7 @@ func TestChangesAreRefusedAtAnotherRevision(t *testing.T) {
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
 }
 
-func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
+func TestTierChangeIsKept(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	e, _ := b.Directory.Entry(b.tenant.ID)
@@ -414,7 +414,7 @@ func TestTiersChangeAtRunTimeAndStayChanged(t *testing.T) {
 	}
 }
 
-func TestWhatAdministratorsDoIsLoggedWithoutNames(t *testing.T) {
+func TestAdminActionsAreLoggedWithoutNames(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	bob := b.user("bob@example.org", account.RoleMember)
@@ -456,7 +456,7 @@ type closed struct{}
 
 func (closed) Record(context.Context, audit.Entry) error { return errors.New("the log is closed") }
 
-func TestWhatCannotBeLoggedDoesNotHappen(t *testing.T) {
+func TestUnloggedChangeIsRolledBack(t *testing.T) {
 	t.Parallel()
 	b := people(t)
 	b.Audit = closed{}

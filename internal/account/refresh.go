@@ -17,18 +17,18 @@ const (
 	// RefreshLifetime is how long a refresh token is valid.
 	RefreshLifetime = 30 * 24 * time.Hour
 
-	// SessionLifetime is how long after its login a session ends, however often it was refreshed.
+	// SessionLifetime is how long a session lasts after its login, however often it is refreshed.
 	SessionLifetime = 90 * 24 * time.Hour
 
-	// refreshGrace is how long a token that was used gives the same child again: to a client whose answer was lost, and to
-	// the tabs of a browser that refresh at once.
+	// refreshGrace is how long a used token returns the same child again: for a client that lost the response, and for tabs
+	// of a browser that refresh at the same time.
 	refreshGrace = 10 * time.Second
 
 	refreshPrefix = "kprt_"
 	refreshSize   = 32
 )
 
-// What a refresh token can be told.
+// The problems of Refresh.
 var (
 	errInvalidRefresh = problem.New(problem.Unauthenticated, problem.CodeInvalidToken, "This refresh token is not valid.")
 	errRefreshExpired = problem.New(problem.Unauthenticated, problem.CodeTokenExpired, "This refresh token has expired.")
@@ -36,8 +36,8 @@ var (
 		"This refresh token was used before. Its session has ended.")
 )
 
-// A refresh token is random; each one that follows is derived from the text of the one before. So a token that is used
-// twice within the grace gives the same child though no text is kept, and nobody but us can tell the child.
+// The first refresh token of a session is random. Each child is derived from its parent's text with a secret key. So a token
+// that is used twice within the grace returns the same child, although no text is stored, and only this instance can derive it.
 
 func (s *LoginService) firstToken() string {
 	random := make([]byte, refreshSize)
@@ -51,7 +51,7 @@ func (s *LoginService) childOf(text string) string {
 	return refreshPrefix + encode(s.keyed("child", text))
 }
 
-// hash is what is kept of a token.
+// hash returns the hash of a token, which is stored.
 func (s *LoginService) hash(text string) [32]byte { return [32]byte(s.keyed("hash", text)) }
 
 func (s *LoginService) keyed(purpose, text string) []byte {
@@ -60,7 +60,7 @@ func (s *LoginService) keyed(purpose, text string) []byte {
 	return h.Sum(nil)
 }
 
-// Refreshing tells whose session would go on with a refresh token; empty for one that would be refused.
+// Refreshing returns whose session a refresh token would continue; empty if it would be refused.
 func (s *LoginService) Refreshing(ctx context.Context, text string) (userID, workspaceID string, err error) {
 	if !textual(text) {
 		return "", "", nil
@@ -82,10 +82,10 @@ func (s *LoginService) Refreshing(ctx context.Context, text string) (userID, wor
 	return session.UserID, session.WorkspaceID, nil
 }
 
-// Refresh uses a refresh token: the session goes on with its child. Used twice, it ends the session, unless it is the
-// parent of the token that is due and its use was within refreshGrace: then it gives that same token again.
+// Refresh uses a refresh token and returns its child. A second use ends the session, except within refreshGrace while the
+// child is unused: then it returns the same child.
 //
-// Problems: invalid_token, token_expired, token_reused.
+// It returns invalid_token, token_expired or token_reused.
 func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error) {
 	if !textual(text) {
 		return nil, errInvalidRefresh
@@ -114,7 +114,7 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 		case err != nil:
 			return err
 		case refused == errRefreshReused:
-			return s.endFamily(ctx, session, now) // commits, for all that the caller is refused
+			return s.endFamily(ctx, session, now) // commits although the caller is refused
 		case refused != nil:
 			return refused
 		}
@@ -137,7 +137,7 @@ func (s *LoginService) Refresh(ctx context.Context, text string) (*Grant, error)
 	return s.grant(u, session, child, now)
 }
 
-// judge says why a token is refused; nil for one that may be used, or was used so recently that it may be repeated.
+// judge returns why a token is refused, or nil if it is unused or was used within refreshGrace.
 func (s *LoginService) judge(t *RefreshToken, session *Session, now time.Time) *problem.Problem {
 	switch {
 	case t.UsedAt != nil && now.Sub(*t.UsedAt) > refreshGrace:
@@ -151,11 +151,11 @@ func (s *LoginService) judge(t *RefreshToken, session *Session, now time.Time) *
 	}
 }
 
-// repeat says whether the parent of a token may give it again: not when it was used itself.
+// repeat returns why a child cannot be returned again: it was used itself.
 func (s *LoginService) repeat(ctx context.Context, child string) (*problem.Problem, error) {
 	t, _, err := s.Sessions.RefreshToken(ctx, s.hash(child))
 	if err != nil {
-		return nil, fmt.Errorf("read the token that followed: %w", err)
+		return nil, fmt.Errorf("read the child token: %w", err)
 	}
 	if t.UsedAt != nil {
 		return errRefreshReused, nil
@@ -163,7 +163,7 @@ func (s *LoginService) repeat(ctx context.Context, child string) (*problem.Probl
 	return nil, nil
 }
 
-// endFamily ends the session of a token that was used twice. Who ended already is not told of again.
+// endFamily ends the session of a token that was used twice.
 func (s *LoginService) endFamily(ctx context.Context, session *Session, now time.Time) error {
 	if session.EndedAt != nil {
 		return nil
@@ -178,7 +178,7 @@ func (s *LoginService) endFamily(ctx context.Context, session *Session, now time
 	})
 }
 
-// missingAs is err, or p where what was looked for is not there.
+// missingAs returns p if err is problem.Missing, else err.
 func missingAs(p *problem.Problem, err error) error {
 	if isMissing(err) {
 		return p

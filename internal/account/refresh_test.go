@@ -19,7 +19,7 @@ func (o *office) refresh(t *testing.T, token string) *account.Grant {
 	return g
 }
 
-func TestARefreshTokenWorksOnce(t *testing.T) {
+func TestRefreshTokenWorksOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
@@ -41,7 +41,7 @@ func TestARefreshTokenWorksOnce(t *testing.T) {
 	}
 }
 
-func TestTheParentGivesTheSameChildForTenSeconds(t *testing.T) {
+func TestUsedTokenReturnsItsChildForTenSeconds(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
@@ -58,7 +58,7 @@ func TestTheParentGivesTheSameChildForTenSeconds(t *testing.T) {
 	o.wantAlive(t, third, false)
 }
 
-func TestAChildThatWasUsedIsNotGivenAgain(t *testing.T) {
+func TestUsedChildIsNotReturnedAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
@@ -74,7 +74,7 @@ func TestAChildThatWasUsedIsNotGivenAgain(t *testing.T) {
 	}
 }
 
-func TestTwentyRefreshesAtOnceAreOne(t *testing.T) {
+func TestConcurrentRefreshesReturnOneChild(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	first := o.login(t)
@@ -118,7 +118,7 @@ func TestRefreshTokensExpire(t *testing.T) {
 	wantCode(t, err, "invalid_token")
 }
 
-func TestASessionEndsNinetyDaysAfterItsLogin(t *testing.T) {
+func TestSessionEndsNinetyDaysAfterLogin(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	const day = 24 * time.Hour
@@ -147,7 +147,7 @@ func TestASessionEndsNinetyDaysAfterItsLogin(t *testing.T) {
 	}
 }
 
-func TestTextsThatAreNoRefreshTokensAreInvalid(t *testing.T) {
+func TestMalformedRefreshTokenIsInvalid(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	g := o.login(t)

@@ -15,11 +15,11 @@ const (
 	throttleWindow  = 15 * time.Minute
 	maxFromPair     = 10 // failures of one email from one address
 	maxFromAddress  = 30 // failures from one address
-	freeOfEmail     = 10 // failures of one email from anywhere, before its checks form a queue
-	lineStep        = time.Second
-	lineWait        = 5 * time.Second
-	maxInLines      = 128    // checks that wait in all queues of a process: each holds one of the requests in flight
-	throttleEntries = 16_384 // names whose refusal a process remembers
+	maxUnqueued     = 10 // failures of one email from anywhere, before its checks are queued
+	queueStep       = time.Second
+	maxQueueWait    = 5 * time.Second
+	maxQueued       = 128    // checks that wait in all queues of a process; each occupies a request in flight
+	throttleEntries = 16_384 // refusals that a process remembers
 )
 
 // LoginPolicy is details.policy of a 429 by this throttle.
@@ -29,15 +29,15 @@ const LoginPolicy = "login"
 type outcome int
 
 const (
-	undecided outcome = iota // nothing was found out about the password
+	undecided outcome = iota // the password was not checked
 	wrong
 	right
 )
 
 type (
-	// digest stands for an email: the same length for each, and nothing to read in a dump.
+	// digest is the hash of an email.
 	digest [sha256.Size]byte
-	// network is an address as guesses from it are counted: of IPv6 the /64, because that is what one customer is given.
+	// network is an address as guesses are counted: an IPv4 address, or an IPv6 /64, which one customer gets.
 	network [16]byte
 	pair    struct {
 		email   digest
@@ -56,21 +56,21 @@ func networkOf(addr netip.Addr) network {
 	return n
 }
 
-// guesser is who tries which email.
-type guesser struct{ pair }
+// attemptKey is an email with the network that a login came from.
+type attemptKey struct{ pair }
 
-func newGuesser(email string, from netip.Addr) guesser {
-	return guesser{pair{sha256.Sum256([]byte(email)), networkOf(from)}}
+func newAttemptKey(email string, from netip.Addr) attemptKey {
+	return attemptKey{pair{sha256.Sum256([]byte(email)), networkOf(from)}}
 }
 
-// failures are the moments of the latest failures, oldest first, and how many checks are under way: these count as
-// failures until it is known, so that many at once get no more tries than one after another.
+// failures are the times of the latest failures, oldest first, and the number of running checks. Running checks count as
+// failures, so that concurrent attempts get no more tries than sequential ones.
 type failures struct {
 	at      []time.Time
 	running int
 }
 
-// recently counts the failures within the window. Moments ahead of now are of a clock that was set back: they count.
+// recently counts the failures within the window. It counts times after now, which come from a clock that was set back.
 func (f *failures) recently(now time.Time) int {
 	old := 0
 	for old < len(f.at) && now.Sub(f.at[old]) >= throttleWindow {
@@ -80,33 +80,33 @@ func (f *failures) recently(now time.Time) int {
 	return len(f.at)
 }
 
-// wait is how long the next try has to wait where most tries are allowed in a window; 0 where it may come now.
-func (f *failures) wait(now time.Time, most int) time.Duration {
+// wait returns how long the next try has to wait if limit tries are allowed in a window; 0 if it does not.
+func (f *failures) wait(now time.Time, limit int) time.Duration {
 	if f == nil {
 		return 0
 	}
 	switch n := f.recently(now); {
-	case n >= most:
-		return f.at[n-most].Add(throttleWindow).Sub(now)
-	case n+f.running >= most:
-		return time.Second // the checks that are under way decide
+	case n >= limit:
+		return f.at[n-limit].Add(throttleWindow).Sub(now)
+	case n+f.running >= limit:
+		return time.Second // the running checks decide
 	default:
 		return 0
 	}
 }
 
-// lastPlace is the end of a line whose next check may begin at a moment: how long whoever takes it waits, and when the
-// check after that one may begin. The line may be too long for it to be free.
-func lastPlace(next, now time.Time, known bool) (wait time.Duration, after time.Time, free bool) {
+// nextSlot returns how long the next check in a queue waits, and when the check after it can begin. next is the earliest time
+// of the next check. ok is false if the queue is full.
+func nextSlot(next, now time.Time, known bool) (wait time.Duration, after time.Time, ok bool) {
 	if next.Before(now) || next.Sub(now) > throttleWindow { // the latter is a clock that was set back
 		next = now
 	}
-	most := lineWait
+	limit := maxQueueWait
 	if !known {
-		most -= lineStep // the last place is not for strangers, who could keep the line full
+		limit -= queueStep // the last place is for known addresses, so that others cannot keep the queue full
 	}
 	wait = next.Sub(now)
-	return wait, next.Add(lineStep), wait <= most
+	return wait, next.Add(queueStep), wait <= limit
 }
 
 func tooManyTries(wait time.Duration) error {

@@ -11,9 +11,9 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Client is who sent the request: the peer, or where the peer is a trusted proxy the rightmost hop of X-Forwarded-For
-// that is not one. What a client writes further left counts for nothing. It is the zero Addr on the data folder's socket.
-// It is read where it is needed, because most requests need it nowhere.
+// Client returns who sent the request: the peer, or if the peer is a trusted proxy, the rightmost hop of X-Forwarded-For
+// that is not one. What a client writes further left is ignored. On the data folder's socket it is the zero Addr. It is
+// computed on demand, because most requests do not need it.
 func (c *operationContext) Client() netip.Addr {
 	peer, err := netip.ParseAddrPort(c.request.RemoteAddr)
 	if err != nil {
@@ -43,7 +43,7 @@ func forwarded(peer netip.Addr, h http.Header, trusted []netip.Prefix) netip.Add
 	return client
 }
 
-// cutLast splits off what comes after the last comma.
+// cutLast splits off what follows the last comma.
 func cutLast(list string) (rest, last string) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:]
@@ -51,7 +51,7 @@ func cutLast(list string) (rest, last string) {
 	return "", list
 }
 
-// parseHop reads an address, with or without the port that some proxies add.
+// parseHop parses an address, with or without the port that some proxies add.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
 	if at, err := netip.ParseAddrPort(s); err == nil {
@@ -70,7 +70,7 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 	return false
 }
 
-// proxyWarning says when to warn of a proxy that trustedProxies does not name: at most once an hour.
+// proxyWarning limits the warning about an untrusted proxy to one an hour.
 type proxyWarning struct {
 	mu   sync.Mutex
 	next time.Time
@@ -87,8 +87,8 @@ func (w *proxyWarning) due(now time.Time) bool {
 	return true
 }
 
-// warnOfProxy logs a warning if the peer sent X-Forwarded-For and is no trusted proxy. Usually it is a proxy that the
-// operator forgot to name, and all of its clients count as one. Connections to the data folder's socket have no peer.
+// warnOfProxy logs a warning if the peer sent X-Forwarded-For and is not a trusted proxy. Usually it is a proxy that is
+// missing in trustedProxies, so that all its clients count as one. Connections to the data folder's socket have no peer.
 func (x *requestState) warnOfProxy() {
 	if x.r.Header["X-Forwarded-For"] == nil || x.api.o.Surface != usage.Primary {
 		return
@@ -103,7 +103,7 @@ func (x *requestState) warnOfProxy() {
 	}
 }
 
-// addressAccount is the budget of the client's address: the one for signing in, or the one for everything else.
+// addressAccount returns the counters of the client's address: those of sign-in, or those of everything else.
 func (x *requestState) addressAccount() limit.Account {
 	if x.address.Use == nil {
 		if x.signingIn() {
@@ -115,20 +115,20 @@ func (x *requestState) addressAccount() limit.Account {
 	return x.address
 }
 
-// signingIn reports whether the path is one of those that people sign in with.
+// signingIn reports whether the path is one of sign-in.
 func (c *operationContext) signingIn() bool {
 	return strings.HasPrefix(c.request.URL.Path, "/api/auth/")
 }
 
-// toll is the price of a request that its client's address pays. It is taken once, whatever the request is refused for.
+// toll is what a request was charged to its client's address. It is charged once, whatever the reason of a refusal.
 type toll struct {
 	taken   bool
 	verdict limit.Verdict
 	receipt limit.Receipt
 }
 
-// chargeAddress takes the price of the request from the address it came from. The daily and monthly numbers are for those
-// who have no account, and refuse nobody who signs in: only the minute counts there.
+// chargeAddress charges the request to the client's address. The daily and monthly limits are for clients without an
+// account, so only the minute limit applies to sign-in.
 func (x *requestState) chargeAddress() (limit.Verdict, limit.Receipt) {
 	if !x.toll.taken {
 		x.toll.taken = true
@@ -150,7 +150,7 @@ func (x *requestState) takeToll() (limit.Verdict, limit.Receipt) {
 	return verdict, receipt
 }
 
-// refundAddress gives the address back what it was charged.
+// refundAddress refunds what the address was charged.
 func (x *requestState) refundAddress() {
 	x.toll.receipt.Refund()
 	x.toll = toll{}

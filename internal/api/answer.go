@@ -8,34 +8,34 @@ import (
 	"keepsake/internal/id"
 )
 
-// Header values that never change, made once. They are shared by all answers and never written to.
+// Constant header values, shared by all responses and never modified.
 var (
 	mediaJSON = []string{"application/json"}
 	mediaHTML = []string{"text/html; charset=utf-8"}
 
-	// Pages hold text and nothing that runs, loads or is framed.
+	// Pages are text that runs nothing, loads nothing and cannot be framed.
 	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
-	// Where TLS is served here, browsers shall ask for nothing else.
+	// With TLS, browsers must use only HTTPS from now on.
 	transportSecurity = []string{"max-age=31536000"}
 
 	closing = []string{"close"}
 )
 
-// lengthFrom is the size from which on we say how long a body is; below, Go's server does so without a header entry.
+// lengthFrom is the size from which we set Content-Length; below, Go's server does that.
 const lengthFrom = 2048
 
-// send is the writer through which every answer leaves: it adds the headers that every answer has, and writes it.
+// send sends every response, with the headers that all responses have.
 func (x *requestState) send(status int, media []string, body []byte) {
 	if media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	x.head(status, media)
 	if len(body) > 0 && x.r.Method != http.MethodHead {
-		x.size, _ = x.w.Write(body) // a client that went away is not told so
+		x.size, _ = x.w.Write(body) // the client can have disconnected
 	}
 }
 
-// head writes status and headers: what every answer has as lines, the rest through the header map.
+// head writes the status and the headers: the common ones as lines, others through the header map.
 func (x *requestState) head(status int, media []string) {
 	h := x.w.Header()
 	if media != nil {
@@ -65,20 +65,20 @@ func (x *requestState) head(status int, media []string) {
 	}
 	x.status = status
 	if x.body != nil {
-		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // as every deadline of a connection, by the real clock
+		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // deadlines of connections use the real clock
 	}
 	x.w.WriteHeader(status)
 }
 
-// framingInDoubt reports whether the connection must close after the answer, because a proxy in front of us may see the end
-// of the body elsewhere (RFC 9112, 6.1): a request with both Transfer-Encoding and Content-Length, or with Transfer-Encoding
-// over HTTP/1.0. net/http removes the header that it does not use, so these look like any other chunked request, or like any
-// other request with a body over HTTP/1.0.
+// framingInDoubt reports whether the connection must close after the response, because a proxy before us can see the end of
+// the body elsewhere (RFC 9112, 6.1): a request with both Transfer-Encoding and Content-Length, or with Transfer-Encoding
+// over HTTP/1.0. net/http removes the header that it ignores, so every chunked request and every HTTP/1.0 request with a
+// body counts as such.
 func framingInDoubt(r *http.Request) bool {
 	return r.ProtoMajor == 1 && (r.TransferEncoding != nil || r.ProtoMinor == 0 && r.ContentLength != 0)
 }
 
-// everyAnswer appends the headers that every answer has (§8, §9.2; decisions.md, A).
+// everyAnswer appends the headers of every response (§8, §9.2; decisions.md, A).
 func (x *requestState) everyAnswer(h headers, status int) headers {
 	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
 	if x.known || status >= http.StatusBadRequest {
@@ -96,7 +96,7 @@ func (x *requestState) everyAnswer(h headers, status int) headers {
 	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
 }
 
-// spelling is how the specification writes a header that an operation gives in Go's canonical form.
+// spelling returns the specification's spelling of a canonical header name.
 func spelling(name string) string {
 	if name == "Etag" {
 		return "ETag"
@@ -104,7 +104,7 @@ func spelling(name string) string {
 	return name
 }
 
-// link makes a path of ours a link: absolute where the instance knows its public address, never from the Host header.
+// link returns a link to a path: absolute if publicUrl is set. It never uses the Host header.
 func (x *requestState) link(target string) string {
 	if target != "" && target[0] == '/' {
 		return x.api.o.PublicURL + target

@@ -14,24 +14,24 @@ import (
 type API struct {
 	o Options
 
-	tables   atomic.Pointer[[]*table] // by version; nil where none was asked for yet
+	tables   atomic.Pointer[[]*table] // by version; nil until one is requested
 	building sync.Mutex
 
 	proxies proxyWarning
 
-	slots    gate // for requests in flight
-	arriving gate // for the bytes of bodies that are arriving
+	slots    capacity // of requests in flight
+	arriving capacity // of bytes of bodies that are arriving
 
 	workspaces sync.Map       // *account.Entry to *holder
 	clients    addressHolders // of clients behind proxies
 
-	room *room // for large bodies that are worked on
+	room *room // for large bodies that are being processed
 
 	states sync.Pool // of *requestState
-	vary   bool      // answers depend on the Origin
+	vary   bool      // responses depend on the Origin
 }
 
-// New makes a surface. It refuses options without which not every request could be answered.
+// New returns a surface, or an error if options are missing.
 func New(o Options) (*API, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -55,13 +55,13 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ready makes what serving a version takes, so that no request has to wait for it.
+// ready prepares everything that serves a version, so that no request waits for it.
 func (a *API) ready(version int) error {
 	_, err := a.table(version)
 	return err
 }
 
-// ServeHTTP answers one request. Whatever happens, the answer leaves through requestState.send.
+// ServeHTTP serves one request. Every response goes through requestState.send.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := a.begin(w, r)
 	defer x.end()

@@ -7,14 +7,14 @@ import (
 	"keepsake/internal/problem"
 )
 
-// challenges say how to authenticate, as every 401 must. API keys have no registered scheme.
+// challenges say how to authenticate, as a 401 must. API keys have no registered scheme.
 var (
 	keyChallenge    = `ApiKey realm="keepsake", header="X-API-Key"`
 	bearerChallenge = `Bearer realm="keepsake"`
 	tokenChallenge  = `Bearer realm="keepsake", error="invalid_token"`
 )
 
-// challenge says how to authenticate for the operation of the request, after a problem with what was sent.
+// challenge returns how to authenticate for the operation of the request, after a problem with its credential.
 func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	bearer := bearerChallenge
 	if p.Code == problem.CodeInvalidToken || p.Code == problem.CodeTokenExpired {
@@ -31,7 +31,7 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	h["WWW-Authenticate"] = list
 }
 
-// takesOf is the kinds of credential that open an operation; where one signs in, that is the token to be had.
+// takesOf returns the credentials that an operation accepts. For sign-in, it is the token that it returns.
 func takesOf(op *endpoint.Operation) endpoint.Credentials {
 	if op == nil || op.Credentials == endpoint.NoCredential {
 		return endpoint.Bearer

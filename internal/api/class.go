@@ -9,27 +9,27 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// What each class of operation may take (docs/architecture.md). Small is what the server's own deadlines allow.
+// The limits of the classes (docs/architecture.md). Those of Small are the server's deadlines.
 const (
 	smallTime = 10 * time.Second
 	batchTime = 60 * time.Second
 
-	// A stream lives for as long as it makes progress: its client may keep us waiting for streamGrace, and after that
-	// for a second more with every streamFloor bytes.
+	// A stream continues while it makes progress: its client can make the server wait for streamGrace, and another second
+	// for each streamFloor bytes.
 	streamGrace = 10 * time.Second
 	streamFloor = 8 << 10
-	streamStall = 30 * time.Second // the longest wait for one read, however much came before
+	streamStall = 30 * time.Second // the longest wait for one read
 
-	// answerTime is for writing an answer after the work.
+	// answerTime is for writing the response.
 	answerTime = 15 * time.Second
 
 	retrySoon = time.Second
 )
 
-// maxStream is the largest body of a stream, in bytes.
+// maxStream is the maximum body of a stream, in bytes.
 const maxStream = 64 << 20
 
-// allot gives the request the time of its class. Connections that have no deadlines to set keep what they have.
+// allot sets the deadlines of the request's class, if the connection supports deadlines.
 func (x *requestState) allot(class endpoint.Class) {
 	switch class {
 	case endpoint.Small:
@@ -43,15 +43,15 @@ func (x *requestState) allot(class endpoint.Class) {
 		conn := http.NewResponseController(x.w)
 		_ = conn.SetWriteDeadline(time.Time{})
 		x.body = &progress{ReadCloser: x.r.Body, conn: conn}
-		// net/http answers at once if the body it was asked to wait for (Expect: 100-continue) was not read. It sees that by
-		// the body of its own request, so that one stays as it is.
+		// net/http responds at once if the body of a request with Expect: 100-continue was not read. It recognizes that by
+		// its own body, which must not be replaced.
 		x.r = x.r.WithContext(x.parent)
 		x.r.Body = x.body
 	}
 }
 
-// progress is the body of a stream whose deadline is renewed by what arrives. Only the time spent waiting for the client
-// counts, so that a slow disk of ours is not held against it.
+// progress is the body of a stream. What arrives extends its deadline. Only waits for the client count, not those for our
+// disk.
 type progress struct {
 	io.ReadCloser
 	conn   *http.ResponseController

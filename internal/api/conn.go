@@ -7,32 +7,31 @@ import (
 	"sync"
 )
 
-// conn is a connection whose bytes are ours to write: HTTP/1 without TLS. It puts the headers that every answer has
-// behind the status line of the answer that net/http writes next.
+// conn is a connection that we write to directly: HTTP/1 without TLS. It inserts the common headers after the status line
+// that net/http writes.
 type conn struct {
 	net.Conn
 	once    sync.Once
 	release func()
-	peer    *holder // of the address it comes from; nil for a proxy's
+	peer    *holder // of the connection's address; nil for a proxy
 
-	// What follows is used by the goroutine that serves the connection alone, one request after the other.
+	// The following is only used by the goroutine that serves the connection, one request at a time.
 
-	// While they are waiting, the headers go out behind the next status line. That begins when the status is decided, so
-	// no interim answer can come before it, and net/http begins every answer with an empty buffer: the status line is
-	// whole, and first in its write.
+	// headers are waiting until the next status line. They are set when the status is decided, so no interim response can
+	// come in between, and net/http starts every response with an empty buffer, so the status line comes first and whole.
 	waiting bool
 	headers headers
 }
 
-// Close gives the connection's slot back.
+// Close releases the connection's slot.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(c.release)
 	return err
 }
 
-// CloseWrite lets net/http end an answer before it lets go of a client that still sends: closing at once would reset the
-// connection, and with it take the answer away.
+// CloseWrite lets net/http finish a response to a client that is still sending: closing at once would reset the connection,
+// and the client would lose the response.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -45,7 +44,7 @@ var statusLine = []byte("HTTP/1.")
 // heads are buffers for a first write with its headers.
 var heads = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Write writes p, behind whose status line the waiting headers go.
+// Write writes p, with the waiting headers after its status line.
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.waiting || !bytes.HasPrefix(p, statusLine) {
 		return c.Conn.Write(p)
@@ -67,7 +66,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 type connKey struct{}
 
-// connContext lets requests find their connection, for http.Server.ConnContext.
+// connContext is the http.Server.ConnContext that lets requests find their connection.
 func connContext(ctx context.Context, nc net.Conn) context.Context {
 	if c, ok := nc.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, c)
@@ -78,7 +77,7 @@ func connContext(ctx context.Context, nc net.Conn) context.Context {
 	return ctx
 }
 
-// connOf is the connection of a request; nil where it is not ours to write to.
+// connOf returns the connection of a request, or nil if we cannot write to it directly.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c

@@ -17,7 +17,7 @@ import (
 
 // Whatever a connection is asked, one request behind the other or several at once: each answer has its own headers, each
 // of them once, and nothing of them gets into a body.
-func TestEveryAnswerOfAConnectionHasItsOwnHeadersOnce(t *testing.T) {
+func TestEveryResponseHasItsOwnHeadersOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What pages of the configured origins may send and read.
+// What pages of the configured origins can send and read.
 var (
 	corsRequest = []string{"Accept-Version, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-API-Key, X-Request-Id"}
 	corsExpose  = []string{"Deprecation, ETag, Idempotent-Replayed, Link, Location, Retry-After, Sunset, X-API-Key-Expires, X-API-Key-Rotate-By, " +
@@ -15,7 +15,7 @@ var (
 	varyOrigin = []string{"Origin"}
 )
 
-// allowOrigin lets a page of a configured origin read the answer. Every answer says that it depends on the origin.
+// allowOrigin lets a page of a configured origin read the response. Every response says that it depends on the origin.
 func (x *requestState) allowOrigin(h http.Header) {
 	if h["Vary"] == nil {
 		h["Vary"] = varyOrigin
@@ -28,7 +28,7 @@ func (x *requestState) allowOrigin(h http.Header) {
 	}
 }
 
-// preflight answers what a browser asks before it lets a page call.
+// preflight responds to a browser's preflight request.
 func (x *requestState) preflight(allow string) {
 	asked := x.r.Header["Access-Control-Request-Method"]
 	origin := x.r.Header["Origin"]

@@ -14,9 +14,9 @@ import (
 	"keepsake/internal/problem"
 )
 
-// caller is who sent the request, once its credential was found valid.
+// caller is the authenticated sender of the request.
 type caller struct {
-	live      apikey.LiveKey // the key; for other callers what corresponds to it
+	live      apikey.LiveKey // the key, or its equivalent for other callers
 	workspace limit.Account
 }
 
@@ -40,7 +40,7 @@ var (
 		"The workspace of this credential is suspended.")
 )
 
-// missing says what to send where nothing was sent that is taken.
+// missing returns the problem of a missing credential.
 func missing(takes endpoint.Credentials) *problem.Problem {
 	switch takes {
 	case endpoint.Key:
@@ -52,8 +52,8 @@ func missing(takes endpoint.Credentials) *problem.Problem {
 	}
 }
 
-// identify finds out who calls by the kinds of credential that are taken here. It is nil where that is known, also from
-// before. A key decides where both are sent, and a kind that is not taken counts as none.
+// identify authenticates the caller with the kinds of credentials that are accepted here. It does nothing if the caller is
+// known. If a key and a token are sent, the key is used; a kind that is not accepted is ignored.
 func (x *requestState) identify(takes endpoint.Credentials) error {
 	if x.known {
 		return nil
@@ -116,9 +116,8 @@ func (x *requestState) identifyKey(text string) error {
 	return nil
 }
 
-// lookupStoredKey looks for a key in the database. Most texts that are not in memory are made up, so the client's address
-// is charged first and gets a refund for a valid key. The database is not read if the address cannot be charged, or has
-// used up its limit.
+// lookupStoredKey looks for a key in the database. Most unknown keys are invalid, so the client's address is charged first,
+// and refunded for a valid key. There is no read if the address cannot be charged or has no requests left.
 func (x *requestState) lookupStoredKey(text string) (apikey.LiveKey, error) {
 	if !x.chargeable() || x.toll.taken {
 		return apikey.LiveKey{}, apikey.ErrInvalid
@@ -146,7 +145,7 @@ func (x *requestState) identifyBearer(token string) error {
 	return nil
 }
 
-// identifyLocal takes whoever may open the data folder's socket for the operator.
+// identifyLocal treats the data folder's socket as the operator: only the operator can open it.
 func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
 	entry, ok := x.api.o.Operator()
 	if !ok {
@@ -157,13 +156,12 @@ func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
 	return nil
 }
 
-// is makes p the caller.
+// is sets the caller.
 func (x *requestState) is(p *auth.Principal, workspace *account.Entry) {
 	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
 }
 
-// bearerToken is the token of an Authorization header; false for another scheme, or for none. The scheme is read in any
-// case, as RFC 9110 wants it.
+// bearerToken returns the token of an Authorization header; false for another scheme. The scheme ignores case (RFC 9110).
 func bearerToken(header string) (string, bool) {
 	const scheme = "bearer "
 	if len(header) <= len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
@@ -173,7 +171,7 @@ func bearerToken(header string) (string, bool) {
 	return token, token != ""
 }
 
-// admit says whether a valid credential may be used at all, here and now.
+// admit returns why a valid credential cannot be used from here or now.
 func (x *requestState) admit() error {
 	switch c := &x.caller; {
 	case !c.live.Anywhere() && !c.live.AllowedFrom(x.Client()):
@@ -185,17 +183,17 @@ func (x *requestState) admit() error {
 	}
 }
 
-// recognise identifies the caller where that is only for the headers: whoever cannot be recognised is nobody.
+// recognise authenticates the caller only for the headers. On failure there is no caller.
 func (x *requestState) recognise() {
 	if x.identify(endpoint.Key|endpoint.Bearer) != nil {
 		x.forget()
 	}
 }
 
-// forget makes the caller nobody.
+// forget removes the caller.
 func (x *requestState) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
 
-// warnings are the headers that tell a key's owner what will end: the secret after a rotation, the key itself.
+// warnings appends headers about what will expire: the old secret after a rotation, or the key.
 func (c *caller) warnings(now time.Time, h http.Header) {
 	if at := c.live.RotateBy; at != 0 {
 		h["X-API-Key-Rotate-By"] = []string{httpDate(at)}
@@ -205,7 +203,7 @@ func (c *caller) warnings(now time.Time, h http.Header) {
 	}
 }
 
-// expiryWarning is how long before its end a key's answers tell of it (decisions.md, D).
+// expiryWarning is how long before its expiry a key's responses announce it (decisions.md, D).
 const expiryWarning = 14 * 24 * time.Hour
 
 func httpDate(unix int64) string { return time.Unix(unix, 0).UTC().Format(http.TimeFormat) }

@@ -6,7 +6,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// statuses turns kinds of problems into statuses (§7). It is the one place where that is decided.
+// statuses is the only mapping of problems to statuses (§7).
 var statuses = [...]int{
 	problem.Internal:         http.StatusInternalServerError,
 	problem.Invalid:          http.StatusBadRequest,
@@ -23,7 +23,7 @@ var statuses = [...]int{
 	problem.Unavailable:      http.StatusServiceUnavailable,
 }
 
-// errorBody is §2.3 with the request's id.
+// errorBody is §2.3 with the request ID.
 type errorBody struct {
 	Error     string          `json:"error"`
 	Message   string          `json:"message"`
@@ -31,7 +31,7 @@ type errorBody struct {
 	RequestID string          `json:"requestId"`
 }
 
-// limitBody is §2.4 with the budget that refused and the request's id.
+// limitBody is §2.4 with the exceeded limit and the request ID.
 type limitBody struct {
 	Error       string          `json:"error"`
 	Message     string          `json:"message"`
@@ -41,7 +41,7 @@ type limitBody struct {
 	RequestID   string          `json:"requestId"`
 }
 
-// goneBody is the answer of a version that is sunset.
+// goneBody is the body of a response for a sunset version.
 type goneBody struct {
 	Error              string `json:"error"`
 	Message            string `json:"message"`

@@ -182,7 +182,7 @@ func TestUglyRequestsAreAnsweredAsTheyDeserve(t *testing.T) {
 	}
 }
 
-func TestTheCallersRequestIDIsKeptWhereItIsWellFormed(t *testing.T) {
+func TestWellFormedRequestIDIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for id, kept := range map[string]bool{
@@ -196,7 +196,7 @@ func TestTheCallersRequestIDIsKeptWhereItIsWellFormed(t *testing.T) {
 	}
 }
 
-func TestAllowListsWhatAPathHas(t *testing.T) {
+func TestAllowListsTheMethodsOfAPath(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, allow := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// fail answers with an error: a problem as it is, anything else as a fixed 500 whose cause goes to the log alone.
+// fail responds with an error: a problem, or a fixed 500 for any other error, whose cause is only logged.
 func (x *requestState) fail(err error) {
 	p := x.problemOf(err)
 	body := x.bodyOf(p)
@@ -25,21 +25,21 @@ func (x *requestState) fail(err error) {
 			x.refund()
 		}
 		moreToKnow := err != error(p) || p.Unwrap() != nil
-		if moreToKnow && x.parent.Err() == nil { // a client that went away is no failure of ours
+		if moreToKnow && x.parent.Err() == nil { // a disconnected client is not a failure
 			x.api.o.Log.Error("request failed", slog.String("id", x.RequestID()), slog.String("route", x.route.template), slog.String("error", err.Error()))
 		}
 	}
 	x.sendProblem(p, body)
 }
 
-// ourFault reports whether an answer of 5xx is for a fault of ours, for which nobody pays. It is not if the client has
-// gone, nor if the operation used up the time of its class by itself: else a limit could be evaded by hanging up on
-// requests that take long. What waits for a part of ours until its time is over is a problem of its own (problem.Busy).
+// ourFault reports whether a 5xx response is due to a fault of ours, and so not charged. It is not if the client has
+// disconnected, or if the operation used up the time of its class: else a client could evade limits by cancelling slow
+// requests. A wait that times out is a problem of its own (problem.Busy).
 func (x *requestState) ourFault(p *problem.Problem) bool {
 	return x.parent.Err() == nil && (p != errInTime || x.operationContext.Err() == nil)
 }
 
-// problemOf finds what the caller is told about err.
+// problemOf returns the problem that the client gets for err.
 func (x *requestState) problemOf(err error) *problem.Problem {
 	p, ok := problem.As(err)
 	switch {
@@ -52,7 +52,7 @@ func (x *requestState) problemOf(err error) *problem.Problem {
 	}
 }
 
-// bodyOf is the JSON of a problem.
+// bodyOf returns the JSON of a problem.
 func (x *requestState) bodyOf(p *problem.Problem) []byte {
 	message := p.Message
 	if message == problem.MissingMessage {
@@ -71,13 +71,13 @@ func (x *requestState) bodyOf(p *problem.Problem) []byte {
 	return encode(v)
 }
 
-// resources are the kinds of resource that paths name, by the segment before the ID.
+// resources maps the segment before an ID to the kind of the resource.
 var resources = map[string]string{
 	"api-keys": "API key", "documents": "Document", "memories": "Memory", "subjects": "Subject",
 	"users": "User", "workspaces": "Workspace", "tiers": "Tier", "versions": "Version",
 }
 
-// missingFrom says what a path names that does not exist: "Memory not found."
+// missingFrom names the resource that does not exist: "Memory not found."
 func missingFrom(template string) string {
 	if i := strings.LastIndex(template, "/{"); i >= 0 {
 		if resource := resources[path.Base(template[:i])]; resource != "" {
@@ -87,7 +87,7 @@ func missingFrom(template string) string {
 	return problem.MissingMessage
 }
 
-// encode is for bodies of our own, which always can be encoded. They end with a newline, like those of operations.
+// encode encodes bodies that always can be encoded. They end with a newline, like those of operations.
 func encode(v any) []byte {
 	body, err := wire.Encode(v)
 	if err != nil {
@@ -108,13 +108,13 @@ func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 	x.send(statuses[p.Kind], mediaJSON, body)
 }
 
-// refuse is the answer to a request whose budget is spent: §2.4, with the same number of seconds in three places.
+// refuse responds to a request over a limit: §2.4, with the same number of seconds in three places.
 func (x *requestState) refuse() {
 	p := spent(&x.verdict)
 	x.sendProblem(p, x.bodyOf(p))
 }
 
-// refund gives back what a request was charged that failed by a fault of ours, and lets its headers show that.
+// refund refunds a request that failed by a fault of ours, also in its headers.
 func (x *requestState) refund() {
 	x.receipt.Refund()
 	x.receipt = limit.Receipt{}
@@ -127,7 +127,7 @@ func (x *requestState) refund() {
 	}
 }
 
-// end runs last, whatever happened: it answers for a panic, counts the request and writes its line in the log.
+// end runs last in any case: it handles a panic, counts the request and logs it.
 func (x *requestState) end() {
 	fault := recover()
 	if fault == nil {
@@ -141,12 +141,12 @@ func (x *requestState) end() {
 			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
 	}
 	if x.status != 0 || fault == http.ErrAbortHandler { //nolint:errorlint // as above
-		panic(http.ErrAbortHandler) // half an answer is out: cut the connection, so that it is not taken for a whole one
+		panic(http.ErrAbortHandler) // part of the response was sent: abort the connection, so that it does not look complete
 	}
 	x.apologise()
 }
 
-// apologise answers 500 from wherever a panic came.
+// apologise responds with a 500 after a panic.
 func (x *requestState) apologise() {
 	if x.table == nil {
 		x.snapshot = x.api.o.Versions.Snapshot()

@@ -16,7 +16,8 @@ import (
 	"keepsake/internal/lifecycle"
 )
 
-// servePage answers what is no operation. It costs nothing and shows the numbers of a caller without a credential.
+// servePage serves a page that is not an operation. It is free, and its headers show the limits of a caller without a
+// credential.
 func (x *requestState) servePage(rt *route) {
 	x.peekAddress()
 	p, err := rt.page(x)
@@ -43,7 +44,7 @@ func (x *requestState) servePage(rt *route) {
 	x.send(http.StatusOK, p.media, p.body)
 }
 
-// documentPage is a description of the API. It changes with the build and the settings only, so it is compressed once.
+// documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.
 func documentPage(text []byte) (page, error) {
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
@@ -58,7 +59,7 @@ func documentPage(text []byte) (page, error) {
 	return page{media: mediaJSON, body: text, zipped: zipped.Bytes(), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
 }
 
-// takesGzip reports whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3).
+// takesGzip reports whether an Accept-Encoding header accepts gzip (RFC 9110, 12.5.3).
 func takesGzip(header []string) bool {
 	any := false
 	for coding := range strings.SplitSeq(strings.Join(header, ","), ",") {
@@ -75,8 +76,8 @@ func takesGzip(header []string) bool {
 	return any
 }
 
-// guide renders the migration guide from a version to the one after it: the changes that the code declares. There is
-// one as soon as both versions are released.
+// guide renders the migration guide between two consecutive versions from the declared changes, if both versions are
+// released.
 func (x *requestState) guide() (page, error) {
 	from, to, ok := guideOf(x.r.PathValue("guide"))
 	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
@@ -86,7 +87,7 @@ func (x *requestState) guide() (page, error) {
 	return page{media: mediaHTML, body: body}, nil
 }
 
-// guideOf reads `v1-to-v2`.
+// guideOf parses `v1-to-v2`.
 func guideOf(name string) (from, to int, ok bool) {
 	left, right, ok := strings.Cut(strings.TrimPrefix(name, "v"), "-to-v")
 	if !ok {
@@ -99,8 +100,8 @@ func guideOf(name string) (from, to int, ok bool) {
 	return from, from + 1, right == strconv.Itoa(from+1)
 }
 
-// guidePage renders the guide as HTML. It is written out here because html/template calls methods by name, which makes
-// the linker keep every exported method of the program.
+// guidePage renders the guide as HTML. It does not use html/template, which calls methods by name, so that the linker keeps
+// every exported method of the program.
 func guidePage(from, to int, changes []lifecycle.Change) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>

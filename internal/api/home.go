@@ -13,10 +13,10 @@ import (
 	"keepsake/internal/usage"
 )
 
-// homeRoute is the start page. It is in no table, because `/` is 404 for every client that is no browser.
+// homeRoute is the start page. It is in no table, because `/` is 404 for clients that are not browsers.
 var homeRoute = route{template: "/", name: "GET /", method: http.MethodGet, page: (*requestState).home}
 
-// wantsHome reports whether the request is a browser's for the start page.
+// wantsHome reports whether a browser requests the start page.
 func (x *requestState) wantsHome() bool {
 	return x.api.o.Surface == usage.Primary && x.reading() && x.r.URL.EscapedPath() == "/" && prefersHTML(x.r.Header["Accept"])
 }
@@ -27,9 +27,9 @@ func prefersHTML(accept []string) bool {
 	return weight(list, "text", "html") > weight(list, "application", "json")
 }
 
-// weight is what an Accept header gives a media type: that of the most specific range (RFC 9110, 12.5.1).
+// weight returns the quality of a media type in an Accept header: that of the most specific range (RFC 9110, 12.5.1).
 func weight(accept, kind, subtype string) float64 {
-	ranges := []string{"*/*", kind + "/*", kind + "/" + subtype} // the later, the more specific
+	ranges := []string{"*/*", kind + "/*", kind + "/" + subtype} // from general to specific
 	best, found := 0.0, -1
 	for item := range strings.SplitSeq(accept, ",") {
 		media, params, err := mime.ParseMediaType(item)
@@ -41,7 +41,7 @@ func weight(accept, kind, subtype string) float64 {
 				continue
 			}
 			q, err := strconv.ParseFloat(params["q"], 64)
-			if err != nil { // there is none
+			if err != nil { // no quality
 				q = 1
 			}
 			best, found = q, i
@@ -50,13 +50,13 @@ func weight(accept, kind, subtype string) float64 {
 	return best
 }
 
-// home is the start page: what runs here and how to call it.
+// home is the start page: what is running and how to call it.
 func (x *requestState) home() (page, error) {
 	x.w.Header().Add("Vary", "Accept")
 	return page{media: mediaHTML, body: x.homePage()}, nil
 }
 
-// homePage renders the start page. The policy of pages allows no style, so the browser chooses colours and widths.
+// homePage renders the start page without styles, because the policy of pages forbids them.
 func (x *requestState) homePage() []byte {
 	var b bytes.Buffer
 	b.WriteString(`<!doctype html>
@@ -96,7 +96,8 @@ func (x *requestState) homePage() []byte {
 	return b.Bytes()
 }
 
-// baseURL is where clients call: publicUrl, or this machine at the port of the listener. The Host header is never trusted.
+// baseURL returns the address of the API: publicUrl, or this machine with the listener's port. It never uses the Host
+// header.
 func (x *requestState) baseURL() string {
 	if x.api.o.PublicURL != "" {
 		return x.api.o.PublicURL

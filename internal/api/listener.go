@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Listener accepts while it has slots; a connection holds one until it is closed. A connection beyond its address's share
-// is closed at once.
+// Listener limits connections: each holds a slot until it is closed. It closes a connection beyond its address's share at
+// once.
 type Listener struct {
 	net.Listener
 	slots   chan struct{}
-	proxies []netip.Prefix // whose connections are of many clients
+	proxies []netip.Prefix // whose connections belong to many clients
 	peers   addressHolders
 	done    chan struct{}
 	once    sync.Once
 	retired atomic.Bool
-	queued  chan net.Conn // accepted while it retired; each has its slot
+	queued  chan net.Conn // accepted during Retire; each has its slot
 }
 
 // Accept implements net.Listener.
@@ -35,7 +35,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes a connection that was accepted one of ours; nil where its address has its share.
+// admit wraps an accepted connection; nil if its address has used its share.
 func (l *Listener) admit(accepted net.Conn) net.Conn {
 	at, err := netip.ParseAddrPort(accepted.RemoteAddr().String())
 	if err != nil || within(at.Addr().Unmap(), l.proxies) {
@@ -55,7 +55,7 @@ func (l *Listener) admit(accepted net.Conn) net.Conn {
 	return c
 }
 
-// next accepts a connection, with a slot for it.
+// next accepts a connection after taking a slot for it.
 func (l *Listener) next() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -86,10 +86,10 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Retire stops accepting without telling the server, and waits until all connections are closed or ctx ends.
+// Retire stops accepting without shutting down the server, and waits until all connections are closed or ctx ends.
 //
-// A server that shuts down drops every request that it had not begun to answer, also on connections it has accepted.
-// So where connections can wait for another process, this one first takes no more of them, and answers what it has.
+// A server that shuts down drops requests that it has not begun to serve, also on accepted connections. So if another
+// process can take new connections, Retire runs first and the open ones are served.
 func (l *Listener) Retire(ctx context.Context) error {
 	l.retired.Store(true)
 	l.empty()
@@ -108,7 +108,8 @@ func (l *Listener) Retire(ctx context.Context) error {
 	return nil
 }
 
-// empty accepts what waits in the system's queue, where clients may have sent requests: a listener that is closed resets it.
+// empty accepts the connections in the system's queue. Clients can have sent requests on them, and closing the listener
+// would reset them.
 func (l *Listener) empty() {
 	tcp, ok := l.Listener.(*net.TCPListener)
 	if !ok {

@@ -16,7 +16,7 @@ type news struct{ old atomic.Bool }
 
 func (n *news) Current() bool { return !n.old.Load() }
 
-func TestWithoutNewsCredentialsAreNeitherTakenNorRefused(t *testing.T) {
+func TestStaleProcessDecidesNoCredential(t *testing.T) {
 	t.Parallel()
 	n := &news{}
 	b := setup(t, func(o *api.Options) { o.News = n })

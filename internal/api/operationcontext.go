@@ -12,32 +12,31 @@ import (
 	"keepsake/internal/id"
 )
 
-// operationContext is the part of a request that its operation sees, as its context.Context and as its endpoint.Request. It is
-// not reused, because a database driver can look at a context after the request has ended.
+// operationContext is the part of a request that its operation sees, as its context.Context and its endpoint.Request. It is
+// not reused, because a database driver can use a context after the request has ended.
 type operationContext struct {
-	at       time.Time // when the request came in
-	uuid     id.UUID   // of the request, unless the caller gave an id
-	callerID string    // X-Request-Id of the caller, when it is one
-	number   int       // of the version that serves it
+	at       time.Time // when the request was received
+	uuid     id.UUID   // the request ID, unless the caller sent one
+	callerID string    // the caller's valid X-Request-Id
+	number   int       // of the version that serves the request
 	request  *http.Request
 	api      *API
 
 	principal auth.Principal
-	known     bool                                   // there is a principal
-	signIn    func(userID, workspaceID string) error // of an operation that finds out who calls
-	free      *requestState                          // of an operation that is Uncharged and can charge its caller after all
+	known     bool                                   // principal is set
+	signIn    func(userID, workspaceID string) error // for SignIn operations
+	free      *requestState                          // for Uncharged operations that can charge their caller
 
 	parent  context.Context
 	timeout time.Duration // of the class; 0: none
 
-	once  sync.Once // makes the next two
+	once  sync.Once // guards the next two
 	timed context.Context
 	end   context.CancelFunc
 }
 
-// start gives the context that ends with the class's time, and makes it when it is first asked for. Operations that touch
-// memory alone never ask, and context.WithTimeout makes four allocations: with them governing a request would exceed its
-// goal of six.
+// start returns the context with the class's timeout, and creates it on first use. Operations that only use memory never
+// need it, and its four allocations would exceed the goal of six for a request.
 func (c *operationContext) start() context.Context {
 	c.once.Do(func() {
 		c.timed, c.end = c.parent, func() {}
@@ -48,22 +47,22 @@ func (c *operationContext) start() context.Context {
 	return c.timed
 }
 
-// stop ends the context. If no caller has asked for it by now, it is the connection's context from here on.
+// stop cancels the context. From here on it is the connection's context if it was not created.
 func (c *operationContext) stop() {
 	c.once.Do(func() { c.timed, c.end = c.parent, func() {} })
 	c.end()
 }
 
-// Deadline is the end of the class's time.
+// Deadline implements context.Context.
 func (c *operationContext) Deadline() (time.Time, bool) { return c.start().Deadline() }
 
-// Done is closed when the client went away or the class's time is over.
+// Done implements context.Context: the client disconnected, or the class's time is over.
 func (c *operationContext) Done() <-chan struct{} { return c.start().Done() }
 
-// Err says which of the two it was.
+// Err implements context.Context.
 func (c *operationContext) Err() error { return c.start().Err() }
 
-// Value answers for the caller and the request, and otherwise as the connection's context does.
+// Value returns the caller and the request, and other values of the connection's context.
 func (c *operationContext) Value(key any) any {
 	switch key {
 	case auth.PrincipalKey:
@@ -80,7 +79,7 @@ func (c *operationContext) Value(key any) any {
 	}
 }
 
-// RequestID is the id of the request.
+// RequestID implements endpoint.Request.
 func (c *operationContext) RequestID() string {
 	if c.callerID != "" {
 		return c.callerID
@@ -88,13 +87,13 @@ func (c *operationContext) RequestID() string {
 	return id.Format(id.Request, c.uuid)
 }
 
-// APIVersion is the version that serves the request.
+// APIVersion implements endpoint.Request.
 func (c *operationContext) APIVersion() int { return c.number }
 
-// At is when the request came in.
+// At implements endpoint.Request.
 func (c *operationContext) At() time.Time { return c.at }
 
-// takeRequestID keeps the caller's id where it is well formed, else makes one.
+// takeRequestID uses the caller's ID if it is well formed, else a new one.
 func (c *operationContext) takeRequestID(r *http.Request) {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && wellFormedRequestID(sent[0]) {
 		c.callerID = sent[0]

@@ -1,7 +1,7 @@
-// Package api is what every request passes: request id, version, credential, limits, scope; then the operation; then one
-// writer, through which every answer leaves with every header, the ugly ones too.
+// Package api is the request pipeline: request ID, version, credential, limits, scope, the operation, and one writer that
+// sends every response with all headers.
 //
-// Nothing in it knows a resource. The operations are declared in api/v1 and reach it as an endpoint.Registry.
+// It knows no resource. Package api/v1 declares the operations in an endpoint.Registry.
 package api
 
 import (
@@ -20,9 +20,9 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Keys finds API keys by their text. Both methods return a *problem.Problem for a key that cannot be used, and another
-// error if they cannot tell. Lookup reads memory only and returns apikey.ErrNotInMemory for a text that LookupStored has
-// to look for in the database.
+// Keys finds API keys by their text. Both methods return a *problem.Problem for a key that cannot be used, and another error
+// if that is unknown. Lookup reads only memory, and returns apikey.ErrNotInMemory for a text that LookupStored has to look
+// for in the database.
 type Keys interface {
 	Lookup(text string, now time.Time) (apikey.LiveKey, error)
 	LookupStored(ctx context.Context, text string, now time.Time) (apikey.LiveKey, error)
@@ -33,43 +33,43 @@ type Bearers interface {
 	Authenticate(ctx context.Context, text string, from netip.Addr, now time.Time) (account.Bearer, error)
 }
 
-// Options is what a surface is made from. Where nothing else is said a member is required.
+// Options is what a surface is made of. Members are required unless their comment says otherwise.
 type Options struct {
 	Surface    usage.Surface
 	Operations *endpoint.Registry
 	Versions   *lifecycle.Registry
-	Changes    []lifecycle.Change // what the migration guides tell
-	Callers    *lifecycle.Callers // notes who uses which version; nil where nobody asks
-	// Document gives the OpenAPI description of a version; nil serves none.
+	Changes    []lifecycle.Change // for migration guides
+	Callers    *lifecycle.Callers // records who uses which version; can be nil
+	// Document returns the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 
-	Keys    Keys    // nil recognises no key, for a surface of open operations
-	Bearers Bearers // nil recognises no token
-	// News says whether what is known of credentials is what holds: without it they are neither taken nor refused. Nil
-	// where nobody else changes them.
+	Keys    Keys    // nil for a surface without credentials
+	Bearers Bearers // nil accepts no token
+	// News reports whether what memory holds of credentials is current. If not, they are neither accepted nor refused. Nil
+	// if no other process changes credentials.
 	News interface{ Current() bool }
-	// Workspaces finds those of users who sign in; required when an operation is SignIn.
+	// Workspaces finds the workspaces of users who sign in; required for SignIn operations.
 	Workspaces func(id string) (*account.Entry, bool)
-	// Operator is the workspace of callers on the data folder's socket (see LocalContext); false while there is none.
+	// Operator returns the workspace of callers on the data folder's socket (see LocalContext); false if there is none.
 	Operator  func() (*account.Entry, bool)
-	Addresses *limit.Addresses // budgets of callers without a credential
+	Addresses *limit.Addresses // counters of callers without a credential
 	Limiter   limit.Limiter
 	Usage     *usage.Recorder
-	Replays   *idempotency.Service // required when an operation is Idempotent
+	Replays   *idempotency.Service // required for Idempotent operations
 
-	Release        string         // version of the program on the start page; empty for none
-	PublicURL      string         // start of the links in answers, without a slash at its end; empty: links are relative
-	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For counts
-	Origins        []string       // web pages that may call, exactly as browsers send them; empty: CORS is off
-	Memory         int64          // bytes that the process can use; 0: no bound
-	InFlight       int            // requests worked on at once, more are 503; 0: DefaultInFlight
+	Release        string         // of the program, on the start page; empty: none
+	PublicURL      string         // base of links, without a slash at its end; empty: links are relative
+	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For is used
+	Origins        []string       // origins of web pages that can call the API; empty: CORS is off
+	Memory         int64          // bytes that the process can use; 0: unlimited
+	InFlight       int            // maximum of concurrent requests, more get 503; 0: DefaultInFlight
 
 	Log         *slog.Logger
-	LogRequests bool // one line for every request
+	LogRequests bool // one line per request
 	Now         func() time.Time
 }
 
-// DefaultInFlight bounds the requests worked on at once where no setting does.
+// DefaultInFlight is the default maximum of concurrent requests.
 const DefaultInFlight = 1024
 
 func (o *Options) check() error {

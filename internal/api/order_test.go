@@ -54,7 +54,7 @@ func TestTheOrderOfTheChecks(t *testing.T) {
 	b.do("POST", "/api/v1/notes", twoWrongs, "X-API-Key", writer).want(t, 400, "validation_error")
 }
 
-func TestTheNthRequestPassesAndTheNextIsToldWhenToComeBack(t *testing.T) {
+func TestRequestOverTheLimitGetsRetryAfter(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Tiny, auth.Read, nil)
@@ -89,7 +89,7 @@ func TestTheNthRequestPassesAndTheNextIsToldWhenToComeBack(t *testing.T) {
 	}
 }
 
-func TestWhatFailsOnOurSideCostsNothing(t *testing.T) {
+func TestOurFailuresAreNotCharged(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Tiny, auth.Read, nil)
@@ -101,7 +101,7 @@ func TestWhatFailsOnOurSideCostsNothing(t *testing.T) {
 	}
 }
 
-func TestAStrangersAddressPaysForWhatIsRefused(t *testing.T) {
+func TestRefusedRequestsAreChargedToTheAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *api.Options) {
 		o.Addresses = limit.NewAddresses(limit.Allowance{PerMinute: 4, Daily: 100, Monthly: 1000}, 16)

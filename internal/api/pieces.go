@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// chunkSize is how much of an answer in pieces is written at a time.
+// chunkSize is how much of a response in pieces is written at a time.
 const chunkSize = 32 << 10
 
-// sendPieces writes an answer in pieces as it is made; one that is no more than a chunk is like any other. What fails
-// before the first chunk is out is answered as ever; after that the connection is cut, so that half an answer is not taken
-// for the whole.
+// sendPieces writes a response while it is encoded. One of at most a chunk is sent like any other. An error before the first
+// chunk gets an error response; after it the connection is aborted, so that the response does not look complete.
 func (x *requestState) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	if x.r.Method == http.MethodHead {
-		if x.body == nil { // a stream is not made to find out how long it is
+		if x.body == nil { // a stream is not encoded just for its length
 			x.headOf(pieces)
 		}
 		x.head(status, media)
@@ -46,7 +45,7 @@ func (x *requestState) sendPieces(status int, media []string, pieces iter.Seq2[[
 	x.write(status, media, chunk)
 }
 
-// headOf sets the length of an answer in pieces, as that of any other answer to a HEAD.
+// headOf sets the length for a HEAD request, as for any other response.
 func (x *requestState) headOf(pieces iter.Seq2[[]byte, error]) {
 	size := 0
 	for piece, err := range pieces {
@@ -58,8 +57,8 @@ func (x *requestState) headOf(pieces iter.Seq2[[]byte, error]) {
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
 }
 
-// write sends a part of an answer in pieces, the head before the first. A stream has its time anew for each; other classes
-// have theirs for the whole.
+// write sends a chunk, after the head if it is the first. A stream's deadline is renewed for each chunk; other classes have
+// one deadline.
 func (x *requestState) write(status int, media []string, chunk []byte) {
 	if x.status == 0 {
 		x.head(status, media)
@@ -70,6 +69,6 @@ func (x *requestState) write(status int, media []string, chunk []byte) {
 	n, err := x.w.Write(chunk)
 	x.size += n
 	if err != nil || x.parent.Err() != nil {
-		panic(http.ErrAbortHandler) // the client went away
+		panic(http.ErrAbortHandler) // the client disconnected
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// serve takes a request through the checks, in the order that decisions.md (E) lays down: what a caller is told never
-// depends on anything that a later check knows.
+// serve checks a request in the order of decisions.md (E), so that a refusal reveals nothing that only a later check knows.
 func (x *requestState) serve() {
 	x.warnOfProxy()
 	p := x.negotiate()
@@ -44,11 +43,11 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 	if op.SignIn {
 		x.signIn = x.signedIn
 	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {
-		// It costs nobody anything, so the headers are those of a caller without a credential (decisions.md, H).
+		// It is free, so the headers are those of a caller without a credential (decisions.md, H).
 	} else if op.Credentials == endpoint.NoCredential {
 		x.recognise()
 		if x.known && x.admit() != nil {
-			x.forget() // it opens nothing here, and its numbers are not this request's
+			x.forget() // the credential is not accepted here, and its limits do not apply
 		}
 	} else if err := x.identify(op.Credentials); err != nil {
 		x.turnAwayFor(err)
@@ -78,10 +77,10 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 	x.run(op)
 }
 
-// mayNot says why the caller may not do op, nil where it may.
+// mayNot returns why the caller cannot use op, or nil.
 //
-// A key that is bound to a subject or agent administers nothing, whatever its scopes: whoever can make users and give
-// them passwords is bound no longer.
+// A key that is bound to a subject or agent cannot administer anything, whatever its scopes: it could create users and so
+// evade its binding.
 func (x *requestState) mayNot(op *endpoint.Operation) *problem.Problem {
 	p := &x.principal
 	switch {
@@ -94,11 +93,10 @@ func (x *requestState) mayNot(op *endpoint.Operation) *problem.Problem {
 	}
 }
 
-// charge takes the request's price from whoever pays: the caller's budgets, or the address's where there is no caller.
-// It reports whether the request may pass.
+// charge charges the request to the caller, or to the client's address if there is no caller. It reports whether the request
+// can continue.
 //
-// The operator of the machine pays nothing: a tier that was set too small, the operator workspace's own included, could
-// else not be set right before the month is over.
+// The operator of the machine is not charged, so that limits that were set too low can be corrected.
 func (x *requestState) charge(op *endpoint.Operation) bool {
 	x.judged = true
 	switch workspace, key := &x.caller.workspace, &x.caller.live.Account; {
@@ -118,12 +116,12 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 	return x.verdict.Allowed
 }
 
-// chargeable reports whether requests for the path cost anything: those under /api/ do (decisions.md, H).
+// chargeable reports whether requests for the path are charged: those under /api/ are (decisions.md, H).
 func (x *requestState) chargeable() bool {
 	return x.api.o.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
 }
 
-// noSuchRoute answers a path or a method that is not there, for everybody alike, and OPTIONS for what is.
+// noSuchRoute responds to unknown paths and methods, alike for all callers, and to OPTIONS.
 func (x *requestState) noSuchRoute() {
 	if x.r.URL.Path == "*" && x.r.Method == http.MethodOptions {
 		x.options(allMethods)
@@ -147,7 +145,7 @@ func (x *requestState) options(allow string) {
 	x.send(http.StatusNoContent, nil, nil)
 }
 
-// turnAwayFor is turnAway for an error that may be a fault of ours: that costs the client nothing.
+// turnAwayFor is turnAway for an error that can be a fault of ours, which is not charged.
 func (x *requestState) turnAwayFor(err error) {
 	if p, ok := problem.As(err); ok && statuses[p.Kind] < http.StatusInternalServerError {
 		x.turnAway(p)
@@ -157,9 +155,9 @@ func (x *requestState) turnAwayFor(err error) {
 	x.fail(err)
 }
 
-// turnAway refuses a request before its caller's budgets are asked. That is charged to the client's address alone, and
-// an address whose budget is spent learns nothing more about credentials and paths. A valid credential still sees its
-// own numbers in the headers.
+// turnAway refuses a request before it is charged to its caller. It charges the client's address, and an address without
+// requests left learns nothing more about credentials and paths. A valid credential still sees its own limits in the
+// headers.
 func (x *requestState) turnAway(p *problem.Problem) {
 	if x.chargeable() {
 		verdict, _ := x.chargeAddress()
@@ -184,7 +182,7 @@ func (x *requestState) turnAway(p *problem.Problem) {
 	x.fail(p)
 }
 
-// peekAddress makes the headers those of a caller without a credential, at no cost.
+// peekAddress sets the headers of a caller without a credential, without charging.
 func (x *requestState) peekAddress() {
 	x.verdict, x.judged = x.api.o.Limiter.Peek(x.at, 1, x.addressAccount(), limit.Account{}), true
 }

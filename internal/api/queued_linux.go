@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// eachQueued accepts connections until none waits.
+// eachQueued accepts the connections that are waiting.
 func eachQueued(l *net.TCPListener, do func(net.Conn)) {
 	raw, err := l.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package api
 
 import "net"
 
-// eachQueued does nothing: what waits is reset with the listener.
+// eachQueued does nothing: waiting connections are reset with the listener.
 func eachQueued(*net.TCPListener, func(net.Conn)) {}

@@ -12,7 +12,7 @@ import (
 )
 
 // Connections that wait in the system's queue when a listener retires are accepted all the same.
-func TestARetiringListenerTakesWhatWaits(t *testing.T) {
+func TestRetiringListenerAcceptsWaitingConnections(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("this system resets what waits when a listener is closed")

@@ -18,7 +18,7 @@ import (
 )
 
 // The table of docs/http.md: ours says whether the answer came from our code, with every header.
-func TestWhatGosServerAnswersByItself(t *testing.T) {
+func TestResponsesOfGosServer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	addr := b.listen()
@@ -76,7 +76,7 @@ func TestWhatGosServerAnswersByItself(t *testing.T) {
 }
 
 // Of two requests on one connection only the first is answered if the end of its body is in doubt.
-func TestTheConnectionClosesIfTheEndOfABodyIsInDoubt(t *testing.T) {
+func TestAmbiguousBodyClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	addr := b.listen()

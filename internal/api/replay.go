@@ -17,12 +17,12 @@ const idempotencyKey = idempotency.HeaderName
 
 var replayed = []string{"true"}
 
-// runOnce is run for a request with an Idempotency-Key: a repetition gets the first answer and has no effect.
+// runOnce is run for a request with an Idempotency-Key: a repeated request gets the first response and has no effect.
 func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 	var in endpoint.Bound
 	var err error
 	body := x.api.o.Replays.BodyHash()
-	if op.Class != endpoint.Stream { // the whole body first
+	if op.Class != endpoint.Stream { // read the whole body first
 		if in, err = x.receive(op, body); err == nil && in.Harmless() {
 			x.runBound(op, in)
 			return
@@ -69,7 +69,7 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 	}
 }
 
-// unstored reports whether a request failed because the store takes no writes.
+// unstored reports whether a request failed because the store accepts no writes.
 func unstored(err error) bool {
 	p, ok := problem.As(err)
 	return ok && p.Kind == problem.Unavailable
@@ -77,7 +77,7 @@ func unstored(err error) bool {
 
 type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)
 
-// streamOnce lets the operation read the body as it comes, through the hash that a repetition is compared by.
+// streamOnce lets the operation read the body as it arrives, and computes the hash that identifies a repeated request.
 func (x *requestState) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
 	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
@@ -93,7 +93,7 @@ func (x *requestState) streamOnce(op *endpoint.Operation, request idempotency.Re
 	return x.api.o.Replays.DoStream(x.operationContext, request, body, run, x.refused)
 }
 
-// whole turns what can go wrong with a body into problems.
+// whole turns errors of a body into problems.
 type whole struct{ io.Reader }
 
 func (w whole) Read(p []byte) (int, error) {
@@ -107,12 +107,12 @@ func (w whole) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateReader is a body whose source is known only after it was handed out.
+// lateReader is a body whose source is set after it was passed on.
 type lateReader struct{ io.Reader }
 
 func (*lateReader) Close() error { return nil }
 
-// outcome is an answer as it is kept.
+// outcome returns a response in the form in which it is stored.
 func outcome(resp endpoint.Response) idempotency.Outcome {
 	out := idempotency.Outcome{Status: resp.Status, Body: resp.Kept}
 	for _, f := range resp.Header {
@@ -126,7 +126,7 @@ func outcome(resp endpoint.Response) idempotency.Outcome {
 	return out
 }
 
-// refused is the answer of a problem as it is kept.
+// refused returns the response of a problem in the form in which it is stored.
 func (x *requestState) refused(p *problem.Problem) idempotency.Outcome {
 	return idempotency.Outcome{Status: statuses[p.Kind], Body: x.bodyOf(p)}
 }
@@ -138,7 +138,7 @@ func checkIdempotencyKey(sent []string) error {
 	return idempotency.CheckKey(sent[0])
 }
 
-// replay sends a kept answer again.
+// replay sends a stored response again.
 func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) {
 	body := kept.Body
 	if body != nil && kept.Status < 300 && op.Again != nil {
@@ -170,7 +170,7 @@ func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) 
 	x.send(kept.Status, media, body)
 }
 
-// read performs the GET of a path of ours for the same caller, inside this request.
+// read performs a GET for the same caller within this request.
 func (x *requestState) read(location string) (resp endpoint.Response, err error) {
 	target, err := url.Parse(location)
 	if err != nil {

@@ -7,46 +7,46 @@ import (
 	"keepsake/internal/limit"
 )
 
-// requestState is everything that the pipeline learns about one request and its response. It is reused after the response,
-// so nothing that can outlive the request refers to it. The operationContext can outlive the request and is not reused.
+// requestState is everything that the pipeline knows about a request and its response. It is reused, so nothing that can
+// outlive the request refers to it. The operationContext can outlive the request and is not reused.
 type requestState struct {
 	*operationContext
 
 	w    http.ResponseWriter
 	r    *http.Request
-	conn *conn // nil where its bytes are not ours to write
+	conn *conn // nil if we cannot write to it directly
 
 	snapshot *lifecycle.Snapshot
-	version  *lifecycle.Version // that serves the request; the current one where none does
+	version  *lifecycle.Version // that serves the request; the current one if none does
 	table    *table             // of that version
 	inPath   bool               // the path names a version
-	gone     *lifecycle.Version // the sunset version that was asked for
+	gone     *lifecycle.Version // the requested version, if it is sunset
 	route    *route
 
 	caller  caller
-	address limit.Account // budget of the client's address, once it was asked for
-	toll    toll          // what the address was charged
-	verdict limit.Verdict // the numbers of the headers
-	judged  bool          // verdict holds
+	address limit.Account // counters of the client's address, once they were needed
+	toll    toll          // charged to the address
+	verdict limit.Verdict // of the rate-limit headers
+	judged  bool          // verdict is set
 	receipt limit.Receipt // of the charge
-	paid    bool          // the caller's own budgets, not an address's, were charged
-	shares  shares        // what it has taken of what all callers share
+	paid    bool          // the caller was charged, not an address
+	shares  shares        // of capacity that all callers share
 
-	roomOf   string // who has room for the request's body
-	roomSize int64  // how much; 0: it needs none
+	roomOf   string // whose room the request's body takes
+	roomSize int64  // how much of it; 0: none
 
-	body     *progress // of a stream, whose deadlines we keep
+	body     *progress // of a stream, with its deadlines
 	incoming arriving  // of other classes, while it is read
 
-	buf    []byte // where the answer is encoded; it is reused, too
-	status int    // of the answer, 0 while none was sent
-	size   int    // bytes of its body
+	buf    []byte // for the encoded response; reused
+	status int    // of the response; 0 before it is sent
+	size   int    // of its body in bytes
 }
 
-// maxBuffer keeps one large answer from holding memory for ever.
+// maxBuffer keeps a large response from occupying memory forever.
 const maxBuffer = 64 << 10
 
-// begin takes a requestState that is not in use. All its fields but the buffer are zero.
+// begin returns an unused requestState. All its fields except the buffer are zero.
 func (a *API) begin(w http.ResponseWriter, r *http.Request) *requestState {
 	x := a.states.Get().(*requestState)
 	ctx := r.Context()
@@ -56,7 +56,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *requestState {
 	return x
 }
 
-// release gives a requestState back. After a panic it is not given back, because something may still hold it.
+// release returns a requestState for reuse. It is not called after a panic, because something can still hold it.
 func (x *requestState) release() {
 	a, buf := x.api, x.buf
 	if cap(buf) > maxBuffer {

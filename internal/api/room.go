@@ -6,10 +6,10 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// room bounds the bytes of request bodies that are worked on at once, if the process can use only so much memory. A body
-// takes up to three times its size while it is decoded and stored, so a sixteenth of the memory is for bodies.
+// room limits the bytes of request bodies that are processed at once, if the process has a memory limit. A body takes up to
+// three times its size while it is decoded and stored, so a sixteenth of the memory is for bodies.
 type room struct {
-	most int64 // 0: no bound
+	most int64 // 0: unlimited
 
 	mu    sync.Mutex
 	total int64
@@ -18,14 +18,14 @@ type room struct {
 
 func newRoom(memory int64) *room { return &room{most: memory / 16, by: map[string]int64{}} }
 
-// smallBody is the size up to which a body needs no room: searches, recalls and logins go on while larger ones are refused.
+// smallBody is the size up to which a body needs no room, so that searches, recalls and logins continue.
 const smallBody = 16 << 10
 
-// streamed is what a body takes that is worked on as it arrives.
+// streamed is the room of a body that is processed as it arrives.
 const streamed = 4 << 20
 
-// take makes room for a body and reports whether there was some. The only body at work always has room, so that none is
-// too large for good; no workspace and no address takes more than half with several.
+// take takes room for a body and reports whether there was enough. A single body always has room, so that none is too large
+// forever. One workspace or address cannot use more than half with several bodies.
 func (r *room) take(who string, size int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,13 +46,13 @@ func (r *room) give(who string, size int64) {
 	}
 }
 
-// makeRoom makes room for the request's body, and reports whether the request can go on.
+// makeRoom takes room for the request's body, and reports whether the request can continue.
 func (x *requestState) makeRoom(op *endpoint.Operation) bool {
 	size := x.r.ContentLength
 	if x.api.room.most == 0 || size >= 0 && size <= smallBody {
 		return true
 	}
-	if most := op.Class.MaxBody(); size < 0 || size > most { // of unknown size, or about to be refused
+	if most := op.Class.MaxBody(); size < 0 || size > most { // of unknown size, or too large and soon refused
 		size = most
 	}
 	if op.Class == endpoint.Stream {

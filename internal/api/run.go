@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// run binds the input, calls the operation and answers.
+// run binds the input, calls the operation and responds.
 func (x *requestState) run(op *endpoint.Operation) {
 	if op.Idempotent {
 		if key := x.r.Header[idempotencyKey]; key != nil {
@@ -24,11 +24,11 @@ func (x *requestState) run(op *endpoint.Operation) {
 	x.runBound(op, in)
 }
 
-// bodyBlock is by how much the room for an arriving body grows.
+// bodyBlock is the increment in which an arriving body takes capacity.
 const bodyBlock = 16 << 10
 
-// receive binds the input and then takes a slot. A request has none while its body arrives, so that slow clients hold no
-// slots, but room for what has arrived. A stream is read while it is worked on.
+// receive binds the input and then takes a slot. While its body arrives, a request has no slot, so that slow clients occupy
+// none; its received bytes count instead. A stream is processed as it arrives, with a slot.
 func (x *requestState) receive(op *endpoint.Operation, copied io.Writer) (in endpoint.Bound, err error) {
 	switch {
 	case op.Class == endpoint.Stream || x.r.ContentLength == 0:
@@ -38,7 +38,7 @@ func (x *requestState) receive(op *endpoint.Operation, copied io.Writer) (in end
 		x.incoming = arriving{ReadCloser: body, x: x}
 		x.r.Body = &x.incoming
 		in, err = op.Bind(x.r, copied)
-		x.r.Body = body // net/http looks at it before the answer
+		x.r.Body = body // net/http looks at it before the response
 		x.arrived()
 	default:
 		err = errBusy
@@ -46,20 +46,20 @@ func (x *requestState) receive(op *endpoint.Operation, copied io.Writer) (in end
 	if err == nil && !x.enter(op.Vital) {
 		return in, errBusy
 	}
-	if err == errBusy && x.r.ProtoMajor == 1 { //nolint:errorlint // ours, as it is: the rest of the body is not waited for
+	if err == errBusy && x.r.ProtoMajor == 1 { //nolint:errorlint // our own value; do not wait for the rest of the body
 		x.w.Header()["Connection"] = closing
 	}
 	return in, err
 }
 
-// arriving is a body that takes room as it arrives.
+// arriving is a body that takes capacity as it arrives.
 type arriving struct {
 	io.ReadCloser
 	x    *requestState
 	read int64
 }
 
-// Read reads of the body. It is errBusy if there is no room for more.
+// Read implements io.Reader. It returns errBusy if there is no capacity left.
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	a.read += int64(n)
@@ -71,7 +71,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// runBound is run once the input is bound.
+// runBound is run after the input was bound.
 func (x *requestState) runBound(op *endpoint.Operation, in endpoint.Bound) {
 	var resp endpoint.Response
 	if err := x.invoke(op, in, &resp); err != nil {
@@ -90,7 +90,7 @@ func (x *requestState) invoke(op *endpoint.Operation, in endpoint.Bound, resp *e
 	return err
 }
 
-// respond writes an operation's answer. A GET whose caller has it already is 304.
+// respond sends an operation's response, or 304 for a GET whose If-None-Match matches.
 func (x *requestState) respond(resp *endpoint.Response) {
 	h := x.w.Header()
 	etag := ""

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// What Go's server enforces before and around our code. Operations that need longer than the small class extend their
-// own deadlines (see class.go).
+// Limits of Go's server around our code. Operations of longer classes extend their deadlines (see class.go).
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
@@ -19,8 +18,8 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// NewServer makes the HTTP server of a surface, ready for Serve on a listener of LimitConnections. What the server itself
-// complains about goes to log.
+// NewServer returns the HTTP server of a surface, for Serve on a listener of LimitConnections. The server's own errors go to
+// log.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:                      h,
@@ -30,7 +29,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is answered by us, with every header
+		DisableGeneralOptionsHandler: true, // we respond to OPTIONS * with every header
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -38,7 +37,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 
 type localKey struct{}
 
-// LocalContext marks the connections of the data folder's socket, for http.Server.ConnContext: their callers are the
+// LocalContext is an http.Server.ConnContext that marks connections of the data folder's socket. Their callers are the
 // operator of the machine and need no key.
 func LocalContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, localKey{}, true)
@@ -46,8 +45,8 @@ func LocalContext(ctx context.Context, _ net.Conn) context.Context {
 
 func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 
-// LimitConnections bounds how many connections of l are open at once; more wait to be accepted. Once half of them are open,
-// no address gets more than a quarter, unless it is a proxy's.
+// LimitConnections limits the open connections of l; more wait to be accepted. Once half of them are open, an address gets
+// at most a quarter, unless it is a proxy's.
 func LimitConnections(l net.Listener, most int, proxies []netip.Prefix) *Listener {
 	return &Listener{Listener: l, proxies: proxies, slots: make(chan struct{}, most), done: make(chan struct{}), queued: make(chan net.Conn, min(most, 1024))}
 }

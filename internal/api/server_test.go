@@ -115,7 +115,7 @@ func TestAnOperationThatTakesTooLongIsCut(t *testing.T) {
 	b.send(r).want(t, 503, "unavailable")
 }
 
-func TestTheLogHasALineForEachRequestAndNothingOfItsOwn(t *testing.T) {
+func TestLogHasOneLinePerRequest(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	b := setup(t, func(o *api.Options) {

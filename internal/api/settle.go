@@ -7,7 +7,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// settle closes a request: its slot is free, its use recorded, its line written.
+// settle ends a request: it releases its slot, records its usage and logs it.
 func (x *requestState) settle() {
 	x.leave()
 	if x.roomSize > 0 {
@@ -33,8 +33,7 @@ func (x *requestState) settle() {
 	}
 }
 
-// note takes down who used which version. One that is sunset is used no more, but who still asks for it is what its
-// operator wants to know most.
+// note records who used which version. It includes requests for a sunset version, which the operator needs to know most.
 func (x *requestState) note() {
 	version, rt := x.number, x.route
 	if x.gone != nil {
@@ -47,7 +46,7 @@ func (x *requestState) note() {
 	x.api.o.Callers.Note(version, &x.principal, rt.name, agent, x.at)
 }
 
-// routeOf is what the request would have reached in another version than the one that answers.
+// routeOf returns the route that the request would have in another version.
 func (x *requestState) routeOf(version int) *route {
 	if t, err := x.api.table(version); err == nil {
 		if rt, _ := t.find(x.r); rt != nil {
@@ -57,7 +56,7 @@ func (x *requestState) routeOf(version int) *route {
 	return &noRoute
 }
 
-// log writes the request's line: the route's template, never the path, and nothing a caller may write freely.
+// log logs the request with the route's template instead of its path, and nothing that a client chooses freely.
 func (x *requestState) log() {
 	route := x.route.template
 	if route == "" {
@@ -82,7 +81,7 @@ func (x *requestState) clientText() string {
 	return "local"
 }
 
-// knownMethod keeps what a client invents out of the log.
+// knownMethod replaces methods that a client invents.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

@@ -10,22 +10,22 @@ import (
 	"keepsake/internal/account"
 )
 
-// holder is what one workspace or one client address has taken of what all callers share. The nil holder may take anything.
+// holder counts what a workspace or a client address uses of the shared capacity. The nil holder is unlimited.
 type holder struct {
 	connections atomic.Int64
 	arriving    atomic.Int64 // bytes of bodies
 	inFlight    atomic.Int64 // slots
 }
 
-// gate hands out what all callers share: slots, or bytes of bodies that are arriving.
-type gate struct {
+// capacity is capacity that all callers share: slots, or bytes of arriving bodies.
+type capacity struct {
 	all      int64
-	reserved int64 // the last ones, for what must be answered while other requests are refused
+	reserved int64 // the last ones, for requests that must be served when others are refused
 	taken    atomic.Int64
 }
 
-// take takes n for holders that have own already, and reports whether there was room. own may be nil.
-func (g *gate) take(n int64, vital bool, own ...*atomic.Int64) bool {
+// take takes n for a holder that has own already, and reports whether there was enough. own can be nil.
+func (g *capacity) take(n int64, vital bool, own ...*atomic.Int64) bool {
 	taken, most := g.taken.Add(n), int64(0)
 	for _, o := range own {
 		if o != nil {
@@ -39,8 +39,8 @@ func (g *gate) take(n int64, vital bool, own ...*atomic.Int64) bool {
 	return false
 }
 
-// give gives back what was taken.
-func (g *gate) give(n int64, own ...*atomic.Int64) {
+// give returns what was taken.
+func (g *capacity) give(n int64, own ...*atomic.Int64) {
 	g.taken.Add(-n)
 	for _, o := range own {
 		if o != nil {
@@ -49,11 +49,11 @@ func (g *gate) give(n int64, own ...*atomic.Int64) {
 	}
 }
 
-// fair reports whether a holder may have own of all, while all holders together have taken: once that is more than half,
-// nobody gets more than a quarter (decisions.md, H).
+// fair reports whether a holder can have own of all. Once more than half of all is taken, a holder gets at most a quarter
+// (decisions.md, H).
 func fair(all, taken, own int64) bool { return taken <= all/2 || own <= max(1, all/4) }
 
-// addressHolders are the holders of client addresses, as long as somebody uses them. The zero value is ready to use.
+// addressHolders are the holders of client addresses that are in use. The zero value is ready to use.
 type addressHolders struct {
 	mu     sync.Mutex
 	byAddr map[netip.Addr]*usedHolder
@@ -64,7 +64,7 @@ type usedHolder struct {
 	users int
 }
 
-// acquire gives the holder of an address, until release.
+// acquire returns the holder of an address, until release.
 func (a *addressHolders) acquire(addr netip.Addr) *holder {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *addressHolders) release(addr netip.Addr) {
 	}
 }
 
-// networkOf is what counts as one client address: of IPv6 the /64, because that is what one customer is given.
+// networkOf returns what counts as one address: an IPv4 address, or an IPv6 /64, which one customer gets.
 func networkOf(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
@@ -98,16 +98,15 @@ func networkOf(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// shares is what a request has taken, and for whom.
+// shares is what a request uses of the shared capacity, and for whom.
 type shares struct {
 	workspace, address *holder
-	client             netip.Addr // whose holder was acquired for this request alone; else not valid
+	client             netip.Addr // whose holder was acquired for this request; else invalid
 	arriving           int64      // bytes of its body
 	inFlight           bool       // it has a slot
 }
 
-// findHolders finds out for whom the request takes what it needs. Requests of one connection come from its address, unless
-// that is a proxy's.
+// findHolders sets the holders of the request. Requests of a connection belong to its address, unless that is a proxy's.
 func (x *requestState) findHolders() {
 	if x.known {
 		x.shares.workspace = x.api.holderOf(x.caller.live.Workspace)
@@ -121,7 +120,7 @@ func (x *requestState) findHolders() {
 	}
 }
 
-// holderOf is the holder of a workspace.
+// holderOf returns the holder of a workspace.
 func (a *API) holderOf(w *account.Entry) *holder {
 	h, ok := a.workspaces.Load(w)
 	if !ok {
@@ -130,14 +129,14 @@ func (a *API) holderOf(w *account.Entry) *holder {
 	return h.(*holder)
 }
 
-// enter takes a slot of those in flight. The last ones are for operations that must answer while others are refused.
+// enter takes a slot. The last ones are reserved for operations that must work under overload.
 func (x *requestState) enter(vital bool) bool {
 	s := &x.shares
 	s.inFlight = x.api.slots.take(1, vital, s.workspace.slots(), s.address.slots())
 	return s.inFlight
 }
 
-// arrive takes room for so many bytes of the request's body.
+// arrive takes capacity for bytes of the request's body.
 func (x *requestState) arrive(bytes int64) bool {
 	s := &x.shares
 	if !x.api.arriving.take(bytes, false, s.workspace.bytes(), s.address.bytes()) {
@@ -147,7 +146,7 @@ func (x *requestState) arrive(bytes int64) bool {
 	return true
 }
 
-// arrived gives back the room of a body that has been read.
+// arrived returns the capacity of a body that was read.
 func (x *requestState) arrived() {
 	if s := &x.shares; s.arriving > 0 {
 		x.api.arriving.give(s.arriving, s.workspace.bytes(), s.address.bytes())
@@ -155,7 +154,7 @@ func (x *requestState) arrived() {
 	}
 }
 
-// leave gives back all that the request has taken.
+// leave returns everything that the request has taken.
 func (x *requestState) leave() {
 	x.arrived()
 	s := &x.shares
@@ -184,7 +183,7 @@ func (h *holder) bytes() *atomic.Int64 {
 
 type peerKey struct{}
 
-// peerOf is the holder of the address that the request's connection comes from; nil for a proxy's, and where it is not known.
+// peerOf returns the holder of the connection's address; nil for a proxy's or an unknown one.
 func peerOf(x *requestState) *holder {
 	if x.conn != nil {
 		return x.conn.peer

@@ -19,8 +19,7 @@ func (c *operationContext) SignedIn(userID, workspaceID string) error {
 	return c.signIn(userID, workspaceID)
 }
 
-// signedIn moves the price of the request from the address it came from to the workspace of who it turned out to come
-// from.
+// signedIn moves the charge of the request from the client's address to the user's workspace.
 func (x *requestState) signedIn(userID, workspaceID string) error {
 	workspace, ok := x.api.o.Workspaces(workspaceID)
 	if !ok {
@@ -42,7 +41,7 @@ func (x *requestState) signedIn(userID, workspaceID string) error {
 	return nil
 }
 
-// whatIsSpent says which budget a policy means, to people.
+// whatIsSpent names the limit of a policy for users.
 var whatIsSpent = map[limit.Policy]string{
 	limit.PolicyTierMinute:   "The workspace has no requests left in this minute",
 	limit.PolicyKeyMinute:    "This API key has no requests left in its minute",
@@ -51,7 +50,7 @@ var whatIsSpent = map[limit.Policy]string{
 	limit.PolicyAnonymous:    "This address has no requests left without a valid credential",
 }
 
-// spent is a denied charge as the problem of an operation.
+// spent returns a denied charge as a problem.
 func spent(v *limit.Verdict) *problem.Problem {
 	return &problem.Problem{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, Details: problem.Details{Policy: string(v.Policy)},
@@ -60,11 +59,11 @@ func spent(v *limit.Verdict) *problem.Problem {
 	}
 }
 
-// maxRefused is how long a body may be that is read although its request is refused: enough for an email and a password.
+// maxRefused is the longest body that is read for a refused request: enough for an email and a password.
 const maxRefused = 4 << 10
 
-// refuseSignIn is refuse for an operation that people sign in with: its caller, who may have failed too often as well, is
-// told of the limit that ends last.
+// refuseSignIn is refuse for a sign-in operation. Its caller can also have failed too often, and is told of the limit that
+// lasts longer.
 func (x *requestState) refuseSignIn(op *endpoint.Operation) {
 	p := spent(&x.verdict)
 	if x.r.ContentLength > 0 && x.r.ContentLength <= maxRefused {

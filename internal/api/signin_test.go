@@ -123,7 +123,7 @@ func TestSigningInHasABudgetOfItsOwn(t *testing.T) {
 
 const limitMinute = 60_000_000_000
 
-func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
+func TestRefusedSignInNamesTheReason(t *testing.T) {
 	t.Parallel()
 	b := entrance(t, apitest.Tiers())
 	b.Put(account.Workspace{ID: apitest.Guest, Name: "guest", Tier: limit.TierPro, Suspended: true, Revision: 2})
@@ -142,7 +142,7 @@ func TestWhoMayNotSignInIsToldWhy(t *testing.T) {
 }
 
 // Of an address that has no logins left in its minute and failed too often as well, the one that ends last is told.
-func TestALoginIsRefusedByWhatEndsLast(t *testing.T) {
+func TestRefusedLoginNamesTheLongestLimit(t *testing.T) {
 	t.Parallel()
 	tiers := apitest.Tiers()
 	tiers[0].RequestsPerMinute = 3

@@ -13,26 +13,25 @@ import (
 	"keepsake/internal/usage"
 )
 
-// table is what one API version serves: its own operations, those it inherits, and the paths without a version.
+// table is the routes of an API version: its own operations, those it inherits, and the paths without a version.
 type table struct {
 	number string // the value of X-API-Version
 	root   node
 
 	prefix  string // of the paths of this version: /api/v1/
-	version *node  // what is below it, because nearly all requests are
+	version *node  // the subtree below the prefix, which nearly all requests use
 }
 
-// node is the part of a path up to a segment. A name wins over a wildcard, whatever the method: /memories/recall is not
-// /memories/{id}, and /memories/subjects/{subjectId} stands beside /memories/{id}/history. http.ServeMux refuses the latter,
-// and takes several times as long, which is more than all else that governs a request with a wildcard in its path
-// (go run ./bench part).
+// node is a path segment. A name wins over a wildcard, whatever the method: /memories/recall is not /memories/{id}, and
+// /memories/subjects/{subjectId} is next to /memories/{id}/history. http.ServeMux refuses the latter, and for a path with a
+// wildcard takes longer than the rest of the pipeline (go run ./bench part).
 type node struct {
 	routes   []*route // of the path that ends here, by method
 	names    map[string]*node
 	wildcard *node
 }
 
-// route is a method and a path that are served: by an operation, or as a page.
+// route is a method and a path with an operation or a page.
 type route struct {
 	template string // /api/v1/documents/{id}; empty for no route
 	name     string // GET /api/v1/documents/{id}; empty for no route
@@ -43,17 +42,17 @@ type route struct {
 	usage    usage.Route
 }
 
-// page is an answer that no operation gives: a description, a guide.
+// page is a response without an operation: a description or a guide.
 type page struct {
 	media  []string
 	body   []byte
 	etag   string // empty for none
-	zipped []byte // body for who takes gzip; nil where nobody gets it compressed
+	zipped []byte // gzipped body; nil if it is not served compressed
 }
 
 var noRoute route
 
-// table gives the table of a version, and builds it where it is asked for the first time.
+// table returns the table of a version, and builds it on first use.
 func (a *API) table(version int) (*table, error) {
 	if known := *a.tables.Load(); version < len(known) && known[version] != nil {
 		return known[version], nil
@@ -89,7 +88,7 @@ func (a *API) build(version int) (*table, error) {
 		a.add(t, op.Method, op.Route(version), &route{op: op})
 	}
 	if a.o.Document != nil {
-		// Made when it is first asked for: it takes longer than everything else a start does.
+		// Created on first use: it takes longer than the rest of a start.
 		document := sync.OnceValues(func() (page, error) {
 			text, err := a.o.Document(version)
 			if err != nil {
@@ -105,7 +104,7 @@ func (a *API) build(version int) (*table, error) {
 	return t, nil
 }
 
-// add serves a route. Two for one method and path panic: operations are declared in code.
+// add adds a route. It panics if the method and path exist, because operations are declared in code.
 func (a *API) add(t *table, method, template string, rt *route) {
 	rt.template, rt.method, rt.name = template, method, method+" "+template
 	rt.usage = a.o.Usage.Route(method, template)
@@ -116,7 +115,7 @@ func (a *API) add(t *table, method, template string, rt *route) {
 	n.routes = append(n.routes, rt)
 }
 
-// at gives what the template of a route leads to.
+// at returns the node of a route's template.
 func (n *node) at(rt *route, template string) *node {
 	for segment := range strings.SplitSeq(template[1:], "/") {
 		n = n.child(rt, segment)
@@ -124,7 +123,7 @@ func (n *node) at(rt *route, template string) *node {
 	return n
 }
 
-// child gives what a segment of a route's template leads to, and makes it where there is none yet.
+// child returns the node of a segment of a template, and creates it if necessary.
 func (n *node) child(rt *route, segment string) *node {
 	if param, ok := strings.CutPrefix(segment, "{"); ok {
 		rt.params = append(rt.params, strings.TrimSuffix(param, "}"))
@@ -142,7 +141,7 @@ func (n *node) child(rt *route, segment string) *node {
 	return n.names[segment]
 }
 
-// route gives the route of a method; nil for none.
+// route returns the route of a method, or nil.
 func (n *node) route(method string) *route {
 	for _, rt := range n.routes {
 		if rt.method == method {
@@ -152,7 +151,7 @@ func (n *node) route(method string) *route {
 	return nil
 }
 
-// find gives the route of a request and the values of its wildcards; nil for none.
+// find returns the route of a request and the values of its wildcards, or nil.
 func (t *table) find(r *http.Request) (*route, []string) {
 	n, values := t.node(r)
 	if n == nil {
@@ -164,8 +163,8 @@ func (t *table) find(r *http.Request) (*route, []string) {
 	return n.route(r.Method), values
 }
 
-// node gives what a request's path leads to; nil for none. A path counts as it is written: one with an empty segment, `.` or
-// `..`, or a slash at its end is another path, and there is nothing.
+// node returns the node of a request's path, or nil. A path is taken literally: an empty segment, `.`, `..` or a slash at
+// its end makes it another path.
 func (t *table) node(r *http.Request) (*node, []string) {
 	p := r.URL.EscapedPath()
 	if r.Method == http.MethodConnect || p == "" || p[0] != '/' {
@@ -177,7 +176,7 @@ func (t *table) node(r *http.Request) (*node, []string) {
 	return t.root.find(p[1:], nil)
 }
 
-// find gives what the rest of a path leads to from here, with the values of the wildcards on the way.
+// find returns the node of the rest of a path, with the values of the wildcards.
 func (n *node) find(rest string, values []string) (*node, []string) {
 	segment, rest, more := strings.Cut(rest, "/")
 	if segment == "." || segment == ".." || segment == "" && (more || n.names[""] == nil) {
@@ -198,7 +197,7 @@ func (n *node) find(rest string, values []string) (*node, []string) {
 	return n.wildcard.reach(rest, more, append(values, name))
 }
 
-// reach is find once a segment led here: with more to come, or at the end of the path.
+// reach is find below a segment that matched.
 func (n *node) reach(rest string, more bool, values []string) (*node, []string) {
 	switch {
 	case more:
@@ -210,17 +209,17 @@ func (n *node) reach(rest string, more bool, values []string) (*node, []string) 
 	}
 }
 
-// setPathValues makes the values of the wildcards known as r.PathValue.
+// setPathValues sets the values of the wildcards for r.PathValue.
 func (rt *route) setPathValues(r *http.Request, values []string) {
 	for i, name := range rt.params {
 		r.SetPathValue(name, values[i])
 	}
 }
 
-// allMethods is every method an operation can have, as the Allow header lists them.
+// allMethods are all methods of operations, as in the Allow header.
 const allMethods = "DELETE, GET, PATCH, POST, PUT"
 
-// allow lists the methods a path has, as the Allow header does; empty for a path that is none.
+// allow returns the methods of a path for the Allow header; empty for an unknown path.
 func (t *table) allow(r *http.Request) string {
 	n, _ := t.node(r)
 	if n == nil {

@@ -12,8 +12,8 @@ import (
 	"keepsake/internal/usage"
 )
 
-// negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one.
-// While it answers a problem, x.version is what the answer reports.
+// negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one. If it
+// returns a problem, x.version is the version of that response.
 func (x *requestState) negotiate() *problem.Problem {
 	x.snapshot = x.api.o.Versions.Snapshot()
 	x.serveWith(x.snapshot.Current())
@@ -34,7 +34,7 @@ func (x *requestState) negotiate() *problem.Problem {
 	return x.choose(number, errAcceptVersion)
 }
 
-// choose takes a version by number; unknown is the problem for one that is not, or no longer, there.
+// choose selects a version by number. unknown is the problem of a version that does not exist, or no longer.
 func (x *requestState) choose(number int, unknown *problem.Problem) *problem.Problem {
 	v := x.snapshot.Version(number)
 	if v == nil {
@@ -55,27 +55,27 @@ func (x *requestState) choose(number int, unknown *problem.Problem) *problem.Pro
 	return nil
 }
 
-// rehearse answers a key that tries a migration as if the version it asks for had had its sunset already.
+// rehearse refuses a key that tests a migration as if the version were already sunset.
 func (x *requestState) rehearse() *problem.Problem {
 	v := x.version
 	if x.identify(endpoint.Key) == nil && x.principal.Kind == auth.APIKey && x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) && !x.describes(v) {
 		x.serveWith(x.snapshot.Current())
 		return x.sunset(v)
 	}
-	x.forget() // whether a key is taken at all is for the operation to say
+	x.forget() // the operation decides whether it accepts a key
 	return nil
 }
 
-// describes reports whether the request is for the description of a version, which stays when the version ends.
+// describes reports whether the request is for a version's description, which stays after the version has ended.
 func (x *requestState) describes(v *lifecycle.Version) bool {
 	return x.inPath && x.r.URL.Path == "/api/v"+strconv.Itoa(v.Number)+"/openapi.json"
 }
 
-// serveWith makes v the version of the answer.
+// serveWith sets the version of the response.
 func (x *requestState) serveWith(v *lifecycle.Version) {
 	t, err := x.api.table(v.Number)
 	if err != nil {
-		panic(err) // a version was released whose operations do not fit together: a defect of ours
+		panic(err) // the code declares conflicting operations
 	}
 	x.version, x.table, x.number = v, t, v.Number
 }
@@ -85,7 +85,7 @@ func (x *requestState) sunset(v *lifecycle.Version) *problem.Problem {
 	return problem.New(problem.Gone, problem.CodeVersionSunset, "Version "+strconv.Itoa(v.Number)+" of the API is no longer served.")
 }
 
-// goneBody is what a caller of a sunset version needs to move on.
+// goneBody is the body for a client of a sunset version.
 func (x *requestState) goneBody(p *problem.Problem) goneBody {
 	b := goneBody{
 		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
@@ -98,7 +98,7 @@ func (x *requestState) goneBody(p *problem.Problem) goneBody {
 	return b
 }
 
-// deprecation adds the headers of a version whose end is announced (§9.6).
+// deprecation adds the headers of a deprecated version (§9.6).
 func (x *requestState) deprecation(h http.Header) {
 	v := x.version
 	if v.AnnouncedAt.IsZero() || v.At(x.at) != lifecycle.Deprecated {

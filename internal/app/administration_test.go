@@ -77,7 +77,7 @@ func (n *tenant) signIn(email string) {
 	n.token = n.make("POST", "/api/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, email, tenantPassword))["accessToken"].(string)
 }
 
-func TestASuspendedWorkspaceIsRefusedAtOnceAndLetInAgain(t *testing.T) {
+func TestSuspensionAppliesAtOnceAndCanBeLifted(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	c, ctx := operatorOf(t, p), t.Context()
@@ -107,7 +107,7 @@ func TestASuspendedWorkspaceIsRefusedAtOnceAndLetInAgain(t *testing.T) {
 	wantError(t, err, 409, "conflict")
 }
 
-func TestWhatBecomesOfAUserHoldsAtOnceForItsTokens(t *testing.T) {
+func TestUserChangesApplyToTokensAtOnce(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	c, ctx := operatorOf(t, p), t.Context()
@@ -152,7 +152,7 @@ func TestWhatBecomesOfAUserHoldsAtOnceForItsTokens(t *testing.T) {
 	again.want(true, 200, "", "GET", read, "")
 }
 
-func TestATierHoldsFromTheNextRequestOnAndNeverResetsUse(t *testing.T) {
+func TestTierChangeAppliesAtOnceAndKeepsUse(t *testing.T) {
 	t.Parallel()
 	clock := apptest.NewClock(time.Now()) // which stands still, so that no minute and no day ends
 	p := apptest.Start(t, apptest.Clock(clock.Now), apptest.With(func(c *config.Config) {
@@ -219,7 +219,7 @@ func TestATierHoldsFromTheNextRequestOnAndNeverResetsUse(t *testing.T) {
 }
 
 // Such numbers can still come from the settings.
-func TestATierThatLocksTheOperatorOutIsSetRightThroughTheSocket(t *testing.T) {
+func TestSocketCanFixTheOperatorsTier(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t, apptest.With(func(c *config.Config) {
 		tier := c.Tiers["unlimited"]
@@ -266,7 +266,7 @@ func TestTheOperatorsTierKeepsItsLeast(t *testing.T) {
 	}
 }
 
-func TestWhatConcernsTheInstanceIsForTheOperatorAlone(t *testing.T) {
+func TestOnlyTheOperatorAdministersTheInstance(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	n := newTenant(t, p, "alpha", "canary")
@@ -296,7 +296,7 @@ func TestWhatConcernsTheInstanceIsForTheOperatorAlone(t *testing.T) {
 	ofOne.want(false, 403, "insufficient_scope", "PATCH", "/api/v1/admin/users/"+n.admin, `{"name":"x"}`)
 }
 
-func TestUsersAreReadChangedAndListedAsEveryResource(t *testing.T) {
+func TestUsersAreReadChangedAndListed(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	c, ctx := operatorOf(t, p), t.Context()

@@ -83,7 +83,7 @@ func TestTheFirstStartIsInTheFolderAndOnlyOnce(t *testing.T) {
 	}
 }
 
-func TestOfManyWhoStartOnOneFolderOneWins(t *testing.T) {
+func TestOnlyOneProcessStartsOnAFolder(t *testing.T) {
 	t.Parallel()
 	cfg := apptest.Local(t, t.TempDir())
 	apps := make([]*app.App, 4)
@@ -118,7 +118,7 @@ func TestOfManyWhoStartOnOneFolderOneWins(t *testing.T) {
 	}
 }
 
-func TestAFailedFirstStartLeavesNoSecretsAndCanBeRepeated(t *testing.T) {
+func TestFailedFirstStartCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	cfg := apptest.Local(t, t.TempDir())
 	_, err := app.Init(t.Context(), cfg, silent(), app.Admin{Password: "short"})
@@ -140,7 +140,7 @@ func TestAFailedFirstStartLeavesNoSecretsAndCanBeRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatWasUsedIsStillUsedAfterARestart(t *testing.T) {
+func TestRestartResetsNoQuota(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cfg := apptest.Local(t, dir)
@@ -190,7 +190,7 @@ func TestWhatWasUsedIsStillUsedAfterARestart(t *testing.T) {
 	})
 }
 
-func TestTheFoldersSocketIsTheOperatorAndNobodyElses(t *testing.T) {
+func TestFolderSocketIsOnlyForTheOperator(t *testing.T) {
 	t.Parallel()
 	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60)) // longer than a socket's address
 	p := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = deep }))

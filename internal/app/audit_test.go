@@ -113,7 +113,7 @@ func TestTheAuditLogTellsEachAdminTheirOwn(t *testing.T) {
 }
 
 // An export shows how its entries are linked; only the instance can make or check a hash.
-func TestExportShowsAChainNobodyElseCanMake(t *testing.T) {
+func TestExportedChainIsKeyed(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	newTenant(t, p, "alpha", "canary")

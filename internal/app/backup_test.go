@@ -105,7 +105,7 @@ func call(t *testing.T, method, url, key, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-func TestABackupUnderLoadHoldsWhatWasAcknowledgedBeforeItAndIsServedAgain(t *testing.T) {
+func TestBackupUnderLoadHasAllAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	r := apptest.Start(t)
 	const writers = 4

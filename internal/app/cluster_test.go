@@ -111,7 +111,7 @@ func (p *pair) execute(statement string, args ...any) {
 
 const ownKey = "/api/v1/developer/whoami"
 
-func TestWhatOneProcessChangesIsInForceOnTheOther(t *testing.T) {
+func TestChangesReachOtherProcesses(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, apptest.Database(t), func(c *config.Config) {
 		c.Lifecycle.AllowUndeclared = true
@@ -244,7 +244,7 @@ func body(t *testing.T, url string) string {
 
 // A process that cannot hear what the others change neither takes nor refuses credentials once newsPatience is over. The
 // clock that measures the silence stands still, so the test decides when that is.
-func TestCutOffFromTheDatabaseCredentialsAreNotTaken(t *testing.T) {
+func TestCutOffProcessRefusesCredentials(t *testing.T) {
 	t.Parallel()
 	t.Run("Refused", func(t *testing.T) {
 		t.Parallel()
@@ -373,7 +373,7 @@ func ready(t *testing.T, r *apptest.Running) string {
 }
 
 // A process that stops is no member from then on, and its place is taken again at once.
-func TestWhoStopsIsNoMember(t *testing.T) {
+func TestStoppedProcessLeaves(t *testing.T) {
 	t.Parallel()
 	url := apptest.Database(t)
 	cfg := beside(t, url)

@@ -51,7 +51,7 @@ func settingOf(err error) string {
 	return ""
 }
 
-func TestOfManyWhoStartOnOneDatabaseOneIsTheFirst(t *testing.T) {
+func TestOneOfManyStartsCreatesTheInstance(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	master := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
@@ -99,7 +99,7 @@ func TestOfManyWhoStartOnOneDatabaseOneIsTheFirst(t *testing.T) {
 	}
 }
 
-func TestASecondFolderIsGivenTheMasterKeyAndMakesNone(t *testing.T) {
+func TestSecondFolderNeedsTheMasterKey(t *testing.T) {
 	t.Parallel()
 	url := apptest.Database(t)
 	first, second := beside(t, url), beside(t, url)

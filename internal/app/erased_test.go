@@ -30,7 +30,7 @@ func remember(t *testing.T, r *apptest.Running, subject, text string) string {
 	return made.ID
 }
 
-func TestWhatWasErasedAfterABackupDoesNotComeBackWithIt(t *testing.T) {
+func TestErasedSubjectStaysErasedAfterRestore(t *testing.T) {
 	t.Parallel()
 	r := apptest.Start(t)
 	hers, his := remember(t, r, "ann@example.com", "She likes tea."), remember(t, r, "bob@example.com", "He likes coffee.")
@@ -105,7 +105,7 @@ func importLine(t *testing.T, r *apptest.Running, line string) (int, string) {
 }
 
 // Whom a key is bound to is in the clear in no file, nor in the answer that is kept for a repetition.
-func TestWhatAKeyIsBoundToIsInNoFile(t *testing.T) {
+func TestBoundSubjectIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database := apptest.DatabaseURL(t, dir) // until this test ends, not its first part

@@ -74,7 +74,7 @@ func errorCode(t *testing.T, resp *http.Response) string {
 	return body.Error
 }
 
-func TestEveryOperationIsClosedToStrangersAndOpenToItsScopeAlone(t *testing.T) {
+func TestEveryOperationRequiresItsScope(t *testing.T) {
 	t.Parallel()
 	p, h, list := everyOperation()
 	sets := []auth.Scopes{auth.None, auth.All}
@@ -150,7 +150,7 @@ func TestWhereBothAreTakenTheKeyDecides(t *testing.T) {
 	}
 }
 
-func TestEveryOperationRefusesAParameterItDoesNotKnow(t *testing.T) {
+func TestEveryOperationRefusesUnknownParameters(t *testing.T) {
 	t.Parallel()
 	p, h, list := everyOperation()
 	for _, op := range list {

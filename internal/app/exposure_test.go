@@ -144,7 +144,7 @@ func TestFilesThatOthersCanReadAreNamed(t *testing.T) {
 	}
 }
 
-func TestAStartLogsWhatIsExposed(t *testing.T) {
+func TestStartLogsExposures(t *testing.T) {
 	t.Parallel()
 	var log apptest.Buffer
 	cfg := apptest.Local(t, filepath.Join(t.TempDir(), "d"))

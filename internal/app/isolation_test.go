@@ -463,7 +463,7 @@ func (n *tenant) everything() string {
 	return b.String()
 }
 
-func TestAnIdempotencyKeyOfAnotherWorkspaceRepeatsNothing(t *testing.T) {
+func TestIdempotencyKeysAreSeparatePerWorkspace(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	alpha, beta := newTenant(t, p, "alpha", "canary"), newTenant(t, p, "beta", "sparrow")

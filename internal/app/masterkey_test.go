@@ -17,7 +17,7 @@ import (
 
 // Of two members at which somebody changes the master key at once one does. The file of that one opens the secrets; the
 // other one says that it wants the new key.
-func TestOfTwoChangesOfTheMasterKeyAtOnceOneHappens(t *testing.T) {
+func TestConcurrentMasterKeyChangesHappenOnce(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, apptest.Database(t), nil)
 	var all sync.WaitGroup

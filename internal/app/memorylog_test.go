@@ -78,7 +78,7 @@ func takeRows(t *testing.T, cfg *config.Config) {
 }
 
 // What cannot be logged is neither shown nor done: T30.
-func TestWithoutALogNobodyReadsOrChangesMemories(t *testing.T) {
+func TestMemoriesAreClosedWithoutTheLog(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	n := &tenant{t: t, base: p.URL, key: p.Key}

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-func TestEveryAdministrativeOperationIsClosedToBoundKeysAndTheInstancesToOtherWorkspaces(t *testing.T) {
+func TestBoundKeysCannotAdminister(t *testing.T) {
 	t.Parallel()
 	p, h, list := everyOperation()
 	guest := []credential{keyOf(p.Key(apitest.Guest, auth.All, nil)), tokenOf(p.Token(apitest.Guest, auth.All))}

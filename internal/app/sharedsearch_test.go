@@ -28,7 +28,7 @@ func (n *tenant) found(q string) []string {
 }
 
 // What was written at one process is found at the other by the next search, with many writing and deleting at both.
-func TestWhatIsWrittenAtOneProcessIsFoundAtTheOther(t *testing.T) {
+func TestWritesAreFoundByTheOtherProcess(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, apptest.Database(t), generous)
 	both := [2]*tenant{operator(t, p.a), operator(t, p.b)}

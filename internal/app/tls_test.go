@@ -82,7 +82,7 @@ func TestTLSServesBothVersionsOfHTTP(t *testing.T) {
 	}
 }
 
-func TestACertificateThatDoesNotFitIsAWrongSetting(t *testing.T) {
+func TestWrongCertificateNamesTheSetting(t *testing.T) {
 	t.Parallel()
 	files, _ := certificate(t)
 	other, _ := certificate(t)

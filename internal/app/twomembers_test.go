@@ -85,7 +85,7 @@ func ask(t *testing.T, url, key, repeat string, body io.Reader) reply {
 	return got
 }
 
-func TestARequestThatComesToTwoMembersHasOneEffect(t *testing.T) {
+func TestRequestToTwoMembersHasOneEffect(t *testing.T) {
 	t.Parallel()
 	two := twoMembers(t)
 	for round := range testtier.Rounds(2, 5) {
@@ -117,7 +117,7 @@ func TestARequestThatComesToTwoMembersHasOneEffect(t *testing.T) {
 	}
 }
 
-func TestAnImportThatRunsOnOneMemberIsRefusedOnTheOther(t *testing.T) {
+func TestRunningImportIsRefusedOnTheOtherMember(t *testing.T) {
 	t.Parallel()
 	two := twoMembers(t)
 	const line = `{"id":"doc_01h00000000000000000000001","title":"a","text":"b"}` + "\n"

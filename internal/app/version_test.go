@@ -405,7 +405,7 @@ func TestASunsetIsRehearsedByOneKey(t *testing.T) {
 }
 
 // An admin sees who of its own workspace calls a version, and changes nothing; the operator's admins see everybody.
-func TestWhoCallsAVersionIsSeenByItsOwnWorkspace(t *testing.T) {
+func TestVersionCallersAreSeenByTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	c := &calendar{}
 	c.turn("2026-11-21T12:00:00Z")

@@ -54,7 +54,7 @@ func identity(t testing.TB) *age.X25519Identity {
 	return i
 }
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestArchiveIsReadBack(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"main.db": noise(1, 300_000), "usage.db": noise(2, 10), "audit.checkpoints": []byte("{}\n"), "keys.db": noise(3, 5_000)}
 	dir := folder(t, files)
@@ -111,7 +111,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 }
 
 // Whatever is cut off an archive or changed in it, it is refused; a file that is read back whole is what was written.
-func TestADamagedArchiveIsNeverTakenForWhole(t *testing.T) {
+func TestDamagedArchiveIsRefused(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"main.db": append(noise(1, 3_000), make([]byte, 3_000)...), "usage.db": noise(2, 100)}
 	dir := folder(t, files)
@@ -156,7 +156,7 @@ func TestADamagedArchiveIsNeverTakenForWhole(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsThereIsLeftUnlessItIsToBeReplaced(t *testing.T) {
+func TestExistingFileIsReplacedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string][]byte{"keys.db": noise(3, 100)})
 	path := filepath.Join(t.TempDir(), "keys")
@@ -198,7 +198,7 @@ func TestWritingThatIsInterruptedLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAnArchiveOfTheOtherKindOrForSomebodyElseIsRefused(t *testing.T) {
+func TestWrongArchiveIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string][]byte{"keys.db": noise(3, 100)})
 	path := filepath.Join(t.TempDir(), "keys")
@@ -224,7 +224,7 @@ func TestAnArchiveOfTheOtherKindOrForSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-func TestFilesOfDifferentInstancesOrWithOlderKeysDoNotGoTogether(t *testing.T) {
+func TestMismatchedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	data, keys := header(backup.Data), header(backup.Keys)
 	for _, c := range []struct {

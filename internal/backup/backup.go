@@ -1,11 +1,10 @@
 // Package backup writes an instance into two files and reads it back.
 //
-// The data file holds what clients stored; the keys file holds the wrapped secrets without which the data is of no use.
-// They are two so that they are kept apart: an old data file is worth as much as the keys file beside it allows. Neither
-// holds the master key.
+// The data file contains what clients stored. The keys file contains the wrapped secrets that decrypt it. They are separate
+// so that they can be kept apart: the data can only be read with the keys file. Neither contains the master key.
 //
-// Either file is a tar archive, gzip over it, and age over that where somebody said for whom: header.json first, then the
-// files, then sums.json. An archive that lacks its end, or whose files are not what they were, is refused.
+// Both are gzipped tar archives, encrypted with age if recipients were named. They contain header.json, the files, and
+// sums.json. An archive that is truncated or changed is refused.
 package backup
 
 import (
@@ -15,7 +14,7 @@ import (
 	"time"
 )
 
-// Kind is which of the two files an archive is.
+// Kind is the kind of an archive.
 type Kind string
 
 // The kinds.
@@ -32,46 +31,46 @@ const (
 	checkpointsFile = "audit.checkpoints"
 )
 
-// needed are the files that an archive of a kind must hold, known those it may hold, in their order.
+// needed are the files that an archive of a kind must contain, in order; known are those that it can contain.
 var (
 	needed = map[Kind][]string{Data: {mainFile, usageFile}, Keys: {keysFile}}
 	known  = map[Kind][]string{Data: {mainFile, usageFile, checkpointsFile}, Keys: {keysFile}}
 )
 
-// Files are the files of a data folder that go into the archive of a kind, as far as there are any.
+// Files lists the files of a data folder that belong to a kind of archive.
 func (k Kind) Files() []string { return slices.Clone(known[k]) }
 
-// format is the number of the archive's form; a program reads those up to its own.
+// format is the version of the archive format. A program reads versions up to its own.
 const format = 1
 
-// Header says what an archive is.
+// Header describes an archive.
 type Header struct {
 	Format   int       `json:"format"`
 	Kind     Kind      `json:"kind"`
-	Instance string    `json:"instance"` // whose it is; the same in both files
-	Snapshot string    `json:"snapshot"` // which one it is; the same in the two files that were made together
+	Instance string    `json:"instance"` // the same in both files
+	Snapshot string    `json:"snapshot"` // the same in both files of one backup
 	MadeAt   time.Time `json:"madeAt"`
-	Build    string    `json:"build"` // of the program that made it
+	Build    string    `json:"build"` // of the program that wrote it
 }
 
-// Errors of reading that commands tell apart.
+// Errors of Extract that commands distinguish.
 var (
-	// ErrNotBackup: the file is none, or not of the kind that is asked for.
-	ErrNotBackup = errors.New("is no backup of this kind")
-	// ErrDamaged: the file is cut off, or is not what was written.
+	// ErrNotBackup: the file is not a backup, or not of the requested kind.
+	ErrNotBackup = errors.New("is not a backup of this kind")
+	// ErrDamaged: the file is truncated or was changed.
 	ErrDamaged = errors.New("is damaged")
-	// ErrEncrypted: the file is encrypted, and what was given does not open it.
-	ErrEncrypted = errors.New("is encrypted for somebody else: name the right --identity or --passphrase-file")
+	// ErrEncrypted: none of the identities decrypts the file.
+	ErrEncrypted = errors.New("cannot be decrypted with what was given: use another --identity or --passphrase-file")
 )
 
-// Together says in one line why two archives cannot be restored together. Keys that are older than the data may lack
-// secrets that the data was written with; olderKeys takes them all the same.
+// Together returns an error if two archives cannot be restored together. Keys that are older than the data can lack secrets
+// that encrypted a part of it; olderKeys accepts them.
 func Together(data, keys *Header, olderKeys bool) error {
 	if data.Instance != keys.Instance {
-		return errors.New("the two files are of different instances")
+		return errors.New("the two files belong to different instances")
 	}
 	if keys.MadeAt.Before(data.MadeAt) && !olderKeys {
-		return fmt.Errorf("the keys file is of %s and the data of %s: what was written in between may not open; name a newer keys file, or say --older-keys",
+		return fmt.Errorf("the keys file is from %s and the data from %s: data written in between can be unreadable; use a newer keys file, or --older-keys",
 			keys.MadeAt.UTC().Format(time.RFC3339), data.MadeAt.UTC().Format(time.RFC3339))
 	}
 	return nil

@@ -18,20 +18,20 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Entry is a line of the journal: what a credential was from a moment on, or what was erased. A later entry of the same
-// credential stands in place of all before it, but takes back nothing that is final (see merge).
+// Entry is a line of the journal: the state of a credential, or an erasure. A later entry of the same credential replaces
+// earlier ones, except for what is final (see merge).
 type Entry struct {
 	Instance string     `json:"instance"`
 	At       time.Time  `json:"at"`
 	Key      *KeyState  `json:"apiKey,omitempty"`
 	User     *UserState `json:"user,omitempty"`
-	// Workspace decides for all credentials in it.
+	// Workspace concerns all credentials of the workspace.
 	Workspace *WorkspaceState `json:"workspace,omitempty"`
 	Subject   *ErasedSubject  `json:"erasedSubject,omitempty"`
 	Memories  *ErasedMemories `json:"erasedMemories,omitempty"`
 }
 
-// id is what the entry is about.
+// id identifies what the entry is about.
 func (e *Entry) id() string {
 	switch {
 	case e.Key != nil:
@@ -49,7 +49,7 @@ func (e *Entry) id() string {
 	}
 }
 
-// revision is the one of what the entry is about; gone says that there is none after it.
+// revision returns the revision of what the entry is about. gone means that it was deleted.
 func (e *Entry) revision() (revision int64, gone bool) {
 	switch {
 	case e.Key != nil:
@@ -65,16 +65,16 @@ func (e *Entry) revision() (revision int64, gone bool) {
 	}
 }
 
-// skew is how far the clocks of processes that share a database may lie apart: more than they are let without a warning.
+// skew is the largest expected difference between the clocks of processes that share a database.
 const skew = time.Minute
 
-// outlives reports whether e, of the same credential as another process' entry, stands in its place. The time tells, and
-// where clocks may differ the revision; not the revision alone, because a restore sets it back.
+// outlives reports whether e replaces another process' entry about the same credential. The later time wins, and within skew
+// the higher revision. The revision alone would not do, because a restore resets it.
 func (e *Entry) outlives(other *Entry) bool {
 	after := e.At.Sub(other.At)
 	mine, gone := e.revision()
 	theirs, theirGone := other.revision()
-	if e.Subject != nil { // nothing that was erased comes back
+	if e.Subject != nil { // an erasure is final
 		return mine > theirs
 	}
 	switch {
@@ -85,12 +85,12 @@ func (e *Entry) outlives(other *Entry) bool {
 	case mine != theirs:
 		return mine > theirs
 	default:
-		return after > 0 // one of the two was not committed
+		return after > 0 // one of the two was rolled back
 	}
 }
 
-// merge gives what the journal says of a credential in all: the later of two entries, with what is final in the earlier one.
-// A revocation, a deletion and an erasure are never taken back, whatever a restore in between had brought back.
+// merge returns the later of two entries with what is final in the earlier one: revocations, deletions and erasures, even if
+// a restore in between undid them.
 func merge(earlier, later Entry) Entry {
 	switch {
 	case later.Key != nil && earlier.Key != nil && later.Key.RevokedAt == nil && earlier.Key.RevokedAt != nil:
@@ -110,7 +110,7 @@ func merge(earlier, later Entry) Entry {
 	return later
 }
 
-// KeyState is what decides whether an API key opens anything, and what. Of its secrets it holds keyed hashes.
+// KeyState is the state of an API key, with keyed hashes of its secrets.
 type KeyState struct {
 	ID          string         `json:"id"`
 	WorkspaceID string         `json:"workspaceId"`
@@ -131,7 +131,7 @@ type SecretState struct {
 	ValidUntil *time.Time `json:"validUntil,omitempty"`
 }
 
-// UserState is what decides whether a user can sign in, and as what.
+// UserState is the state of a user.
 type UserState struct {
 	ID           string `json:"id"`
 	Revision     int64  `json:"revision"`
@@ -141,22 +141,22 @@ type UserState struct {
 	PasswordHash string `json:"passwordHash,omitempty"`
 }
 
-// WorkspaceState is whether a workspace's credentials are taken.
+// WorkspaceState is the state of a workspace.
 type WorkspaceState struct {
 	ID        string `json:"id"`
 	Revision  int64  `json:"revision"`
 	Suspended bool   `json:"suspended"`
 }
 
-// ErasedSubject is a person whose data keys were destroyed up to a generation.
+// ErasedSubject is a subject whose data keys were destroyed up to a generation.
 type ErasedSubject struct {
 	WorkspaceID string    `json:"workspaceId"`
-	Hash        HexBytes  `json:"subject"` // keyed
+	Hash        HexBytes  `json:"subject"` // a keyed hash
 	Generation  int64     `json:"generation"`
 	At          time.Time `json:"at"`
 }
 
-// ErasedMemories are single memories of a person that were erased.
+// ErasedMemories are erased memories of a subject.
 type ErasedMemories struct {
 	WorkspaceID string    `json:"workspaceId"`
 	Hash        HexBytes  `json:"subject"`
@@ -173,18 +173,17 @@ func (h HexBytes) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (h *HexBytes) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
-		return errors.New("these are not 16 bytes in hex")
+		return errors.New("not 16 bytes in hex")
 	}
 	_, err := hex.Decode(h[:], text)
 	return err
 }
 
-// Journal is a file beside the databases, and in no backup, that tells what became of credentials and what was erased:
-// without it, what was revoked or forgotten after a backup would be back with the backup. It is only ever added to. All of
-// it is safe for concurrent use.
+// Journal is an append-only file outside the databases and backups. It records changes of credentials and erasures, so that
+// a restore can repeat them. It is safe for concurrent use.
 //
-// Each line is authenticated together with the line before it (see Signer), so that a line that somebody wrote, changed,
-// moved or took out is refused when the journal is read.
+// Each line is authenticated together with the line before it (see Signer), so a line that was added, changed, moved or
+// removed is detected.
 type Journal struct {
 	path     string
 	instance string
@@ -192,16 +191,16 @@ type Journal struct {
 
 	mu     sync.Mutex
 	signer *Signer // nil until Authenticate
-	end    int64   // of the last line that is whole; -1: not known yet
-	last   mac     // of the last line that is authenticated, once end is known
+	end    int64   // after the last complete line; -1: unknown
+	last   mac     // of the last authenticated line, if end is known
 }
 
-// errReplaced says that the file is not the one that this process wrote to.
+// errReplaced means that the file is not the one that this process wrote.
 var errReplaced = errors.New("the file was replaced under the running server: it lacks the last line that was written; " +
 	"stop the server, put the newest copy back and start it")
 
-// OpenJournal gives the journal at a path, and makes it where there is none: one that is missing later was lost. Nothing is
-// added to it before Authenticate.
+// OpenJournal opens a journal, and creates it if necessary, so that a missing file later means a lost one. Call Authenticate
+// before Append.
 func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -213,12 +212,12 @@ func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) 
 	return &Journal{path: path, instance: instance, now: now, end: -1}, nil
 }
 
-// Instance is whose journal it is.
+// Instance returns the instance whose journal it is.
 func (j *Journal) Instance() string { return j.instance }
 
-// Authenticate gives the journal its signer and checks what it holds. With adopt, lines that an older release wrote without
-// authentication get one: that is for the first start of this release on a folder, and later for no start. The error says
-// which line cannot be believed; the journal goes on behind it all the same, because stopping would serve whoever damaged it.
+// Authenticate sets the signer and checks all lines. With adopt, it authenticates lines that an older release wrote without
+// authentication; only the first start of this release on a folder does that. The error names the line that failed. The
+// journal can still be appended to, because refusing changes would help an attacker who damaged it.
 func (j *Journal) Authenticate(signer *Signer, adopt bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,9 +229,8 @@ func (j *Journal) Authenticate(signer *Signer, adopt bool) error {
 	return replaceJournal(j.path, entries, signer)
 }
 
-// Append adds an entry, which is on stable storage when it returns. It is called in the unit of work that makes the entry
-// true, before its commit: a journal that tells of a change that failed refuses what somebody wanted refused, and one that
-// lacks a change that happened does the opposite. An error is problem.Unavailable and fails the unit.
+// Append appends an entry durably. Call it within the transaction of the change, before the commit. If the commit then
+// fails, the journal refuses too much, which is safe. An error is problem.Unavailable and fails the transaction.
 func (j *Journal) Append(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -240,8 +238,8 @@ func (j *Journal) Append(e Entry) error {
 	return j.add(e)
 }
 
-// Carry adds those of some entries, as they are, that the journal does not hold: a folder beside a database that came back
-// needs what other journals told, or the next restore would not know it.
+// Carry appends entries of other journals that this one lacks. After a database was restored by other tools, the next
+// restore needs them.
 func (j *Journal) Carry(entries []Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -264,7 +262,7 @@ func (j *Journal) Carry(entries []Entry) error {
 	return nil
 }
 
-// add adds an entry. The caller holds the lock.
+// add appends an entry. The caller holds the lock.
 func (j *Journal) add(e Entry) error {
 	if j.signer == nil {
 		return errors.New("backup: the journal has no signer yet")
@@ -287,7 +285,7 @@ func (j *Journal) append(e Entry) (err error) {
 		if err != nil {
 			return err
 		}
-		j.end = int64(bytes.LastIndexByte(data, '\n') + 1) // what is behind it was never whole
+		j.end = int64(bytes.LastIndexByte(data, '\n') + 1) // an incomplete line follows
 		j.last = lastMAC(data[:j.end])
 	} else if err := j.checkLast(f); err != nil {
 		return err
@@ -297,7 +295,7 @@ func (j *Journal) append(e Entry) (err error) {
 		return err
 	}
 	end := j.end
-	j.end = -1 // until it is known to be otherwise
+	j.end = -1 // until the write succeeds
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
@@ -311,8 +309,8 @@ func (j *Journal) append(e Entry) (err error) {
 	return nil
 }
 
-// checkLast reports an error unless f holds the last line of this process where it was written. A file in its place that
-// lacks the line must not grow: a restore would take it for a whole journal, without the lines that are gone.
+// checkLast returns an error if f does not contain the last line of this process at its place. A replaced file must not
+// grow, because a restore would take it for complete.
 func (j *Journal) checkLast(f *os.File) error {
 	want := []byte(macBegins + hex.EncodeToString(j.last[:]) + macEnds + "\n")
 	got := make([]byte, len(want))
@@ -323,17 +321,16 @@ func (j *Journal) checkLast(f *os.File) error {
 	return err
 }
 
-// Reading is how journals are read.
+// Reading says how journals are read.
 type Reading struct {
 	Instance string
 	Signer   *Signer
-	// Unsigned takes lines without authentication, as older releases wrote them. Somebody must vouch for the file.
+	// Unsigned accepts lines without authentication, as older releases wrote them. The operator must vouch for the file.
 	Unsigned bool
 }
 
-// Journal reads the entries of a journal in their order. One of another instance is an error, and so is a line that this
-// instance did not write there; a last line without its end was being written when the program or the machine stopped, and
-// does not count.
+// Journal reads the entries of a journal. It refuses a journal of another instance, and a line that this instance did not
+// write in that place. It ignores an incomplete last line, which a crash can leave.
 func (r *Reading) Journal(path string) ([]Entry, error) {
 	return readJournal(path, r.Instance, r.Signer, r.Unsigned)
 }
@@ -357,7 +354,7 @@ func readJournal(path, instance string, signer *Signer, unsigned bool) ([]Entry,
 		}
 		switch {
 		case e.Instance != instance:
-			return nil, fmt.Errorf("journal %s is of another instance", path)
+			return nil, fmt.Errorf("journal %s belongs to another instance", path)
 		case signed && !signer.wrote(body, last, sum):
 			return nil, fmt.Errorf("journal %s, line %d %w", path, number, ErrForged)
 		case !signed && !unsigned:
@@ -369,8 +366,7 @@ func readJournal(path, instance string, signer *Signer, unsigned bool) ([]Entry,
 	}
 }
 
-// Journals reads the journals of processes that shared a database, as far as they count: what they say in all of each
-// credential.
+// Journals reads the journals of processes that shared a database, and merges their entries of each credential.
 func (r *Reading) Journals(paths []string) ([]Entry, error) {
 	place, list := map[string]int{}, []Entry{}
 	for _, path := range paths {
@@ -394,7 +390,7 @@ func (r *Reading) Journals(paths []string) ([]Entry, error) {
 	return list, nil
 }
 
-// WriteJournal makes a journal of entries for a place that was restored with them, so that they can be replayed again.
+// WriteJournal writes the entries of a restore as the journal of the restored folder.
 func WriteJournal(path string, entries []Entry, signer *Signer) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -406,7 +402,7 @@ func WriteJournal(path string, entries []Entry, signer *Signer) error {
 	return nil
 }
 
-// replaceJournal puts a journal of entries in another one's place.
+// replaceJournal replaces a journal by one with these entries.
 func replaceJournal(path string, entries []Entry, signer *Signer) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
@@ -422,7 +418,7 @@ func replaceJournal(path string, entries []Entry, signer *Signer) error {
 	return folder.Sync(filepath.Dir(path))
 }
 
-// writeEntries writes entries, one authenticated with the one before, and closes f.
+// writeEntries writes entries, each authenticated with the one before, and closes f.
 func writeEntries(f *os.File, entries []Entry, signer *Signer) error {
 	var text bytes.Buffer
 	var last mac

@@ -50,7 +50,7 @@ func idsOf(entries []backup.Entry) string {
 	return strings.Join(ids, " ")
 }
 
-func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
+func TestJournalContinuesAfterATruncatedLine(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.ndjson")
 	if err := journal(t, path).Append(entryOf("a")); err != nil {
@@ -89,7 +89,7 @@ func TestAJournalGoesOnAfterALineThatWasCutOff(t *testing.T) {
 	}
 }
 
-func TestEveryoneWritesWholeLinesToAJournal(t *testing.T) {
+func TestConcurrentJournalLinesAreWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.ndjson")
 	j := journal(t, path)
@@ -107,7 +107,7 @@ func TestEveryoneWritesWholeLinesToAJournal(t *testing.T) {
 	}
 }
 
-func TestAJournalThatIsDamagedOrOfAnotherInstanceIsRefused(t *testing.T) {
+func TestDamagedOrForeignJournalIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"of another instance": `{"instance":"OTHER","at":"2026-11-21T20:00:00Z","user":{"id":"a","revision":1}}`,
@@ -127,7 +127,7 @@ func TestAJournalThatIsDamagedOrOfAnotherInstanceIsRefused(t *testing.T) {
 	}
 }
 
-func TestAJournalThatCannotBeWrittenFailsTheChange(t *testing.T) {
+func TestUnwritableJournalFailsTheChange(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.ndjson")
 	j := journal(t, path)
@@ -193,7 +193,7 @@ func TestReplacedJournalIsNotContinued(t *testing.T) {
 	}
 }
 
-func TestReplayBringsCredentialsToWhatTheyLastWere(t *testing.T) {
+func TestReplayRestoresTheLastStateOfCredentials(t *testing.T) {
 	t.Parallel()
 	was := madeAt.Add(-time.Hour)
 	key := apikey.APIKey{
@@ -334,7 +334,7 @@ func (e *erasures) ForgetAgain(_ context.Context, workspaceID string, subject [1
 	return len(ids), nil
 }
 
-func TestWhatWasErasedIsErasedOnceMore(t *testing.T) {
+func TestReplayRepeatsErasures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "one"), filepath.Join(dir, "other")}
@@ -517,7 +517,7 @@ func TestCarriedEntriesAreAddedOnce(t *testing.T) {
 }
 
 // A backup can be restored after another one, whose restore had set revisions back.
-func TestWhatTheJournalTookAwayStaysAway(t *testing.T) {
+func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 	t.Parallel()
 	earlier, later := madeAt.Add(-time.Hour), madeAt.Add(time.Hour)
 	key := func(revision int64, change func(k *apikey.APIKey)) *apikey.APIKey {

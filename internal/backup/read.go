@@ -20,16 +20,16 @@ import (
 	"keepsake/internal/folder"
 )
 
-// Source is an archive that is to be read.
+// Source is an archive to read.
 type Source struct {
 	Path       string
 	Kind       Kind
-	Identities []age.Identity  // who reads, for one that is encrypted
-	Progress   func(bytes int) // hears of what was read of it; may be nil
+	Identities []age.Identity  // to decrypt it
+	Progress   func(bytes int) // called with the bytes read; can be nil
 }
 
-// Extract writes the files of an archive into an existing folder, new and of mode 0600, on stable storage when it returns.
-// What is wrong with the archive is ErrNotBackup, ErrDamaged or ErrEncrypted, said of its path; files may be left then.
+// Extract writes the files of an archive durably into an existing folder, mode 0600. It returns ErrNotBackup, ErrDamaged or
+// ErrEncrypted, and can then leave files.
 func Extract(s Source, dir string) (*Header, error) {
 	f, err := os.Open(s.Path)
 	if err != nil {
@@ -60,14 +60,14 @@ func (s *Source) extract(r io.Reader, dir string) (*Header, error) {
 	sums := map[string]string{}
 	for {
 		member, err := archive.Next()
-		if err != nil { // the end, too: sums.json has not come
-			return nil, fmt.Errorf("%w: it is cut off", ErrDamaged)
+		if err != nil { // or the end, because sums.json is missing
+			return nil, fmt.Errorf("%w: it is truncated", ErrDamaged)
 		}
 		if member.Name == sumsName {
 			break
 		}
 		if !slices.Contains(known[s.Kind], member.Name) || sums[member.Name] != "" {
-			return nil, fmt.Errorf("%w: it holds %q", ErrDamaged, member.Name)
+			return nil, fmt.Errorf("%w: it contains %q", ErrDamaged, member.Name)
 		}
 		if sums[member.Name], err = extractFile(archive, filepath.Join(dir, member.Name)); err != nil {
 			return nil, err
@@ -76,17 +76,17 @@ func (s *Source) extract(r io.Reader, dir string) (*Header, error) {
 	return header, s.check(archive, unpacked, sums)
 }
 
-// check compares what came with what the archive says came, up to its last byte.
+// check compares the files with the sums, and reads the archive to its last byte.
 func (s *Source) check(archive *tar.Reader, unpacked io.Reader, sums map[string]string) error {
 	var said map[string]string
 	if err := json.NewDecoder(archive).Decode(&said); err != nil {
-		return fmt.Errorf("%w: it is cut off", ErrDamaged)
+		return fmt.Errorf("%w: it is truncated", ErrDamaged)
 	}
 	if _, err := archive.Next(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something follows its end", ErrDamaged)
+		return fmt.Errorf("%w: there is data after its end", ErrDamaged)
 	}
-	if _, err := io.Copy(io.Discard, unpacked); err != nil { // the checksum of gzip, and age's last block
-		return fmt.Errorf("%w: it is cut off", ErrDamaged)
+	if _, err := io.Copy(io.Discard, unpacked); err != nil { // verifies the checksum of gzip, and age's last block
+		return fmt.Errorf("%w: it is truncated", ErrDamaged)
 	}
 	for _, name := range needed[s.Kind] {
 		if sums[name] == "" {
@@ -95,22 +95,22 @@ func (s *Source) check(archive *tar.Reader, unpacked io.Reader, sums map[string]
 	}
 	for name, sum := range sums {
 		if said[name] != sum {
-			return fmt.Errorf("%w: %s is not what was written", ErrDamaged, name)
+			return fmt.Errorf("%w: %s was changed", ErrDamaged, name)
 		}
 	}
 	return nil
 }
 
-// ageMagic begins a file that is encrypted.
+// ageMagic begins an encrypted file.
 const ageMagic = "age-encryption.org/"
 
 func (s *Source) decrypt(r *bufio.Reader) (io.Reader, error) {
 	start, err := r.Peek(len(ageMagic))
 	if err != nil || !bytes.Equal(start, []byte(ageMagic)) {
-		return r, nil // a file that is too short is found out further on
+		return r, nil // a file that is too short fails later
 	}
 	if len(s.Identities) == 0 {
-		return nil, errors.New("is encrypted: name --identity or --passphrase-file")
+		return nil, errors.New("is encrypted: use --identity or --passphrase-file")
 	}
 	plain, err := age.Decrypt(r, s.Identities...)
 	var none *age.NoIdentityMatchError
@@ -133,15 +133,15 @@ func (s *Source) header(archive *tar.Reader) (*Header, error) {
 		return nil, fmt.Errorf("%w: its header cannot be read", ErrDamaged)
 	}
 	if h.Format > format {
-		return nil, fmt.Errorf("was written by a newer keepsake (%s): restore it with that", h.Build)
+		return nil, fmt.Errorf("was written by a newer keepsake (%s): restore it with that version", h.Build)
 	}
 	if h.Kind != s.Kind {
-		return nil, fmt.Errorf("%w: it holds the %s of an instance, not its %s", ErrNotBackup, h.Kind, s.Kind)
+		return nil, fmt.Errorf("%w: it contains the %s of an instance, not its %s", ErrNotBackup, h.Kind, s.Kind)
 	}
 	return &h, nil
 }
 
-// extractFile writes one file and gives its checksum.
+// extractFile writes one file and returns its checksum.
 func extractFile(r io.Reader, path string) (sum string, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -151,14 +151,14 @@ func extractFile(r io.Reader, path string) (sum string, err error) {
 	in := &reading{r: r}
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, f.Sync(), f.Close()); in.err != nil {
-		return "", fmt.Errorf("%w: it is cut off", ErrDamaged)
+		return "", fmt.Errorf("%w: it is truncated", ErrDamaged)
 	} else if err != nil {
 		return "", fmt.Errorf("cannot be unpacked: %w", err)
 	}
 	return hex.EncodeToString(out.sum.Sum(nil)), nil
 }
 
-// reading tells a source that fails from a disk that does.
+// reading marks errors of the source, as opposed to those of the disk.
 type reading struct {
 	r   io.Reader
 	err error
@@ -172,7 +172,7 @@ func (r *reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// meter tells of what is read through it.
+// meter reports the bytes that are read from it.
 type meter struct {
 	io.Reader
 	progress func(bytes int)

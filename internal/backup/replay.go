@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// KeyEntry is what the journal is told of a key that was changed.
+// KeyEntry is the journal entry of a changed key.
 func KeyEntry(k *apikey.APIKey) Entry {
 	state := &KeyState{
 		ID: k.ID, WorkspaceID: k.WorkspaceID, Revision: k.Revision, Scopes: k.Scopes.Names(), AllowedIPs: k.AllowedIPs,
@@ -24,7 +24,7 @@ func KeyEntry(k *apikey.APIKey) Entry {
 	return Entry{Key: state}
 }
 
-// UserEntry is what the journal is told of a user that was changed or, with deleted, is gone.
+// UserEntry is the journal entry of a changed or deleted user.
 func UserEntry(u *account.User, deleted bool) Entry {
 	if deleted {
 		return Entry{User: &UserState{ID: u.ID, Revision: u.Revision, Deleted: true}}
@@ -34,22 +34,22 @@ func UserEntry(u *account.User, deleted bool) Entry {
 	}}
 }
 
-// WorkspaceEntry is what the journal is told of a workspace that was changed.
+// WorkspaceEntry is the journal entry of a changed workspace.
 func WorkspaceEntry(w *account.Workspace) Entry {
 	return Entry{Workspace: &WorkspaceState{ID: w.ID, Revision: w.Revision, Suspended: w.Suspended}}
 }
 
-// SubjectEntry is what the journal is told of a person who is erased.
+// SubjectEntry is the journal entry of an erased subject.
 func SubjectEntry(workspaceID string, subject [16]byte, generation int64, at time.Time) Entry {
 	return Entry{Subject: &ErasedSubject{WorkspaceID: workspaceID, Hash: subject, Generation: generation, At: at.UTC()}}
 }
 
-// MemoriesEntry is what the journal is told of memories of a person that are erased.
+// MemoriesEntry is the journal entry of erased memories.
 func MemoriesEntry(workspaceID string, subject [16]byte, ids []string, at time.Time) Entry {
 	return Entry{Memories: &ErasedMemories{WorkspaceID: workspaceID, Hash: subject, IDs: ids, At: at.UTC()}}
 }
 
-// Store is what a journal is replayed into.
+// Store is what Replay changes.
 type Store interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
 	UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error
@@ -60,18 +60,17 @@ type Store interface {
 	UpdateWorkspace(ctx context.Context, w *account.Workspace) error
 }
 
-// Erasures is where what was erased is erased once more.
+// Erasures is what ReplayErasures changes.
 type Erasures interface {
-	// EraseAgain ends the generations of a subject up to one, unless they have ended, and says whether it did; with
-	// all, those beyond it, too.
+	// EraseAgain ends the generations of a subject up to one, and with all those after it. It reports whether any had not
+	// ended.
 	EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (bool, error)
-	// ForgetAgain erases those of some memories of a subject that are there, says how many, and leaves tombstones of all.
+	// ForgetAgain erases those memories of a subject that exist, returns their number, and leaves tombstones of all.
 	ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (int, error)
 }
 
-// ReplayErasures erases what the journal says was erased after the backup, and says how much of that was there. asOf is the
-// time of what the backup holds: what was erased later is erased whatever its generation, because a restore in between may
-// have set that back.
+// ReplayErasures repeats the erasures in the journal and returns how many had an effect. asOf is the time of the newest data
+// in the backup. A later erasure applies to all generations, because a restore in between can have reset the generation.
 func ReplayErasures(ctx context.Context, st Erasures, journal []Entry, asOf time.Time) (subjects, memories int, err error) {
 	for _, e := range latest(journal) {
 		switch {
@@ -95,18 +94,18 @@ func ReplayErasures(ctx context.Context, st Erasures, journal []Entry, asOf time
 	return subjects, memories, nil
 }
 
-// Replayed is what a replay did.
+// Replayed is the result of a replay.
 type Replayed struct {
-	Keys       int `json:"apiKeys"` // brought up to date
+	Keys       int `json:"apiKeys"` // updated
 	Users      int `json:"users"`
 	Workspaces int `json:"workspaces"`
-	// Newer are those of the journal that the backup does not know: they were made after it.
+	// Newer counts the entries about credentials that the backup does not contain, because they were created after it.
 	Newer int `json:"newer"`
 }
 
-// Replay makes the credentials in a store what the journal says they became after the backup. asOf is the time of what the
-// backup holds. What the journal last said before that, as an old copy of it does, does not take back what is in the store;
-// but what it says was revoked, disabled, deleted or suspended is so afterwards in any case.
+// Replay brings the credentials in a store to their last state in the journal. asOf is the time of the newest data in the
+// backup. Entries before it, as in an old copy of the journal, do not undo what is in the store; but a revocation, deletion,
+// suspension or disabling always applies.
 func Replay(ctx context.Context, st Store, journal []Entry, asOf time.Time) (*Replayed, error) {
 	done := &Replayed{}
 	for _, e := range latest(journal) {
@@ -128,14 +127,14 @@ func Replay(ctx context.Context, st Store, journal []Entry, asOf time.Time) (*Re
 	return done, nil
 }
 
-// after gives a function that reports whether e is of later than a backup that holds a revision of the same. The time tells,
-// because a restore sets revisions back; where a clock was set back the revision does.
+// after returns a function that reports whether e is later than a backup with a given revision. The time decides, because a
+// restore resets revisions; if a clock was set back, the revision does.
 func (e *Entry) after(asOf time.Time) func(held int64) bool {
 	revision, _ := e.revision()
 	return func(held int64) bool { return !e.At.Before(asOf) || revision > held }
 }
 
-// latest is what a journal says in all of each credential, in the order in which credentials first appear.
+// latest merges the entries of each credential, in the order in which credentials first appear.
 func latest(journal []Entry) []Entry {
 	place := map[string]int{}
 	var list []Entry
@@ -151,8 +150,8 @@ func latest(journal []Entry) []Entry {
 	return list
 }
 
-// over is what becomes of a key that a backup holds. The later of the two decides; neither takes back a revocation, and what
-// the journal says is disabled stays so.
+// over returns the state of a key after a replay. The later state wins, but revocations are final, and a key that the
+// journal calls disabled stays disabled.
 func (s *KeyState) over(held *KeyState, later bool) *KeyState {
 	next := *held
 	if later {
@@ -176,7 +175,7 @@ func (s *KeyState) replay(ctx context.Context, st Store, later func(held int64) 
 	}
 	k.Scopes = auth.None
 	for _, name := range next.Scopes {
-		one, _ := auth.ParseScope(name) // one that is unknown here opens nothing here
+		one, _ := auth.ParseScope(name) // an unknown scope grants nothing
 		k.Scopes |= one
 	}
 	k.AllowedIPs, k.ExpiresAt, k.DisabledAt, k.RevokedAt = next.AllowedIPs, next.ExpiresAt, next.DisabledAt, next.RevokedAt
@@ -194,7 +193,7 @@ func (s *KeyState) replay(ctx context.Context, st Store, later func(held int64) 
 	return nil
 }
 
-// over is what becomes of a user that a backup holds.
+// over returns the state of a user after a replay.
 func (s *UserState) over(held *UserState, later bool) *UserState {
 	next := *held
 	if later {

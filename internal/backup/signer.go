@@ -11,18 +11,18 @@ import (
 	"fmt"
 )
 
-// Errors of reading a journal that commands tell apart.
+// Errors of reading a journal that commands distinguish.
 var (
 	// ErrForged: this instance did not write the line in this place.
-	ErrForged = errors.New("is not what this instance wrote there: it was changed, moved or added, or the line before it was removed; what is behind it cannot be believed either")
-	// ErrUnsigned: nothing says who wrote the line.
-	ErrUnsigned = errors.New("is not authenticated: an older release wrote it, or somebody else did; compare it with a copy of your own, then say --unsigned-journal")
+	ErrForged = errors.New("was not written by this instance in this place: it was changed, moved or added, or the line before it was removed; later lines cannot be trusted either")
+	// ErrUnsigned: the line has no authentication.
+	ErrUnsigned = errors.New("is not authenticated: an older release or someone else wrote it; compare it with your own copy, then use --unsigned-journal")
 )
 
-// Signer authenticates the lines of journals, with a key of a secret of the instance.
+// Signer authenticates journal lines with a key derived from a secret of the instance.
 type Signer struct{ key []byte }
 
-// NewSigner makes a Signer. The secret must be one that every keys file of the instance holds.
+// NewSigner returns a Signer. Every keys file of the instance must contain the secret.
 func NewSigner(secret []byte) *Signer {
 	key, err := hkdf.Expand(sha256.New, secret, "keepsake journal", sha256.Size)
 	if err != nil {
@@ -47,14 +47,14 @@ func (s *Signer) wrote(body []byte, previous, sum mac) bool {
 	return hmac.Equal(want[:], sum[:])
 }
 
-// The mac is the last member of a line, so that a program that does not know it reads the others.
+// The mac is the last member of a line, so that a program that does not know it can read the others.
 const (
 	macBegins = `,"mac":"`
 	macEnds   = `"}`
 	macLen    = len(macBegins) + 2*sha256.Size + len(macEnds)
 )
 
-// line writes an entry with its mac and the end of the line.
+// line encodes an entry with its mac as a line.
 func (s *Signer) line(e Entry, previous mac) (line []byte, sum mac, err error) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Signer) line(e Entry, previous mac) (line []byte, sum mac, err error) {
 	return append(line, macEnds+"\n"...), sum, nil
 }
 
-// splitLine parts a line into its entry and its mac, if it has one.
+// splitLine splits a line into its entry and its mac, if it has one.
 func splitLine(line []byte) (body []byte, sum mac, signed bool) {
 	cut := len(line) - macLen
 	if cut <= 0 {
@@ -83,7 +83,7 @@ func splitLine(line []byte) (body []byte, sum mac, signed bool) {
 	return append(bytes.Clone(line[:cut]), '}'), sum, true
 }
 
-// lastMAC is that of the last line that has one.
+// lastMAC returns the mac of the last authenticated line.
 func lastMAC(data []byte) mac {
 	lines := bytes.Split(data, []byte("\n"))
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -94,7 +94,7 @@ func lastMAC(data []byte) mac {
 	return mac{}
 }
 
-// same reports whether two entries say the same.
+// same reports whether two entries are equal.
 func same(a, b Entry) bool {
 	one, err := json.Marshal(a)
 	other, otherErr := json.Marshal(b)

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// State is how far a snapshot is.
+// State is the state of a snapshot.
 type State string
 
 // The states.
@@ -24,37 +24,37 @@ const (
 	Failed  State = "failed"
 )
 
-// Snapshot is a consistent copy of the databases in a folder of its own, for whoever packs it into archives.
+// Snapshot is a consistent copy of the databases in its own folder, from which archives are made.
 type Snapshot struct {
 	ID       string
-	Dir      string // absolute; its files belong together once it is Ready
+	Dir      string // absolute; complete once State is Ready
 	State    State
 	Instance string
 	MadeAt   time.Time
 	Bytes    int64 // of the copy so far
-	Total    int64 // of the files it is made of: the copy can be smaller
+	Total    int64 // of the source files; the copy can be smaller
 	Problem  string
 }
 
 // Options is what Snapshots needs.
 type Options struct {
-	Dir      string // the data folder; snapshots are made in it, because only there is room to expect and privacy
+	Dir      string // the data folder; snapshots are created in it, because it is private and on a disk of sufficient size
 	Instance string
-	// Take copies everything into a folder. The copy is on stable storage when it returns.
+	// Take copies everything durably into a folder.
 	Take func(ctx context.Context, dir string) error
-	// Size is how many bytes Take reads.
+	// Size returns the number of bytes that Take reads.
 	Size func() int64
-	// Free is how many bytes there is room for; nil where that does not matter.
+	// Free returns the free space in bytes; nil: unlimited.
 	Free func() int64
-	// Made logs that somebody made a snapshot.
+	// Made records a snapshot in the audit log.
 	Made func(ctx context.Context, actor, id string) error
-	// Lease is for how long a snapshot is kept for somebody who does not ask for it any more; 0: a minute.
+	// Lease is how long a snapshot is kept after the last request for it; 0: a minute.
 	Lease time.Duration
 	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// Snapshots makes snapshots, one at a time. All of it is safe for concurrent use.
+// Snapshots creates snapshots, one at a time. It is safe for concurrent use.
 type Snapshots struct {
 	Options
 
@@ -63,7 +63,7 @@ type Snapshots struct {
 	closed  bool
 }
 
-// underWay is the one snapshot there is.
+// underWay is the current snapshot.
 type underWay struct {
 	Snapshot
 	cancel context.CancelFunc
@@ -71,18 +71,18 @@ type underWay struct {
 	lease  *time.Timer
 }
 
-// spare is how much room a snapshot leaves for the writes that go on beside it.
+// spare is the free space that a snapshot leaves for other writes.
 const spare = 64 << 20
 
 const folderPrefix = "snapshot-"
 
-// NewSnapshots takes over a data folder that nobody else has open. What a process that was killed left of snapshots is
-// removed.
+// NewSnapshots returns Snapshots for a data folder that this process has locked. It removes snapshots of a process that was
+// killed.
 func NewSnapshots(o Options) *Snapshots {
 	if o.Lease == 0 {
 		o.Lease = time.Minute
 	}
-	left, _ := filepath.Glob(filepath.Join(o.Dir, folderPrefix+"*")) // fails for a bad pattern only, as a folder [x] would be
+	left, _ := filepath.Glob(filepath.Join(o.Dir, folderPrefix+"*")) // fails only for a bad pattern, such as a folder named [x]
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
 			o.Log.Warn("a snapshot that nobody needs is still there", "dir", dir, "error", err)
@@ -91,8 +91,8 @@ func NewSnapshots(o Options) *Snapshots {
 	return &Snapshots{Options: o}
 }
 
-// Start begins a snapshot. Whoever wants it asks for it again before its lease is over, each time anew. While there is
-// another one, or no room for one, it is problem.Conflict.
+// Start begins a snapshot. Snapshot must be called within each lease, or it is removed. Start returns problem.Conflict while
+// another snapshot exists, or if there is not enough space.
 func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for the snapshot: %w", err)
+		return nil, fmt.Errorf("create a folder for the snapshot: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &underWay{
@@ -121,7 +121,7 @@ func (s *Snapshots) Start(actor string) (*Snapshot, error) {
 		},
 		cancel: cancel, done: make(chan struct{}),
 	}
-	u.lease = time.AfterFunc(s.Lease, func() { _ = s.Discard(id) }) // it may be gone
+	u.lease = time.AfterFunc(s.Lease, func() { _ = s.Discard(id) }) // possibly removed already
 	s.current = u
 	go s.take(ctx, u, actor)
 	seen := u.Snapshot
@@ -135,7 +135,7 @@ func (s *Snapshots) take(ctx context.Context, u *underWay, actor string) {
 		err = s.Made(ctx, actor, u.ID)
 	}
 	if err != nil {
-		_ = os.RemoveAll(u.Dir) // now, where it may be what filled the disk; Discard tries again
+		_ = os.RemoveAll(u.Dir) // now, because it can have filled the disk; Discard tries again
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Snapshots) take(ctx context.Context, u *underWay, actor string) {
 	}
 }
 
-// Snapshot tells how far one is, and renews its lease. One that is not there any more is problem.Missing.
+// Snapshot returns the current state and renews the lease. It returns problem.Missing if the snapshot was removed.
 func (s *Snapshots) Snapshot(id string) (*Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *Snapshots) Snapshot(id string) (*Snapshot, error) {
 	return &seen, nil
 }
 
-// Discard ends a snapshot, or removes it where it is made. One that is not there any more is problem.Missing.
+// Discard cancels or removes a snapshot. It returns problem.Missing if the snapshot was removed.
 func (s *Snapshots) Discard(id string) error {
 	s.mu.Lock()
 	u := s.current
@@ -187,7 +187,7 @@ func (s *Snapshots) Discard(id string) error {
 	return nil
 }
 
-// Close ends what is under way. The databases must not be closed before.
+// Close cancels the current snapshot. Close the databases afterwards.
 func (s *Snapshots) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -203,7 +203,7 @@ func (s *Snapshots) Close() error {
 	return err
 }
 
-// sizeOf adds up the files in a folder; those that go away meanwhile count as nothing.
+// sizeOf adds up the files in a folder. It ignores files that disappear meanwhile.
 func sizeOf(dir string) (bytes int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -217,7 +217,7 @@ func sizeOf(dir string) (bytes int64) {
 	return bytes
 }
 
-// CopyCheckpoints copies the checkpoints of the audit log, if there are any, into a snapshot.
+// CopyCheckpoints copies the checkpoints of the audit log, if any, into a snapshot.
 func CopyCheckpoints(dataDir, dir string) error {
 	data, err := os.ReadFile(filepath.Join(dataDir, checkpointsFile))
 	if errors.Is(err, os.ErrNotExist) {

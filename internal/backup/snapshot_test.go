@@ -146,7 +146,7 @@ func TestASnapshotThatWouldFillTheDiskIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProcessLeftOfSnapshotsIsRemoved(t *testing.T) {
+func TestLeftoverSnapshotsAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "snapshot-X", "main.db"), 0o700); err != nil {

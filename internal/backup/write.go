@@ -19,30 +19,30 @@ import (
 	"keepsake/internal/folder"
 )
 
-// Archive is what is to be written.
+// Archive says what to write.
 type Archive struct {
 	Path       string
-	Replace    bool // a file that is there already; else it is left, and Write answers fs.ErrExist
+	Replace    bool // replace an existing file; else Write returns fs.ErrExist
 	Header     Header
 	Dir        string          // of the files
-	Recipients []age.Recipient // who can read it; none: everybody who has the file
-	// Progress hears of what was read of the files, and ends the writing with an error; may be nil.
+	Recipients []age.Recipient // who can decrypt it; none: it is not encrypted
+	// Progress is called with the bytes read. Its error ends the writing. Can be nil.
 	Progress func(bytes int) error
 }
 
-// Written is a file that Write made.
+// Written describes an archive that was written.
 type Written struct {
 	Path   string
 	Bytes  int64
-	SHA256 string // of the file as it lies there, in hex
+	SHA256 string // of the file, in hex
 }
 
-// Write makes an archive of the files in a.Dir that belong to its kind. It is whole and on stable storage at its path when
-// Write returns, and until then nothing is there.
+// Write writes an archive of the files in a.Dir that belong to its kind. The file appears at its path when it is complete
+// and durable.
 func Write(a Archive) (*Written, error) {
 	f, err := os.CreateTemp(filepath.Dir(a.Path), "."+filepath.Base(a.Path)+".*") // mode 0600
 	if err != nil {
-		return nil, fmt.Errorf("make backup: %w", err)
+		return nil, fmt.Errorf("create backup: %w", err)
 	}
 	defer os.Remove(f.Name())
 	out := &tally{to: f, sum: sha256.New()}
@@ -66,7 +66,7 @@ func Write(a Archive) (*Written, error) {
 }
 
 func (a *Archive) writeTo(w io.Writer) (err error) {
-	var layers []io.Closer // closed from the innermost out, each writes its end
+	var layers []io.Closer // from the innermost out: closing one writes its end
 	if len(a.Recipients) > 0 {
 		sealed, err := age.Encrypt(w, a.Recipients...)
 		if err != nil {
@@ -115,7 +115,7 @@ func (a *Archive) writeFiles(t *tar.Writer) error {
 	return a.writeJSON(t, sumsName, sums)
 }
 
-// The members of an archive that tell about it.
+// The names of the descriptions in an archive.
 const (
 	headerName = "header.json"
 	sumsName   = "sums.json"
@@ -138,7 +138,7 @@ func (a *Archive) member(name string, size int64) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: a.Header.MadeAt, Format: tar.FormatPAX}
 }
 
-// writeFile writes one file and gives its checksum.
+// writeFile writes one file and returns its checksum.
 func (a *Archive) writeFile(t *tar.Writer, name string) (sum string, err error) {
 	f, err := os.Open(filepath.Join(a.Dir, name))
 	if err != nil {
@@ -159,7 +159,7 @@ func (a *Archive) writeFile(t *tar.Writer, name string) (sum string, err error) 
 	return hex.EncodeToString(read.sum.Sum(nil)), nil
 }
 
-// tally counts and hashes what is written through it.
+// tally counts and hashes what is written to it.
 type tally struct {
 	to       io.Writer
 	sum      hash.Hash

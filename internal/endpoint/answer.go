@@ -11,40 +11,39 @@ import (
 	"strings"
 )
 
-// Response is an encoded answer, not yet written.
+// Response is an encoded response that was not sent yet.
 type Response struct {
 	Status int
-	Header []Field // those the answer's own fields set: ETag, Location
+	Header []Field // from fields of Out: ETag, Location
 	Body   []byte  // JSON; nil with 204
-	// Kept is Body as a repeated request may see it: secrets that are shown once are null. It is Body itself where
-	// there are none.
+	// Kept is Body for a repeated request: secrets that are shown once are null. It equals Body if there are none.
 	Kept []byte
-	// Pieces, where it is not nil, is the answer in place of Body: encoded as it is sent, each piece good until the next.
+	// Pieces replaces Body unless it is nil: pieces that are encoded while they are sent, each valid until the next.
 	Pieces iter.Seq2[[]byte, error]
 	Media  string // of Pieces
 }
 
-// Field is one response header, its name in canonical form.
+// Field is a response header with its canonical name.
 type Field struct{ Name, Value string }
 
-// output is an operation's Out, compiled.
+// output is the compiled Out of an operation.
 type output struct {
 	typ         reflect.Type
 	status      int
-	statuses    []int // all it may answer with
+	statuses    []int // all possible ones
 	statusIndex []int
 	headers     []outHeader
 	body        *shape
 	bodyIndex   []int
-	once        bool   // some of the body's members are shown once
-	sequence    int    // which of the body's members is one; -1 for most
-	line        *shape // of each line, where it can answer in lines
+	once        bool   // some members of the body are shown once
+	sequence    int    // the member that is a sequence, or -1
+	line        *shape // of each line; nil if the operation has no Lines
 	linesIndex  []int
 }
 
 type outHeader struct {
-	name      string // as the document writes it: ETag
-	canonical string // as http.Header keeps it: Etag
+	name      string // as documented: ETag
+	canonical string // as in http.Header: Etag
 	index     []int
 }
 
@@ -112,8 +111,8 @@ func statusesOf(op *Operation, f reflect.StructField) []int {
 	panic(fmt.Sprintf("endpoint: %s: its own status %d is not among %v", op.ID, op.Status, list))
 }
 
-// encode fills in response, which is the zero Response. A body with a sequence is encoded as it is sent, unless it is wanted
-// whole.
+// encode fills response, which is the zero Response. It encodes a body with a sequence while it is sent, unless whole is
+// set.
 func (o *output) encode(response *Response, out any, buf []byte, whole bool) (err error) {
 	response.Status = o.status
 	v := reflect.ValueOf(out)
@@ -146,7 +145,7 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 		return fmt.Errorf("encode %s: %w", o.typ, err)
 	}
 	if o.sequence < 0 {
-		buf = append(buf, '\n') // encodeItems ends with one
+		buf = append(buf, '\n') // encodeItems appends one too
 	}
 	response.Body = buf[start:]
 	response.Kept = response.Body
@@ -156,7 +155,7 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 	return err
 }
 
-// inPieces makes response one that is encoded as it is sent, where v is that.
+// inPieces makes response one that is encoded while it is sent, if v is such a response.
 func (o *output) inPieces(response *Response, v reflect.Value, whole bool) bool {
 	if o.line != nil {
 		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
@@ -174,7 +173,7 @@ func (o *output) inPieces(response *Response, v reflect.Value, whole bool) bool 
 	return true
 }
 
-// withoutSecrets encodes a copy of body whose members that are shown once are null. One that was left out stays so.
+// withoutSecrets encodes a copy of body in which members that are shown once are null. Omitted members stay omitted.
 func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
 	blanked := reflect.New(body.Type()).Elem()
 	blanked.Set(body)

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// input is an operation's In, compiled.
+// input is the compiled In of an operation.
 type input struct {
 	typ     reflect.Type
 	params  []param
@@ -20,16 +20,16 @@ type input struct {
 	body         *shape
 	bodyIndex    []int
 	bodyOptional bool       // the field is a pointer
-	items        wire.Items // reads its list of Loose items; nil for most
+	items        wire.Items // reads its list of Loose items; can be nil
 	streamIndex  []int
 	media        string
-	patch        bool // a merge patch: its own media type is taken, too
+	patch        bool // a merge patch: its own media type is also accepted
 	limit        int64
 }
 
 var readerType = reflect.TypeFor[io.Reader]()
 
-// compileInput compiles t and fills prototype, a *t, with the defaults.
+// compileInput compiles t and stores defaults in prototype, a *t.
 func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input {
 	d := &input{typ: t, queries: map[string]int{}, media: op.Media, limit: op.Class.MaxBody()}
 	if d.media == "" {
@@ -70,7 +70,7 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 	return d
 }
 
-// prefill sets the defaults of a body's own members.
+// prefill stores the defaults of the body's direct members.
 func prefill(s *shape, v reflect.Value) {
 	for i := range s.members {
 		m := &s.members[i]
@@ -104,7 +104,7 @@ func (d *input) bind(r *http.Request, in any, copied io.Writer) error {
 	return nil
 }
 
-// listed are the headers whose value is a list.
+// listed are headers whose value is a list.
 var listed = map[string]bool{"Accept": true, "If-Match": true, "If-None-Match": true}
 
 func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
@@ -126,7 +126,7 @@ func (d *input) bindParams(r *http.Request, in reflect.Value) *fault {
 			}
 		case inHeader:
 			values := r.Header[p.header]
-			if listed[p.header] && len(values) > 1 { // a list may come in pieces
+			if listed[p.header] && len(values) > 1 { // a list can be split into several fields
 				values = []string{strings.Join(values, ",")}
 			}
 			if len(values) > 1 {

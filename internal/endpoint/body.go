@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// MaxBody is the most bytes a request body of the class may have.
+// MaxBody is the maximum size of a request body of the class.
 func (c Class) MaxBody() int64 {
 	switch c {
 	case Batch:
@@ -25,7 +25,7 @@ func (c Class) MaxBody() int64 {
 	}
 }
 
-// bindBody reads the whole body, then decodes it. What was read is written to copied, too, where there is one.
+// bindBody reads and decodes the body. It also writes what it reads to copied, unless that is nil.
 func (d *input) bindBody(r *http.Request, in reflect.Value, copied io.Writer) error {
 	if err := d.accept(r); err != nil {
 		return err
@@ -66,11 +66,11 @@ func (d *input) bindItems(r *http.Request, in reflect.Value, copied io.Writer) e
 	return d.body.decodeRead(body, in.FieldByIndex(d.bodyIndex).Addr(), d.items)
 }
 
-// buffers hold bodies while they are decoded; the decoder copies what it keeps.
+// buffers are reused for bodies. The decoder copies what it keeps.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func release(buf *[]byte) {
-	const most = 64 << 10 // a rare large body must not stay in memory for good
+	const most = 64 << 10 // larger buffers are not reused
 	if cap(*buf) <= most {
 		buffers.Put(buf)
 	}
@@ -84,7 +84,7 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	if r.Body == nil {
 		return buf, nil
 	}
-	if need := max(512, min(r.ContentLength, 64<<10)+1); int64(cap(buf)) < need { // what the client promises is not believed further
+	if need := max(512, min(r.ContentLength, 64<<10)+1); int64(cap(buf)) < need { // do not trust Content-Length further
 		buf = make([]byte, 0, need)
 	}
 	for {
@@ -104,7 +104,7 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	}
 }
 
-// accept checks that the body, if there is one, is of a type we read.
+// accept checks the media type of a body, if there is one.
 func (d *input) accept(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (d *input) bindStream(r *http.Request, in reflect.Value) error {
 	return nil
 }
 
-// open gives a body that is read as it arrives.
+// open returns a body that is read as it arrives.
 func (d *input) open(r *http.Request) (io.Reader, error) {
 	if err := d.accept(r); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (d *input) open(r *http.Request) (io.Reader, error) {
 	return &stream{body: r.Body, limit: d.limit, left: d.limit}, nil
 }
 
-// stream is a body that is not read whole before it is used. Its errors are problems: 413, or 400 for a broken one.
+// stream is a body that is read as it arrives. Its errors are problems: 413, or 400 for a truncated one.
 type stream struct {
 	body        io.Reader
 	limit, left int64
@@ -176,8 +176,7 @@ func tooLarge(limit int64) error {
 	return problem.New(problem.TooLarge, problem.CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d MiB.", limit>>20))
 }
 
-// broken says what a failed read of a body means: a problem of its own, somebody's limit, or a body that does not arrive
-// whole.
+// broken returns the problem of a failed read: one that the error already is, an exceeded limit, or a truncated body.
 func broken(err error, limit int64) error {
 	if _, ok := problem.As(err); ok {
 		return err

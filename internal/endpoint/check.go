@@ -12,11 +12,10 @@ import (
 	"keepsake/internal/wire"
 )
 
-// decode reads data into v, a pointer to a value of shape s, and checks it.
+// decode decodes data into v, a pointer to a value of shape s, and checks it.
 //
-// The decoder leaves a field zero for a null as for an absent member, and nearly always that is enough to judge it. Only
-// a text with a null in it, and one that leaves a field zero where zero and absent differ, is read a second time for
-// its outline.
+// The decoder leaves a field zero for null and for an absent member. Usually that is enough. Only if the text contains null,
+// or if zero and absent would be treated differently, the text is read a second time for its outline.
 func (s *shape) decode(data []byte, v reflect.Value) error {
 	if err := wire.Decode(data, v.Interface()); err != nil {
 		return err
@@ -24,7 +23,7 @@ func (s *shape) decode(data []byte, v reflect.Value) error {
 	return s.judge(data, v)
 }
 
-// decodeRead is decode for a text that is read as it arrives and has a list of Loose items.
+// decodeRead is decode for a body with a list of Loose items, which is read as it arrives.
 func (s *shape) decodeRead(in io.Reader, v reflect.Value, items wire.Items) error {
 	rest, err := wire.DecodeRead(in, v.Interface(), items)
 	if err != nil {
@@ -33,8 +32,7 @@ func (s *shape) decodeRead(in io.Reader, v reflect.Value, items wire.Items) erro
 	return s.judge(rest, v)
 }
 
-// judge checks what was decoded of a text. Of that only what tells a null from an absent member is looked at, so the
-// items of a list of anything need not be in it.
+// judge checks a decoded value. text is only used for its outline, so it need not contain the items of a Loose list.
 func (s *shape) judge(text []byte, v reflect.Value) error {
 	sent := unknown
 	if bytes.Contains(text, []byte("null")) {
@@ -50,10 +48,10 @@ func (s *shape) judge(text []byte, v reflect.Value) error {
 	return nil
 }
 
-// errUnsure ends a check that must know whether a member was sent.
+// errUnsure stops a check that needs the outline.
 var errUnsure = new(fault)
 
-// check judges a value that is there.
+// check checks a value that is present.
 func (s *shape) check(v reflect.Value, sent *outline) *fault {
 	switch s.kind {
 	case stringKind:
@@ -100,7 +98,7 @@ func (s *shape) checkMap(v reflect.Value, sent *outline) *fault {
 		return f
 	}
 	if item := s.item.shape.kind; item == scalarKind || item == anyKind {
-		return nil // the decoder has seen to them
+		return nil // the decoder has checked them
 	}
 	for _, key := range v.MapKeys() {
 		if f := s.item.check(v.MapIndex(key), sent.entry(key.String())); f != nil {
@@ -110,7 +108,7 @@ func (s *shape) checkMap(v reflect.Value, sent *outline) *fault {
 	return nil
 }
 
-// check judges a member or an item, which may be missing.
+// check checks a member or an item, which can be missing.
 func (m *member) check(v reflect.Value, sent *outline) *fault {
 	switch {
 	case sent == absent:
@@ -140,10 +138,10 @@ func (m *member) checkPresent(v reflect.Value, sent *outline) *fault {
 	return m.shape.check(v, sent)
 }
 
-// checkZero judges a field that is zero because zero was sent or because nothing was.
+// checkZero checks a field that is zero, either because zero was sent or because it was omitted.
 func (m *member) checkZero(v reflect.Value) *fault {
 	if m.required && m.shape.kind == stringKind {
-		return m.missing() // blank or absent: all one
+		return m.missing() // blank and absent are treated alike
 	}
 	if m.required || m.shape.check(v, unknown) != nil {
 		return errUnsure
@@ -151,7 +149,7 @@ func (m *member) checkZero(v reflect.Value) *fault {
 	return nil
 }
 
-// isEmpty reports that the member was certainly left out, given that the text has no null.
+// isEmpty reports that the member was certainly omitted, given that the text has no null.
 func (m *member) isEmpty(v reflect.Value) bool {
 	switch {
 	case m.optional:
@@ -183,7 +181,7 @@ func (m *member) isNull() *fault {
 	return nil
 }
 
-// in names the place of a fault, which is none while the check is unsure.
+// in adds a place to the path of a fault. It does nothing while the check is unsure.
 func (f *fault) in(name string) *fault {
 	switch {
 	case f == errUnsure:
@@ -197,7 +195,7 @@ func (f *fault) in(name string) *fault {
 	return f
 }
 
-// blank reports whether a text is empty or white space only.
+// blank reports whether a text is empty or only white space.
 func blank(s string) bool {
 	return strings.TrimLeftFunc(s, unicode.IsSpace) == ""
 }

@@ -22,8 +22,8 @@ Every path that supports GET also supports HEAD. OPTIONS returns the methods of 
 
 Headers that are marked x-every-response in components.headers can be on every response. The responses list only their other headers. An operation that accepts no credential has an empty list of security requirements. Each operation lists the codes of its errors in x-error-codes.`
 
-// Document is the OpenAPI 3.1 description of API version n and of the unversioned operations, the same bytes each time.
-// server is the address that paths are below: "/" where it is not known.
+// Document returns the OpenAPI 3.1 description of API version n with the unversioned operations. It is deterministic. server
+// is the base address of the paths, or "/" if it is unknown.
 func Document(r *Registry, n int, server string) ([]byte, error) {
 	d := &document{
 		registry: r, version: n,
@@ -76,13 +76,13 @@ func Document(r *Registry, n int, server string) ([]byte, error) {
 	return append(formatted, '\n'), nil
 }
 
-// components is the merged schemas of both sides, where the library wants a registry.
+// components implements huma.Registry with the merged schemas of requests and responses.
 type components struct {
 	huma.Registry
 	schemas map[string]*huma.Schema
 }
 
-// MarshalJSON writes them by name.
+// MarshalJSON writes the schemas by name.
 func (c components) MarshalJSON() ([]byte, error) { return json.Marshal(c.schemas) }
 
 type document struct {
@@ -93,7 +93,7 @@ type document struct {
 	requests *schemas
 }
 
-// declare adds op with all but its request.
+// declare adds op without its request.
 func (d *document) declare(op *Operation) *huma.Operation {
 	h := &huma.Operation{
 		OperationID: op.ID,
@@ -160,7 +160,7 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	}
 }
 
-// codes lists every error code op can answer with.
+// codes lists every error code that op can return.
 func (op *Operation) codes(d *input) []string {
 	codes := []string{problem.CodeValidation, problem.CodeInternal, problem.CodeUnavailable}
 	add := func(when bool, more ...string) {
@@ -214,12 +214,12 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	named := map[string]bool{}
 	for i := range in.params {
 		p := &in.params[i]
-		if p.unsupported || p.header == "Accept" { // what it may be is said by the answer's content
+		if p.unsupported || p.header == "Accept" { // the response's content says what is accepted
 			continue
 		}
 		named[p.name] = true
 		schema := d.requests.field(&p.member, "")
-		schema.Nullable = false // a pointer only tells that it was left out
+		schema.Nullable = false // a pointer only shows that it was omitted
 		param := &huma.Param{Name: p.name, In: string(p.place), Required: p.required, Schema: schema, Description: schema.Description}
 		schema.Description = ""
 		h.Parameters = append(h.Parameters, param)

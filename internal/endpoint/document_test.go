@@ -55,7 +55,7 @@ func TestTheDocumentIsValidAndTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestTheDocumentTellsCredentialsErrorsAndHeaders(t *testing.T) {
+func TestDocumentHasCredentialsErrorsAndHeaders(t *testing.T) {
 	t.Parallel()
 	r := notes(new(echo))
 	doc := loadDocument(t, r)

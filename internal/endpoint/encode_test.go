@@ -102,7 +102,7 @@ func TestAnAnswerIsEncodedAsTheLibraryWould(t *testing.T) {
 	})
 }
 
-func TestWhatHasNoFormIsAnError(t *testing.T) {
+func TestUnsupportedValueIsAnError(t *testing.T) {
 	t.Parallel()
 	r := endpoint.NewRegistry()
 	endpoint.Add(r, endpoint.Operation{
@@ -136,7 +136,7 @@ func TestWhatHasNoFormIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasStatusHeadersAndASecretOnlyOnce(t *testing.T) {
+func TestResponseShowsASecretOnce(t *testing.T) {
 	t.Parallel()
 	r := notes(new(echo))
 	op := operation(t, r, "createNote")
@@ -173,7 +173,7 @@ func TestAnAnswerHasStatusHeadersAndASecretOnlyOnce(t *testing.T) {
 	}
 }
 
-func TestAResponseBeginsAfterWhatTheBufferHeld(t *testing.T) {
+func TestResponseIsAppendedToTheBuffer(t *testing.T) {
 	t.Parallel()
 	op := operation(t, notes(new(echo)), "listNotes")
 	got, err := op.Encode(&noteList{}, append(make([]byte, 0, 512), "before"...))

@@ -9,19 +9,18 @@ import (
 	"keepsake/internal/revision"
 )
 
-// IfMatch is the header of a conditional write, a field `header:"If-Match"` of an operation's input: `"3"`, a list of
-// entity tags, or `*` (RFC 9110, 13.1.1).
+// IfMatch is the header If-Match of a conditional write: `"3"`, a list of entity tags, or `*` (RFC 9110, 13.1.1).
 type IfMatch struct {
 	Sent bool // false: the write is unconditional
-	Any  bool // `*`: whatever revision, but there must be one
+	Any  bool // `*`: any revision, but the resource must exist
 
-	revisions revision.Expected // of the tags that are ours
+	revisions revision.Expected // of the tags that have our form
 }
 
-// Revisions are those of which the stored resource must have one; nil where none is named.
+// Revisions returns the revisions of which the stored resource must have one; nil if the write is unconditional.
 func (m IfMatch) Revisions() revision.Expected { return m.revisions }
 
-// UnmarshalText reads the header. A weak tag never matches.
+// UnmarshalText parses the header. A weak tag never matches.
 func (m *IfMatch) UnmarshalText(text []byte) error {
 	tags, err := entityTags(string(text))
 	if err != nil {
@@ -34,15 +33,14 @@ func (m *IfMatch) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// IfNoneMatch is the header of a PUT that must not replace what it names, a field `header:"If-None-Match"` of an
-// operation's input: `*` for any revision, or a list of entity tags (RFC 9110, 13.1.2). The headers of a GET are not read
-// by its operation: see Unchanged.
+// IfNoneMatch is the header If-None-Match of a PUT that must not replace a resource: `*`, or a list of entity tags (RFC
+// 9110, 13.1.2). For a GET, see Unchanged.
 type IfNoneMatch struct {
 	Any       bool              // there must be no such resource
 	Revisions revision.Expected // the stored resource must have none of these
 }
 
-// UnmarshalText reads the header. A weak tag matches as a strong one.
+// UnmarshalText parses the header. Weak and strong tags match alike.
 func (m *IfNoneMatch) UnmarshalText(text []byte) error {
 	tags, err := entityTags(string(text))
 	if err != nil {
@@ -52,13 +50,13 @@ func (m *IfNoneMatch) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ETag is the entity tag of a revision, for a field `header:"ETag"` of an answer.
+// ETag returns the entity tag of a revision, for a field `header:"ETag"` of a response.
 func ETag(revision int64) string {
 	return `"` + strconv.FormatInt(revision, 10) + `"`
 }
 
-// Unchanged reports whether an If-None-Match header names etag: a GET then answers 304 without a body. A header that is
-// malformed names nothing.
+// Unchanged reports whether an If-None-Match header contains etag, so that a GET returns 304 without a body. A malformed
+// header contains nothing.
 func Unchanged(ifNoneMatch, etag string) bool {
 	if ifNoneMatch == "" || etag == "" {
 		return false
@@ -67,18 +65,18 @@ func Unchanged(ifNoneMatch, etag string) bool {
 	return err == nil && (tags.any || slices.ContainsFunc(tags.list, func(t entityTag) bool { return t.opaque == etag }))
 }
 
-// tagList is what If-Match and If-None-Match hold.
+// tagList is the content of If-Match or If-None-Match.
 type tagList struct {
 	any  bool // `*`
 	list []entityTag
 }
 
 type entityTag struct {
-	opaque string // with its quotes
+	opaque string // with quotes
 	weak   bool
 }
 
-// revisions are those of the tags that we may have given, never nil.
+// revisions returns the revisions of the tags that have our form. It is never nil.
 func (l tagList) revisions(weak bool) revision.Expected {
 	list := revision.Expected{}
 	for _, t := range l.list {
@@ -92,8 +90,8 @@ func (l tagList) revisions(weak bool) revision.Expected {
 
 var errEntityTags = problem.Validation("", problem.Format, `entity tags are expected, such as "3" or "3", "4", or *.`)
 
-// entityTags reads `*` or a list of entity tags, whose text may hold commas. A list may have empty elements (RFC 9110,
-// 5.6.1), but not nothing else.
+// entityTags parses `*` or a list of entity tags, which can contain commas. A list can have empty elements (RFC 9110,
+// 5.6.1), but must have others.
 func entityTags(text string) (tagList, error) {
 	if strings.Trim(text, " \t") == "*" {
 		return tagList{any: true}, nil
@@ -119,7 +117,7 @@ func entityTags(text string) (tagList, error) {
 	return tags, nil
 }
 
-// closingQuote finds the end of the quoted text that s begins with; -1 where it begins with none.
+// closingQuote returns the index of the closing quote if s begins with a quoted text, else -1.
 func closingQuote(s string) int {
 	if s == "" || s[0] != '"' {
 		return -1

@@ -4,13 +4,13 @@ import (
 	"reflect"
 )
 
-// Decoder decodes and checks lines of a stream as a JSON body of type T is.
+// Decoder decodes and checks lines of a stream like a JSON body of type T.
 type Decoder[T any] struct {
 	shape     *shape
 	prototype T
 }
 
-// NewDecoder compiles the checks of T, as Add does.
+// NewDecoder returns a Decoder. Like Add, it panics if T is not supported.
 func NewDecoder[T any]() *Decoder[T] {
 	shapes := newShapes(asked)
 	d := &Decoder[T]{shape: shapes.of(reflect.TypeFor[T]())}
@@ -21,7 +21,7 @@ func NewDecoder[T any]() *Decoder[T] {
 	return d
 }
 
-// Decode reads one line into v, whatever v held; what is wrong is a 400 *problem.Problem.
+// Decode decodes a line into v and overwrites what v contains. Its error is a *problem.Problem with status 400.
 func (d *Decoder[T]) Decode(line []byte, v *T) error {
 	*v = d.prototype
 	return d.shape.decode(line, reflect.ValueOf(v))

@@ -2,21 +2,21 @@ package endpoint
 
 import "strings"
 
-// mediaJSON is the type of a body where nothing else is said.
+// mediaJSON is the default media type of a body.
 const mediaJSON = "application/json"
 
-// mediaMergePatch is the type of a merge patch (RFC 7396), which a PATCH takes besides mediaJSON.
+// mediaMergePatch is the media type of a merge patch (RFC 7396), which a PATCH also accepts.
 const mediaMergePatch = "application/merge-patch+json"
 
-// MediaLines is the type of a list that is sent as one JSON value a line.
+// MediaLines is the media type of a list with one JSON value per line.
 const MediaLines = "application/x-ndjson"
 
-// Accept is the header Accept, as an operation declares it that can answer in lines:
+// Accept is the header Accept of an operation that can respond in lines:
 //
 //	Accept endpoint.Accept `header:"Accept"`
 type Accept string
 
-// Lines reports whether the caller asks for lines by their name. Whoever takes anything gets JSON.
+// Lines reports whether the client asks for lines explicitly. A client that accepts anything gets JSON.
 func (a Accept) Lines() bool {
 	for one := range strings.SplitSeq(string(a), ",") {
 		media, params, _ := strings.Cut(one, ";")

@@ -7,14 +7,14 @@ import (
 	"keepsake/internal/wire"
 )
 
-// Loose is an item of a list of a body, of many that are judged one by one: one that is wrong fails alone. The body is then
-// read as it arrives, and no item's text is kept. A body has one such list, as a member of its own.
+// Loose is an item of a list in a body whose items are checked one by one: an invalid item fails alone. Such a body is
+// decoded as it arrives, and no item's text is kept. A body can have one such list, as a direct member.
 //
-// It may be any JSON text; the document says what it should be. What leaves in doubt where an item ends is wrong with the
-// body, as is a member that one item has twice.
+// An item can be any JSON text; the document says what it should be. If it is unclear where an item ends, or if it has a
+// member twice, the whole body is invalid.
 type Loose[T any] struct {
 	Value T     `json:"-"`
-	Err   error `json:"-"` // the 400 that a body of type T would have got; Value means nothing then
+	Err   error `json:"-"` // the problem of this item; Value is then meaningless
 }
 
 // loose is any *Loose[T].
@@ -25,12 +25,12 @@ type loose interface {
 
 var looseType = reflect.TypeFor[loose]()
 
-// looseOf is the Loose[T] that t is.
+// looseOf returns T if t is Loose[T].
 func looseOf(t reflect.Type) loose { return reflect.New(t).Interface().(loose) }
 
 func (*Loose[T]) of() reflect.Type { return reflect.TypeFor[T]() }
 
-// items reads a list that should have so many items at most. Of one that has more, one more is kept, to tell that it has.
+// items reads a list with at most max items. If there are more, it keeps one more, to show that.
 func (*Loose[T]) items(most int) wire.Items {
 	decoder := NewDecoder[T]()
 	return wire.EachOf(func(list []Loose[T], text []byte) []Loose[T] {
@@ -45,7 +45,7 @@ func (*Loose[T]) items(most int) wire.Items {
 	})
 }
 
-// looseItems reads the list of a body whose items are judged one by one; nil where it has none.
+// looseItems returns the reader of a body's list of Loose items, or nil.
 func (s *shape) looseItems() wire.Items {
 	for i := range s.members {
 		list := s.members[i].shape

@@ -88,7 +88,7 @@ func TestAMergePatchOfMetadataTellsNullFromAbsent(t *testing.T) {
 	}
 }
 
-func TestARequestMayBeHarmlessByWhatItSays(t *testing.T) {
+func TestHarmlessDependsOnTheInput(t *testing.T) {
 	t.Parallel()
 	op := operation(t, looseNotes(&echo{}), "manyNotes")
 	for body, want := range map[string]bool{`{"items":[1]}`: true, `{"items":[1,2]}`: false} {

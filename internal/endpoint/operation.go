@@ -85,9 +85,9 @@
 //	format               uri (absolute), cidr: format         unsupported                      unsupported
 //	required nullable default doc example                     as above
 //
-// A body is decoded once, and a second time only where that leaves a doubt: it holds a null, or an optional field without
-// a pointer is zero while zero breaks its constraints. A pointer leaves none, and is the better choice there. A
-// member that is unsupported is a pointer, a list, a map or a wire.Value for the same reason.
+// A body is decoded once, and a second time only if the first decoding is ambiguous: it contains null, or an optional field
+// without a pointer is zero and zero violates its constraints. A pointer avoids that. For the same reason, an unsupported
+// member is a pointer, a list, a map or a wire.Value.
 //
 // A malformed value is `type` (numbers, booleans) or `format` (times, tags, escapes). Problems come out as *problem.Problem.
 package endpoint
@@ -98,8 +98,8 @@ import (
 	"keepsake/internal/auth"
 )
 
-// Credentials are the kinds of credential an operation takes. Where both are sent and both taken, the key decides; a
-// kind that is not taken counts as none.
+// Credentials are the kinds of credentials that an operation accepts. If both are sent and accepted, the API key is used. A
+// kind that is not accepted is ignored.
 type Credentials uint8
 
 // The kinds.
@@ -110,7 +110,7 @@ const (
 	NoCredential Credentials = 0
 )
 
-// Class bounds the time and the size of a request by what kind of work it is (docs/architecture.md).
+// Class limits the time and the size of a request (docs/architecture.md).
 type Class uint8
 
 // The classes.
@@ -120,51 +120,51 @@ const (
 	Stream              // deadlines renewed by progress, 64 MiB
 )
 
-// Operation is the declaration. Path is below /api/v{n} when Since is set, else absolute.
+// Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute.
 type Operation struct {
 	ID          string // unique, camelCase: createAPIKey
 	Method      string
 	Path        string // /documents/{id}
-	Since       int    // API version that first has it; 0: unversioned, Path is absolute
-	Until       int    // last API version that has it; 0: still there
+	Since       int    // first API version that has it; 0: unversioned, Path is absolute
+	Until       int    // last API version that has it; 0: not removed
 	Summary     string
 	Description string
 	Tag         string      // resource it belongs to
-	Credentials Credentials // deny by default: NoCredential must be said
-	Scope       auth.Scopes // needed besides a valid credential; auth.None for any
-	Operator    bool        // concerns the whole instance: the credential must be one of the operator workspace
+	Credentials Credentials // required: NoCredential for none
+	Scope       auth.Scopes // required of the credential; auth.None for any
+	Operator    bool        // only for credentials of the operator workspace
 	Class       Class
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
-	Errors      []string // codes besides those every operation can have
-	Idempotent  bool     // a POST that changes something: Idempotency-Key is honoured (see Harmless)
-	Uncharged   bool     // costs no budget
-	SignIn      bool     // finds out who calls by itself (Request.SignedIn), and takes no credential
-	// WithoutStorage says that an Idempotent operation can do its work although the store takes no writes. It is then done
-	// without an answer that is kept for repetitions, which do the same again.
+	Errors      []string // codes besides those of every operation
+	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
+	Uncharged   bool     // not charged to any limit
+	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential
+	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then
+	// not stored, and a repeated request runs again.
 	WithoutStorage bool
-	Vital          bool // served from a reserve when the instance refuses work for lack of room: health, administration
+	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
 
 	input   *input
 	output  *output
 	newIn   func() any
-	ready   func(ctx context.Context, in any) error // nil for most
-	refused func(ctx context.Context, in any) error // nil for most
+	ready   func(ctx context.Context, in any) error // can be nil
+	refused func(ctx context.Context, in any) error // can be nil
 	run     func(ctx context.Context, in any) (any, error)
 
-	// Again is called with a kept answer before that is sent again, and refuses to send it with an error: what is shown may
-	// have to be logged. nil for most.
+	// Again is called before a stored response is sent again, because showing it may have to be logged. An error refuses the
+	// request. Can be nil.
 	Again func(ctx context.Context, body []byte) error
 }
 
-// Harmless is an input of an Idempotent operation of which some requests change nothing. Their Idempotency-Key is not
-// looked at, and no answer is kept for it.
+// Harmless is implemented by the input of an Idempotent operation of which some requests have no effect. Their
+// Idempotency-Key is ignored.
 type Harmless interface {
-	// Harmless reports whether the request that was bound changes nothing.
+	// Harmless reports whether the request has no effect.
 	Harmless() bool
 }
 
-// Harmless reports whether the request changes nothing although its operation can.
+// Harmless reports whether the request has no effect although others of its operation do.
 func (b Bound) Harmless() bool {
 	h, ok := b.in.(Harmless)
 	return ok && h.Harmless()

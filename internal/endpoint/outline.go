@@ -6,22 +6,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// outline is which members a JSON text has and where it says null: what a decoded value no longer tells.
+// outline says which members a JSON text has and where it has null, which a decoded value does not show.
 type outline struct {
-	members []*outline          // of an object, by the index of the shape's members; absent ones are nil
+	members []*outline          // of an object, by the index of the shape's members; nil if absent
 	items   []*outline          // of a list
 	entries map[string]*outline // of a map
 }
 
 var (
-	unknown = &outline{} // not looked at
-	null    = &outline{} // a null
-	present = &outline{} // anything that needs no closer look
+	unknown = &outline{} // not examined
+	null    = &outline{} // null
+	present = &outline{} // any other value
 
-	absent *outline // not there
+	absent *outline // no value
 )
 
-// outlineOf reads the outline of data, which has been decoded as a value of shape s without an error.
+// outlineOf reads the outline of data, which was decoded without error as a value of shape s.
 func outlineOf(data []byte, s *shape) *outline {
 	return s.outline(jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true)))
 }
@@ -64,7 +64,7 @@ func (s *shape) objectOutline(dec *jsontext.Decoder) *outline {
 		name, _ := dec.ReadToken()
 		i, ok := s.byName[name.String()]
 		if !ok {
-			_ = dec.SkipValue() // the decoder refuses these
+			_ = dec.SkipValue() // the decoder refuses such members
 			continue
 		}
 		o.members[i] = s.members[i].shape.outline(dec)

@@ -17,7 +17,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// place is where a parameter stands in a request.
+// place is the place of a parameter in a request.
 type place string
 
 const (
@@ -30,10 +30,10 @@ const (
 type param struct {
 	member
 	place  place
-	header string // name in canonical form
+	header string // canonical name
 }
 
-// compileParam compiles a field that has one of the tags path, query and header.
+// compileParam compiles a field with one of the tags path, query and header.
 func (c *shapes) compileParam(f reflect.StructField) (param, bool) {
 	for _, p := range []place{inPath, inQuery, inHeader} {
 		name, ok := f.Tag.Lookup(string(p))
@@ -54,7 +54,7 @@ func (c *shapes) compileParam(f reflect.StructField) (param, bool) {
 	return param{}, false
 }
 
-// set reads text into the field of in. A list gets one more item.
+// set parses text into the field of in. It appends to a list.
 func (p *param) set(in reflect.Value, text string) *fault {
 	v := p.of(in)
 	switch {
@@ -88,7 +88,7 @@ func (p *param) set(in reflect.Value, text string) *fault {
 	return nil
 }
 
-// check judges a parameter that was sent.
+// check checks a parameter that was sent.
 func (p *param) check(in reflect.Value) *fault {
 	v := p.of(in)
 	if p.pointer {
@@ -100,7 +100,7 @@ func (p *param) check(in reflect.Value) *fault {
 	return nil
 }
 
-// parse reads the text of a parameter into v.
+// parse parses the text of a parameter into v.
 func (s *shape) parse(v reflect.Value, text string) *fault {
 	switch s.kind {
 	case stringKind:
@@ -153,7 +153,7 @@ func numberFault(err error, text string) *fault {
 	}
 }
 
-// bindQuery reads raw into the query parameters of in. seen gets a true for each parameter that was sent.
+// bindQuery parses raw into the query parameters of in. It sets seen for each parameter that was sent.
 func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 	for raw != "" {
 		var pair string
@@ -184,7 +184,7 @@ func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 	return nil
 }
 
-// unknownQuery names a query parameter that does not exist, and the one that was probably meant.
+// unknownQuery returns the problem of an unknown query parameter, with a suggestion.
 func (d *input) unknownQuery(name string) *fault {
 	shown := cmp.Or(printable(name), "query")
 	says := fmt.Sprintf("There is no query parameter %q.", shown)
@@ -201,7 +201,7 @@ func unescape(s string) (string, error) {
 	return url.QueryUnescape(s)
 }
 
-// printable bounds a name the caller chose, which an error repeats.
+// printable shortens a name that the client chose, for an error message.
 func printable(name string) string {
 	const most = 128
 	if len(name) > most {

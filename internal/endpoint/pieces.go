@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// isSequence reports whether t is iter.Seq2[*T, error], and says what T is.
+// isSequence reports whether t is iter.Seq2[*T, error], and returns T.
 func isSequence(t reflect.Type) (item reflect.Type, ok bool) {
 	if t.Kind() != reflect.Func || !t.CanSeq2() {
 		return nil, false
@@ -18,7 +18,7 @@ func isSequence(t reflect.Type) (item reflect.Type, ok bool) {
 	return yield.In(0).Elem(), true
 }
 
-// items gives what a sequence, which may be nil, yields until its first error.
+// items returns the items of a sequence, which can be nil, up to its first error.
 func items(sequence reflect.Value) iter.Seq2[reflect.Value, error] {
 	return func(yield func(reflect.Value, error) bool) {
 		if sequence.IsNil() {
@@ -36,8 +36,8 @@ func items(sequence reflect.Value) iter.Seq2[reflect.Value, error] {
 	}
 }
 
-// encodeLines gives out the items of a Lines field, each in a line. A piece is good until out returns; when that is false,
-// no more are wanted.
+// encodeLines passes each item of a Lines field to out as a line. A piece is valid until out returns. If out returns false,
+// encodeLines stops.
 func (o *output) encodeLines(sequence reflect.Value, out func(piece []byte) bool) error {
 	var line []byte
 	for item, err := range items(sequence) {
@@ -55,8 +55,7 @@ func (o *output) encodeLines(sequence reflect.Value, out func(piece []byte) bool
 	return nil
 }
 
-// encodeItems gives out a body that has a sequence among its members: an item in each piece, with what stands around them
-// in the first and the last.
+// encodeItems passes a body with a sequence to out, one item per piece. The first and the last piece contain the rest.
 func (o *output) encodeItems(body reflect.Value, out func(piece []byte) bool) error {
 	before, list, after := o.body.members[:o.sequence], &o.body.members[o.sequence], o.body.members[o.sequence+1:]
 	piece, err := appendMembers([]byte{'{'}, before, body)
@@ -84,7 +83,7 @@ func (o *output) encodeItems(body reflect.Value, out func(piece []byte) bool) er
 	return nil
 }
 
-// appendItems appends the whole of such a body.
+// appendItems appends such a body as a whole.
 func (o *output) appendItems(dst []byte, body reflect.Value) ([]byte, error) {
 	err := o.encodeItems(body, func(piece []byte) bool {
 		dst = append(dst, piece...)
@@ -93,7 +92,7 @@ func (o *output) appendItems(dst []byte, body reflect.Value) ([]byte, error) {
 	return dst, err
 }
 
-// pieces makes what is given out a sequence of its own, with the error at its end.
+// pieces returns the pieces as a sequence, with an error at its end.
 func (o *output) pieces(encode func(out func(piece []byte) bool) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if err := encode(func(piece []byte) bool { return yield(piece, nil) }); err != nil {

@@ -16,25 +16,25 @@ import (
 	"keepsake/internal/auth"
 )
 
-// Registry holds the operations of a program. It is filled at start and only read afterwards.
+// Registry holds the operations of a program. It is filled at start and then only read.
 type Registry struct {
 	operations []*Operation
-	documents  map[int]string // info.version of an API version's document where it is not n.0.0
+	documents  map[int]string // info.version of a document, if it is not n.0.0
 	tags       []*huma.Tag
 }
 
-// NewRegistry makes an empty one.
+// NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{documents: map[int]string{}} }
 
-// Add declares an operation with the function that does it. In and Out are structs as the package comment describes;
-// what cannot be compiled (an unknown tag value, two operations with one id) panics, since it is a mistake in the code.
+// Add declares an operation with its function. In and Out are structs as the package comment describes. Add panics if it
+// cannot compile them, or if two operations have the same ID: that is a mistake in the code.
 func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in *In) (*Out, error)) {
 	AddPrepared(r, op, nil, fn)
 }
 
-// AddPrepared is Add for an operation with work that must not happen inside a unit of work, where others wait for it:
-// hashing a password. prepare runs once before fn, outside the unit in which an Idempotency-Key has fn run, and leaves
-// what it made in an unexported field of in.
+// AddPrepared is Add for an operation with slow work that must not run inside a transaction, such as hashing a password.
+// prepare runs once before fn and outside the transaction of an Idempotency-Key. It stores its result in an unexported field
+// of in.
 func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx context.Context, in *In) error, fn func(ctx context.Context, in *In) (*Out, error)) {
 	prototype := new(In)
 	compile[In, Out](r, &op, prototype)
@@ -56,16 +56,16 @@ func AddPrepared[In, Out any](r *Registry, op Operation, prepare func(ctx contex
 	r.operations = append(r.operations, &op)
 }
 
-// AddSignIn is Add for an operation that finds out by itself who calls (Request.SignedIn). refused says whether other limits
-// than the budget of its address refuse a request: it has no effect and asks no database. It is called only for a request
-// that this budget refuses, whose caller is told of the limit that ends last.
+// AddSignIn is Add for an operation that authenticates its caller itself (Request.SignedIn). refused returns the problem of
+// other limits than that of the client's address. It has no side effects and does not use the database. It is called only if
+// the address has no requests left, so that the client learns of the limit that lasts longer.
 func AddSignIn[In, Out any](r *Registry, op Operation, refused func(ctx context.Context, in *In) error, fn func(ctx context.Context, in *In) (*Out, error)) {
 	op.SignIn = true
 	op.refused = func(ctx context.Context, in any) error { return refused(ctx, in.(*In)) }
 	Add(r, op, fn)
 }
 
-// compile checks a declaration and makes the plans of it. prototype gets the defaults.
+// compile checks and compiles a declaration. It stores defaults in prototype.
 func compile[In, Out any](r *Registry, op *Operation, prototype *In) {
 	op.mustBeWhole()
 	for _, other := range r.operations {
@@ -121,11 +121,11 @@ func (op *Operation) mustNamePathParams() {
 	}
 }
 
-// Operations lists all in the order they were added. The caller must not change them.
+// Operations lists all operations in the order in which they were added. The caller must not change them.
 func (r *Registry) Operations() []*Operation { return r.operations }
 
-// At lists the operations API version n serves, below /api/v{n}: those it has itself and those it inherits. Where a
-// version declares a method and path again, the newest declaration up to n counts.
+// At lists the operations of API version n, below /api/v{n}: its own and those it inherits. If a method and path is declared
+// more than once, the newest declaration up to n applies.
 func (r *Registry) At(n int) []*Operation {
 	newest := map[string]*Operation{}
 	for _, op := range r.operations {
@@ -146,7 +146,7 @@ func (r *Registry) At(n int) []*Operation {
 	return list
 }
 
-// Newest is the latest API version the code declares: one that an operation begins with, or that lacks one.
+// Newest returns the newest declared API version: one in which an operation was added or removed.
 func (r *Registry) Newest() int {
 	newest := 1
 	for _, op := range r.operations {
@@ -158,7 +158,7 @@ func (r *Registry) Newest() int {
 	return newest
 }
 
-// Unversioned lists the operations whose path is absolute.
+// Unversioned lists the operations with an absolute path.
 func (r *Registry) Unversioned() []*Operation {
 	var list []*Operation
 	for _, op := range r.operations {
@@ -169,21 +169,22 @@ func (r *Registry) Unversioned() []*Operation {
 	return list
 }
 
-// SetDocumentVersion says what info.version of API version n's document is: "1.2.0". It rises with every change of it.
+// SetDocumentVersion sets info.version of API version n's document, such as "1.2.0". It rises with every change of the
+// document.
 func (r *Registry) SetDocumentVersion(n int, version string) { r.documents[n] = version }
 
-// DescribeTag adds a tag to the document. Operations refer to it by Operation.Tag.
+// DescribeTag adds a tag to the document, for Operation.Tag.
 func (r *Registry) DescribeTag(name, description string) {
 	r.tags = append(r.tags, &huma.Tag{Name: name, Description: description})
 }
 
-// DocumentVersion is info.version of API version n's document.
+// DocumentVersion returns info.version of API version n's document.
 func (r *Registry) DocumentVersion(n int) string {
 	return cmp.Or(r.documents[n], fmt.Sprintf("%d.0.0", n))
 }
 
-// Route is the operation's path template in API version n: /api/v1/documents/{id}. For an unversioned operation it is
-// its path.
+// Route returns the path template of an operation in API version n: /api/v1/documents/{id}. For an unversioned operation it
+// is Path.
 func (op *Operation) Route(n int) string {
 	if op.Since == 0 {
 		return op.Path
@@ -191,15 +192,15 @@ func (op *Operation) Route(n int) string {
 	return fmt.Sprintf("/api/v%d%s", n, op.Path)
 }
 
-// Bound is a request as an operation takes it: read, decoded and checked.
+// Bound is the input of an operation: read, decoded and checked.
 type Bound struct{ in any } // *In
 
-// Input is the *In.
+// Input returns the *In.
 func (b Bound) Input() any { return b.in }
 
-// Bind reads parameters and body of r, which http.ServeMux has routed here (r.PathValue). The body's bytes are written to
-// copied as well, unless that is nil; a Stream operation reads its body later, and nothing is written. What is wrong is a
-// *problem.Problem: 415, 413 or 400.
+// Bind reads the parameters and the body of r, which http.ServeMux has routed (r.PathValue). It also writes the body to
+// copied, unless that is nil or the operation is a Stream, which reads its body later. Its error is a *problem.Problem with
+// status 415, 413 or 400.
 func (op *Operation) Bind(r *http.Request, copied io.Writer) (Bound, error) {
 	in := op.newIn()
 	if err := op.input.bind(r, in, copied); err != nil {
@@ -208,7 +209,7 @@ func (op *Operation) Bind(r *http.Request, copied io.Writer) (Bound, error) {
 	return Bound{in}, nil
 }
 
-// Prepare does what an operation does before its function and outside any unit of work, which is nothing for most.
+// Prepare runs what AddPrepared declared, outside of any transaction.
 func (op *Operation) Prepare(ctx context.Context, b Bound) error {
 	if op.ready == nil {
 		return nil
@@ -216,7 +217,7 @@ func (op *Operation) Prepare(ctx context.Context, b Bound) error {
 	return op.ready(ctx, b.in)
 }
 
-// Refused gives the error by which another limit than the budget of its address refuses a request, nil if none does.
+// Refused returns what AddSignIn's refused returns.
 func (op *Operation) Refused(ctx context.Context, b Bound) error {
 	if op.refused == nil {
 		return nil
@@ -224,7 +225,7 @@ func (op *Operation) Refused(ctx context.Context, b Bound) error {
 	return op.refused(ctx, b.in)
 }
 
-// Run calls the operation's function. The answer is the *Out, for Encode.
+// Run calls the operation's function and returns its *Out, for Encode.
 func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
 	if b.in == nil {
 		return nil, errors.New("run " + op.ID + ": the request is not bound")
@@ -232,8 +233,7 @@ func (op *Operation) Run(ctx context.Context, b Bound) (any, error) {
 	return op.run(ctx, b.in)
 }
 
-// Encode shapes an answer of Run, whole unless it is in lines. Body is appended to buf, which may be nil, and shares its
-// memory.
+// Encode encodes the result of Run as a whole, unless it is in lines. Body is appended to buf, which can be nil.
 func (op *Operation) Encode(out any, buf []byte) (response Response, err error) {
 	if err := op.output.encode(&response, out, buf, true); err != nil {
 		return Response{}, fmt.Errorf("answer of %s: %w", op.ID, err)
@@ -241,8 +241,8 @@ func (op *Operation) Encode(out any, buf []byte) (response Response, err error) 
 	return response, nil
 }
 
-// Answer runs the operation and shapes its answer as Encode does, into response, which is the zero Response. Where the
-// body has a sequence it is in pieces: all that the operation does is done then, and only that list is still to be made.
+// Answer runs the operation and encodes its result into response, which is the zero Response. Unlike Encode, it encodes a
+// body with a sequence in pieces: then the operation is done, except for reading the list.
 func (op *Operation) Answer(ctx context.Context, b Bound, response *Response, buf []byte) error {
 	if err := op.Prepare(ctx, b); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// rules are the constraints of a value. The zero value constrains nothing.
+// rules are the constraints of a value. The zero value has none.
 type rules struct {
 	minLength, maxLength *int // code points
 	maxBytes             *int
@@ -25,12 +25,12 @@ type rules struct {
 	pattern              *regexp.Regexp
 	format               func(string) bool
 	formatName           string
-	enum                 []string // as written, also of numbers
+	enum                 []string // as text, also of numbers
 }
 
-// formats are the values of the tag format that are checked.
+// formats are the supported values of the tag format.
 var formats = map[string]func(string) bool{
-	// What is stored as a URL is shown as a link, where javascript: and the like would run.
+	// A stored URL is shown as a link, where javascript: and the like would run.
 	"uri": func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
@@ -41,7 +41,7 @@ var formats = map[string]func(string) bool{
 	},
 }
 
-// patterns are those that were compiled, by their texts: few are in many places, and one that counts characters is large.
+// patterns caches compiled patterns: few are used in many places, and a bound on characters compiles to a large one.
 var patterns sync.Map
 
 func compiled(text string) (*regexp.Regexp, error) {
@@ -55,7 +55,7 @@ func compiled(text string) (*regexp.Regexp, error) {
 	return pattern, err
 }
 
-// constrained is s under the constraint tags of f. On a list the tags of scalars are for each item.
+// constrained returns s with the constraint tags of f. On a list, the tags of scalars apply to each item.
 func constrained(s *shape, f reflect.StructField) *shape {
 	var r rules
 	for tag, target := range map[string]**int{
@@ -107,7 +107,7 @@ func constrained(s *shape, f reflect.StructField) *shape {
 	return &limited
 }
 
-// mustFit panics where a constraint says nothing about values of s, since nobody would hold it.
+// mustFit panics if a constraint does not apply to values of s, because it would never be checked.
 func (r *rules) mustFit(s *shape, f reflect.StructField) {
 	left := *r
 	switch s.kind {
@@ -131,12 +131,12 @@ func must(err error, f reflect.StructField, tag string) {
 	}
 }
 
-// fault is a broken constraint. The field path grows from the inside out, so that nothing is built while all is well.
+// fault is a violated constraint. Its path grows from the inside out, so that a valid value costs nothing.
 type fault struct {
 	field     string
 	issue     problem.Issue
-	says      string // what the value must be, after the field's name: "must be at least 1."
-	anonymous bool   // the field's name is the caller's own: the message does without it
+	says      string // the end of the message, after the field's name: "must be at least 1."
+	anonymous bool   // the caller chose the field's name, so the message omits it
 }
 
 func (f *fault) problem() *problem.Problem {

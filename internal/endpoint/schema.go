@@ -13,9 +13,8 @@ import (
 	"keepsake/internal/wire"
 )
 
-// schemas describes the types of one side in JSON Schema. The library makes what tags and Go types say; what a shape
-// knows better (which members may be left out or null, what is blank) is written over it, so that the document promises
-// exactly what the binder holds.
+// schemas describes the types of one side in JSON Schema. The library derives a schema from Go types and tags. What shapes
+// know better, such as optional and nullable members, overwrites it, so that the document matches the binder.
 type schemas struct {
 	shapes   *shapes
 	registry huma.Registry
@@ -23,8 +22,8 @@ type schemas struct {
 
 const schemaPrefix = "#/components/schemas/"
 
-// newSchemas makes an empty collection. A type whose name is taken gets the suffix Input: requests are closed and
-// answers may grow, so one that travels both ways has two descriptions.
+// newSchemas returns an empty collection. A type whose name is taken gets the suffix Input: requests are closed and
+// responses can grow, so a type that is used in both has two descriptions.
 func newSchemas(s side, taken map[string]*huma.Schema) *schemas {
 	return &schemas{shapes: newShapes(s), registry: huma.NewMapRegistry(schemaPrefix, func(t reflect.Type, hint string) string {
 		name := huma.DefaultSchemaNamer(t, hint)
@@ -35,7 +34,7 @@ func newSchemas(s side, taken map[string]*huma.Schema) *schemas {
 	})}
 }
 
-// body describes a body type; hint names it where the type has no name.
+// body describes a body type. hint names a type without a name.
 func (c *schemas) body(t reflect.Type, hint string) *huma.Schema {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -51,7 +50,7 @@ func (c *schemas) field(m *member, hint string) *huma.Schema {
 	return c.refined(huma.SchemaFromField(c.registry, m.field, hint), m)
 }
 
-// alias tells the library what our own types look like on the wire.
+// alias tells the library the JSON forms of our own types.
 func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
@@ -89,7 +88,7 @@ func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// components rewrites and gives all objects that were referred to.
+// components refines and returns all objects that were referred to.
 func (c *schemas) components() map[string]*huma.Schema {
 	done := map[string]bool{}
 	for len(done) < len(c.registry.Map()) {
@@ -97,7 +96,7 @@ func (c *schemas) components() map[string]*huma.Schema {
 			if !done[name] {
 				done[name] = true
 				c.rewrite(name)
-				break // rewriting may have named more
+				break // refining can add more names
 			}
 		}
 	}
@@ -124,10 +123,10 @@ func (c *schemas) rewrite(name string) {
 	}
 }
 
-// notBlank matches what has anything but white space in it, as blank judges it.
+// notBlank matches a text that is not blank.
 const notBlank = `[^\t-\r\x20\x85\p{Z}]`
 
-// refined writes over schema what m knows better.
+// refined overwrites in schema what m knows better.
 func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 	s := m.shape
 	switch s.kind {
@@ -135,7 +134,7 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		if limit := s.rules.maxBytes; limit != nil {
 			schema.Extensions = map[string]any{"x-max-bytes": *limit}
 			if schema.MaxLength == nil {
-				schema.MaxLength = limit // a character is a byte or more
+				schema.MaxLength = limit // a character has at least one byte
 			}
 		}
 		if c.shapes.side == asked && m.required {
@@ -149,7 +148,7 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		}
 	case anyKind:
 		if s.loose != nil {
-			// Whatever it is, it is taken; a null is named beside it for validators that do not count it as anything.
+			// Any value is accepted. Null is named too, for validators that do not include it in "any".
 			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
 		}
 	case listKind, sequenceKind:
@@ -171,8 +170,8 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 	return nullable(schema, m.nullable && s.kind != anyKind)
 }
 
-// withoutDefault moves the default of a body's member into its description. Generators such as openapi-typescript make a
-// member with a default required, although a request can omit it.
+// withoutDefault moves the default of a body's member into its description. Generators such as openapi-typescript treat a
+// member with a default as required, although a request can omit it.
 func withoutDefault(schema *huma.Schema) *huma.Schema {
 	if schema.Default != nil {
 		schema.Description = strings.TrimSpace(fmt.Sprintf("%s The default is %v.", schema.Description, schema.Default))

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// kind is what a Go type is on the wire.
+// kind is the JSON form of a Go type.
 type kind uint8
 
 const (
@@ -19,27 +19,27 @@ const (
 	integerKind
 	numberKind
 	timeKind   // wire.Time
-	textKind   // another encoding.TextUnmarshaler: text whose form the type itself knows
+	textKind   // another encoding.TextUnmarshaler
 	scalarKind // a value of wire.Metadata: string, number or boolean
 	anyKind    // wire.Value, any, Loose
 	listKind
 	mapKind
 	objectKind
-	sequenceKind // a list of an answer that is encoded as it is sent: iter.Seq2[*T, error]
+	sequenceKind // a list that is encoded while it is sent: iter.Seq2[*T, error]
 )
 
-// shape is a Go type as JSON or as a parameter, compiled once: what its values may be.
+// shape is the compiled form of a Go type as JSON or as a parameter.
 type shape struct {
 	kind    kind
 	typ     reflect.Type
 	rules   rules
-	loose   reflect.Type // what a Loose value should be
+	loose   reflect.Type // the item type of a Loose value
 	item    *member      // of a list, a map or a sequence
 	members []member     // of an object
 	byName  map[string]int
 }
 
-// member is a place that holds a value: a member of an object, an item of a list, a parameter.
+// member is a value within another: a member of an object, an item of a list, or a parameter.
 type member struct {
 	name        string
 	index       []int // of the Go field; nil for an item
@@ -47,18 +47,18 @@ type member struct {
 	shape       *shape
 	pointer     bool // the Go type is *T
 	optional    bool // the Go type is wire.Optional[T]
-	required    bool // absent, null and blank are refused
-	nullable    bool // null is taken; for an answer: may be written
+	required    bool // absent, null and blank are errors
+	nullable    bool // null is accepted, or can be written in a response
 	unsupported bool
 	once        bool
-	prefilled   bool // has a default, so that absent is as good as sent
+	prefilled   bool // has a default, so it can be omitted
 
-	// of answers
+	// for responses
 	quoted              string // `"name":`
 	omitZero, omitEmpty bool
 }
 
-// of gives m's field of the struct v.
+// of returns m's field of the struct v.
 func (m *member) of(v reflect.Value) reflect.Value {
 	if len(m.index) == 1 {
 		return v.Field(m.index[0])
@@ -66,19 +66,19 @@ func (m *member) of(v reflect.Value) reflect.Value {
 	return v.FieldByIndex(m.index)
 }
 
-// side says which way a type travels: it decides what a pointer means.
+// side is the direction in which a type travels. It decides what a pointer means.
 type side uint8
 
 const (
-	asked    side = iota // a request: a pointer may be left out or null
-	answered             // an answer: a pointer is there and may be null, unless omitempty or omitzero
+	asked    side = iota // a request: a pointer can be omitted or null
+	answered             // a response: a pointer is present and can be null, unless omitempty or omitzero
 )
 
-// shapes compiles types. It remembers objects, so that a type may contain itself.
+// shapes compiles types. It remembers objects, so that a type can contain itself.
 type shapes struct {
 	side    side
 	objects map[reflect.Type]*shape
-	// how many were met that may stand in one place only
+	// the number of types found that are allowed only once
 	loose, sequences int
 }
 
@@ -158,7 +158,7 @@ func (c *shapes) item(t reflect.Type) *member {
 	return m
 }
 
-// fill sets what m's Go type says.
+// fill sets what follows from m's Go type.
 func (c *shapes) fill(m *member, t reflect.Type) {
 	if inner, ok := wire.OptionalOf(t); ok {
 		m.optional, m.nullable, t = true, true, inner
@@ -212,7 +212,7 @@ func (c *shapes) object(t reflect.Type) *shape {
 	return s
 }
 
-// member compiles field f, which travels as name, with its constraint tags.
+// member compiles field f with its constraint tags. Its JSON name is name.
 func (c *shapes) member(name string, f reflect.StructField) member {
 	m := member{name: name, index: f.Index, field: f}
 	c.fill(&m, f.Type)
@@ -226,7 +226,7 @@ func (c *shapes) member(name string, f reflect.StructField) member {
 	return m
 }
 
-// visibleFields lists the exported fields of t, those of embedded structs among them.
+// visibleFields lists the exported fields of t, including those of embedded structs.
 func visibleFields(t reflect.Type) []reflect.StructField {
 	var fields []reflect.StructField
 	for _, f := range reflect.VisibleFields(t) {

@@ -6,7 +6,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// statuses is the specification's table of codes (decisions.md, M), for the document.
+// statuses is the specification's table of error codes (decisions.md, M).
 var statuses = map[string]int{
 	problem.CodeValidation:         http.StatusBadRequest,
 	problem.CodeMissingCredentials: http.StatusUnauthorized,
@@ -37,5 +37,5 @@ var statuses = map[string]int{
 	problem.CodeUnavailable:        http.StatusServiceUnavailable,
 }
 
-// StatusOf is the status every answer with that error code has, 0 for a code that is not in the specification.
+// StatusOf returns the status of an error code, or 0 for an unknown code.
 func StatusOf(code string) int { return statuses[code] }

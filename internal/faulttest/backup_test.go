@@ -70,8 +70,8 @@ func runKilled(t *testing.T, after time.Duration, args ...string) bool {
 	return cmd.Wait() == nil
 }
 
-// TestABackupThatIsKilledLeavesNothingHalfWritten kills the command, and then the server, at any moment of a backup.
-func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
+// TestKilledBackupLeavesNoPartialFile kills the command, and then the server, at any moment of a backup.
+func TestKilledBackupLeavesNoPartialFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")
@@ -115,9 +115,9 @@ func TestABackupThatIsKilledLeavesNothingHalfWritten(t *testing.T) {
 	t.Logf("%d backups were killed, %d of them had made their file by then", rounds, whole)
 }
 
-// TestARestoreThatIsKilledIsWholeOrNone kills the command at any moment of a restore: what then starts has everything,
+// TestKilledRestoreIsAtomic kills the command at any moment of a restore: what then starts has everything,
 // and what has not everything does not start.
-func TestARestoreThatIsKilledIsWholeOrNone(t *testing.T) {
+func TestKilledRestoreIsAtomic(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "its files are moved into their places")
 	dir := t.TempDir()
@@ -174,8 +174,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestAnAcknowledgedRevocationSurvivesKillAndRestore: the journal has every revocation that was answered before the kill.
-func TestAnAcknowledgedRevocationSurvivesKillAndRestore(t *testing.T) {
+// TestRevocationSurvivesKillAndRestore: the journal has every revocation that was answered before the kill.
+func TestRevocationSurvivesKillAndRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")

@@ -17,9 +17,9 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// TestNobodyLearnsWhoHasAnAccount holds T7: a known email with a wrong password and an unknown one get the same status, body
+// TestLoginRevealsNoAccounts holds T7: a known email with a wrong password and an unknown one get the same status, body
 // and names of headers; long passwords alike. `go run ./bench secrecy` compares the times.
-func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
+func TestLoginRevealsNoAccounts(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir(), "")
 	const perEmail = 8 // failures of one email, before its checks wait for each other
@@ -46,8 +46,8 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	s.MustLive()
 }
 
-// TestGuessingIsSlowAndLocksNobodyOut holds T8.
-func TestGuessingIsSlowAndLocksNobodyOut(t *testing.T) {
+// TestGuessingIsSlowAndLocksOutNoUser holds T8.
+func TestGuessingIsSlowAndLocksOutNoUser(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "hashes passwords for many seconds")
 	s := start(t, t.TempDir(), "")

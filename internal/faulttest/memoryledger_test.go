@@ -385,9 +385,9 @@ func TestAFullDiskLosesNoMemory(t *testing.T) {
 	}
 }
 
-// TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown looks at the system calls around reads: the row of the log is synchronised
+// TestReadIsLoggedDurablyBeforeTheResponse looks at the system calls around reads: the row of the log is synchronised
 // before the answer leaves, and one synchronisation is what a lone reader waits for.
-func TestAReadOfMemoriesIsOnTheDiskBeforeItIsShown(t *testing.T) {
+func TestReadIsLoggedDurablyBeforeTheResponse(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files; elsewhere the server does")
 	needStrace(t)

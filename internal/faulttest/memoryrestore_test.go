@@ -11,9 +11,9 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// TestAnErasedPersonIsUnreadableInAnOlderBackup puts an older file of data back: with the newest file of keys the person is
+// TestErasedSubjectIsUnreadableInOlderBackups puts an older file of data back: with the newest file of keys the person is
 // unreadable, with an older one the journal erases them once more, and everybody else is there each time.
-func TestAnErasedPersonIsUnreadableInAnOlderBackup(t *testing.T) {
+func TestErasedSubjectIsUnreadableInOlderBackups(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "restores backups and starts the program several times")
 	const jane, john = "jane@example.com", "john@example.com"

@@ -54,8 +54,8 @@ func TestParallelRefreshesLeaveOneFamily(t *testing.T) {
 	s.MustLive()
 }
 
-// TestWhatEndsASessionEndsItAtOnce holds T6, also over a restart.
-func TestWhatEndsASessionEndsItAtOnce(t *testing.T) {
+// TestSessionsEndAtOnce holds T6, also over a restart.
+func TestSessionsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, dir, "")

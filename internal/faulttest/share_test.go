@@ -26,9 +26,9 @@ func (s *server) connect(t *testing.T, from net.IP) net.Conn {
 	return conn
 }
 
-// TestSlowBodiesShutNobodyOut holds T53 for slots: more requests of one user than there are slots have bodies that do not
+// TestSlowBodiesBlockNoOtherClient holds T53 for slots: more requests of one user than there are slots have bodies that do not
 // arrive. All others are served, also from the same address.
-func TestSlowBodiesShutNobodyOut(t *testing.T) {
+func TestSlowBodiesBlockNoOtherClient(t *testing.T) {
 	t.Parallel()
 	const slots = 32
 	s := start(t, t.TempDir(), "", programtest.Env(fmt.Sprintf("KEEPSAKE_LIMITS_IN_FLIGHT=%d", slots)))
@@ -60,9 +60,9 @@ func TestSlowBodiesShutNobodyOut(t *testing.T) {
 	s.MustLive()
 }
 
-// TestIdleConnectionsShutNobodyOut holds T53 for connections: one address opens more than there may be. It gets half of
+// TestIdleConnectionsBlockNoOtherClient holds T53 for connections: one address opens more than there may be. It gets half of
 // them, and others are served.
-func TestIdleConnectionsShutNobodyOut(t *testing.T) {
+func TestIdleConnectionsBlockNoOtherClient(t *testing.T) {
 	t.Parallel()
 	const most = 40
 	s := start(t, t.TempDir(), "", programtest.Env(fmt.Sprintf("KEEPSAKE_LIMITS_CONNECTIONS=%d", most)))

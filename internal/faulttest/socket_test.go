@@ -165,9 +165,9 @@ func TestSmuggledRequestsAreNotServed(t *testing.T) {
 	}
 }
 
-// TestSlowClientsAreCutOffAndHurtNobody opens connections that send a header, or a body, a byte at a time. Other requests
+// TestSlowClientsAreDisconnected opens connections that send a header, or a body, a byte at a time. Other requests
 // are answered before the first of them is closed, and all of them are closed.
-func TestSlowClientsAreCutOffAndHurtNobody(t *testing.T) {
+func TestSlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "waits for the 10 s that a client has to send a request")
 	s := start(t, t.TempDir(), "")

@@ -60,8 +60,8 @@ func wantRefusal(t *testing.T, dir string, words []string, options ...programtes
 	}
 }
 
-// TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey takes the key away and gives others.
-func TestAMissingOrWrongMasterKeyIsOneLineAndNeverANewKey(t *testing.T) {
+// TestWrongMasterKeyIsReportedAndKept takes the key away and gives others.
+func TestWrongMasterKeyIsReportedAndKept(t *testing.T) {
 	t.Parallel()
 	dir, key := filled(t)
 	path := filepath.Join(dir, "master.key")
@@ -105,8 +105,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestAMissingDatabaseIsRefusedAndNeverMadeAnew takes each file away, or empties it.
-func TestAMissingDatabaseIsRefusedAndNeverMadeAnew(t *testing.T) {
+// TestMissingDatabaseIsRefused takes each file away, or empties it.
+func TestMissingDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	original, key := filled(t)
 	other, _ := filled(t)
@@ -309,8 +309,8 @@ func TestInitRefusesAFolderThatIsInitialised(t *testing.T) {
 	}
 }
 
-// TestSecretsOnDiskAreForTheOwnerAlone looks at the modes of what a first start makes.
-func TestSecretsOnDiskAreForTheOwnerAlone(t *testing.T) {
+// TestOnlyTheOwnerCanReadSecretFiles looks at the modes of what a first start makes.
+func TestOnlyTheOwnerCanReadSecretFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := launch(t, dir)

@@ -40,7 +40,7 @@ func TestTextIsAlignedAsTypeIDDoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestArchiveIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var u id.UUID

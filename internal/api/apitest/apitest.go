@@ -1,5 +1,5 @@
-// Package apitest makes surfaces over memory, for tests and benchmarks of the way of a request: real directories, real
-// budgets, real usage, and a store that holds what it is given in maps.
+// Package apitest creates surfaces for tests and benchmarks of the pipeline, with real directories, limits and usage, and a
+// store in memory.
 package apitest
 
 import (
@@ -24,19 +24,19 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Clock stands still until it is moved.
+// Clock only moves when told to.
 type Clock struct{ offset atomic.Int64 }
 
 // start is a Saturday noon.
 var start = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-// Now is its time.
+// Now returns its time.
 func (c *Clock) Now() time.Time { return start.Add(time.Duration(c.offset.Load())) }
 
-// Move lets time pass, or turns it back.
+// Move moves it forward or back.
 func (c *Clock) Move(d time.Duration) { c.offset.Add(int64(d)) }
 
-// Place is all that a surface stands on.
+// Place is everything that a surface needs.
 type Place struct {
 	Now       func() time.Time
 	Accounts  *account.Directory
@@ -59,14 +59,14 @@ const (
 	Tiny     = "wsp_tiny"     // tier tiny: three requests a minute
 )
 
-// Tiers are the usual ones with an anonymous tier that is generous enough for tests, and the tier tiny.
+// Tiers returns the default tiers with a higher anonymous limit, and the tier tiny.
 func Tiers() []limit.Tier {
 	tiers := limit.Tiers()
 	tiers[0].RequestsPerMinute, tiers[0].Daily, tiers[0].Monthly = 100_000, 1_000_000, 10_000_000
 	return append(tiers, limit.Tier{Name: "tiny", RequestsPerMinute: 3, Daily: 5, Monthly: 1000})
 }
 
-// New makes a place. The first tier is the anonymous one.
+// New returns a place. The first tier is the anonymous one.
 func New(now func() time.Time, tiers []limit.Tier) *Place {
 	p := &Place{Now: now, Store: newStore(), bearers: bearers{}, random: rand.NewChaCha8([32]byte{'t', 'e', 's', 't'})}
 	p.Addresses = limit.NewAddresses(tiers[0].Allowance(), limit.DefaultAddresses)
@@ -88,14 +88,14 @@ func New(now func() time.Time, tiers []limit.Tier) *Place {
 	return p
 }
 
-// Put adds a workspace, or changes it where its revision is higher.
+// Put adds a workspace, or changes it if its revision is higher.
 func (p *Place) Put(w account.Workspace) {
 	if err := p.Accounts.Put(&w); err != nil {
 		panic(fmt.Sprintf("apitest: %v", err))
 	}
 }
 
-// Key adds a key of a workspace with these scopes and gives its text. change may be nil.
+// Key adds a key with these scopes to a workspace and returns its text. change can be nil.
 func (p *Place) Key(workspace string, scopes auth.Scopes, change func(k *apikey.APIKey)) string {
 	k, text := p.makeKey(workspace, scopes)
 	if change != nil {
@@ -106,7 +106,7 @@ func (p *Place) Key(workspace string, scopes auth.Scopes, change func(k *apikey.
 	return text
 }
 
-// StoredKey adds a key that is in the store and not in memory, as one that another process has just made.
+// StoredKey adds a key only to the store, as if another process had created it.
 func (p *Place) StoredKey(workspace string, scopes auth.Scopes) string {
 	k, text := p.makeKey(workspace, scopes)
 	p.Store.addKey(k)
@@ -121,7 +121,7 @@ func (p *Place) makeKey(workspace string, scopes auth.Scopes) (*apikey.APIKey, s
 	}, text
 }
 
-// Fill loads so many keys of the operator workspace, with the scopes read and write, and gives the text of one.
+// Fill adds keys of the operator workspace with the scopes read and write, and returns the text of one.
 func (p *Place) Fill(keys int) string {
 	wanted, text := p.makeKey(Operator, auth.Read|auth.Write)
 	p.Store.each = func(fn func(k *apikey.APIKey) error) error {
@@ -142,7 +142,7 @@ func (p *Place) Fill(keys int) string {
 	return text
 }
 
-// Options are those of a primary surface with these operations.
+// Options returns the options of a primary surface with these operations.
 func (p *Place) Options(r *endpoint.Registry) api.Options {
 	return api.Options{
 		Limiter: limit.Local{},
@@ -153,7 +153,7 @@ func (p *Place) Options(r *endpoint.Registry) api.Options {
 	}
 }
 
-// Surface makes a surface.
+// Surface returns a surface.
 func Surface(o api.Options) http.Handler {
 	a, err := api.New(o)
 	if err != nil {

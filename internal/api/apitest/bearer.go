@@ -9,7 +9,7 @@ import (
 	"keepsake/internal/auth"
 )
 
-// bearers knows tokens by their text.
+// bearers maps tokens to users.
 type bearers map[string]account.Bearer
 
 // Authenticate implements api.Bearers.
@@ -20,7 +20,7 @@ func (b bearers) Authenticate(_ context.Context, text string, _ netip.Addr, _ ti
 	return account.Bearer{}, auth.ErrInvalidToken
 }
 
-// Token adds an access token of a user of a workspace with these scopes, and gives its text.
+// Token adds an access token of a user with these scopes in a workspace, and returns its text.
 func (p *Place) Token(workspace string, scopes auth.Scopes) string {
 	entry, ok := p.Accounts.Entry(workspace)
 	if !ok {

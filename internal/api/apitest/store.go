@@ -13,8 +13,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// Store holds in memory what the way of a request asks of a store. Methods of the domain's interfaces that it never
-// calls are those of the embedded nil, and panic.
+// Store is a store in memory. It implements what the pipeline uses; other methods panic.
 type Store struct {
 	accountStore
 	apikeyStore
@@ -58,7 +57,7 @@ func (s *Store) APIKeyBySecret(_ context.Context, hash [32]byte) (*apikey.APIKey
 	return nil, problem.Missing()
 }
 
-// KeyReads is how often a key was looked for by its secret.
+// KeyReads returns how often a key was looked up by its secret.
 func (s *Store) KeyReads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +72,7 @@ func (s *Store) EachAPIKey(_ context.Context, fn func(k *apikey.APIKey) error) e
 // AddUsage implements usage.Store.
 func (s *Store) AddUsage(context.Context, usage.Delta) ([]usage.Quota, error) { return nil, nil }
 
-// Run implements unit.Runner. What a failed fn wrote is not undone: only answers are written here, and those last.
+// Run implements unit.Runner without rollback: only responses are written, and those last.
 func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {
 	inner, hooks := unit.Begin(ctx)
 	if err := fn(inner); err != nil {

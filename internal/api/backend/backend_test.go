@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/api/backend"
 )
 
-func TestProbesTellWhatFailsButNotWhy(t *testing.T) {
+func TestProbesNameFailedPartsWithoutTheCause(t *testing.T) {
 	t.Parallel()
 	clock := &apitest.Clock{}
 	place := apitest.New(clock.Now, apitest.Tiers())

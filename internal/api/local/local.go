@@ -1,5 +1,5 @@
-// Package local declares what only the operator of the machine may ask for: operations that the data folder's socket has
-// and the network has not. They are no part of the API's description, and no key reaches them from outside.
+// Package local declares operations for the operator of the machine. Only the data folder's socket serves them, and the
+// API's description omits them.
 package local
 
 import (
@@ -7,7 +7,7 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// operation is what the operations here have in common. They are no requests of a client, so no budget pays for them.
+// operation is what these operations have in common. They are not charged.
 func operation(id, method, path, summary string, errors ...string) endpoint.Operation {
 	return endpoint.Operation{
 		ID: id, Method: method, Path: "/local" + path, Tag: "local", Summary: summary,

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddMasterKey declares the change of the master key. Doing it twice is harmless, so no Idempotency-Key is needed: the
-// second time it changes again, or says that the key given is in use.
+// AddMasterKey declares the change of the master key. It needs no Idempotency-Key: a repeated request changes the key again,
+// or reports that the given key is in use.
 func AddMasterKey(r *endpoint.Registry, keeper *seal.Keeper) {
 	rotate := operation("rotateMasterKey", "POST", "/master-key/rotate", "Seal the instance's secrets with a new master key", problem.CodeConflict)
 	endpoint.Add(r, rotate, func(ctx context.Context, in *rotateMasterKey) (*rotatedMasterKey, error) {

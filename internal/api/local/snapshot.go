@@ -10,10 +10,10 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddSnapshots declares the copies of the databases that backups are packed from. Whoever can open the socket can read
-// the data folder, so that the answer is the name of a folder and not what is in it.
+// AddSnapshots declares snapshots, from which backups are made. Whoever opens the socket can read the data folder, so the
+// response contains a folder's name instead of its content.
 func AddSnapshots(r *endpoint.Registry, snapshots *backup.Snapshots) {
-	// A client that did not hear the answer cannot discard what it began: it is gone after its lease.
+	// If a client did not get the response, the snapshot is removed after its lease.
 	start := operation("startSnapshot", "POST", "/snapshots", "Begin a snapshot", problem.CodeConflict)
 	start.Status = 201
 	endpoint.Add(r, start,

@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAdminTiers declares the tiers, whose numbers may change while the service runs. They concern the whole instance.
+// AddAdminTiers declares the operations on tiers. They concern the whole instance.
 func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
@@ -32,7 +32,7 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	endpoint.Add(r, change, func(ctx context.Context, in *changeTier) (*oneTier, error) {
 		b := &in.Body
 		expected := in.IfMatch.Revisions()
-		if in.IfNoneMatch.Any { // tiers are configured, so one that can be changed exists
+		if in.IfNoneMatch.Any { // tiers are configured, so this one exists
 			expected = []int64{}
 		}
 		t, err := people.ChangeTier(ctx, auth.From(ctx), expected, limit.Tier{
@@ -46,7 +46,7 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	})
 }
 
-// tierCounts are what a tier allows but for the bytes. The largest number keeps charges far from overflow.
+// tierCounts are a tier's limits except bytes. The maximum keeps charges far from overflow.
 type tierCounts struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
 	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC day."`
@@ -57,7 +57,7 @@ type tierCounts struct {
 	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"The number of memories. 0 means no limit."`
 }
 
-// tierNumbers are what a tier shall allow.
+// tierNumbers are the limits of a tier.
 type tierNumbers struct {
 	tierCounts
 	Storage wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"The number of bytes that can be stored. null means no limit, 0 means that nothing can be stored. If it is omitted, it does not change."`
@@ -101,8 +101,7 @@ type tierView struct {
 	Revision int64  `json:"revision" doc:"The revision of the tier. It is 1 while the tier has its configured numbers."`
 }
 
-// tierPosition is what a cursor of the list holds: how many tiers came before. Their number and order are fixed while
-// the service runs.
+// tierPosition is the content of a list cursor: the number of tiers before. Tiers have a fixed order.
 type tierPosition struct {
 	After int `json:"after"`
 }

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAdminUsers declares the management of users.
+// AddAdminUsers declares the operations on users.
 func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{

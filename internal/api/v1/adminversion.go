@@ -12,8 +12,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAdminVersions declares the administration of API versions. Any admin may read them; changes concern the whole
-// instance.
+// AddAdminVersions declares the operations on API versions. Any admin can read them; changes concern the whole instance.
 func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
@@ -110,7 +109,7 @@ type namedVersion struct {
 	N string `path:"n" doc:"The number of the version." example:"1"`
 }
 
-// number is 0, which no version has, for a text that is none.
+// number returns 0, which no version has, for an invalid text.
 func (n *namedVersion) number() int {
 	number, _ := lifecycle.ParseAccept(n.N)
 	return number
@@ -181,7 +180,7 @@ type versionCallerList struct {
 	}
 }
 
-// versionRecord is a version as admins see it: what everybody sees, and how it is administered.
+// versionRecord is a version with what only admins see.
 type versionRecord struct {
 	versionView
 	RetiresAt  *wire.Time      `json:"retiresAt" doc:"The time from which the version's paths no longer exist."`
@@ -209,7 +208,7 @@ func (v *Versions) answer(ctx context.Context, version *lifecycle.Version) *oneV
 	return &oneVersionRecord{ETag: endpoint.ETag(version.Revision), Body: v.record(auth.From(ctx), version)}
 }
 
-// record shows a version as it was just read or written, in the company of the others as they are now.
+// record returns a version together with the current state of the others.
 func (v *Versions) record(p *auth.Principal, version *lifecycle.Version) versionRecord {
 	now, snapshot := v.Now(), v.Registry.Snapshot()
 	out := versionRecord{versionView: v.view(snapshot, version, now), Rehearsals: []rehearsalView{}, Revision: version.Revision}
@@ -229,7 +228,7 @@ func viewOfRehearsal(r *lifecycle.Rehearsal) rehearsalView {
 	return rehearsalView{KeyID: r.KeyID, WorkspaceID: r.WorkspaceID, Until: wire.At(r.Until)}
 }
 
-// versionPosition is what a cursor of the list holds: the last version before.
+// versionPosition is the content of a list cursor: the last version before.
 type versionPosition struct {
 	After int `json:"after"`
 }

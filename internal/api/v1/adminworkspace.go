@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAdminWorkspaces declares the management of workspaces. They concern the whole instance.
+// AddAdminWorkspaces declares the operations on workspaces. They concern the whole instance.
 func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
@@ -111,7 +111,7 @@ type workspaceRecord struct {
 	Revision  int64     `json:"revision"`
 }
 
-// idPosition is what a cursor holds of a list that follows ids.
+// idPosition is the content of a cursor of a list by ID.
 type idPosition struct {
 	ID string `json:"id"`
 }

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddAPIKeys declares the management of API keys.
+// AddAPIKeys declares the operations on API keys.
 func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer) {
 	op := apiKeyOperation
 
@@ -173,7 +173,7 @@ func (n *newAPIKey) draft() (apikey.Draft, error) {
 	if d.Scopes, err = scopesOf(n.Scopes); err != nil {
 		return d, err
 	}
-	if n.AllowedIPs != nil { // an empty list asks for a key that works from anywhere
+	if n.AllowedIPs != nil { // an empty list means any address
 		d.AllowedIPs, err = prefixesOf(n.AllowedIPs)
 	}
 	return d, err
@@ -235,7 +235,7 @@ type namedAPIKey struct {
 const deferred = "Status 202 means that this instance refuses the key from now on but could not store the revocation yet, for example " +
 	"because its disk is full. It stores the revocation as soon as it can. Only then do other instances refuse the key."
 
-// statusOfRevoked is 0 for the operation's own.
+// statusOfRevoked returns 0 for the operation's own status.
 func statusOfRevoked(k *apikey.Record) int {
 	if k.Pending {
 		return http.StatusAccepted
@@ -285,7 +285,7 @@ type listAPIKeys struct {
 	Cursor    string `query:"cursor"`
 }
 
-// apiKeyPosition is what a cursor of the list holds.
+// apiKeyPosition is the content of a list cursor.
 type apiKeyPosition struct {
 	At int64  `json:"at"` // Unix milliseconds
 	ID string `json:"id"`

@@ -128,7 +128,7 @@ var (
 	texts = regexp.MustCompile(`^kpsk_[0-9A-Za-z]{36}$`)
 )
 
-func TestANewKeyIsTheWholeRecordAndItsTextOnce(t *testing.T) {
+func TestNewKeyShowsItsTextOnce(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	a := c.make(t, object{
@@ -162,7 +162,7 @@ func TestANewKeyIsTheWholeRecordAndItsTextOnce(t *testing.T) {
 	c.as(text).do(t, "GET", "/api/v1/health", nil).is(200)
 }
 
-func TestWhatNobodyChoseHasItsDefault(t *testing.T) {
+func TestOmittedFieldsHaveDefaults(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	for _, body := range []object{nil, {
@@ -229,7 +229,7 @@ func TestBadBodiesAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestPatchReplacesWhatItNamesAndLeavesTheRest(t *testing.T) {
+func TestPatchChangesOnlyNamedFields(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	made := c.make(t, object{"quota": object{"daily": 5, "monthly": 50}, "metadata": object{"a": "b"}, "rateLimit": object{"requestsPerMinute": 7}, "expiresAt": "2099-01-01T00:00:00Z"})

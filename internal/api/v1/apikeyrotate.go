@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// AddAPIKeyRotation declares how a key gets a new secret.
+// AddAPIKeyRotation declares the rotation of keys.
 func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 	rotate := apiKeyOperation("rotateAPIKey", "POST", "/api-keys/{id}/rotate", "Rotate an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRotationInProgress, problem.CodeRevisionMismatch)

@@ -174,7 +174,7 @@ func TestAVerificationCostsTheJudgedKey(t *testing.T) {
 	}
 }
 
-func TestAVerificationIsRefusedWhereTheCallIsWrong(t *testing.T) {
+func TestWrongVerificationIsRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	for _, bad := range []struct {

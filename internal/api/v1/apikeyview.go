@@ -74,7 +74,7 @@ type apiKeyList struct {
 	}
 }
 
-// sealIfBound has an answer that is kept lie sealed where it names what a key is bound to; k may be nil.
+// sealIfBound encrypts the stored response if it names the subject of a bound key. k can be nil.
 func sealIfBound(ctx context.Context, k *apikey.Record) {
 	if k != nil && (k.SubjectID != "" || k.AgentID != "") {
 		idempotency.SealWith(ctx, idempotency.KeyName{})
@@ -239,7 +239,7 @@ func viewOfSelf(s *apikey.Self) whoamiView {
 	}}
 }
 
-// textOrEmpty is s, empty where it is null.
+// textOrEmpty returns "" for nil.
 func textOrEmpty(s *string) string {
 	if s == nil {
 		return ""

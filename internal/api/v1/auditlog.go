@@ -94,7 +94,7 @@ type auditChainView struct {
 	Hash     string `json:"hash"`
 }
 
-// filter is the filter that the parameters describe.
+// filter returns the filter of the parameters.
 func (in *listAuditLog) filter() audit.Filter {
 	f := audit.Filter{
 		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Changes: !in.Reads,
@@ -109,7 +109,7 @@ func (in *listAuditLog) filter() audit.Filter {
 	return f
 }
 
-// start is the filter of the page after the cursor, and the scope of cursors.
+// start returns the filter of the page after the cursor, and the scope of cursors.
 func (in *listAuditLog) start(p *auth.Principal, cursors *page.Sealer) (audit.Filter, string, error) {
 	f := in.filter()
 	scope := page.Scope(p.WorkspaceID, "listAuditLog", p.SubjectID, p.AgentID, in.Workspace, in.Actor, in.Action, in.Target,

@@ -8,33 +8,32 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// CacheStats is where the numbers about caches come from.
+// CacheStats is the source of the cache statistics.
 type CacheStats struct {
 	Caches   []Cache
 	Mode     string      // of the limiter: local, split or shared
-	Degraded func() bool // what the limiter counts cannot be shared as it should, or cannot be stored
+	Degraded func() bool // the limiter cannot share or store its counters
 	Started  time.Time
 	Now      func() time.Time
 }
 
-// Cache is one of them.
+// Cache is a cache with statistics.
 type Cache struct {
 	Name  string
 	Stats func() CacheNumbers
 }
 
-// CacheNumbers is how a cache is doing.
+// CacheNumbers are the statistics of a cache.
 type CacheNumbers struct {
 	Entries   int64
-	Capacity  int64 // 0: without bound
+	Capacity  int64 // 0: unlimited
 	Bytes     int64
 	Hits      int64
 	Misses    int64
 	Evictions int64
 }
 
-// AddCacheStats declares the statistics of the instance's caches. They concern every workspace, so a credential of the
-// operator workspace is needed.
+// AddCacheStats declares the cache statistics. They concern every workspace, so only the operator workspace can read them.
 func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "cacheStats", Method: "GET", Path: "/admin/cache-stats", Since: 1, Tag: "admin", Summary: "Get the statistics of the caches",

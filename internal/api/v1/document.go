@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddDocuments declares what search finds: documents, one by one and in bulk.
+// AddDocuments declares the operations on documents.
 func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *page.Sealer) {
 	op := func(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
 		return endpoint.Operation{
@@ -71,7 +71,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	remove.Status = 204
 	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
-		// `If-Match: *` asks for no more than the 404 that is answered anyway.
+		// `If-Match: *` only requires what the 404 checks anyway.
 		err := documents.Delete(ctx, auth.From(ctx).WorkspaceID, in.ID, in.IfMatch.Revisions())
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	})
 }
 
-// documentFields is what a client writes of a document.
+// documentFields are the fields of a document that a client writes.
 type documentFields struct {
 	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
 	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
@@ -190,7 +190,7 @@ func viewOfDocument(d *document.Document) documentView {
 	}
 }
 
-// textOrNull is s, null where it is empty.
+// textOrNull returns nil for "".
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil

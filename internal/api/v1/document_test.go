@@ -126,7 +126,7 @@ func TestCreationMakesAnIdOrRefusesATakenOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDocumentIsRefused(t *testing.T) {
+func TestInvalidDocumentIsRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	many := func(n int) (list []string) {

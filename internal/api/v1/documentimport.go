@@ -38,11 +38,11 @@ func viewOfImport(i document.Imported) *importResult {
 	return out
 }
 
-// maxLine is the most bytes a line may have: room for the longest text with every character escaped.
+// maxLine is the maximum size of a line: the longest text with every character escaped.
 const maxLine = 2 << 20
 
-// documentLines reads documents from a body of one JSON object a line. Blank lines are passed over. A line that is too
-// long or no document is handed over as such; only a body that cannot be read further is an error.
+// documentLines reads documents from a body with one JSON object per line. It skips blank lines. A line that is too long or
+// invalid is returned as such; an unreadable body is an error.
 func documentLines(body io.Reader, decoder *endpoint.Decoder[newDocument]) document.Lines {
 	r := bufio.NewReaderSize(body, 64<<10)
 	var buf []byte
@@ -85,7 +85,7 @@ func decodeLine(decoder *endpoint.Decoder[newDocument], data []byte) (id string,
 	return id, d.fields(), nil
 }
 
-// readLine appends the next line to buf, without its end. Of one that is too long nothing is kept.
+// readLine appends the next line to buf, without its end. It keeps nothing of a line that is too long.
 func readLine(r *bufio.Reader, buf []byte) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

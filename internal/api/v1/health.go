@@ -12,10 +12,10 @@ import (
 	"keepsake/internal/wire"
 )
 
-// Health says how the parts are doing. What it finds is good for a second, so that asking often costs nothing.
+// Health checks parts of the process. A result is reused for a second, so that frequent checks are cheap.
 type Health struct {
-	Storage func(ctx context.Context) error   // without it nothing is served
-	Parts   []func(ctx context.Context) error // without one of them the service is degraded
+	Storage func(ctx context.Context) error   // if it fails, nothing works
+	Parts   []func(ctx context.Context) error // if one fails, the service is degraded
 
 	last     atomic.Pointer[finding]
 	checking sync.Mutex
@@ -55,7 +55,7 @@ type healthView struct {
 	Timestamp wire.Time `json:"timestamp"`
 }
 
-// look gives the last finding, and makes a new one when that is too old. One request does that; others do not wait.
+// look returns the last result, or a new one if that is too old. One request checks; others do not wait.
 func (h *Health) look(ctx context.Context, now time.Time) *finding {
 	last := h.last.Load()
 	if last != nil {
@@ -73,7 +73,7 @@ func (h *Health) look(ctx context.Context, now time.Time) *finding {
 			f.degraded = true
 		}
 	}
-	if ctx.Err() == nil { // a check cut short by its caller says nothing
+	if ctx.Err() == nil { // a cancelled check has no result
 		h.last.Store(f)
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// AddLogin declares how people sign in and out.
+// AddLogin declares login, refresh, logout and the change of passwords.
 func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 	op := func(id, path, summary string) endpoint.Operation {
 		return endpoint.Operation{ID: id, Method: "POST", Path: "/api/auth/" + path, Tag: "login", Summary: summary, Status: 200}

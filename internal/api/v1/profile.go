@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddProfile declares what users see and change of themselves.
+// AddProfile declares what users see and change of their own record.
 func AddProfile(r *endpoint.Registry, logins *account.LoginService) {
 	op := func(id, method, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{

@@ -14,7 +14,7 @@ import (
 
 // Readers go on with whichever secret was the newest when they began, while the key turns and the master key changes
 // beside them. A secret lives on through the next rotation, so nobody is refused who keeps up.
-func TestNobodyIsRefusedWhileKeysTurn(t *testing.T) {
+func TestRotationRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	made := c.make(t, nil)

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddSearch declares search, with its parameters in the query and the same in a body.
+// AddSearch declares search, with parameters in the query or in a body.
 func AddSearch(r *endpoint.Registry, s *search.Service) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "search", Method: "GET", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents",

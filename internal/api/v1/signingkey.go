@@ -8,8 +8,8 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// AddSigningKeys declares the keys that sign access tokens: for whoever checks tokens, and their rotation. For whoever checks
-// receipts, the one that signs these stands among them.
+// AddSigningKeys declares the rotation and the list of keys that sign access tokens and receipts, with which clients verify
+// them.
 func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth.ReceiptKey, log audit.Recorder) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getSigningKeys", Method: "GET", Path: "/.well-known/jwks.json", Tag: "login",

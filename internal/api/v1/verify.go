@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddVerify declares the judgement of a key for somebody else's service.
+// AddVerify declares the verification of a key for another service.
 func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
 	verify := apiKeyOperation("verifyAPIKey", "POST", "/verify", "Verify an API key")
 	verify.Description = "The status is 200 whenever the request itself is valid, and code is the result. Only keys of the caller's workspace " +

@@ -10,16 +10,16 @@ import (
 	"keepsake/internal/wire"
 )
 
-// Versions is where API versions come from and are changed.
+// Versions is the source of API versions.
 type Versions struct {
 	Registry  *lifecycle.Registry
 	Service   *lifecycle.Service
-	PublicURL string // start of the links, without a slash at its end
+	PublicURL string // base of links, without a slash at its end
 	Now       func() time.Time
 }
 
-// AddVersions declares the list of API versions. It needs no credential: who looks for a version to move to may have
-// none that works.
+// AddVersions declares the list of API versions. It needs no credential, because a client that must migrate may not have a
+// valid one.
 func AddVersions(r *endpoint.Registry, v *Versions) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "listVersions", Method: "GET", Path: "/api/versions", Tag: "versions", Summary: "List the versions of the API",

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// callerPosition is what a cursor of the list of a version's callers holds: the last one before.
+// callerPosition is the content of a cursor of the list of a version's callers: the last one before.
 type callerPosition struct {
 	Workspace string `json:"w"`
 	Caller    string `json:"k"`

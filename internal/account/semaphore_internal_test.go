@@ -11,9 +11,9 @@ import (
 	"keepsake/internal/await"
 )
 
-func TestTheGateTakesAddressesInTurn(t *testing.T) {
+func TestHashesOfAddressesTakeTurns(t *testing.T) {
 	t.Parallel()
-	g := newGate(1)
+	g := newHashSemaphore(1)
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,15 +50,15 @@ func TestTheGateTakesAddressesInTurn(t *testing.T) {
 	}
 }
 
-func (g *gate) waits() int {
+func (g *hashSemaphore) waits() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.waiting
 }
 
-func TestAFullGateMakesRoomForOtherAddresses(t *testing.T) {
+func TestFullQueueAdmitsOtherAddresses(t *testing.T) {
 	t.Parallel()
-	g := newGate(1)
+	g := newHashSemaphore(1)
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -70,31 +70,31 @@ func TestAFullGateMakesRoomForOtherAddresses(t *testing.T) {
 			case err == nil:
 				entered.Add(1)
 				g.leave()
-			case errors.Is(err, errGateFull):
+			case errors.Is(err, errTooManyHashes):
 				refused.Add(1)
 			default:
 				t.Error(err)
 			}
 		})
 	}
-	for range g.most + 10 {
+	for range g.maxWaiting + 10 {
 		join(1)
 	}
 	await.Until(t, "ten of one address are refused", func() bool { return refused.Load() == 10 })
 	join(2)
-	await.Until(t, "one of the many makes room", func() bool { return refused.Load() == 11 && g.waits() == g.most })
+	await.Until(t, "one of the many makes room", func() bool { return refused.Load() == 11 && g.waits() == g.maxWaiting })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	gone := make(chan error)
 	go func() { gone <- g.enter(ctx, address(3)) }()
-	await.Until(t, "another one makes room", func() bool { return refused.Load() == 12 && g.waits() == g.most })
+	await.Until(t, "another one makes room", func() bool { return refused.Load() == 12 && g.waits() == g.maxWaiting })
 	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) || g.waits() != g.most-1 {
+	if err := <-gone; !errors.Is(err, context.Canceled) || g.waits() != g.maxWaiting-1 {
 		t.Errorf("who goes away: %v, %d wait", err, g.waits())
 	}
 	g.leave()
 	running.Wait()
-	if entered.Load() != int64(g.most-1) || g.free != 1 || g.first != nil {
-		t.Errorf("%d of %d entered, %d free", entered.Load(), g.most-1, g.free)
+	if entered.Load() != int64(g.maxWaiting-1) || g.free != 1 || g.first != nil {
+		t.Errorf("%d of %d entered, %d free", entered.Load(), g.maxWaiting-1, g.free)
 	}
 }

@@ -10,62 +10,62 @@ import (
 	"keepsake/internal/problem"
 )
 
-// tally is what all members know of a guesser at a moment of their common clock. All that is decided about it is here
-// and touches nothing else.
-type tally struct {
+// guessRecord is the state of an attempt's three counters at one time of the common clock. Its methods decide without side
+// effects.
+type guessRecord struct {
 	now   time.Time
 	tries [2]tries // of the pair, of the address
-	email sharedLine
+	email emailQueue
 }
 
-// tries are the failures of a pair or an address, and what is under way there.
+// tries are the failures and the running checks of a pair or an address.
 type tries struct {
 	Failed   moments `json:"failed,omitempty"`
 	Running  []claim `json:"running,omitempty"`
-	SignedIn int64   `json:"signedIn,omitempty"` // when last, of a pair
+	SignedIn int64   `json:"signedIn,omitempty"` // the last time; only of a pair
 }
 
-// sharedLine is the line of an email (see line).
-type sharedLine struct {
+// emailQueue is the queue of an email. It exists while the email has more failures than maxUnqueued.
+type emailQueue struct {
 	Failed  moments `json:"failed,omitempty"`
 	Next    int64   `json:"next,omitempty"`
 	Waiting []place `json:"waiting,omitempty"`
-	Turn    *claim  `json:"turn,omitempty"` // of the one check at a time
+	Turn    *claim  `json:"turn,omitempty"` // held by the one check that can run
 }
 
 type (
-	// moments are microseconds since 1970, oldest first.
+	// moments are times in microseconds since 1970, oldest first.
 	moments []int64
-	// claim is what a member holds, which may die: so it ends by itself.
+	// claim is held by a process. It expires, because the process can die.
 	claim struct {
 		ID    string `json:"id"`
 		Until int64  `json:"until"`
 	}
-	// place is that of an address in a line.
+	// place is the place of an address in a queue.
 	place struct {
 		claim
 		Address string `json:"address"`
 	}
 )
 
-// mostClaimed is longer than any claim: one that seems to end after that was made before the clock was set back.
-const mostClaimed = 2 * (tryLife + 2*lineWait)
+// maxClaim is longer than any claim lasts. A claim that seems to last longer is from before the clock was set back.
+const maxClaim = 2 * (attemptLifetime + 2*maxQueueWait)
 
-// errNotYet says that the check before is not over.
-var errNotYet = errors.New("it is not this guesser's turn")
+// errNotYet means that the check before has not ended.
+var errNotYet = errors.New("another check is running")
 
-// errLate is for a try whose time was over before it was counted: what came of it is told to nobody.
+// errLate is the error of a try that expired before it ended. Its outcome must not be revealed, because it did not count.
 var errLate = problem.NotAvailable("Checking the password took too long; try again.", time.Second)
 
-// readTally reads the texts of a pair, its address and its email, and forgets what is over.
-func readTally(now time.Time, texts [][]byte) (*tally, error) {
-	g := &tally{now: now}
+// readGuesses decodes the texts of a pair, its address and its email, and removes what has expired.
+func readGuesses(now time.Time, texts [][]byte) (*guessRecord, error) {
+	g := &guessRecord{now: now}
 	for i, part := range [...]any{&g.tries[0], &g.tries[1], &g.email} {
 		if len(texts[i]) == 0 {
 			continue
 		}
 		if err := json.Unmarshal(texts[i], part); err != nil {
-			return nil, fmt.Errorf("decode what is known of guesses: %w", err)
+			return nil, fmt.Errorf("decode guesses: %w", err)
 		}
 	}
 	for i := range g.tries {
@@ -81,16 +81,16 @@ func readTally(now time.Time, texts [][]byte) (*tally, error) {
 	return g, nil
 }
 
-func (g *tally) over(c claim) bool {
+func (g *guessRecord) over(c claim) bool {
 	left := time.UnixMicro(c.Until).Sub(g.now)
-	return left <= 0 || left > mostClaimed
+	return left <= 0 || left > maxClaim
 }
 
-func (g *tally) claimed(id string, life time.Duration) claim {
+func (g *guessRecord) claimed(id string, life time.Duration) claim {
 	return claim{id, g.now.Add(life).UnixMicro()}
 }
 
-// since forgets what was before the window. Moments ahead of now are of a clock that was set back: they count.
+// since removes times before the window.
 func (m moments) since(now time.Time) moments {
 	f := m.failures()
 	return m[len(m)-f.recently(now):]
@@ -104,9 +104,9 @@ func (m moments) failures() failures {
 	return f
 }
 
-// add notes one more; more than most are not worth remembering.
-func (m *moments) add(now time.Time, most int) {
-	*m = append((*m)[max(0, len(*m)-most+1):], now.UnixMicro())
+// add appends a time, and keeps at most limit.
+func (m *moments) add(now time.Time, limit int) {
+	*m = append((*m)[max(0, len(*m)-limit+1):], now.UnixMicro())
 }
 
 func (t *tries) failures() failures {
@@ -115,34 +115,34 @@ func (t *tries) failures() failures {
 	return f
 }
 
-// lined reports whether checks of the email form a line.
-func (g *tally) lined() bool { return len(g.email.Failed) > freeOfEmail }
+// queued reports whether checks of the email are queued.
+func (g *guessRecord) queued() bool { return len(g.email.Failed) > maxUnqueued }
 
 // knows reports whether the email signed in from the address.
-func (g *tally) knows() bool {
-	return g.now.Sub(time.UnixMicro(g.tries[0].SignedIn)) < knownFor
+func (g *guessRecord) knows() bool {
+	return g.now.Sub(time.UnixMicro(g.tries[0].SignedIn)) < keepSignIn
 }
 
-// lineUp takes a place and says how long it waits for its second.
-func (g *tally) lineUp(id string, address string, life time.Duration) (time.Duration, error) {
+// enqueue adds a place, and returns how long it waits.
+func (g *guessRecord) enqueue(id string, address string, life time.Duration) (time.Duration, error) {
 	l := &g.email
-	wait, next, free := lastPlace(time.UnixMicro(l.Next), g.now, g.knows())
+	wait, next, free := nextSlot(time.UnixMicro(l.Next), g.now, g.knows())
 	already := slices.ContainsFunc(l.Waiting, func(p place) bool { return p.Address == address })
 	if already || !free {
-		return 0, tooManyTries(max(wait, lineStep))
+		return 0, tooManyTries(max(wait, queueStep))
 	}
 	l.Next = next.UnixMicro()
-	l.Waiting = append(l.Waiting, place{g.claimed(id, wait+lineWait+life), address})
+	l.Waiting = append(l.Waiting, place{g.claimed(id, wait+maxQueueWait+life), address})
 	return wait, nil
 }
 
-// takeTurn takes the one turn of a line, for a place whose second has come.
-func (g *tally) takeTurn(id string, life time.Duration) error {
+// takeTurn takes the turn for a place that is due.
+func (g *guessRecord) takeTurn(id string, life time.Duration) error {
 	l := &g.email
 	i := slices.IndexFunc(l.Waiting, func(p place) bool { return p.ID == id })
 	switch {
-	case i < 0: // it came too late
-		return tooManyTries(lineStep)
+	case i < 0: // the place has expired
+		return tooManyTries(queueStep)
 	case l.Turn != nil && l.Turn.ID != id:
 		return errNotYet
 	}
@@ -151,10 +151,10 @@ func (g *tally) takeTurn(id string, life time.Duration) error {
 	return nil
 }
 
-// begin takes a try, if no line has formed since the guesser passed where it begins.
-func (g *tally) begin(id string, life time.Duration) error {
-	if turn := g.email.Turn; g.lined() && (turn == nil || turn.ID != id) {
-		return tooManyTries(lineStep)
+// begin uses a try. It refuses an attempt without a turn if a queue has formed since enter.
+func (g *guessRecord) begin(id string, life time.Duration) error {
+	if turn := g.email.Turn; g.queued() && (turn == nil || turn.ID != id) {
+		return tooManyTries(queueStep)
 	}
 	for i := range g.tries {
 		g.tries[i].Running = append(g.tries[i].Running, g.claimed(id, life))
@@ -165,8 +165,8 @@ func (g *tally) begin(id string, life time.Duration) error {
 	return nil
 }
 
-// end counts what came of a try.
-func (g *tally) end(id string, o outcome) error {
+// end records the outcome of a try.
+func (g *guessRecord) end(id string, o outcome) error {
 	for i := range g.tries {
 		t := &g.tries[i]
 		left := slices.DeleteFunc(t.Running, func(c claim) bool { return c.ID == id })
@@ -179,15 +179,15 @@ func (g *tally) end(id string, o outcome) error {
 	case wrong:
 		g.tries[0].Failed.add(g.now, maxFromPair)
 		g.tries[1].Failed.add(g.now, maxFromAddress)
-		g.email.Failed.add(g.now, freeOfEmail+1)
+		g.email.Failed.add(g.now, maxUnqueued+1)
 	case right:
 		g.tries[0].SignedIn = g.now.UnixMicro()
 	}
-	g.leaveLine(id)
+	g.leaveQueue(id)
 	return nil
 }
 
-func (g *tally) leaveLine(id string) {
+func (g *guessRecord) leaveQueue(id string) {
 	l := &g.email
 	l.Waiting = slices.DeleteFunc(l.Waiting, func(p place) bool { return p.ID == id })
 	if l.Turn != nil && l.Turn.ID == id {
@@ -195,14 +195,14 @@ func (g *tally) leaveLine(id string) {
 	}
 }
 
-// states writes what readTally read; what says nothing is empty.
-func (g *tally) states() ([]GuessState, error) {
+// states encodes the record. A part without content is empty, which deletes it.
+func (g *guessRecord) states() ([]GuessState, error) {
 	out := make([]GuessState, 0, len(g.tries)+1)
 	for i := range g.tries {
 		t := &g.tries[i]
 		var until int64
 		if g.knows() && i == 0 {
-			until = t.SignedIn + knownFor.Microseconds()
+			until = t.SignedIn + keepSignIn.Microseconds()
 		} else {
 			t.SignedIn = 0
 		}
@@ -227,7 +227,7 @@ func (g *tally) states() ([]GuessState, error) {
 	return append(out, state), err
 }
 
-// until is when the last of them is over.
+// until returns when the last of them leaves the window.
 func (m moments) until() int64 {
 	if len(m) == 0 {
 		return 0
@@ -241,7 +241,7 @@ func stateOf(part any, until int64) (GuessState, error) {
 	}
 	text, err := json.Marshal(part)
 	if err != nil {
-		return GuessState{}, fmt.Errorf("encode what is known of guesses: %w", err)
+		return GuessState{}, fmt.Errorf("encode guesses: %w", err)
 	}
 	return GuessState{Text: text, Until: time.UnixMicro(until)}, nil
 }
