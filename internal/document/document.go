@@ -1,4 +1,7 @@
-// Package document keeps what search finds.
+// Package document stores the documents that search finds.
+//
+// Read document.go (types and the store), validate.go, service.go, writegroup.go (single writes that share a transaction) and
+// import.go.
 package document
 
 import (
@@ -8,52 +11,52 @@ import (
 	"keepsake/internal/revision"
 )
 
-// Document is a text with a title, tags and metadata (decisions.md, F). No protected health information belongs here.
+// Document is a text with a title, tags and metadata (decisions.md, F). It must not contain protected health information.
 type Document struct {
-	ID         string // chosen by the client, or doc_…; unique in a workspace
+	ID         string // set by the client or generated (doc_…); unique within a workspace
 	Collection string
 	Title      string
 	Text       string
-	URL        string // empty for none
+	URL        string // empty: none
 	Tags       []string
 	Metadata   map[string]any // string, float64 or bool
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	Revision   int64
-	Change     int64 // number of the workspace's change that wrote this revision
+	Change     int64 // number of the change that wrote this revision
 }
 
-// Change is one step of a workspace's documents: the latest change of one document, in rising order of Number.
+// Change is the latest change of a document. Changes of a workspace are read in the order of their numbers.
 type Change struct {
 	Number   int64
 	ID       string
 	Document *Document // nil: deleted
 }
 
-// Put says under which condition a document is written.
+// Put contains the conditions and limits of a write.
 type Put struct {
-	CreateOnly    bool              // an existing id is a conflict
-	Exists        bool              // an absent id is a mismatch
-	Absent        bool              // an existing id is a mismatch
-	IfRevision    revision.Expected // the stored revision must be one of these; absent documents mismatch too
+	CreateOnly    bool              // an existing document is a conflict
+	Exists        bool              // a missing document is a mismatch
+	Absent        bool              // an existing document is a mismatch
+	IfRevision    revision.Expected // the stored revision must be one of these; a missing document is a mismatch
 	IfNotRevision revision.Expected // the stored revision must be none of these
-	Max           int64             // documents the workspace may hold, 0 for no limit: a new one over it is LimitReached
-	MaxBytes      *int64            // bytes the workspace may store, nil for no limit: what would pass it is StorageFull
+	Max           int64             // documents that the workspace can have; 0: no limit
+	MaxBytes      *int64            // bytes that the workspace can store; nil: no limit
 }
 
-// Write is a document and the condition under which it is written.
+// Write is a document with the conditions of its write.
 type Write struct {
 	Document *Document
 	Put      Put
 }
 
-// Written is what became of a Write.
+// Written is the outcome of a Write.
 type Written struct {
 	Created bool
-	Refused error // the problem for which it was not written; the others were
+	Refused error // the problem because of which it was not written
 }
 
-// Filter narrows a list of documents, which is by id, rising.
+// Filter selects documents of a list, which is sorted by ID.
 type Filter struct {
 	Collection string
 	Tags       []string // all must match
@@ -61,27 +64,26 @@ type Filter struct {
 	Limit      int
 }
 
-// Store keeps documents. Every method answers problem.Missing for an id of another workspace.
+// Store stores documents. A document of another workspace is problem.Missing.
 type Store interface {
-	// PutDocument creates d or replaces the one with its id. It sets d.CreatedAt (of the first revision), d.Revision and
-	// d.Change, and says whether it was created. The change number is taken last before the commit, so numbers of one
-	// workspace are without gaps and in commit order.
+	// PutDocument creates d or replaces the document with its ID. It sets d.CreatedAt (of the first revision), d.Revision and
+	// d.Change. Change numbers of a workspace have no gaps and the order of the commits.
 	PutDocument(ctx context.Context, workspaceID string, d *Document, p Put) (created bool, err error)
-	// PutDocuments is PutDocument for several in their order, in one unit and on the way to the database together. Those
-	// that are refused are told of and the others written.
+	// PutDocuments does the same for several documents, in one transaction and in their order. A document that is refused
+	// does not affect the others.
 	PutDocuments(ctx context.Context, workspaceID string, writes []Write) ([]Written, error)
-	// Document reads one.
+	// Document reads a document.
 	Document(ctx context.Context, workspaceID, id string) (*Document, error)
-	// Documents reads those of ids that exist, in no order.
+	// Documents reads the existing documents of ids, in any order.
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]Document, error)
-	// DeleteDocument removes one if ifRevision allows the stored revision.
+	// DeleteDocument removes a document if ifRevision allows the stored revision.
 	DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error
-	// ListDocuments reads at most f.Limit.
+	// ListDocuments reads at most f.Limit documents.
 	ListDocuments(ctx context.Context, workspaceID string, f Filter) ([]Document, error)
-	// DocumentChanges reads at most limit changes after a number; an index follows them.
+	// DocumentChanges reads at most limit changes after a number.
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]Change, error)
-	// DocumentChange is the number of the workspace's last change, 0 before the first.
+	// DocumentChange returns the number of the workspace's last change, or 0.
 	DocumentChange(ctx context.Context, workspaceID string) (int64, error)
-	// ChangedWorkspaces gives the last change number of every workspace that has one.
+	// ChangedWorkspaces returns the number of the last change of each workspace that has one.
 	ChangedWorkspaces(ctx context.Context) (map[string]int64, error)
 }

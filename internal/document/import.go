@@ -9,25 +9,25 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Line is one line of an import: either a document or why there is none.
+// Line is a line of an import: a document, or the reason why there is none.
 type Line struct {
 	Number int    // from 1
-	ID     string // empty: made, unless ImportOptions.RequireID
+	ID     string // empty: generated, unless ImportOptions.RequireID is set
 	Fields Fields
 	Err    error // a problem.Problem: the line cannot be imported
 }
 
-// Lines hands over the lines of an import one by one: ok is false after the last. An error means that the body could
-// not be read further; the lines before it count.
+// Lines returns the lines of an import one by one; ok is false after the last. An error says that the body cannot be read
+// further.
 type Lines func() (line Line, ok bool, err error)
 
-// ImportOptions says how an import is run.
+// ImportOptions contains the options of an import.
 type ImportOptions struct {
-	// RequireID refuses lines without an id: a request that may be repeated must not make new ids each time.
+	// RequireID refuses lines without an ID, so that a repeated request does not generate new ones.
 	RequireID bool
 }
 
-// LineError tells why one line was not imported.
+// LineError says why a line was not imported.
 type LineError struct {
 	Line    int
 	Field   string
@@ -35,35 +35,35 @@ type LineError struct {
 	Message string
 }
 
-// Imported counts what an import did. Errors holds the first MaxLineErrors.
+// Imported counts the lines of an import.
 type Imported struct {
 	Received int
 	Created  int
 	Replaced int
 	Failed   int
-	Errors   []LineError
+	Errors   []LineError // the first MaxLineErrors
 }
 
-// MaxLineErrors is how many line errors an import tells in full.
+// MaxLineErrors is the number of errors that an import returns.
 const MaxLineErrors = 100
 
-// A chunk is what one unit of work stores: enough lines to share the cost of a commit, few enough bytes that others
-// are not kept waiting.
+// A chunk is what one transaction stores: enough lines to share the cost of a commit, few enough bytes that other writes do
+// not wait for long.
 const (
 	chunkLines = 256
 	chunkBytes = 1 << 20
 )
 
-// chunk is a number of lines on their way into the store.
+// chunk contains lines to store.
 type chunk struct {
 	lines []Line
 	good  int // lines that can be stored
 	bytes int
-	done  bool // nothing follows
+	done  bool // the last chunk
 }
 
-// Import stores the lines in chunks, each chunk one unit of work. A bad line fails alone. When the body breaks off, or
-// the store fails, the chunks before stay stored and the error says so.
+// Import stores lines in chunks. An invalid line does not affect the others. After an error, the chunks before it remain
+// stored.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
 	pace := s.o.Pace
@@ -73,7 +73,7 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		}
 		c, err := s.readChunk(lines, o)
 		if err != nil {
-			return total, fmt.Errorf("read import: %w", brokenOff(err, total))
+			return total, fmt.Errorf("read import: %w", interrupted(err, total))
 		}
 		if err := s.storeChunk(ctx, workspaceID, c, &total); err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
@@ -86,18 +86,18 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 	return total, nil
 }
 
-// brokenOff says with the problem that ended a body how much of it was stored before.
-func brokenOff(err error, before Imported) error {
+// interrupted adds to the error that ended a body how much of it was stored.
+func interrupted(err error, before Imported) error {
 	p, ok := problem.As(err)
 	if !ok || before.Received == 0 {
 		return err
 	}
-	told := *p
-	told.Message += fmt.Sprintf(" The %d lines before that were read, and what was imported of them stays.", before.Received)
-	return told.Because(err)
+	reported := *p
+	reported.Message += fmt.Sprintf(" The %d lines before that were read, and what was imported of them stays.", before.Received)
+	return reported.Because(err)
 }
 
-// readChunk reads lines until a chunk is full. Those that cannot be stored say why.
+// readChunk reads and validates lines until a chunk is full.
 func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
 	var c chunk
 	for len(c.lines) < chunkLines && c.bytes < chunkBytes {
@@ -118,7 +118,7 @@ func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
 	return c, nil
 }
 
-// accept checks one line and gives it an id where it has none.
+// accept validates a line and generates its ID if it has none.
 func (s *Service) accept(line *Line, o ImportOptions) error {
 	switch {
 	case line.Err != nil:
@@ -133,11 +133,11 @@ func (s *Service) accept(line *Line, o ImportOptions) error {
 	return line.Fields.check()
 }
 
-// storeChunk stores what can be stored of a chunk in one unit of work.
+// storeChunk stores the valid lines of a chunk in one transaction.
 func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported) error {
 	var stored Imported
 	put := func(ctx context.Context) error {
-		stored = Imported{} // the unit may run again
+		stored = Imported{} // the transaction can run several times
 		last, err := s.putLines(ctx, workspaceID, c.lines, &stored)
 		if err == nil && last != nil {
 			unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, last.Change) })
@@ -159,8 +159,8 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	return nil
 }
 
-// putLines stores lines one after the other and counts what became of each. A line the store refuses, because the
-// workspace is full, fails alone.
+// putLines stores and counts lines. A line that the store refuses, because the workspace is full, does not affect the
+// others.
 func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (last *Document, err error) {
 	now, put := s.now(), Put{Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 	writes := make([]Write, 0, len(lines))

@@ -15,47 +15,45 @@ import (
 type Options struct {
 	Store Store
 	Units unit.Runner
-	// Max is how many documents a workspace may hold, 0 for no limit, and MaxBytes how many bytes it may store, nil for no
-	// limit.
+	// Max returns how many documents a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store; nil
+	// is no limit.
 	Max      func(workspaceID string) int64
 	MaxBytes func(workspaceID string) *int64
-	// Changed hears of a committed change of a workspace's documents; number is 0 where only the store knows it.
+	// Changed is called after a change is committed. number is 0 if only the store knows it.
 	Changed func(workspaceID string, number int64)
-	// Pace holds an import back while the index is too far behind it, so that what was imported is found by the next
-	// search instead of keeping it waiting. It returns in bounded time, with an error where the index does not follow;
-	// the import then goes on without it. May be nil.
+	// Pace, if not nil, delays an import while the index is too far behind, so that the next search does not wait for it. It
+	// returns in bounded time. After an error, the import continues without it.
 	Pace func(ctx context.Context, workspaceID string) error
-	// Together has single writes of a workspace that come while one is under way share the next unit. It is for a store
-	// whose units wait for each other's workspace and hold a connection meanwhile.
+	// Together lets single writes of a workspace that arrive while a transaction is running share the next one. It is for a
+	// store whose transactions wait for each other with a connection each.
 	Together bool
 	Now      func() time.Time
-	// NewID makes the id of a document whose client chose none: doc_….
+	// NewID generates the ID of a document, doc_….
 	NewID func() string
 }
 
-// Service holds the rules of documents. All of it is safe for concurrent use.
+// Service stores documents according to their rules. It is safe for concurrent use.
 type Service struct {
 	o       Options
 	batches *coalesce.Batcher[*single]
 }
 
-// NewService makes a Service.
+// NewService returns a Service.
 func NewService(o Options) *Service {
 	s := &Service{o: o}
 	s.batches = s.newBatcher()
 	return s
 }
 
-// Condition is what must hold for a document to be replaced. The zero value asks for nothing.
+// Condition is the condition of a write. The zero value is always true.
 type Condition struct {
-	Exists      bool              // there must be one
-	Absent      bool              // there must be none
+	Exists      bool              // the document must exist
+	Absent      bool              // the document must not exist
 	Revision    revision.Expected // the stored revision must be one of these
 	NotRevision revision.Expected // the stored revision must be none of these
 }
 
-// Put creates the document with this id or replaces it; created says which. A Condition that does not hold is a
-// problem.Mismatch.
+// Put creates or replaces a document. A Condition that is false is a problem.Mismatch.
 func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c Condition) (d *Document, created bool, err error) {
 	if !ValidID(id) {
 		return nil, false, errBadID
@@ -68,7 +66,7 @@ func (s *Service) Put(ctx context.Context, workspaceID, id string, f Fields, c C
 	})
 }
 
-// Create adds a document; an empty id is made. An id that exists is a problem.Conflict.
+// Create adds a document and generates an empty ID. An existing ID is a problem.Conflict.
 func (s *Service) Create(ctx context.Context, workspaceID, id string, f Fields) (*Document, error) {
 	if id == "" {
 		id = s.o.NewID()
@@ -82,7 +80,7 @@ func (s *Service) Create(ctx context.Context, workspaceID, id string, f Fields) 
 	return d, err
 }
 
-// write stores one document.
+// write stores a document.
 func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, put Put) (d *Document, created bool, err error) {
 	put.Max, put.MaxBytes = s.o.Max(workspaceID), s.o.MaxBytes(workspaceID)
 	if s.o.Together && !unit.Running(ctx) {
@@ -96,14 +94,14 @@ func (s *Service) write(ctx context.Context, workspaceID, id string, f Fields, p
 	return d, created, nil
 }
 
-// writeAlone stores one document in a unit of its own, or in the one that ctx carries.
+// writeAlone stores a document in a transaction of its own, or in that of ctx.
 func (s *Service) writeAlone(ctx context.Context, workspaceID, id string, f Fields, put Put) (d *Document, created bool, err error) {
 	err = s.o.Units.Run(ctx, func(ctx context.Context) (err error) {
 		d = f.document(id, s.now())
 		if created, err = s.o.Store.PutDocument(ctx, workspaceID, d, put); err != nil {
 			return err
 		}
-		// The number is set only when the unit commits, which may be that of a caller.
+		// The number is set when the transaction commits, which can be that of a caller.
 		stored := d
 		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, stored.Change) })
 		return nil
@@ -111,7 +109,7 @@ func (s *Service) writeAlone(ctx context.Context, workspaceID, id string, f Fiel
 	return d, created, err
 }
 
-// Document reads one; problem.Missing where there is none.
+// Document reads a document.
 func (s *Service) Document(ctx context.Context, workspaceID, id string) (*Document, error) {
 	if !ValidID(id) {
 		return nil, problem.Missing()
@@ -123,7 +121,7 @@ func (s *Service) Document(ctx context.Context, workspaceID, id string) (*Docume
 	return d, nil
 }
 
-// Delete removes one; ifRevision must allow the stored revision.
+// Delete removes a document if ifRevision allows the stored revision.
 func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
 	if !ValidID(id) {
 		return problem.Missing()
@@ -141,7 +139,7 @@ func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision
 	return nil
 }
 
-// List reads documents by id, rising, at most f.Limit.
+// List reads at most f.Limit documents, sorted by ID.
 func (s *Service) List(ctx context.Context, workspaceID string, f Filter) ([]Document, error) {
 	list, err := s.o.Store.ListDocuments(ctx, workspaceID, f)
 	if err != nil {
@@ -150,7 +148,7 @@ func (s *Service) List(ctx context.Context, workspaceID string, f Filter) ([]Doc
 	return list, nil
 }
 
-// now is the moment as it is kept: what is answered is what is read back.
+// now returns the current time as it is stored, so that a response is equal to what is read later.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 var errBadID = problem.Validation("id", problem.Format,

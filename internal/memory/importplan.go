@@ -46,10 +46,10 @@ func (p *writePlan) importLine(line *importLine, erased map[string]bool) (o outc
 		return outcome{created: r.Created, replaced: !r.Created && !r.Deduplicated && r.Err == nil, refused: r.Err}, err
 	}
 	id := line.memory.ID
-	existing := p.byID[id]
+	existing := p.memories.byID[id]
 	var sameKey *planned
 	if line.memory.Key != "" {
-		sameKey = p.first(line.match)
+		sameKey = p.memories.first(line.match)
 	}
 	switch {
 	case erased[id]:

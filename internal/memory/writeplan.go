@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"slices"
-
 	"keepsake/internal/audit"
 	"keepsake/internal/problem"
 )
@@ -12,33 +10,22 @@ import (
 type writePlan struct {
 	subjects   map[Hash]*subjectState
 	perSubject map[Hash]*subjectWrites
-	byID       map[string]*planned
-	byMatch    map[Alike][]*planned
+	memories   plannedMemories
 	foreign    map[string]bool // IDs of memories of other subjects
-	order      []*planned
 	room       room
-}
-
-// planned is a memory after the decisions so far.
-type planned struct {
-	memory  *Memory
-	row     *Row   // memory, encrypted
-	base    *Row   // the stored revision; nil for a new memory
-	older   []*Row // revisions that are older ones now
-	trimmed int64  // bytes that the next revision frees, because it removes the oldest ones
 }
 
 func newWritePlan(subjects map[Hash]*subjectState, left room) *writePlan {
 	return &writePlan{
-		subjects: subjects, perSubject: map[Hash]*subjectWrites{}, byID: map[string]*planned{}, byMatch: map[Alike][]*planned{},
-		foreign: map[string]bool{}, room: left,
+		subjects: subjects, perSubject: map[Hash]*subjectWrites{}, foreign: map[string]bool{}, room: left,
+		memories: plannedMemories{byID: map[string]*planned{}, byMatch: map[Alike][]*planned{}},
 	}
 }
 
 // addStored adds a memory as it is stored.
 func (p *writePlan) addStored(m *Memory, r *Row, trimmed int64) {
-	if p.byID[r.ID] == nil {
-		p.add(&planned{memory: m, row: r, base: r, trimmed: trimmed})
+	if p.memories.byID[r.ID] == nil {
+		p.memories.add(&planned{memory: m, row: r, base: r, trimmed: trimmed})
 	}
 }
 
@@ -52,7 +39,7 @@ func (p *writePlan) put(d *draft, r *Result, by audit.Action) error {
 	}
 	var existing *planned
 	if d.matches() {
-		existing = p.first(d.match)
+		existing = p.memories.first(d.match)
 	}
 	switch {
 	case existing == nil:
@@ -90,7 +77,7 @@ func (p *writePlan) create(m *Memory, r *Row, older []*Row) error {
 		return problem.StorageFull()
 	}
 	p.room.memories--
-	p.add(&planned{memory: m, row: r, older: older})
+	p.memories.add(&planned{memory: m, row: r, older: older})
 	return nil
 }
 
@@ -104,59 +91,10 @@ func (p *writePlan) revise(subject Hash, m *planned, next *Memory, older ...*Row
 	if !p.room.take(sizeOf(older) + int64(len(row.Sealed)) - m.trimmed) {
 		return problem.StorageFull(), nil
 	}
-	for _, match := range m.matches() {
-		p.byMatch[match] = slices.DeleteFunc(p.byMatch[match], func(o *planned) bool { return o == m })
-	}
 	m.older = append(append(m.older, m.row), older...)
-	m.memory, m.row, m.trimmed = next, row, 0
-	p.index(m)
+	m.trimmed = 0
+	p.memories.replace(m, next, row)
 	return nil, nil
-}
-
-// first returns the oldest memory that matches, or nil.
-func (p *writePlan) first(match Alike) (first *planned) {
-	for _, m := range p.byMatch[match] {
-		if first == nil || earlier(m.memory, first.memory) {
-			first = m
-		}
-	}
-	return first
-}
-
-func earlier(a, b *Memory) bool {
-	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-		return c < 0
-	}
-	return a.ID < b.ID
-}
-
-func (p *writePlan) add(m *planned) {
-	p.byID[m.memory.ID] = m
-	p.order = append(p.order, m)
-	p.index(m)
-}
-
-func (p *writePlan) index(m *planned) {
-	for _, match := range m.matches() {
-		p.byMatch[match] = append(p.byMatch[match], m)
-	}
-}
-
-// matches returns the keys by which a memory is found.
-func (m *planned) matches() []Alike {
-	same := Alike{Subject: m.row.Subject, Generation: m.row.Generation, Same: m.row.Same}
-	if m.row.Key == (Hash{}) {
-		return []Alike{same}
-	}
-	return []Alike{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
-}
-
-// sizeOf returns what rows count as stored bytes.
-func sizeOf(rows []*Row) (bytes int64) {
-	for _, r := range rows {
-		bytes += int64(len(r.Sealed))
-	}
-	return bytes
 }
 
 func (p *writePlan) writesOf(subject Hash) *subjectWrites {
@@ -170,7 +108,7 @@ func (p *writePlan) writesOf(subject Hash) *subjectWrites {
 
 // writes returns what was decided, sorted by subject.
 func (p *writePlan) writes() []*subjectWrites {
-	for _, m := range p.order {
+	for _, m := range p.memories.order {
 		if m.row == m.base {
 			continue
 		}
@@ -189,4 +127,12 @@ func (p *writePlan) writes() []*subjectWrites {
 		list = append(list, p.perSubject[hash])
 	}
 	return list
+}
+
+// sizeOf returns what rows count as stored bytes.
+func sizeOf(rows []*Row) (bytes int64) {
+	for _, r := range rows {
+		bytes += int64(len(r.Sealed))
+	}
+	return bytes
 }

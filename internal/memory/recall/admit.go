@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// admit finds the memories that a query is about, and counts them. It is false where a filter names what no memory has.
+// admit selects and counts the memories that pass the filters. It returns false if a filter names something that no memory
+// has.
 func (s *search) admit(q *Query) bool {
 	x := s.x
 	s.admitted = cleared(s.admitted, len(x.docs))
@@ -40,11 +41,11 @@ func (s *search) admit(q *Query) bool {
 	return true
 }
 
-// filter is what a query asks of a memory but for words, in the numbers of an Index.
+// filter contains the conditions of a query except its words, in the numbers of an Index.
 type filter struct {
 	now, asOf, created int64
 
-	narrow         bool // there is more to ask than the times
+	narrow         bool // there are conditions other than times
 	agent, session int32
 	kinds          []int16
 	tags           []int32
@@ -96,12 +97,12 @@ func (x *Index) filter(q *Query) (f filter, ok bool) {
 	return f, true
 }
 
-// when reports that a memory is there and valid at the times asked.
+// when reports whether a memory exists and is valid at the times of the query.
 func (f *filter) when(l *life) bool {
 	return l.expires > f.now && l.validTo > f.asOf && l.validFrom <= f.asOf && l.created <= f.created
 }
 
-// what reports that a memory passes the filters.
+// what reports whether a memory passes the other filters.
 func (f *filter) what(d *doc) bool {
 	if f.agent != 0 && d.agent != f.agent || f.session != 0 && d.session != f.session || d.at < f.from || d.at >= f.to {
 		return false

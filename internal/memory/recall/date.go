@@ -12,10 +12,10 @@ import (
 	"keepsake/internal/text"
 )
 
-// span is a stretch of time that a query names, in microseconds: from the first on, before the second.
+// span is a period that a query names, in microseconds. Its end is exclusive.
 type span struct {
 	from, to int64
-	loose    bool // it is not meant to the day, and may be part of what is told: "moved here four years ago"
+	loose    bool // it is not exact to the day, and texts can contain it: "moved here four years ago"
 }
 
 const (
@@ -29,19 +29,19 @@ type dates struct {
 	yearly []yearly // in any year
 }
 
-// yearly is a month of any year, or with a day that day of it.
+// yearly is a month or, with a day, a day of any year.
 type yearly struct {
 	month time.Month
-	day   int // 0: all of it
+	day   int // 0: the whole month
 }
 
 func (d *dates) none() bool { return len(d.spans) == 0 && len(d.yearly) == 0 }
 
-// mostYears is how many years back from the newest memory a month without a year is looked for.
-const mostYears = 60
+// maxYears is how many years before the newest memory a month without a year can be.
+const maxYears = 60
 
-// calendar is spans by their beginnings, each with the latest end of those up to it, so that a moment is held against those
-// near it.
+// calendar contains spans sorted by their beginning, each with the latest end up to it, so that a time is compared only with
+// spans near it.
 type calendar []entry
 
 type entry struct {
@@ -49,13 +49,13 @@ type entry struct {
 	reach int64
 }
 
-// How long after a span, and before it, is near.
+// A time is near a span if it is at most this long after or before it.
 const (
 	longAfter  = 31 * day
 	longBefore = 3 * day
 )
 
-// between gives the spans that are near a moment from the earliest to the latest, the yearly ones in those years.
+// between returns the spans near the times from earliest to latest, with yearly ones in these years.
 func (d *dates) between(earliest, latest int64) calendar {
 	if earliest > latest {
 		return nil
@@ -72,7 +72,7 @@ func (d *dates) between(earliest, latest int64) calendar {
 		add(s)
 	}
 	last := time.UnixMicro(latest).UTC().Year()
-	first := max(time.UnixMicro(earliest).UTC().Year(), last-mostYears)
+	first := max(time.UnixMicro(earliest).UTC().Year(), last-maxYears)
 	slices.SortFunc(d.yearly, func(a, b yearly) int { return cmp.Or(cmp.Compare(a.month, b.month), cmp.Compare(a.day, b.day)) })
 	for _, y := range slices.Compact(d.yearly) {
 		for year := first; year <= last; year++ {
@@ -94,7 +94,7 @@ func (d *dates) between(earliest, latest int64) calendar {
 	return c
 }
 
-// near calls f with the spans that a moment is in or near, until it has enough, and perhaps with others.
+// near calls f with all spans that contain a time or are near it, and possibly others, until f returns true.
 func (c calendar) near(at int64, f func(s *span) (enough bool)) {
 	i, _ := slices.BinarySearchFunc(c, at+longBefore, func(e entry, t int64) int { return cmp.Compare(e.from, t) })
 	for i--; i >= 0 && c[i].reach > at-longAfter; i-- {
@@ -112,8 +112,8 @@ func (c calendar) has(at int64) (found bool) {
 	return found
 }
 
-// closeness says how near a moment is to what was named: 1 in it, less just after, when people tell of it, a little just
-// before, when they look forward to it.
+// closeness returns how near a time is to a named one: 1 within it, less just after it, when people talk about it, and a
+// little just before it, when they look forward to it.
 func (c calendar) closeness(at int64) float64 {
 	best := 0.0
 	c.near(at, func(s *span) bool {
@@ -144,24 +144,24 @@ func (s *span) closeness(at int64) float64 {
 
 func (s *span) has(at int64) bool { return at >= s.from && at < s.to }
 
-// piece is a word of a query as dates are read from it.
+// piece is a word of a query for reading dates.
 type piece struct {
 	word    string // folded
 	capital bool   // begins with a capital letter
-	dash    bool   // a hyphen or slash stands between it and the next, and nothing else
-	dated   dated  // what it became part of
+	dash    bool   // only a hyphen or slash is between it and the next word
+	dated   dated  // its part in a date
 }
 
-// dated says what part a word has in a date.
+// dated is the part of a word in a date.
 type dated uint8
 
 const (
 	notDated dated = iota
-	absolute       // of a date that texts write the same way
-	relative       // of one that depends on today
+	absolute       // of a date that texts contain in the same form
+	relative       // of a date that depends on today
 )
 
-// pieces are the words of a query, at most limit.
+// pieces returns at most limit words of a query.
 func pieces(a *text.Analyzer, s string, limit int, yield func(text.Token)) []piece {
 	var list []piece
 	end := 0
@@ -190,7 +190,7 @@ var weekdays = map[string]time.Weekday{
 	"wednesdays": 3, "thursdays": 4, "fridays": 5, "saturdays": 6,
 }
 
-// ambiguous months are other words as well; they need a capital, a number or a preposition beside them.
+// ambiguous months are also other words. They need a capital letter, or a number or preposition next to them.
 var (
 	ambiguous    = setOf("may march mar")
 	prepositions = setOf("in on of last this next since until till before after during by early late mid around from to and between")
@@ -208,7 +208,7 @@ type reader struct {
 	found dates
 }
 
-// readDates finds the times that a query names, relative ones as seen from asOf, and marks the words they are made of.
+// readDates finds the times that a query names and marks their words. Relative times are relative to asOf.
 func readDates(list []piece, asOf time.Time) dates {
 	asOf = asOf.UTC()
 	r := reader{list: list, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)}
@@ -251,7 +251,7 @@ func (r *reader) yearAt(i int) int {
 	return number(w)
 }
 
-// number is a word of digits, at most four; -1 for any other.
+// number returns the value of at most four digits, or -1.
 func number(w string) int {
 	if w == "" || len(w) > 4 {
 		return -1
@@ -394,7 +394,7 @@ func (r *reader) ago(i int) int {
 	return r.mark(i, size+2, relative)
 }
 
-// monday is the first day of today's week.
+// monday returns the first day of today's week.
 func (r *reader) monday() time.Time {
 	return r.today.AddDate(0, 0, -(int(r.today.Weekday())+6)%7)
 }
@@ -441,7 +441,7 @@ func (r *reader) shifted(i int) int {
 	return r.mark(i, 2, relative)
 }
 
-// nearest is the last such day before today, or the next one after it.
+// nearest returns the last such weekday before today, or the next one after it.
 func (r *reader) nearest(d time.Weekday, by int) time.Time {
 	if by > 0 {
 		return r.today.AddDate(0, 0, (int(d)-int(r.today.Weekday())+6)%7+1)
@@ -460,7 +460,7 @@ func (r *reader) weekday(i int) int {
 	return r.mark(i, 1, relative)
 }
 
-// simple reads "yesterday", "today" and their like.
+// simple reads "yesterday", "today" and similar words.
 func (r *reader) simple(i int) int {
 	from := r.today
 	switch r.word(i) {

@@ -7,9 +7,9 @@ import (
 	"keepsake/internal/text"
 )
 
-// What the ranking knows of English. Other languages do without: nothing here leaves their words out.
+// This file contains what the ranking knows about English. It does not affect other languages.
 
-// idle are words that say nothing about what is asked for, beside the stop words of internal/text.
+// idle are further stop words, in addition to those of internal/text.
 var idle = setOf(`
 	am being having doing done im i'm i've i'd i'll it's that's don't didn't doesn't isn't wasn't weren't haven't hasn't
 	what's who's where's when's how's she's he's they're they've we're we've you're you've there's let's can't couldn't
@@ -19,7 +19,7 @@ var idle = setOf(`
 	us mine yours hers ours theirs himself herself myself yourself themselves itself whom whose
 	might must shall may going please`)
 
-// weak are words that are in many questions and tell little of the answer.
+// weak are words of many questions that say little about the answer.
 var weak = setOf(`
 	like kind type sort name thing things many time times long often old far go went gone goes get got gets do make made
 	take took have say said says mention mentioned happen happened happens recently currently current plan plans planning
@@ -27,7 +27,7 @@ var weak = setOf(`
 	use used start started first last new favorite favourite ones one use way ways some all someone something anything
 	know knows give gave up out off over between before after now week month year day date`)
 
-// first person and second person: who speaks is who asks, or who is asked.
+// First and second person: the speaker asks, or is asked.
 var (
 	firstPerson  = setOf(`i me my mine myself i'm i've i'd i'll we us our`)
 	secondPerson = setOf(`you your yours yourself you're you've`)
@@ -35,14 +35,14 @@ var (
 	asked        = setOf(`assistant ai bot agent coach advisor model`)
 )
 
-// timeWords are what answers to "when" are made of.
+// timeWords are the words of answers to "when".
 var timeWords = setOf(`
 	yesterday today tomorrow tonight ago last next week weeks weekend weekends month months year years monday tuesday
 	wednesday thursday friday saturday sunday january february march april june july august september october november
 	december morning afternoon evening since summer winter spring autumn birthday anniversary christmas easter thanksgiving`)
 
-// regular gives the term of words whose forms no stemmer brings together: irregular verbs and plurals, numbers in words,
-// British spellings, short forms.
+// regular maps forms that a stemmer cannot reduce to one term: irregular verbs and plurals, numbers in words, British
+// spellings and short forms.
 var regular = func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(regularForms) {
@@ -241,9 +241,10 @@ const regularForms = `
 	friday fri
 `
 
-// kin gives, for a term, those of words that mean nearly the same in everyday talk. The words of a line mean the same; where
-// it begins with "words >", these cover the others, which are no kin of each other: who asks for a pet may mean a dog, who
-// asks for a dog means no cat. With "words >>" who asks for one of the others does not mean the whole, either.
+// kin maps a term to terms with nearly the same meaning in everyday language. The words of a line are synonyms. With
+// "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,
+// but a question about a dog does not mean a cat. With "words >>", a question about one of the others does not mean the
+// first ones, either.
 var kin = func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(kinGroups) {

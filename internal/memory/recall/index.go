@@ -11,10 +11,10 @@ import (
 	"keepsake/internal/text"
 )
 
-// Index holds the words of one subject's memories, not their texts. It is safe for concurrent use.
+// Index contains the words of one subject's memories, not their texts. It is safe for concurrent use.
 //
-// A memory has a slot, a number that is not used again until the index is compacted. A removed memory only loses its
-// slot; postings of dead slots are passed over, and swept out when they are a fifth of all.
+// Each memory has a slot, a number that is not used again until the index is compacted. Removing a memory only marks its slot
+// as dead. Searches skip postings of dead slots, and a fifth of dead slots compacts the index.
 type Index struct {
 	analyzer *text.Analyzer
 
@@ -30,14 +30,14 @@ type Index struct {
 	agents, sessions, kinds, tags, speakers names
 
 	orders   []order // by session
-	unsorted []int32 // sessions whose order is to be made
+	unsorted []int32 // sessions that are not sorted
 	scratch  sync.Pool
 
 	lists int64 // bytes of the lists below words, orders and docs
 	texts int64 // bytes of terms, ids and names
 }
 
-// life is when a memory is there, in microseconds; kept apart because every search reads all of it.
+// life is when a memory exists and is valid, in microseconds. It is separate from doc because every search reads all of it.
 type life struct {
 	created, validFrom, validTo, expires int64
 }
@@ -50,7 +50,7 @@ const (
 // doc is a memory without its words.
 type doc struct {
 	id         string // empty: the slot is dead
-	at         int64  // occurredAt, else createdAt
+	at         int64  // occurredAt or, without it, createdAt
 	tags       []int32
 	importance float32
 	length     int32
@@ -62,7 +62,7 @@ type doc struct {
 	marks      marks
 }
 
-// marks are what a text has that questions ask for.
+// marks say which kinds of answers a text contains.
 type marks uint8
 
 const (
@@ -71,26 +71,25 @@ const (
 	asks
 )
 
-// word is one term with the memories that have it.
+// word is a term with the memories that contain it.
 type word struct {
 	term     string
 	grams    uint64 // see gramsOf
 	postings []posting
 }
 
-// posting is a slot and how often the word is in it, which counts up to mostTimes. 2²⁶ memories of one subject are more
-// than memory holds.
+// posting is a slot and how often it contains the word, up to maxTimes. No subject has 2²⁶ memories.
 type posting uint32
 
 const (
 	timesBits = 6
-	mostTimes = 1<<timesBits - 1
+	maxTimes  = 1<<timesBits - 1
 )
 
 func (p posting) slot() int32 { return int32(p >> timesBits) }
-func (p posting) times() int  { return int(p & mostTimes) }
+func (p posting) times() int  { return int(p & maxTimes) }
 
-// order is a session's memories as they followed each other: by time, then creation, then id.
+// order contains a session's memories, sorted by time, creation and ID.
 type order struct {
 	slots    []int32
 	unsorted bool
@@ -118,7 +117,7 @@ func (n *names) number(s string) int32 {
 	return i
 }
 
-// known gives the number of s; ok is false where no memory has it.
+// known returns the number of s; ok is false if no memory has it.
 func (n *names) known(s string) (int32, bool) {
 	i, ok := n.numbers[s]
 	return i, ok
@@ -131,19 +130,19 @@ func (n *names) of(i int32) string {
 	return n.list[i-1]
 }
 
-// New makes an empty Index.
+// New returns an empty Index.
 func New(a *text.Analyzer) *Index {
 	return &Index{analyzer: a, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1)}
 }
 
-// Put adds a memory, in place of one of the same id.
+// Put adds a memory, or replaces the one with the same ID.
 func (x *Index) Put(it Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.remove(it.ID)
 	x.sweep()
 	slot := int32(len(x.docs))
-	id := string([]byte(it.ID)) // copies throughout: nothing may hold on to the text
+	id := string([]byte(it.ID)) // all strings are copied, so that none keeps the text in memory
 	x.slots[id] = slot
 	x.texts += stringBytes(id)
 	d := doc{
@@ -176,7 +175,7 @@ func (x *Index) Put(it Item) {
 	x.enlist(slot, d.session)
 }
 
-// intern numbers a copy of s.
+// intern returns the number of s, of which it keeps a copy.
 func (x *Index) intern(n *names, s string) int32 {
 	if i, ok := n.known(s); ok || s == "" {
 		return i
@@ -185,7 +184,7 @@ func (x *Index) intern(n *names, s string) int32 {
 	return n.number(string([]byte(s)))
 }
 
-// enlist puts a slot at its place in its session.
+// enlist adds a slot to its session.
 func (x *Index) enlist(slot, session int32) {
 	if session == 0 {
 		return
@@ -212,7 +211,7 @@ func (x *Index) compareTurns(a, b int32) int {
 	)
 }
 
-// settle makes the orders of sessions that were added to out of turn.
+// settle sorts the sessions that were not added to in order.
 func (x *Index) settle() {
 	for _, session := range x.unsorted {
 		o := &x.orders[session]
@@ -222,7 +221,7 @@ func (x *Index) settle() {
 	x.unsorted = nil
 }
 
-// Remove takes a memory out; one that is not there is none to take.
+// Remove removes a memory, if it exists.
 func (x *Index) Remove(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -230,7 +229,7 @@ func (x *Index) Remove(id string) {
 	x.sweep()
 }
 
-// Compact drops the words of memories that were removed, which else stay until there are many.
+// Compact removes the words of removed memories, which otherwise stay until there are many.
 func (x *Index) Compact() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -239,7 +238,7 @@ func (x *Index) Compact() {
 	}
 }
 
-// sweep compacts where a fifth of the slots are dead.
+// sweep compacts the index if a fifth of the slots are dead.
 func (x *Index) sweep() {
 	if x.dead > 64 && x.dead > len(x.docs)/5 {
 		x.compact()
@@ -266,7 +265,7 @@ func (x *Index) remove(id string) {
 	x.dead++
 }
 
-// compact makes the index as it would be had the removed memories never been there.
+// compact rebuilds the index without the removed memories.
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
 	y := New(x.analyzer)
@@ -306,7 +305,7 @@ func (x *Index) compact() {
 		list := make([]posting, 0, n)
 		for _, p := range w.postings {
 			if to := moved[p.slot()]; to >= 0 {
-				list = append(list, posting(to)<<timesBits|p&mostTimes)
+				list = append(list, posting(to)<<timesBits|p&maxTimes)
 			}
 		}
 		y.terms[w.term] = int32(len(y.words))
@@ -320,17 +319,17 @@ func (x *Index) compact() {
 	x.lists, x.texts = y.lists, y.texts
 }
 
-// Len is how many memories there are.
+// Len returns the number of memories.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.slots)
 }
 
-// mapEntry is what an entry of a map from string to int32 takes, with the room that maps leave.
+// mapEntry is the size of an entry of a map from string to int32, including unused room.
 const mapEntry = 40
 
-// Bytes is the memory that the index takes, but for what a search borrows.
+// Bytes returns the memory that the index uses, except that of running searches.
 func (x *Index) Bytes() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -340,10 +339,10 @@ func (x *Index) Bytes() int64 {
 		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 
-// stringBytes is what the allocation of a string of that length takes.
+// stringBytes returns the size of the allocation of a string.
 func stringBytes(s string) int64 { return int64(len(s)+7) &^ 7 }
 
-// micro is a time as the index keeps it: every year that a timestamp can name fits.
+// micro converts a time into microseconds. Every valid timestamp fits.
 func micro(t time.Time) int64 { return t.UnixMicro() }
 
 func microOr(t *time.Time, otherwise int64) int64 {

@@ -74,7 +74,7 @@ func TestShortNamesAreFoundAsInPairs(t *testing.T) {
 		if len(word) > len(name) {
 			word, name = name, word
 		}
-		return utf8.RuneCountInString(word) >= leastShort && strings.HasPrefix(name, word)
+		return utf8.RuneCountInString(word) >= minShort && strings.HasPrefix(name, word)
 	}
 	found := 0
 	for range 20_000 {

@@ -7,8 +7,8 @@ import (
 	"keepsake/internal/fairshare"
 )
 
-// Newest gives the ids of the memories that q admits, whatever its text: the pinned ones first, then by time, newest first.
-// Its steps are counted by task, as those of Search.
+// Newest returns the IDs of the memories that pass the filters of q: pinned ones first, then by time, newest first. task counts
+// its steps, like those of Search.
 func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
 	task.Release()
 	x.mu.RLock()
@@ -17,7 +17,7 @@ func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
 	if q.Limit < 1 || !s.admit(&q) {
 		return nil, s.err
 	}
-	var slots []int32 // the first ones, and some that may be
+	var slots []int32 // the first ones so far, and candidates
 	for slot, ok := range s.admitted {
 		if !ok {
 			continue
@@ -37,7 +37,7 @@ func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
 	return ids, nil
 }
 
-// newest puts slots into the order of Newest.
+// newest sorts slots in the order of Newest.
 func (x *Index) newest(slots []int32) []int32 {
 	slices.SortFunc(slots, func(a, b int32) int {
 		d, e := &x.docs[a], &x.docs[b]

@@ -9,46 +9,46 @@ import (
 	"keepsake/internal/text"
 )
 
-// What of a query counts: enough for anything a person writes, and a bound on what one search may cost.
+// Limits of a query. They bound the cost of a search.
 const (
-	mostPieces = 4_096 // words, repeated ones too
-	mostWanted = 1_024 // different ones
-	mostGrown  = 48    // of which so many look for similar and related ones
+	maxPieces = 4_096 // words, including repeated ones
+	maxWanted = 1_024 // different words
+	maxGrown  = 48    // different words for which similar and related ones are searched
 )
 
-// wanted is a word that a query looks for.
+// wanted is a word of a query.
 type wanted struct {
-	shown   string // as it stands in the query, folded
+	shown   string // as written in the query, folded
 	term    string
-	number  int32 // of Index.words; -1: no memory has it
+	number  int32 // index into Index.words; -1: no memory contains it
 	weight  float64
 	name    bool // of a speaker
 	related []related
-	rarity  float64 // how much it tells, once it was counted
+	rarity  float64 // inverse document frequency
 }
 
-// related is a word of the index that stands in for a wanted one.
+// related is a word of the index that can replace a wanted one.
 type related struct {
 	word   int32 // of Index.words
 	weight float64
 }
 
-// plan is a query taken apart.
+// plan is an analyzed query.
 type plan struct {
 	words     []wanted
 	dates     dates
-	speakers  []float64 // by number of Index.speakers: how surely the query names them; nil where it names none
-	spoke     []float64 // by number: what that says by itself
+	speakers  []float64 // by number of Index.speakers: how certainly the query names them; nil if it names none
+	spoke     []float64 // by number: the score of being named
 	mostSpoke float64
-	onlyName  bool  // nothing but a speaker's name says anything
-	answer    marks // what the answer should have
+	onlyName  bool  // the query has no significant word except a speaker's name
+	answer    marks // what an answer should contain
 }
 
-// plan takes a query apart, as seen by what is admitted.
+// plan analyzes a query for the admitted memories.
 func (s *search) plan(q *Query) *plan {
 	x, w, p := s.x, &s.w, &plan{}
 	var tokens []text.Token
-	list := pieces(x.analyzer, q.Text, mostPieces, func(t text.Token) { tokens = append(tokens, t) })
+	list := pieces(x.analyzer, q.Text, maxPieces, func(t text.Token) { tokens = append(tokens, t) })
 	asOf := q.AsOf
 	if asOf.IsZero() {
 		asOf = q.Now
@@ -64,11 +64,11 @@ func (s *search) plan(q *Query) *plan {
 	return p
 }
 
-// addWords lists the different words of the query: those that tell something, or where none does, all.
+// addWords adds the significant words of the query, or all words if none is significant.
 func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
 	seen := map[string]bool{}
 	add := func(shown, term string, weight float64) {
-		if term != "" && !seen[term] && len(p.words) < mostWanted {
+		if term != "" && !seen[term] && len(p.words) < maxWanted {
 			seen[term] = true
 			p.words = append(p.words, wanted{shown: shown, term: term, weight: weight})
 		}
@@ -81,7 +81,7 @@ func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
 				if t.Term != "" && t.Term != word {
 					add(t.Term, t.Term, 1)
 				}
-				weight := 0.15 // beside the pairs
+				weight := 0.15 // in addition to the pairs
 				if len(tokens) == 1 || t.Term == word {
 					weight = 1
 				}
@@ -103,7 +103,7 @@ func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
 	}
 }
 
-// answerTo says what an answer to the query has: a time, a number.
+// answerTo returns what an answer to the query should contain, such as a time or a number.
 func answerTo(list []piece) (m marks) {
 	at := func(i int) string {
 		if i < len(list) {
@@ -134,7 +134,7 @@ func answerTo(list []piece) (m marks) {
 	return m
 }
 
-// nameSpeakers finds whom the query names among those who speak.
+// nameSpeakers finds the speakers that the query names.
 func (s *search) nameSpeakers(p *plan, list []piece) {
 	x := s.x
 	called := callNames(p, list)
@@ -167,13 +167,12 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 	}
 }
 
-// calls are the words of a query that may name a speaker, so that each speaker is looked for among them and not in the
-// whole query.
+// calls contains the words of a query that can name a speaker, so that not every speaker is compared with every word.
 type calls struct {
 	byTerm        map[string][]int // into plan.words
 	byWord        map[string][]int
-	shorts        []string // in order: what may be a short form of a name, or the name of one
-	first, second bool     // it speaks of whoever asks, or of whoever is asked
+	shorts        []string // sorted; can be a short form of a name, or a name with a short form
+	first, second bool     // the query has words of the first or the second person
 }
 
 func callNames(p *plan, list []piece) *calls {
@@ -197,7 +196,7 @@ func callNames(p *plan, list []piece) *calls {
 	return c
 }
 
-// surely is 1 where a word of the query is one of a name, and marks it as that.
+// surely returns 1 if a word of the query is part of a name, and marks the word as a name.
 func (c *calls) surely(p *plan, terms, words []string) (best float64) {
 	mark := func(found []int) {
 		for _, j := range found {
@@ -213,21 +212,21 @@ func (c *calls) surely(p *plan, terms, words []string) (best float64) {
 	return best
 }
 
-// leastShort is how many characters a short form of a name has: Mel for Melanie.
-const leastShort = 3
+// minShort is the minimum number of characters of a short form of a name, such as Mel for Melanie.
+const minShort = 3
 
-// shortly reports that the query has a short form of one of the words of a name, or a word that one of them is a short form of.
+// shortly reports whether the query contains a short form of a word of a name, or a word of which such a word is a short form.
 func (c *calls) shortly(names []string) bool {
 	if len(c.shorts) == 0 {
 		return false
 	}
 	for _, name := range names {
-		if at, _ := slices.BinarySearch(c.shorts, name); at < len(c.shorts) && strings.HasPrefix(c.shorts[at], name) && utf8.RuneCountInString(name) >= leastShort {
+		if at, _ := slices.BinarySearch(c.shorts, name); at < len(c.shorts) && strings.HasPrefix(c.shorts[at], name) && utf8.RuneCountInString(name) >= minShort {
 			return true
 		}
 		runes := 0
 		for end := range name + " " { // each beginning of the name
-			if runes >= leastShort {
+			if runes >= minShort {
 				if _, is := slices.BinarySearch(c.shorts, name[:end]); is {
 					return true
 				}
@@ -242,7 +241,7 @@ func overlap(words []string, set map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return set[w] })
 }
 
-// weigh takes weight from the names of speakers, where other words say what is asked.
+// weigh lowers the weight of speakers' names if the query has other words.
 func (p *plan) weigh(w *Weights) {
 	p.onlyName = true
 	for i := range p.words {
@@ -255,13 +254,13 @@ func (p *plan) weigh(w *Weights) {
 	}
 }
 
-// leastAlike is how similar a spelling must be to count.
-const leastAlike = 0.4
+// minSimilarity is the minimum similarity of spellings.
+const minSimilarity = 0.4
 
-// mostRelated bounds the words of similar spelling for one wanted word.
-const mostRelated = 8
+// maxRelated is the maximum number of words of similar spelling for a word.
+const maxRelated = 8
 
-// grow finds the words of the index that may stand in for those of the query.
+// grow finds words of the index that can replace those of the query.
 func (s *search) grow(p *plan) {
 	x, w := s.x, &s.w
 	exact := map[int32]bool{}
@@ -272,7 +271,7 @@ func (s *search) grow(p *plan) {
 			wd.number, exact[n] = n, true
 		}
 	}
-	for i := range p.words[:min(len(p.words), mostGrown)] {
+	for i := range p.words[:min(len(p.words), maxGrown)] {
 		wd := &p.words[i]
 		if wd.name {
 			continue
@@ -299,7 +298,7 @@ func (s *search) grow(p *plan) {
 	}
 }
 
-// similar gives the words whose spelling is most like a term's, with how much.
+// similar returns the words with the most similar spelling, with their similarity.
 func (s *search) similar(term string, exact map[int32]bool) []related {
 	x := s.x
 	grams := gramsOf(term)
@@ -312,18 +311,18 @@ func (s *search) similar(term string, exact map[int32]bool) []related {
 	var list []related
 	for i := range x.words {
 		wd := &x.words[i]
-		if !mayBeAlike(grams, wd.grams, leastAlike) || exact[int32(i)] {
+		if !canBeSimilar(grams, wd.grams, minSimilarity) || exact[int32(i)] {
 			continue
 		}
 		if !s.step(8) {
 			return nil
 		}
-		if a := alike(term, wd.term); a >= leastAlike && s.has(wd) {
+		if a := similarity(term, wd.term); a >= minSimilarity && s.has(wd) {
 			list = append(list, related{int32(i), a})
 		}
 	}
 	slices.SortFunc(list, func(a, b related) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(x.words[a.word].term, x.words[b.word].term))
 	})
-	return list[:min(len(list), mostRelated)]
+	return list[:min(len(list), maxRelated)]
 }

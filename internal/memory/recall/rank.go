@@ -9,11 +9,11 @@ import (
 type ranked struct {
 	slot  int32
 	score float64
-	near  float64 // the part of its neighbours
+	near  float64 // the part that neighbours added
 	fused float64
 }
 
-// heap keeps the best so many, the worst of them first.
+// heap contains the best memories so far, the worst of them first.
 type heap struct {
 	x     *Index
 	limit int
@@ -25,7 +25,7 @@ func (h *heap) reset(x *Index, limit int, least float64) {
 	h.x, h.limit, h.least, h.list = x, limit, least, h.list[:0]
 }
 
-// compare puts the better one first.
+// compare orders better memories first.
 func (h *heap) compare(a, b ranked) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
@@ -40,7 +40,7 @@ func (h *heap) compare(a, b ranked) int {
 	return cmp.Or(cmp.Compare(e.importance, d.importance), cmp.Compare(d.id, e.id))
 }
 
-// bar is a little less than the least score that may still be kept.
+// bar is slightly less than the lowest score that can still be among the best.
 func (h *heap) bar() float64 {
 	if len(h.list) < h.limit {
 		return max(h.least-1e-5, 1e-7)
@@ -83,19 +83,19 @@ func (h *heap) offer(r ranked) {
 	}
 }
 
-// sorted gives what was kept, best first, until the next reset.
+// sorted returns the memories, best first. The result is valid until the next reset.
 func (h *heap) sorted() []ranked {
 	slices.SortFunc(h.list, h.compare)
 	return h.list
 }
 
-// Reciprocal rank fusion: a list gives its r-th 1/(fusedRank+r), and the sums are ranked.
+// Reciprocal rank fusion adds 1/(fusedRank+r) for the rank r in each list.
 const (
 	fusedRank  = 60
 	fusedDepth = 200 // of each list
 )
 
-// fuse joins the lexical ranking with that of Query.Extra.
+// fuse combines the lexical ranking with that of Query.Extra.
 func (s *search) fuse(q *Query, lexical []ranked) []ranked {
 	eligible := func(id string) bool {
 		slot, ok := s.x.slots[id]

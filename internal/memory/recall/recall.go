@@ -1,13 +1,16 @@
 // Package recall ranks the memories of one subject by a query.
 //
-// Everything is lexical, in memory and deterministic: the same memories give the same ranking whatever the order in which
-// they came, and what a filter leaves out has no part in any score, as if it were not there. See Weights for the signals
-// and docs/decisions/0023-recall-ranking.md for how they were chosen.
+// The ranking is lexical, in memory and deterministic. It does not depend on the order in which memories were added, and
+// memories that a filter excludes affect no score. Weights lists the signals; docs/decisions/0023-recall-ranking.md says how
+// they were chosen.
+//
+// Read index.go (what is stored), query.go (how a query is analyzed), search.go (how a search scores), then the signals:
+// words.go, english.go and date.go.
 package recall
 
 import "time"
 
-// Item is what the ranking needs to know of a memory.
+// Item contains what the ranking needs of a memory.
 type Item struct {
 	ID         string
 	Text       string
@@ -26,50 +29,50 @@ type Item struct {
 	Revision   int64
 }
 
-// Query asks for memories. What the filters, the range and the times leave out is left out before anything is counted.
+// Query asks for memories. Filters and times exclude memories before anything is counted.
 type Query struct {
 	Text  string
-	Limit int // at most so many; none below 1
+	Limit int // the maximum number of hits
 
 	AgentID   string
 	SessionID string
 	Kinds     []string   // any of them
 	Tags      []string   // all of them
-	From      *time.Time // of occurredAt, else createdAt; inclusive
+	From      *time.Time // of occurredAt or, without it, createdAt; inclusive
 	To        *time.Time // exclusive
 
-	// AsOf leaves out what was created later or was not valid then; zero is Now, without asking when something was created,
-	// which another clock may have said.
+	// AsOf excludes memories that were created later or were not valid then. Zero is Now, and then the time of creation, which
+	// can come from another clock, is not compared.
 	AsOf time.Time
 	// Now decides what has expired.
 	Now time.Time
 
-	MinScore float64 // of the hits; nothing with a score of 0 is one
+	MinScore float64 // of a hit; a score of 0 is never a hit
 	Explain  bool
 
-	// Extra is the place of a second signal, vectors for one: where it is given, its ranked list and the lexical one are
-	// joined by reciprocal rank fusion.
+	// Extra, if not nil, is a second signal, such as vectors. Its ranked list is combined with the lexical one by reciprocal
+	// rank fusion.
 	Extra Signal
-	// Weights other than the chosen ones, for measuring them.
+	// Weights replaces Chosen, for measurements.
 	Weights *Weights
 }
 
-// Signal gives the ids of memories that another way of looking finds, best first, at most limit. Only ids that eligible
-// accepts count; it must not call back into the Index.
+// Signal returns the IDs of at most limit memories, best first. Only IDs that eligible accepts count. A Signal must not call
+// the Index.
 type Signal func(limit int, eligible func(id string) bool) []string
 
-// Hit is a memory that was found.
+// Hit is a memory that matches a query.
 type Hit struct {
 	ID    string
 	Score float64
-	// Matched are the words of the query that the memory holds, folded, in the query's order. It is empty where only its
-	// neighbours, its session, its speaker or its date speak for it.
+	// Matched contains the words of the query that the memory contains, folded, in the order of the query. It is empty for a
+	// memory that only its neighbours, session, speaker or date match.
 	Matched []string
 	Why     *Why // with Query.Explain
 }
 
-// Why is what each signal contributed to a score; the parts add up to it, but for rounding. With Query.Extra the score is
-// that of the fusion, and the parts are those of the lexical score that went into it.
+// Why says what each signal added to a score. The sum of the parts is the score, except for rounding. With Query.Extra, the
+// score is that of the fusion, and the parts are those of the lexical score.
 type Why struct {
 	Words      float64 // words of the query, by their stems
 	Related    float64 // words that mean or look nearly the same
@@ -81,26 +84,26 @@ type Why struct {
 	Fused      float64 // the rank in Query.Extra
 }
 
-// Weights say how much each signal tells. A weight of zero leaves its signal out.
+// Weights are the weights of the signals. A weight of zero disables its signal.
 type Weights struct {
-	K1 float64 // how much a word's repetition in a memory counts
-	B  float64 // how much a memory's length counts against it
+	K1 float64 // how much repetitions of a word count
+	B  float64 // how much the length of a memory lowers its score
 
-	Weak       float64 // a word that is in many questions and few answers: kind, name, happen
-	NameInText float64 // a speaker's name found in a text, beside other words: mostly the other one addressing them
+	Weak       float64 // a word of many questions and few answers, such as "kind" or "happen"
+	NameInText float64 // a speaker's name in a text, which usually addresses the speaker
 	Grams      float64 // a word of similar spelling
 	Kin        float64 // a word of nearly the same meaning
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
 
 	Near    float64 // the score of an adjacent turn
 	NearTwo float64 // the score of a turn two away
-	Reply   float64 // more from the turn before, where that asks something
+	Reply   float64 // more from the turn before, if it is a question
 
 	Session float64 // the score of the session
-	Speaker float64 // share added where the query names the speaker
-	Spoke   float64 // the speaker named, as if it were a word, where anything else speaks for the memory
-	Date    float64 // the time named, as if it were a word
-	Answer  float64 // share added where a time or a number is asked for and there is one
+	Speaker float64 // share added if the query names the speaker
+	Spoke   float64 // the named speaker, like a word, if anything else matches
+	Date    float64 // the named time, like a word
+	Answer  float64 // share added if the query asks for a time or a number that the memory contains
 }
 
 // Chosen are the weights that Search uses.
@@ -113,5 +116,5 @@ var chosen = Weights{
 	Session: 0.6, Speaker: 0.2, Spoke: 0.8, Date: 1.2, Answer: 0.15,
 }
 
-// Plain are weights that leave nothing but BM25, to compare with.
+// Plain are the weights of BM25 alone, for comparison.
 func Plain() Weights { return Weights{K1: 0.9, B: 0.35, Weak: 1, NameInText: 1, DateWord: 1} }

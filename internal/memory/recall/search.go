@@ -10,40 +10,40 @@ import (
 	"keepsake/internal/text"
 )
 
-// search is one look at an Index, with what it counts. Its lists are used again by later ones.
+// search is the state of one search. Later searches reuse its lists.
 type search struct {
 	x    *Index
 	w    Weights
 	p    *plan
 	task *fairshare.Task
-	err  error // of the task; the search then stops
+	err  error // of the task; it ends the search
 
 	admitted []bool // by slot
 	count    int    // of admitted
 	length   int64  // of their texts
 	earliest int64  // of their times
 	latest   int64
-	speaks   []int32 // by speaker: how many of theirs are admitted
-	turns    []int32 // by session: how many are admitted
-	sessions int     // that have one
+	speaks   []int32 // by speaker: admitted memories
+	turns    []int32 // by session: admitted memories
+	sessions int     // with admitted memories
 
 	own     []float64 // by slot: the score of its words
 	theme   []float64 // by session: its score
-	touched []int32   // sessions that have the word being counted
-	times   []int32   // by session: in how many turns
+	touched []int32   // sessions that contain the current word
+	times   []int32   // by session: turns that contain the current word
 	spans   calendar
-	rarity  float64 // of the times named
+	rarity  float64 // of the times that the query names
 
 	values []float64 // of a session's turns, in their order
 	line   []int32   // their slots
 	best   heap
 }
 
-// Search gives the best memories, best first. Of two that are as good, the pinned one, then the more important one, then
-// the one of the lesser id is first. Its steps are counted by task, which may be nil; the error is the task's.
+// Search returns the best memories, best first. Memories with equal scores are sorted by pinned, importance and ID. task
+// counts its steps and can be nil; an error is that of the task.
 //
-// The task has no slot while the search waits for the index: a writer of the index may be waiting for another search, and
-// that one for a slot.
+// The task has no slot while the search waits for the index. Otherwise a writer could wait for a search that waits for the
+// slot.
 func (x *Index) Search(task *fairshare.Task, q Query) ([]Hit, error) {
 	task.Release()
 	x.lockSettled()
@@ -65,7 +65,7 @@ func (x *Index) Search(task *fairshare.Task, q Query) ([]Hit, error) {
 	return hits, nil
 }
 
-// step counts n steps and reports whether the search goes on.
+// step counts n steps and reports whether the search continues.
 func (s *search) step(n int) bool {
 	if s.err == nil {
 		s.err = s.task.Step(n)
@@ -73,7 +73,7 @@ func (s *search) step(n int) bool {
 	return s.err == nil
 }
 
-// lockSettled locks for reading with every session in order.
+// lockSettled locks the index for reading when all sessions are sorted.
 func (x *Index) lockSettled() {
 	for {
 		x.mu.RLock()
@@ -119,7 +119,7 @@ func (s *search) run(q *Query) []Hit {
 	return hits
 }
 
-// countWords gives each memory the score of its words, and each session that of its turns.
+// countWords computes the scores of words for memories and sessions.
 func (s *search) countWords() {
 	s.own = cleared(s.own, len(s.x.docs))
 	s.theme = cleared(s.theme, len(s.x.orders))
@@ -151,7 +151,7 @@ func (s *search) countWords() {
 	}
 }
 
-// frequency is how many admitted memories are in a list.
+// frequency returns how many memories of a list are admitted.
 func (s *search) frequency(list []posting) int {
 	n := 0
 	for _, p := range list {
@@ -162,7 +162,7 @@ func (s *search) frequency(list []posting) int {
 	return n
 }
 
-// has reports that an admitted memory has the word.
+// has reports whether an admitted memory contains the word.
 func (s *search) has(w *word) bool {
 	for _, p := range w.postings {
 		if s.admitted[p.slot()] {
@@ -172,7 +172,7 @@ func (s *search) has(w *word) bool {
 	return false
 }
 
-// idf is how much a word tells that so many memories have.
+// idf returns the inverse document frequency.
 func (s *search) idf(df int) float64 { return inverse(df, s.count) }
 
 func inverse(have, of int) float64 {
@@ -187,13 +187,13 @@ func (s *search) addWord(list []posting, weight float64) {
 	}
 }
 
-// saturated is how much so many occurrences in a text of that length say, at most K1 + 1.
+// saturated returns the BM25 weight of a frequency in a text of a length, at most K1 + 1.
 func (s *search) saturated(times float64, length int32) float64 {
 	average := float64(s.length) / float64(s.count)
 	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/max(average, 1)))
 }
 
-// addTheme counts a word for the sessions that it is in, where the session stands for one text and its turns for words.
+// addTheme scores a word for the sessions that contain it. It treats a session as a text and its turns as occurrences.
 func (s *search) addTheme(list []posting, weight float64) {
 	if s.w.Session == 0 || s.sessions == 0 {
 		return
@@ -219,7 +219,7 @@ func (s *search) addTheme(list []posting, weight float64) {
 	}
 }
 
-// nameDates makes the stretches of time that the query names, and how much lying in them says.
+// nameDates computes the times that the query names, and their weight.
 func (s *search) nameDates() {
 	s.spans, s.rarity = nil, 0
 	if s.w.Date == 0 || s.p.dates.none() {
@@ -238,7 +238,7 @@ func (s *search) nameDates() {
 	s.rarity = s.w.Date * inverse(inside, s.count)
 }
 
-// score adds the other signals and keeps the best.
+// score adds the other signals and selects the best memories.
 func (s *search) score() {
 	dated := len(s.spans) > 0
 	for session := range s.x.orders {
@@ -259,7 +259,7 @@ func (s *search) score() {
 	}
 }
 
-// scoreSession scores the turns of a session, each beside those around it.
+// scoreSession scores the turns of a session with their neighbours.
 func (s *search) scoreSession(session int32, dated bool) {
 	s.values, s.line = s.values[:0], s.line[:0]
 	found := dated || s.theme[session] > 0 || s.p.onlyName
@@ -272,7 +272,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	if !found {
 		return
 	}
-	// Most turns are out of the question at a glance.
+	// Most turns are excluded by their own score alone.
 	most := 1 + s.w.Speaker + s.w.Answer
 	rest := s.w.Session*s.theme[session] + s.rarity + s.p.mostSpoke
 	if s.p.onlyName {
@@ -286,7 +286,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	}
 }
 
-// near is what the turns around the i-th of the session being scored say for it.
+// near returns what the neighbours of the i-th turn of the session add to its score.
 func (s *search) near(i int) float64 {
 	sum := 0.0
 	if i > 0 {
@@ -308,7 +308,7 @@ func (s *search) near(i int) float64 {
 	return sum
 }
 
-// parts are the shares of a score; words and related ones are one here.
+// parts are the parts of a score; words and related words are one part here.
 type parts struct{ words, near, session, speaker, date, answer float64 }
 
 func (p *parts) sum() float64 {
@@ -342,22 +342,22 @@ func (s *search) keep(slot int32, near float64) {
 		return
 	}
 	p := s.parts(slot, near)
-	// Rounded, so that what is equal but for the last bit is equal.
+	// Rounding makes scores equal that differ only in the last bit.
 	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
 		s.best.offer(ranked{slot: slot, score: score, near: near})
 	}
 }
 
-// matched lists the words of the query that a memory has.
+// matched returns the words of the query that a memory contains.
 func (s *search) matched(slot int32) []string {
-	list := []string{} // an answer has a list, if an empty one
+	list := []string{} // never nil, because a response contains the list
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		if w.number >= 0 && s.timesIn(w.number, slot) > 0 && !slices.Contains(list, w.shown) {
 			list = append(list, w.shown)
 		}
 	}
-	// A character counts for itself where its pair is missing.
+	// A single character is reported only if its pair is missing.
 	all := slices.Clone(list)
 	return slices.DeleteFunc(list, func(one string) bool {
 		return text.Unspaced(one) && slices.ContainsFunc(all, func(pair string) bool {
@@ -366,7 +366,7 @@ func (s *search) matched(slot int32) []string {
 	})
 }
 
-// timesIn is how often a memory has a word.
+// timesIn returns how often a memory contains a word.
 func (s *search) timesIn(word, slot int32) int {
 	list := s.x.words[word].postings
 	i, ok := slices.BinarySearchFunc(list, slot, func(p posting, slot int32) int { return cmp.Compare(p.slot(), slot) })
@@ -376,7 +376,7 @@ func (s *search) timesIn(word, slot int32) int {
 	return list[i].times()
 }
 
-// explain takes a score apart.
+// explain returns the parts of a score.
 func (s *search) explain(r ranked) *Why {
 	p := s.parts(r.slot, r.near)
 	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: p.date, Answer: p.answer, Fused: r.fused}
@@ -396,7 +396,7 @@ func (s *search) explain(r ranked) *Why {
 	return why
 }
 
-// cleared gives a list of n zeros, in the room of list where that is enough.
+// cleared returns n zeros, in the memory of list if it is large enough.
 func cleared[T any](list []T, n int) []T {
 	if cap(list) < n {
 		return make([]T, n, n+n/4)

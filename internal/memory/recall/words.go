@@ -9,12 +9,12 @@ import (
 	"keepsake/internal/text"
 )
 
-// addText counts the words of a text, or of a tag, for a slot, which must be the greatest that was ever given out.
+// addText adds the words of a text or a tag to a slot, which must be the last one.
 func (x *Index) addText(slot int32, s string) (length int32, m marks) {
 	x.analyzer.Scan(s, func(t text.Token) bool {
 		length++
 		if text.Unspaced(t.Word) {
-			// A script without spaces is found by its pairs and, for queries of one character, by its characters.
+			// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
 			if t.Term != "" && t.Term != t.Word {
 				x.count(slot, t.Term)
 			}
@@ -35,7 +35,7 @@ func (x *Index) addText(slot int32, s string) (length int32, m marks) {
 	return length, m
 }
 
-// single is the term of one character of a script without spaces: apart from the pairs, so that it counts for less.
+// single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.
 func single(character string) string { return "\x00" + character }
 
 // count adds one occurrence of a term.
@@ -50,7 +50,7 @@ func (x *Index) count(slot int32, term string) {
 	}
 	w := &x.words[i]
 	if n := len(w.postings); n > 0 && w.postings[n-1].slot() == slot {
-		if w.postings[n-1].times() < mostTimes {
+		if w.postings[n-1].times() < maxTimes {
 			w.postings[n-1]++
 		}
 		return
@@ -60,8 +60,8 @@ func (x *Index) count(slot int32, term string) {
 	x.lists += int64(4 * (cap(w.postings) - before))
 }
 
-// termOf is what a word of an alphabet is found by: its stem, that of the regular form where English has none, or the
-// digits of a number.
+// termOf returns the term of a word: its stem, that of its regular form for irregular English words, or the digits of a
+// number.
 func termOf(t text.Token) string {
 	if s, ok := regular[t.Word]; ok {
 		return s
@@ -72,7 +72,7 @@ func termOf(t text.Token) string {
 	return t.Term
 }
 
-// cardinal gives 7 for 7th.
+// cardinal returns 7 for 7th.
 func cardinal(word string) string {
 	digits := strings.TrimRight(word, "stndrh")
 	switch word[len(digits):] {
@@ -95,8 +95,8 @@ func marksOf(word, term string) (m marks) {
 	return m
 }
 
-// The 4-grams of a word are its sequences of four characters, the first with a mark of the beginning before it. gramsOf
-// gives them as a set of 64 bits; words of fewer than minGrams, and of other things than letters, have none.
+// The 4-grams of a word are its sequences of four characters, after a mark of its beginning. gramsOf returns a set of them in
+// 64 bits. Words with fewer than minGrams and words with other characters than letters have none.
 const (
 	gram     = 4
 	minGrams = 2
@@ -111,7 +111,7 @@ func gramsOf(term string) uint64 {
 
 // eachGram calls f with a hash of each 4-gram of a term, in order.
 func eachGram(term string, f func(uint32)) {
-	if text.Unspaced(term) || strings.ContainsFunc(term, unicode.IsNumber) { // names of things, with numbers, are not misspelt
+	if text.Unspaced(term) || strings.ContainsFunc(term, unicode.IsNumber) { // names with numbers are not treated as misspelt
 		return
 	}
 	if r, _ := utf8.DecodeRuneInString(term); !unicode.IsLetter(r) {
@@ -141,10 +141,10 @@ func eachGram(term string, f func(uint32)) {
 	}
 }
 
-// alike says how similar two terms are spelt: twice the 4-grams they share by the number of both, from 0 to 1. Words of
-// plain letters, which have been stemmed, are alike only where one is part of the other: photo and photograph, not form and
-// farm, and no two names that somebody made up after the same pattern.
-func alike(a, b string) float64 {
+// similarity returns how similar the spellings of two terms are, from 0 to 1: twice the number of shared 4-grams divided by
+// the number of both. Stemmed words of plain letters are similar only if one contains the other: photo and photograph, but not
+// form and farm, and not two invented names of the same pattern.
+func similarity(a, b string) float64 {
 	if plain(a) && plain(b) && !strings.Contains(a, b) && !strings.Contains(b, a) {
 		return 0
 	}
@@ -168,8 +168,9 @@ func alike(a, b string) float64 {
 	return 2 * float64(shared) / float64(n+m)
 }
 
-// mayBeAlike is a quick look: false only where alike is under least, but for 4-grams that share a bit.
-func mayBeAlike(a, b uint64, least float64) bool {
+// canBeSimilar is a fast test before similarity. It is false only if similarity is below the minimum, except for 4-grams that
+// share a bit.
+func canBeSimilar(a, b uint64, least float64) bool {
 	if a == 0 || b == 0 {
 		return false
 	}

@@ -8,17 +8,16 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Writers of one workspace follow each other, from the first change to the commit. Where each has a unit of its own, a
-// crowd of them is as slow as the disk, and holds the connections that writers of other workspaces wait for. So they share
-// units.
+// Transactions of one workspace run one after the other. If each write had its own, many of them would be as slow as the disk
+// and would hold the connections that other workspaces need. So writes that wait share the next transaction.
 
-// Bounds of a unit that is shared: nobody in it waits for long, and it stays small in memory.
+// The limits of a transaction that single writes share.
 const (
-	togetherWrites = 64
-	togetherBytes  = 1 << 20
+	maxGroup      = 64
+	maxGroupBytes = 1 << 20
 )
 
-// single is a document that is written with others, and what became of it.
+// single is a write that shares a transaction, and its outcome.
 type single struct {
 	id     string
 	fields Fields
@@ -31,16 +30,16 @@ type single struct {
 
 func (s *Service) newBatcher() *coalesce.Batcher[*single] {
 	return coalesce.New(coalesce.Options[*single]{
-		Calls: togetherWrites, Bytes: togetherBytes, Run: s.putTogether,
+		Calls: maxGroup, Bytes: maxGroupBytes, Run: s.writeGroup,
 		Size: func(w *single) int { return len(w.fields.Title) + len(w.fields.Text) },
 		Shared: func(err error) bool {
-			p, known := problem.As(err)
-			return known && p.Kind == problem.Unavailable
+			p, ok := problem.As(err)
+			return ok && p.Kind == problem.Unavailable
 		},
 	})
 }
 
-// writeTogether stores one document in a unit that it may share.
+// writeTogether stores a document in a transaction that it can share.
 func (s *Service) writeTogether(ctx context.Context, workspaceID, id string, f Fields, put Put) (*Document, bool, error) {
 	w := &single{id: id, fields: f, put: put}
 	if err := s.batches.Do(ctx, workspaceID, w); err != nil {
@@ -49,7 +48,7 @@ func (s *Service) writeTogether(ctx context.Context, workspaceID, id string, f F
 	return w.written, w.created, w.refused
 }
 
-func (s *Service) putTogether(ctx context.Context, workspaceID string, singles []*single) error {
+func (s *Service) writeGroup(ctx context.Context, workspaceID string, singles []*single) error {
 	return s.o.Units.Run(ctx, func(ctx context.Context) error {
 		writes := make([]Write, len(singles))
 		now := s.now()

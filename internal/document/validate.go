@@ -10,10 +10,10 @@ import (
 	"keepsake/internal/problem"
 )
 
-// DefaultCollection is the collection of a document that names none.
+// DefaultCollection is the collection of a document without one.
 const DefaultCollection = "default"
 
-// How much a document may hold.
+// Limits of a document.
 const (
 	MaxCollection = 128     // characters
 	MaxTitle      = 1_024   // characters
@@ -27,7 +27,7 @@ const (
 
 var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry, Columns: true}
 
-// Fields is what a client writes of a document.
+// Fields contains what a client writes of a document.
 type Fields struct {
 	Collection string // empty: DefaultCollection
 	Title      string
@@ -37,13 +37,13 @@ type Fields struct {
 	Metadata   map[string]any // string, float64 or bool
 }
 
-// check holds the fields against the limits. What is wrong is a 400 that names the field.
+// check validates the fields. An error names the field.
 func (f *Fields) check() error {
-	for _, of := range []struct {
+	for _, text := range []struct {
 		name, value string
 		limit       int
 	}{{"collection", f.Collection, MaxCollection}, {"title", f.Title, MaxTitle}, {"url", f.URL, MaxURL}} {
-		if err := rules.String(of.name, of.value, of.limit); err != nil {
+		if err := rules.String(text.name, text.value, text.limit); err != nil {
 			return err
 		}
 	}
@@ -68,14 +68,14 @@ func (f *Fields) check() error {
 	return rules.Metadata(f.Metadata)
 }
 
-// webAddress reports whether text is an absolute http or https URL. Pages show it as a link, so that javascript: and the
-// like would run there.
+// webAddress reports whether text is an absolute http or https URL. Pages show it as a link, so javascript: must not be
+// possible.
 func webAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// document makes a first revision; a store that finds one keeps its time of creation. Tags given twice count once.
+// document returns the document to store, without repeated tags. If it exists, the store keeps its time of creation.
 func (f *Fields) document(id string, now time.Time) *Document {
 	d := &Document{
 		ID: id, Collection: f.Collection, Title: f.Title, Text: f.Text, URL: f.URL,

@@ -1,0 +1,66 @@
+package memory
+
+import "slices"
+
+// planned is a memory after the decisions so far.
+type planned struct {
+	memory  *Memory
+	row     *Row   // memory, encrypted
+	base    *Row   // the stored revision; nil for a new memory
+	older   []*Row // revisions that are older ones now
+	trimmed int64  // bytes that the next revision frees, because it removes the oldest ones
+}
+
+// matches returns the keys by which a memory is found.
+func (m *planned) matches() []Alike {
+	same := Alike{Subject: m.row.Subject, Generation: m.row.Generation, Same: m.row.Same}
+	if m.row.Key == (Hash{}) {
+		return []Alike{same}
+	}
+	return []Alike{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
+}
+
+// plannedMemories finds the memories of a write plan.
+type plannedMemories struct {
+	byID    map[string]*planned
+	byMatch map[Alike][]*planned
+	order   []*planned
+}
+
+func (l *plannedMemories) add(m *planned) {
+	l.byID[m.memory.ID] = m
+	l.order = append(l.order, m)
+	l.index(m)
+}
+
+// replace sets the current revision of a memory.
+func (l *plannedMemories) replace(m *planned, next *Memory, row *Row) {
+	for _, match := range m.matches() {
+		l.byMatch[match] = slices.DeleteFunc(l.byMatch[match], func(o *planned) bool { return o == m })
+	}
+	m.memory, m.row = next, row
+	l.index(m)
+}
+
+// first returns the oldest memory that matches, or nil.
+func (l *plannedMemories) first(match Alike) (first *planned) {
+	for _, m := range l.byMatch[match] {
+		if first == nil || earlier(m.memory, first.memory) {
+			first = m
+		}
+	}
+	return first
+}
+
+func (l *plannedMemories) index(m *planned) {
+	for _, match := range m.matches() {
+		l.byMatch[match] = append(l.byMatch[match], m)
+	}
+}
+
+func earlier(a, b *Memory) bool {
+	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+		return c < 0
+	}
+	return a.ID < b.ID
+}
