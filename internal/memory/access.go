@@ -38,8 +38,8 @@ func agentOf(p *auth.Principal, given string) (string, error) {
 	return given, checkName("agentId", given, false)
 }
 
-// reachOf returns what p can see.
-func reachOf(lookup Lookup, p *auth.Principal) (r Reach) {
+// visibilityOf returns what p can see.
+func visibilityOf(lookup Lookup, p *auth.Principal) (r Visibility) {
 	if p.SubjectID != "" {
 		r.Subject = lookup.Subject(p.WorkspaceID, p.SubjectID)
 	}

@@ -126,7 +126,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 		first := b.create(t, memory.Memory{SubjectID: "ada", Text: "one", Key: "k"})
 		prepared, err := b.Prepare(t.Context(), anna, memory.Item{Memory: memory.Memory{SubjectID: "ada", Text: "two", Key: "k"}})
 		noError(t, err)
-		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give("between")}, nil)
+		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("between")}, nil)
 		noError(t, err)
 		var stored *memory.Stored
 		noError(t, b.store.Run(t.Context(), func(ctx context.Context) (err error) {

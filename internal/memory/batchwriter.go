@@ -34,8 +34,8 @@ type draft struct {
 	compare bool // with memories that have the same dedup key
 
 	state *subjectState
-	row   *Row  // memory, encrypted as a new one
-	match Alike // the memory that it replaces or duplicates
+	row   *Row     // memory, encrypted as a new one
+	match MatchKey // the memory that it replaces or duplicates
 }
 
 // matches reports whether an existing memory can match the draft.
@@ -88,7 +88,7 @@ func (w *batchWriter) prepare(ctx context.Context, b *batch) (err error) {
 	for range maxTries {
 		if b.subjects, err = w.committer.load(ctx, b.workspaceID, names); err == nil {
 			break
-		} else if !errors.Is(err, ErrAgain) {
+		} else if !errors.Is(err, ErrStale) {
 			return err
 		}
 	}
@@ -110,11 +110,11 @@ func (d *draft) seal(state *subjectState) (err error) {
 	if d.row, err = state.sealMemory(d.memory, nil); err != nil {
 		return err
 	}
-	d.state, d.match = state, Alike{Subject: d.subject, Generation: state.generation}
+	d.state, d.match = state, MatchKey{Subject: d.subject, Generation: state.generation}
 	if d.memory.Key != "" {
 		d.match.Key = d.row.Key
 	} else {
-		d.match.Same = d.row.Same
+		d.match.DedupKey = d.row.DedupKey
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (w *batchWriter) write(ctx context.Context, b *batch) (results []Result, er
 		case err == nil:
 			w.committer.reportKeys(ctx, b.workspaceID, b.subjects)
 			return results, nil
-		case !errors.Is(err, ErrAgain):
+		case !errors.Is(err, ErrStale):
 			return nil, err
 		case try == maxTries:
 			return nil, errErasing.Because(err)
@@ -144,7 +144,7 @@ func (w *batchWriter) write(ctx context.Context, b *batch) (results []Result, er
 	}
 }
 
-// writeGroup writes single memories as one batch. It fails with ErrAgain if they were prepared for different generations of
+// writeGroup writes single memories as one batch. It fails with ErrStale if they were prepared for different generations of
 // a subject.
 func (w *batchWriter) writeGroup(ctx context.Context, workspaceID string, singles []*single) error {
 	all := &batch{workspaceID: workspaceID, subjects: map[Hash]*subjectState{}}
@@ -152,7 +152,7 @@ func (w *batchWriter) writeGroup(ctx context.Context, workspaceID string, single
 		all.drafts = append(all.drafts, one.batch.drafts...)
 		for hash, state := range one.batch.subjects {
 			if other := all.subjects[hash]; other != nil && other.generation != state.generation {
-				return ErrAgain
+				return ErrStale
 			}
 			all.subjects[hash] = state
 		}

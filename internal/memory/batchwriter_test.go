@@ -91,7 +91,7 @@ func TestWritesThatShareAUnitAreTheirCallers(t *testing.T) {
 	})
 }
 
-// A store that fails, and a panic in the middle of a unit, reach whoever waits.
+// A store that fails, and a panic in the middle of a transaction, reach all waiting writers.
 func TestAFailedUnitReachesAllWhoShareIt(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

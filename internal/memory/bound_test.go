@@ -29,7 +29,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			}
 			_, err = b.Memory(t.Context(), p, theirs.ID)
 			missing("read", err)
-			_, err = b.Change(t.Context(), p, theirs.ID, memory.Change{Text: memory.Give("x")}, nil)
+			_, err = b.Change(t.Context(), p, theirs.ID, memory.Change{Text: memory.SetTo("x")}, nil)
 			missing("change", err)
 			missing("delete", b.Delete(t.Context(), p, theirs.ID, nil))
 			_, _, err = b.History(t.Context(), p, theirs.ID, 0, 10)
@@ -68,7 +68,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			}
 			line := *theirs
 			line.ID = "mem_01jd7wz00000000000000000a0"
-			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}, Kept: true}), true)
+			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}, Complete: true}), true)
 			noError(t, err)
 			if counts.Failed != 1 || counts.Errors[0].Field != "subjectId" {
 				t.Errorf("%s imports %+v", p.UserID, counts)
@@ -113,9 +113,9 @@ func TestSubjectsAreListedInPages(t *testing.T) {
 			b.create(t, memory.Memory{SubjectID: name, Text: "yy", OccurredAt: pointer(noon.AddDate(-1, 0, 0))})
 		}
 		seen := map[string]bool{}
-		var after *memory.PersonPosition
+		var after *memory.SubjectPosition
 		for more := true; more; {
-			var list []*memory.Person
+			var list []*memory.Subject
 			var err error
 			list, more, err = b.Subjects(t.Context(), anna, after, 3)
 			noError(t, err)

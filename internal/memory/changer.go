@@ -36,11 +36,11 @@ type Optional[T any] struct {
 	To  *T
 }
 
-// Give sets a field to v.
-func Give[T any](v T) Optional[T] { return Optional[T]{Set: true, To: &v} }
+// SetTo sets a field to v.
+func SetTo[T any](v T) Optional[T] { return Optional[T]{Set: true, To: &v} }
 
-// Take removes a field.
-func Take[T any]() Optional[T] { return Optional[T]{Set: true} }
+// Unset removes a field.
+func Unset[T any]() Optional[T] { return Optional[T]{Set: true} }
 
 // Changer changes memories.
 type Changer struct {
@@ -53,7 +53,7 @@ type Changer struct {
 
 type changeStore interface {
 	matchStore
-	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
 	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
@@ -61,7 +61,7 @@ type changeStore interface {
 func (c *Changer) Change(ctx context.Context, p *auth.Principal, id string, change Change, ifRevision revision.Expected) (*Memory, error) {
 	for range maxTries {
 		m, err := c.change(ctx, p, id, &change, ifRevision)
-		if !errors.Is(err, ErrAgain) {
+		if !errors.Is(err, ErrStale) {
 			return m, err
 		}
 	}
@@ -79,7 +79,7 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 	}
 	by, state := callerOf(ctx, p), states[row.Subject]
 	err = c.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) ([]*subjectWrites, error) {
-		base, err := c.store.Memory(ctx, p.WorkspaceID, id, reachOf(c.lookup, p), c.now())
+		base, err := c.store.Memory(ctx, p.WorkspaceID, id, visibilityOf(c.lookup, p), c.now())
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +122,8 @@ func (c *Changer) checkKey(ctx context.Context, state *subjectState, old, key st
 	if key == "" || key == old {
 		return nil
 	}
-	match := Alike{Subject: state.subject, Generation: state.generation, Key: state.hashKey(key)}
-	rows, err := c.store.MemoriesAlike(ctx, state.workspaceID, []Alike{match}, 1, c.now())
+	match := MatchKey{Subject: state.subject, Generation: state.generation, Key: state.hashKey(key)}
+	rows, err := c.store.MatchingMemories(ctx, state.workspaceID, []MatchKey{match}, 1, c.now())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type commitStore interface {
 
 // writeStore writes memories.
 type writeStore interface {
-	// InsertMemories adds memories with new IDs; ErrAgain if an ID exists.
+	// InsertMemories adds memories with new IDs; ErrStale if an ID exists.
 	InsertMemories(ctx context.Context, workspaceID string, rows []*Row) error
 	// ReplaceMemories replaces existing memories by further revisions.
 	ReplaceMemories(ctx context.Context, workspaceID string, rows []*Row) error
@@ -55,8 +55,8 @@ type writeStore interface {
 	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
-// ErrAgain says that a write was prepared for a state that has changed: a subject was erased, or an ID was used.
-var ErrAgain = errors.New("memory: the write must be prepared again")
+// ErrStale says that a write was prepared for a state that has changed: a subject was erased, or an ID was used.
+var ErrStale = errors.New("memory: the write must be prepared again")
 
 var errErasing = problem.NotAvailable("The subject is being erased; try again.", time.Second)
 
@@ -177,7 +177,7 @@ func (c *committer) loadKeys(ctx context.Context, workspaceID string, states map
 
 func keyError(err error) error {
 	if errors.Is(err, seal.ErrDestroyed) {
-		return ErrAgain
+		return ErrStale
 	}
 	return fmt.Errorf("get a data key: %w", err)
 }
@@ -188,14 +188,14 @@ func (c *committer) commit(
 	decide func(ctx context.Context, left room) ([]*subjectWrites, error),
 ) error {
 	err := c.units.Run(ctx, func(ctx context.Context) error {
-		rows, err := c.store.HoldMemorySubjects(ctx, workspaceID, sortedHashes(states), c.now.stored())
+		rows, err := c.store.LockMemorySubjects(ctx, workspaceID, sortedHashes(states), c.now.stored())
 		if err != nil {
 			return err
 		}
-		locked := make(map[Hash]*Subject, len(rows))
+		locked := make(map[Hash]*SubjectRow, len(rows))
 		for _, row := range rows {
 			if row.Generation != states[row.Hash].generation {
-				return ErrAgain
+				return ErrStale
 			}
 			locked[row.Hash] = row
 		}
@@ -209,7 +209,7 @@ func (c *committer) commit(
 		}
 		return c.apply(ctx, workspaceID, locked, writes)
 	})
-	if errors.Is(err, ErrAgain) {
+	if errors.Is(err, ErrStale) {
 		c.forget(states)
 		if unit.Running(ctx) {
 			return &unit.StaleError{Problem: errErasing}
@@ -219,10 +219,10 @@ func (c *committer) commit(
 }
 
 // apply writes and logs writes. locked are the rows of their subjects.
-func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Hash]*Subject, writes []*subjectWrites) error {
+func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Hash]*SubjectRow, writes []*subjectWrites) error {
 	now := c.now.stored()
 	var all subjectWrites
-	var save, count []*Subject // rows that are new in their generation, and the others
+	var save, count []*SubjectRow // rows that are new in their generation, and the others
 	for _, w := range writes {
 		if w.empty() {
 			continue
@@ -257,7 +257,7 @@ func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Ha
 }
 
 // add counts writes as the next change of a subject.
-func (row *Subject) add(w *subjectWrites, now time.Time) {
+func (row *SubjectRow) add(w *subjectWrites, now time.Time) {
 	row.Change++
 	row.Memories += int64(len(w.insert))
 	row.Bytes += w.bytes
@@ -270,7 +270,7 @@ func (row *Subject) add(w *subjectWrites, now time.Time) {
 	}
 }
 
-func (c *committer) writeRows(ctx context.Context, workspaceID string, w *subjectWrites, save, count []*Subject) error {
+func (c *committer) writeRows(ctx context.Context, workspaceID string, w *subjectWrites, save, count []*SubjectRow) error {
 	if len(save)+len(count) == 0 {
 		return nil
 	}
@@ -298,7 +298,7 @@ func (c *committer) writeRows(ctx context.Context, workspaceID string, w *subjec
 	if err := c.store.SaveMemorySubjects(ctx, workspaceID, save); err != nil {
 		return err
 	}
-	return c.store.CountMemorySubjects(ctx, workspaceID, count)
+	return c.store.SaveMemorySubjectCounts(ctx, workspaceID, count)
 }
 
 // reportKeys reports the data keys under which a stored response about subjects must be encrypted.

@@ -20,7 +20,7 @@ import (
 func TestAnErasedSubjectIsGone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, full("ada"))
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("new")}, nil)
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("new")}, nil)
 		noError(t, err)
 		gone := b.create(t, say("deleted before"))
 		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
@@ -87,7 +87,7 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 			t.Errorf("got %+v", person)
 		}
 		counts, err := b.Import(t.Context(), anna, lines(
-			memory.ImportLine{Portable: memory.Portable{Memory: m}, Kept: true}, memory.ImportLine{Portable: memory.Portable{Memory: gone}, Kept: true},
+			memory.ImportLine{Portable: memory.Portable{Memory: m}, Complete: true}, memory.ImportLine{Portable: memory.Portable{Memory: gone}, Complete: true},
 		), true)
 		noError(t, err)
 		if counts.Failed != 2 || counts.Errors[0].Field != "id" || counts.Errors[1].Issue != string(problem.NotAllowed) {

@@ -16,7 +16,7 @@ import (
 // Eraser erases single memories.
 type Eraser struct {
 	store interface {
-		Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+		Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
 	}
 	units  unit.Runner
 	reader *Reader
@@ -36,7 +36,7 @@ func (e *Eraser) Delete(ctx context.Context, p *auth.Principal, id string, ifRev
 		if err != nil {
 			return err
 		}
-		current, err := e.store.Memory(ctx, p.WorkspaceID, id, reachOf(e.lookup, p), e.now())
+		current, err := e.store.Memory(ctx, p.WorkspaceID, id, visibilityOf(e.lookup, p), e.now())
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ type eraseStore interface {
 const eraseChunk = 1000
 
 // lock locks the row of a subject until the transaction ends.
-func (e *rowEraser) lock(ctx context.Context, workspaceID string, subject Hash) (*Subject, error) {
-	rows, err := e.store.HoldMemorySubjects(ctx, workspaceID, []Hash{subject}, e.now.stored())
+func (e *rowEraser) lock(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error) {
+	rows, err := e.store.LockMemorySubjects(ctx, workspaceID, []Hash{subject}, e.now.stored())
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (e *rowEraser) lock(ctx context.Context, workspaceID string, subject Hash) 
 }
 
 // erase erases memories of a subject whose row is locked, and records the action.
-func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID string, subject *Subject, rows []*Row, action audit.Action) error {
+func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID string, subject *SubjectRow, rows []*Row, action audit.Action) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID stri
 			return err
 		}
 	}
-	if err := e.store.CountMemorySubjects(ctx, p.WorkspaceID, []*Subject{subject}); err != nil {
+	if err := e.store.SaveMemorySubjectCounts(ctx, p.WorkspaceID, []*SubjectRow{subject}); err != nil {
 		return err
 	}
 	if action == audit.MemoryExpired {

@@ -40,7 +40,7 @@ func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID stri
 	if err != nil {
 		return nil, err
 	}
-	f := &RowFilter{Reach: reachOf(e.lookup, p), Subject: subject.place, Rising: true, Now: e.now(), Limit: exportPage}
+	f := &RowFilter{Visibility: visibilityOf(e.lookup, p), Subject: subject.hash, OldestFirst: true, Now: e.now(), Limit: exportPage}
 	return func(yield func(*Portable, error) bool) {
 		for first := true; ; first = false {
 			page, last, err := e.page(ctx, p, f)
@@ -73,7 +73,7 @@ func (e *Exporter) page(ctx context.Context, p *auth.Principal, f *RowFilter) (p
 	if err != nil || len(rows) == 0 {
 		return nil, true, err
 	}
-	f.Beyond = &Position{At: rows[len(rows)-1].At, ID: rows[len(rows)-1].ID}
+	f.After = &Position{At: rows[len(rows)-1].At, ID: rows[len(rows)-1].ID}
 	current, err := e.opener.memories(ctx, p.WorkspaceID, rows)
 	if err != nil {
 		return nil, false, err

@@ -48,8 +48,8 @@ type Plan struct {
 	ExpiresAt time.Time
 }
 
-// KeptPlan is a stored Plan. One credential can use it once.
-type KeptPlan struct {
+// StoredPlan is a stored Plan. One credential can use it once.
+type StoredPlan struct {
 	Plan
 	Subject    Hash
 	Generation int64
@@ -57,7 +57,7 @@ type KeptPlan struct {
 }
 
 // allows reports whether p can use a plan now. row is that of the subject, or nil.
-func (plan *KeptPlan) allows(p *auth.Principal, subject Hash, row *Subject, now time.Time) bool {
+func (plan *StoredPlan) allows(p *auth.Principal, subject Hash, row *SubjectRow, now time.Time) bool {
 	generation := int64(0)
 	if row != nil {
 		generation = row.Generation
@@ -83,7 +83,7 @@ type Forgetter struct {
 
 type forgetStore interface {
 	planStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
 	MemoryCount(ctx context.Context, workspaceID string) (int64, error)
@@ -91,14 +91,14 @@ type forgetStore interface {
 
 // planStore stores plans.
 type planStore interface {
-	// KeepMemoryPlan adds a plan. It removes the oldest plans of the credential if there are more than most.
-	KeepMemoryPlan(ctx context.Context, workspaceID string, p *KeptPlan, most int) error
-	// HoldMemoryPlan locks and reads a plan; problem.Missing if there is none.
-	HoldMemoryPlan(ctx context.Context, workspaceID, id string) (*KeptPlan, error)
-	// DropMemoryPlan removes a plan.
-	DropMemoryPlan(ctx context.Context, workspaceID, id string) error
-	// DropMemoryPlans removes the plans of a subject's generations up to one.
-	DropMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
+	// SaveMemoryPlan adds a plan. It removes the oldest plans of the credential if there are more than most.
+	SaveMemoryPlan(ctx context.Context, workspaceID string, p *StoredPlan, most int) error
+	// LockMemoryPlan locks and reads a plan; problem.Missing if there is none.
+	LockMemoryPlan(ctx context.Context, workspaceID, id string) (*StoredPlan, error)
+	// DeleteMemoryPlan removes a plan.
+	DeleteMemoryPlan(ctx context.Context, workspaceID, id string) error
+	// DeleteMemoryPlans removes the plans of a subject's generations up to one.
+	DeleteMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
 	// PruneMemoryPlans removes plans that expired before now.
 	PruneMemoryPlans(ctx context.Context, now time.Time) error
 }
@@ -121,7 +121,7 @@ func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Fo
 		return nil, fmt.Errorf("plan to forget: %w", err)
 	}
 	now := f.now.stored()
-	plan := &KeptPlan{
+	plan := &StoredPlan{
 		Plan:    Plan{ID: id.At("pln", now, f.random), MemoryIDs: ids, ExpiresAt: now.Add(planLife)},
 		Subject: subject, Credential: p.Actor(),
 	}
@@ -134,13 +134,13 @@ func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Fo
 	return &plan.Plan, nil
 }
 
-func (f *Forgetter) savePlan(ctx context.Context, p *auth.Principal, subjectID string, plan *KeptPlan) error {
+func (f *Forgetter) savePlan(ctx context.Context, p *auth.Principal, subjectID string, plan *StoredPlan) error {
 	return f.units.Run(ctx, func(ctx context.Context) error {
 		// The lock keeps two requests from storing more plans of a credential than allowed.
 		if _, err := f.store.MemoryCount(ctx, p.WorkspaceID); err != nil {
 			return err
 		}
-		if err := f.store.KeepMemoryPlan(ctx, p.WorkspaceID, plan, maxPlans); err != nil {
+		if err := f.store.SaveMemoryPlan(ctx, p.WorkspaceID, plan, maxPlans); err != nil {
 			return err
 		}
 		if err := f.limits.checkPlan(ctx, p.WorkspaceID, plan); err != nil {
@@ -175,7 +175,7 @@ func (f *Forgetter) selectIDs(ctx context.Context, p *auth.Principal, subject Ha
 		}
 		return ids, nil
 	}
-	rows := &RowFilter{Reach: reachOf(f.lookup, p), Subject: subject, Rising: true, Now: f.now(), Limit: tagPage}
+	rows := &RowFilter{Visibility: visibilityOf(f.lookup, p), Subject: subject, OldestFirst: true, Now: f.now(), Limit: tagPage}
 	matches := func(*Memory) bool { return true }
 	if filter := forget.Filter; filter != nil {
 		agentID, err := agentOf(p, filter.AgentID)
@@ -213,9 +213,9 @@ func (f *Forgetter) visibleRows(ctx context.Context, p *auth.Principal, subject 
 	if err != nil {
 		return nil, err
 	}
-	reach, now := reachOf(f.lookup, p), f.now()
+	visibility, now := visibilityOf(f.lookup, p), f.now()
 	return slices.DeleteFunc(rows, func(r *Row) bool {
-		return r.Subject != subject || reach.Agent != (Hash{}) && r.Agent != reach.Agent || r.expired(now)
+		return r.Subject != subject || visibility.Agent != (Hash{}) && r.Agent != visibility.Agent || r.expired(now)
 	}), nil
 }
 
@@ -247,7 +247,7 @@ func (f *Forgetter) walk(ctx context.Context, task *fairshare.Task, workspaceID 
 				return
 			}
 			last := rows[len(rows)-1]
-			filter.Beyond = &Position{At: last.At, ID: last.ID}
+			filter.After = &Position{At: last.At, ID: last.ID}
 		}
 	}
 }
@@ -294,7 +294,7 @@ type progress struct {
 }
 
 // eraseSome erases the next memories of a plan. It locks the subject before the plan, like an erasure of the subject.
-func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *Subject, subject Hash, subjectID, planID string, start int) (progress, error) {
+func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *SubjectRow, subject Hash, subjectID, planID string, start int) (progress, error) {
 	if row != nil {
 		locked, err := f.rows.lock(ctx, p.WorkspaceID, subject)
 		if err != nil {
@@ -302,7 +302,7 @@ func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *Subje
 		}
 		row = locked
 	}
-	plan, err := f.store.HoldMemoryPlan(ctx, p.WorkspaceID, planID)
+	plan, err := f.store.LockMemoryPlan(ctx, p.WorkspaceID, planID)
 	if err != nil {
 		return progress{}, err
 	}
@@ -312,7 +312,7 @@ func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *Subje
 	end := min(start+eraseChunk, len(plan.MemoryIDs))
 	done := progress{next: end, left: end < len(plan.MemoryIDs)}
 	if !done.left {
-		if err := f.store.DropMemoryPlan(ctx, p.WorkspaceID, planID); err != nil {
+		if err := f.store.DeleteMemoryPlan(ctx, p.WorkspaceID, planID); err != nil {
 			return done, err
 		}
 	}

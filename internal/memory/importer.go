@@ -111,7 +111,7 @@ func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*
 	}
 	for range maxTries {
 		counts, err = i.storeChunk(ctx, p, chunk, names)
-		if !errors.Is(err, ErrAgain) {
+		if !errors.Is(err, ErrStale) {
 			return counts, err
 		}
 	}

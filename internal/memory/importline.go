@@ -13,10 +13,10 @@ import (
 type ImportLine struct {
 	Number int // from 1
 	Portable
-	// Kept says that the line has times, authors and a revision of its own, like that of an export. Other lines are written
+	// Complete says that the line has times, authors and a revision of its own, like that of an export. Other lines are written
 	// as new memories or changes; their ID is optional.
-	Kept bool
-	Err  error // says why the line cannot be imported
+	Complete bool
+	Err      error // says why the line cannot be imported
 }
 
 // Lines returns the lines of an import one by one; ok is false after the last. An error says that the body cannot be read
@@ -28,14 +28,14 @@ type importLine struct {
 	draft
 	number   int
 	hasID    bool
-	complete bool // ImportLine.Kept
+	complete bool // ImportLine.Complete
 	history  []*Memory
 	older    []*Row // history, encrypted
 }
 
 // newLine validates a line.
 func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool, now time.Time) *importLine {
-	line := &importLine{number: given.Number, complete: given.Kept}
+	line := &importLine{number: given.Number, complete: given.Complete}
 	if line.err = given.Err; line.err != nil {
 		return line
 	}

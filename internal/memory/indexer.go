@@ -25,8 +25,8 @@ type indexer struct {
 }
 
 type indexStore interface {
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
-	MemorySubjects(ctx context.Context, workspaceID string, subjects []Hash) ([]*Subject, error)
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
+	MemorySubjects(ctx context.Context, workspaceID string, subjects []Hash) ([]*SubjectRow, error)
 	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
 }
 
@@ -65,7 +65,7 @@ func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID
 // catchUp updates an index, whose entry is locked, to the change of a subject's row, or builds it. If it fails, the index
 // keeps what was added, so that the next call continues; otherwise an index that takes longer than a request would never be
 // built.
-func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEntry, row *Subject) (*recall.Index, error) {
+func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEntry, row *SubjectRow) (*recall.Index, error) {
 	workspaceID := e.name.workspaceID
 	if e.generation > row.Generation { // the subject was erased and written again since the row was read
 		return nil, nil
@@ -105,7 +105,7 @@ const indexChunk = 256
 
 // add decrypts rows of a subject on several processors and adds them to an index, in their order. added is the number of
 // rows that were added.
-func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.Index, workspaceID string, subject *Subject, rows []*Row) (added int, err error) {
+func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.Index, workspaceID string, subject *SubjectRow, rows []*Row) (added int, err error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
@@ -193,7 +193,7 @@ func (x *indexer) compactAll(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("read subjects: %w", err)
 			}
-			existing := map[Hash]*Subject{}
+			existing := map[Hash]*SubjectRow{}
 			for _, r := range rows {
 				if len(r.SealedID) > 0 {
 					existing[r.Hash] = r
@@ -210,7 +210,7 @@ func (x *indexer) compactAll(ctx context.Context) error {
 }
 
 // compact compacts one index. It skips an index that another goroutine is updating.
-func (x *indexer) compact(ctx context.Context, e *indexEntry, row *Subject) error {
+func (x *indexer) compact(ctx context.Context, e *indexEntry, row *SubjectRow) error {
 	if !e.tryLock() {
 		return nil
 	}

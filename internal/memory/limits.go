@@ -53,7 +53,7 @@ func (l *tierLimits) room(ctx context.Context, workspaceID string) (r room, err 
 }
 
 // checkPlan returns an error if a plan was stored that erases something and the workspace stores more than its limit.
-func (l *tierLimits) checkPlan(ctx context.Context, workspaceID string, plan *KeptPlan) error {
+func (l *tierLimits) checkPlan(ctx context.Context, workspaceID string, plan *StoredPlan) error {
 	limit := l.maxBytes(workspaceID)
 	if limit == nil {
 		return nil

@@ -16,21 +16,21 @@ type matcher struct {
 
 // matchStore finds memories by keys.
 type matchStore interface {
-	// MemoriesAlike reads for each of wanted the memory with its key, or the first limit memories with its dedup key.
-	MemoriesAlike(ctx context.Context, workspaceID string, wanted []Alike, limit int, now time.Time) ([]*Row, error)
+	// MatchingMemories reads for each of wanted the memory with its key, or the first limit memories with its dedup key.
+	MatchingMemories(ctx context.Context, workspaceID string, wanted []MatchKey, limit int, now time.Time) ([]*Row, error)
 }
 
-// Alike names a memory of a subject by its natural key or, if Key is zero, by its dedup key.
-type Alike struct {
+// MatchKey names a memory of a subject by its natural key or, if Key is zero, by its dedup key.
+type MatchKey struct {
 	Subject    Hash
 	Generation int64
 	Key        Hash
-	Same       Hash
+	DedupKey   Hash
 }
 
 // loadMatches adds the memories that match drafts to a plan.
 func (m *matcher) loadMatches(ctx context.Context, workspaceID string, plan *writePlan, drafts []*draft) error {
-	var wanted []Alike
+	var wanted []MatchKey
 	limit := 1
 	for _, d := range drafts {
 		if d.err != nil || !d.matches() {
@@ -44,7 +44,7 @@ func (m *matcher) loadMatches(ctx context.Context, workspaceID string, plan *wri
 	if len(wanted) == 0 {
 		return nil
 	}
-	rows, err := m.store.MemoriesAlike(ctx, workspaceID, wanted, limit, m.now())
+	rows, err := m.store.MatchingMemories(ctx, workspaceID, wanted, limit, m.now())
 	if err != nil {
 		return err
 	}

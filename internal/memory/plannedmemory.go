@@ -12,18 +12,18 @@ type planned struct {
 }
 
 // matches returns the keys by which a memory is found.
-func (m *planned) matches() []Alike {
-	same := Alike{Subject: m.row.Subject, Generation: m.row.Generation, Same: m.row.Same}
+func (m *planned) matches() []MatchKey {
+	same := MatchKey{Subject: m.row.Subject, Generation: m.row.Generation, DedupKey: m.row.DedupKey}
 	if m.row.Key == (Hash{}) {
-		return []Alike{same}
+		return []MatchKey{same}
 	}
-	return []Alike{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
+	return []MatchKey{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
 }
 
 // plannedMemories finds the memories of a write plan.
 type plannedMemories struct {
 	byID    map[string]*planned
-	byMatch map[Alike][]*planned
+	byMatch map[MatchKey][]*planned
 	order   []*planned
 }
 
@@ -43,7 +43,7 @@ func (l *plannedMemories) replace(m *planned, next *Memory, row *Row) {
 }
 
 // first returns the oldest memory that matches, or nil.
-func (l *plannedMemories) first(match Alike) (first *planned) {
+func (l *plannedMemories) first(match MatchKey) (first *planned) {
 	for _, m := range l.byMatch[match] {
 		if first == nil || earlier(m.memory, first.memory) {
 			first = m

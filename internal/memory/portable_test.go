@@ -43,7 +43,7 @@ func (b *bundle) export(t testing.TB, p *auth.Principal, subjectID string) []*me
 func linesOf(list []*memory.Portable) memory.Lines {
 	var all []memory.ImportLine
 	for _, m := range list {
-		all = append(all, memory.ImportLine{Portable: *m, Kept: true})
+		all = append(all, memory.ImportLine{Portable: *m, Complete: true})
 	}
 	return lines(all...)
 }
@@ -60,7 +60,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 		first := b.create(t, full("ada"))
 		for i := range 3 {
 			b.pass(time.Second)
-			_, err := b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give(fmt.Sprint("change ", i)), Speaker: memory.Give("Eve")}, nil)
+			_, err := b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo(fmt.Sprint("change ", i)), Speaker: memory.SetTo("Eve")}, nil)
 			noError(t, err)
 		}
 		for i := range 700 {
@@ -99,7 +99,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 
 		// A later export brings the place up to date; an earlier one changes nothing.
 		b.pass(time.Minute)
-		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.Give("later")}, nil)
+		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("later")}, nil)
 		noError(t, err)
 		later := b.export(t, anna, "ada")
 		counts, err = b.Import(t.Context(), bert, linesOf(later), true)
@@ -126,7 +126,7 @@ func TestLinesFailAlone(t *testing.T) {
 			m.ID = "mem_01jd7wz00000000000000000a0"
 			m.Key, m.Text = "", "line"
 			change(&m)
-			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, Kept: true}
+			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, Complete: true}
 		}
 		plain := func(id, text, key string) memory.ImportLine {
 			return memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: id, SubjectID: "ada", Text: text, Key: key}}}

@@ -99,19 +99,19 @@ func TestAChangeChangesWhatItNames(t *testing.T) {
 		var c Change
 		want := before
 		if rapid.Bool().Draw(t, "text") {
-			c.Text, want.Text = Give("new"), "new"
+			c.Text, want.Text = SetTo("new"), "new"
 		}
 		if rapid.Bool().Draw(t, "speaker") {
-			c.Speaker, want.Speaker = Take[string](), ""
+			c.Speaker, want.Speaker = Unset[string](), ""
 		}
 		if rapid.Bool().Draw(t, "tags") {
-			c.Tags, want.Tags = Give([]string{"n", "m", "n"}), []string{"n", "m"}
+			c.Tags, want.Tags = SetTo([]string{"n", "m", "n"}), []string{"n", "m"}
 		}
 		if rapid.Bool().Draw(t, "occurred") {
-			c.OccurredAt, want.OccurredAt = Give(noon.Add(time.Microsecond)), at(0)
+			c.OccurredAt, want.OccurredAt = SetTo(noon.Add(time.Microsecond)), at(0)
 		}
 		if rapid.Bool().Draw(t, "metadata") {
-			c.Metadata = Give(map[string]any{"x": nil, "z": 1.0})
+			c.Metadata = SetTo(map[string]any{"x": nil, "z": 1.0})
 			want.Metadata = maps.Clone(before.Metadata)
 			delete(want.Metadata, "x")
 			want.Metadata["z"] = 1.0
@@ -137,7 +137,7 @@ func TestWhatAChangeCannotTakeAway(t *testing.T) {
 	t.Parallel()
 	m := &Memory{SubjectID: "ada", Kind: Fact, Text: "x"}
 	for field, c := range map[string]Change{
-		"kind": {Kind: Take[Kind]()}, "text": {Text: Take[string]()}, "pinned": {Pinned: Take[bool]()},
+		"kind": {Kind: Unset[Kind]()}, "text": {Text: Unset[string]()}, "pinned": {Pinned: Unset[bool]()},
 	} {
 		_, err := c.apply(m, noon)
 		if p, ok := problem.As(err); !ok || p.Details.Field != field || p.Details.Issue != problem.Type {
@@ -149,12 +149,12 @@ func TestWhatAChangeCannotTakeAway(t *testing.T) {
 func TestWhoMayCarryOutAPlan(t *testing.T) {
 	t.Parallel()
 	anna := &auth.Principal{Kind: auth.User, UserID: "usr_anna"}
-	plan := KeptPlan{Plan: Plan{MemoryIDs: []string{"mem_1"}, ExpiresAt: noon}, Subject: Hash{1}, Generation: 2, Credential: "usr_anna"}
-	row := &Subject{Generation: 2}
+	plan := StoredPlan{Plan: Plan{MemoryIDs: []string{"mem_1"}, ExpiresAt: noon}, Subject: Hash{1}, Generation: 2, Credential: "usr_anna"}
+	row := &SubjectRow{Generation: 2}
 	for name, c := range map[string]struct {
 		p       *auth.Principal
 		subject Hash
-		row     *Subject
+		row     *SubjectRow
 		now     time.Time
 		want    bool
 	}{
@@ -162,7 +162,7 @@ func TestWhoMayCarryOutAPlan(t *testing.T) {
 		"at its end":        {anna, Hash{1}, row, noon, false},
 		"somebody else":     {&auth.Principal{Kind: auth.User, UserID: "usr_bert"}, Hash{1}, row, noon.Add(-1), false},
 		"another subject":   {anna, Hash{2}, row, noon.Add(-1), false},
-		"after an erasure":  {anna, Hash{1}, &Subject{Generation: 3}, noon.Add(-1), false},
+		"after an erasure":  {anna, Hash{1}, &SubjectRow{Generation: 3}, noon.Add(-1), false},
 		"without a subject": {anna, Hash{1}, nil, noon.Add(-1), false},
 	} {
 		if got := plan.allows(c.p, c.subject, c.row, c.now); got != c.want {

@@ -44,7 +44,7 @@ type Reader struct {
 }
 
 type readStore interface {
-	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 }
@@ -66,7 +66,7 @@ func (r *Reader) find(ctx context.Context, p *auth.Principal, id string) (*Row, 
 	if !ValidID(id) {
 		return nil, nil, problem.Missing()
 	}
-	row, err := r.store.Memory(ctx, p.WorkspaceID, id, reachOf(r.lookup, p), r.now())
+	row, err := r.store.Memory(ctx, p.WorkspaceID, id, visibilityOf(r.lookup, p), r.now())
 	if err != nil {
 		return nil, nil, fmt.Errorf("read memory: %w", err)
 	}
@@ -157,7 +157,7 @@ func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err erro
 		return nil, problem.Validation("subjectId", problem.Required, "subjectId is required with tag, because tags are encrypted for each subject.")
 	}
 	rows := &RowFilter{
-		Reach: reachOf(r.lookup, p), Kinds: f.Kinds, From: f.From, To: f.To, Beyond: f.Before, Now: r.now(), Limit: f.Limit + 1,
+		Visibility: visibilityOf(r.lookup, p), Kinds: f.Kinds, From: f.From, To: f.To, After: f.Before, Now: r.now(), Limit: f.Limit + 1,
 	}
 	rows.setNames(r.lookup, p.WorkspaceID, f.SubjectID, f.AgentID, f.SessionID)
 	return rows, nil
@@ -199,7 +199,7 @@ func (r *Reader) collect(ctx context.Context, workspaceID string, f *RowFilter, 
 			return list, false, nil
 		}
 		last := rows[len(rows)-1]
-		f.Beyond = &Position{At: last.At, ID: last.ID}
+		f.After = &Position{At: last.At, ID: last.ID}
 	}
 }
 

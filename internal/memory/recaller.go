@@ -63,7 +63,7 @@ type Recaller struct {
 
 type recallStore interface {
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
-	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, still bool, err error)
+	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, current bool, err error)
 }
 
 // Recall returns the memories that answer a query. For an unknown subject there are none.

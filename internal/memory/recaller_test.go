@@ -43,7 +43,7 @@ func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
 		m := b.create(t, say("Ada plays the violin"))
 		b.create(t, say("Ada sold her bicycle"))
 		wantTexts(t, b.recall(t, anna, about("Who plays violins?")), "Ada plays the violin")
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("Ada plays the viola")}, nil)
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("Ada plays the viola")}, nil)
 		noError(t, err)
 		wantTexts(t, b.recall(t, anna, about("violin")))
 		wantTexts(t, b.recall(t, anna, about("viola")), "Ada plays the viola")

@@ -41,7 +41,7 @@ func (c *carved) keys(ids ...string) (keys [][]byte) {
 	rows, err := c.b.store.MemoriesByID(c.t.Context(), "wsp_a", ids)
 	noError(c.t, err)
 	for _, r := range rows {
-		keys = append(keys, r.Own)
+		keys = append(keys, r.OwnKey)
 	}
 	if len(keys) != len(ids) {
 		c.t.Fatalf("%d of %d memories are there", len(keys), len(ids))
@@ -95,7 +95,7 @@ func TestErasedMemoryIsInNoFileAfterAnHour(t *testing.T) {
 			ids = append(ids, b.create(t, n).ID)
 		}
 		for _, id := range ids[:6] {
-			_, err := b.Change(t.Context(), anna, id, memory.Change{Text: memory.Give("a later revision of " + id)}, nil)
+			_, err := b.Change(t.Context(), anna, id, memory.Change{Text: memory.SetTo("a later revision of " + id)}, nil)
 			noError(t, err)
 		}
 		gone, kept := append(c.keys(ids[:2]...), append(c.keys(ids[4:6]...), c.keys(ids[8:]...)...)...), c.keys(append(ids[2:4:4], ids[6:8]...)...)

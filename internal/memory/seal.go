@@ -100,7 +100,7 @@ type sealer struct {
 func (s *sealer) sealMemory(m *Memory, base *Row) (*Row, error) {
 	r := &Row{
 		ID: m.ID, Subject: s.subject, Generation: s.generation, Kind: m.Kind, At: m.At(), CreatedAt: m.CreatedAt,
-		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.hashKey(m.Key), Same: s.key.Hash("same", dedupKey(m)),
+		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.hashKey(m.Key), DedupKey: s.key.Hash("same", dedupKey(m)),
 		Size: int64(len(m.Text)), Revision: m.Revision,
 	}
 	if m.AgentID != "" {
@@ -113,13 +113,13 @@ func (s *sealer) sealMemory(m *Memory, base *Row) (*Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode memory %s: %w", m.ID, err)
 	}
-	if base != nil && len(base.Own) > 0 {
-		r.Own, r.OwnSlot = base.Own, base.OwnSlot
+	if base != nil && len(base.OwnKey) > 0 {
+		r.OwnKey, r.OwnKeySlot = base.OwnKey, base.OwnKeySlot
 	} else {
-		r.Own = make([]byte, ownKeySize)
-		rand.Read(r.Own) // never fails
+		r.OwnKey = make([]byte, ownKeySize)
+		rand.Read(r.OwnKey) // never fails
 	}
-	key, err := s.key.With(r.Own)
+	key, err := s.key.With(r.OwnKey)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of memory %s: %w", m.ID, err)
 	}
@@ -174,8 +174,8 @@ func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
 // openContent decrypts a revision by the memory's own key and the data key. Revisions that an earlier release wrote need the
 // data key alone, also if the memory has a key of its own today.
 func openContent(r *Row, key *seal.DataKey, data []byte) ([]byte, error) {
-	if len(r.Own) > 0 {
-		own, err := key.With(r.Own)
+	if len(r.OwnKey) > 0 {
+		own, err := key.With(r.OwnKey)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (o *opener) memories(ctx context.Context, workspaceID string, rows []*Row) 
 }
 
 // name decrypts the ID of a subject. It is empty if the data key was destroyed after the row was read.
-func (o *opener) name(ctx context.Context, workspaceID string, row *Subject) (string, error) {
+func (o *opener) name(ctx context.Context, workspaceID string, row *SubjectRow) (string, error) {
 	if len(row.SealedID) == 0 {
 		return "", nil
 	}

@@ -168,8 +168,8 @@ func TestAMergePatch(t *testing.T) {
 		m := b.create(t, full("ada"))
 		b.pass(time.Second)
 		next, err := b.Change(t.Context(), anna, m.ID, memory.Change{
-			Text: memory.Give("new"), Speaker: memory.Take[string](), Metadata: memory.Give(map[string]any{"n": nil, "z": "zz"}),
-			ValidTo: memory.Take[time.Time](), Importance: memory.Give(0.1),
+			Text: memory.SetTo("new"), Speaker: memory.Unset[string](), Metadata: memory.SetTo(map[string]any{"n": nil, "z": "zz"}),
+			ValidTo: memory.Unset[time.Time](), Importance: memory.SetTo(0.1),
 		}, []int64{1})
 		noError(t, err)
 		want := *m
@@ -183,18 +183,18 @@ func TestAMergePatch(t *testing.T) {
 		if diff := cmp.Diff(next, read); diff != "" {
 			t.Errorf("-answered +read\n%s", diff)
 		}
-		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("x")}, []int64{1})
+		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("x")}, []int64{1})
 		wantCode(t, err, problem.CodeRevisionMismatch)
 		other := b.create(t, memory.Memory{SubjectID: "ada", Text: "x", Key: "other"})
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.Give("diet")}, nil)
+		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("diet")}, nil)
 		wantCode(t, err, problem.CodeConflict)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.Give("other"), Text: memory.Give("same key")}, nil)
+		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("other"), Text: memory.SetTo("same key")}, nil)
 		noError(t, err)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Text: memory.Take[string]()}, nil)
+		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Text: memory.Unset[string]()}, nil)
 		wantField(t, err, "text", problem.Type)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{ExpiresAt: memory.Give(noon)}, nil)
+		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{ExpiresAt: memory.SetTo(noon)}, nil)
 		wantField(t, err, "expiresAt", problem.Expired)
-		_, err = b.Change(t.Context(), bert, other.ID, memory.Change{Text: memory.Give("x")}, nil)
+		_, err = b.Change(t.Context(), bert, other.ID, memory.Change{Text: memory.SetTo("x")}, nil)
 		wantCode(t, err, problem.CodeNotFound)
 	})
 }
@@ -202,7 +202,7 @@ func TestAMergePatch(t *testing.T) {
 func TestADeletedMemoryIsGone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, say("one"))
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.Give("two")}, nil)
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("two")}, nil)
 		noError(t, err)
 		wantCode(t, b.Delete(t.Context(), anna, m.ID, []int64{1}), problem.CodeRevisionMismatch)
 		wantCode(t, b.Delete(t.Context(), bert, m.ID, nil), problem.CodeNotFound)

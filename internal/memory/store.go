@@ -21,8 +21,8 @@ type Store interface {
 	expiryStore
 }
 
-// Subject is the row of a subject. It remains after an erasure, without SealedID, so that no generation is used twice.
-type Subject struct {
+// SubjectRow is the row of a subject. It remains after an erasure, without SealedID, so that no generation is used twice.
+type SubjectRow struct {
 	Hash       Hash
 	Generation int64  // number of its data key, from 1; an erasure begins the next
 	Change     int64  // number of its last change
@@ -37,7 +37,7 @@ type Subject struct {
 	FirstAt, LastAt *time.Time
 }
 
-// Row is a revision of a memory. Of older revisions only ID, Subject, Generation, Revision and Sealed are stored; Own is
+// Row is a revision of a memory. Of older revisions only ID, Subject, Generation, Revision and Sealed are stored; OwnKey is
 // that of the memory.
 type Row struct {
 	ID         string
@@ -46,7 +46,7 @@ type Row struct {
 	Agent      Hash
 	Session    Hash
 	Key        Hash // natural key, hashed with the data key
-	Same       Hash // dedup key, hashed with the data key
+	DedupKey   Hash // dedup key, hashed with the data key
 	Kind       Kind
 	At         time.Time
 	CreatedAt  time.Time
@@ -56,65 +56,65 @@ type Row struct {
 	Revision   int64
 	Change     int64 // the subject's change that wrote it
 	Sealed     []byte
-	// Own is the memory's own key, which encrypts it together with the data key; OwnSlot says where it is stored, 0 if it is
+	// OwnKey is the memory's own key, which encrypts it together with the data key; OwnKeySlot says where it is stored, 0 if it is
 	// not yet. Revisions that an earlier release wrote have none.
-	Own     []byte
-	OwnSlot int64
+	OwnKey     []byte
+	OwnKeySlot int64
 }
 
 func (r *Row) expired(now time.Time) bool { return r.ExpiresAt != nil && !now.Before(*r.ExpiresAt) }
 
-// Reach is what a caller can see. A zero hash does not restrict it.
-type Reach struct {
+// Visibility is what a caller can see. A zero hash does not restrict it.
+type Visibility struct {
 	Subject Hash
 	Agent   Hash
 }
 
-// RowFilter selects rows, newest first or, with Rising, oldest first. Zero fields select all.
+// RowFilter selects rows, newest first or, with OldestFirst, oldest first. Zero fields select all.
 type RowFilter struct {
-	Reach
-	Subject  Hash
-	Agent    Hash
-	Session  Hash
-	Kinds    []Kind
-	From, To *time.Time
-	Beyond   *Position // only rows after this position in the order of the list
-	Rising   bool
-	Now      time.Time // rows that have expired by then are left out
-	Limit    int
+	Visibility
+	Subject     Hash
+	Agent       Hash
+	Session     Hash
+	Kinds       []Kind
+	From, To    *time.Time
+	After       *Position // only rows after this position in the order of the list
+	OldestFirst bool
+	Now         time.Time // rows that have expired by then are left out
+	Limit       int
 }
 
 // subjectStore reads the rows of subjects.
 type subjectStore interface {
 	// MemorySubject reads the row of a subject; nil if there is none.
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
 	// MemorySubjects reads the existing rows of subjects, in any order.
-	MemorySubjects(ctx context.Context, workspaceID string, subjects []Hash) ([]*Subject, error)
+	MemorySubjects(ctx context.Context, workspaceID string, subjects []Hash) ([]*SubjectRow, error)
 	// ListMemorySubjects reads at most limit subjects with memories after a position, newest first. For a caller who is bound
 	// to an agent, only the memories of the agent count.
-	ListMemorySubjects(ctx context.Context, workspaceID string, reach Reach, after *PersonPosition, now time.Time, limit int) ([]*Subject, error)
+	ListMemorySubjects(ctx context.Context, workspaceID string, visibility Visibility, after *SubjectPosition, now time.Time, limit int) ([]*SubjectRow, error)
 }
 
 // subjectLocker writes the rows of subjects.
 type subjectLocker interface {
-	// HoldMemorySubjects locks rows until the transaction ends and returns them in the given order. It creates missing rows
+	// LockMemorySubjects locks rows until the transaction ends and returns them in the given order. It creates missing rows
 	// with the time at. Subjects must be sorted, so that transactions cannot deadlock.
-	HoldMemorySubjects(ctx context.Context, workspaceID string, subjects []Hash, at time.Time) ([]*Subject, error)
+	LockMemorySubjects(ctx context.Context, workspaceID string, subjects []Hash, at time.Time) ([]*SubjectRow, error)
 	// SaveMemorySubjects writes locked rows.
-	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
-	// CountMemorySubjects writes Change, Memories, Bytes and UpdatedAt of locked rows.
-	CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
+	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*SubjectRow) error
+	// SaveMemorySubjectCounts writes Change, Memories, Bytes and UpdatedAt of locked rows.
+	SaveMemorySubjectCounts(ctx context.Context, workspaceID string, subjects []*SubjectRow) error
 }
 
 // rowStore reads memories.
 type rowStore interface {
 	// Memory reads a memory; problem.Missing if there is none.
-	Memory(ctx context.Context, workspaceID, id string, reach Reach, now time.Time) (*Row, error)
+	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
 	// MemoriesByID reads the existing memories of ids, in any order, also those that have expired.
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
-	// MemoriesOf reads like MemoriesByID the memories of one generation of a subject. still reports whether change is the
+	// MemoriesOf reads like MemoriesByID the memories of one generation of a subject. current reports whether change is the
 	// subject's last change; it is false if no memory is found.
-	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, still bool, err error)
+	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, current bool, err error)
 	// ListMemories reads at most f.Limit memories.
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
 	// MemoryRevisions reads older revisions of memories below a revision (0: all), at most limit of each (0: all), newest first.

@@ -37,10 +37,10 @@ type SubjectEraser struct {
 
 type subjectEraseStore interface {
 	erasureStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
-	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*Subject) error
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
+	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*SubjectRow) error
 	AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
-	DropMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
+	DeleteMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
 }
 
 // erasureStore stores erasures of subjects that are not finished.
@@ -149,12 +149,12 @@ func (e *SubjectEraser) unfinished(ctx context.Context, workspaceID string, subj
 }
 
 // endGeneration begins the next generation of a subject whose row is locked.
-func (e *SubjectEraser) endGeneration(ctx context.Context, row *Subject, erasure *Erasure) error {
+func (e *SubjectEraser) endGeneration(ctx context.Context, row *SubjectRow, erasure *Erasure) error {
 	row.Generation++
 	row.Change++
 	row.SealedID, row.Memories, row.Bytes = nil, 0, 0
 	row.UpdatedAt, row.ErasedAt = erasure.BeganAt, &erasure.BeganAt
-	if err := e.store.SaveMemorySubjects(ctx, erasure.WorkspaceID, []*Subject{row}); err != nil {
+	if err := e.store.SaveMemorySubjects(ctx, erasure.WorkspaceID, []*SubjectRow{row}); err != nil {
 		return err
 	}
 	if err := e.store.BeginErasure(ctx, erasure); err != nil {
@@ -165,7 +165,7 @@ func (e *SubjectEraser) endGeneration(ctx context.Context, row *Subject, erasure
 			return err
 		}
 	}
-	return e.store.DropMemoryPlans(ctx, erasure.WorkspaceID, erasure.Subject, erasure.Generation)
+	return e.store.DeleteMemoryPlans(ctx, erasure.WorkspaceID, erasure.Subject, erasure.Generation)
 }
 
 // finish destroys the data key and removes the rows of an erasure, and returns when the key was destroyed. It can run

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Person is a subject.
-type Person struct {
+// Subject is a subject.
+type Subject struct {
 	SubjectID string
 	Memories  int64
 	Bytes     int64      // of their texts
@@ -20,18 +20,18 @@ type Person struct {
 	CreatedAt time.Time  // of the first memory since the last erasure
 	UpdatedAt time.Time
 
-	place Hash
+	hash Hash
 }
 
-// PersonPosition is the position of a subject in a list.
-type PersonPosition struct {
+// SubjectPosition is the position of a subject in a list.
+type SubjectPosition struct {
 	CreatedAt time.Time `json:"at"`
 	Hash      []byte    `json:"of"`
 }
 
 // Position returns the subject's position in a list.
-func (p *Person) Position() PersonPosition {
-	return PersonPosition{CreatedAt: p.CreatedAt, Hash: p.place[:]}
+func (p *Subject) Position() SubjectPosition {
+	return SubjectPosition{CreatedAt: p.CreatedAt, Hash: p.hash[:]}
 }
 
 // SubjectReader reads subjects and the access log about them.
@@ -44,8 +44,8 @@ type SubjectReader struct {
 }
 
 // Subjects lists subjects by CreatedAt, newest first. Nothing moves in this order while a client reads it.
-func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *PersonPosition, limit int) (list []*Person, more bool, err error) {
-	rows, err := r.store.ListMemorySubjects(ctx, p.WorkspaceID, reachOf(r.lookup, p), after, r.now(), limit+1)
+func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *SubjectPosition, limit int) (list []*Subject, more bool, err error) {
+	rows, err := r.store.ListMemorySubjects(ctx, p.WorkspaceID, visibilityOf(r.lookup, p), after, r.now(), limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list subjects: %w", err)
 	}
@@ -68,7 +68,7 @@ func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *
 }
 
 // Subject reads a subject.
-func (r *SubjectReader) Subject(ctx context.Context, p *auth.Principal, id string) (*Person, error) {
+func (r *SubjectReader) Subject(ctx context.Context, p *auth.Principal, id string) (*Subject, error) {
 	subject, err := r.find(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -110,14 +110,14 @@ func (r *SubjectReader) AccessLog(ctx context.Context, p *auth.Principal, subjec
 }
 
 // find reads a subject without an entry in the access log.
-func (r *SubjectReader) find(ctx context.Context, p *auth.Principal, id string) (*Person, error) {
+func (r *SubjectReader) find(ctx context.Context, p *auth.Principal, id string) (*Subject, error) {
 	id, err := subjectNamed(p, id)
 	if err != nil {
 		return nil, err
 	}
-	reach := reachOf(r.lookup, p)
-	reach.Subject = r.lookup.Subject(p.WorkspaceID, id)
-	rows, err := r.store.ListMemorySubjects(ctx, p.WorkspaceID, reach, nil, r.now(), 1)
+	visibility := visibilityOf(r.lookup, p)
+	visibility.Subject = r.lookup.Subject(p.WorkspaceID, id)
+	rows, err := r.store.ListMemorySubjects(ctx, p.WorkspaceID, visibility, nil, r.now(), 1)
 	if err != nil {
 		return nil, fmt.Errorf("read subject: %w", err)
 	}
@@ -132,13 +132,13 @@ func (r *SubjectReader) find(ctx context.Context, p *auth.Principal, id string) 
 }
 
 // open decrypts the ID of a subject. It returns nil if the data key was destroyed after the row was read.
-func (r *SubjectReader) open(ctx context.Context, workspaceID string, row *Subject) (*Person, error) {
+func (r *SubjectReader) open(ctx context.Context, workspaceID string, row *SubjectRow) (*Subject, error) {
 	name, err := r.opener.name(ctx, workspaceID, row)
 	if err != nil || name == "" {
 		return nil, err
 	}
-	return &Person{
+	return &Subject{
 		SubjectID: name, Memories: row.Memories, Bytes: row.Bytes, FirstAt: row.FirstAt, LastAt: row.LastAt,
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, place: row.Hash,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, hash: row.Hash,
 	}, nil
 }

@@ -27,7 +27,7 @@ type Sweeper struct {
 
 type sweepStore interface {
 	expiryStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*Subject, error)
+	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
 	PruneMemoryPlans(ctx context.Context, now time.Time) error
 }

@@ -18,7 +18,7 @@ type writePlan struct {
 func newWritePlan(subjects map[Hash]*subjectState, left room) *writePlan {
 	return &writePlan{
 		subjects: subjects, perSubject: map[Hash]*subjectWrites{}, foreign: map[string]bool{}, room: left,
-		memories: plannedMemories{byID: map[string]*planned{}, byMatch: map[Alike][]*planned{}},
+		memories: plannedMemories{byID: map[string]*planned{}, byMatch: map[MatchKey][]*planned{}},
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// KeepMemoryPlan implements memory.Store.
-func (s *Store) KeepMemoryPlan(ctx context.Context, workspaceID string, p *memory.KeptPlan, most int) error {
+// SaveMemoryPlan implements memory.Store.
+func (s *Store) SaveMemoryPlan(ctx context.Context, workspaceID string, p *memory.StoredPlan, most int) error {
 	ids, err := listText(p.MemoryIDs)
 	if err != nil {
 		return err
@@ -34,9 +34,9 @@ func (s *Store) KeepMemoryPlan(ctx context.Context, workspaceID string, p *memor
 	return nil
 }
 
-// HoldMemoryPlan implements memory.Store.
-func (s *Store) HoldMemoryPlan(ctx context.Context, workspaceID, id string) (*memory.KeptPlan, error) {
-	p := &memory.KeptPlan{Plan: memory.Plan{ID: id}}
+// LockMemoryPlan implements memory.Store.
+func (s *Store) LockMemoryPlan(ctx context.Context, workspaceID, id string) (*memory.StoredPlan, error) {
+	p := &memory.StoredPlan{Plan: memory.Plan{ID: id}}
 	var subject []byte
 	var ids string
 	var expires int64
@@ -54,8 +54,8 @@ func (s *Store) HoldMemoryPlan(ctx context.Context, workspaceID, id string) (*me
 	return p, err
 }
 
-// DropMemoryPlan implements memory.Store.
-func (s *Store) DropMemoryPlan(ctx context.Context, workspaceID, id string) error {
+// DeleteMemoryPlan implements memory.Store.
+func (s *Store) DeleteMemoryPlan(ctx context.Context, workspaceID, id string) error {
 	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE workspace_id = $1 AND id = $2`, workspaceID, id)
 	if err != nil {
 		return fmt.Errorf("remove a plan: %w", err)
@@ -63,8 +63,8 @@ func (s *Store) DropMemoryPlan(ctx context.Context, workspaceID, id string) erro
 	return nil
 }
 
-// DropMemoryPlans implements memory.Store.
-func (s *Store) DropMemoryPlans(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) error {
+// DeleteMemoryPlans implements memory.Store.
+func (s *Store) DeleteMemoryPlans(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) error {
 	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE subject = $1 AND workspace_id = $2 AND generation <= $3`,
 		subject[:], workspaceID, generation)
 	if err != nil {

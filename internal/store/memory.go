@@ -56,12 +56,12 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 	var expires *int64
 	err := row.Scan(append([]any{
 		&r.ID, &subject, &r.Generation, &agent, &session, &r.Kind, &at, &created, &updated, &expires, &key, &same,
-		&r.Size, &r.Revision, &r.Change, &r.Sealed, &r.OwnSlot, &r.Own,
+		&r.Size, &r.Revision, &r.Change, &r.Sealed, &r.OwnKeySlot, &r.OwnKey,
 	}, more...)...)
 	if err != nil {
 		return nil, err
 	}
-	r.Subject, r.Agent, r.Session, r.Key, r.Same = hashOf(subject), hashOf(agent), hashOf(session), hashOf(key), hashOf(same)
+	r.Subject, r.Agent, r.Session, r.Key, r.DedupKey = hashOf(subject), hashOf(agent), hashOf(session), hashOf(key), hashOf(same)
 	r.At, r.CreatedAt, r.UpdatedAt, r.ExpiresAt = timeOf(at), timeOf(created), timeOf(updated), maybeTime(expires)
 	return &r, nil
 }
@@ -86,21 +86,21 @@ func (s *Store) eachRow(ctx context.Context, do func(row Row) error, query strin
 }
 
 // within adds the conditions of a caller's visibility.
-func within(c *conditions, reach memory.Reach) {
-	if reach.Subject != (memory.Hash{}) {
-		c.where(unindexed(`m.subject`)+` = ?`, hashValue(reach.Subject))
+func within(c *conditions, visibility memory.Visibility) {
+	if visibility.Subject != (memory.Hash{}) {
+		c.where(unindexed(`m.subject`)+` = ?`, hashValue(visibility.Subject))
 	}
-	if reach.Agent != (memory.Hash{}) {
-		c.where(unindexed(`m.agent`)+` = ?`, hashValue(reach.Agent))
+	if visibility.Agent != (memory.Hash{}) {
+		c.where(unindexed(`m.agent`)+` = ?`, hashValue(visibility.Agent))
 	}
 }
 
 // Memory implements memory.Store.
-func (s *Store) Memory(ctx context.Context, workspaceID, id string, reach memory.Reach, now time.Time) (*memory.Row, error) {
+func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility memory.Visibility, now time.Time) (*memory.Row, error) {
 	var c conditions
 	c.where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
 	c.where(UnexpiredMemory+`?`, micros(now))
-	within(&c, reach)
+	within(&c, visibility)
 	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+MemoryColumns+` FROM memory m WHERE `+c.String()+` AND `+LivingMemory, c.args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, problem.Missing()
@@ -146,7 +146,7 @@ func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memo
 func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.RowFilter) ([]*memory.Row, error) {
 	c := listed(workspaceID, f)
 	order := ` ORDER BY m.at DESC, m.id DESC LIMIT `
-	if f.Rising {
+	if f.OldestFirst {
 		order = ` ORDER BY m.at, m.id LIMIT `
 	}
 	query := `SELECT ` + MemoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + LivingMemory + order + c.arg(f.Limit)
@@ -165,7 +165,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	for _, of := range []struct {
 		column string
 		hash   memory.Hash
-	}{{`m.session`, f.Session}, {`m.subject`, f.Subject}, {`m.subject`, f.Reach.Subject}, {`m.agent`, f.Agent}, {`m.agent`, f.Reach.Agent}} {
+	}{{`m.session`, f.Session}, {`m.subject`, f.Subject}, {`m.subject`, f.Visibility.Subject}, {`m.agent`, f.Agent}, {`m.agent`, f.Visibility.Agent}} {
 		switch {
 		case of.hash == (memory.Hash{}):
 		case walked:
@@ -194,7 +194,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	if f.To != nil {
 		c.where(`m.at < ?`, micros(*f.To))
 	}
-	if b := f.Beyond; b != nil && f.Rising {
+	if b := f.After; b != nil && f.OldestFirst {
 		c.where(`(m.at, m.id) > (?, ?)`, micros(b.At), b.ID)
 	} else if b != nil {
 		c.where(`(m.at, m.id) < (?, ?)`, micros(b.At), b.ID)
@@ -202,9 +202,9 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	return c
 }
 
-// MemoriesAlike implements memory.Store.
-func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []memory.Alike, limit int, now time.Time) ([]*memory.Row, error) {
-	var keyed, same []memory.Alike
+// MatchingMemories implements memory.Store.
+func (s *Store) MatchingMemories(ctx context.Context, workspaceID string, wanted []memory.MatchKey, limit int, now time.Time) ([]*memory.Row, error) {
+	var keyed, same []memory.MatchKey
 	for _, w := range wanted {
 		if w.Key != (memory.Hash{}) {
 			keyed = append(keyed, w)
@@ -212,17 +212,17 @@ func (s *Store) MemoriesAlike(ctx context.Context, workspaceID string, wanted []
 			same = append(same, w)
 		}
 	}
-	list, err := s.duplicates(ctx, keyed, func(w *memory.Alike) []byte { return w.Key[:] },
+	list, err := s.duplicates(ctx, keyed, func(w *memory.MatchKey) []byte { return w.Key[:] },
 		&Duplicates{WorkspaceID: workspaceID, Column: "key_hash", Now: micros(now), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.duplicates(ctx, same, func(w *memory.Alike) []byte { return w.Same[:] },
+	more, err := s.duplicates(ctx, same, func(w *memory.MatchKey) []byte { return w.DedupKey[:] },
 		&Duplicates{WorkspaceID: workspaceID, Column: "same_hash", Now: micros(now), Limit: limit})
 	return append(list, more...), err
 }
 
-func (s *Store) duplicates(ctx context.Context, wanted []memory.Alike, hash func(*memory.Alike) []byte, d *Duplicates) (list []*memory.Row, err error) {
+func (s *Store) duplicates(ctx context.Context, wanted []memory.MatchKey, hash func(*memory.MatchKey) []byte, d *Duplicates) (list []*memory.Row, err error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -283,7 +283,7 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 	var list []*memory.Row
 	for rows.Next() {
 		r, subject := &memory.Row{}, []byte(nil)
-		if err := rows.Scan(&r.ID, &subject, &r.Generation, &r.Revision, &r.Sealed, &r.Own); err != nil {
+		if err := rows.Scan(&r.ID, &subject, &r.Generation, &r.Revision, &r.Sealed, &r.OwnKey); err != nil {
 			return nil, err
 		}
 		r.Subject = hashOf(subject)

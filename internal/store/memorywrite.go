@@ -35,7 +35,7 @@ var (
 func (s *Store) InsertMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
 	n, err := s.putMemories(ctx, insertMemories, workspaceID, rows)
 	if err == nil && n < int64(len(rows)) {
-		return memory.ErrAgain
+		return memory.ErrStale
 	}
 	return err
 }
@@ -54,7 +54,7 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 	written, err = s.insert(ctx, s.main, b, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
-			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.Same[:], r.Size,
+			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.DedupKey[:], r.Size,
 			r.Revision, r.Change, r.Sealed, slots[i])
 	})
 	if err != nil {
@@ -70,10 +70,10 @@ func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) 
 	var keys [][]byte
 	for i, r := range rows {
 		switch {
-		case r.OwnSlot != 0:
-			slots[i] = r.OwnSlot
-		case len(r.Own) > 0:
-			places, keys = append(places, i), append(keys, r.Own)
+		case r.OwnKeySlot != 0:
+			slots[i] = r.OwnKeySlot
+		case len(r.OwnKey) > 0:
+			places, keys = append(places, i), append(keys, r.OwnKey)
 		}
 	}
 	kept, err := s.keepOwnKeys(ctx, keys)

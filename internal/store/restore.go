@@ -27,7 +27,7 @@ func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, 
 // also ends later ones. FinishErasures does the rest.
 func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (again bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
 		if err != nil {
 			return err
 		}
@@ -46,10 +46,10 @@ func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]
 		row.Generation, row.Change = upTo+1, e.Change
 		row.SealedID, row.Memories, row.Bytes = nil, 0, 0
 		row.UpdatedAt, row.ErasedAt = at, &at
-		if err := s.SaveMemorySubjects(ctx, workspaceID, []*memory.Subject{row}); err != nil {
+		if err := s.SaveMemorySubjects(ctx, workspaceID, []*memory.SubjectRow{row}); err != nil {
 			return err
 		}
-		if err := s.DropMemoryPlans(ctx, workspaceID, subject, generation); err != nil {
+		if err := s.DeleteMemoryPlans(ctx, workspaceID, subject, generation); err != nil {
 			return err
 		}
 		if err := s.DropAnswers(ctx, workspaceID, subject); err != nil {
@@ -66,7 +66,7 @@ func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]
 // ForgetAgain erases memories of a subject, returns how many still existed, and adds tombstones for all of them.
 func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (n int, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 // SubjectColumns are the columns of a row s of memory_subject.
 const SubjectColumns = `s.subject, s.generation, s.change, s.sealed_id, s.memories, s.bytes, s.created_at, s.updated_at, s.erased_at`
 
-func scanSubject(row Row, more ...any) (*memory.Subject, error) {
-	var sub memory.Subject
+func scanSubject(row Row, more ...any) (*memory.SubjectRow, error) {
+	var sub memory.SubjectRow
 	var hash []byte
 	var created, updated int64
 	var erased *int64
@@ -31,7 +31,7 @@ func scanSubject(row Row, more ...any) (*memory.Subject, error) {
 const subjectByHash = `SELECT ` + SubjectColumns + ` FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2`
 
 // subjectRow reads one row, or nil if there is none.
-func subjectRow(row Row) (*memory.Subject, error) {
+func subjectRow(row Row) (*memory.SubjectRow, error) {
 	sub, err := scanSubject(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -43,12 +43,12 @@ func subjectRow(row Row) (*memory.Subject, error) {
 }
 
 // MemorySubject implements memory.Store.
-func (s *Store) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.Subject, error) {
+func (s *Store) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.SubjectRow, error) {
 	return subjectRow(s.main.In(ctx).QueryRow(ctx, subjectByHash, workspaceID, subject[:]))
 }
 
 // MemorySubjects implements memory.Store.
-func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.Subject, err error) {
+func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.SubjectRow, err error) {
 	if len(subjects) == 0 {
 		return nil, nil
 	}
@@ -86,12 +86,12 @@ func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects
 	return nil
 }
 
-// HoldMemorySubjects implements memory.Store.
-func (s *Store) HoldMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
+// LockMemorySubjects implements memory.Store.
+func (s *Store) LockMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
 	if len(subjects) > 2 {
 		return s.holdManySubjects(ctx, workspaceID, subjects, at)
 	}
-	list := make([]*memory.Subject, len(subjects))
+	list := make([]*memory.SubjectRow, len(subjects))
 	for i, subject := range subjects {
 		sub, err := subjectRow(s.main.HoldRow(ctx, subjectByHash, workspaceID, subject[:]))
 		if err == nil && sub == nil {
@@ -110,7 +110,7 @@ func (s *Store) HoldMemorySubjects(ctx context.Context, workspaceID string, subj
 
 // holdManySubjects takes few statements for many subjects. It inserts missing rows first, so that every row that it then
 // reads is held.
-func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.Subject, error) {
+func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
 	if err := s.insertSubjects(ctx, workspaceID, subjects, at); err != nil {
 		return nil, err
 	}
@@ -124,11 +124,11 @@ func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjec
 	if err != nil {
 		return nil, err
 	}
-	byHash := make(map[memory.Hash]*memory.Subject, len(found))
+	byHash := make(map[memory.Hash]*memory.SubjectRow, len(found))
 	for _, sub := range found {
 		byHash[sub.Hash] = sub
 	}
-	list := make([]*memory.Subject, len(subjects))
+	list := make([]*memory.SubjectRow, len(subjects))
 	for i, subject := range subjects {
 		if list[i] = byHash[subject]; list[i] == nil {
 			return nil, errors.New("the row of a subject is missing after it was inserted")
@@ -152,7 +152,7 @@ var saveSubjects = &bulk{
 }
 
 // SaveMemorySubjects implements memory.Store.
-func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) error {
+func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) error {
 	_, err := s.insert(ctx, s.main, saveSubjects, len(subjects), func(i int, values []any) []any {
 		sub := subjects[i]
 		var name any
@@ -178,8 +178,8 @@ var (
 	}
 )
 
-// CountMemorySubjects implements memory.Store.
-func (s *Store) CountMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.Subject) (err error) {
+// SaveMemorySubjectCounts implements memory.Store.
+func (s *Store) SaveMemorySubjectCounts(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) (err error) {
 	if len(subjects) == 1 {
 		sub := subjects[0]
 		_, err = s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
@@ -196,12 +196,12 @@ func (s *Store) CountMemorySubjects(ctx context.Context, workspaceID string, sub
 }
 
 // ListMemorySubjects implements memory.Store.
-func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reach memory.Reach, after *memory.PersonPosition, now time.Time, limit int) ([]*memory.Subject, error) {
+func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, visibility memory.Visibility, after *memory.SubjectPosition, now time.Time, limit int) ([]*memory.SubjectRow, error) {
 	var c conditions
 	c.where(`s.workspace_id = ?`, workspaceID)
 	c.where(`s.sealed_id IS NOT NULL`)
-	if reach.Subject != (memory.Hash{}) {
-		c.where(`s.subject = ?`, hashValue(reach.Subject))
+	if visibility.Subject != (memory.Hash{}) {
+		c.where(`s.subject = ?`, hashValue(visibility.Subject))
 	}
 	at := c.arg(micros(now))
 	theirs := `m.subject = s.subject AND m.generation = s.generation AND m.workspace_id || '' = s.workspace_id`
@@ -209,8 +209,8 @@ func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reac
 	over := theirs + ` AND m.expires_at <= ` + at
 	counts := `s.memories - (SELECT count(*) FROM memory m WHERE ` + over + `),
 		s.bytes - (SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + over + `)`
-	if reach.Agent != (memory.Hash{}) {
-		alive += ` AND ` + unindexed(`m.agent`) + ` = ` + c.arg(hashValue(reach.Agent))
+	if visibility.Agent != (memory.Hash{}) {
+		alive += ` AND ` + unindexed(`m.agent`) + ` = ` + c.arg(hashValue(visibility.Agent))
 		c.where(`EXISTS (SELECT 1 FROM memory m WHERE ` + alive + `)`)
 		counts = `(SELECT count(*) FROM memory m WHERE ` + alive + `),
 			(SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + alive + `)`
@@ -227,7 +227,7 @@ func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, reac
 		return nil, fmt.Errorf("list subjects: %w", err)
 	}
 	defer rows.Close()
-	var list []*memory.Subject
+	var list []*memory.SubjectRow
 	for rows.Next() {
 		var memories, bytes int64
 		var first, last *int64

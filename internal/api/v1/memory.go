@@ -180,9 +180,9 @@ func patched[T, D any](o wire.Optional[T], as func(T) D) memory.Optional[D] {
 	case !o.Set:
 		return memory.Optional[D]{}
 	case o.Null:
-		return memory.Take[D]()
+		return memory.Unset[D]()
 	default:
-		return memory.Give(as(o.Value))
+		return memory.SetTo(as(o.Value))
 	}
 }
 

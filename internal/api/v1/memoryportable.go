@@ -129,8 +129,8 @@ func (r *revision) memory() *memory.Memory {
 	return &m
 }
 
-// kept reports whether the line brings its own past.
-func (p *portableMemory) kept() bool {
+// complete reports whether the line has times, authors or a revision of its own.
+func (p *portableMemory) complete() bool {
 	return p.CreatedAt != nil || p.CreatedBy != nil || p.UpdatedAt != nil || p.UpdatedBy != nil || p.Revision != nil || len(p.History) > 0
 }
 
@@ -139,7 +139,7 @@ func (p *portableMemory) line() (memory.Portable, error) {
 	m.ID, m.SubjectID, m.AgentID, m.SessionID = textOrEmpty(p.ID), textOrEmpty(p.SubjectID), textOrEmpty(p.AgentID), textOrEmpty(p.SessionID)
 	m.CreatedBy = textOrEmpty(p.CreatedBy)
 	out := memory.Portable{Memory: m}
-	if !p.kept() {
+	if !p.complete() {
 		return out, nil
 	}
 	if err := p.revision.whole(""); err != nil {
@@ -204,7 +204,7 @@ func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memo
 		}
 		var m portableMemory
 		if line.Err = decoder.Decode(text, &m); line.Err == nil {
-			line.Kept = m.kept()
+			line.Complete = m.complete()
 			line.Portable, line.Err = m.line()
 		}
 		return line, true, nil

@@ -68,7 +68,7 @@ type subjectView struct {
 	UpdatedAt wire.Time  `json:"updatedAt" doc:"The time at which a memory last changed."`
 }
 
-func viewOfSubject(p *memory.Person) subjectView {
+func viewOfSubject(p *memory.Subject) subjectView {
 	return subjectView{
 		SubjectID: p.SubjectID, Memories: p.Memories, Bytes: p.Bytes, FirstAt: wire.AtOrNull(p.FirstAt), LastAt: wire.AtOrNull(p.LastAt),
 		CreatedAt: wire.At(p.CreatedAt), UpdatedAt: wire.At(p.UpdatedAt),
@@ -89,9 +89,9 @@ type subjectList struct {
 func (in *listSubjects) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*subjectList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listSubjects", p.SubjectID, p.AgentID)
-	var after *memory.PersonPosition
+	var after *memory.SubjectPosition
 	if in.Cursor != "" {
-		after = new(memory.PersonPosition)
+		after = new(memory.SubjectPosition)
 		if err := cursors.Open(scope, in.Cursor, after); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func memoryRow(n int, subject byte) *memory.Row {
 	at := after(time.Duration(n) * time.Second)
 	return &memory.Row{
 		ID: fmt.Sprintf("mem_%03d", n), Subject: named(subject), Generation: 1, Session: named(byte(n % 3)), Agent: named(byte(n % 2)),
-		Kind: memory.Fact, At: at, CreatedAt: at, UpdatedAt: at, Same: named(byte(n)), Size: int64(n), Revision: 1, Change: int64(n),
+		Kind: memory.Fact, At: at, CreatedAt: at, UpdatedAt: at, DedupKey: named(byte(n)), Size: int64(n), Revision: 1, Change: int64(n),
 		Sealed: []byte{byte(n), 0, 255},
 	}
 }
@@ -34,7 +34,7 @@ func writeMemories(t *testing.T, s *store.Store, workspaceID string, rows ...*me
 	t.Helper()
 	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 		for _, r := range rows {
-			held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{r.Subject}, epoch)
+			held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{r.Subject}, epoch)
 			if err != nil {
 				return err
 			}
@@ -79,30 +79,30 @@ func testMemory(t *testing.T, setup setup) {
 		bare.Agent, bare.Session = memory.Hash{}, memory.Hash{}
 		writeMemories(t, s, "wsp_a", full, bare)
 		for _, r := range []*memory.Row{full, bare} {
-			got, err := s.Memory(t.Context(), "wsp_a", r.ID, memory.Reach{}, later)
+			got, err := s.Memory(t.Context(), "wsp_a", r.ID, memory.Visibility{}, later)
 			noError(t, err)
 			if diff := cmp.Diff(r, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		}
 		for name, c := range map[string]struct {
-			workspace string
-			reach     memory.Reach
-			now       time.Time
+			workspace  string
+			visibility memory.Visibility
+			now        time.Time
 		}{
-			"another workspace": {"wsp_b", memory.Reach{}, later},
-			"another subject":   {"wsp_a", memory.Reach{Subject: named(2)}, later},
-			"another agent":     {"wsp_a", memory.Reach{Agent: named(2)}, later},
-			"expired":           {"wsp_a", memory.Reach{}, after(2 * time.Hour)},
+			"another workspace": {"wsp_b", memory.Visibility{}, later},
+			"another subject":   {"wsp_a", memory.Visibility{Subject: named(2)}, later},
+			"another agent":     {"wsp_a", memory.Visibility{Agent: named(2)}, later},
+			"expired":           {"wsp_a", memory.Visibility{}, after(2 * time.Hour)},
 		} {
-			if _, err := s.Memory(t.Context(), c.workspace, full.ID, c.reach, c.now); !isProblem(err, problem.CodeNotFound) {
+			if _, err := s.Memory(t.Context(), c.workspace, full.ID, c.visibility, c.now); !isProblem(err, problem.CodeNotFound) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		err := s.Run(t.Context(), func(ctx context.Context) error {
 			return s.InsertMemories(ctx, "wsp_a", []*memory.Row{memoryRow(7, 2)})
 		})
-		if !errors.Is(err, memory.ErrAgain) {
+		if !errors.Is(err, memory.ErrStale) {
 			t.Errorf("an id that is taken: %v", err)
 		}
 		writeMemories(t, s, "wsp_b", memoryRow(7, 2))
@@ -120,7 +120,7 @@ func testMemory(t *testing.T, setup setup) {
 			}
 			return s.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next})
 		}))
-		got, err := s.Memory(t.Context(), "wsp_a", first.ID, memory.Reach{}, later)
+		got, err := s.Memory(t.Context(), "wsp_a", first.ID, memory.Visibility{}, later)
 		noError(t, err)
 		if diff := cmp.Diff(next, got); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
@@ -143,23 +143,23 @@ func testMemory(t *testing.T, setup setup) {
 		s := setup(t)
 		keyed, first, second := memoryRow(1, 1), memoryRow(3, 1), memoryRow(2, 1)
 		keyed.Key = named(9)
-		first.Same, second.Same = named(7), named(7)
+		first.DedupKey, second.DedupKey = named(7), named(7)
 		gone := memoryRow(4, 1)
-		gone.Same, gone.ExpiresAt, gone.CreatedAt = named(7), pointer(epoch), epoch
+		gone.DedupKey, gone.ExpiresAt, gone.CreatedAt = named(7), pointer(epoch), epoch
 		writeMemories(t, s, "wsp_a", keyed, first, second, gone, memoryRow(5, 2))
-		ask := func(workspaceID string, limit int, wanted ...memory.Alike) []string {
+		ask := func(workspaceID string, limit int, wanted ...memory.MatchKey) []string {
 			t.Helper()
-			rows, err := s.MemoriesAlike(t.Context(), workspaceID, wanted, limit, later)
+			rows, err := s.MatchingMemories(t.Context(), workspaceID, wanted, limit, later)
 			noError(t, err)
 			return memoryIDs(rows)
 		}
-		key := memory.Alike{Subject: named(1), Generation: 1, Key: named(9)}
-		same := memory.Alike{Subject: named(1), Generation: 1, Same: named(7)}
+		key := memory.MatchKey{Subject: named(1), Generation: 1, Key: named(9)}
+		same := memory.MatchKey{Subject: named(1), Generation: 1, DedupKey: named(7)}
 		wantIDs(t, ask("wsp_a", 1, key), "mem_001")
 		wantIDs(t, ask("wsp_a", 1, same), "mem_002")
-		wantIDs(t, ask("wsp_a", 5, key, same, memory.Alike{Subject: named(2), Generation: 1, Same: named(7)}), "mem_001", "mem_002", "mem_003")
-		wantIDs(t, ask("wsp_a", 1, memory.Alike{Subject: named(2), Generation: 1, Key: named(9)}))
-		wantIDs(t, ask("wsp_a", 1, memory.Alike{Subject: named(1), Generation: 2, Key: named(9)}))
+		wantIDs(t, ask("wsp_a", 5, key, same, memory.MatchKey{Subject: named(2), Generation: 1, DedupKey: named(7)}), "mem_001", "mem_002", "mem_003")
+		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(2), Generation: 1, Key: named(9)}))
+		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(1), Generation: 2, Key: named(9)}))
 		wantIDs(t, ask("wsp_b", 1, key))
 	})
 
@@ -245,14 +245,14 @@ func testMemory(t *testing.T, setup setup) {
 			if err := s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 4, epoch); err != nil {
 				return err
 			}
-			held, err := s.HoldMemorySubjects(ctx, "wsp_a", []memory.Hash{named(1)}, epoch)
+			held, err := s.LockMemorySubjects(ctx, "wsp_a", []memory.Hash{named(1)}, epoch)
 			if err != nil {
 				return err
 			}
 			held[0].Generation, held[0].SealedID, held[0].ErasedAt = 2, nil, pointer(epoch)
 			return errors.Join(s.SaveMemorySubjects(ctx, "wsp_a", held), s.BeginErasure(ctx, e))
 		}))
-		_, err := s.Memory(t.Context(), "wsp_a", "mem_001", memory.Reach{}, later)
+		_, err := s.Memory(t.Context(), "wsp_a", "mem_001", memory.Visibility{}, later)
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		rows, err := s.MemoriesByID(t.Context(), "wsp_a", []string{"mem_001", "mem_003"})
 		noError(t, err)
@@ -263,7 +263,7 @@ func testMemory(t *testing.T, setup setup) {
 		rows, err = s.MemoryRevisions(t.Context(), "wsp_a", []string{"mem_001"}, 0, 0)
 		noError(t, err)
 		wantIDs(t, memoryIDs(rows))
-		people, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Reach{}, nil, later, 9)
+		people, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, later, 9)
 		noError(t, err)
 		if len(people) != 1 || people[0].Hash != named(2) {
 			t.Errorf("subjects are %v", people)
@@ -302,14 +302,14 @@ func testMemory(t *testing.T, setup setup) {
 
 	t.Run("PlansAreHeldAndDropped", func(t *testing.T) {
 		s := setup(t)
-		plan := func(id string, generation int64, ids ...string) *memory.KeptPlan {
-			return &memory.KeptPlan{
+		plan := func(id string, generation int64, ids ...string) *memory.StoredPlan {
+			return &memory.StoredPlan{
 				Plan: memory.Plan{ID: id, MemoryIDs: ids, ExpiresAt: later}, Subject: named(1), Generation: generation, Credential: "key_a",
 			}
 		}
-		there := func(workspaceID, id string) *memory.KeptPlan {
+		there := func(workspaceID, id string) *memory.StoredPlan {
 			t.Helper()
-			p, err := s.HoldMemoryPlan(t.Context(), workspaceID, id)
+			p, err := s.LockMemoryPlan(t.Context(), workspaceID, id)
 			if isProblem(err, problem.CodeNotFound) {
 				return nil
 			}
@@ -317,8 +317,8 @@ func testMemory(t *testing.T, setup setup) {
 			return p
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2"), 20), s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_2", 2), 20),
-				s.KeepMemoryPlan(ctx, "wsp_a", plan("pln_3", 2), 20))
+			return errors.Join(s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2"), 20), s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_2", 2), 20),
+				s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_3", 2), 20))
 		}))
 		if diff := cmp.Diff(plan("pln_1", 1, "mem_1", "mem_2"), there("wsp_a", "pln_1")); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
@@ -327,7 +327,7 @@ func testMemory(t *testing.T, setup setup) {
 			t.Error("another workspace has it, too")
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.DropMemoryPlans(ctx, "wsp_a", named(1), 1), s.DropMemoryPlan(ctx, "wsp_a", "pln_3"), s.PruneMemoryPlans(ctx, later))
+			return errors.Join(s.DeleteMemoryPlans(ctx, "wsp_a", named(1), 1), s.DeleteMemoryPlan(ctx, "wsp_a", "pln_3"), s.PruneMemoryPlans(ctx, later))
 		}))
 		if there("wsp_a", "pln_1") != nil || there("wsp_a", "pln_2") == nil || there("wsp_a", "pln_3") != nil {
 			t.Error("other plans were dropped")
@@ -382,10 +382,10 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 			return err
 		}
 	}
-	alike := func(a memory.Alike) func() error {
+	alike := func(a memory.MatchKey) func() error {
 		a.Subject, a.Generation = named(1), 1
 		return func() error {
-			_, err := s.MemoriesAlike(t.Context(), "wsp_a", []memory.Alike{a}, 1, epoch)
+			_, err := s.MatchingMemories(t.Context(), "wsp_a", []memory.MatchKey{a}, 1, epoch)
 			return err
 		}
 	}
@@ -396,15 +396,15 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		want string // the index
 	}{
 		{"a workspace", list(memory.RowFilter{}), "memory_at"},
-		{"a workspace, a page on", list(memory.RowFilter{Beyond: place}), "memory_at"},
+		{"a workspace, a page on", list(memory.RowFilter{After: place}), "memory_at"},
 		{"a subject", list(memory.RowFilter{Subject: named(1)}), "memory_subject_at"},
-		{"a subject, a page on", list(memory.RowFilter{Subject: named(1), Beyond: place, Kinds: memory.Kinds()}), "memory_subject_at"},
+		{"a subject, a page on", list(memory.RowFilter{Subject: named(1), After: place, Kinds: memory.Kinds()}), "memory_subject_at"},
 		{"an agent", list(memory.RowFilter{Agent: named(1)}), "memory_agent_at"},
-		{"a subject by an agent", list(memory.RowFilter{Reach: memory.Reach{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
+		{"a subject by an agent", list(memory.RowFilter{Visibility: memory.Visibility{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
 		{"a session of a subject", list(memory.RowFilter{Session: named(1), Subject: named(1), Agent: named(1)}), "memory_session_at"},
-		{"an export", list(memory.RowFilter{Subject: named(1), Rising: true, Beyond: place}), "memory_subject_at"},
-		{"a key", alike(memory.Alike{Key: named(1)}), "memory_key"},
-		{"an equal one", alike(memory.Alike{Same: named(1)}), "memory_same"},
+		{"an export", list(memory.RowFilter{Subject: named(1), OldestFirst: true, After: place}), "memory_subject_at"},
+		{"a key", alike(memory.MatchKey{Key: named(1)}), "memory_key"},
+		{"an equal one", alike(memory.MatchKey{DedupKey: named(1)}), "memory_same"},
 		{"what has changed", func() error {
 			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 0)
 			return err
@@ -418,7 +418,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 			return err
 		}, "memory_expires"},
 		{"subjects", func() error {
-			_, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Reach{}, nil, epoch, 51)
+			_, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, epoch, 51)
 			return err
 		}, "memory_subject_created"},
 	} {

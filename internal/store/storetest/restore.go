@@ -23,7 +23,7 @@ func remember(t *testing.T, s *store.Store, workspaceID string, subject memory.H
 	_, err := s.AddSubjectKeys(t.Context(), workspaceID, []seal.SubjectKey{k})
 	noError(t, err)
 	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-		held, err := s.HoldMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, epoch)
+		held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, epoch)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func remember(t *testing.T, s *store.Store, workspaceID string, subject memory.H
 			ids = append(ids, fmt.Sprintf("mem_%x%05d", subject[0], i))
 			rows = append(rows, &memory.Row{
 				ID: ids[i], Subject: subject, Generation: 1, Kind: "fact", At: epoch, CreatedAt: epoch, UpdatedAt: epoch, Size: 7,
-				Same: memory.Hash{byte(i)}, Revision: 1, Change: row.Change, Sealed: []byte("sealed"),
+				DedupKey: memory.Hash{byte(i)}, Revision: 1, Change: row.Change, Sealed: []byte("sealed"),
 			})
 		}
 		row.Memories, row.Bytes = int64(n), int64(7*n)

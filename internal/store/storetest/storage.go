@@ -156,7 +156,7 @@ func testStorage(t *testing.T, setup setup) {
 		keep := func(id, credential string) {
 			t.Helper()
 			noError(t, s.Run(ctx(t), func(ctx context.Context) error {
-				return s.KeepMemoryPlan(ctx, "wsp_a", &memory.KeptPlan{
+				return s.SaveMemoryPlan(ctx, "wsp_a", &memory.StoredPlan{
 					Plan:    memory.Plan{ID: id, MemoryIDs: []string{"mem_1", "mem_2"}, ExpiresAt: after(time.Hour)},
 					Subject: named(1), Generation: 1, Credential: credential,
 				}, 3)
@@ -168,7 +168,7 @@ func testStorage(t *testing.T, setup setup) {
 		}
 		for i, want := range []bool{true, false, false, true, true, true} {
 			err := s.Run(ctx(t), func(ctx context.Context) error {
-				_, err := s.HoldMemoryPlan(ctx, "wsp_a", fmt.Sprintf("pln_%d", i))
+				_, err := s.LockMemoryPlan(ctx, "wsp_a", fmt.Sprintf("pln_%d", i))
 				return err
 			})
 			if (err == nil) != want {
@@ -176,7 +176,7 @@ func testStorage(t *testing.T, setup setup) {
 			}
 		}
 		wantStored(t, s, "wsp_a", 4*int64(len(`["mem_1","mem_2"]`)))
-		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.DropMemoryPlan(ctx, "wsp_a", "pln_3") }))
+		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.DeleteMemoryPlan(ctx, "wsp_a", "pln_3") }))
 		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.PruneMemoryPlans(ctx, after(2*time.Hour)) }))
 		wantStored(t, s, "wsp_a", 0)
 	})
