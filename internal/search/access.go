@@ -78,11 +78,11 @@ func (x *Indexer) have(workspaceID string) *folder {
 	return x.folders[workspaceID]
 }
 
-// rebuildPause is how often at most an index is made anew because working with it failed: a defect of ours must not
-// turn into endless work.
+// rebuildPause is the least time between two rebuilds of an index because of failures, so that a bug does not cause endless
+// work.
 const rebuildPause = time.Minute
 
-// guard runs fn on f's index. When the index fails it, or its files turn out to be cut off, the index is made anew.
+// guard runs fn on f's index. The index is rebuilt if it fails, or if its files are truncated.
 func (x *Indexer) guard(f *folder, fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -95,7 +95,7 @@ func (x *Indexer) guard(f *folder, fn func() error) (err error) {
 			return
 		}
 		if x.markBroken(f) {
-			x.o.Log.Warn("index is made anew", "workspace", f.workspaceID, "error", err)
+			x.o.Log.Warn("rebuilding an index that failed", "workspace", f.workspaceID, "error", err)
 			err = errBehind.Because(err)
 		}
 	}()
@@ -136,7 +136,7 @@ func (x *Indexer) acquire(f *folder) (*workspaceIndex, error) {
 			return nil, err
 		}
 		if rebuilt != nil {
-			x.o.Log.Warn("index could not be read and is made anew", "workspace", f.workspaceID, "error", rebuilt)
+			x.o.Log.Warn("rebuilding an index that cannot be read", "workspace", f.workspaceID, "error", rebuilt)
 		}
 		x.mu.Lock()
 		x.open = append(x.open, f)

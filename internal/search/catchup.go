@@ -87,7 +87,7 @@ func (x *Indexer) ask(ctx context.Context, f *folder) error {
 	return nil
 }
 
-// checkAhead has f's index made anew when it is ahead of the store, as after an older database was put in place.
+// checkAhead has f's index rebuilt if it is ahead of the store, as after the restore of an older database.
 func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err error) {
 	last, err := x.o.Source.DocumentChange(ctx, f.workspaceID)
 	if err != nil {
@@ -97,7 +97,7 @@ func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err er
 	if f.position.Load() <= last {
 		return true, nil
 	}
-	x.o.Log.Warn("index is ahead of its documents and is made anew", "workspace", f.workspaceID)
+	x.o.Log.Warn("rebuilding an index that is ahead of its documents", "workspace", f.workspaceID)
 	f.mu.Lock()
 	f.broken = true
 	f.mu.Unlock()

@@ -48,7 +48,7 @@ func newEntry(a *text.Analyzer, d *document.Document) *entry {
 	return e
 }
 
-// present marks a term whose frequency and position nobody asks for.
+// present marks a term whose frequency and positions are not needed.
 var present = &index.TokenFreq{}
 
 // analyze makes a field of s and adds its words as they stand to words.

@@ -31,7 +31,7 @@ type folder struct {
 	mu        sync.Mutex // for the rest; held while the index is opened and closed
 	index     *workspaceIndex
 	users     int
-	broken    bool // to be made anew when nobody uses it
+	broken    bool // to be rebuilt when it is not in use
 	rebuiltAt time.Time
 	moved     chan struct{} // closed and replaced when position or answered has moved
 
@@ -93,10 +93,10 @@ func (f *folder) waitFor(ctx context.Context, reached func() bool) error {
 	}
 }
 
-// open opens the index, anew when what is there cannot be read. f.mu is held.
+// open opens the index, or creates an empty one if the files cannot be read. The caller holds f.mu.
 func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error) {
 	index, change, err := openChecked(f.dir, queue)
-	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // somebody else's index is not broken
+	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // an index that another process has open is not broken
 		rebuilt = err
 		if err := os.RemoveAll(f.dir); err != nil {
 			return nil, fmt.Errorf("remove an unreadable index: %w", err)
@@ -132,7 +132,7 @@ func openChecked(dir string, queue *bleveindex.AnalysisQueue) (index *workspaceI
 	return index, v.state.Change, nil
 }
 
-// closeIndex closes the index if it is open. f.mu is held, and nobody uses it.
+// closeIndex closes the index if it is open. The caller holds f.mu, and the index is not in use.
 func (f *folder) closeIndex() error {
 	if f.index == nil {
 		return nil
@@ -143,7 +143,7 @@ func (f *folder) closeIndex() error {
 	return err
 }
 
-// discard closes the index and removes it, to be made anew. f.mu is held, and nobody uses it.
+// discard closes the index and removes it, so that it is rebuilt. The caller holds f.mu, and the index is not in use.
 func (f *folder) discard() error {
 	if f.index != nil {
 		_ = f.index.engine.Close() // whatever it says, the files go

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/text"
 )
 
-// layoutVersion is what newEntry writes; an index of another one is made anew.
+// layoutVersion is the version of what newEntry writes. An index with another version is rebuilt.
 const layoutVersion = 1
 
 // state is what an index says of itself. It is written in the batch it describes and read from the same snapshot as the

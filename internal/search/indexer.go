@@ -38,7 +38,7 @@ type IndexerOptions struct {
 // Indexer keeps one index a workspace in step with the documents.
 //
 // An index is derived: it holds the number of the last change that is in it and is brought from there to the store's.
-// One that cannot be read, or is ahead of the store, is made anew. Workspaces take turns, a bounded number of changes
+// An index that cannot be read, or is ahead of the store, is rebuilt. Workspaces take turns with a bounded number of changes
 // each, so that a large import delays others by one turn.
 type Indexer struct {
 	o        IndexerOptions
@@ -131,7 +131,7 @@ func (o *outage) wait(ctx context.Context, log *slog.Logger, err error) bool {
 	}
 	if !o.on && ctx.Err() == nil {
 		o.on = true
-		log.Warn("documents cannot be read to be indexed; it is tried again each second", "error", err)
+		log.Warn("reading documents to index failed; retrying every second", "error", err)
 	}
 	select {
 	case <-ctx.Done():
@@ -148,7 +148,7 @@ func (o *outage) end(log *slog.Logger) {
 	}
 }
 
-// load learns which workspaces have documents. Those that nobody asks for wait until the others are done.
+// load reads which workspaces have documents. Workspaces without requests wait until the others are done.
 func (x *Indexer) load(ctx context.Context) error {
 	changed, err := x.o.Source.ChangedWorkspaces(ctx)
 	if err != nil {

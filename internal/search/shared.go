@@ -8,9 +8,9 @@ import (
 	"keepsake/internal/coalesce"
 )
 
-// Where other processes change documents too, nobody says so in time. A search asks the source for the number of its
-// workspace's last change before it reads the index; and now and then the numbers of all workspaces are looked over, so
-// that an index has most of it when it is searched.
+// Other processes do not announce their changes of documents. So a search reads the number of its workspace's last change
+// from the source before it reads the index. Now and then the numbers of all workspaces are read, so that most changes are
+// in an index before it is searched.
 
 // lookEvery is how often all workspaces are looked over. What a search waits for does not depend on it.
 const lookEvery = 5 * time.Second
@@ -27,7 +27,7 @@ func (x *Indexer) lookAround(ctx context.Context) {
 		}
 		err := x.look(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			x.o.Log.Warn("documents that others change are not looked for; it is tried again", "error", err)
+			x.o.Log.Warn("looking for changes of other processes failed; retrying", "error", err)
 		}
 		failing = err != nil
 	}
@@ -61,8 +61,8 @@ func (x *Indexer) known() map[*folder]int64 {
 }
 
 // hear takes what the source said of f's last change; known is what f was known to have when the source was asked. A
-// source that knows less has lost changes, as after the end of a server whose successor had not had them all: then the
-// index is looked at, and made anew where it holds more than there is.
+// source that knows less has lost changes, as after a failover to a standby that did not have all of them: then the index
+// is checked, and rebuilt if it is ahead.
 func (x *Indexer) hear(f *folder, known, last int64) {
 	if last < known {
 		f.lower(last)

@@ -19,7 +19,7 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// another is the search of another process on b's documents: nobody tells it of changes.
+// another is the search of another process on b's documents, which hears of no changes.
 type another struct {
 	*search.Service
 	indexer *search.Indexer
@@ -195,7 +195,7 @@ func TestALookBringsInWhatOthersWrote(t *testing.T) {
 		b.text("a", "stone")
 		must(t, a.indexer.Look(t.Context()))
 		<-source.looked
-		<-source.read // nobody has searched
+		<-source.read // without a search
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// turns is who is next to be indexed: first the workspaces that changed or that somebody waits for, in the order they
-// asked, then those that only have to be looked at after a start.
+// turns is the queue of workspaces to index: first those that changed or that a request waits for, in that order, then
+// those that only have to be checked after a start.
 type turns struct {
 	wake chan struct{}
 
