@@ -31,7 +31,7 @@ const (
 
 // revocationList is the content of one half.
 type revocationList struct {
-	Version uint64              `json:"turn"`
+	Version uint64                     `json:"turn"`
 	List    []apikey.PendingRevocation `json:"list"`
 }
 
