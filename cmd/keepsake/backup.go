@@ -244,10 +244,10 @@ func (st *stage) bar(draw bool) func(what string, total int64) *progressbar.Prog
 // errWouldOverwrite is of a file that a command does not replace.
 var errWouldOverwrite = errors.New("already exists and is not overwritten")
 
-// errPassphrase is of a file that holds none.
+// errPassphrase reports an empty passphrase file.
 var errPassphrase = errors.New("the passphrase file is empty")
 
-// recipients are whom a backup is encrypted for; none where nobody is named.
+// recipients returns whom a backup is encrypted for. It returns none if the settings name no recipient and no passphrase.
 func recipients(encryptTo []string, passphraseFile string, scryptWork int) ([]age.Recipient, error) {
 	if passphraseFile != "" {
 		text, err := passphrase(passphraseFile)

@@ -125,7 +125,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 	}
 }
 
-// lowSpace is where a warning helps: the databases need room for their logs besides what they hold.
+// lowSpace is the free space below which doctor warns: databases also need room for their logs.
 const lowSpace = 512 << 20
 
 func (d *diagnosis) space(dir string) {

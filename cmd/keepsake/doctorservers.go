@@ -55,7 +55,7 @@ func (d *diagnosis) schemas(e *app.Examined) {
 
 const clockTolerance = 5 * time.Second
 
-// members says who serves the database at the moment.
+// members reports which processes serve the database.
 func (d *diagnosis) members(e *app.Examined) {
 	releases := map[string]bool{}
 	var names []string

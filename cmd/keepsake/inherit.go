@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// The listening sockets a service manager may have opened for this process. It keeps them open while one process ends and
-// the next one starts, so that whoever connects in between waits instead of being refused. The protocol is systemd's
-// (sd_listen_fds): LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
+// firstInherited is the number of the first listening socket that a service manager opened for this process. The manager
+// keeps the sockets open while one process ends and the next one starts, so a client that connects in between waits instead
+// of being refused. The protocol is systemd's (sd_listen_fds): LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
 const firstInherited = 3
 
-// inherited returns the inherited sockets by the name of their listener, primary or backend. The manager names them, or else
-// their order does.
+// inherited returns the inherited sockets by the name of their listener, primary or backend. Without names from the manager,
+// their order decides.
 func (st *stage) inherited() (map[string]net.Listener, error) {
 	if st.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil // they are for the process that started this one

@@ -28,7 +28,7 @@ const (
 
 func main() { os.Exit(run(os.Args[1:], terminal())) }
 
-// stage is what a command works with besides its arguments.
+// stage is the environment of a command: its standard streams, variables and clock.
 type stage struct {
 	in       io.Reader
 	out, err io.Writer

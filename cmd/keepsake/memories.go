@@ -61,8 +61,8 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// exportMemories writes into a file that must be new, or to standard output, and says how many memories those are. A file
-// that was not finished is taken away.
+// exportMemories writes memories to a new file or to standard output and returns their number. It deletes a file that it
+// could not finish.
 func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (lines int64, failed error) {
 	w := st.out
 	if out != "" && out != "-" {

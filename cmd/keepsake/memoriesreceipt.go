@@ -54,10 +54,10 @@ func memoriesVerifyReceiptCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// maxObject is how much is read of a receipt or a set of keys, which have a few hundred bytes.
+// maxObject is the maximum number of bytes read of a receipt or a set of keys, which have a few hundred bytes.
 const maxObject = 1 << 20
 
-// readObject reads one JSON object from a file. What is in it may be anybody's, so that the error does not repeat it.
+// readObject reads one JSON object from a file. Its error does not quote the content, which can be confidential.
 func (st *stage) readObject(name string, v any, options ...json.Options) error {
 	file, _, err := st.openInput(name)
 	if err != nil {

@@ -40,8 +40,8 @@ func (st *stage) printTable(head table.Row, rows []table.Row) {
 	}
 }
 
-// plain gives a text without what a terminal would obey instead of showing it: a name may hold what moves the cursor or
-// turns the direction of the text, and whoever chose it is not who reads it.
+// plain replaces every character that a terminal would obey instead of showing. A name chosen by another user can contain
+// characters that move the cursor or reverse the direction of the text.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

@@ -38,14 +38,14 @@ func (m withServers) Run() int {
 }
 
 // TestScripts runs testdata/script: each file is a session at a prompt. testscript runs this test binary as the command
-// keepsake, through run, so the scripts need no program that was built before. Besides testscript's own commands there are
+// keepsake, through run, so the scripts need no program that was built before. They also have these commands:
 //
 //	rc N args…                  runs keepsake and wants exit code N and, for one that is not 0, one line about it
-//	ports NAME…                 sets each NAME to an address that is given to nobody else
+//	ports NAME…                 sets each NAME to an address that no other script gets
 //	taken NAME                  sets NAME to an address that is in use until the script ends
 //	ready ADDRESS               waits until the server whose backend listens there is ready
 //	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
-//	refused ADDRESS             waits until nobody listens there any more
+//	refused ADDRESS             waits until no process listens there any more
 //	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
 //	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
 //	remove STATUS URL [KEY]     DELETEs a URL like that; the answer goes to the file removed

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/config"
 )
 
-// settingsTopic is `keepsake help settings`: every setting with its names and what it is when nobody says.
+// settingsTopic is `keepsake help settings`: every setting with its names and its default.
 func settingsTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Precedence, lowest to highest: defaults, --config file, environment, flags.\n" +

@@ -143,7 +143,7 @@ func TestFailedLoginsAreCountedAcrossARestart(t *testing.T) {
 	wantCode(t, refused, problem.CodeRateLimited)
 }
 
-// officeOn makes an office that nobody works in yet.
+// officeOn returns an office without users.
 func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
 	t.Helper()
 	o := &office{store: store.New(engine), log: &entries{}}

@@ -111,7 +111,7 @@ func TestGuessesAtTwoMembersAreCountedTogether(t *testing.T) {
 			if g.checked.Load() != c.want {
 				t.Errorf("%d of %d tries at once were checked, want %d", g.checked.Load(), tries, c.want)
 			}
-			for i, o := range two { // also of whoever never heard of it
+			for i, o := range two { // also at the member that got no attempt
 				name, addr := c.who(1000)
 				if _, err := o.Authenticate(t.Context(), name, password, addr); !limited(err) {
 					t.Errorf("member %d then: %v", i, err)

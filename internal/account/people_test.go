@@ -41,7 +41,7 @@ type bench struct {
 	password        account.Hashed  // that of all but the first
 }
 
-// told notes what sessions are told, in commits.
+// told records the calls that sessions receive in committed transactions.
 type told struct {
 	mu   sync.Mutex
 	what []string

@@ -56,7 +56,7 @@ func (l *line) do(method, path string, headers ...string) answer {
 	return a
 }
 
-// A connection that asks for the same again and again is told what holds now.
+// A client that repeats a request on one connection gets the present state each time.
 func TestAConnectionGoesNoWayForLonger(t *testing.T) {
 	t.Parallel()
 	b := successor(t)

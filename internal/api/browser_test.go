@@ -7,8 +7,8 @@ import (
 	"keepsake/internal/api"
 )
 
-// What pages in a browser can make of the answers (T46): nothing is run, framed, sniffed or kept, other origins read
-// nothing unless they are configured, and nobody is sent elsewhere.
+// A browser cannot run, frame, sniff or cache a response (T46). Another origin reads a response only if it is configured,
+// and no response redirects to another site.
 func TestABrowserGetsNothingOutOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := successor(t)

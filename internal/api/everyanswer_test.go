@@ -121,7 +121,7 @@ func TestJSONBodiesEndWithOneNewline(t *testing.T) {
 	}
 }
 
-// checkError holds an error's answer against §2.3 and what every error has besides.
+// checkError compares an error response with §2.3 and with what every error has.
 func checkError(t *testing.T, r *http.Request, a answer) {
 	t.Helper()
 	if a.StatusCode < 400 {

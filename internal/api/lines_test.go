@@ -33,7 +33,7 @@ type numbersOut struct {
 	Lines iter.Seq2[*numberLine, error]
 }
 
-// numbers answers with Count lines, and then fails if it is told to.
+// numbers answers with Count lines, and then fails if the request asks for it.
 func numbers(_ context.Context, in *numbersIn) (*numbersOut, error) {
 	out := &numbersOut{}
 	if !in.Accept.Lines() {

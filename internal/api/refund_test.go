@@ -18,7 +18,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// ending is a surface whose one operation ends as it is told.
+// ending returns a surface whose only operation calls end.
 func ending(t *testing.T, end func(ctx context.Context) error) *bundle {
 	t.Helper()
 	b := &bundle{t: t, clock: &apitest.Clock{}}

@@ -18,7 +18,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// bundle is a fresh surface with operations that do as they are told.
+// bundle is a new surface whose operations do what the request asks for.
 type bundle struct {
 	*apitest.Place
 	t       *testing.T

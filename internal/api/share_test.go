@@ -16,7 +16,7 @@ import (
 	"keepsake/internal/await"
 )
 
-// slowBody is a body that comes in two parts: the second one when it is told to.
+// slowBody is a request body in two parts. It sends the second part on demand.
 type slowBody struct {
 	first, rest io.Reader
 	waits       chan struct{} // closed once the first part was read

@@ -62,7 +62,7 @@ func spent(v *limit.Verdict) *problem.Problem {
 // maxRefused is the longest body that is read for a refused request: enough for an email and a password.
 const maxRefused = 4 << 10
 
-// refuseSignIn is refuse for a sign-in operation. Its caller can also have failed too often, and is told of the limit that
+// refuseSignIn is refuse for a sign-in operation. If its caller has also failed too often, the response names the limit that
 // lasts longer.
 func (x *requestState) refuseSignIn(op *endpoint.Operation) {
 	p := spent(&x.verdict)

@@ -83,7 +83,7 @@ func TestASuccessfulLoginIsChargedToTheWorkspace(t *testing.T) {
 	b.login("nobody").want(t, 429, "rate_limit_exceeded")
 	b.login(apitest.Guest).want(t, 429, "rate_limit_exceeded")
 
-	// The day is spent after one more, but that refuses no login, and is told all the same.
+	// One more request spends the day's quota. That refuses no login, but the headers show it.
 	for range 3 {
 		b.clock.Move(limitMinute)
 		a := b.login("nobody").want(t, 401, "invalid_credentials")
@@ -141,7 +141,7 @@ func TestRefusedSignInNamesTheReason(t *testing.T) {
 	b.login("wsp_nobodys").want(t, 500, "internal_error")
 }
 
-// Of an address that has no logins left in its minute and failed too often as well, the one that ends last is told.
+// If an address has used its logins of the minute and has also failed too often, the response names the limit that ends last.
 func TestRefusedLoginNamesTheLongestLimit(t *testing.T) {
 	t.Parallel()
 	tiers := apitest.Tiers()
@@ -150,7 +150,7 @@ func TestRefusedLoginNamesTheLongestLimit(t *testing.T) {
 	b.Place = apitest.New(b.clock.Now, tiers)
 	type in struct {
 		Body struct {
-			Wait int `json:"wait"` // seconds for which the login is refused besides
+			Wait int `json:"wait"` // seconds for which the login is also refused
 		}
 	}
 	r := endpoint.NewRegistry()

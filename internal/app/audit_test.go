@@ -161,8 +161,7 @@ func decodeHash(t *testing.T, text string) []byte {
 	return hash
 }
 
-// A log that was cut off while nobody served it is found at the next start, told in the program's log, and verified by
-// whoever asks.
+// If the audit log is truncated while no process runs, the next start finds it and logs it, and verification fails.
 func TestACutLogIsToldAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "an old copy of its file is put back; TestALogThatWasCutInTheDatabaseIsTold is the same elsewhere")

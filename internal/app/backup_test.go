@@ -374,7 +374,7 @@ func TestForgedJournalMakesNoAdmin(t *testing.T) {
 		if left, _ := os.ReadDir(cfg.Data); len(left) > 0 {
 			t.Errorf("%s: it left %v", name, left)
 		}
-		// What was written before lines were authenticated is taken where somebody vouches for it.
+		// An operator can accept a journal that was written before lines were authenticated.
 		restoring.UnsignedJournals = true
 		if _, err := instance.Restore(t.Context(), cfg, apptest.InstanceOptions(), restoring); (err == nil) != (c.want == backup.ErrUnsigned) {
 			t.Errorf("%s, believed: %v", name, err)

@@ -126,7 +126,7 @@ func TestChangesReachOtherProcesses(t *testing.T) {
 	n := newTenant(t, p.a, "alpha", "canary")
 	there := n.on(p.b)
 
-	// Nothing of the tenant was known to b before, and nobody waits for news of it.
+	// Member b did not know the tenant before, and no request waits for an event about it.
 	if got := there.status(false, ownKey); got != "200" {
 		t.Errorf("a new key in a new workspace: %s", got)
 	}
@@ -209,7 +209,7 @@ func TestChangesReachOtherProcesses(t *testing.T) {
 		return body(t, p.a.URL+"/.well-known/jwks.json") == body(t, p.b.URL+"/.well-known/jwks.json")
 	})
 
-	// It is missing only from what is told: the change and its number are there.
+	// Only the event is missing: the change and its number are stored.
 	n.make("POST", "/api/v1/developer/api-keys", `{"name":"missed","scopes":["read"]}`)
 	victim := n.make("POST", "/api/v1/developer/api-keys", `{"name":"missed","scopes":["read"]}`)
 	missed := &tenant{t: t, base: p.b.URL, key: victim["key"].(string)}

@@ -173,8 +173,8 @@ func (n *tenant) places() map[string]alternatives {
 	}
 }
 
-// harmless are parameters and members that name nothing that exists. An email is one: it is taken on the whole instance,
-// and whoever makes users finds that out.
+// harmless lists the parameters and fields that name nothing that exists. An email is one: it is unique in the whole
+// instance, and an admin who creates users can find that out.
 var harmless = map[string]bool{
 	"email": true,
 	"limit": true, "reads": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,

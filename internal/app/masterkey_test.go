@@ -15,8 +15,8 @@ import (
 	"keepsake/internal/seal"
 )
 
-// Of two members at which somebody changes the master key at once one does. The file of that one opens the secrets; the
-// other one says that it wants the new key.
+// If the master key is changed at two members at once, one change succeeds. The new key file of that member opens the
+// secrets; the other member reports that it needs the new key.
 func TestConcurrentMasterKeyChangesHappenOnce(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, apptest.Database(t), nil)
@@ -56,7 +56,7 @@ func TestConcurrentMasterKeyChangesHappenOnce(t *testing.T) {
 	if len(keys) != 2 {
 		t.Error("the keys are the same: nothing has changed")
 	}
-	// Whoever starts with the file of the winner finds everything.
+	// A process that starts with the winner's file finds everything.
 	winner := p.a
 	if errs[0] != nil {
 		winner = p.b

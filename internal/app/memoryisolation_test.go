@@ -45,7 +45,7 @@ func (s *statements) take(request string) []string {
 	return s.of[request]
 }
 
-// owner is somebody's memories, and what leads to them.
+// owner is a subject's memories and the names that lead to them.
 type owner struct {
 	*tenant
 	subject, agent, session       string
@@ -74,8 +74,8 @@ func memorised(n *tenant, name string) *owner {
 	return o
 }
 
-// nobody is what never was, of the same shapes.
-func nobody(o *owner) *owner {
+// unknown returns names of the same forms that never existed.
+func unknown(o *owner) *owner {
 	n := &owner{
 		subject: "nobody-at-all@example.com", agent: "nobody-agent", session: "nobody-session", plan: id.New("pln"),
 		list: scrambled(o.list), history: scrambled(o.history), people: scrambled(o.people), access: scrambled(o.access),
@@ -86,7 +86,7 @@ func nobody(o *owner) *owner {
 	return n
 }
 
-// scrambled is a cursor nobody has sealed.
+// scrambled returns a cursor that the server did not seal.
 func scrambled(cursor string) string {
 	b := []byte(cursor)
 	for i := range b {
@@ -97,8 +97,8 @@ func scrambled(cursor string) string {
 	return string(b)
 }
 
-// probes are requests about what is an owner's, by somebody whose own subject is mine. Where the owner is another workspace's,
-// or never was, the answers are the same.
+// probes returns requests about an owner's memories by a caller whose own subject is mine. If the owner belongs to another
+// workspace or never existed, the responses are the same.
 func probes(o *owner, mine string) []memoryCall {
 	const base = "/api/v1/memories"
 	e := url.QueryEscape
@@ -205,7 +205,7 @@ func TestForeignMemoriesAreLikeNone(t *testing.T) {
 		{"a key bound to another subject", "patient", bound(`"subjectId":"patient"`)},
 		{"a key bound to another agent", "patient", bound(`"agentId":"nurse"`)},
 	} {
-		never := nobody(alpha)
+		never := unknown(alpha)
 		foreign, none := probes(alpha, who.mine), probes(never, who.mine)
 		if who.as.workspace == alpha.workspace {
 			foreign, none = append(foreign, writings(alpha)...), append(none, writings(never)...)

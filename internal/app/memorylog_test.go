@@ -111,7 +111,7 @@ func TestMemoriesAreClosedWithoutTheLog(t *testing.T) {
 // memoryCall is a request.
 type memoryCall struct{ method, path, body string }
 
-// everyCall is one request of each kind on memories; the last ones take away what the others need.
+// everyCall returns one request of each kind on memories; the last ones delete what the others need.
 func everyCall(subject, id, plan, word string) []memoryCall {
 	const base = "/api/v1/memories"
 	of := func(more string) string { return `{"subjectId":"` + subject + `"` + more + `}` }
@@ -135,8 +135,8 @@ func everyCall(subject, id, plan, word string) []memoryCall {
 	}
 }
 
-// Every request on a subject leaves a row that names who, what and which memories, and nobody's words; so it does where reads
-// are relaxed.
+// Every request on a subject writes an entry that names the caller, the action and the memories, and contains no text of
+// them. This also holds if reads are relaxed.
 func TestEveryAccessIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, reads := range []string{"durable", config.ReadsRelaxed} {

@@ -25,7 +25,7 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// erasure erases somebody with one memory, and gives the receipt and the id of the key that signed it.
+// erasure erases a subject with one memory and returns the receipt and the ID of the key that signed it.
 func erasure(t *testing.T, r *apptest.Running) (receipt *client.Receipt, keyID string) {
 	t.Helper()
 	remember(t, r, "ann@example.com", "She likes tea.")
@@ -105,7 +105,7 @@ func TestAReceiptOutlivesTheKeysOfTokens(t *testing.T) {
 	})
 }
 
-// A token that somebody signed with the stolen key of receipts opens nothing, though the key is published.
+// A token signed with the stolen receipt key is refused, though the key is published.
 func TestTheKeyOfReceiptsOpensNothing(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "the keys are read from its files")

@@ -85,7 +85,7 @@ func NewSnapshots(o Options) *Snapshots {
 	left, _ := filepath.Glob(filepath.Join(o.Dir, folderPrefix+"*")) // fails only for a bad pattern, such as a folder named [x]
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
-			o.Log.Warn("a snapshot that nobody needs is still there", "dir", dir, "error", err)
+			o.Log.Warn("deleting old snapshot failed", "dir", dir, "error", err)
 		}
 	}
 	return &Snapshots{Options: o}

@@ -62,7 +62,7 @@ func TestASnapshotIsKeptWhileSomebodyAsksForIt(t *testing.T) {
 		if made.State != backup.Ready || made.Bytes != 5 || made.Total != 10 {
 			t.Errorf("after all that time it is %+v", made)
 		}
-		time.Sleep(61 * time.Second) // and nobody asks
+		time.Sleep(61 * time.Second) // and no call in between
 		if _, err := s.Snapshot(made.ID); kindOf(err) != problem.NotFound {
 			t.Errorf("it is still kept: %v", err)
 		}

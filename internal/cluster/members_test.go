@@ -19,7 +19,7 @@ type table struct {
 	epoch int64
 	rows  map[string]*cluster.Member
 	heard map[string]int64
-	away  bool // nobody reaches it
+	away  bool // no process reaches it
 }
 
 // link is how one member reaches the table.

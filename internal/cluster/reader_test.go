@@ -26,7 +26,7 @@ type board struct {
 
 func newBoard() *board { return &board{state: map[string]int{}} }
 
-// change changes a subject; quietly where nobody is told though a number is taken.
+// change changes a subject. If quietly, it takes a number without an event.
 func (b *board) change(subject string, quietly bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +70,7 @@ type memory struct {
 	state    map[string]int
 	told     int
 	reloads  int
-	failures int // of the next times it is told
+	failures int // how many of the next events fail
 }
 
 func (m *memory) Apply(_ context.Context, news []cluster.Event) error {

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	enginetest.Main(m)
 }
 
-// Two processes import into the same workspaces, replace what the other has, and write and delete single documents
-// meanwhile. Nobody waits for somebody who waits for them, no change is lost, and the numbers have no gaps.
+// Two processes import into the same workspaces, replace each other's documents, and write and delete single documents at
+// the same time. There is no deadlock, no change is lost, and the numbers have no gaps.
 func TestProcessesWriteSideBySide(t *testing.T) {
 	t.Parallel()
 	url := enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {

@@ -127,7 +127,7 @@ func TestWhoLeavesTheLineIsNotWritten(t *testing.T) {
 	}
 }
 
-// faulty fails for what it is told to.
+// faulty is a store that fails for selected documents.
 type faulty struct {
 	document.Store
 	fail func(writes []document.Write) error

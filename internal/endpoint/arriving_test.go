@@ -54,7 +54,7 @@ func placesOperations() (arriving, whole *endpoint.Operation) {
 	return r.Operations()[0], r.Operations()[1]
 }
 
-// bindFrom binds a body that comes from a reader, so that nobody knows its length.
+// bindFrom binds a body of unknown length.
 func bindFrom(op *endpoint.Operation, body io.Reader) (endpoint.Bound, error) {
 	r := request(op, "", "x")
 	r.Body, r.ContentLength = io.NopCloser(body), -1
@@ -286,7 +286,7 @@ func TestABodyOfManyItemsIsCopiedWhole(t *testing.T) {
 	}
 }
 
-// A body that somebody generated and somebody else damaged is the same in both ways.
+// A generated and damaged body gives the same result, whether it arrives in pieces or is read whole.
 func TestABodyThatArrivesIsLikeOneThatIsRead(t *testing.T) {
 	t.Parallel()
 	arriving, whole := placesOperations()

@@ -136,7 +136,7 @@ type Operation struct {
 	Class       Class
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
-	Errors      []string // codes besides those of every operation
+	Errors      []string // codes in addition to those of every operation
 	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
 	Uncharged   bool     // not charged to any limit
 	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential

@@ -89,7 +89,7 @@ func TestASequenceIsEncodedLikeAList(t *testing.T) {
 			t.Errorf("in pieces: got %s of %s, want %s", text, resp.Media, list.Body)
 		}
 		for range resp.Pieces {
-			break // whoever has enough stops
+			break // a caller can stop early
 		}
 	}
 }

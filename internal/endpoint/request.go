@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Request is what an operation can know of its request besides its input and its caller.
+// Request is what an operation can know of its request in addition to its input and its caller.
 type Request interface {
 	RequestID() string  // as in the response header X-Request-Id
 	APIVersion() int    // the version that serves it, even if the path names none

@@ -32,7 +32,7 @@ func TestNothingSecretIsCommitted(t *testing.T) {
 		}
 		files++
 		for _, key := range apiKeys.FindAllString(string(text), -1) {
-			madeUp := strings.Contains(key, "000000000000") // no generator makes that; tests need a key nobody has
+			madeUp := strings.Contains(key, "000000000000") // no generator makes that; tests need a key that is never issued
 			if checksum(key[:35]) == key[35:] && !madeUp {
 				t.Errorf("%s holds an API key with a right checksum", path)
 			}

@@ -26,7 +26,7 @@ type ledger struct {
 	acked     map[string]string // document id → its text, empty when its deletion was acknowledged
 	undecided map[string]bool
 	keys      map[string]keyEntry // by idempotency key
-	refused   []string            // answers nobody had a reason to expect
+	refused   []string            // unexpected responses
 }
 
 // keyEntry is one creation of an API key.

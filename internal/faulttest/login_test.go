@@ -52,8 +52,8 @@ func TestGuessingIsSlowAndLocksOutNoUser(t *testing.T) {
 	testtier.Long(t, "hashes passwords for many seconds")
 	s := start(t, t.TempDir(), "")
 	s.newUser("müller@example.org", goodPassword, "member")
-	// One account, however it is written, from one address and a hundred at a time. Its budget as an address without a
-	// credential is spent besides.
+	// One account in four spellings, from one address, a hundred requests at a time. This also spends the address's limit for
+	// requests without a credential.
 	spelled := []string{"müller@example.org", " Müller@Example.ORG\t", "MÜLLER@EXAMPLE.ORG", "mu\u0308ller@example.org"}
 	s.Must(http.StatusOK, http.MethodPut, "/api/v1/admin/tiers/anonymous", map[string]int{
 		"requestsPerMinute": 1000, "daily": 100000, "monthly": 1000000, "keys": 0, "users": 0, "documents": 0, "memories": 0,
@@ -76,8 +76,7 @@ func TestGuessingIsSlowAndLocksOutNoUser(t *testing.T) {
 			}
 		}
 	}
-	// Each is looked at or refused; who has not come to that within the ten seconds of a request, on a machine that is full of
-	// other programs, is told to come again, and does.
+	// Each is checked or refused. On a busy machine a request can time out after ten seconds; it is then sent again.
 	for ; sent == 0 || sent < 500 && got["401 invalid_credentials"] < 10; sent += 100 {
 		for i := range 100 {
 			running.Go(func() { guess(spelled[i%len(spelled)]) })
@@ -96,7 +95,7 @@ func TestGuessingIsSlowAndLocksOutNoUser(t *testing.T) {
 	if r := s.at(1).login("nobody@example.org", "not the password"); r.status != http.StatusUnauthorized {
 		t.Errorf("another email from there: %d %s", r.status, r.text)
 	}
-	// From many addresses, guesses form a line, and whoever knows the password comes through it.
+	// Guesses from many addresses form a queue, and the right password gets through it.
 	for i := range 3 {
 		if r := s.at(10+i).login("müller@example.org", "not the password"); r.status != http.StatusUnauthorized {
 			t.Errorf("a guess from elsewhere: %d %s", r.status, r.text)
@@ -173,7 +172,7 @@ func TestAFloodOfLoginsLeavesRoomForTheRest(t *testing.T) {
 	if r := s.at(900).login("ada@example.org", strings.Repeat("x", 1_000_000)); r.status != http.StatusUnauthorized {
 		t.Errorf("a password of a megabyte: %d %s", r.status, r.text)
 	}
-	// Said in the head alone: whoever goes on sending a body that was refused may see the connection reset before the 413.
+	// Only the header announces the size: a client that sends more of a refused body can see a reset before the 413.
 	res, body, err := s.speak(t, "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n{")
 	if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body over a mebibyte: %v %v %s", res, err, body)

@@ -38,7 +38,7 @@ func randomWord(n int) string {
 	return string(word)
 }
 
-// canaries are words that nobody else writes. All begin alike, so that a search looks for one of them.
+// canaries are words that occur nowhere else. All have the same beginning, so that one search finds them all.
 type canaries struct {
 	mark  string
 	words map[string]string // by word, where it was sent
@@ -164,7 +164,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 		pg := enginetest.StartPostgres(t, enginetest.PostgresOptions{Log: told, Settings: map[string]string{
 			"log_statement": "'all'", "log_parameter_max_length": "-1", "autovacuum": "off",
 		}})
-		redis := enginetest.StartRedis(t, enginetest.RedisOptions{Settings: []string{"--appendonly", "yes"}}) // and a dump when it is asked for, not besides
+		redis := enginetest.StartRedis(t, enginetest.RedisOptions{Settings: []string{"--appendonly", "yes"}}) // a dump only on SAVE
 		apptest.Use(dir, pg.Database(t))
 		settings = append(settings, "KEEPSAKE_REDIS_URL="+redis.URL())
 		roots = append(roots, pg.Files(), redis.Files())
@@ -235,7 +235,7 @@ func TestNothingOfAMemoryIsAtRestInTheClear(t *testing.T) {
 	send(200, "GET", memories+"/subjects", nil)
 	send(200, "GET", memories+"/subjects/"+subject, nil)
 	send(200, "GET", memories+"/subjects/"+subject+"/access-log", nil)
-	// What is refused tells nobody what it said.
+	// A refusal does not contain the text that was sent.
 	send(400, "POST", memories, of(map[string]any{"text": strings.Repeat(c.word("a text that is too long")+" ", 4000)}))
 	send(400, "POST", memories, of(map[string]any{"text": "x", c.word("an unknown member"): 1}))
 	send(400, "POST", memories, map[string]any{"text": "x", "subjectId": c.word("a subject that is none") + " Doe"})
@@ -338,7 +338,7 @@ func wrappedKeys(t *testing.T, dir string) (keys [][]byte) {
 	return keys
 }
 
-// TestFormsAreFound: whoever looks for a word finds it in each way of writing that is looked for.
+// TestFormsAreFound shows that a search finds a word in every encoding that it looks for.
 func TestFormsAreFound(t *testing.T) {
 	t.Parallel()
 	c := newCanaries()

@@ -76,7 +76,7 @@ func TestErasedSubjectIsUnreadableInOlderBackups(t *testing.T) {
 			continue
 		}
 		again.isGone(jane, "remark", ids...)
-		// She may come back, as somebody new.
+		// She can come back as a new subject.
 		back := again.remember(jane, "Jane's first remark", nil)
 		if texts := again.memoriesOf(jane); len(texts) != 1 || texts[back] == "" || len(again.recalled(jane, "remark")) != 1 {
 			t.Errorf("%s: Jane came back and has %v", test.name, texts)

@@ -17,7 +17,7 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// person is somebody at an address of their own: the whole of 127.0.0.0/8 is this machine.
+// person is a client with an address of its own: all of 127.0.0.0/8 is this machine.
 type person struct {
 	t    testing.TB
 	s    *server

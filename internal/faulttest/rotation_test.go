@@ -134,8 +134,8 @@ func (k *turningKey) rotate(ctx context.Context, s *server) (string, bool) {
 	return answer.Key, true
 }
 
-// check asks for the secrets after a restart. A rotation without an answer may have happened: then nobody has its
-// secret, and it takes another one to get at the key again.
+// check tries the secrets after a restart. A rotation without a response can have happened. Then its secret is unknown, and
+// only another rotation makes the key usable again.
 func (k *turningKey) check(t *testing.T, s *server) {
 	t.Helper()
 	status := func(text string) int {

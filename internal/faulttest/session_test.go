@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestParallelRefreshesLeaveOneFamily holds T5: of twenty who use one refresh token at once nobody gets a family of
-// their own, and once a token is used late nothing of the family works.
+// TestParallelRefreshesLeaveOneFamily holds T5: twenty parallel uses of one refresh token do not start a second family, and
+// after the late use of a token no token of the family works.
 func TestParallelRefreshesLeaveOneFamily(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir(), "")

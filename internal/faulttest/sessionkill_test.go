@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSessionsThatEndedStayEndedAfterAKill holds T6 over a crash: sessions are ended in every way there is, and the
-// program is killed at once. What nobody ended goes on, under the keys that signed it.
+// TestSessionsThatEndedStayEndedAfterAKill holds T6 over a crash: sessions are ended in every possible way, and the program
+// is killed at once. The other sessions go on, under the keys that signed them.
 func TestSessionsThatEndedStayEndedAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -155,8 +155,8 @@ func (h *hammered) check(t *testing.T) (over int64) {
 	return most - h.limit
 }
 
-// checkCounted compares what is stored of the key's use with what was admitted. A process that was killed may have taken so
-// many with it, and of a request without an answer nobody knows.
+// checkCounted compares the stored use of the key with the admitted requests. A killed process can have lost up to lost of
+// them, and a request without a response can count or not.
 func (h *hammered) checkCounted(t *testing.T, lost int64) {
 	t.Helper()
 	var counted int64

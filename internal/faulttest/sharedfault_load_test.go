@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// load is clients that write through both processes, and remember what they were told. What was not answered, or with a
-// 503, is undecided: it may have happened or not, but not twice.
+// load is clients that write through both processes and remember the responses. A request without a response or with a 503
+// is undecided: it happened once or not at all.
 type load struct {
 	f     *fleet
 	round int
@@ -25,7 +25,7 @@ type load struct {
 	written map[string]*written // by text
 	keys    map[string]*made    // by name
 	samples []sample
-	wrong   []string // answers that nobody may get
+	wrong   []string // responses that must not happen
 	cut     int      // requests without an answer
 	early   int      // requests that were refused by a limit of which nearly all is left
 }

@@ -75,7 +75,7 @@ type strikeRound struct {
 	revoked []string // keys that both refuse
 }
 
-// rounds are numbered over all tests, so that what one writes is told from what another does.
+// rounds are numbered over all tests, so that their writes differ.
 var rounds struct {
 	sync.Mutex
 	last int
@@ -207,8 +207,8 @@ func (f *figures) add(sum account, back time.Duration, over [2]int64, w waits) {
 	f.waits = waits{max(f.waits.memory, w.memory), max(f.waits.database, w.database)}
 }
 
-// TestPostgreSQLIsLostUnderLoad holds T33 and parts of T34: whatever was acknowledged is there once, whoever asks meanwhile
-// is refused with a 503 soon, limits hold, and all goes on by itself.
+// TestPostgreSQLIsLostUnderLoad holds T33 and parts of T34: every acknowledged write is there once, requests during the
+// outage soon get a 503, limits hold, and service resumes without help.
 func TestPostgreSQLIsLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "loses PostgreSQL under load")
@@ -246,7 +246,7 @@ func (r *strikeRound) refusesSoon() {
 	}
 }
 
-// TestRedisIsLostUnderLoad holds T35 and parts of T36 and T37: nobody notices but by what is left of a limit.
+// TestRedisIsLostUnderLoad holds T35 and parts of T36 and T37: clients notice only how much of a limit is left.
 func TestRedisIsLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "loses Redis under load")

@@ -91,7 +91,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 	s.MustLive()
 }
 
-// trap is a listener that nobody may come to.
+// trap is a listener that must not get a connection.
 type trap struct {
 	t   testing.TB
 	url string
@@ -153,7 +153,7 @@ func TestHugeTokensCostNothing(t *testing.T) {
 			}
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(patience))
-			go func() { // it may answer and close before it was told everything
+			go func() { // the server can answer and close before it has read everything
 				fmt.Fprintf(conn, "GET /api/v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", c.token)
 			}()
 			line := make([]byte, len("HTTP/1.1 401 "))

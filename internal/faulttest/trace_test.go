@@ -118,8 +118,8 @@ func syncsBetween(trace, request string) (int, error) {
 	return 0, fmt.Errorf("request or answer is not in the trace (arrived: %v)", arrived)
 }
 
-// TestAFailedFsyncIsNeverPretendedAway lets every fsync fail with EIO: from then on no write may be acknowledged, also
-// not after the disk seems well again, because nobody knows what the kernel has dropped. Reads go on.
+// TestAFailedFsyncIsNeverPretendedAway lets every fsync fail with EIO. From then on no write is acknowledged, even after the
+// disk seems well again, because the kernel can have dropped pages. Reads go on.
 func TestAFailedFsyncIsNeverPretendedAway(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "this process syncs its files")

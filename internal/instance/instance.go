@@ -36,7 +36,7 @@ const (
 	CreateNew         // ErrInitialised if there is one
 )
 
-// Options is what the package needs besides the settings.
+// Options is what the package needs in addition to the settings.
 type Options struct {
 	Mode Mode
 	Now  func() time.Time // time.Now if nil

@@ -164,7 +164,8 @@ func idsOf(hits []client.Result) (ids []string) {
 	return ids
 }
 
-// Until a move is done nobody can serve the target; what was cut off is gone on with, and what is not empty is left alone.
+// No process can serve the target of a move until the move is done. An interrupted move can be continued, and a target that
+// is not empty is left alone.
 func TestAPlaceThatAnInstanceMovesIntoIsNotServed(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "it begins in a folder, and goes through a database by itself")

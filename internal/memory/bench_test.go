@@ -25,7 +25,7 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// text of the length of a sentence or two that somebody says.
+// sentence returns a text of the length of one or two spoken sentences.
 func sentence(i int64) string {
 	return fmt.Sprintf("On day %d she said that the walk in the morning does her good, and that she wants to try %s again.", i, strings.Repeat("tea ", int(i%7)))
 }

@@ -81,7 +81,7 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 		if n := here.RecallStats().Entries; n != 0 {
 			t.Errorf("%d indexes are left here", n)
 		}
-		// There it goes with the next sweep, if nobody asks.
+		// There it goes with the next sweep, if no recall uses it.
 		noError(t, there.Sweep(t.Context(), b.now()))
 		if n := there.RecallStats().Entries; n != 0 {
 			t.Errorf("%d indexes are left there", n)

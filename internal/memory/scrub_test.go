@@ -123,7 +123,7 @@ func TestErasedMemoryIsInNoFileAfterAnHour(t *testing.T) {
 	})
 }
 
-// TestErasedMemoryIsInNoFileAfterAStop is about the embedded engine, whose files nobody else has open.
+// TestErasedMemoryIsInNoFileAfterAStop is about the embedded engine, whose files no other process has open.
 func TestErasedMemoryIsInNoFileAfterAStop(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -164,7 +164,7 @@ func (b *bundle) beside(t testing.TB, engine store.Engine) *bundle {
 	return other
 }
 
-// journal remembers what it is told.
+// journal records its calls.
 type journal struct {
 	mu       sync.Mutex
 	subjects []int64

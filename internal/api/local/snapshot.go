@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddSnapshots declares snapshots, from which backups are made. Whoever opens the socket can read the data folder, so the
-// response contains a folder's name instead of its content.
+// AddSnapshots declares the operations on snapshots, from which backups are created. A process that can open the socket can
+// also read the data folder, so the response contains a folder's name instead of its content.
 func AddSnapshots(r *endpoint.Registry, snapshots *backup.Snapshots) {
 	// If a client did not get the response, the snapshot is removed after its lease.
 	start := operation("startSnapshot", "POST", "/snapshots", "Begin a snapshot", problem.CodeConflict)

@@ -12,8 +12,8 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// Readers go on with whichever secret was the newest when they began, while the key turns and the master key changes
-// beside them. A secret lives on through the next rotation, so nobody is refused who keeps up.
+// Each reader uses the newest secret while the key is rotated and the master key changes. A secret stays valid through the
+// next rotation, so no reader that keeps up is refused.
 func TestRotationRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	c := start(t)
