@@ -83,7 +83,7 @@ func TestAReleaseThatIsTooOldStops(t *testing.T) {
 		m.want(http.StatusServiceUnavailable, f.key, "POST", "/api/v1/documents", `{"title":"after"}`)
 		await.Until(t, m.name+" is not ready", func() bool { return !m.process.Ready() })
 		m.want(http.StatusServiceUnavailable, f.key, "POST", "/api/v1/documents", `{"title":"after"}`)
-		const tooOld = "must not work on it any more"
+		const tooOld = "schema requires a newer release"
 		await.Until(t, m.name+" says that it is too old", func() bool { return strings.Contains(m.process.Log.String(), tooOld) })
 		if n := strings.Count(m.process.Log.String(), tooOld); n != 1 {
 			t.Errorf("%s says %d times that it is too old, want once:\n%s", m.name, n, m.process.Log)

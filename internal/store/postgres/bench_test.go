@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-// BenchmarkDurableWrites stores documents, each in a unit of its own, on a server that waits for its disk: in one
+// BenchmarkDurableWrites stores documents, each in a transaction of its own, on a server that syncs its disk: in one
 // workspace, whose writers follow each other, and in one for each client.
 func BenchmarkDurableWrites(b *testing.B) {
 	server := enginetest.StartPostgres(b, enginetest.PostgresOptions{Fsync: true})

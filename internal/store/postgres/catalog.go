@@ -18,7 +18,7 @@ func (d *database) Tables(ctx context.Context) ([]store.Table, error) {
 	return tables(ctx, d.readers())
 }
 
-// kinds are what the types of our schemas hold.
+// kinds maps the column types of our schemas.
 var kinds = map[string]store.Kind{"bigint": store.Number, "text": store.Text, "bytea": store.Bytes, "boolean": store.Truth}
 
 func tables(ctx context.Context, q store.Querier) ([]store.Table, error) {
@@ -27,7 +27,7 @@ func tables(ctx context.Context, q store.Querier) ([]store.Table, error) {
 		return nil, fmt.Errorf("read the tables: %w", err)
 	}
 	if err := references(ctx, q, list); err != nil {
-		return nil, fmt.Errorf("read what the tables refer to: %w", err)
+		return nil, fmt.Errorf("read the foreign keys: %w", err)
 	}
 	return store.InOrder(list), nil
 }
@@ -45,7 +45,7 @@ func columns(ctx context.Context, q store.Querier) ([]store.Table, error) {
 	}
 	defer rows.Close()
 	var list []store.Table
-	var key []int64 // of the table at the end of list: the place of each of its columns in the key
+	var key []int64 // key positions of the columns in the last table's primary key
 	for rows.Next() {
 		var (
 			name, kind string

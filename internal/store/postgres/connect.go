@@ -16,26 +16,27 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// place is a database that a URL names.
+// place is the database server and database that a URL names.
 type place struct {
 	config      *pgxpool.Config
-	connections int // what the URL says of them; 0: nothing
+	connections int // the URL's pool_max_conns; 0 if it has none
 }
 
-// parse reads a URL. What the driver says of a wrong one may hold pieces of a password, so it is not passed on.
+// parse parses a database URL. It does not pass on the driver's error for a malformed URL, because that can contain
+// parts of the password.
 func parse(text string) (place, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		return place{}, errors.New("the database's URL is not of the form postgres://user:password@host:port/database " +
-			"(in a password, characters such as @ : / ? # are written as %40 %3A %2F %3F %23)")
+		return place{}, errors.New("the database URL must have the form postgres://user:password@host:port/database " +
+			"(in a password, write @ : / ? # as %40 %3A %2F %3F %23)")
 	}
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
-		// The URL as such is in order, so this is about one of its settings, or a file that one names.
+		// The URL itself is well-formed, so the error is about one of its settings or a file that a setting names.
 		if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), u.Host) {
-			return place{}, fmt.Errorf("the database's URL has a setting that is wrong: %s", oneLine(inner))
+			return place{}, fmt.Errorf("the database URL has an invalid setting: %s", oneLine(inner))
 		}
-		return place{}, errors.New("the database's URL has a setting that is wrong")
+		return place{}, errors.New("the database URL has an invalid setting")
 	}
 	if config.ConnConfig.ValidateConnect == nil {
 		config.ConnConfig.ValidateConnect = primary
@@ -47,10 +48,10 @@ func parse(text string) (place, error) {
 	return p, nil
 }
 
-var errStandby = errors.New("it is a standby")
+var errStandby = errors.New("the server is a standby")
 
-// primary refuses a server that only lets us read: where the URL names several, another one is tried, and after a
-// failover we come to the new one.
+// primary refuses a read-only server. If the URL names several servers, the driver then tries the next one, so after a
+// failover it finds the new primary.
 func primary(_ context.Context, conn *pgconn.PgConn) error {
 	if conn.ParameterStatus("in_hot_standby") == "on" {
 		return errStandby
@@ -58,7 +59,7 @@ func primary(_ context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// String names the place for the operator: who, where, which, and no password.
+// String names the server, the database and the user, without the password.
 func (p place) String() string {
 	c := p.config.ConnConfig
 	if strings.HasPrefix(c.Host, "/") {
@@ -67,7 +68,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s (database %s, user %s)", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, c.User)
 }
 
-// connConfig is how to connect to a part, with settings that the URL does not name itself.
+// connConfig returns the connection settings for a part. A setting in the URL takes precedence over settings.
 func (p place) connConfig(part string, connect time.Duration, settings map[string]string) *pgx.ConnConfig {
 	c := p.config.ConnConfig.Copy()
 	if c.ConnectTimeout == 0 {
@@ -84,7 +85,7 @@ func (p place) connConfig(part string, connect time.Duration, settings map[strin
 	return c
 }
 
-// connect makes a connection outside of the pools.
+// connect opens a connection outside the pools.
 func (e *Engine) connect(ctx context.Context, p place, part string) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, p.connConfig(part, e.opt.Connect, nil))
 	if err != nil {
@@ -93,46 +94,46 @@ func (e *Engine) connect(ctx context.Context, p place, part string) (*pgx.Conn, 
 	return conn, nil
 }
 
-// closeConn says goodbye, and waits for nobody who does not answer.
+// closeConn closes a connection. It waits at most a second for the server.
 func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// lockClass is the first half of our advisory locks, so that they meet nobody else's.
+// lockClass is the first key of all our advisory locks, so that they do not collide with those of other programs.
 const lockClass = 0x6b656570 // "keep"
 
-// lock waits for an advisory lock, which the connection holds until it is closed.
+// lock acquires an advisory lock. The connection holds it until it is closed.
 func lock(ctx context.Context, conn *pgx.Conn, name string) error {
 	class, key := lockNumbers(name)
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1, $2)", class, key)
 	return err
 }
 
-// opening says in one line why a database could not be opened.
+// opening returns a one-line error for a database that could not be opened.
 func (p place) opening(err error) error {
 	name := p.config.ConnConfig.Database
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch {
 		case strings.HasPrefix(e.Code, "28"):
-			return fmt.Errorf("PostgreSQL at %s does not let this user in: check the user and the password (%s)", p, e.Code)
+			return fmt.Errorf("PostgreSQL at %s rejected the login: check the user and the password (%s)", p, e.Code)
 		case e.Code == "3D000":
-			return fmt.Errorf("PostgreSQL at %s has no such database: CREATE DATABASE %s OWNER %s ENCODING 'UTF8'",
+			return fmt.Errorf("PostgreSQL at %s has no such database; create it: CREATE DATABASE %s OWNER %s ENCODING 'UTF8'",
 				p, name, p.config.ConnConfig.User)
 		case e.Code == "42501":
-			return fmt.Errorf("PostgreSQL at %s: the user lacks rights: GRANT CREATE ON DATABASE %s TO %s, and let it own what is in our schemas (%s)",
+			return fmt.Errorf("PostgreSQL at %s: the user lacks privileges: GRANT CREATE ON DATABASE %s TO %s, and make it the owner of everything in the schemas keepsake* (%s)",
 				p, name, p.config.ConnConfig.User, oneLine(e))
 		case strings.HasPrefix(e.Code, "53"):
-			return fmt.Errorf("PostgreSQL at %s has no room for another connection (%s)", p, oneLine(e))
+			return fmt.Errorf("PostgreSQL at %s accepts no more connections (%s)", p, oneLine(e))
 		case e.Code == "25006":
-			return fmt.Errorf("PostgreSQL at %s only lets us read: it is a standby, or set to read only", p)
+			return fmt.Errorf("PostgreSQL at %s is read-only: it is a standby, or configured as read-only", p)
 		}
 		return fmt.Errorf("PostgreSQL at %s: %s", p, oneLine(err))
 	}
 	if errors.Is(err, errStandby) {
-		return fmt.Errorf("PostgreSQL at %s is a standby, which only lets us read: name the primary, or all servers that may be it", p)
+		return fmt.Errorf("PostgreSQL at %s is a read-only standby: name the primary, or all servers that can become the primary", p)
 	}
 	var c *pgconn.ConnectError
 	if errors.As(err, &c) {

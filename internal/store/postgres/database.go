@@ -16,13 +16,13 @@ import (
 	"keepsake/internal/unit"
 )
 
-// database is one part: connections for units and connections for reads.
+// database is one part: a pool for transactions and a pool for reads.
 type database struct {
 	part  string
 	place place
 	opt   *Options
 	units *pgxpool.Pool
-	reads *pgxpool.Pool // units where there are none of their own
+	reads *pgxpool.Pool // the same as units if the part has no pool for reads
 	order order
 	pulse *pulse // of the server
 	admit func(ctx context.Context, conn *pgx.Conn) error
@@ -49,8 +49,8 @@ func (e *Engine) openDatabase(ctx context.Context, p place, part string, units, 
 	return d, nil
 }
 
-// settings are those of a connection. The server keeps the time-outs itself, so that a transaction whose client has gone
-// without a word does not hold its rows for long.
+// settings returns the settings of a connection. The server enforces the time-outs, so that a transaction whose client
+// vanished does not hold its locks for long.
 func (d *database) settings(statement time.Duration, readOnly bool) map[string]string {
 	ms := func(t time.Duration) string { return strconv.FormatInt(max(1, t.Milliseconds()), 10) }
 	set := map[string]string{
@@ -87,13 +87,14 @@ func (d *database) close() {
 	}
 }
 
-// unitKey is the context key of the unit of work of one database.
+// unitKey is the context key of the transaction in one database.
 type unitKey struct{ d *database }
 
 const (
-	// tries is how often a unit runs that meets others: they are done with soon.
+	// tries is how often a transaction runs that conflicts with others. Conflicts are short.
 	tries = 6
-	// staleTries is how often one runs that finds changed what it has read. Each time somebody else got on.
+	// staleTries is how often a transaction runs that finds its reads outdated. Each time, another transaction made
+	// progress.
 	staleTries = 12
 )
 
@@ -116,11 +117,11 @@ func (d *database) Run(ctx context.Context, fn func(ctx context.Context) error) 
 				return refusal(again.cause)
 			}
 		case errors.As(err, &stale) && try < staleTries-1:
-			wait = pause(0) // the other one is done
+			wait = pause(0) // the other transaction has already committed
 		default:
 			return err
 		}
-		d.opt.Log.Debug("a unit of work runs again", "database", d.part, "error", err)
+		d.opt.Log.Debug("retrying transaction", "database", d.part, "error", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -129,7 +130,8 @@ func (d *database) Run(ctx context.Context, fn func(ctx context.Context) error) 
 	}
 }
 
-// pause is how long to wait before another try: by chance, so that those who met do not meet again.
+// pause returns how long to wait before the next try. It is random, so that two transactions that collided do not
+// collide again.
 func pause(try int) time.Duration {
 	return rand.N(5 * time.Millisecond << try)
 }
@@ -144,8 +146,9 @@ func (d *database) In(ctx context.Context) store.Querier {
 
 func (d *database) readers() readers { return readers{d} }
 
-// Hold implements store.Database. The lock is the one that an UPDATE takes: whoever only refers to the row by a foreign
-// key is not kept waiting, so that two who refer to it first and hold it then do not wait for each other.
+// Hold implements store.Database. It takes the lock that an UPDATE takes. A transaction that only references the row by
+// a foreign key does not wait for this lock, so two transactions that first reference the row and then hold it do not
+// deadlock.
 func (d *database) Hold(ctx context.Context, query string, args ...any) error {
 	t, ok := ctx.Value(unitKey{d}).(*transaction)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"keepsake/internal/store"
 )
 
-// dialect is what the statements of the portable store leave to PostgreSQL, which is a round trip away: one statement for
-// many rows. Each value of a list is looked up by a subquery of its own. For a list in a condition, a planner that last saw an
-// empty table could choose to scan a whole workspace.
+// dialect contains the SQL for PostgreSQL. The server is a round trip away, so one statement handles many rows. Each
+// value of a list is looked up by a subquery of its own: for a list in a condition, a planner that last saw an empty
+// table can choose to scan a whole workspace.
 type dialect struct{}
 
 var _ store.Dialect = dialect{}
@@ -66,11 +66,12 @@ func each(ctx context.Context, q store.Querier, row func(store.Row) error, query
 	return store.ForEach(rows, row)
 }
 
-// Clock implements store.Dialect: not the time at which the transaction began, because it can have waited for a row since.
+// Clock implements store.Dialect. It is not the time at which the transaction began, because the transaction can have
+// waited for a row since.
 func (dialect) Clock() string { return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint" }
 
-// Relax implements store.Dialect. Others see the commit at once. Only a crash of the server can undo the commits of the last
-// moments before it (three times wal_writer_delay, which is 200 ms).
+// Relax implements store.Dialect. Other transactions see the commit at once. Only a crash of the server can lose it,
+// within three times wal_writer_delay (200 ms) after the commit.
 func (dialect) Relax(ctx context.Context, q store.Querier) error {
 	_, err := q.Exec(ctx, "SET LOCAL synchronous_commit = off")
 	return err

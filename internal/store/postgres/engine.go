@@ -1,5 +1,4 @@
-// Package postgres is the engine for many processes: schemas in a PostgreSQL database, which other processes have open at
-// the same time.
+// Package postgres is the engine that several processes can share: three schemas in a PostgreSQL database.
 package postgres
 
 import (
@@ -16,28 +15,28 @@ import (
 	"keepsake/internal/store"
 )
 
-// Options say where and how to open. Times of zero are the defaults.
+// Options say where the database is and how to open it. A duration of zero means the default.
 type Options struct {
 	URL     string       // of the database
-	KeysURL string       // of the database that holds the secrets; empty: the same one, in a schema of its own
-	Log     *slog.Logger // nil: nothing is logged
+	KeysURL string       // of the database for the secrets; empty for a schema in the same database
+	Log     *slog.Logger // nil disables logging
 
-	// Instance is the id of an instance that is made here because it moves in; empty: a new one.
+	// Instance is the ID of an instance that moves in; empty for a new instance.
 	Instance string
 
-	// Connections is how many units run at once; reads have half as many of their own, so that units that wait for each
-	// other's rows keep nobody from reading. 0: what the URL says (pool_max_conns), else 12.
+	// Connections is how many transactions run at once. Half as many connections are for reads, so that reads continue
+	// while transactions wait for locks. 0 means the URL's pool_max_conns, or 12.
 	Connections int
 
-	Connect   time.Duration // how long to wait for a new connection: 3 s
-	Acquire   time.Duration // how long a unit or a read waits for its turn: 3 s
-	Statement time.Duration // how long a statement of a unit may take: 10 s; three times that for a read
-	Lock      time.Duration // how long it waits for rows that somebody else holds: 5 s
-	Unit      time.Duration // how long a unit may take: 30 s
-	Answer    time.Duration // how long a server may take to say that it is there: 2 s
-	Commit    time.Duration // how long a commit is waited for, until it counts as undecided: 5 s
-	Migrate   time.Duration // for how long a new schema is tried where others use its tables: 1 min
-	Table     time.Duration // how long one such try waits for a table: 2 s
+	Connect   time.Duration // max time to open a connection; 3 s
+	Acquire   time.Duration // max wait for a connection from a pool; 3 s
+	Statement time.Duration // max time of a statement in a transaction; 10 s, and three times that for a read
+	Lock      time.Duration // max wait for a row lock; 5 s
+	Unit      time.Duration // max time of a transaction; 30 s
+	Answer    time.Duration // max time until the server answers a ping; 2 s
+	Commit    time.Duration // max wait for a commit; after that its outcome is unknown; 5 s
+	Migrate   time.Duration // how long a migration keeps trying to lock tables in use; 1 min
+	Table     time.Duration // max wait for a table in one such try; 2 s
 }
 
 func (o *Options) complete() {
@@ -52,27 +51,27 @@ func (o *Options) complete() {
 	o.Answer = cmp.Or(o.Answer, 2*time.Second)
 	o.Commit = cmp.Or(o.Commit, 5*time.Second)
 	o.Migrate = cmp.Or(o.Migrate, time.Minute)
-	// Others that want the table meanwhile wait behind the migration, so this is less than they wait. Between two tries they
-	// get on.
+	// Less than Lock, because every statement that uses the table waits behind the migration. Between two tries they
+	// continue.
 	o.Table = cmp.Or(o.Table, 2*time.Second)
 }
 
-// The parts of an instance. Each is a schema, so that a dump can leave the keys out.
+// The parts of an instance. Each is a schema, so that a dump can leave out the keys.
 const (
 	mainPart  = "main"
 	keysPart  = "keys"
 	usagePart = "usage"
 )
 
-// schemas are the names of the parts' schemas.
+// schemas maps each part to its schema.
 var schemas = map[string]string{mainPart: "keepsake", keysPart: "keepsake_keys", usagePart: "keepsake_usage"}
 
 // Engine is the open database.
 type Engine struct {
 	opt   Options
-	trees []fs.FS // of migrations; nil: those of this program
-	where place   // of the main part and the usage
-	vault place   // of the keys
+	trees []fs.FS // the migrations; nil for those of this program
+	where place   // of the main and usage parts
+	vault place   // of the keys part
 
 	main  *database
 	keys  *database
@@ -81,13 +80,13 @@ type Engine struct {
 	pulses map[place]*pulse
 
 	closing  sync.Once
-	outdated sync.Once // to say that this program is too old
+	outdated sync.Once // logs once that this program is too old
 }
 
 var _ store.Engine = (*Engine)(nil)
 
-// Open connects to the database, brings its schemas up to date and makes the instance known to it if it is empty. Several
-// processes may do so at once. Its error is one line that says what to do and holds no password.
+// Open connects to the database, migrates its schemas and, if it is empty, creates the instance. Several processes can
+// do so at once. Its error is one line that says what to do and contains no password.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e, err := named(opt)
 	if err != nil {
@@ -126,7 +125,7 @@ func (e *Engine) open(ctx context.Context) (*Engine, error) {
 	return e, nil
 }
 
-// Migrate brings the schemas of a database up to date and makes no instance in it.
+// Migrate migrates the schemas of a database. It creates no instance.
 func Migrate(ctx context.Context, opt Options) error {
 	e, err := named(opt)
 	if err != nil {
@@ -135,7 +134,7 @@ func Migrate(ctx context.Context, opt Options) error {
 	return e.prepare(ctx, false)
 }
 
-// named reads the URLs.
+// named returns an Engine with parsed URLs and no connections.
 func named(opt Options) (*Engine, error) {
 	opt.complete()
 	e := &Engine{opt: opt}
@@ -162,7 +161,7 @@ func (e *Engine) Usage() store.Database { return e.usage }
 // Shared implements store.Engine.
 func (e *Engine) Shared() bool { return true }
 
-// Ready implements store.Engine: it reads a row of each part.
+// Ready implements store.Engine. It reads a row of each part.
 func (e *Engine) Ready(ctx context.Context) error {
 	for _, d := range []*database{e.main, e.keys} {
 		var id string
@@ -176,7 +175,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 // Readable implements store.Engine.
 func (e *Engine) Readable(ctx context.Context) error { return e.Ready(ctx) }
 
-// Close waits for running units and closes the connections; units and reads that come later are refused.
+// Close waits for running transactions and closes the connections. Later calls are refused.
 func (e *Engine) Close() error {
 	e.closing.Do(func() {
 		var all sync.WaitGroup
@@ -193,8 +192,8 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Connect makes a connection of the caller's own to the main part: to listen on, or to hold locks by. It has no time-outs
-// but that for connecting.
+// Connect opens a connection to the main part that belongs to the caller, for example to hold locks. It has no
+// time-outs except the one for connecting.
 func (e *Engine) Connect(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
@@ -207,7 +206,7 @@ func (e *Engine) Connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// ask asks a server whether it is there.
+// ask pings a server on a new connection.
 func (e *Engine) ask(ctx context.Context, p place) error {
 	conn, err := e.connect(ctx, p, mainPart)
 	if err != nil {
@@ -217,13 +216,12 @@ func (e *Engine) ask(ctx context.Context, p place) error {
 	return conn.Ping(ctx)
 }
 
-// AwaitHooks waits until the AfterCommit hooks of all units have run that had begun to commit before. Whoever hears of
-// commits in another way, and reads anew what they changed, does it after that: hooks that were held up would otherwise
-// put an older state in its place.
+// AwaitHooks waits for the AfterCommit hooks of all transactions that have begun to commit. A caller that learns of
+// commits in another way calls it before it reloads what they changed. Otherwise a delayed hook could overwrite the
+// reloaded state with an older one.
 func (e *Engine) AwaitHooks() { e.main.order.take().run(func() {}) }
 
-// Alone implements store.Engine: no other process runs what has the same name. The lock belongs to a connection, so that
-// of a process that dies ends with it.
+// Alone implements store.Engine. The lock belongs to a connection, so it ends with a process that dies.
 func (e *Engine) Alone(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {

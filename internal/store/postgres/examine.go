@@ -7,30 +7,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Facts is what there is to know of a database before it is opened.
+// Facts describe a database before it is opened.
 type Facts struct {
-	Server   string // where it is, as whom, without a password
+	Server   string // address, database and user, without the password
 	Version  string // of PostgreSQL
-	Instance string // empty where there is none
-	// Behind says that the schema is older than this program, which brings it up to date when it starts.
+	Instance string // empty if there is none
+	// Behind reports that the schema is older than this program, which migrates it at the next start.
 	Behind  bool
 	Schemas []Schema
 	// Ahead is by how much the server's clock is ahead of this machine's.
 	Ahead time.Duration
-	// Unsafe are the settings by which the server loses what it has acknowledged when its machine fails.
+	// Unsafe lists the settings that let the server lose acknowledged commits when its machine fails.
 	Unsafe []string
-	// Connections are those that are open to the server, of all programs; Most is how many there may be.
+	// Connections is the number of open connections to the server, of all programs. Most is the maximum.
 	Connections, Most int
 }
 
-// Schema is what there is of one part.
+// Schema describes the schema of one part.
 type Schema struct {
 	Name    string
 	Version int64
-	Known   int64 // what this program knows
+	Known   int64 // the latest version that this program knows
 }
 
-// Connector makes connections to the main part without opening it.
+// Connector returns a function that connects to the main part without opening the database.
 func Connector(opt Options) (func(ctx context.Context) (*pgx.Conn, error), error) {
 	e, err := unopened(opt)
 	if err != nil {
@@ -39,7 +39,7 @@ func Connector(opt Options) (func(ctx context.Context) (*pgx.Conn, error), error
 	return e.Connect, nil
 }
 
-// Examine looks at a database and changes nothing there.
+// Examine inspects a database without changing it.
 func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, error) {
 	e, err := unopened(opt)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *Facts) read(ctx context.Context, conn *pgx.Conn, now func() time.Time) 
 		return err
 	}
 	answered := now()
-	f.Ahead = at.Sub(asked.Add(answered.Sub(asked) / 2)) // the clock was read about half way
+	f.Ahead = at.Sub(asked.Add(answered.Sub(asked) / 2)) // the server read its clock about half way
 	rows, err := conn.Query(ctx, `SELECT name FROM pg_settings
 		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name`)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// Exists reports whether a database holds an instance. Nothing is made and nothing is changed there.
+// Exists reports whether a database contains an instance. It changes nothing.
 func Exists(ctx context.Context, opt Options) (bool, error) {
 	e, err := unopened(opt)
 	if err != nil {
@@ -16,8 +16,8 @@ func Exists(ctx context.Context, opt Options) (bool, error) {
 	return e.exists(ctx)
 }
 
-// OpenView is a View of databases that are not opened for anything else: nothing is made and nothing is changed there, and
-// the schema stays what it is. A database without an instance is fs.ErrNotExist.
+// OpenView opens a View without opening the database for anything else. It changes nothing and does not migrate the
+// schema. Its error is fs.ErrNotExist if the database contains no instance.
 func OpenView(ctx context.Context, opt Options) (*View, error) {
 	e, err := unopened(opt)
 	if err != nil {
@@ -42,7 +42,7 @@ func OpenView(ctx context.Context, opt Options) (*View, error) {
 	return v, nil
 }
 
-// unopened is an engine that has no connections.
+// unopened returns an Engine without connections.
 func unopened(opt Options) (e *Engine, err error) {
 	opt.complete()
 	e = &Engine{opt: opt}

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Causes of refusals: no connection came free in time, and the server does not answer.
+// The causes of refusals: no connection became free in time, and the server does not answer.
 var (
 	ErrTurn = errTurn
 	ErrAway = errAway
 )
 
-// SetAcquire changes how long units and reads wait for a connection. None may be running.
+// SetAcquire changes how long transactions and reads wait for a connection. None may be running.
 func SetAcquire(e *Engine, wait time.Duration) { e.opt.Acquire = wait }
 
 // Away reports whether the engine has noticed that its server does not answer.
 func Away(e *Engine) bool { return e.pulses[e.where].away.Load() }
 
-// Acquisitions is how many units have asked for a connection, those that gave up included.
+// Acquisitions is how many transactions have requested a connection, including those that gave up.
 func Acquisitions(e *Engine) int64 {
 	stat := e.main.units.Stat()
 	return stat.AcquireCount() + stat.CanceledAcquireCount()
 }
 
-// MigrateSome is Migrate by a program that knows only some of the migrations.
+// MigrateSome is Migrate with only some of the migrations.
 func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool) error {
 	e, err := named(opt)
 	if err != nil {
@@ -53,7 +53,7 @@ func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool)
 	return e.prepare(ctx, false)
 }
 
-// OpenNewer is Open by a program that knows more migrations, by part/name.
+// OpenNewer is Open with additional migrations, by part/name.
 func OpenNewer(ctx context.Context, opt Options, more map[string]string) (*Engine, error) {
 	e, err := named(opt)
 	if err != nil {

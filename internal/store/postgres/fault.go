@@ -12,30 +12,30 @@ import (
 	"keepsake/internal/problem"
 )
 
-// lostError says that the connection was lost, or given up because nobody answered in time.
+// lostError reports a connection that was lost, or given up because the server did not answer in time.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string { return "the connection was lost: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// errTurn is the cause where no connection came free in time.
-var errTurn = errors.New("no connection came free in time")
+// errTurn is the cause of a refusal when no connection became free in time.
+var errTurn = errors.New("no connection became free in time")
 
-// errPoolClosed is the cause where the engine is being closed.
+// errPoolClosed is the cause of a refusal while the engine is closing.
 var errPoolClosed = errors.New("the engine is closed")
 
 var errClosed = problem.NotAvailable("The service is stopping.", time.Second)
 
-// kind is what a failure means for the unit it happened in.
+// kind is what an error means for its transaction.
 type kind int
 
 const (
-	own    kind = iota // the statement's own: a constraint, a mistake
-	repeat             // the unit met another one; nothing happened and it may run again
-	broken             // a fault of the server or of the way to it
+	own    kind = iota // an error of the statement itself, such as a violated constraint
+	repeat             // a conflict with another transaction; nothing happened and it can run again
+	broken             // a fault of the server or the network
 )
 
-// kindOf tells by SQLSTATE, never by text.
+// kindOf classifies an error by its SQLSTATE, never by its text.
 func kindOf(err error) kind {
 	var lost *lostError
 	var connect *pgconn.ConnectError
@@ -50,27 +50,26 @@ func kindOf(err error) kind {
 	switch e.Code {
 	case "40001", "40P01": // serialization failure, deadlock
 		return repeat
-	case "26000", // a prepared statement that somebody between us and the server has thrown away
-		"55P03",                   // waited too long for a row
+	case "26000", // a prepared statement that a connection pooler has dropped
+		"55P03",                   // lock_timeout
 		"25006",                   // a primary that has become a standby
 		"25P02",                   // after another failure of the transaction
-		"25P03", "25P04", "40003": // idle or running too long; nobody knows
+		"25P03", "25P04", "40003": // a transaction that was idle or ran too long; outcome unknown
 		return broken
 	case "0A000":
-		if e.Routine == "RevalidateCachedQuery" { // another process has changed the schema; the next try prepares anew
+		if e.Routine == "RevalidateCachedQuery" { // another process changed the schema; the retry prepares the statement again
 			return repeat
 		}
 		return own
 	}
 	switch e.Code[:min(2, len(e.Code))] {
-	case "08", "53", "57", "58": // connection, resources (a full disk), intervention of an operator, the system below
+	case "08", "53", "57", "58": // connection, resources (a full disk), operator intervention, system error
 		return broken
 	}
 	return own
 }
 
-// dead says that a connection turned out not to be there any more, before the server can have done anything for it that
-// matters to a read.
+// dead reports that the connection was already dead when the statement was sent, so a read can run again.
 func dead(err error) bool {
 	var lost *lostError
 	if errors.As(err, &lost) {
@@ -80,12 +79,12 @@ func dead(err error) bool {
 	return errors.As(err, &e) && ended(e)
 }
 
-// ended says that the server has ended the connection with this message.
+// ended reports that the server ended the connection with this message.
 func ended(e *pgconn.PgError) bool {
 	return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08") || e.SeverityUnlocalized == "FATAL" || e.SeverityUnlocalized == "PANIC"
 }
 
-// refusal is what a client is told of a fault that stopped a unit before its commit. The cause goes to the log.
+// refusal returns the client's error for a fault before the commit. The cause goes to the log.
 func refusal(err error) *problem.Problem {
 	if errors.Is(err, errPoolClosed) {
 		return errClosed
@@ -97,13 +96,13 @@ func refusal(err error) *problem.Problem {
 	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", after).Because(err)
 }
 
-// undecided is what a client is told when nobody knows whether its unit was committed.
+// undecided returns the client's error for a commit whose outcome is unknown.
 func undecided(err error) *problem.Problem {
 	return problem.NotAvailable("The connection to the database was lost during commit, so the outcome is unknown. Retry with the same Idempotency-Key to find out.",
 		2*time.Second).Because(fmt.Errorf("commit: %w", err))
 }
 
-// readable turns a fault met while reading into a 503; other errors stay what they are.
+// readable turns a fault during a read into a 503. Other errors stay as they are.
 func readable(err error) error {
 	switch {
 	case err == nil:

@@ -31,7 +31,7 @@ func workspace(id string) *account.Workspace {
 func wantUnavailable(t *testing.T, err error) {
 	t.Helper()
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || p.RetryAfter <= 0 {
-		t.Errorf("got %v, want a 503 that says when to come again", err)
+		t.Errorf("got %v, want a 503 with a Retry-After", err)
 	}
 }
 
@@ -50,7 +50,7 @@ func wantWorkspaces(t *testing.T, s *store.Store, want ...string) {
 	}
 }
 
-// backend is the process of the server that runs a unit.
+// backend is the server process of a transaction.
 func backend(t *testing.T, ctx context.Context, e *postgres.Engine) (pid int) {
 	t.Helper()
 	if err := e.Main().In(ctx).QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
@@ -59,7 +59,7 @@ func backend(t *testing.T, ctx context.Context, e *postgres.Engine) (pid int) {
 	return pid
 }
 
-func TestAUnitWhoseBackendIsKilledIsRefusedAndRunsOnce(t *testing.T) {
+func TestKilledBackendRefusesItsTransaction(t *testing.T) {
 	t.Parallel()
 	e := open(t, postgres.Options{URL: migrated(t), Connections: 1})
 	s := store.New(e)
@@ -83,12 +83,12 @@ func TestAUnitWhoseBackendIsKilledIsRefusedAndRunsOnce(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatDiedWhileTheyWereIdleAreNotNoticed(t *testing.T) {
+func TestDeadIdleConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	s := store.New(open(t, postgres.Options{URL: url, Connections: 4}))
 	var all sync.WaitGroup
-	for i := range 8 { // all connections are there
+	for i := range 8 { // opens all connections
 		all.Go(func() {
 			err := s.Run(t.Context(), func(ctx context.Context) error {
 				_, err := s.Workspaces(context.WithoutCancel(t.Context()))
@@ -112,7 +112,7 @@ func TestConnectionsThatDiedWhileTheyWereIdleAreNotNoticed(t *testing.T) {
 	}
 }
 
-func TestUnitsThatBlockEachOtherRunAgain(t *testing.T) {
+func TestDeadlockedTransactionsRunAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(open(t, postgres.Options{URL: migrated(t)}))
 	for _, id := range []string{"wsp_a", "wsp_b"} {
@@ -137,7 +137,7 @@ func TestUnitsThatBlockEachOtherRunAgain(t *testing.T) {
 					return err
 				}
 				if i == 0 {
-					once.Do(func() { // the first time both have the one that the other wants
+					once.Do(func() { // the first time, both hold the row that the other waits for
 						met.Done()
 						met.Wait()
 					})
@@ -165,13 +165,13 @@ func TestUnitsThatBlockEachOtherRunAgain(t *testing.T) {
 	}
 }
 
-func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
+func TestWaitForAConnectionTimesOut(t *testing.T) {
 	t.Parallel()
 	e := open(t, postgres.Options{URL: migrated(t), Connections: 1})
 	s := store.New(e)
 	err := s.Run(t.Context(), func(ctx context.Context) error {
 		outside := context.WithoutCancel(t.Context())
-		// Reads go on while units wait.
+		// Reads continue while transactions wait.
 		if _, err := s.Workspaces(outside); err != nil {
 			t.Error(err)
 		}
@@ -179,13 +179,13 @@ func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
 		err := s.CreateWorkspace(outside, workspace("wsp_b"))
 		wantUnavailable(t, err)
 		if !errors.Is(err, postgres.ErrTurn) {
-			t.Errorf("got %v, want one that no connection came free", err)
+			t.Errorf("got %v, want the error of a pool without a free connection", err)
 		}
 		postgres.SetAcquire(e, time.Minute)
 		gone, cancel := context.WithCancel(outside)
 		cancel()
 		if err := s.CreateWorkspace(gone, workspace("wsp_b")); !errors.Is(err, context.Canceled) {
-			t.Errorf("a client that left was told %v", err)
+			t.Errorf("a client that left got %v", err)
 		}
 		return s.CreateWorkspace(ctx, workspace("wsp_a"))
 	})
@@ -195,7 +195,7 @@ func TestWhoeverWaitsTooLongForAConnectionIsRefused(t *testing.T) {
 	wantWorkspaces(t, s, "wsp_a")
 }
 
-func TestWhoeverWaitsTooLongForARowIsRefused(t *testing.T) {
+func TestWaitForARowTimesOut(t *testing.T) {
 	t.Parallel()
 	s := store.New(open(t, postgres.Options{URL: migrated(t), Lock: 50 * time.Millisecond}))
 	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
@@ -217,7 +217,7 @@ func TestWhoeverWaitsTooLongForARowIsRefused(t *testing.T) {
 	}
 }
 
-func TestAStatementThatTakesTooLongEndsItsUnit(t *testing.T) {
+func TestSlowStatementEndsItsTransaction(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	e := open(t, postgres.Options{URL: url, Statement: 200 * time.Millisecond})
@@ -239,7 +239,7 @@ func TestAStatementThatTakesTooLongEndsItsUnit(t *testing.T) {
 	})
 }
 
-func TestAUnitThatDoesNothingForTooLongIsEndedByTheServer(t *testing.T) {
+func TestIdleTransactionIsEndedByTheServer(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	e := open(t, postgres.Options{URL: url, Statement: 500 * time.Millisecond})
@@ -273,8 +273,8 @@ func proxied(t *testing.T) (proxy *enginetest.Proxy, proxiedURL string) {
 	return proxy, server.TCPURL(proxy.Address(), strings.TrimPrefix(u.Path, "/"))
 }
 
-// A statement that is a unit by itself: where nobody knows whether it was done, whoever asked may look and do it again.
-func TestAStatementAloneWhoseAnswerIsLostIsStale(t *testing.T) {
+// A statement outside a transaction, whose answer is lost, returns a StaleError: the caller can look and run it again.
+func TestSingleStatementWithoutAnAnswerIsStale(t *testing.T) {
 	t.Parallel()
 	proxy, url := proxied(t)
 	e := open(t, postgres.Options{URL: url, Connections: 1})
@@ -302,7 +302,7 @@ func TestAStatementAloneWhoseAnswerIsLostIsStale(t *testing.T) {
 		err := add(id)
 		<-done
 		if _, stale := errors.AsType[*unit.StaleError](err); !stale {
-			t.Errorf("%s: got %v, want an error that asks to look again", id, err)
+			t.Errorf("%s: got %v, want a StaleError", id, err)
 		}
 		wantUnavailable(t, err)
 		if is := there(id); is != (id == "wsp_after") {
@@ -322,11 +322,11 @@ func TestAStatementAloneWhoseAnswerIsLostIsStale(t *testing.T) {
 		return errors.Join(err, errors.New("no"))
 	})
 	if err == nil || !there("wsp_last") {
-		t.Errorf("in a unit it is the unit's: %v", err)
+		t.Errorf("in a transaction, it is rolled back with it: %v", err)
 	}
 }
 
-func TestReadsOutsideUnitsCannotWrite(t *testing.T) {
+func TestReadsOutsideTransactionsCannotWrite(t *testing.T) {
 	t.Parallel()
 	e := open(t, postgres.Options{URL: migrated(t)})
 	if _, err := e.Main().In(t.Context()).Exec(t.Context(), "DELETE FROM workspace"); err == nil {
@@ -334,7 +334,7 @@ func TestReadsOutsideUnitsCannotWrite(t *testing.T) {
 	}
 }
 
-func TestAPanicGivesTheConnectionBack(t *testing.T) {
+func TestPanicReleasesTheConnection(t *testing.T) {
 	t.Parallel()
 	s := store.New(open(t, postgres.Options{URL: migrated(t), Connections: 1}))
 	func() {
@@ -354,7 +354,7 @@ func TestAPanicGivesTheConnectionBack(t *testing.T) {
 	wantWorkspaces(t, s, "wsp_b")
 }
 
-func TestAClosedEngineRefuses(t *testing.T) {
+func TestClosedEngineRefusesCalls(t *testing.T) {
 	t.Parallel()
 	e := open(t, postgres.Options{URL: migrated(t)})
 	s := store.New(e)
@@ -387,8 +387,8 @@ func TestAClosedEngineRefuses(t *testing.T) {
 	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
 }
 
-// TestACommitWhoseAnswerIsLost: whether it happened is for the kept answer to say.
-func TestACommitWhoseAnswerIsLost(t *testing.T) {
+// The stored response shows whether the transaction was committed.
+func TestCommitWithoutAnAnswerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, happened := range map[string]bool{"AfterItWasCarriedOut": true, "BeforeTheServerHeardOfIt": false} {
 		t.Run(name, func(t *testing.T) {
@@ -422,7 +422,7 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 			}
 			// The client repeats its request.
 			if err := create(); happened && !errors.Is(err, idempotency.ErrAnswered) || !happened && err != nil {
-				t.Errorf("the repetition was told %v", err)
+				t.Errorf("the repetition returned %v", err)
 			}
 			want := []string{"wsp_2"}
 			if happened {
@@ -433,12 +433,12 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// ledger remembers what was acknowledged to writers that do not stop.
+// ledger records which writes of concurrent writers were acknowledged.
 type ledger struct {
 	mu        sync.Mutex
 	kept      map[string]bool // acknowledged
 	refused   map[string]bool // nothing was promised
-	succeeded chan struct{}   // one more was acknowledged
+	succeeded chan struct{}   // receives after each acknowledged write
 	all       sync.WaitGroup
 	stop      context.CancelFunc
 }
@@ -478,10 +478,10 @@ func (l *ledger) note(t *testing.T, id string, err error) {
 	}
 }
 
-// goesOn waits until something is acknowledged that was asked for from now on.
+// goesOn waits until a write is acknowledged that began after the call.
 func (l *ledger) goesOn(t *testing.T) {
 	t.Helper()
-	for range 20 { // the first may have been on its way
+	for range 20 { // the first write may have begun before
 		await.Receive(t, "a write is acknowledged", l.succeeded)
 	}
 }
@@ -499,7 +499,7 @@ func (l *ledger) check(t *testing.T, s *store.Store) {
 	for _, w := range list {
 		there[w.ID] = true
 		if !l.kept[w.ID] && !l.refused[w.ID] {
-			t.Errorf("%s is there and nobody wrote it", w.ID)
+			t.Errorf("%s exists, but was not written", w.ID)
 		}
 	}
 	for id := range l.kept {
@@ -513,7 +513,7 @@ func (l *ledger) check(t *testing.T, s *store.Store) {
 	t.Logf("%d acknowledged, %d refused or undecided", len(l.kept), len(l.refused))
 }
 
-func TestAServerThatIsStoppedAndStartedLosesNothing(t *testing.T) {
+func TestRestartedServerLosesNoAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true})
 	s := store.New(open(t, postgres.Options{URL: server.Database(t)}))
@@ -531,7 +531,7 @@ func TestAServerThatIsStoppedAndStartedLosesNothing(t *testing.T) {
 	l.check(t, s)
 }
 
-func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
+func TestStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	testtier.Long(t, "starts a server of its own three times")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
@@ -544,7 +544,7 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	server.StartAsStandby(t)
 	wantRefused(t, postgres.Options{URL: url}, "standby", "name the primary")
 	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
-	_, err := s.Workspaces(t.Context()) // what it knows may be old
+	_, err := s.Workspaces(t.Context()) // the connections may be older
 	wantUnavailable(t, err)
 	server.Exec(t, "SELECT pg_promote()")
 	if err := s.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
@@ -553,8 +553,8 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	wantWorkspaces(t, s, "wsp_a", "wsp_c")
 }
 
-func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
-	testtier.Long(t, "pauses a server of its own; TestWhoWaitsForAServerThatFallsSilentIsLetGo is quicker")
+func TestSilentServerRefusesRequestsAtOnce(t *testing.T) {
+	testtier.Long(t, "pauses a server of its own; TestSilentServerReleasesWaiters is quicker")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	e := open(t, postgres.Options{URL: server.Database(t), Answer: time.Second, Connections: 4})
@@ -564,13 +564,13 @@ func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
 	server.Pause(t)
 	await.Until(t, "the engine notices it", func() bool { return postgres.Away(e) })
 	l.stop()
-	l.all.Wait() // all who wait are let go
+	l.all.Wait() // all waiters return
 	before := postgres.Acquisitions(e)
 	for range 100 {
 		err := s.CreateWorkspace(t.Context(), workspace("wsp_never"))
 		wantUnavailable(t, err)
 		if !errors.Is(err, postgres.ErrAway) {
-			t.Fatalf("got %v, want one that the server is away", err)
+			t.Fatalf("got %v, want the error of a server that is away", err)
 		}
 	}
 	if n := postgres.Acquisitions(e) - before; n > 0 {
@@ -586,8 +586,9 @@ func TestAServerThatFallsSilentIsNotWaitedForByACrowd(t *testing.T) {
 
 func nothing(context.Context) error { return nil }
 
-// Nobody else comes to notice it: those who wait are let go all the same, in a unit, in a read and for a connection.
-func TestWhoWaitsForAServerThatFallsSilentIsLetGo(t *testing.T) {
+// No new request comes that would detect the silence. Waiters return all the same: in a transaction, in a read and for
+// a connection.
+func TestSilentServerReleasesWaiters(t *testing.T) {
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	s := store.New(open(t, postgres.Options{
@@ -601,7 +602,7 @@ func TestWhoWaitsForAServerThatFallsSilentIsLetGo(t *testing.T) {
 	paused := sync.OnceFunc(func() { close(committing) })
 	var all sync.WaitGroup
 	all.Go(func() {
-		defer paused() // also where the unit is refused before
+		defer paused() // also if the transaction is refused before
 		wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
 			if err := s.CreateWorkspace(ctx, workspace("wsp_b")); err != nil {
 				return err

@@ -10,40 +10,41 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A program must not write into a schema that it does not understand, and a newer one may take over at any moment. So each
-// connection to a part shares a lock with all others, and has read, after it got the lock, what programs must know there. A
-// step that not all of them can live with takes the lock alone: it cuts the connections that have it, and with them what
-// they had begun, and lets new ones in when it is done. Units of work ask for nothing.
+// A program must not write to a schema that it does not understand, and a newer program can migrate the schema at any
+// time. So each connection to a part shares a lock with all others. Once it has the lock, it reads the oldest schema
+// version that a program must know. A migration that older programs cannot work with takes the lock alone: it ends the
+// connections that hold it, including their transactions, and admits new ones when it is done. Transactions check
+// nothing.
 
-// outdatedError says that a part belongs to programs that are newer than this one.
+// outdatedError reports that a part's schema requires a newer program.
 type outdatedError struct {
 	schema                 string
 	version, oldest, known int64
 }
 
 func (e *outdatedError) Error() string {
-	return fmt.Sprintf("the schema %s has version %d, on which programs can work that know %d, and this one knows %d: start the newer keepsake that wrote it",
+	return fmt.Sprintf("the schema %s has version %d and requires a program that knows version %d; this one knows %d: start the newer keepsake that migrated it",
 		e.schema, e.version, e.oldest, e.known)
 }
 
-// useLock is the lock of all connections to a part.
+// useLock returns the keys of the lock that all connections to a part share.
 func useLock(part string) (class, key int32) { return lockNumbers("use " + schemas[part]) }
 
-// lockNumbers are the two halves of an advisory lock of ours.
+// lockNumbers returns the two keys of an advisory lock.
 func lockNumbers(name string) (class, key int32) {
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	return lockClass, int32(h.Sum32())
 }
 
-// admit lets a new connection work on a part, or says why not.
+// admit decides whether a new connection can use a part.
 func (e *Engine) admit(ctx context.Context, conn *pgx.Conn, part string) error {
 	known, err := e.target(part)
 	if err != nil {
 		return err
 	}
 	class, key := useLock(part)
-	// Two statements: the second sees what was committed before the lock was given.
+	// Two statements: the second sees what was committed before the lock was granted.
 	results, err := conn.PgConn().Exec(ctx, fmt.Sprintf(
 		"SELECT pg_advisory_lock_shared(%d, %d); SELECT oldest, (SELECT max(version_id) FROM %[3]s.schema_version) FROM %[3]s.schema_compat WHERE part = '%[4]s'",
 		class, key, schemas[part], part)).ReadAll()
@@ -51,29 +52,28 @@ func (e *Engine) admit(ctx context.Context, conn *pgx.Conn, part string) error {
 		return err
 	}
 	if len(results) != 2 || len(results[1].Rows) != 1 {
-		return fmt.Errorf("the schema %s does not say who can work on it", schemas[part])
+		return fmt.Errorf("the schema %s does not say which programs can use it", schemas[part])
 	}
 	found := &outdatedError{schema: schemas[part], known: known}
 	for i, into := range []*int64{&found.oldest, &found.version} {
 		if *into, err = strconv.ParseInt(string(results[1].Rows[0][i]), 10, 64); err != nil {
-			return fmt.Errorf("the schema %s does not say who can work on it: %w", schemas[part], err)
+			return fmt.Errorf("the schema %s does not say which programs can use it: %w", schemas[part], err)
 		}
 	}
 	if found.oldest <= known {
 		return nil
 	}
 	e.outdated.Do(func() {
-		e.opt.Log.Error("a newer release has changed the schema so that this program must not work on it any more; start that release in its place",
+		e.opt.Log.Error("schema requires a newer release; start that release instead",
 			"schema", found.schema, "version", found.version, "needed", found.oldest, "known", known)
 	})
 	return found
 }
 
-// fenceWait is how long connections are cut and locked out before it is given up. Those that wait meanwhile wait less long
-// than for a lock of a row.
+// fenceWait is how long fence tries to get the lock. It is shorter than Lock, because requests wait meanwhile.
 const fenceWait = 3 * time.Second
 
-// fence cuts all connections to a part, and keeps new ones waiting until open is called.
+// fence ends all connections to a part and keeps new ones waiting until open is called.
 func (p part) fence(ctx context.Context, e *Engine) (open func(), err error) {
 	conn, err := e.connect(ctx, p.place, p.name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/store"
 )
 
-// View is all that an instance holds as of one moment, while others go on writing. The keys are read as they are when they
-// are asked for, later than the data: they can then lack none that the data was written with.
+// View is a snapshot of all data of an instance. Others can write meanwhile. Keys are read when they are requested,
+// later than the data, so that no key is missing that the data was written with.
 type View struct {
 	main, usage *frozen
 	keys        store.Database
@@ -19,11 +19,10 @@ type View struct {
 
 var _ store.Engine = (*View)(nil)
 
-// errFrozen is the error of whoever writes through a View.
-var errFrozen = errors.New("postgres: the moment that is looked at is over")
+// errFrozen is the error of a write through a View.
+var errFrozen = errors.New("postgres: a snapshot is read-only")
 
-// Freeze begins a View. It takes two connections of its own, and the server keeps what is deleted meanwhile until it is
-// closed.
+// Freeze begins a View. It takes two connections of its own. The server keeps deleted rows until the View is closed.
 func (e *Engine) Freeze(ctx context.Context) (*View, error) {
 	v := &View{keys: e.keys}
 	var err error
@@ -51,7 +50,7 @@ func (e *Engine) freeze(ctx context.Context, where place, part, moment string) (
 		_, err = f.tx.Exec(ctx, "SET TRANSACTION SNAPSHOT '"+moment+"'")
 	}
 	if err == nil {
-		// Whoever copies may take as long over a batch as the other side needs for it.
+		// No time-outs: a copy can take as long over a batch as its destination needs.
 		_, err = f.tx.Exec(ctx, "SELECT set_config(name, '0', true) FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) name")
 	}
 	if err != nil {
@@ -61,12 +60,12 @@ func (e *Engine) freeze(ctx context.Context, where place, part, moment string) (
 	return f, nil
 }
 
-// Close ends the moment.
+// Close ends the snapshot.
 func (v *View) Close() error {
 	keys, _ := v.keys.(*frozen)
 	for _, f := range []*frozen{v.main, v.usage, keys} {
 		if f != nil {
-			closeConn(f.conn) // and the transaction with it, which has written nothing
+			closeConn(f.conn) // also ends the transaction, which wrote nothing
 		}
 	}
 	return nil
@@ -87,7 +86,7 @@ func (*View) Ready(context.Context) error { return nil }
 // Readable implements store.Engine.
 func (*View) Readable(context.Context) error { return nil }
 
-// Shared implements store.Engine: nobody else has this moment.
+// Shared implements store.Engine. No other process uses this snapshot.
 func (*View) Shared() bool { return false }
 
 // Alone implements store.Engine.
@@ -95,7 +94,7 @@ func (*View) Alone(ctx context.Context, _ string, fn func(ctx context.Context) e
 	return fn(ctx)
 }
 
-// frozen is one part of a View. One goroutine at a time may use it.
+// frozen is one part of a View. Only one goroutine can use it at a time.
 type frozen struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
@@ -151,33 +150,33 @@ func (r frozenRows) Close() error {
 	return readable(r.Rows.Err())
 }
 
-// Serving names the processes that have the database open at the moment, or had until a moment ago.
+// Serving names the processes that have used the database within the last ten seconds.
 func (e *Engine) Serving(ctx context.Context) (names []string, err error) {
 	rows, err := e.main.readers().Query(ctx, `
 		SELECT name || ' on ' || host FROM member
 		WHERE left_at IS NULL AND seen_at > ((extract(epoch FROM clock_timestamp()) - 10) * 1000000)::BIGINT ORDER BY 1`)
 	if err != nil {
-		return nil, fmt.Errorf("look who serves: %w", err)
+		return nil, fmt.Errorf("read the members: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("look who serves: %w", err)
+			return nil, fmt.Errorf("read the members: %w", err)
 		}
 		names = append(names, name)
 	}
 	return names, rows.Err()
 }
 
-// Size is about how many bytes an instance has here, its indexes left out.
+// Size is the approximate size of the tables in bytes, without indexes.
 func (e *Engine) Size() int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), e.opt.Statement)
 	defer cancel()
 	var bytes int64
 	for _, d := range []*database{e.main, e.usage, e.keys} {
 		var part int64
-		// Of what cannot be asked the copy itself will tell.
+		// The size is only informative, so an error counts as zero.
 		_ = d.readers().QueryRow(ctx, `
 			SELECT coalesce(sum(pg_table_size(oid)), 0)::bigint FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`).Scan(&part)
 		bytes += part
@@ -185,8 +184,8 @@ func (e *Engine) Size() int64 {
 	return bytes
 }
 
-// Settle tells the planner what came into the tables at once: until the server finds out by itself, it may take large ones
-// for empty.
+// Settle updates the planner's statistics after a copy. Without them, the server can take a large table for an empty
+// one.
 func (e *Engine) Settle(ctx context.Context) error {
 	for _, part := range []struct {
 		name  string
@@ -207,8 +206,7 @@ func (e *Engine) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Holder says which instance a database holds, empty where it holds none, and changes nothing there: opening would bring
-// the schemas of whatever there is up to date.
+// Holder returns the ID of the instance that a database contains, or "". Unlike opening, it changes nothing.
 func Holder(ctx context.Context, opt Options) (id string, err error) {
 	opt.complete()
 	e := &Engine{opt: opt}

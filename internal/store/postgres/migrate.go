@@ -24,19 +24,19 @@ var migrations embed.FS
 // known are the trees of all migrations that this program knows.
 var known = []fs.FS{migrations}
 
-// minVersion is the oldest server that we run on.
+// minVersion is the oldest supported version of PostgreSQL.
 const minVersion = 15
 
-// traces is what one part holds.
+// traces describe the state of one part.
 type traces struct {
-	version int64 // of the schema, 0 where there is none
-	oldest  int64 // what a program must know at least
-	said    bool  // the schema itself says so
+	version int64 // of the schema; 0 if there is none
+	oldest  int64 // the oldest version that a program must know
+	said    bool  // the schema itself contains oldest
 	id      string
 	secrets bool
 }
 
-// prepare brings the parts up to date and, if name says so, gives an empty instance its id. Nobody waits for a lock where there is nothing
+// prepare migrates the parts and, if name is set, gives an empty instance its ID. It takes no lock if there is nothing
 // to do.
 func (e *Engine) prepare(ctx context.Context, name bool) error {
 	main, err := e.connect(ctx, e.where, mainPart)
@@ -66,7 +66,7 @@ func (e *Engine) prepare(ctx context.Context, name bool) error {
 	if err := lock(ctx, main, "schema"); err != nil {
 		return e.where.opening(err)
 	}
-	if done, err := e.look(ctx, parts); err != nil || done { // somebody else has done it meanwhile
+	if done, err := e.look(ctx, parts); err != nil || done { // another process was faster
 		return err
 	}
 	for _, p := range parts {
@@ -80,7 +80,7 @@ func (e *Engine) prepare(ctx context.Context, name bool) error {
 	return e.name(ctx, parts)
 }
 
-// part is a part with a connection to where it lies.
+// part is a part and a connection to its database.
 type part struct {
 	name  string
 	place place
@@ -89,7 +89,7 @@ type part struct {
 
 func (p part) table(name string) string { return schemas[p.name] + "." + name }
 
-// checkServer refuses a server that could not keep what we promise.
+// checkServer refuses a server that cannot keep our promises.
 func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error {
 	var version int
 	var encoding, fsync string
@@ -102,14 +102,14 @@ func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error
 	case version < minVersion*10000:
 		return fmt.Errorf("PostgreSQL at %s has version %d: version %d or later is needed", p, version/10000, minVersion)
 	case encoding != "UTF8":
-		return fmt.Errorf("PostgreSQL at %s keeps the database in %s: make it with ENCODING 'UTF8'", p, encoding)
+		return fmt.Errorf("PostgreSQL at %s stores the database in %s: create it with ENCODING 'UTF8'", p, encoding)
 	case fsync == "off":
-		e.opt.Log.Warn("the database server runs with fsync = off: what it acknowledges is lost when its machine fails", "server", p.String())
+		e.opt.Log.Warn("database server runs with fsync = off and loses acknowledged commits when its machine fails", "server", p.String())
 	}
 	return nil
 }
 
-// look answers whether all parts are as they should be; an error, where they contradict each other or are too new.
+// look reports whether all parts are up to date. It returns an error if they do not belong together or are too new.
 func (e *Engine) look(ctx context.Context, parts []part) (done bool, err error) {
 	found := map[string]traces{}
 	done = true
@@ -126,7 +126,7 @@ func (e *Engine) look(ctx context.Context, parts []part) (done bool, err error) 
 		case t.version > known && known < t.oldest:
 			return false, fmt.Errorf("PostgreSQL at %s: %w", p.place, &outdatedError{schemas[p.name], t.version, t.oldest, known})
 		case t.version > known:
-			e.opt.Log.Info("the schema is newer than this program, which may stay", "schema", schemas[p.name], "version", t.version, "known", known)
+			e.opt.Log.Info("schema is newer than this program, which can still use it", "schema", schemas[p.name], "version", t.version, "known", known)
 		}
 		done = done && t.version >= known && t.said && t.id != ""
 		found[p.name] = t
@@ -134,8 +134,8 @@ func (e *Engine) look(ctx context.Context, parts []part) (done bool, err error) 
 	return done, contradiction(found)
 }
 
-// contradiction says in one line why the parts do not belong together. A new key or an empty schema beside old data would
-// look like a start and be a loss.
+// contradiction returns a one-line error if the parts do not belong together. Creating a new key or an empty schema
+// next to old data would look like a normal start, but lose data.
 func contradiction(found map[string]traces) error {
 	main, keys, usage := found[mainPart], found[keysPart], found[usagePart]
 	switch {
@@ -151,7 +151,7 @@ func contradiction(found map[string]traces) error {
 	return nil
 }
 
-// look reads the traces of one part; nothing where it was never set up.
+// look reads the state of one part, the zero value if the part was never created.
 func (p part) look(ctx context.Context) (t traces, err error) {
 	exists := func(table string) (is bool) {
 		if err == nil {
@@ -178,7 +178,7 @@ func (p part) look(ctx context.Context) (t traces, err error) {
 	return t, err
 }
 
-// steps are the migrations of a part that this program knows.
+// steps returns the migrations of a part.
 func (e *Engine) steps(part string) ([]schema.Step, error) {
 	trees := e.trees
 	if trees == nil {
@@ -187,7 +187,7 @@ func (e *Engine) steps(part string) ([]schema.Step, error) {
 	return schema.Read(part, trees...)
 }
 
-// target is the schema number that this program knows of a part.
+// target returns the latest schema version of a part.
 func (e *Engine) target(part string) (int64, error) {
 	steps, err := e.steps(part)
 	return schema.Last(steps), err
@@ -195,7 +195,7 @@ func (e *Engine) target(part string) (int64, error) {
 
 const compatTable = `CREATE TABLE IF NOT EXISTS schema_compat (part TEXT COLLATE "C" NOT NULL PRIMARY KEY, oldest BIGINT NOT NULL)`
 
-// migrate brings a part up to date. Migrations only go forward, each in a transaction of its own.
+// migrate migrates a part. Migrations only go forward, each in a transaction of its own.
 func (p part) migrate(ctx context.Context, e *Engine) error {
 	steps, err := e.steps(p.name)
 	if err != nil {
@@ -215,17 +215,17 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 	if err := p.conn.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schemas[p.name]).Scan(&there); err != nil {
 		return err
 	}
-	if !there { // asked first: whoever may not make a schema may use one that was made
+	if !there { // checked first, because a user without the right to create schemas can use one that exists
 		if _, err := p.conn.Exec(ctx, "CREATE SCHEMA "+schemas[p.name]); err != nil {
 			return err
 		}
 	}
 	if from, to := t.oldest, schema.OldestAt(schema.Last(steps), steps); t.said && from < to {
-		e.opt.Log.Warn("the schema takes a step that older releases cannot follow: their connections are cut",
+		e.opt.Log.Warn("ending connections of older releases, which cannot use the new schema",
 			"schema", schemas[p.name], "version", schema.Last(steps), "needed", to)
 		open, err := p.fence(ctx, e)
 		if err != nil {
-			return fmt.Errorf("cut the connections of older releases: %w", err)
+			return fmt.Errorf("end the connections of older releases: %w", err)
 		}
 		defer open()
 	}
@@ -235,9 +235,9 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 			return err
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("a table that a new schema changes was in use for %s, perhaps by a backup; start again when that is done: %w", e.opt.Migrate, err)
+			return fmt.Errorf("a table that must be migrated was in use for %s, perhaps by a backup; start again when that is done: %w", e.opt.Migrate, err)
 		}
-		e.opt.Log.Warn("a table that a new schema changes is in use; it is tried again", "schema", schemas[p.name], "error", oneLine(err))
+		e.opt.Log.Warn("table in use; retrying migration", "schema", schemas[p.name], "error", oneLine(err))
 		select {
 		case <-time.After(e.opt.Table/2 + pause(6)):
 		case <-ctx.Done():
@@ -246,7 +246,7 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 	}
 }
 
-// up runs the steps that a part lacks.
+// up runs the missing migrations of a part.
 func (p part) up(ctx context.Context, e *Engine, steps []schema.Step) error {
 	db := stdlib.OpenDB(*p.place.connConfig(p.name, e.opt.Connect, nil))
 	defer db.Close()
@@ -262,13 +262,13 @@ func (p part) up(ctx context.Context, e *Engine, steps []schema.Step) error {
 	return nil
 }
 
-// inUse says that a step met others that use its tables. Nothing of it happened.
+// inUse reports that a migration failed because other transactions use its tables. It changed nothing.
 func inUse(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "40P01") // waited too long, deadlock
+	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "40P01") // lock_timeout, deadlock
 }
 
-// say notes what programs must know of a schema that does not say so itself.
+// say records the oldest version that a program must know in a schema that does not contain it.
 func (p part) say(ctx context.Context, oldest int64) error {
 	_, err := p.conn.Exec(ctx, strings.Replace(compatTable, "schema_compat", p.table("schema_compat"), 1))
 	if err == nil {
@@ -277,8 +277,8 @@ func (p part) say(ctx context.Context, oldest int64) error {
 	return err
 }
 
-// name writes the instance's id into the parts that have none: the keys first, because a main part that has an id is then
-// proof that there were keys.
+// name writes the instance ID into the parts that have none. It begins with the keys, so that an ID in the main part
+// proves that there were keys.
 func (e *Engine) name(ctx context.Context, parts []part) error {
 	id := e.opt.Instance
 	for _, p := range parts {
@@ -294,7 +294,7 @@ func (e *Engine) name(ctx context.Context, parts []part) error {
 		}
 	}
 	if id == "" {
-		id = rand.Text() // it only has to differ from every other instance's
+		id = rand.Text() // must only differ from those of other instances
 	}
 	for _, which := range []string{keysPart, mainPart, usagePart} {
 		for _, p := range parts {

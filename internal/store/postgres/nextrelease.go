@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// A build for tests: what a next release might be, which adds to the schema.
+// This build is for tests. It contains a migration that a next release could have.
 
 //go:embed testdata/nextrelease
 var next embed.FS

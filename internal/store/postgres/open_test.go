@@ -41,7 +41,7 @@ func exec(t testing.TB, url string, statements ...string) {
 	}
 }
 
-// wantRefused opens and wants one line that holds all of words and no secret.
+// wantRefused opens the database and expects an error of one line that contains all words and no secret.
 func wantRefused(t *testing.T, opt postgres.Options, words ...string) {
 	t.Helper()
 	e, err := postgres.Open(t.Context(), patient(opt))
@@ -59,7 +59,7 @@ func wantRefused(t *testing.T, opt postgres.Options, words ...string) {
 	}
 }
 
-func TestWhatStandsInTheWayIsSaidInOneLine(t *testing.T) {
+func TestFailedOpenExplainsInOneLine(t *testing.T) {
 	t.Parallel()
 	s := enginetest.StartPostgres(t, enginetest.PostgresOptions{TCP: true, Password: "s3cret"})
 	name := s.NewDatabase(t)
@@ -88,7 +88,7 @@ func TestWhatStandsInTheWayIsSaidInOneLine(t *testing.T) {
 	t.Run("NoRights", func(t *testing.T) {
 		s.Exec(t, "CREATE DATABASE foreign_one")
 		s.Exec(t, "REVOKE CREATE ON DATABASE foreign_one FROM PUBLIC")
-		wantRefused(t, postgres.Options{URL: s.URL("foreign_one")}, "lacks rights", "GRANT CREATE ON DATABASE foreign_one TO keepsake")
+		wantRefused(t, postgres.Options{URL: s.URL("foreign_one")}, "lacks privileges", "GRANT CREATE ON DATABASE foreign_one TO keepsake")
 	})
 	t.Run("AnotherEncoding", func(t *testing.T) {
 		s.Exec(t, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 OWNER keepsake")
@@ -100,7 +100,7 @@ func TestWhatStandsInTheWayIsSaidInOneLine(t *testing.T) {
 	})
 }
 
-func TestSeveralProcessesOpenAnEmptyDatabaseAtOnce(t *testing.T) {
+func TestConcurrentOpensCreateOneInstance(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
 	var all sync.WaitGroup
@@ -124,7 +124,7 @@ func TestSeveralProcessesOpenAnEmptyDatabaseAtOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyOneAtATimeRunsAlone(t *testing.T) {
+func TestAloneRunsOneAtATime(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	engines := []*postgres.Engine{open(t, postgres.Options{URL: url}), open(t, postgres.Options{URL: url})}
@@ -147,7 +147,7 @@ func TestOnlyOneAtATimeRunsAlone(t *testing.T) {
 	all.Wait()
 }
 
-func TestPartsThatDoNotBelongTogetherAreRefused(t *testing.T) {
+func TestPartsOfDifferentInstancesAreRefused(t *testing.T) {
 	t.Parallel()
 	made := func(t *testing.T) (url, keys string) {
 		url, keys = migrated(t), migrated(t)
@@ -179,7 +179,7 @@ func TestPartsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	})
 }
 
-func TestASchemaOfANewerProgram(t *testing.T) {
+func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	newer := func(t *testing.T, oldest string) string {
 		url := migrated(t)
@@ -201,7 +201,7 @@ func TestASchemaOfANewerProgram(t *testing.T) {
 	})
 }
 
-// folders of the migrations of both engines.
+// The folders of the migrations of both engines.
 const ours, theirs = "migration", "../sqlite/migration"
 
 func migrationNames(t *testing.T, dir string) []string {
@@ -226,7 +226,7 @@ func TestBothEnginesHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
-// columnsOf lists what the migrations of a database made: table.column kind, null or not, key.
+// columnsOf lists the columns of a migrated database: table.column, type, nullability and position in the key.
 func columnsOf(t *testing.T, d store.Database) []string {
 	t.Helper()
 	tables, err := d.(store.Cataloged).Tables(t.Context())
@@ -237,7 +237,7 @@ func columnsOf(t *testing.T, d store.Database) []string {
 	for _, table := range tables {
 		for _, c := range table.Columns {
 			kind := c.Kind
-			if kind == store.Truth { // SQLite keeps it as a number
+			if kind == store.Truth { // SQLite stores a truth value as a number
 				kind = store.Number
 			}
 			list = append(list, fmt.Sprintf("%s.%s kind %d null %v", table.Name, c.Name, kind, c.Null))
@@ -265,7 +265,7 @@ func TestBothEnginesHaveTheSameTables(t *testing.T) {
 	}
 }
 
-// schema describes all that is in our schemas, as the catalog tells it.
+// schema describes everything in our schemas, according to the catalog.
 func schema(t *testing.T, url string) []string {
 	t.Helper()
 	rows, err := connect(t, url).Query(t.Context(), `
@@ -287,13 +287,13 @@ func schema(t *testing.T, url string) []string {
 	return list
 }
 
-func TestAFreshSchemaEqualsOneThatWasUpgraded(t *testing.T) {
+func TestUpgradedSchemaEqualsAFreshOne(t *testing.T) {
 	t.Parallel()
 	fresh := schema(t, migrated(t))
 	if len(fresh) < 100 {
 		t.Fatalf("only %d lines of a schema", len(fresh))
 	}
-	// Step by step, by a program of each release that might have been.
+	// Upgrade step by step, as if each migration were a release.
 	url := enginetest.Postgres(t)
 	names := migrationNames(t, ours)
 	for i := range names {
@@ -317,7 +317,7 @@ func TestTextsAreComparedByTheirBytes(t *testing.T) {
 	}
 }
 
-func TestMigrationsAreNumberedWithoutDoubles(t *testing.T) {
+func TestMigrationNumbersAreUnique(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, path := range migrationNames(t, ours) {

@@ -2,17 +2,18 @@ package postgres
 
 import "sync"
 
-// order lets units run their AfterCommit hooks one after another, in an order that memory can rely on.
+// order runs the AfterCommit hooks of transactions one after another.
 //
-// A unit takes its place before it sends its COMMIT. A unit that was held up by a row of another gets there only after the
-// other's COMMIT was carried out, so its place is behind it: units that touch the same rows run their hooks in the order
-// of their commits, although commits run side by side and answers overtake each other.
+// A transaction takes its place before it sends its COMMIT. If it waited for a row lock, it gets there only after the
+// other's COMMIT was carried out, so its place is behind the other's. Transactions that touch the same rows therefore
+// run their hooks in the order of their commits, although commits run concurrently and responses can overtake each
+// other.
 type order struct {
 	mu   sync.Mutex
 	last chan struct{}
 }
 
-// turn is a place.
+// turn is a place in an order.
 type turn struct{ before, after chan struct{} }
 
 func (o *order) take() turn {
@@ -23,7 +24,7 @@ func (o *order) take() turn {
 	return t
 }
 
-// run waits for the places before and runs f, then it is the next one's turn.
+// run waits for the earlier places, runs f and admits the next place.
 func (t turn) run(f func()) {
 	defer close(t.after)
 	if t.before != nil {

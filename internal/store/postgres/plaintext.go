@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// PlainText says why connections to the database of a URL can be in plain text; empty if they cannot, or leave no machine.
-// A mode that falls back to it is named for this machine, too: it is seldom meant, and the server may move.
+// PlainText returns why connections to a database can be unencrypted, or "" if they cannot or do not leave this
+// machine. A mode that falls back to plain text counts even on this machine: it is seldom intended, and the server can
+// move.
 func PlainText(text string) string {
 	p, err := parse(text)
 	if err != nil {
-		return "" // opening says what is wrong with it
+		return "" // Open reports the error
 	}
 	encrypted, plain, remote := false, false, false
 	try := func(host string, tls bool) {
@@ -29,7 +30,7 @@ func PlainText(text string) string {
 	}
 	switch {
 	case plain && encrypted:
-		return "its sslmode falls back to plain text where the server does not offer TLS; sslmode=verify-full does not"
+		return "its sslmode falls back to plain text if the server does not offer TLS; sslmode=verify-full does not"
 	case remote:
 		return "its sslmode is disable, so passwords and data travel in plain text; use sslmode=verify-full"
 	default:

@@ -11,18 +11,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pulse notices that a server has fallen silent, so that whoever waits for it then, or comes, is refused at once instead of
-// waiting in a growing crowd. Silence alone proves nothing: all that runs may be slow, or wait for a row. So the server is
-// asked, on a connection apart, and only when it answers neither that nor anything else it counts as away, until it does.
+// pulse detects a server that has stopped answering, so that requests fail at once instead of piling up. Silence alone
+// proves nothing, because all statements can be slow or wait for a lock. So pulse pings the server on a connection of
+// its own. If neither the ping nor any statement is answered, the server counts as away until it answers.
 type pulse struct {
 	ping     func(ctx context.Context) error
-	patience time.Duration // how long the server may take to answer
+	patience time.Duration // max time until the server answers
 	log      *slog.Logger
 
 	running atomic.Int64 // statements
-	last    atomic.Int64 // when one was answered last, or began after nothing ran
+	last    atomic.Int64 // when the server last answered, or the first of the running statements began
 	asking  atomic.Bool
-	looking atomic.Bool // a look is due
+	looking atomic.Bool // a call of look is scheduled
 	away    atomic.Bool
 
 	mu      sync.Mutex
@@ -35,22 +35,22 @@ type pulse struct {
 // errAway is the cause of refusals while the server does not answer.
 var errAway = errors.New("the database server does not answer")
 
-// pauseAway is how long to wait between two questions to a server that is away.
+// pauseAway is the pause between pings of a server that is away.
 const pauseAway = 250 * time.Millisecond
 
-// waiter is somebody who waits for the server, or for a connection to it.
+// waiter is a statement, or a wait for a connection.
 type waiter struct{ giveUp context.CancelFunc }
 
 func newPulse(ping func(ctx context.Context) error, patience time.Duration, log *slog.Logger) *pulse {
 	return &pulse{ping: ping, patience: patience, log: log, quit: make(chan struct{}), waiters: map[*waiter]bool{}}
 }
 
-// epoch is what moments are counted from: the clock of the machine may jump.
+// epoch is the origin of moments, which use the monotonic clock because the wall clock can jump.
 var epoch = time.Now()
 
 func moment() int64 { return int64(time.Since(epoch)) }
 
-// begin says that a statement begins, which giveUp ends. What it answers is called with its result.
+// begin registers a statement, which giveUp ends. The caller calls the returned function with the statement's error.
 func (p *pulse) begin(giveUp context.CancelFunc) func(error) {
 	if p.running.Add(1) == 1 {
 		p.last.Store(moment())
@@ -69,7 +69,7 @@ func (p *pulse) begin(giveUp context.CancelFunc) func(error) {
 	}
 }
 
-// wait says that somebody waits, until what it answers is called. When the server is away, giveUp is.
+// wait registers a waiter until done is called. If the server is away, wait calls giveUp.
 func (p *pulse) wait(giveUp context.CancelFunc) (done func()) {
 	w := &waiter{giveUp}
 	p.mu.Lock()
@@ -86,13 +86,14 @@ func (p *pulse) wait(giveUp context.CancelFunc) (done func()) {
 	}
 }
 
-// look looks from time to time while statements run: where all who come wait already, nobody else does.
+// look checks the server periodically while statements run. Otherwise no one would check if all callers are already
+// waiting.
 func (p *pulse) look() {
 	if p.running.Load() == 0 {
-		p.looking.Store(false) // whoever begins next sees to it
+		p.looking.Store(false) // the next begin schedules it again
 		return
 	}
-	_ = p.check() // nobody is to be refused here
+	_ = p.check() // look refuses no request
 	select {
 	case <-p.quit:
 	default:
@@ -100,29 +101,29 @@ func (p *pulse) look() {
 	}
 }
 
-// lose lets all go who wait.
+// lose cancels all waiters.
 func (p *pulse) lose(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.away.Swap(true) {
 		return
 	}
-	p.log.Error("the database server does not answer", "error", oneLine(err))
+	p.log.Error("database server does not answer", "error", oneLine(err))
 	for w := range p.waiters {
 		w.giveUp()
 	}
 	clear(p.waiters)
 }
 
-// heard notes an answer.
+// heard records an answer.
 func (p *pulse) heard() {
 	p.last.Store(moment())
 	if p.away.Load() && p.away.Swap(false) {
-		p.log.Info("the database server answers again")
+		p.log.Info("database server answers again")
 	}
 }
 
-// check refuses whoever comes while the server is away.
+// check returns an error while the server is away, and starts a ping if the server is silent.
 func (p *pulse) check() error {
 	if p.away.Load() {
 		return errAway
@@ -138,7 +139,7 @@ func (p *pulse) check() error {
 	return nil
 }
 
-// ask asks until there is an answer.
+// ask pings the server until it answers.
 func (p *pulse) ask() {
 	defer p.asking.Store(false)
 	for {
@@ -147,12 +148,12 @@ func (p *pulse) ask() {
 		err := p.ping(ctx)
 		cancel()
 		var e *pgconn.PgError
-		if err == nil || errors.As(err, &e) { // a server that refuses us is there
+		if err == nil || errors.As(err, &e) { // a server that refuses the connection is there
 			p.heard()
 			return
 		}
 		if p.last.Load() > began && !p.away.Load() {
-			return // it has answered somebody else
+			return // it answered a statement meanwhile
 		}
 		p.lose(err)
 		select {

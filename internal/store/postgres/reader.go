@@ -14,11 +14,11 @@ import (
 	"keepsake/internal/store"
 )
 
-// readers run statements outside of units. What they see is what has committed at the start of each statement.
+// readers run statements outside transactions. Each statement sees what was committed when it began.
 type readers struct{ d *database }
 
-// patience is how long a read may take, and no longer than its client has said. A client that leaves does not end it: that
-// would cost the connection, and who leaves often enough would keep us connecting.
+// patience is how long a read can take, and at most until its client's deadline. A client that leaves does not cancel
+// the read: that would cost the connection, and clients that often leave would keep us reconnecting.
 func (r readers) patience(ctx context.Context) time.Duration {
 	patience := 3*r.d.opt.Statement + r.d.opt.Statement/10
 	if end, ok := ctx.Deadline(); ok {
@@ -27,8 +27,8 @@ func (r readers) patience(ctx context.Context) time.Duration {
 	return patience
 }
 
-// on runs f with a connection, again with another one where a connection turns out dead: after the server was started
-// again that may be all of them. f keeps the connection if it answers without an error.
+// on runs f with a connection, and again with another one if the connection turns out to be dead. After a restart of
+// the server, all of them can be dead. f keeps the connection if it returns no error.
 func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error {
 	turn, cancel := context.WithTimeout(ctx, r.d.opt.Acquire)
 	defer cancel()
@@ -49,7 +49,7 @@ func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error
 		err = lost(conn, err)
 		conn.Release()
 		switch {
-		case (dead(err) || kindOf(err) == repeat) && turn.Err() == nil: // a new schema may have met us
+		case (dead(err) || kindOf(err) == repeat) && turn.Err() == nil: // another process may have changed the schema
 		case ctx.Err() != nil && kindOf(err) == broken:
 			return ctx.Err()
 		default:
@@ -58,7 +58,7 @@ func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error
 	}
 }
 
-// Exec implements store.Querier. PostgreSQL refuses it when it writes.
+// Exec implements store.Querier. PostgreSQL refuses statements that write.
 func (r readers) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = r.on(ctx, func(conn *pgxpool.Conn) error {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience(ctx))
@@ -89,7 +89,7 @@ func (r readers) Query(ctx context.Context, query string, args ...any) (store.Ro
 			cancel()
 			return err
 		}
-		// The first row is fetched here, where another connection can still be tried.
+		// Fetch the first row here, because another connection can still be tried.
 		first := rows.Next()
 		answered(rows.Err())
 		if err := rows.Err(); err != nil {
@@ -111,8 +111,8 @@ func (r readers) QueryRow(ctx context.Context, query string, args ...any) store.
 	return oneRow{rows: rows, err: err}
 }
 
-// findable is args for a query. PostgreSQL refuses a text that it cannot hold, with a U+0000 or bytes that are no UTF-8,
-// where others just find nothing that equals it. So does NULL, which stands in its place.
+// findable returns args for a query. PostgreSQL refuses texts with U+0000 or invalid UTF-8, but other engines just find
+// nothing equal. So findable replaces them with NULL, which equals nothing.
 func findable(args []any) []any {
 	copied := false
 	for i, a := range args {
@@ -132,10 +132,10 @@ func findable(args []any) []any {
 type readerRows struct {
 	conn     *pgxpool.Conn
 	rows     pgx.Rows
-	first    bool // what the first Next answers
-	ahead    bool // it was called already
+	first    bool // the result of the first Next
+	ahead    bool // Next was already called once
 	patience time.Duration
-	timer    *time.Timer // ends a walk on which nothing comes any more
+	timer    *time.Timer // cancels the query if no more rows arrive
 	cancel   context.CancelFunc
 	err      error
 	closed   bool

@@ -17,18 +17,18 @@ import (
 var _ store.Rewriter = (*database)(nil)
 
 const (
-	// rewriteWait is how long a rewrite waits for a table. Others that want the table meanwhile wait behind it.
+	// rewriteWait is how long a rewrite waits for a table. Other statements on the table wait behind it.
 	rewriteWait = 2 * time.Second
 
-	// A rewrite that had to keep deleted rows is repeated this often. The server counts each session that is just starting,
-	// of any database, among those that can still read them, and such a session is there for a few milliseconds.
+	// A rewrite that had to keep deleted rows is repeated this often. The server assumes that each session that is just
+	// starting, in any database, can still read them, and a session takes a few milliseconds to start.
 	rewriteTries = 20
 	rewritePause = 50 * time.Millisecond
 )
 
-// Rewrite implements store.Rewriter. VACUUM alone leaves the bytes of deleted rows in their pages; VACUUM FULL writes the
-// table to a new file and removes the old one. It takes over what an older transaction may still see, that of a backup for
-// one. The write-ahead log, standbys, archives and backups still have all of it.
+// Rewrite implements store.Rewriter. VACUUM alone leaves the bytes of deleted rows in their pages. VACUUM FULL writes
+// the table to a new file and removes the old one. It keeps rows that an older transaction, such as a backup, can still
+// see. The write-ahead log, standbys, archives and backups are not rewritten.
 func (d *database) Rewrite(ctx context.Context, table string) (left int64, err error) {
 	config := d.place.connConfig(d.part, d.opt.Connect, map[string]string{
 		"lock_timeout": strconv.FormatInt(rewriteWait.Milliseconds(), 10),
@@ -66,8 +66,8 @@ func unrewritten(table string, err error) error {
 
 var firstNumber = regexp.MustCompile(`[0-9]+`)
 
-// unremoved is how many deleted rows a table kept. The detail of what VERBOSE tells of a table begins with that number, in
-// every language of the server: "3 dead row versions cannot be removed yet."
+// unremoved is how many deleted rows a table kept. The detail of VERBOSE's message begins with that number, in every
+// language of the server: "3 dead row versions cannot be removed yet."
 func unremoved(n *pgconn.Notice) int64 {
 	if n.SeverityUnlocalized != "INFO" {
 		return 0

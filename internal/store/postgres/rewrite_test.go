@@ -16,9 +16,9 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-func TestAResealedSecretLeavesTheTablesFile(t *testing.T) {
+func TestResealedSecretLeavesTheTableFile(t *testing.T) {
 	t.Parallel()
-	// A server of its own: sessions of other tests would keep deleted rows readable.
+	// A server of its own, because sessions of other tests would keep deleted rows readable.
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	url := server.Database(t)
 	if err := postgres.Migrate(t.Context(), postgres.Options{URL: url}); err != nil {
@@ -53,7 +53,7 @@ func TestAResealedSecretLeavesTheTablesFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !inFile(old) {
-		t.Fatal("the old one is not in the file before, so the test proves nothing")
+		t.Fatal("the old secret is not in the file before, so the test proves nothing")
 	}
 	if err := st.ScrubSecrets(t.Context()); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testtier.Checks(20) // the suite on SQLite makes all of them
+	testtier.Checks(20) // the suite runs all of them on SQLite
 	enginetest.Main(m)
 }
 
@@ -28,14 +28,14 @@ func TestStore(t *testing.T) {
 
 func TestAuditPlans(t *testing.T) {
 	t.Parallel()
-	// The tables are so small that the planner would rather join by reading all of them.
+	// The tables are so small that the planner would prefer sequential scans.
 	e := open(t, postgres.Options{URL: migrated(t) + "&enable_seqscan=off", Connections: 4})
 	storetest.AuditPlans(t, e, "EXPLAIN", 1, "ANALYZE audit_log, audit_read, audit_name")
 }
 
 func TestMemoryPlans(t *testing.T) {
 	t.Parallel()
-	// A plan is what the planner makes of tables that it knows nothing of, and that are too small for it to care.
+	// The tables are empty and unknown to the planner, so prevent sequential scans.
 	opt := postgres.Options{URL: migrated(t) + "&enable_seqscan=off&enable_bitmapscan=off", Connections: 4}
 	storetest.MemoryPlans(t, open(t, opt), "EXPLAIN", 1)
 }
@@ -50,8 +50,8 @@ func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	return e
 }
 
-// patient is opt with long waits for those that opt says nothing of. On a busy machine a server and a crowd of units may
-// take longer than a client is to be kept waiting.
+// patient is opt with longer time-outs. On a busy machine, a server with many concurrent transactions can take longer
+// than a client should wait.
 func patient(opt postgres.Options) postgres.Options {
 	for _, wait := range []*time.Duration{
 		&opt.Connect, &opt.Acquire, &opt.Statement, &opt.Lock, &opt.Unit, &opt.Answer, &opt.Commit, &opt.Migrate,
@@ -61,7 +61,7 @@ func patient(opt postgres.Options) postgres.Options {
 	return opt
 }
 
-// migrated is a database with our schemas and no instance in them.
+// migrated is a database with our schemas and without an instance.
 func migrated(t testing.TB) (url string) {
 	t.Helper()
 	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {

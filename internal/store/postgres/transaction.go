@@ -15,23 +15,23 @@ import (
 	"keepsake/internal/unit"
 )
 
-// againError says that nothing of the unit happened and that it may run again.
+// againError reports that nothing of a transaction happened and that it can run again.
 type againError struct{ cause error }
 
 func (e *againError) Error() string { return e.cause.Error() }
 func (e *againError) Unwrap() error { return e.cause }
 
 var (
-	errUnitOver   = errors.New("postgres: a statement after its unit of work had ended")
-	errUnitFailed = errors.New("postgres: a statement after another one of its unit of work had failed")
+	errUnitOver   = errors.New("postgres: the transaction has already ended")
+	errUnitFailed = errors.New("postgres: an earlier statement of the transaction failed")
 )
 
-// transaction is a unit of work on its connection.
+// transaction is a running transaction and its connection.
 type transaction struct {
 	d      *database
 	conn   *pgxpool.Conn
-	ctx    context.Context // ends when the unit has taken too long, and not with its client
-	failed error           // the first statement that failed; none runs after it
+	ctx    context.Context // ends when the transaction takes too long, but not with its client
+	failed error           // the first statement that failed; no statement runs after it
 	over   bool
 }
 
@@ -44,7 +44,7 @@ func (d *database) once(ctx context.Context, fn func(ctx context.Context) error)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Unit)
 	defer cancel()
 	t := &transaction{d: d, conn: conn, ctx: ctx}
-	defer t.end() // also where fn does not return
+	defer t.end() // also if fn panics
 	ctx, hooks := unit.Begin(context.WithValue(ctx, unitKey{d}, t))
 	if err = fn(ctx); err == nil {
 		err = hooks.RunBefore(ctx)
@@ -57,7 +57,7 @@ func (d *database) once(ctx context.Context, fn func(ctx context.Context) error)
 			return refusal(t.failed)
 		}
 		if err == nil {
-			err = t.failed // fn has swallowed it, but what it wrote is not whole
+			err = t.failed // fn ignored the error, but its writes are incomplete
 		}
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *database) once(ctx context.Context, fn func(ctx context.Context) error)
 	return t.commit(hooks)
 }
 
-// Once implements store.Database: the server commits a statement that stands alone, which saves two ways to it.
+// Once implements store.Database. The server commits a single statement by itself, which saves two round trips.
 func (d *database) Once(ctx context.Context, query string, args ...any) (int64, error) {
 	if t, ok := ctx.Value(unitKey{d}).(*transaction); ok {
 		return t.Exec(ctx, query, args...)
@@ -101,8 +101,8 @@ func (d *database) Once(ctx context.Context, query string, args ...any) (int64, 
 	return 0, err
 }
 
-// begin waits for a connection, but not for long, and begins a transaction on it. Those that turn out dead are passed
-// over: after the server was started again that may be all of them.
+// begin gets a connection and begins a transaction on it. It skips dead connections: after a restart of the server, all
+// of them can be dead.
 func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
 	turn, cancel := context.WithTimeout(ctx, d.opt.Acquire)
 	defer cancel()
@@ -114,7 +114,7 @@ func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
 			}
 			return nil, refusal(err)
 		}
-		// A client that leaves now would cost us the connection.
+		// Not canceled with ctx, because that would cost the connection.
 		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
 		answered := d.pulse.begin(cancel)
 		_, err = conn.Exec(patience, "BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -131,7 +131,7 @@ func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// acquire takes a connection of a pool. ctx is the client's, turn how long it waits.
+// acquire gets a connection from a pool. ctx is the client's, turn limits the wait.
 func (d *database) acquire(ctx, turn context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	if d.closed.Load() {
 		return nil, errPoolClosed
@@ -159,7 +159,7 @@ func (d *database) acquire(ctx, turn context.Context, pool *pgxpool.Pool) (*pgxp
 	return nil, err
 }
 
-// lost marks err where the connection did not outlive it.
+// lost wraps err if the connection was closed with it.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() {
 		return err
@@ -167,7 +167,8 @@ func lost(conn *pgxpool.Conn, err error) error {
 	return &lostError{err}
 }
 
-// commit commits and runs the hooks of AfterCommit. Where the answer stays away, nobody knows, and it is not tried again.
+// commit commits and runs the AfterCommit hooks. If no answer arrives, the outcome is unknown and commit does not
+// retry.
 func (t *transaction) commit(hooks *unit.Hooks) error {
 	t.over = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.d.opt.Commit)
@@ -184,11 +185,11 @@ func (t *transaction) commit(hooks *unit.Hooks) error {
 	var e *pgconn.PgError
 	switch {
 	case err == nil && tag.String() == "ROLLBACK":
-		return errors.New("postgres: the transaction had failed before its commit")
+		return errors.New("postgres: the transaction failed before its commit")
 	case err == nil:
 		after = hooks.RunAfter
 		return nil
-	case errors.As(err, &e) && !ended(e): // the server has said no
+	case errors.As(err, &e) && !ended(e): // the server refused the commit
 		switch kindOf(err) {
 		case repeat:
 			return &againError{err}
@@ -201,7 +202,7 @@ func (t *transaction) commit(hooks *unit.Hooks) error {
 	}
 }
 
-// end undoes what was not committed and gives the connection back.
+// end rolls back a transaction that was not committed and releases the connection.
 func (t *transaction) end() {
 	t.over = true
 	if t.conn == nil {
@@ -210,7 +211,7 @@ func (t *transaction) end() {
 	if !t.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.d.opt.Connect)
 		defer cancel()
-		// If it fails the connection is not fit to be used again, which the pool sees by itself.
+		// If it fails, the pool discards the connection.
 		_, _ = t.conn.Exec(ctx, "ROLLBACK")
 	}
 	t.release()
@@ -245,7 +246,7 @@ func (t *transaction) fail(err error) error {
 	return err
 }
 
-// patience is the context of one statement. The server ends it sooner if it can still be heard.
+// patience returns the context of one statement. Normally the server ends the statement sooner.
 func (t *transaction) patience() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.ctx, t.d.opt.Statement+t.d.opt.Statement/10)
 }
@@ -285,7 +286,7 @@ func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) s
 	return oneRow{rows: rows, err: err}
 }
 
-// transactionRows dooms the unit when walking through them fails.
+// transactionRows fails the transaction if reading them fails.
 type transactionRows struct {
 	rows     pgx.Rows
 	t        *transaction

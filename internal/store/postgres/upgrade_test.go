@@ -19,7 +19,7 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-// grows and shrinks are steps that a newer program may know.
+// grows and shrinks are migrations of a newer program.
 var (
 	grows = map[string]string{"main/9001_grow.sql": `
 		ALTER TABLE workspace ADD COLUMN place TEXT COLLATE "C" NOT NULL DEFAULT '';
@@ -39,7 +39,7 @@ func openNewer(t testing.TB, opt postgres.Options, more map[string]string) *post
 	return e
 }
 
-// said is a log that a test reads.
+// said is a log that a test can read.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -59,7 +59,7 @@ func (s *said) count(text string) int {
 
 func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
 
-func TestAnOlderProgramGoesOnWhenTheSchemaGrows(t *testing.T) {
+func TestOlderProcessWorksOnAGrownSchema(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	older := open(t, postgres.Options{URL: url})
@@ -81,7 +81,7 @@ func TestAnOlderProgramGoesOnWhenTheSchemaGrows(t *testing.T) {
 		ended <- nil
 	}()
 	newer := openNewer(t, postgres.Options{URL: url}, grows)
-	again := open(t, postgres.Options{URL: url}) // an older one starts
+	again := open(t, postgres.Options{URL: url}) // an older process starts
 	for i, e := range []*postgres.Engine{newer, again, older} {
 		if err := store.New(e).CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_of_%d", i))); err != nil {
 			t.Error(err)
@@ -100,7 +100,7 @@ func TestAnOlderProgramGoesOnWhenTheSchemaGrows(t *testing.T) {
 	}
 }
 
-func TestAnOlderProgramStopsWhenTheSchemaShrinks(t *testing.T) {
+func TestOlderProcessStopsOnAShrunkSchema(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	var log said
@@ -115,7 +115,7 @@ func TestAnOlderProgramStopsWhenTheSchemaShrinks(t *testing.T) {
 	}
 	defer listening.Close(context.WithoutCancel(t.Context()))
 
-	// A unit has begun when the newer program comes.
+	// A transaction is running when the newer program migrates.
 	begun, migrated := make(chan struct{}), make(chan struct{})
 	running := make(chan error, 1)
 	go func() {
@@ -147,8 +147,8 @@ func TestAnOlderProgramStopsWhenTheSchemaShrinks(t *testing.T) {
 		conn.Close(t.Context())
 		t.Error("it connects again")
 	}
-	if n := log.count("must not work on it any more"); n != 1 {
-		t.Errorf("it was said %d times, want once:\n%s", n, &log.text)
+	if n := log.count("schema requires a newer release"); n != 1 {
+		t.Errorf("it was logged %d times, want once:\n%s", n, &log.text)
 	}
 	wantRefused(t, postgres.Options{URL: url}, "has version 9001", "start the newer keepsake")
 
@@ -165,8 +165,8 @@ func TestAnOlderProgramStopsWhenTheSchemaShrinks(t *testing.T) {
 	}
 }
 
-// What fails leaves the older program its schema.
-func TestAnOlderProgramGoesOnWhenAStepFails(t *testing.T) {
+// A failed migration leaves the schema to the older program.
+func TestOlderProcessWorksAfterAFailedMigration(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	s := store.New(open(t, postgres.Options{URL: url}))
@@ -182,8 +182,9 @@ func TestAnOlderProgramGoesOnWhenAStepFails(t *testing.T) {
 	wantWorkspaces(t, s, "wsp_a")
 }
 
-// A table that somebody reads for long, as a backup does, can be changed only after that; meanwhile others must get at it.
-func TestAMigrationThatWaitsKeepsNobodyWaiting(t *testing.T) {
+// A migration waits for a table that is being read for long, for example by a backup. Other requests still get access
+// to the table.
+func TestWaitingMigrationBlocksNoRequest(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	e := open(t, postgres.Options{URL: url})
@@ -206,8 +207,8 @@ func TestAMigrationThatWaitsKeepsNobodyWaiting(t *testing.T) {
 		}
 		newer <- err
 	}()
-	// Writes and reads come to their end while the migration still waits for the table.
-	for done := 0; log.count("it is tried again") < 2; done++ {
+	// Writes and reads complete while the migration still waits for the table.
+	for done := 0; log.count("retrying migration") < 2; done++ {
 		if err := s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d", done))); err != nil {
 			t.Error(err)
 		}
@@ -228,7 +229,7 @@ func TestAMigrationThatWaitsKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-func TestAMigrationGivesUpWithOneLine(t *testing.T) {
+func TestMigrationGivesUpWithOneLine(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	open(t, postgres.Options{URL: url}).Close()
@@ -245,7 +246,7 @@ func TestAMigrationGivesUpWithOneLine(t *testing.T) {
 	}
 }
 
-func TestManyThatStartAtOnceMigrateOnce(t *testing.T) {
+func TestConcurrentStartsMigrateOnce(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	open(t, postgres.Options{URL: url}).Close()
@@ -274,8 +275,8 @@ func TestManyThatStartAtOnceMigrateOnce(t *testing.T) {
 	}
 }
 
-// A database whose migration was cut off before it said who can work on it says so after the next start.
-func TestASchemaThatSaysNothingIsMadeToSpeak(t *testing.T) {
+// If a migration was cut off before it recorded the oldest version, the next start records it.
+func TestStartRecordsTheOldestVersion(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	open(t, postgres.Options{URL: url}).Close()

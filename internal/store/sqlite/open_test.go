@@ -303,7 +303,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestASchemaOfANewerProgram(t *testing.T) {
+func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	newer := func(t *testing.T, statement string) (dir string) {
 		dir = t.TempDir()
