@@ -12,25 +12,25 @@ import (
 // VersionRecord is a version of the API as admins see it.
 type VersionRecord struct {
 	Version
-	RetiresAt  *time.Time  `json:"retiresAt"` // from when on its paths are gone
+	RetiresAt  *time.Time  `json:"retiresAt"` // when its paths are removed
 	Rehearsals []Rehearsal `json:"rehearsals"`
 	Revision   int64       `json:"revision"`
 }
 
-// Rehearsal lets an API key see a version as after its sunset.
+// Rehearsal is a period in which an API key sees a version as after its sunset.
 type Rehearsal struct {
 	KeyID       string    `json:"keyId"`
 	WorkspaceID string    `json:"workspaceId"`
 	Until       time.Time `json:"until"`
 }
 
-// StartedRehearsal is one that was just asked for.
+// StartedRehearsal is a rehearsal that was just started.
 type StartedRehearsal struct {
 	Version string `json:"version"`
 	Rehearsal
 }
 
-// NewRelease is what the next version is released with. Dates and guide are those of its predecessor, which ends.
+// NewRelease contains the dates and the guide of the current version, which the next one replaces.
 type NewRelease struct {
 	Version     int        `json:"version"`
 	AnnouncedAt *time.Time `json:"announcedAt,omitempty"` // nil: now
@@ -38,32 +38,32 @@ type NewRelease struct {
 	GuideURL    string     `json:"guideUrl,omitempty"`    // empty: a page of the instance
 }
 
-// VersionChange changes what it names and leaves the rest.
+// VersionChange changes the fields that are set.
 type VersionChange struct {
 	SunsetAt Change[time.Time] `json:"sunsetAt,omitzero"` // later than it was
 	GuideURL Change[string]    `json:"guideUrl,omitzero"`
 }
 
-// VersionCaller is who used a version, by which route and with which program, and when last.
+// VersionCaller is a caller of a version: its key, its route, its program, and its last call.
 type VersionCaller struct {
 	WorkspaceID string    `json:"workspaceId"`
-	KeyID       *string   `json:"keyId"` // nil for a person, who has
+	KeyID       *string   `json:"keyId"` // nil for a user, who has
 	UserID      *string   `json:"userId"`
 	Method      *string   `json:"method"`
-	Route       *string   `json:"route"` // nil for paths that are none
+	Route       *string   `json:"route"` // nil for an unknown path
 	Client      *string   `json:"client"`
 	LastAt      time.Time `json:"lastAt"`
 }
 
-// VersionQuery pages the list of versions.
+// VersionQuery selects a page of the list of versions.
 type VersionQuery struct {
 	Limit  int // 0: the server's default
 	Cursor string
 }
 
-// VersionCallerQuery narrows and pages the list of a version's callers.
+// VersionCallerQuery selects callers of a version, and a page of their list.
 type VersionCallerQuery struct {
-	From   *time.Time // only who called since then
+	From   *time.Time // only callers since then
 	Limit  int        // 0: the server's default
 	Cursor string
 }
@@ -72,7 +72,7 @@ const versions = "/api/v1/admin/versions"
 
 func versionPath(number int) string { return versions + "/" + strconv.Itoa(number) }
 
-// ListVersionRecords reads one page of versions, the oldest first. Versions lists them for everybody.
+// ListVersionRecords reads one page of versions, oldest first. Versions lists them without a key.
 func (c *Client) ListVersionRecords(ctx context.Context, q VersionQuery) (*Page[VersionRecord], error) {
 	values := url.Values{}
 	setInt(values, "limit", q.Limit)
@@ -93,7 +93,7 @@ func (c *Client) VersionRecord(ctx context.Context, number int) (*VersionRecord,
 	return result[VersionRecord](func(out any) error { return c.get(ctx, versionPath(number), nil, out) })
 }
 
-// ReleaseVersion makes the next version the current one. All changes of versions need a credential of the operator
+// ReleaseVersion makes the next version the current one. Every change of a version needs a credential of the operator
 // workspace.
 func (c *Client) ReleaseVersion(ctx context.Context, n NewRelease) (*VersionRecord, error) {
 	r := request{method: http.MethodPost, path: versions + "/release", idempotency: newIdempotencyKey()}
@@ -106,7 +106,7 @@ func (c *Client) ChangeVersion(ctx context.Context, number int, change VersionCh
 	return result[VersionRecord](func(out any) error { return c.send(ctx, r, change, out) })
 }
 
-// RehearseSunset lets an API key see a deprecated version as after its sunset, until a moment.
+// RehearseSunset lets an API key see a deprecated version as after its sunset, until the given time.
 func (c *Client) RehearseSunset(ctx context.Context, number int, keyID string, until time.Time) (*StartedRehearsal, error) {
 	r := request{method: http.MethodPost, path: versionPath(number) + "/rehearse-sunset", idempotency: newIdempotencyKey()}
 	in := struct {
@@ -116,13 +116,13 @@ func (c *Client) RehearseSunset(ctx context.Context, number int, keyID string, u
 	return result[StartedRehearsal](func(out any) error { return c.send(ctx, r, in, out) })
 }
 
-// RetireVersion takes the paths of a sunset version away.
+// RetireVersion removes the paths of a sunset version.
 func (c *Client) RetireVersion(ctx context.Context, number int) (*VersionRecord, error) {
 	r := request{method: http.MethodPost, path: versionPath(number) + "/retire", idempotency: newIdempotencyKey()}
 	return result[VersionRecord](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 
-// ListVersionCallers reads one page of who used a version.
+// ListVersionCallers reads one page of a version's callers.
 func (c *Client) ListVersionCallers(ctx context.Context, number int, q VersionCallerQuery) (*Page[VersionCaller], error) {
 	values := url.Values{}
 	if q.From != nil {
@@ -133,7 +133,7 @@ func (c *Client) ListVersionCallers(ctx context.Context, number int, q VersionCa
 	return result[Page[VersionCaller]](func(out any) error { return c.get(ctx, versionPath(number)+"/usage", values, out) })
 }
 
-// EachVersionCaller reads all who used a version, page by page.
+// EachVersionCaller reads all callers of a version, page by page.
 func (c *Client) EachVersionCaller(ctx context.Context, number int, q VersionCallerQuery) iter.Seq2[VersionCaller, error] {
 	return each(q.Cursor, func(cursor string) (*Page[VersionCaller], error) {
 		q.Cursor = cursor

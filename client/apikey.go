@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// APIKey is a credential's record; the text of the key is not in it.
+// APIKey is the record of an API key, without the text of the key.
 type APIKey struct {
 	ID           string         `json:"id"`
 	Name         string         `json:"name"`
-	Hint         string         `json:"hint"` // the first characters, to tell keys apart
+	Hint         string         `json:"hint"` // the first characters of the key
 	Scopes       []string       `json:"scopes"`
 	State        string         `json:"state"` // active, rotating, expired, disabled, revoked
 	ExpiresAt    *time.Time     `json:"expiresAt"`
@@ -35,16 +35,16 @@ type APIKey struct {
 // RateLimit is a key's own minute limit.
 type RateLimit struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute"`
-	Inherited         bool  `json:"inherited"` // it follows the tier's number
+	Inherited         bool  `json:"inherited"` // from the tier
 }
 
-// Quota is a key's own daily and monthly allowance; nil means that only the workspace's applies.
+// Quota is a key's own daily and monthly quota. If it is nil, only the workspace's quota applies.
 type Quota struct {
 	Daily   *int64 `json:"daily"`
 	Monthly *int64 `json:"monthly"`
 }
 
-// Secret is one text under which a key is known.
+// Secret describes one secret of a key, without its text.
 type Secret struct {
 	Hint       string     `json:"hint"`
 	CreatedAt  time.Time  `json:"createdAt"`
@@ -52,15 +52,15 @@ type Secret struct {
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 }
 
-// CreatedAPIKey is a new key with its text, which cannot be read again. Key is empty in the one case that the first
-// answer was lost and the call was repeated; then revoke the key and make another.
+// CreatedAPIKey is a new key with its text, which cannot be read again. Key is empty if the first response was lost and the
+// call was repeated. Then revoke the key and create another.
 type CreatedAPIKey struct {
 	APIKey
 	Key string `json:"key"`
 }
 
-// NewAPIKey is what a key is made from. Name and at least one scope are required. Bounds that are left out are those of the
-// key that asks, if a key does.
+// NewAPIKey describes a key to create. Name and at least one scope are required. A restriction that is left out is copied
+// from the calling key, if there is one.
 type NewAPIKey struct {
 	Name       string         `json:"name"`
 	Scopes     []string       `json:"scopes"`
@@ -72,15 +72,15 @@ type NewAPIKey struct {
 	AllowedIPs []string       `json:"allowedIps,omitempty"` // CIDR
 	Metadata   map[string]any `json:"metadata,omitempty"`
 
-	WorkspaceID string `json:"workspaceId,omitempty"` // for an operator: the workspace the key is for
+	WorkspaceID string `json:"workspaceId,omitempty"` // the key's workspace; only operators can set it
 }
 
-// NewRateLimit is a minute limit asked for, at most the tier's.
+// NewRateLimit is a minute limit of a new or changed key. The tier's limit is its maximum.
 type NewRateLimit struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute"`
 }
 
-// APIKeyQuery narrows and pages a list of keys.
+// APIKeyQuery selects keys, and a page of their list.
 type APIKeyQuery struct {
 	State     string // empty: all
 	CreatedBy string // empty: all
@@ -88,12 +88,12 @@ type APIKeyQuery struct {
 	Cursor    string
 }
 
-// APIKeyChange changes what it names and leaves the rest: Name: client.To("crawler"), ExpiresAt: client.Cleared[time.Time]().
+// APIKeyChange changes the fields that are set: Name: client.To("crawler"), ExpiresAt: client.Cleared[time.Time]().
 type APIKeyChange struct {
 	Name       Change[string]         `json:"name,omitzero"`
 	Scopes     Change[[]string]       `json:"scopes,omitzero"`
 	ExpiresAt  Change[time.Time]      `json:"expiresAt,omitzero"`
-	RateLimit  Change[NewRateLimit]   `json:"rateLimit,omitzero"` // cleared: the tier's number again
+	RateLimit  Change[NewRateLimit]   `json:"rateLimit,omitzero"` // cleared: the tier's limit applies
 	Quota      Change[Quota]          `json:"quota,omitzero"`
 	AllowedIPs Change[[]string]       `json:"allowedIps,omitzero"`
 	Metadata   Change[map[string]any] `json:"metadata,omitzero"`
@@ -104,7 +104,7 @@ const apiKeys = "/api/v1/developer/api-keys"
 
 func apiKeyPath(id string) string { return apiKeys + "/" + url.PathEscape(id) }
 
-// CreateAPIKey makes a key.
+// CreateAPIKey creates a key.
 func (c *Client) CreateAPIKey(ctx context.Context, k NewAPIKey) (*CreatedAPIKey, error) {
 	return result[CreatedAPIKey](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: apiKeys, idempotency: newIdempotencyKey()}, k, out)
@@ -134,8 +134,8 @@ func (c *Client) EachAPIKey(ctx context.Context, q APIKeyQuery) iter.Seq2[APIKey
 	})
 }
 
-// RevokeAPIKey ends a key for good. Doing it again changes nothing. An instance whose disk is full refuses the key as well, and
-// stores that later.
+// RevokeAPIKey revokes a key permanently. Revoking it again changes nothing. An instance whose disk is full also refuses the
+// key from then on, and stores the revocation later.
 func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, error) {
 	body := struct {
 		Reason string `json:"reason,omitempty"`
@@ -144,26 +144,26 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, 
 	return result[APIKey](func(out any) error { return c.send(ctx, r, body, out) })
 }
 
-// Rotation is how a key gets a new secret. The zero Rotation lets the old one work for a day.
+// Rotation contains the options of RotateAPIKey. With the zero value, the old secret works for another day.
 type Rotation struct {
-	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // for how long the old secret still works, up to 30 days; nil: a day
-	Force        bool   `json:"force,omitempty"`        // also while a rotation is under way, whose older secret ends at once
+	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // how long the old secret still works, up to 30 days; nil: one day
+	Force        bool   `json:"force,omitempty"`        // rotate during a rotation, too; its older secret ends at once
 }
 
-// RotateAPIKey gives a key a new secret; with ifRevision only if it still has that revision. The new key is shown this
-// once.
+// RotateAPIKey gives a key a new secret; with ifRevision, only if the key still has that revision. The new text cannot be
+// read again.
 func (c *Client) RotateAPIKey(ctx context.Context, id string, rotation Rotation, ifRevision *int64) (*CreatedAPIKey, error) {
 	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/rotate", ifMatch: ifRevision, idempotency: newIdempotencyKey()}
 	return result[CreatedAPIKey](func(out any) error { return c.send(ctx, r, rotation, out) })
 }
 
-// CompleteAPIKeyRotation ends the older secret of a key now. Where there is none any more, nothing changes.
+// CompleteAPIKeyRotation ends the older secret of a key now. If the key has only one secret, nothing changes.
 func (c *Client) CompleteAPIKeyRotation(ctx context.Context, id string) (*APIKey, error) {
 	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/complete-rotation", idempotency: newIdempotencyKey()}
 	return result[APIKey](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 
-// DeleteAPIKey revokes a key for good; with ifRevision only if it still has that revision.
+// DeleteAPIKey revokes a key permanently; with ifRevision, only if it still has that revision.
 func (c *Client) DeleteAPIKey(ctx context.Context, id string, ifRevision *int64) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: apiKeyPath(id), ifMatch: ifRevision}, nil)
 }

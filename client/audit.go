@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// AuditEntry is one entry of the log of administrative actions.
+// AuditEntry is an entry of the audit log.
 type AuditEntry struct {
 	ID          string         `json:"id"`
 	At          time.Time      `json:"at"`
-	WorkspaceID *string        `json:"workspaceId"` // nil for what concerns the instance
-	Actor       *string        `json:"actor"`       // the key or user that did it, or local
+	WorkspaceID *string        `json:"workspaceId"` // nil for an action on the instance
+	Actor       *string        `json:"actor"`       // the key or user, or local
 	Action      string         `json:"action"`      // api_key.revoked
 	Target      *string        `json:"target"`
 	Outcome     string         `json:"outcome"` // done, refused, failed
-	Count       int64          `json:"count"`   // how often, since At
+	Count       int64          `json:"count"`   // how often it happened since At
 	Details     map[string]any `json:"details"`
 	Address     *string        `json:"address"`
 	RequestID   *string        `json:"requestId"`
-	Link        *AuditLink     `json:"link"` // for the operator's admins only
+	Link        *AuditLink     `json:"link"` // only for admins of the operator workspace
 }
 
-// AuditLink is an entry's place in the log, where each holds the hash of the one before.
+// AuditLink is an entry's place in its chain, in which each entry contains the hash of the one before.
 type AuditLink struct {
 	Chain    string `json:"chain"`
 	Sequence int64  `json:"sequence"`
@@ -31,7 +31,7 @@ type AuditLink struct {
 	Hash     string `json:"hash"`
 }
 
-// AuditQuery narrows and pages the log; empty members choose all.
+// AuditQuery selects entries, and a page of their list. The zero value selects all.
 type AuditQuery struct {
 	Workspace string
 	Actor     string
@@ -39,7 +39,7 @@ type AuditQuery struct {
 	Target    string
 	Changes   bool // leave out reads of memories
 	From      time.Time
-	To        time.Time // only before it
+	To        time.Time // exclusive
 	Limit     int       // 0: the server's default
 	Cursor    string
 }
@@ -63,7 +63,7 @@ func (c *Client) ListAuditLog(ctx context.Context, q AuditQuery) (*Page[AuditEnt
 	return result[Page[AuditEntry]](func(out any) error { return c.get(ctx, auditLog, values, out) })
 }
 
-// EachAuditEntry reads everything that q selects, page by page.
+// EachAuditEntry reads all entries that q selects, page by page.
 func (c *Client) EachAuditEntry(ctx context.Context, q AuditQuery) iter.Seq2[AuditEntry, error] {
 	return each(q.Cursor, func(cursor string) (*Page[AuditEntry], error) {
 		q.Cursor = cursor
@@ -71,14 +71,14 @@ func (c *Client) EachAuditEntry(ctx context.Context, q AuditQuery) iter.Seq2[Aud
 	})
 }
 
-// AuditVerified says whether the log is as it was written.
+// AuditVerified is the result of verifying the audit log.
 type AuditVerified struct {
 	OK                 bool         `json:"ok"`
 	Rows               int64        `json:"rows"`
 	Chains             []AuditChain `json:"chains"`
 	Checkpoints        int          `json:"checkpoints"`
 	NewestCheckpointAt *time.Time   `json:"newestCheckpointAt"`
-	Break              *AuditBreak  `json:"break"`  // the first of Breaks; nil when all is well
+	Break              *AuditBreak  `json:"break"`  // the first of Breaks; nil if there is none
 	Breaks             []AuditBreak `json:"breaks"` // the first entry of each chain that is bad or missing
 }
 
@@ -98,7 +98,7 @@ type AuditBreak struct {
 	Message  string  `json:"message"`
 }
 
-// VerifyAuditLog has the server verify its log.
+// VerifyAuditLog asks the server to verify its audit log.
 func (c *Client) VerifyAuditLog(ctx context.Context) (*AuditVerified, error) {
 	return result[AuditVerified](func(out any) error { return c.get(ctx, auditLog+"/verify", nil, out) })
 }

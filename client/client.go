@@ -3,8 +3,8 @@
 //	c, err := client.New("https://search.example.org", os.Getenv("KEEPSAKE_KEY"))
 //	found, err := c.Search(ctx, client.Query{Q: "refund policy"})
 //
-// Calls that were refused because of a limit (429) or because a part is missing for the moment (503) are repeated after
-// the time the server asks for, as often as Retries allows; everything else comes back at once as an *Error.
+// A call that exceeded a limit (429), or that found a part of the server unavailable (503), is repeated after the time that
+// the server asks for, at most as often as Retries allows. Any other refusal is returned at once as an *Error.
 package client
 
 import (
@@ -33,36 +33,36 @@ type Client struct {
 	maxWait time.Duration
 	agent   string
 	sleep   func(context.Context, time.Duration) error
-	follow  *follow // nil: a sunset is an answer
+	follow  *follow // nil: do not follow versions
 }
 
-// Option changes how a Client works.
+// Option configures a Client.
 type Option func(*Client)
 
-// Retries is how often a call is repeated after 429 and 503; 3 unless told, 0 for never.
+// Retries sets how often a call is repeated after 429 and 503. The default is 3; 0 means never.
 func Retries(n int) Option { return func(c *Client) { c.retries = n } }
 
-// MaxWait is the longest time to wait before a repetition; a server that asks for more gets its refusal back as the
-// answer. A minute unless told.
+// MaxWait sets the longest wait before a call is repeated. If the server asks for more, the call returns its error. The
+// default is a minute.
 func MaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
 
-// HTTPClient calls through h, which may bring its own transport.
+// HTTPClient sets the HTTP client, which can have its own transport.
 func HTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// AccessToken presents a token of Login beside the API key, or alone where that is empty. Where both are sent and both
-// are taken, the key decides.
+// AccessToken sends a token of Login, in addition to the API key if there is one. If an operation accepts both, the server
+// uses the key.
 func AccessToken(token string) Option { return func(c *Client) { c.token = token } }
 
-// UserAgent names the calling program.
+// UserAgent sets the name of the calling program.
 func UserAgent(name string) Option { return func(c *Client) { c.agent = name } }
 
-// FollowVersions asks again under the replacement where the version of the API that this client was made for has ended.
-// What a later version does differently the client does not know: it is for tools that look after a server, not for
-// programs that should have migrated.
+// FollowVersions repeats a call under the replacement version if the API version of this client has ended. The client does
+// not know what a later version does differently. The option is for tools that administer a server, not for programs that
+// should have migrated.
 func FollowVersions() Option { return func(c *Client) { c.follow = &follow{} } }
 
-// New makes a client for the server at baseURL (https://search.example.org, without /api) that presents an API key. An
-// empty key is allowed: calls that need none work.
+// New returns a client for the server at baseURL (https://search.example.org, without /api). The API key can be empty for
+// calls that need none.
 func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -81,23 +81,24 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// request is one call: what is sent, and how the answer is read.
+// request is one call: what is sent, and how the response is read.
 type request struct {
 	method      string
-	path        string // below the base, escaped
+	path        string // below the base URL, escaped
 	query       url.Values
 	body        []byte
 	contentType string
 	accept      string // empty: JSON
 	ifMatch     *int64
-	idempotency string // sent as Idempotency-Key, the same at every repetition
-	once        bool   // must not be repeated after a 503, whose effect is not known
+	idempotency string // Idempotency-Key, the same for each repetition
+	once        bool   // not repeated after a 503, because the first call can have had an effect
 }
 
-// mediaLines is the type of what travels as one JSON object a line.
+// mediaLines is the media type of one JSON object per line.
 const mediaLines = "application/x-ndjson"
 
-// call sends r and decodes a success into out, which may be nil; where it is an io.Writer, the answer is copied into it.
+// call sends r and decodes a successful response into out, which can be nil. If out is an io.Writer, the response is copied
+// into it.
 func (c *Client) call(ctx context.Context, r request, out any) error {
 	for attempt := 0; ; attempt++ {
 		err := c.try(ctx, r, out)
@@ -167,13 +168,13 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	return nil
 }
 
-// get is a GET without a body.
+// get sends a GET without a body.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	return c.call(ctx, request{method: http.MethodGet, path: path, query: query}, out)
 }
 
-// send is a call with a JSON body. A POST that changes something carries an idempotency key of its own, so that a
-// repetition cannot do it twice.
+// send sends a call with a JSON body. A POST that changes something has its own Idempotency-Key, so that a repetition has no
+// second effect.
 func (c *Client) send(ctx context.Context, r request, in, out any) error {
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -185,7 +186,7 @@ func (c *Client) send(ctx context.Context, r request, in, out any) error {
 	return c.call(ctx, r, out)
 }
 
-// newIdempotencyKey is random: it needs to be unlike any other call's, and nothing else.
+// newIdempotencyKey returns a random key.
 func newIdempotencyKey() string { return rand.Text() }
 
 func sleep(ctx context.Context, d time.Duration) error {

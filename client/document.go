@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Document is what search finds.
+// Document is a text that search finds.
 type Document struct {
 	ID         string         `json:"id"`
 	Collection string         `json:"collection"`
@@ -22,7 +22,7 @@ type Document struct {
 	Revision   int64          `json:"revision"`
 }
 
-// NewDocument is what is stored. Title or Text is required; an empty ID lets the server make one.
+// NewDocument is a document to store. Title or Text is required. The server generates an empty ID.
 type NewDocument struct {
 	ID         string         `json:"id,omitempty"`
 	Collection string         `json:"collection,omitempty"`
@@ -33,7 +33,7 @@ type NewDocument struct {
 	Metadata   map[string]any `json:"metadata,omitempty"`
 }
 
-// DocumentQuery narrows and pages a list of documents.
+// DocumentQuery selects documents, and a page of their list.
 type DocumentQuery struct {
 	Collection string
 	Tags       []string // all must match
@@ -43,14 +43,14 @@ type DocumentQuery struct {
 
 const documents = "/api/v1/documents"
 
-// CreateDocument adds a document; an ID that exists is a conflict.
+// CreateDocument adds a document. An existing ID is a conflict.
 func (c *Client) CreateDocument(ctx context.Context, d NewDocument) (*Document, error) {
 	return result[Document](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: documents, idempotency: newIdempotencyKey()}, d, out)
 	})
 }
 
-// PutDocument creates the document d.ID or replaces it. With ifRevision it only replaces that revision.
+// PutDocument creates or replaces the document d.ID. With ifRevision, it only replaces that revision.
 func (c *Client) PutDocument(ctx context.Context, d NewDocument, ifRevision *int64) (*Document, error) {
 	path := documents + "/" + url.PathEscape(d.ID)
 	d.ID = "" // it is in the path
@@ -64,12 +64,12 @@ func (c *Client) Document(ctx context.Context, id string) (*Document, error) {
 	return result[Document](func(out any) error { return c.get(ctx, documents+"/"+url.PathEscape(id), nil, out) })
 }
 
-// DeleteDocument removes one document; with ifRevision only that revision.
+// DeleteDocument deletes one document; with ifRevision, only that revision.
 func (c *Client) DeleteDocument(ctx context.Context, id string, ifRevision *int64) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: documents + "/" + url.PathEscape(id), ifMatch: ifRevision}, nil)
 }
 
-// ListDocuments reads one page of documents, by id.
+// ListDocuments reads one page of documents, sorted by ID.
 func (c *Client) ListDocuments(ctx context.Context, q DocumentQuery) (*Page[Document], error) {
 	values := url.Values{}
 	set(values, "collection", q.Collection)

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Error is an answer that is not a success.
+// Error is an error response of the server.
 type Error struct {
 	Status    int     `json:"-"`     // of HTTP
-	Code      string  `json:"error"` // what programs compare: validation_error, rate_limit_exceeded, …
+	Code      string  `json:"error"` // for programs: validation_error, rate_limit_exceeded, …
 	Message   string  `json:"message"`
 	Details   Details `json:"details"`
-	RequestID string  `json:"requestId"` // names the request in the server's log
+	RequestID string  `json:"requestId"` // identifies the request in the server's log
 
-	// Of a version of the API that is served no more: where to go, and of a sunset one what differs there.
+	// For a version of the API that has ended: its replacement, and the migration guide if it is sunset.
 	ReplacementVersion string `json:"replacementVersion"`
 	MigrationGuideURL  string `json:"migrationGuideUrl"`
 
-	// RetryAfter is how long the server asks to wait, 0 where it does not say.
+	// RetryAfter is how long the server asks to wait, or 0.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// Details says more where there is more to say; empty members were not sent.
+// Details contains details of an Error. An empty field was not sent.
 type Details struct {
-	Field         string `json:"field"` // the offending parameter: rateLimit.requestsPerMinute
-	Issue         string `json:"issue"` // what is wrong with it: required, too_long, …
+	Field         string `json:"field"` // the invalid field or parameter: rateLimit.requestsPerMinute
+	Issue         string `json:"issue"` // the problem: required, too_long, …
 	RequiredScope string `json:"requiredScope"`
-	Limit         string `json:"limit"`  // which count was reached: keys, documents, …
-	Policy        string `json:"policy"` // which budget was used up: tier_minute, daily_quota, …
+	Limit         string `json:"limit"`  // the limit that was reached: keys, documents, …
+	Policy        string `json:"policy"` // the rate limit or quota that was exceeded: tier_minute, daily_quota, …
 }
 
 func (e *Error) Error() string {
@@ -41,12 +41,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-// worthRepeating: a 429 did nothing; a 503 may have begun, which matters only where once is said.
+// worthRepeating reports whether to repeat the call. A call with a 429 had no effect; one with a 503 can have had one.
 func (e *Error) worthRepeating(once bool) bool {
 	return e.Status == http.StatusTooManyRequests || (e.Status == http.StatusServiceUnavailable && !once)
 }
 
-// errorOf reads an error answer. What is not Keepsake's JSON, a proxy's page for instance, still gives its status.
+// errorOf reads an error response. One that is not Keepsake's JSON, such as a proxy's page, still has its status.
 func errorOf(res *http.Response) *Error {
 	e := &Error{}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// follow is the version that a client has moved to. A nil one stays where it is.
+// follow is the version that a client has moved to. The nil follow never moves.
 type follow struct {
 	version atomic.Pointer[string]
 }
 
-// learn reports whether e named a version to move to that is new.
+// learn moves to the replacement that e names, and reports whether it is a new one.
 func (f *follow) learn(e *Error) bool {
 	if f == nil || e.ReplacementVersion == "" {
 		return false
@@ -22,7 +22,7 @@ func (f *follow) learn(e *Error) bool {
 	return true
 }
 
-// path is path under the version that was moved to.
+// path returns path under the version that the client has moved to.
 func (f *follow) path(path string) string {
 	const first = "/api/v1/"
 	if f == nil || !strings.HasPrefix(path, first) {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Health says how the service is.
+// Health is the state of the service.
 type Health struct {
 	Status    string    `json:"status"`  // healthy or degraded
 	Version   string    `json:"version"` // of the API
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// Health asks how the service is. It needs a key.
+// Health reads the state of the service. It needs a key.
 func (c *Client) Health(ctx context.Context) (*Health, error) {
 	return result[Health](func(out any) error { return c.get(ctx, "/api/v1/health", nil, out) })
 }
 
-// CacheStats says how the caches of an instance are doing.
+// CacheStats contains the statistics of an instance's caches.
 type CacheStats struct {
 	Caches        []Cache `json:"caches"`
 	Limiter       Limiter `json:"limiter"`
@@ -25,7 +25,7 @@ type CacheStats struct {
 	RequestID     string  `json:"requestId"`
 }
 
-// Cache is one of them. Capacity is 0 for one without a bound; Bytes is an estimate.
+// Cache contains the statistics of one cache. Capacity is 0 if it is unlimited; Bytes is an estimate.
 type Cache struct {
 	Name      string  `json:"name"`
 	Entries   int64   `json:"entries"`
@@ -37,13 +37,13 @@ type Cache struct {
 	Evictions int64   `json:"evictions"`
 }
 
-// Limiter says how limits are counted.
+// Limiter describes how limits are counted.
 type Limiter struct {
-	Mode     string `json:"mode"` // local
+	Mode     string `json:"mode"` // local, split, shared
 	Degraded bool   `json:"degraded"`
 }
 
-// CacheStats reads the statistics; it needs the scope admin in the operator workspace.
+// CacheStats reads the statistics of the caches. It needs the scope admin in the operator workspace.
 func (c *Client) CacheStats(ctx context.Context) (*CacheStats, error) {
 	return result[CacheStats](func(out any) error { return c.get(ctx, "/api/v1/admin/cache-stats", nil, out) })
 }

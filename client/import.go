@@ -11,7 +11,7 @@ import (
 	"net/http"
 )
 
-// Import is the outcome of an import.
+// Import is the result of an import.
 type Import struct {
 	Received int64         `json:"received"` // lines that were not blank
 	Created  int64         `json:"created"`
@@ -20,7 +20,7 @@ type Import struct {
 	Errors   []ImportError `json:"errors"` // the first 100
 }
 
-// ImportError is a line that was refused. The others of its import are not affected.
+// ImportError is a refused line. It does not affect the other lines.
 type ImportError struct {
 	Line    int64  `json:"line"` // from 1
 	Field   string `json:"field"`
@@ -28,26 +28,27 @@ type ImportError struct {
 	Message string `json:"message"`
 }
 
-// The parts in which an import is sent. Each is one request that can be repeated from memory.
+// The limits of the parts in which an import is sent. Each part is one request that can be repeated from memory.
 const (
 	partBytes  = 4 << 20
 	partLines  = 5_000
 	keptErrors = 100
 )
 
-// ErrLineTooLong ends an import: nothing the server takes is that large, the input is not one JSON object a line.
+// ErrLineTooLong ends an import: the server accepts no line of that length. The input is probably not one JSON object per
+// line.
 var ErrLineTooLong = errors.New("a line is longer than any may be")
 
-// ImportDocuments sends NDJSON, one document a line, of any length. It goes in parts of a few megabytes; progress, if
-// given, hears after each part how many bytes of r have been dealt with. When a part fails, the outcome of the parts
-// before it comes back beside the error; documents with ids may simply be imported again.
+// ImportDocuments sends NDJSON of any length, with one document per line. It is sent in parts of a few megabytes. progress
+// can be nil; it is called after each part with the number of bytes of r that were processed. If a part fails, the result of
+// the parts before it is returned with the error. Documents with IDs can be imported again.
 func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*Import, error) {
 	total := &Import{Errors: []ImportError{}}
 	const longest = 4 << 20
 	return total, importLines(ctx, c, documents, newParts(r, longest), progress, total.add)
 }
 
-// importLines sends parts to the import of a resource; add hears of the outcome of each.
+// importLines sends parts to the import of a resource. It calls add with the result of each.
 func importLines[T any](ctx context.Context, c *Client, resource string, parts *partReader, progress func(bytes int64), add func(outcome *T, firstLine int64)) error {
 	var done int64
 	for {
@@ -61,7 +62,7 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 		outcome, err := result[T](func(out any) error {
 			return c.call(ctx, request{
 				method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
-				once: !part.named(), // a line without an id would be stored a second time
+				once: !part.named(), // a repetition would store a line without an ID a second time
 			}, out)
 		})
 		if err != nil {
@@ -74,7 +75,7 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 	}
 }
 
-// add counts a part's outcome in; its line numbers begin at firstLine.
+// add adds the result of a part whose first line is firstLine.
 func (i *Import) add(p *Import, firstLine int64) {
 	i.Received += p.Received
 	i.Created += p.Created
@@ -89,13 +90,13 @@ func (i *Import) add(p *Import, firstLine int64) {
 	}
 }
 
-// part is some whole lines of an import.
+// part is a number of whole lines of an import.
 type part struct {
 	data      []byte
 	firstLine int64
 }
 
-// named reports whether every line carries an id, so that sending the part twice makes nothing twice.
+// named reports whether every line has an ID, so that sending the part twice stores nothing twice.
 func (p part) named() bool {
 	for line := range bytes.Lines(p.data) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -111,13 +112,13 @@ func (p part) named() bool {
 	return true
 }
 
-// partReader cuts a stream into parts at line ends.
+// partReader splits a stream into parts at line ends.
 type partReader struct {
 	lines   *bufio.Reader
 	longest int    // a line that is longer ends the import
 	line    int64  // lines read so far
 	carry   []byte // a line that did not fit into the last part
-	end     error  // io.EOF, or why reading ended; the lines before it still make a part
+	end     error  // io.EOF, or the read error; the lines before it still form a part
 }
 
 func newParts(r io.Reader, longest int) *partReader {
@@ -148,7 +149,7 @@ func (r *partReader) next() (part, error) {
 	return p, nil
 }
 
-// readLine gives a line with its end; the last one may lack it.
+// readLine returns a line with its line break, which the last line can lack.
 func (r *partReader) readLine() ([]byte, error) {
 	var line []byte
 	for {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Profile is who is signed in.
+// Profile is the record of the signed-in user.
 type Profile struct {
 	ID        string   `json:"id"`
 	Email     string   `json:"email"`
@@ -23,7 +23,7 @@ type Profile struct {
 	Revision    int64      `json:"revision"`
 }
 
-// Tokens are what a login gives. The access token goes into AccessToken; when it has expired, Refresh gives a new pair.
+// Tokens is the result of a login. Use the access token with AccessToken. When it has expired, Refresh returns a new pair.
 type Tokens struct {
 	AccessToken      string  `json:"accessToken"`
 	TokenType        string  `json:"tokenType"`
@@ -43,8 +43,8 @@ func (c *Client) Login(ctx context.Context, email, password string) (*Tokens, er
 	return result[Tokens](func(out any) error { return c.send(ctx, r, in, out) })
 }
 
-// Refresh gives a new pair of tokens for a refresh token, which works once. A repetition within ten seconds gives the same
-// pair's refresh token again, so that a lost answer ends no session.
+// Refresh returns a new pair of tokens for a refresh token, which works once. A repetition within ten seconds returns the
+// same new refresh token, so that a lost response does not end the session.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
 	in := struct {
 		RefreshToken string `json:"refreshToken"`
@@ -58,7 +58,7 @@ func (c *Client) Logout(ctx context.Context) error {
 	return c.call(ctx, request{method: http.MethodPost, path: "/api/auth/logout"}, nil)
 }
 
-// ChangePassword gives the user of the client's access token another password, and ends the user's other sessions.
+// ChangePassword changes the password of the signed-in user and ends the user's other sessions.
 func (c *Client) ChangePassword(ctx context.Context, current, wanted string) error {
 	in := struct {
 		CurrentPassword string `json:"currentPassword"`
@@ -67,23 +67,23 @@ func (c *Client) ChangePassword(ctx context.Context, current, wanted string) err
 	return c.send(ctx, request{method: http.MethodPost, path: "/api/auth/password", once: true}, in, nil)
 }
 
-// Profile reads who the client's access token is of.
+// Profile reads the profile of the signed-in user.
 func (c *Client) Profile(ctx context.Context) (*Profile, error) {
 	return result[Profile](func(out any) error { return c.get(ctx, "/api/v1/profile", nil, out) })
 }
 
-// ProfileChange is what a user may change of itself.
+// ProfileChange contains the fields that users can change in their own profile.
 type ProfileChange struct {
 	Name Change[string] `json:"name,omitzero"`
 }
 
-// ChangeProfile changes the user of the client's access token.
+// ChangeProfile changes the profile of the signed-in user.
 func (c *Client) ChangeProfile(ctx context.Context, change ProfileChange, ifRevision *int64) (*Profile, error) {
 	r := request{method: http.MethodPatch, path: "/api/v1/profile", ifMatch: ifRevision}
 	return result[Profile](func(out any) error { return c.send(ctx, r, change, out) })
 }
 
-// SigningKey is a key that access tokens or receipts are signed with, as a JWK.
+// SigningKey is the public key that verifies access tokens or receipts, as a JWK.
 type SigningKey struct {
 	ID        string `json:"kid"`
 	KeyType   string `json:"kty"`
@@ -93,7 +93,7 @@ type SigningKey struct {
 	Algorithm string `json:"alg"`
 }
 
-// SigningKeys lists the keys that valid access tokens may be signed with, the newest first, and the one of receipts.
+// SigningKeys lists the keys that verify access tokens, newest first, and the key that verifies receipts.
 func (c *Client) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	var set struct {
 		Keys []SigningKey `json:"keys"`
@@ -102,12 +102,12 @@ func (c *Client) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	return set.Keys, err
 }
 
-// RotatedSigningKey names the key that signs access tokens now.
+// RotatedSigningKey is the ID of the key that signs access tokens now.
 type RotatedSigningKey struct {
 	ID string `json:"id"`
 }
 
-// RotateSigningKey makes a new key to sign access tokens with. Those that are out stay valid until they expire.
+// RotateSigningKey creates a new key that signs access tokens. Existing tokens stay valid until they expire.
 func (c *Client) RotateSigningKey(ctx context.Context) (*RotatedSigningKey, error) {
 	r := request{method: http.MethodPost, path: "/api/v1/admin/signing-keys/rotate", idempotency: newIdempotencyKey()}
 	return result[RotatedSigningKey](func(out any) error { return c.call(ctx, r, out) })

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// RotatedMasterKey is a change of the master key.
+// RotatedMasterKey is the result of a change of the master key.
 type RotatedMasterKey struct {
 	RotatedAt  time.Time `json:"rotatedAt"`
-	Secrets    int       `json:"secrets"`    // how many are sealed with the new key
-	KeyFile    string    `json:"keyFile"`    // where the new key lies; empty where the setting masterKey gives it from now on
-	OldKeyFile string    `json:"oldKeyFile"` // where the old key was kept, for backups made before; may be empty
+	Secrets    int       `json:"secrets"`    // how many the new key wraps
+	KeyFile    string    `json:"keyFile"`    // of the new key; empty if the setting masterKey must contain it from now on
+	OldKeyFile string    `json:"oldKeyFile"` // of the old key, for older backups; can be empty
 }
 
-// RotateMasterKey seals a running instance's secrets with a new master key: 32 bytes in base64, or a random one where
-// newKey is empty. Only a client made by OverSocket can; elsewhere nothing is there.
+// RotateMasterKey wraps the secrets of a running instance with a new master key: 32 bytes in base64, or a random key if
+// newKey is empty. It only works with a client from OverSocket.
 func (c *Client) RotateMasterKey(ctx context.Context, newKey string) (*RotatedMasterKey, error) {
 	body := struct {
 		MasterKey string `json:"masterKey,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Memory is a short text about a person, the subject.
+// Memory is a short text about a subject.
 type Memory struct {
 	ID         string         `json:"id"`
 	SubjectID  string         `json:"subjectId"`
@@ -34,7 +34,7 @@ type Memory struct {
 	Status     string         `json:"status"` // active, superseded
 }
 
-// NewMemory is what is stored. Text is required, and SubjectID unless the API key is bound to one.
+// NewMemory is a memory to store. Text is required, and SubjectID unless the API key is bound to a subject.
 type NewMemory struct {
 	SubjectID  string         `json:"subjectId,omitempty"`
 	AgentID    string         `json:"agentId,omitempty"`
@@ -50,20 +50,20 @@ type NewMemory struct {
 	ValidFrom  *time.Time     `json:"validFrom,omitempty"`
 	ValidTo    *time.Time     `json:"validTo,omitempty"`
 	ExpiresAt  *time.Time     `json:"expiresAt,omitempty"`
-	Key        string         `json:"key,omitempty"` // replaces what the subject has under it
+	Key        string         `json:"key,omitempty"` // replaces the subject's memory with the same key
 	Source     string         `json:"source,omitempty"`
 
-	AllowDuplicate bool `json:"allowDuplicate,omitempty"` // store it although the same is there
-	Deduplicate    bool `json:"deduplicate,omitempty"`    // give the first of the same, also for a turn or an event
+	AllowDuplicate bool `json:"allowDuplicate,omitempty"` // store it even if an equal memory exists
+	Deduplicate    bool `json:"deduplicate,omitempty"`    // return an equal memory instead, also for a turn or an event
 }
 
-// StoredMemory is what became of a NewMemory.
+// StoredMemory is the result of storing a NewMemory.
 type StoredMemory struct {
 	Memory
-	Deduplicated bool `json:"deduplicated"` // the same was there already, and this is it
+	Deduplicated bool `json:"deduplicated"` // an equal memory existed, and this is it
 }
 
-// MemoryChange is a partial change. What is left alone stays; a nil value in Metadata takes that entry away.
+// MemoryChange changes the fields that are set. A nil value in Metadata removes that entry.
 type MemoryChange struct {
 	Kind       Change[string]         `json:"kind,omitzero"`
 	Text       Change[string]         `json:"text,omitzero"`
@@ -80,25 +80,25 @@ type MemoryChange struct {
 	Source     Change[string]         `json:"source,omitzero"`
 }
 
-// MemoryQuery narrows and pages a list of memories.
+// MemoryQuery selects memories, and a page of their list.
 type MemoryQuery struct {
 	SubjectID string
 	AgentID   string
 	SessionID string
 	Kind      string
 	Tags      []string  // all must match; they need SubjectID
-	From, To  time.Time // of OccurredAt, else CreatedAt; To is not within
+	From, To  time.Time // of OccurredAt, else CreatedAt; To is exclusive
 	Limit     int       // 0: the server's default
 	Cursor    string
 }
 
-// MemoryRevision is a memory as it once was, and who made it so.
+// MemoryRevision is a former revision of a memory, and its author.
 type MemoryRevision struct {
 	Memory
 	UpdatedBy string `json:"updatedBy"`
 }
 
-// BatchResult is what became of one item of a batch: Memory or Error.
+// BatchResult is the result of one item of a batch: Memory or Error.
 type BatchResult struct {
 	Index        int         `json:"index"`
 	Status       int         `json:"status"` // as the HTTP status of the item alone
@@ -116,15 +116,15 @@ type BatchError struct {
 
 const memories = "/api/v1/memories"
 
-// CreateMemory stores a memory. The same Key in the same subject replaces.
+// CreateMemory stores a memory. It replaces a memory of the subject with the same Key.
 func (c *Client) CreateMemory(ctx context.Context, m NewMemory) (*StoredMemory, error) {
 	return result[StoredMemory](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: memories, idempotency: newIdempotencyKey()}, m, out)
 	})
 }
 
-// CreateMemories stores up to 1,000 memories and says what became of each. Where it is atomic, one that is refused makes
-// all of it an error, and nothing is stored.
+// CreateMemories stores up to 1,000 memories and returns the result of each. If it is atomic, a refused memory is an error
+// and nothing is stored.
 func (c *Client) CreateMemories(ctx context.Context, items []NewMemory, atomic bool) ([]BatchResult, error) {
 	var out struct {
 		Results []BatchResult `json:"results"`
@@ -143,14 +143,14 @@ func (c *Client) Memory(ctx context.Context, id string) (*Memory, error) {
 	return result[Memory](func(out any) error { return c.get(ctx, memories+"/"+url.PathEscape(id), nil, out) })
 }
 
-// ChangeMemory changes one memory; with ifRevision only that revision.
+// ChangeMemory changes one memory; with ifRevision, only that revision.
 func (c *Client) ChangeMemory(ctx context.Context, id string, m MemoryChange, ifRevision *int64) (*Memory, error) {
 	return result[Memory](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPatch, path: memories + "/" + url.PathEscape(id), ifMatch: ifRevision}, m, out)
 	})
 }
 
-// DeleteMemory erases one memory with its history; with ifRevision only that revision.
+// DeleteMemory erases one memory with its history; with ifRevision, only that revision.
 func (c *Client) DeleteMemory(ctx context.Context, id string, ifRevision *int64) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: memories + "/" + url.PathEscape(id), ifMatch: ifRevision}, nil)
 }

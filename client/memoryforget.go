@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ForgetQuery says which memories of a subject to forget: by IDs, by Filter, or those in which every word of Query occurs.
+// ForgetQuery selects the memories of a subject to forget: by IDs, by Filter, or by Query, whose words must all occur.
 type ForgetQuery struct {
 	SubjectID string        `json:"subjectId,omitempty"`
 	IDs       []string      `json:"ids,omitempty"`
@@ -14,7 +14,7 @@ type ForgetQuery struct {
 	Query     string        `json:"query,omitempty"`
 }
 
-// ForgetFilter chooses memories by what they are. All that is said must match.
+// ForgetFilter selects memories by their fields. All fields that are set must match.
 type ForgetFilter struct {
 	Kinds     []string   `json:"kinds,omitempty"`
 	Tags      []string   `json:"tags,omitempty"`
@@ -24,21 +24,21 @@ type ForgetFilter struct {
 	To        *time.Time `json:"to,omitempty"`
 }
 
-// ForgetPlan is what Forget will erase, and nothing else, until it expires.
+// ForgetPlan lists exactly what Forget will erase. It expires.
 type ForgetPlan struct {
 	MemoryIDs []string  `json:"memoryIds"`
 	PlanID    string    `json:"planId"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// PlanForget says what would be forgotten. Nothing is erased yet.
+// PlanForget plans what to forget. It erases nothing.
 func (c *Client) PlanForget(ctx context.Context, q ForgetQuery) (*ForgetPlan, error) {
 	return result[ForgetPlan](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: memories + "/forget"}, q, out)
 	})
 }
 
-// Forget erases exactly what a plan names, and says how many memories that was. A plan is used once.
+// Forget erases exactly what a plan lists, and returns the number of memories. A plan can be used once.
 func (c *Client) Forget(ctx context.Context, subjectID, planID string) (int64, error) {
 	in := struct {
 		SubjectID string `json:"subjectId,omitempty"`

@@ -7,20 +7,20 @@ import (
 	"net/url"
 )
 
-// MemoryImport is the outcome of an import of memories.
+// MemoryImport is the result of an import of memories.
 type MemoryImport struct {
 	Import
-	Unchanged int64 `json:"unchanged"` // was there already, as it is in the line
+	Unchanged int64 `json:"unchanged"` // equal to the stored memory
 }
 
-// ExportSubject writes a subject's memories with their history into w, one JSON object a line, the oldest first.
+// ExportSubject writes a subject's memories with their history to w, one JSON object per line, oldest first.
 func (c *Client) ExportSubject(ctx context.Context, id string, w io.Writer) error {
 	r := request{method: http.MethodGet, path: subjects + "/" + url.PathEscape(id) + "/export", accept: mediaLines}
 	return c.call(ctx, r, w)
 }
 
-// ImportMemories is ImportDocuments for memories, as ExportSubject writes them or as NewMemory has them. Lines whose
-// memories were erased are refused one by one.
+// ImportMemories is ImportDocuments for memories. A line is as ExportSubject writes it, or a NewMemory. A line whose memory
+// was erased is refused.
 func (c *Client) ImportMemories(ctx context.Context, r io.Reader, progress func(bytes int64)) (*MemoryImport, error) {
 	total := &MemoryImport{Import: Import{Errors: []ImportError{}}}
 	const longest = 33 << 20

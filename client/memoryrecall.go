@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RecallQuery asks for what is known about a subject. Query is required, and SubjectID unless the API key is bound.
+// RecallQuery is a question about a subject. Query is required, and SubjectID unless the API key is bound to a subject.
 type RecallQuery struct {
 	SubjectID string     `json:"subjectId,omitempty"`
 	Query     string     `json:"query"`
@@ -17,42 +17,42 @@ type RecallQuery struct {
 	Tags      []string   `json:"tags,omitempty"` // all must match
 	From      *time.Time `json:"from,omitempty"`
 	To        *time.Time `json:"to,omitempty"`
-	AsOf      *time.Time `json:"asOf,omitempty"` // what was stored and valid then; nil: now
+	AsOf      *time.Time `json:"asOf,omitempty"` // the time at which memories must be stored and valid; nil: now
 	MinScore  float64    `json:"minScore,omitempty"`
 	Explain   bool       `json:"explain,omitempty"`
 }
 
-// Recalled is the answer to a RecallQuery, best first.
+// Recalled contains the results of a RecallQuery, best first.
 type Recalled struct {
 	Results []RecallResult `json:"results"`
 	TookMs  float64        `json:"tookMs"`
 }
 
-// RecallResult is one memory that was recalled.
+// RecallResult is a memory that was recalled.
 type RecallResult struct {
 	Memory  Memory     `json:"memory"`
 	Score   float64    `json:"score"`
 	Rank    int        `json:"rank"`    // from 1
-	Matched []string   `json:"matched"` // words of the query that it holds
-	Why     *RecallWhy `json:"why"`     // where Explain asked for it
+	Matched []string   `json:"matched"` // words of the query that it contains
+	Why     *RecallWhy `json:"why"`     // only with Explain
 }
 
-// RecallWhy is what each signal added to a score.
+// RecallWhy contains what each signal added to the score.
 type RecallWhy struct {
 	Words      float64 `json:"words"`      // words of the query, by their stems
-	Related    float64 `json:"related"`    // words that mean or look nearly the same
-	Neighbours float64 `json:"neighbours"` // turns just before and after in the session
-	Session    float64 `json:"session"`    // how much of the query the whole session is about
-	Speaker    float64 `json:"speaker"`    // the query names who speaks
+	Related    float64 `json:"related"`    // words with a similar meaning or spelling
+	Neighbours float64 `json:"neighbours"` // the adjacent turns in the session
+	Session    float64 `json:"session"`    // how well the whole session matches the query
+	Speaker    float64 `json:"speaker"`    // the query names the speaker
 	Date       float64 `json:"date"`       // the query names the time
-	Answer     float64 `json:"answer"`     // the kind of answer that is asked for: a time, a number
+	Answer     float64 `json:"answer"`     // the kind of answer that the query asks for: a time, a number
 }
 
 // ContextQuery asks for memories packed into one text for a prompt. One of MaxTokens and MaxCharacters is required.
 type ContextQuery struct {
 	SubjectID     string     `json:"subjectId,omitempty"`
-	Query         string     `json:"query,omitempty"` // empty: what is pinned and what is newest
-	Limit         int        `json:"limit,omitempty"` // at most so many memories
+	Query         string     `json:"query,omitempty"` // empty: pinned and newest memories
+	Limit         int        `json:"limit,omitempty"` // maximum of memories
 	MaxTokens     int        `json:"maxTokens,omitempty"`
 	MaxCharacters int        `json:"maxCharacters,omitempty"`
 	AgentID       string     `json:"agentId,omitempty"`
@@ -69,17 +69,17 @@ type ContextQuery struct {
 type PackedContext struct {
 	Text      string   `json:"text"`
 	MemoryIDs []string `json:"memoryIds"`
-	Tokens    int      `json:"tokens"` // estimated, rather too many than too few
+	Tokens    int      `json:"tokens"` // an estimate, rather too high than too low
 }
 
-// Recall finds what is known about a subject.
+// Recall finds the memories of a subject that answer a question.
 func (c *Client) Recall(ctx context.Context, q RecallQuery) (*Recalled, error) {
 	return result[Recalled](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: memories + "/recall"}, q, out)
 	})
 }
 
-// Context packs what is known about a subject into a text of limited length.
+// Context packs memories of a subject into a text of limited length.
 func (c *Client) Context(ctx context.Context, q ContextQuery) (*PackedContext, error) {
 	return result[PackedContext](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: memories + "/context"}, q, out)

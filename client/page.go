@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Page is a part of a list. NextCursor is nil at the end.
+// Page is a page of a list. NextCursor is nil on the last page.
 type Page[T any] struct {
 	Items      []T     `json:"items"`
 	NextCursor *string `json:"nextCursor"`
 }
 
-// each walks the pages that read gives, from a cursor on, and stops at the first error.
+// each returns the items of all pages from a cursor on, up to the first error.
 func each[T any](cursor string, read func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -36,7 +36,7 @@ func each[T any](cursor string, read func(cursor string) (*Page[T], error)) iter
 	}
 }
 
-// result gives what call fills in, or nil and its error.
+// result returns what call has filled in, or nil and its error.
 func result[T any](call func(out any) error) (*T, error) {
 	out := new(T)
 	if err := call(out); err != nil {

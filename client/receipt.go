@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Receipt proves that a subject was erased. Signature is a compact JWS over the other members and the workspace's id, by a
-// key that stays in /.well-known/jwks.json.
+// Receipt proves that a subject was erased. Signature is a compact JWS over the other fields and the workspace's ID. Its key
+// stays in /.well-known/jwks.json.
 type Receipt struct {
 	ReceiptID        string    `json:"receiptId"`
 	Memories         int64     `json:"memories"`
 	ErasedAt         time.Time `json:"erasedAt"`
 	LiveKeyDestroyed bool      `json:"liveKeyDestroyed"`
-	KeyBackupsBefore time.Time `json:"keyBackupsBefore"` // key files that are older still open older data
+	KeyBackupsBefore time.Time `json:"keyBackupsBefore"` // older keys files can still decrypt older data
 	Signature        string    `json:"signature"`
 }
 
-// ReceiptSigner says who signed a receipt, and for whom.
+// ReceiptSigner identifies the key and the workspace of a receipt.
 type ReceiptSigner struct {
 	KeyID       string // kid in the JWK set
-	WorkspaceID string // where the subject was
+	WorkspaceID string // of the subject
 }
 
-// Verify asks no server: it looks whether one of keys (SigningKeys) signed the receipt and nothing in it was changed since.
-// The error says why it does not hold.
+// Verify checks, without a server, that one of keys (see SigningKeys) signed the receipt and that it is unchanged. The error
+// says why it is invalid.
 func (r *Receipt) Verify(keys []SigningKey) (*ReceiptSigner, error) {
 	keyID, payload, err := openReceipt(r.Signature, keys)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Receipt) Verify(keys []SigningKey) (*ReceiptSigner, error) {
 	return &ReceiptSigner{KeyID: keyID, WorkspaceID: signed.WorkspaceID}, nil
 }
 
-// differs names a member that is another one in s.
+// differs returns the name of a field that differs in s.
 func (r *Receipt) differs(s *Receipt) string {
 	switch {
 	case r.ReceiptID != s.ReceiptID:
@@ -67,12 +67,12 @@ func (r *Receipt) differs(s *Receipt) string {
 	}
 }
 
-// receiptType tells a receipt's signature from an access token, which keys of the same set sign.
+// receiptType distinguishes the signature of a receipt from an access token, because one set contains both kinds of keys.
 const receiptType = "keepsake-receipt+jws"
 
 var errNoReceipt = errors.New("the signature is none of a receipt")
 
-// openReceipt gives what one of keys signed as a receipt, and that key's id.
+// openReceipt verifies a signature with one of keys. It returns the signed content and the key's ID.
 func openReceipt(signature string, keys []SigningKey) (keyID string, payload []byte, err error) {
 	parts := strings.Split(signature, ".")
 	if len(parts) != 3 {
@@ -105,13 +105,13 @@ func openReceipt(signature string, keys []SigningKey) (keyID string, payload []b
 	return "", nil, fmt.Errorf("the key %q that it names is none of these: another server signed it, or it is forged", header.KeyID)
 }
 
-// public is the key itself, where it is one for Ed25519.
+// public returns the key, or false if it is not an Ed25519 key.
 func (k *SigningKey) public() (ed25519.PublicKey, bool) {
 	x, err := base64.RawURLEncoding.DecodeString(k.X)
 	return x, err == nil && k.KeyType == "OKP" && k.Curve == "Ed25519" && len(x) == ed25519.PublicKeySize
 }
 
-// decodeWhole decodes one object that has no members but those of v, and nothing after it.
+// decodeWhole decodes one object. It refuses unknown members, and anything after the object.
 func decodeWhole(text []byte, v any) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -18,7 +18,7 @@ type Query struct {
 	Sort       string   `json:"sort,omitempty"`      // relevance, updatedAt, -updatedAt
 }
 
-// Found is the answer to a search.
+// Found contains the results of a search.
 type Found struct {
 	Query         string                  `json:"query"`
 	Total         int64                   `json:"total"`
@@ -30,7 +30,7 @@ type Found struct {
 	NextCursor    *string                 `json:"nextCursor"`
 }
 
-// Result is one document that was found.
+// Result is a document that was found.
 type Result struct {
 	ID         string         `json:"id"`
 	Collection string         `json:"collection"`
@@ -44,20 +44,20 @@ type Result struct {
 	UpdatedAt  time.Time      `json:"updatedAt"`
 }
 
-// Highlight is a matching place, in code points from the start of the field.
+// Highlight is a match, in code points from the start of the field.
 type Highlight struct {
 	Field string `json:"field"` // snippet or title
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 }
 
-// FacetCount is how many of the found documents have a value.
+// FacetCount is the number of found documents with a value.
 type FacetCount struct {
 	Value any   `json:"value"`
 	Count int64 `json:"count"`
 }
 
-// Search looks for documents. It sends the query in a body, so that it stands in no proxy's log.
+// Search finds documents. It sends the query in the body, so that a proxy does not log it.
 func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
 	return result[Found](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search"}, q, out)

@@ -7,14 +7,14 @@ import (
 	"net/url"
 )
 
-// Tier is what workspaces of this tier may use.
+// Tier is a set of limits that workspaces are assigned to.
 type Tier struct {
 	Name string `json:"name"`
 	TierNumbers
-	Revision int64 `json:"revision"` // 1 while its numbers are the configured ones
+	Revision int64 `json:"revision"` // 1 until the configured numbers are changed
 }
 
-// TierNumbers are the rates, which are always limits, and the counts, of which 0 is no limit.
+// TierNumbers are the limits of a tier. Rates always apply; 0 for a count means no limit.
 type TierNumbers struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute"`
 	Daily             int64 `json:"daily"`
@@ -24,10 +24,10 @@ type TierNumbers struct {
 	Documents         int64 `json:"documents"`
 	Memories          int64 `json:"memories"`
 
-	Storage *int64 `json:"storage"` // bytes of what is stored; nil is no limit, 0 is none at all
+	Storage *int64 `json:"storage"` // stored bytes; nil: no limit; 0: nothing can be stored
 }
 
-// TierQuery pages the list of tiers.
+// TierQuery selects a page of the list of tiers.
 type TierQuery struct {
 	Limit  int // 0: the server's default
 	Cursor string
@@ -35,7 +35,7 @@ type TierQuery struct {
 
 const tiers = "/api/v1/admin/tiers"
 
-// ListTiers reads one page of tiers. All calls about tiers need a credential of the operator workspace.
+// ListTiers reads one page of tiers. Every call about tiers needs a credential of the operator workspace.
 func (c *Client) ListTiers(ctx context.Context, q TierQuery) (*Page[Tier], error) {
 	values := url.Values{}
 	setInt(values, "limit", q.Limit)
@@ -51,7 +51,7 @@ func (c *Client) EachTier(ctx context.Context, q TierQuery) iter.Seq2[Tier, erro
 	})
 }
 
-// ChangeTier gives a tier other numbers, from the next request on; with ifRevision only if it still has that revision.
+// ChangeTier changes the limits of a tier, from the next request on; with ifRevision, only if it still has that revision.
 func (c *Client) ChangeTier(ctx context.Context, name string, numbers TierNumbers, ifRevision *int64) (*Tier, error) {
 	r := request{method: http.MethodPut, path: tiers + "/" + url.PathEscape(name), ifMatch: ifRevision}
 	return result[Tier](func(out any) error { return c.send(ctx, r, numbers, out) })

@@ -21,24 +21,24 @@ type User struct {
 	Revision    int64      `json:"revision"`
 }
 
-// CreatedUser is a new user with its password, if that was generated. It cannot be read again; Password is also nil in
-// the one case that the first answer was lost and the call was repeated: then set another one.
+// CreatedUser is a new user with its generated password, which cannot be read again. Password is nil if none was generated,
+// or if the first response was lost and the call was repeated. Then set another password.
 type CreatedUser struct {
 	User
 	Password *string `json:"password"`
 }
 
-// NewUser is what a user is made from. Only the email is required.
+// NewUser describes a user to create. Only the email is required.
 type NewUser struct {
 	Email       string `json:"email"`
-	WorkspaceID string `json:"workspaceId,omitempty"` // the caller's when empty
-	Role        string `json:"role,omitempty"`        // member when empty
+	WorkspaceID string `json:"workspaceId,omitempty"` // empty: the caller's
+	Role        string `json:"role,omitempty"`        // empty: member
 	Name        string `json:"name,omitempty"`
-	Password    string `json:"password,omitempty"` // generated when empty
+	Password    string `json:"password,omitempty"` // empty: generated
 }
 
-// UserChange changes what it names and leaves the rest. A role holds at once; disabling a user or setting its password
-// signs it out everywhere.
+// UserChange changes the fields that are set. A role applies at once. Disabling a user or setting a password ends all of the
+// user's sessions.
 type UserChange struct {
 	Name     Change[string] `json:"name,omitzero"`
 	Role     Change[string] `json:"role,omitzero"`
@@ -46,9 +46,9 @@ type UserChange struct {
 	Password Change[string] `json:"password,omitzero"`
 }
 
-// UserQuery narrows and pages a list of users.
+// UserQuery selects users, and a page of their list.
 type UserQuery struct {
-	Workspace string // empty: all that the caller reaches
+	Workspace string // empty: all that the caller can see
 	Role      string // empty: all
 	Limit     int    // 0: the server's default
 	Cursor    string
@@ -58,7 +58,7 @@ const users = "/api/v1/admin/users"
 
 func userPath(id string) string { return users + "/" + url.PathEscape(id) }
 
-// CreateUser makes a user.
+// CreateUser creates a user.
 func (c *Client) CreateUser(ctx context.Context, u NewUser) (*CreatedUser, error) {
 	return result[CreatedUser](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: users, idempotency: newIdempotencyKey()}, u, out)
@@ -94,7 +94,7 @@ func (c *Client) ChangeUser(ctx context.Context, id string, change UserChange, i
 	return result[User](func(out any) error { return c.send(ctx, r, change, out) })
 }
 
-// DeleteUser forgets a user; with ifRevision only if it still has that revision.
+// DeleteUser deletes a user; with ifRevision, only if it still has that revision.
 func (c *Client) DeleteUser(ctx context.Context, id string, ifRevision *int64) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: userPath(id), ifMatch: ifRevision}, nil)
 }

@@ -5,16 +5,16 @@ import (
 	"net/http"
 )
 
-// Inquiry asks about a key that a caller sent to a service of yours.
+// Inquiry is a question about a key that a caller sent to your service.
 type Inquiry struct {
 	Key            string   `json:"key"`
 	RequiredScopes []string `json:"requiredScopes,omitempty"`
 	Cost           int64    `json:"cost,omitempty"`    // 0: 1
 	Consume        *bool    `json:"consume,omitempty"` // false: the request is not charged to the key
-	IP             string   `json:"ip,omitempty"`      // where the key came from; a key with allowed addresses needs it
+	IP             string   `json:"ip,omitempty"`      // the caller's address; required for a key with allowed addresses
 }
 
-// Verification is what the server says of a key.
+// Verification is the result of verifying a key.
 type Verification struct {
 	Valid       bool           `json:"valid"`
 	Code        string         `json:"code"` // VALID, INVALID, EXPIRED, REVOKED, DISABLED, INSUFFICIENT_SCOPE, IP_NOT_ALLOWED, RATE_LIMITED, QUOTA_EXCEEDED
@@ -23,12 +23,12 @@ type Verification struct {
 	Name        *string        `json:"name"`
 	Scopes      []string       `json:"scopes"`
 	Metadata    map[string]any `json:"metadata"`
-	RateLimit   *Budget        `json:"rateLimit"` // the tighter of the key's and its workspace's; nil for a key that may not be used
+	RateLimit   *Budget        `json:"rateLimit"` // the lower one of the key's and its workspace's; nil for an invalid key
 	Quota       *Budgets       `json:"quota"`
 }
 
-// VerifyAPIKey judges a key of the client's own workspace, and has it pay where the answer is valid. It is not repeated
-// after an answer whose effect is not known, so that a key never pays twice.
+// VerifyAPIKey verifies a key of the client's own workspace, and charges the key if it is valid. The call is not repeated if
+// its first attempt can have had an effect, so that a key is never charged twice.
 func (c *Client) VerifyAPIKey(ctx context.Context, q Inquiry) (*Verification, error) {
 	r := request{method: http.MethodPost, path: "/api/v1/developer/verify", once: true}
 	return result[Verification](func(out any) error { return c.send(ctx, r, q, out) })

@@ -17,7 +17,7 @@ type Version struct {
 	MigrationGuideURL  *string    `json:"migrationGuideUrl"`
 }
 
-// Versions lists the versions of the API; it needs no key.
+// Versions lists the versions of the API. It needs no key.
 func (c *Client) Versions(ctx context.Context) ([]Version, error) {
 	var list struct {
 		Items []Version `json:"items"`
@@ -26,7 +26,7 @@ func (c *Client) Versions(ctx context.Context) ([]Version, error) {
 	return list.Items, err
 }
 
-// OpenAPI reads the description of the API's current version; it needs no key.
+// OpenAPI reads the description of the current API version. It needs no key.
 func (c *Client) OpenAPI(ctx context.Context) (json.RawMessage, error) {
 	var document json.RawMessage
 	err := c.get(ctx, "/openapi.json", nil, &document)

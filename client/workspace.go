@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// WorkspaceRecord is a workspace as the operator of the instance sees it.
+// WorkspaceRecord is a workspace as operators see it.
 type WorkspaceRecord struct {
 	Workspace
-	Suspended bool      `json:"suspended"` // its credentials are refused for now
+	Suspended bool      `json:"suspended"` // its credentials are refused
 	CreatedAt time.Time `json:"createdAt"`
 	Revision  int64     `json:"revision"`
 }
 
-// NewWorkspace is what a workspace is made from. An empty tier is free.
+// NewWorkspace describes a workspace to create. An empty tier means free.
 type NewWorkspace struct {
 	Name string `json:"name"`
 	Tier string `json:"tier,omitempty"`
 }
 
-// WorkspaceChange changes what it names and leaves the rest.
+// WorkspaceChange changes the fields that are set.
 type WorkspaceChange struct {
 	Name      Change[string] `json:"name,omitzero"`
 	Tier      Change[string] `json:"tier,omitzero"`
 	Suspended Change[bool]   `json:"suspended,omitzero"`
 }
 
-// WorkspaceQuery pages the list of workspaces.
+// WorkspaceQuery selects a page of the list of workspaces.
 type WorkspaceQuery struct {
 	Limit  int // 0: the server's default
 	Cursor string
@@ -39,7 +39,7 @@ const workspaces = "/api/v1/admin/workspaces"
 
 func workspacePath(id string) string { return workspaces + "/" + url.PathEscape(id) }
 
-// CreateWorkspace makes a workspace. All calls about workspaces need a credential of the operator workspace.
+// CreateWorkspace creates a workspace. Every call about workspaces needs a credential of the operator workspace.
 func (c *Client) CreateWorkspace(ctx context.Context, w NewWorkspace) (*WorkspaceRecord, error) {
 	return result[WorkspaceRecord](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: workspaces, idempotency: newIdempotencyKey()}, w, out)

@@ -53,8 +53,8 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// verifyAudit asks a remote server, and reads a local data folder directly: a person who doubts the log can doubt the server,
-// too.
+// verifyAudit asks a remote server, and reads a local data folder directly, because a person who distrusts the log can
+// distrust the server, too.
 func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.AuditVerified, error) {
 	address, _, err := t.remote()
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *target) verifyAudit(cmd *cobra.Command, checkpoints string) (*client.Au
 	return verifiedHere(found), nil
 }
 
-// verifiedHere is what was found as a server would say it.
+// verifiedHere converts a local result to what a server returns.
 func verifiedHere(found *audit.Verified) *client.AuditVerified {
 	v := &client.AuditVerified{
 		OK: len(found.Breaks) == 0, Rows: found.Rows, Chains: []client.AuditChain{}, Breaks: []client.AuditBreak{},
@@ -103,7 +103,7 @@ func verifiedHere(found *audit.Verified) *client.AuditVerified {
 
 func (st *stage) printVerified(v *client.AuditVerified) {
 	for _, bad := range v.Breaks {
-		if bad.Sequence > 0 { // else no entry is to blame
+		if bad.Sequence > 0 { // otherwise the break is not at an entry
 			fmt.Fprintf(st.out, "chain %s, entry %d", bad.Chain, bad.Sequence)
 			if bad.ID != nil {
 				fmt.Fprintf(st.out, " (%s)", *bad.ID)
@@ -133,7 +133,7 @@ func (st *stage) printVerified(v *client.AuditVerified) {
 	fmt.Fprintf(st.out, "%d checkpoints agree, the newest of %s\n", v.Checkpoints, when(v.NewestCheckpointAt))
 }
 
-// auditFlags are those that choose entries; read gives the query once they are parsed.
+// auditFlags adds the flags that select entries. read returns the query once they are parsed.
 func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
 	var q client.AuditQuery
 	var from, to string

@@ -80,7 +80,7 @@ type backingUp struct {
 	bar        func(what string, total int64) *progressbar.ProgressBar
 }
 
-// backedUp is what it made.
+// backedUp describes the files that it wrote.
 type backedUp struct {
 	Instance  string      `json:"instance"`
 	MadeAt    time.Time   `json:"madeAt"`
@@ -95,7 +95,7 @@ type writtenFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// check finds out what is wrong with the flags before any work is done.
+// check checks the flags before any work is done.
 func (b *backingUp) check(data string, scryptWork int) (err error) {
 	if _, err := os.Lstat(b.out); err == nil {
 		return fmt.Errorf("%s %w", b.out, errWouldOverwrite)
@@ -114,7 +114,7 @@ func (b *backingUp) check(data string, scryptWork int) (err error) {
 	return err
 }
 
-// realDir is the folder of a path, whatever links lead to it.
+// realDir returns the folder of a path, with symbolic links resolved.
 func realDir(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *backingUp) run(ctx context.Context, c *client.Client) (done *backedUp, 
 		return nil, fmt.Errorf("begin a snapshot: %w", err)
 	}
 	defer func() {
-		// Also after an interrupt: the copy takes space.
+		// Also after an interrupt, because the copy takes space.
 		clean := context.WithoutCancel(ctx)
 		if gone := c.DiscardSnapshot(clean, snapshot.ID); err == nil && gone != nil {
 			err = fmt.Errorf("remove the snapshot: %w", gone)
@@ -144,7 +144,7 @@ func (b *backingUp) run(ctx context.Context, c *client.Client) (done *backedUp, 
 	return b.pack(ctx, c, snapshot)
 }
 
-// await waits for a snapshot to be ready.
+// await waits until a snapshot is ready.
 func (b *backingUp) await(ctx context.Context, c *client.Client, s *client.Snapshot) (*client.Snapshot, error) {
 	bar := b.bar("copying", s.Total)
 	defer bar.Finish()
@@ -155,7 +155,7 @@ func (b *backingUp) await(ctx context.Context, c *client.Client, s *client.Snaps
 		case "failed":
 			return nil, fmt.Errorf("copy the databases: %s", s.Problem)
 		}
-		_ = bar.Set64(min(s.Bytes, s.Total)) // a bar that cannot be drawn stops nothing
+		_ = bar.Set64(min(s.Bytes, s.Total)) // errors of drawing are ignored
 		if err := pause(ctx, every); err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (b *backingUp) await(ctx context.Context, c *client.Client, s *client.Snaps
 	}
 }
 
-// pack writes the two files, the keys first: data that is newer than its keys cannot be relied on.
+// pack writes the two files, the keys first: a restore can lack secrets if the data is newer than the keys.
 func (b *backingUp) pack(ctx context.Context, c *client.Client, s *client.Snapshot) (*backedUp, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -232,7 +232,7 @@ func (st *stage) printBackup(b *backedUp, encrypted bool) {
 	fmt.Fprintln(st.out, "Neither file contains the master key. Keep a copy of it: without it, the backup cannot be restored.")
 }
 
-// bar makes progress bars: drawn for a person, else of no effect.
+// bar returns a progress bar. It is only drawn on a terminal.
 func (st *stage) bar(draw bool) func(what string, total int64) *progressbar.ProgressBar {
 	return func(what string, total int64) *progressbar.ProgressBar {
 		return progressbar.NewOptions64(total,
@@ -241,7 +241,7 @@ func (st *stage) bar(draw bool) func(what string, total int64) *progressbar.Prog
 	}
 }
 
-// errWouldOverwrite is of a file that a command does not replace.
+// errWouldOverwrite reports a file that a command does not replace.
 var errWouldOverwrite = errors.New("already exists and is not overwritten")
 
 // errPassphrase reports an empty passphrase file.

@@ -98,7 +98,7 @@ func (st *stage) benchBar() (progress func(phase loadrun.Phase, done, total time
 		bar     *progressbar.ProgressBar
 		current loadrun.Phase
 	)
-	// A bar that cannot be drawn stops nothing.
+	// Errors of drawing are ignored.
 	finish := func() {
 		if bar != nil {
 			_ = bar.Finish()
@@ -111,7 +111,7 @@ func (st *stage) benchBar() (progress func(phase loadrun.Phase, done, total time
 			current = phase
 			size := total.Milliseconds()
 			if total == 0 {
-				size = -1 // its end is not known
+				size = -1 // unknown
 			}
 			bar = progressbar.NewOptions64(size,
 				progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription(string(phase)), progressbar.OptionSetPredictTime(false),

@@ -44,10 +44,10 @@ func doctorCommand(st *stage) *cobra.Command {
 			if cfg.DatabaseURL != "" {
 				d.servers(cmd.Context(), cfg, st.now)
 			}
-		} else { // of a server elsewhere only the address is known
+		} else { // only the address of a remote server is known
 			d.exposures(&config.Config{PublicURL: address})
 		}
-		if d.worst() != broken { // an unusable folder would only be complained of twice
+		if d.worst() != broken { // an unusable folder would be reported twice
 			d.service(cmd.Context(), t, st.now)
 		}
 		if asJSON {
@@ -65,7 +65,7 @@ func doctorCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// health of one thing the doctor looked at.
+// health is the state of one finding.
 type health string
 
 const (
@@ -98,12 +98,12 @@ func (d *diagnosis) worst() health {
 	return worst
 }
 
-// folder looks at the files without opening a database.
+// folder checks the files without opening a database.
 func (d *diagnosis) folder(cfg config.Config) {
 	info, err := os.Stat(cfg.Data)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.find(broken, "data", "%s does not exist; `keepsake serve` or `keepsake init` makes it", cfg.Data)
+		d.find(broken, "data", "%s does not exist; `keepsake serve` or `keepsake init` creates it", cfg.Data)
 		return
 	case err != nil:
 		d.find(broken, "data", "%v", err)
@@ -121,7 +121,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 	}
 	d.masterKey(cfg)
 	if path := instance.FirstStartPath(cfg.Data); exists(path) {
-		d.find(warning, "first start", "%s still holds the first key and password; read them and delete it", path)
+		d.find(warning, "first start", "%s still contains the first key and password; read and delete the file", path)
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *diagnosis) space(dir string) {
 		return
 	}
 	if free < lowSpace {
-		d.find(warning, "disk", "only %d MiB are free; writes are refused when it is full", free>>20)
+		d.find(warning, "disk", "only %d MiB are free; writes are refused when the disk is full", free>>20)
 		return
 	}
 	d.find(well, "disk", "%d MiB are free", free>>20)
@@ -150,7 +150,7 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 	case err != nil:
 		d.find(broken, "master key", "%v; without it the data cannot be opened", err)
 	case !folder.Shared(info): // else exposures names it
-		d.find(well, "master key", "%s; no backup holds it, keep a copy elsewhere", path)
+		d.find(well, "master key", "%s; no backup contains it, so keep a copy elsewhere", path)
 	}
 	replaced, _ := instance.MasterKeyFile(cfg.Data).ReplacedKeys()
 	for _, old := range replaced {
@@ -158,14 +158,14 @@ func (d *diagnosis) masterKey(cfg config.Config) {
 	}
 }
 
-// exposures names the files and settings that let others read what they should not.
+// exposures reports the files and settings that reveal data or secrets to others.
 func (d *diagnosis) exposures(cfg *config.Config) {
 	for _, e := range app.Exposures(cfg) {
 		d.find(warning, e.About, "%s", e.Text)
 	}
 }
 
-// service asks the running program, or the one that is started for the question.
+// service checks the running program. If none is running, it starts one for the check.
 func (d *diagnosis) service(ctx context.Context, t *target, now func() time.Time) {
 	err := t.with(ctx, func(c *client.Client) error {
 		h, err := c.Health(ctx)

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/instance"
 )
 
-// servers looks at the database and at Redis, and says who works on them.
+// servers checks the database and Redis, and lists the members.
 func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() time.Time) {
 	e, err := app.Examine(ctx, cfg, now)
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() t
 	d.redis(&cfg, e)
 }
 
-// schemas says which version the schemas have.
+// schemas reports the versions of the schemas.
 func (d *diagnosis) schemas(e *app.Examined) {
 	state, note := well, ""
 	var list []string
@@ -73,7 +73,7 @@ func (d *diagnosis) members(e *app.Examined) {
 	}
 }
 
-// redis says what is lost without it, and what it must not do.
+// redis reports what is lost without Redis, and unsuitable settings.
 func (d *diagnosis) redis(cfg *config.Config, e *app.Examined) {
 	split := 0
 	for _, m := range e.Members {
@@ -83,19 +83,19 @@ func (d *diagnosis) redis(cfg *config.Config, e *app.Examined) {
 	}
 	switch {
 	case split > 0 && split < len(e.Members):
-		d.find(warning, "redis", "%d of %d members have no redisUrl: give it to all, or limits are counted in two ways", split, len(e.Members))
+		d.find(warning, "redis", "%d of %d members have no redisUrl; set it for all of them, or they count limits in two ways", split, len(e.Members))
 	case cfg.RedisURL == "" && len(e.Members) > 1:
-		d.find(warning, "redis", "redisUrl is not given: each of %d members admits its share of every limit, so that a client who always meets the same one is refused early",
+		d.find(warning, "redis", "redisUrl is not set: each of %d members admits only its share of every limit, so a client that always reaches the same member is refused early",
 			len(e.Members))
 	case cfg.RedisURL == "":
-		d.find(well, "redis", "redisUrl is not given: several members would split every limit")
+		d.find(well, "redis", "redisUrl is not set: several members would divide every limit between them")
 	}
 	switch {
 	case cfg.RedisURL == "":
 	case e.RedisProblem != nil:
-		d.find(warning, "redis", "%v; until it answers each member admits its share of every limit", e.RedisProblem)
+		d.find(warning, "redis", "%v; until it answers, each member admits only its share of every limit", e.RedisProblem)
 	case e.Redis.Eviction != "" && e.Redis.Eviction != "noeviction":
-		d.find(warning, "redis", "evicts by %s when its memory is full: with noeviction it forgets no count of a limit", e.Redis.Eviction)
+		d.find(warning, "redis", "its eviction policy is %s, which can delete counters of limits; set it to noeviction", e.Redis.Eviction)
 	default:
 		d.find(well, "redis", "%s, answers in %s", e.Redis.Version, e.Redis.Took.Round(10*time.Microsecond))
 	}

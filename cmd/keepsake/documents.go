@@ -48,7 +48,7 @@ func documentsImportCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// refusedLines is how an import ends: with its error, or with one that says how many lines were refused.
+// refusedLines returns the error of an import: its own, or one that counts the refused lines.
 func refusedLines(err error, outcome *client.Import) error {
 	switch {
 	case err != nil:
@@ -66,7 +66,7 @@ func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Re
 	return c.ImportDocuments(ctx, in, progress)
 }
 
-// importBar draws a progress bar, which has no end where the size is not known (-1); none is drawn where draw says so.
+// importBar draws a progress bar if draw is set. A size of -1 means unknown.
 func (st *stage) importBar(size int64, draw bool) (progress func(bytes int64), done func()) {
 	if !draw {
 		return nil, func() {}
@@ -74,10 +74,10 @@ func (st *stage) importBar(size int64, draw bool) (progress func(bytes int64), d
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("importing"),
 		progressbar.OptionShowBytes(true), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
-	return func(bytes int64) { _ = bar.Set64(bytes) }, func() { _ = bar.Close() } // a bar that cannot be drawn stops nothing
+	return func(bytes int64) { _ = bar.Set64(bytes) }, func() { _ = bar.Close() } // errors of drawing are ignored
 }
 
-// openInput opens a file, or standard input for "-"; the size is -1 where it is not known.
+// openInput opens a file, or standard input for "-". An unknown size is -1.
 func (st *stage) openInput(name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
 		return io.NopCloser(st.in), -1, nil
@@ -97,7 +97,7 @@ func (st *stage) openInput(name string) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// shownErrors is how many refused lines a person gets to see; --json has all that the server told.
+// shownErrors is how many refused lines are printed. --json prints all that the server returned.
 const shownErrors = 10
 
 func (st *stage) printImport(i *client.Import) {

@@ -84,7 +84,7 @@ func printUsage(w io.Writer, cmd *cobra.Command) error {
 	return nil
 }
 
-// isGroup reports whether a command only holds others: its one flag is --help.
+// isGroup reports whether a command only contains others: its only flag is --help.
 func isGroup(cmd *cobra.Command) bool {
 	flags := 0
 	cmd.Flags().VisitAll(func(*pflag.Flag) { flags++ })
@@ -101,7 +101,7 @@ func topicsOf(cmd *cobra.Command) []*cobra.Command {
 	return topics
 }
 
-// onlyCommands refuses arguments of a command that only holds others, and suggests the commands that were probably meant.
+// onlyCommands refuses arguments of a command that only contains others, and suggests the commands that were probably meant.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

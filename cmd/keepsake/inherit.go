@@ -17,7 +17,7 @@ const firstInherited = 3
 // their order decides.
 func (st *stage) inherited() (map[string]net.Listener, error) {
 	if st.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return nil, nil // they are for the process that started this one
+		return nil, nil // they are for the parent process
 	}
 	n, err := strconv.Atoi(st.getenv("LISTEN_FDS"))
 	if err != nil || n < 1 || n > 2 {
@@ -45,7 +45,7 @@ func (st *stage) inherited() (map[string]net.Listener, error) {
 
 func inheritedTCP(fd uintptr, name string) (net.Listener, error) {
 	f := os.NewFile(fd, "LISTEN_FDS "+name)
-	defer f.Close() // FileListener has made itself another descriptor, which no child of ours gets
+	defer f.Close() // FileListener duplicates the descriptor, and no child inherits the duplicate
 	l, err := net.FileListener(f)
 	if err != nil {
 		return nil, fmt.Errorf("use the inherited socket %s: %w", name, err)

@@ -1,4 +1,4 @@
-// Command keepsake is the server and the tool to work with one.
+// Command keepsake is the server and its administration tool.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 const (
 	exitOK      = 0
 	exitFailed  = 1
-	exitUsage   = 2 // a wrong flag, argument or setting: trying again cannot help
-	exitRefused = 3 // something is there that would have been overwritten
+	exitUsage   = 2 // a wrong flag, argument or setting
+	exitRefused = 3 // existing data would have been overwritten
 )
 
 func main() { os.Exit(run(os.Args[1:], terminal())) }
@@ -34,14 +34,14 @@ type stage struct {
 	out, err io.Writer
 	env      []string
 	now      func() time.Time
-	tty      bool // out is a terminal: a person reads
-	errTTY   bool // err is one: progress may be drawn
+	tty      bool // out is a terminal
+	errTTY   bool // err is a terminal, so progress is drawn
 
-	// scryptWork is the base-2 logarithm of the cost of a key from a passphrase; 0: what age takes, which is a second.
+	// scryptWork is the base-2 logarithm of the cost of a key from a passphrase; 0: age's default, about a second.
 	scryptWork int
 }
 
-// run is the whole program but for the process around it.
+// run runs a command and returns the exit code.
 func run(args []string, st *stage) int {
 	started := false
 	root := rootCommand(st)
@@ -62,7 +62,7 @@ func run(args []string, st *stage) int {
 	var usage usageError
 	var setting *config.Error
 	switch {
-	case !started, // cobra itself did not understand the flags and arguments
+	case !started, // cobra refused the flags or arguments
 		errors.As(err, &usage), errors.As(err, &setting):
 		return exitUsage
 	case errors.Is(err, instance.ErrInitialised), errors.Is(err, instance.ErrNotEmpty), errors.Is(err, instance.ErrOccupied), errors.Is(err, errWouldOverwrite):
@@ -72,7 +72,7 @@ func run(args []string, st *stage) int {
 	}
 }
 
-// whenRun calls begin before the work of any command, and after cobra has checked flags and arguments.
+// whenRun calls begin before any command runs, after cobra has checked flags and arguments.
 func whenRun(c *cobra.Command, begin func()) {
 	if work := c.RunE; work != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -85,7 +85,7 @@ func whenRun(c *cobra.Command, begin func()) {
 	}
 }
 
-// usageError is a mistake in how a command was called that only the command itself can see.
+// usageError is a wrong flag or argument that only the command can detect.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -124,7 +124,7 @@ func rootCommand(st *stage) *cobra.Command {
 	return root
 }
 
-// group is a command that only holds others.
+// group returns a command that only contains others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: onlyCommands, SuggestionsMinimumDistance: 2,
@@ -135,9 +135,9 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// untilSignalled gives a context that the first signal ends: it asks for an orderly end. The second one has its usual
-// meaning and ends the process at once, however soon it follows. On Windows the signals are Ctrl-C, which Go calls SIGINT,
-// and the end of the console or the session, which it calls SIGTERM.
+// untilSignalled returns a context that the first signal cancels, for an orderly shutdown. The second signal ends the process
+// at once. On Windows the signals are Ctrl-C, which Go calls SIGINT, and the end of the console or the session, which it
+// calls SIGTERM.
 func untilSignalled() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})

@@ -89,7 +89,7 @@ func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, 
 		bar := progressbar.NewOptions64(person.Memories, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
 			progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
 		defer bar.Close()
-		counted.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // one that cannot be drawn stops nothing
+		counted.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // errors of drawing are ignored
 	}
 	err = c.ExportSubject(ctx, subject, counted)
 	return counted.lines, err

@@ -74,7 +74,7 @@ func (st *stage) readObject(name string, v any, options ...json.Options) error {
 	return nil
 }
 
-// signingKeys reads the keys from a copy, where there is one, else from the target.
+// signingKeys reads the keys from a file, or from the target if path is empty.
 func (t *target) signingKeys(ctx context.Context, path string) (keys []client.SigningKey, err error) {
 	if path != "" {
 		var set struct {
@@ -90,10 +90,10 @@ func (t *target) signingKeys(ctx context.Context, path string) (keys []client.Si
 	return keys, err
 }
 
-// verifiedReceipt is what is said of a receipt to programs.
+// verifiedReceipt is the result of verifying a receipt, as JSON.
 type verifiedReceipt struct {
 	OK          bool   `json:"ok"`
-	Reason      string `json:"reason,omitempty"` // why it does not hold
+	Reason      string `json:"reason,omitempty"` // why it is invalid
 	ReceiptID   string `json:"receiptId"`
 	KeyID       string `json:"keyId,omitempty"`
 	WorkspaceID string `json:"workspaceId,omitempty"`

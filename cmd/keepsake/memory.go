@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// limitMemory tells the garbage collector of the memory limit of the control group the process is in: it then works
-// harder before the kernel ends the process. What GOMEMLIMIT says stands.
+// limitMemory sets the garbage collector's memory limit from the control group of the process, so that it collects more
+// often before the kernel kills the process. GOMEMLIMIT takes precedence.
 func limitMemory(gomemlimit string) {
 	if gomemlimit != "" {
 		return
@@ -20,8 +20,7 @@ func limitMemory(gomemlimit string) {
 	}
 }
 
-// groupMemory reads the smallest limit on the way from the process' group to the root, in bytes; false where there is
-// none.
+// groupMemory returns the smallest limit, in bytes, of the process' group and its parents; false if there is none.
 func groupMemory(self, root string) (int64, bool) {
 	text, err := os.ReadFile(self)
 	if err != nil {
@@ -50,7 +49,7 @@ func groupMemory(self, root string) (int64, bool) {
 			}
 		}
 	}
-	// Version 1 says "no limit" with a number near the largest.
+	// In version 1, a number near the largest means "no limit".
 	return least, least < math.MaxInt64/2
 }
 

@@ -92,7 +92,7 @@ func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 	return instance.Place{DatabaseURL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}, err
 }
 
-// rowBars draw the progress of a move: one bar after the other.
+// rowBars draws the progress of a move, one bar after the other.
 type rowBars struct {
 	st   *stage
 	draw bool
@@ -115,7 +115,7 @@ func (b *rowBars) show(s move.Step) {
 			progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
 	}
 	b.bar.ChangeMax64(max(s.Total, 1))
-	_ = b.bar.Set64(min(s.Rows, s.Total)) // a bar that cannot be drawn stops nothing
+	_ = b.bar.Set64(min(s.Rows, s.Total)) // errors of drawing are ignored
 }
 
 func (b *rowBars) end() {

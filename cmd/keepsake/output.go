@@ -25,7 +25,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints rows under a head, plain: it also reads well in a file.
+// printTable prints rows below a header without borders, which is also readable in a file.
 func (st *stage) printTable(head table.Row, rows []table.Row) {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleLight)
@@ -51,7 +51,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// harmless gives a row of plain texts.
+// harmless returns a row of plain texts.
 func harmless(row table.Row) table.Row {
 	shown := make(table.Row, len(row))
 	for i, cell := range row {
@@ -63,7 +63,7 @@ func harmless(row table.Row) table.Row {
 	return shown
 }
 
-// when prints a time that may be missing.
+// when formats a time, which can be nil.
 func when(t *time.Time) string {
 	if t == nil {
 		return "-"

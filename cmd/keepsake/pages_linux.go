@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// leavePages gives back what the start alone has read of the program's own file: tables that are looked at once, code that
-// runs once. They are mapped from the file, and what is needed again comes back from there by itself. Nothing is given back
-// of a mapping that holds anything the file does not. What fails changes nothing.
+// leavePages releases the memory of the program's own file that only the start has used: tables and code that are needed
+// once. The kernel reads a page from the file again if it is needed. Mappings with content that is not in the file are left
+// alone. Errors are ignored.
 func leavePages() {
 	program, err := os.Executable()
 	if err != nil {
@@ -21,7 +21,7 @@ func leavePages() {
 		return
 	}
 	defer maps.Close()
-	var start, end uintptr // of the mapping whose lines are read, 0 where it is not the file's
+	var start, end uintptr // of the current mapping; 0 if it is not the program's file
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		line := lines.Text()
 		var from, to uintptr

@@ -60,7 +60,7 @@ func restoreCommand(st *stage) *cobra.Command {
 		}
 		bar := st.bar(!asJSON && st.errTTY)("restoring", fileSize(r.Data)+fileSize(r.Keys))
 		defer bar.Finish()
-		r.Progress = func(n int) { _ = bar.Add(n) } // a bar that cannot be drawn stops nothing
+		r.Progress = func(n int) { _ = bar.Add(n) } // errors of drawing are ignored
 		rows := st.rowBars(!asJSON && st.errTTY)
 		defer rows.end()
 		r.Rows = rows.show

@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/config"
 )
 
-// settings are the flags of a command that stand for settings.
+// settings are the flags of a command that set settings.
 type settings struct {
 	st   *stage
 	cmd  *cobra.Command
@@ -16,7 +16,7 @@ type settings struct {
 	text map[string]*string // setting path to the flag's text
 }
 
-// settingFlags adds --config and the flags of the settings with these paths; without paths, of all that have one.
+// settingFlags adds --config and the flags of the settings with these paths; without paths, of all settings.
 func settingFlags(st *stage, cmd *cobra.Command, paths ...string) *settings {
 	s := &settings{st: st, cmd: cmd, text: map[string]*string{}}
 	cmd.Flags().StringVar(&s.file, "config", "", "YAML `FILE` with settings")

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// endBy ends this process as a signal does that is not caught.
+// endBy ends this process like an uncaught signal.
 func endBy(s os.Signal) { _ = syscall.Kill(os.Getpid(), s.(syscall.Signal)) }

@@ -17,10 +17,10 @@ import (
 	"keepsake/internal/instance"
 )
 
-// placeSettings are the settings that say where an instance lies.
+// placeSettings are the settings that locate an instance.
 var placeSettings = []string{"data", "databaseUrl", "keysUrl"}
 
-// target is what a command works on: a server somewhere, or a data folder on this machine, perhaps beside a database.
+// target is the instance that a command works on: a server, or a data folder on this machine with its database.
 type target struct {
 	st       *stage
 	here     bool // only a data folder on this machine
@@ -28,7 +28,7 @@ type target struct {
 	settings *settings
 }
 
-// targetFlags adds --url and --key, the flags of where an instance lies and of more settings, and --config.
+// targetFlags adds --url, --key, --config, and the flags of placeSettings and of more settings.
 func targetFlags(st *stage, cmd *cobra.Command, more ...string) *target {
 	t := &target{st: st}
 	t.settings = settingFlags(st, cmd, append(more, placeSettings...)...)
@@ -44,18 +44,18 @@ func targetFlags(st *stage, cmd *cobra.Command, more ...string) *target {
 	return t
 }
 
-// localFlags is targetFlags for what only the operator of the machine may do: without --url and --key.
+// localFlags is targetFlags without --url and --key, for commands of the operator of the machine.
 func localFlags(st *stage, cmd *cobra.Command) *target {
 	t := &target{st: st, here: true, settings: settingFlags(st, cmd, placeSettings...)}
 	markConnectionFlags(cmd)
 	return t
 }
 
-// localURL is where a server listens that was given no address.
+// localURL is the default address of a server.
 const localURL = "http://localhost:8080"
 
-// remote reports the address of a server and the key for it, or "" when a data folder is meant: --data or --database-url
-// says so, and it is what is meant when nothing is said.
+// remote returns the address of a server and the key for it. The address is "" for a data folder, which is the default and
+// which --data and --database-url select.
 func (t *target) remote() (address, key string, err error) {
 	if flags := t.settings.cmd.Flags(); t.here || flags.Changed("data") || flags.Changed("database-url") {
 		return "", "", nil
@@ -74,8 +74,8 @@ func (t *target) remote() (address, key string, err error) {
 	return address, key, err
 }
 
-// open gives a client for the target. For a data folder it goes through the socket of the server that holds it; where
-// no server does, the same program is started in this process without network listeners, and done stops it.
+// open returns a client for the target. For a data folder, it uses the socket of the server that serves the folder. If none
+// does, open starts the program in this process without network listeners, and done stops it.
 func (t *target) open(ctx context.Context) (c *client.Client, done func() error, err error) {
 	address, key, err := t.remote()
 	if err != nil {
@@ -91,7 +91,7 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 		return nil, nil, err
 	}
 	socket := instance.SocketPath(cfg.Data)
-	for range 50 { // a server that is just starting holds the folder before it answers: up to 5 s
+	for range 50 { // a starting server locks the folder before it answers; wait up to 5 s
 		if client.SocketAnswers(ctx, socket) {
 			return client.OverSocket(socket, agent, follow), func() error { return nil }, nil
 		}
@@ -125,7 +125,7 @@ func (t *target) startLocal(ctx context.Context, cfg config.Config) (done func()
 	}, nil
 }
 
-// getenv reads one of the variables that are not settings.
+// getenv reads an environment variable that is not a setting.
 func (st *stage) getenv(name string) string {
 	for _, pair := range st.env {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -135,7 +135,7 @@ func (st *stage) getenv(name string) string {
 	return ""
 }
 
-// apiKey finds the key for a server: the flag, else KEEPSAKE_KEY, else the file KEEPSAKE_KEY_FILE names, else none.
+// apiKey returns the key for a server: from the flag, from KEEPSAKE_KEY, or from the file in KEEPSAKE_KEY_FILE; else "".
 func (st *stage) apiKey(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
@@ -163,7 +163,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// with runs fn on a client for the target and closes what was opened for it.
+// with runs fn with a client for the target, and closes what it opened.
 func (t *target) with(ctx context.Context, fn func(c *client.Client) error) error {
 	c, done, err := t.open(ctx)
 	if err != nil {

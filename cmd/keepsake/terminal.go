@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is the stage of a real process.
+// terminal returns the stage of a real process.
 func terminal() *stage {
 	return &stage{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,

@@ -47,7 +47,7 @@ func allTiers(ctx context.Context, c *client.Client) ([]client.Tier, error) {
 	return tiers, nil
 }
 
-// printTiers prints a table of tiers, or what they are as JSON.
+// printTiers prints tiers as a table, or object as JSON.
 func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error {
 	if asJSON {
 		return st.printJSON(object)

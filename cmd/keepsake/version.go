@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is the version that `make build` sets with -X main.release=…; a build outside the repository does not know it.
+// release is the version that `make build` sets with -X main.release=…. It is empty in other builds.
 var release string
 
-// build is what this binary was made from.
+// build describes the sources of this binary.
 type build struct {
 	Version  string `json:"version"` // of the module; (devel) when built from a working tree without tags
 	Revision string `json:"revision,omitempty"`

@@ -43,7 +43,7 @@ func versionsListCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// printVersions prints a table of versions, or what they are as JSON.
+// printVersions prints versions as a table, or object as JSON.
 func (st *stage) printVersions(versions []client.VersionRecord, asJSON bool, object any) error {
 	if asJSON {
 		return st.printJSON(object)
@@ -56,7 +56,7 @@ func (st *stage) printVersions(versions []client.VersionRecord, asJSON bool, obj
 	return nil
 }
 
-// aboutVersion makes a command whose argument is a version and whose answer is its record.
+// aboutVersion returns a command whose argument is a version, and which prints its record.
 func aboutVersion(st *stage, cmd *cobra.Command, what string, do func(cmd *cobra.Command, c *client.Client, number int) (*client.VersionRecord, error)) *cobra.Command {
 	var asJSON bool
 	cmd.Args = cobra.ExactArgs(1)

@@ -69,7 +69,7 @@ func workspacesListCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// printWorkspaces prints a table of workspaces, or what they are as JSON.
+// printWorkspaces prints workspaces as a table, or object as JSON.
 func (st *stage) printWorkspaces(workspaces []client.WorkspaceRecord, asJSON bool, object any) error {
 	if asJSON {
 		return st.printJSON(object)
