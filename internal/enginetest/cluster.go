@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// ClusterVariable names a folder of files that NewCluster made. Without it each test binary makes its own.
+// ClusterVariable names a folder that NewCluster created. Without it, each test binary creates its own.
 const ClusterVariable = "KEEPSAKE_TEST_CLUSTER"
 
-// NewCluster makes the files of a PostgreSQL server that has never run. initdb takes most of the time of a server's start,
-// so it runs once, and each server starts on a copy. Without a PostgreSQL there is no folder and no error.
+// NewCluster creates the files of a PostgreSQL server that has never run. initdb takes most of the time of a server's start,
+// so it runs once, and each server starts on a copy. If PostgreSQL is not installed, there is no folder and no error.
 func NewCluster() (dir string, remove func(), err error) {
 	program, err := findPostgres()
 	if err != nil {
@@ -23,7 +23,7 @@ func NewCluster() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("make a folder for initdb: %w", err)
 	}
-	// Names are in byte order and UTF-8, as on SQLite.
+	// Texts are sorted by bytes and encoded in UTF-8, as on SQLite.
 	initdb := exec.Command(filepath.Join(filepath.Dir(program), "initdb"), "--pgdata="+filepath.Join(dir, "data"), "--username="+superuser,
 		"--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")
 	if err := runIn(dir, initdb); err != nil {
@@ -33,7 +33,7 @@ func NewCluster() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// cluster is the folder whose files each server starts on.
+// cluster is the folder that each server starts on a copy of.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv(ClusterVariable); dir != "" {
 		return dir, nil
@@ -45,17 +45,17 @@ var cluster = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
-// copyCluster gives a server its files.
+// copyCluster copies the files of cluster into a server's folder.
 func copyCluster(to string) error {
 	from, err := cluster()
 	if err != nil {
 		return err
 	}
-	// cp runs as the owner of the files, and keeps their modes, which PostgreSQL checks.
+	// cp runs as the owner of the files and preserves their modes, which PostgreSQL checks.
 	return runIn(to, exec.Command("cp", "-Rp", filepath.Join(from, "data"), filepath.Join(to, "data")))
 }
 
-// runIn runs a program in a folder, as the user that servers run as.
+// runIn runs a program in a folder, as the user of the servers.
 func runIn(dir string, cmd *exec.Cmd) error {
 	var said output
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said

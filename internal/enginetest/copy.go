@@ -11,8 +11,8 @@ import (
 // folders are the files of prepared folders: name → func() (files map[string][]byte, err error).
 var folders sync.Map
 
-// FolderCopy gives a folder of the test's own with the files that prepare made: it does so once for each name, and its
-// files are copied from then on. prepare leaves none of them open.
+// FolderCopy returns a private copy of the folder that prepare creates. prepare is called once for each name, and must leave
+// no file open.
 func FolderCopy(t testing.TB, name string, prepare func(dir string) error) (dir string) {
 	t.Helper()
 	made, _ := folders.LoadOrStore(name, sync.OnceValues(func() (map[string][]byte, error) {
@@ -31,7 +31,7 @@ func FolderCopy(t testing.TB, name string, prepare func(dir string) error) (dir 
 	return dir
 }
 
-// prepared reads the files that prepare makes.
+// prepared reads the files that prepare creates.
 func prepared(prepare func(dir string) error) (files map[string][]byte, err error) {
 	dir, err := os.MkdirTemp("", "keepsake-folder-")
 	if err != nil {

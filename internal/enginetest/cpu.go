@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CPU is what the server has used of processors since its start, with all its processes.
+// CPU returns the CPU time of the server and all its processes since its start.
 func (s *PostgresServer) CPU(t testing.TB) time.Duration {
 	t.Helper()
 	s.mu.Lock()
@@ -24,7 +24,7 @@ func (s *PostgresServer) CPU(t testing.TB) time.Duration {
 	return sum
 }
 
-// Logged is how many bytes the server has written to its log of changes.
+// Logged returns how many bytes the server has written to its write-ahead log.
 func (s *PostgresServer) Logged(t testing.TB) (bytes int64) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.url(superuser, "postgres"))
@@ -38,7 +38,7 @@ func (s *PostgresServer) Logged(t testing.TB) (bytes int64) {
 	return bytes
 }
 
-// CPU is what the server has used of processors since its start.
+// CPU returns the CPU time of the server since its start.
 func (s *RedisServer) CPU(t testing.TB) time.Duration {
 	t.Helper()
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package enginetest starts real database servers for tests: private ones, in temporary folders, that never outlive the
+// Package enginetest starts real database servers for tests. They are private, use temporary folders, and never outlive the
 // test binary.
 //
 // A test that needs a server which this machine does not have is skipped by name (testtier.Missing), and fails under CI.
@@ -21,7 +21,7 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// Main runs the tests of a package and stops what they have started. A package with a TestMain of its own calls Stop.
+// Main runs the tests of a package and stops the servers that they have started. A package with its own TestMain calls Stop.
 func Main(m *testing.M) {
 	code := m.Run()
 	Stop()
@@ -33,7 +33,7 @@ var atStop struct {
 	all []func()
 }
 
-// Stop ends all servers that are shared by the tests of this binary and removes their folders.
+// Stop stops all servers that the tests of this binary share, and removes their folders.
 func Stop() {
 	atStop.Lock()
 	defer atStop.Unlock()
@@ -43,19 +43,19 @@ func Stop() {
 	atStop.all = nil
 }
 
-// onStop asks for f to run at Stop.
+// onStop registers f to run at Stop.
 func onStop(f func()) {
 	atStop.Lock()
 	defer atStop.Unlock()
 	atStop.all = append(atStop.all, f)
 }
 
-// missing is the error of a server that this machine does not have. It says what to install.
+// missing is the error for a server that is not installed. It says what to install.
 type missing string
 
 func (m missing) Error() string { return string(m) }
 
-// check skips t where a server is missing, and fails it for any other error.
+// check skips t if a server is missing, and fails it for any other error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	var m missing
@@ -67,8 +67,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// find looks for a program of at least a version, in PATH and then in the places that the patterns name, of which the last
-// match is the newest version. It finds none on Windows, which lacks the signals and sockets that the tests use.
+// find returns the path of a program with at least a version. It searches PATH and then the patterns, whose last match is
+// the newest version. It finds none on Windows, which lacks the signals and sockets that the tests use.
 func find(name string, atLeast int, patterns ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", exec.ErrNotFound
@@ -98,7 +98,7 @@ var (
 	firstNumber = regexp.MustCompile("[0-9]+")
 )
 
-// version is the first number of what a program prints as its version, or 0.
+// version returns the first number that a program prints for --version, or 0.
 func version(path string) int {
 	ask, _ := versions.LoadOrStore(path, sync.OnceValue(func() int {
 		text, err := exec.Command(path, "--version").Output()
@@ -111,11 +111,11 @@ func version(path string) int {
 	return ask.(func() int)()
 }
 
-// folderName begins the names of all folders of servers.
+// folderName is the prefix of all server folders.
 const folderName = "keepsake-enginetest-"
 
-// tempFolder is where the folders lie. The path of a socket has at most 104 bytes on macOS, whose own temporary folder
-// takes half of them.
+// tempFolder contains the server folders. On macOS the path of a socket has at most 104 bytes, and the system's temporary
+// folder takes half of them.
 func tempFolder() string {
 	if dir := os.TempDir(); len(dir) <= 30 || runtime.GOOS == "windows" {
 		return dir
@@ -123,7 +123,7 @@ func tempFolder() string {
 	return "/tmp"
 }
 
-// tempDir makes a folder for a server, which is its own. Its name is short, because sockets lie in it.
+// tempDir creates a folder for a server. Its name is short, because it contains sockets.
 func tempDir() (dir string, remove func(), err error) {
 	sweep()
 	if dir, err = os.MkdirTemp(tempFolder(), folderName); err != nil {
@@ -146,12 +146,12 @@ func tempDir() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// sweep removes folders of test binaries that were killed.
+// sweep removes the folders of test binaries that were killed.
 var sweep = sync.OnceFunc(func() {
 	left, _ := filepath.Glob(filepath.Join(tempFolder(), folderName+"*"))
 	for _, dir := range left {
 		info, err := os.Stat(dir)
-		if err != nil || time.Since(info.ModTime()) < time.Minute { // it may not be locked yet
+		if err != nil || time.Since(info.ModTime()) < time.Minute { // possibly not locked yet
 			continue
 		}
 		lock, err := folder.Take(dir)
@@ -163,7 +163,7 @@ var sweep = sync.OnceFunc(func() {
 	}
 })
 
-// output is what a server prints: the last lines of it, and news of a line that is waited for.
+// output keeps the last lines that a server prints, and signals a line that a caller waits for.
 type output struct {
 	mu    sync.Mutex
 	rest  []byte
@@ -172,7 +172,7 @@ type output struct {
 	found chan struct{}
 }
 
-// wait answers a channel that is closed with the first line that want likes from now on.
+// wait returns a channel that is closed when the server prints a line that want accepts.
 func (o *output) wait(want func(line string) bool) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,40 +18,40 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// Network is a network namespace with one link to this machine's: what runs in it can be cut off without a word to either
-// side, as by a switch that fails.
+// Network is a network namespace with one link to this machine's. The link can be cut without notice to either side, as by a
+// failing switch.
 type Network struct {
 	name, here, there string
 	address           net.IP
 }
 
-// networkName begins the names of all networks, before the process that made it.
+// networkName is the prefix of all networks. The ID of the process that created the network follows.
 const networkName = "keepsake-"
 
 var networks atomic.Int64
 
-// StartNetwork makes a network, which takes Linux, root and iproute2; it ends with the test. Servers in it are to be started after it.
+// StartNetwork creates a network, which needs Linux, root and iproute2. It ends with the test. Start its servers after it.
 func StartNetwork(t testing.TB) *Network {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		testtier.Missing(t, "network namespaces, which only Linux has")
 	}
 	if os.Getuid() != 0 {
-		testtier.Missing(t, "root, which alone can make a network of its own")
+		testtier.Missing(t, "root, to create a network namespace")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		testtier.Missing(t, "the program ip (apt-get install iproute2)")
 	}
 	sweepNetworks()
 	pid, n := os.Getpid(), networks.Add(1)
-	link := fmt.Sprintf("ks%d.%d", pid, n) // at most 15 letters with what follows
-	// 198.18.0.0/15 is for tests of networks; each gets four addresses, others than what runs beside.
+	link := fmt.Sprintf("ks%d.%d", pid, n) // at most 15 characters with its suffix
+	// 198.18.0.0/15 is reserved for network tests. Each network gets four addresses that no concurrent one uses.
 	block := (pid*8 + int(n)) % (1 << 15) * 4
 	address := func(i int) net.IP { return net.IPv4(198, byte(18+block>>16), byte(block>>8), byte(block+i)) }
 	w := &Network{name: networkName + strconv.Itoa(pid) + "-" + strconv.FormatInt(n, 10), here: link + "a", there: link + "b", address: address(2)}
-	t.Cleanup(func() { _ = ip("netns", "del", w.name) }) // the link goes with it
+	t.Cleanup(func() { _ = ip("netns", "del", w.name) }) // deletes the link, too
 	if err := ip("netns", "add", w.name); err != nil {
-		testtier.Missing(t, "the right to make a network of its own: "+err.Error())
+		testtier.Missing(t, "the right to create a network namespace: "+err.Error())
 	}
 	for _, args := range [][]string{
 		{"link", "add", w.here, "type", "veth", "peer", "name", w.there, "netns", w.name},
@@ -65,7 +65,7 @@ func StartNetwork(t testing.TB) *Network {
 	return w
 }
 
-// Cut loses what is sent from now on, in both directions.
+// Cut drops everything that is sent from now on, in both directions.
 func (w *Network) Cut(t testing.TB) {
 	t.Helper()
 	if err := ip("-n", w.name, "link", "set", w.there, "down"); err != nil {
@@ -81,7 +81,7 @@ func (w *Network) Mend(t testing.TB) {
 	}
 }
 
-// command is a program that is to run in the network.
+// command returns a command that runs a program in the network.
 func (w *Network) command(program string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", w.name, program}, args...)...)
 }
@@ -93,7 +93,7 @@ func ip(args ...string) error {
 	return nil
 }
 
-// sweepNetworks removes networks of test binaries that were killed.
+// sweepNetworks removes the networks of test binaries that were killed.
 var sweepNetworks = sync.OnceFunc(func() {
 	left, _ := filepath.Glob("/run/netns/" + networkName + "*")
 	for _, path := range left {

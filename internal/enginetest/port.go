@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FreeAddress gives an address of this machine for a server that the test starts. No other test is given it until the
-// test ends, also while the server does not run.
+// FreeAddress returns an address for a server that the test starts. No other test gets it until the test ends, even while
+// the server does not run.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", FreePort(t, net.IPv4(127, 0, 0, 1)))

@@ -6,10 +6,9 @@ import (
 	"syscall"
 )
 
-// reservePort has the system choose a port, and keeps it with a socket that is bound and does not listen. The system gives
-// it neither to a process that asks for any port nor to a connection; a server that names it and lets addresses be used
-// again, as servers do, listens there all the same. A port that was only looked up and let go is sometimes given to another
-// process.
+// reservePort lets the system choose a port, and reserves it with a socket that is bound and does not listen. The system
+// gives it to no connection and to no process that asks for any port. A server that names the port and sets SO_REUSEADDR, as
+// servers do, can still listen on it. Without the socket, another process sometimes gets the port.
 func reservePort(ip net.IP) (port int, release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

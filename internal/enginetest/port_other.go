@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/folder"
 )
 
-// The ports that tests are given: below those that systems give to connections and to processes that ask for any port.
+// The ports for tests. They are below those that systems give to connections and to processes that ask for any port.
 const (
 	firstPort = 20000
 	ports     = 10000
@@ -22,14 +22,14 @@ const (
 
 var nextPort atomic.Int64
 
-// reservePort finds a port that nothing listens on, and keeps it from other test binaries with a folder that is locked. A
-// socket that is bound would keep servers from the port, too; only Linux lets both have it.
+// reservePort finds a port on which no process listens, and reserves it for this test binary with a locked folder. A bound
+// socket would also block the server; only Linux lets both use the port.
 func reservePort(ip net.IP) (port int, release func(), err error) {
 	for range ports {
 		port := firstPort + (os.Getpid()*31+int(nextPort.Add(1)))%ports
 		dir := filepath.Join(tempFolder(), fmt.Sprint(folderName, "port-", port))
 		lock, err := folder.Take(dir)
-		if errors.Is(err, folder.ErrInUse) || errors.Is(err, os.ErrPermission) { // also another user's
+		if errors.Is(err, folder.ErrInUse) || errors.Is(err, os.ErrPermission) { // possibly another user's
 			continue
 		}
 		if err != nil {
@@ -41,7 +41,7 @@ func reservePort(ip net.IP) (port int, release func(), err error) {
 			continue
 		}
 		l.Close()
-		return port, func() { _ = lock.Release(true) }, nil // the folder stays: another process may be locking it
+		return port, func() { _ = lock.Release(true) }, nil // keep the folder, because another process can be locking it
 	}
 	return 0, nil, errors.New("reserve a port: none is free")
 }

@@ -23,34 +23,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Role is whom the tests connect as: an ordinary role that owns its databases, because that is what an operator gives
-// the service.
+// Role is the role of the tests: an ordinary one that owns its databases, like the role that an operator gives the service.
 const Role = "keepsake"
 
-// The superuser of every server, on its socket alone.
+// superuser can connect to every server, but only through its socket.
 const superuser = "postgres"
 
-// installPostgres is what a skipped test says where there is no server.
+// installPostgres is the message of a test that is skipped because there is no server.
 const installPostgres = missing("a PostgreSQL server, version 15 or later (apt-get install postgresql, or brew install postgresql)")
 
-// postgresFolders are where packages put the server when it is not in PATH: Debian, Red Hat, its own sources, Homebrew,
-// Postgres.app.
+// postgresFolders are the folders of the server if it is not in PATH: on Debian and Red Hat, from its sources, from Homebrew
+// and from Postgres.app.
 var postgresFolders = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
 	"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin", "/opt/homebrew/bin", "/usr/local/bin",
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// PostgresOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing safe.
+// PostgresOptions configures a server. The zero value is a server on a Unix socket without durability.
 type PostgresOptions struct {
-	TCP      bool              // listens on a port of 127.0.0.1, too
-	Password string            // what Role needs over TCP; empty: nothing
-	Fsync    bool              // commits wait for the disk, as in life
+	TCP      bool              // also listens on a port of 127.0.0.1
+	Password string            // of Role over TCP; empty: none
+	Fsync    bool              // commits wait for the disk, as in production
 	Settings map[string]string // further settings of postgresql.conf
-	Log      io.Writer         // gets all that the server says, too
+	Log      io.Writer         // also receives the server's log
 }
 
-// PostgresServer is one server with a folder of its own.
+// PostgresServer is a server with its own folder.
 type PostgresServer struct {
 	opt    PostgresOptions
 	bin    string // folder of the programs
@@ -67,7 +66,7 @@ type PostgresServer struct {
 	ended chan struct{} // closed when cmd has ended
 }
 
-// shared is the server of this test binary.
+// shared is the server that the tests of this binary share.
 var shared = sync.OnceValues(func() (*PostgresServer, error) {
 	// Databases live for a test and are dropped, so there is nothing to vacuum.
 	s, remove, err := newPostgres(PostgresOptions{Settings: map[string]string{"autovacuum": "off"}})
@@ -78,8 +77,7 @@ var shared = sync.OnceValues(func() (*PostgresServer, error) {
 	return s, nil
 })
 
-// Postgres gives an empty database of the test's own on a server that this test binary shares; it is dropped when the
-// test ends.
+// Postgres returns the URL of an empty database on the shared server. It is dropped when the test ends.
 func Postgres(t testing.TB) (url string) {
 	t.Helper()
 	s, err := shared()
@@ -87,8 +85,8 @@ func Postgres(t testing.TB) (url string) {
 	return s.Database(t)
 }
 
-// PostgresCopy is Postgres for a database that prepare has filled: it does so once for each name, in a database that is
-// copied from then on. It leaves no connection open.
+// PostgresCopy returns the URL of a copy of the database that prepare fills. prepare is called once for each name, and must
+// leave no connection open.
 func PostgresCopy(t testing.TB, name string, prepare func(ctx context.Context, url string) error) (url string) {
 	t.Helper()
 	s, err := shared()
@@ -96,7 +94,7 @@ func PostgresCopy(t testing.TB, name string, prepare func(ctx context.Context, u
 	return s.URL(s.copyOf(t, name, prepare))
 }
 
-// SharedPostgres is the server of Postgres, for a look into it.
+// SharedPostgres returns the server that Postgres uses.
 func SharedPostgres(t testing.TB) *PostgresServer {
 	t.Helper()
 	s, err := shared()
@@ -104,7 +102,7 @@ func SharedPostgres(t testing.TB) *PostgresServer {
 	return s
 }
 
-// StartPostgres starts a server of the test's own, which may be stopped and started again; it ends with the test.
+// StartPostgres starts a private server, which the test can stop and start again. It ends with the test.
 func StartPostgres(t testing.TB, opt PostgresOptions) *PostgresServer {
 	t.Helper()
 	s, remove, err := newPostgres(opt)
@@ -153,7 +151,7 @@ func newPostgres(opt PostgresOptions) (*PostgresServer, func(), error) {
 	}, nil
 }
 
-// init makes the server's files and starts it.
+// init creates the server's files and starts it.
 func (s *PostgresServer) init() error {
 	if err := copyCluster(s.dir); err != nil {
 		return err
@@ -200,10 +198,10 @@ func (s *PostgresServer) configure() error {
 
 func (s *PostgresServer) data() string { return filepath.Join(s.dir, "data") }
 
-// Files is the folder of everything the server keeps: its databases and its write-ahead log.
+// Files returns the folder of the server's databases and its write-ahead log.
 func (s *PostgresServer) Files() string { return s.dir }
 
-// run starts the server and waits until it takes connections.
+// run starts the server and waits until it accepts connections.
 func (s *PostgresServer) run() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,14 +232,14 @@ func (s *PostgresServer) run() error {
 	}
 }
 
-// stop ends the server with a signal and waits; a second time it does nothing.
+// stop stops the server with a signal and waits for its end. It does nothing if the server has stopped.
 func (s *PostgresServer) stop(signal syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd == nil {
 		return nil
 	}
-	if err := s.signalAll(resumeSignal); err != nil { // one that is paused hears nothing
+	if err := s.signalAll(resumeSignal); err != nil { // a paused process receives no other signal
 		return err
 	}
 	if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -256,7 +254,7 @@ func (s *PostgresServer) stop(signal syscall.Signal) error {
 	return nil
 }
 
-// Stop stops the server in order: connections are ended, what was written is on the disk.
+// Stop shuts the server down in order: it closes its connections, and its data is on the disk.
 func (s *PostgresServer) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.stop(syscall.SIGINT); err != nil {
@@ -289,7 +287,7 @@ func (s *PostgresServer) StartAsStandby(t testing.TB) {
 	s.Start(t)
 }
 
-// Pause stops every process of the server where it stands (SIGSTOP): connections stay open without an answer.
+// Pause stops every process of the server (SIGSTOP). Connections stay open without a response.
 func (s *PostgresServer) Pause(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -299,7 +297,7 @@ func (s *PostgresServer) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a server go on that was paused.
+// Resume continues a paused server.
 func (s *PostgresServer) Resume(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -309,7 +307,7 @@ func (s *PostgresServer) Resume(t testing.TB) {
 	}
 }
 
-// signalAll signals the server and its children, the server first: it could otherwise make another child.
+// signalAll signals the server and then its children, so that it cannot create another child in between.
 func (s *PostgresServer) signalAll(signal syscall.Signal) error {
 	if s.cmd == nil {
 		return errors.New("postgres is not running")
@@ -330,7 +328,7 @@ func (s *PostgresServer) signalAll(signal syscall.Signal) error {
 	return nil
 }
 
-// URL names a database of the server by its socket, for Role.
+// URL returns the URL of a database, for Role and through the socket.
 func (s *PostgresServer) URL(database string) string { return s.url(Role, database) }
 
 func (s *PostgresServer) url(role, database string) string {
@@ -343,10 +341,10 @@ func (s *PostgresServer) url(role, database string) string {
 	return u.String()
 }
 
-// Address is where the server listens over TCP.
+// Address returns the server's TCP address.
 func (s *PostgresServer) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// TCPURL names a database by an address: the server's own or that of a proxy before it.
+// TCPURL returns the URL of a database at an address: the server's own, or that of a proxy.
 func (s *PostgresServer) TCPURL(address, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(Role), Host: address, Path: "/" + database, RawQuery: "sslmode=disable"}
 	if s.opt.Password != "" {
@@ -355,14 +353,14 @@ func (s *PostgresServer) TCPURL(address, database string) string {
 	return u.String()
 }
 
-// Database makes an empty database and gives its URL; it is dropped when the test ends.
+// Database creates an empty database and returns its URL. It is dropped when the test ends.
 func (s *PostgresServer) Database(t testing.TB) (url string) {
 	t.Helper()
 	name := s.NewDatabase(t)
 	return s.URL(name)
 }
 
-// NewDatabase makes an empty database and gives its name; it is dropped when the test ends.
+// NewDatabase creates an empty database and returns its name. It is dropped when the test ends.
 func (s *PostgresServer) NewDatabase(t testing.TB) (name string) {
 	t.Helper()
 	return s.database(t, "template0")
@@ -375,7 +373,7 @@ func (s *PostgresServer) database(t testing.TB, template string) (name string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.own { // its databases go with it
+		if s.own { // its databases are deleted with it
 			return
 		}
 		s.Exec(t, "DROP DATABASE "+name+" WITH (FORCE)")
@@ -388,7 +386,7 @@ func (s *PostgresServer) create(template string) (name string, err error) {
 	return name, s.exec(context.Background(), "CREATE DATABASE "+name+" OWNER "+Role+" STRATEGY FILE_COPY TEMPLATE "+template)
 }
 
-// copyOf makes a copy of what prepare makes once.
+// copyOf returns a copy of the database that prepare fills once.
 func (s *PostgresServer) copyOf(t testing.TB, name string, prepare func(ctx context.Context, url string) error) string {
 	t.Helper()
 	made, _ := s.templates.LoadOrStore(name, sync.OnceValues(func() (string, error) {
@@ -405,7 +403,7 @@ func (s *PostgresServer) copyOf(t testing.TB, name string, prepare func(ctx cont
 	return s.database(t, template)
 }
 
-// Count asks a database for one number; names without a schema are looked up in the one that is named.
+// Count runs a query that returns one number. Names without a schema refer to the given schema.
 func Count(t testing.TB, url, schema, query string) (n int64) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// children are the processes whose parent is pid.
+// children returns the processes whose parent is pid.
 func children(pid int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -32,7 +32,7 @@ func children(pid int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		// "123 (name) S 1 …": the name may hold anything, so the fields are counted from its end.
+		// "123 (name) S 1 …": the name can contain anything, so the fields are counted from its end.
 		var state string
 		var parent int
 		if _, err := fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent); err != nil {
@@ -48,14 +48,14 @@ func children(pid int) ([]int, error) {
 // tick is the unit of the times in /proc, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// cpuOf is what a process and its children that have ended have used; nothing if the process itself has ended.
+// cpuOf returns the CPU time of a process and of its children that have ended; 0 if the process itself has ended.
 func cpuOf(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// "123 (name) S …": the name may hold anything, so the fields are counted from its end; the times are 14 to 17.
+	// "123 (name) S …": the name can contain anything, so the fields are counted from its end. Fields 14 to 17 are the times.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	sum := time.Duration(0)
 	for _, field := range fields[11:15] {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// children are the processes whose parent is pid.
+// children returns the processes whose parent is pid.
 func children(pid int) ([]int, error) {
 	text, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
 	if err != nil {
@@ -30,7 +30,7 @@ func children(pid int) ([]int, error) {
 	return list, nil
 }
 
-// cpuOf is what a process has used; nothing if it has ended.
+// cpuOf returns the CPU time of a process; 0 if it has ended.
 func cpuOf(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	text, err := exec.Command("ps", "-o", "time=", "-p", strconv.Itoa(pid)).Output()

@@ -22,14 +22,14 @@ type Proxy struct {
 	all   sync.WaitGroup
 }
 
-// cut is what a connection is to be lost over.
+// cut describes when to cut a connection.
 type cut struct {
 	text    []byte
-	forward bool // the server hears it and has answered
+	forward bool // only after the server's response
 	done    chan struct{}
 }
 
-// StartProxy starts a proxy before a server, which an address or a Unix socket names; it ends with the test.
+// StartProxy starts a proxy for a server at an address or a Unix socket. It ends with the test.
 func StartProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,19 +46,19 @@ func StartProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Socket is the Unix socket that the server listens on.
+// Socket returns the path of the server's Unix socket.
 func (s *PostgresServer) Socket() string {
 	return filepath.Join(s.dir, ".s.PGSQL."+strconv.Itoa(cmp.Or(s.port, 5432)))
 }
 
-// Address is where the proxy listens.
+// Address returns the proxy's address.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// CutAfter has the next connection that sends text lost after the server has answered it: what was asked for happened, and
-// the client does not know. The channel is closed then.
+// CutAfter cuts the next connection that sends text, after the server's response: the request has an effect that the client
+// does not learn of. The channel is closed then.
 func (p *Proxy) CutAfter(text string) <-chan struct{} { return p.cutAt(text, true) }
 
-// CutBefore has it lost before the server hears text.
+// CutBefore cuts the next connection that sends text, before the server receives it.
 func (p *Proxy) CutBefore(text string) <-chan struct{} { return p.cutAt(text, false) }
 
 func (p *Proxy) cutAt(text string, forward bool) <-chan struct{} {
@@ -68,7 +68,7 @@ func (p *Proxy) cutAt(text string, forward bool) <-chan struct{} {
 	return p.cut.done
 }
 
-// Drop loses all connections there are.
+// Drop closes all connections.
 func (p *Proxy) Drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// way is one connection through the proxy.
+// way is a connection through the proxy.
 type way struct {
 	proxy          *Proxy
 	client, server net.Conn
@@ -152,7 +152,7 @@ func (w *way) down() {
 	})
 }
 
-// copy passes on what pass lets through, until it says no.
+// copy forwards data until pass returns false.
 func (w *way) copy(to io.Writer, from io.Reader, pass func([]byte) bool) {
 	b := make([]byte, 64<<10)
 	for {

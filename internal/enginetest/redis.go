@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// installRedis is what a skipped test says where there is no server.
+// installRedis is the message of a test that is skipped because there is no server.
 const installRedis = missing("a Redis or Valkey server, version 7 or later (apt-get install redis-server, or brew install redis)")
 
-// RedisOptions say what kind of server a test wants. The zero value is one on a Unix socket that keeps nothing on disk.
+// RedisOptions configures a server. The zero value is a server on a Unix socket that stores nothing on disk.
 type RedisOptions struct {
 	TCP      bool     // listens on a port of 127.0.0.1 instead
-	Password string   // what clients need; empty: nothing
+	Password string   // of clients; empty: none
 	Settings []string // further arguments of the program
-	Network  *Network // that it runs in, as its only server, and listens on; nil: this machine's
+	Network  *Network // the network of the server, which must be its only one; nil: this machine's
 }
 
-// RedisServer is one server with a folder of its own.
+// RedisServer is a server with its own folder.
 type RedisServer struct {
 	opt     RedisOptions
 	program string
@@ -40,13 +40,13 @@ type RedisServer struct {
 	ended chan struct{} // closed when cmd has ended
 }
 
-// Redis gives the address of an empty server of the test's own, which ends with it.
+// Redis starts a private, empty server and returns its URL. It ends with the test.
 func Redis(t testing.TB) (url string) {
 	t.Helper()
 	return StartRedis(t, RedisOptions{}).URL()
 }
 
-// StartRedis starts a server of the test's own, which may be stopped and started again; it ends with the test.
+// StartRedis starts a private server, which the test can stop and start again. It ends with the test.
 func StartRedis(t testing.TB, opt RedisOptions) *RedisServer {
 	t.Helper()
 	s, remove, err := newRedis(opt)
@@ -97,7 +97,7 @@ func newRedis(opt RedisOptions) (*RedisServer, func(), error) {
 
 func (s *RedisServer) socket() string { return filepath.Join(s.dir, "redis.sock") }
 
-// run starts the server and waits until it takes connections.
+// run starts the server and waits until it accepts connections.
 func (s *RedisServer) run() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,14 +144,14 @@ func (s *RedisServer) run() error {
 	}
 }
 
-// stop ends the server with a signal and waits; a second time it does nothing.
+// stop stops the server with a signal and waits for its end. It does nothing if the server has stopped.
 func (s *RedisServer) stop(signal syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd == nil {
 		return nil
 	}
-	for _, signal := range []syscall.Signal{resumeSignal, signal} { // one that is paused hears nothing
+	for _, signal := range []syscall.Signal{resumeSignal, signal} { // a paused process receives no other signal
 		if err := s.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
@@ -165,25 +165,25 @@ func (s *RedisServer) stop(signal syscall.Signal) error {
 	return nil
 }
 
-// Files is the folder in which the server keeps what its settings let it write.
+// Files returns the folder of the server's files.
 func (s *RedisServer) Files() string { return s.dir }
 
-// Stop stops the server in order.
+// Stop shuts the server down in order.
 func (s *RedisServer) Stop(t testing.TB) { s.must(t, s.stop(syscall.SIGTERM)) }
 
-// Kill ends the server at once.
+// Kill kills the server.
 func (s *RedisServer) Kill(t testing.TB) { s.must(t, s.stop(syscall.SIGKILL)) }
 
 // Start starts a server that was stopped, at the same address.
 func (s *RedisServer) Start(t testing.TB) { s.must(t, s.run()) }
 
-// Pause stops the server where it stands (SIGSTOP): connections stay open without an answer.
+// Pause stops the server (SIGSTOP). Connections stay open without a response.
 func (s *RedisServer) Pause(t testing.TB) { s.must(t, s.signal(pauseSignal)) }
 
-// Resume lets a server go on that was paused.
+// Resume continues a paused server.
 func (s *RedisServer) Resume(t testing.TB) { s.must(t, s.signal(resumeSignal)) }
 
-// Flush empties the server.
+// Flush deletes everything in the server.
 func (s *RedisServer) Flush(t testing.TB) { s.Do(t, "FLUSHALL") }
 
 func (s *RedisServer) signal(signal syscall.Signal) error {
@@ -202,7 +202,7 @@ func (s *RedisServer) must(t testing.TB, err error) {
 	}
 }
 
-// URL is the server's address as a setting.
+// URL returns the server's address for the setting redisUrl.
 func (s *RedisServer) URL() string {
 	user := ""
 	if s.opt.Password != "" {
@@ -216,7 +216,7 @@ func (s *RedisServer) URL() string {
 
 func (s *RedisServer) overTCP() bool { return s.opt.TCP || s.opt.Network != nil }
 
-// Address is where a server listens that listens over TCP.
+// Address returns the TCP address of a server with RedisOptions.TCP or a Network.
 func (s *RedisServer) Address() string {
 	host := "127.0.0.1"
 	if s.opt.Network != nil {
@@ -225,7 +225,7 @@ func (s *RedisServer) Address() string {
 	return net.JoinHostPort(host, strconv.Itoa(s.port))
 }
 
-// Do runs a command without spaces in its arguments, and gives the first line of its answer.
+// Do runs a command, whose arguments contain no spaces, and returns the first line of the reply.
 func (s *RedisServer) Do(t testing.TB, command string) string {
 	t.Helper()
 	network, address := "unix", s.socket()

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// The signals that pause a process and let it go on.
+// The signals that pause and continue a process.
 const (
 	pauseSignal  = syscall.SIGSTOP
 	resumeSignal = syscall.SIGCONT
@@ -21,8 +21,8 @@ const (
 
 func kill(pid int, signal syscall.Signal) error { return syscall.Kill(pid, signal) }
 
-// start starts cmd, and wait has to be called once to wait for its end. cmd gets signal when this process ends, however it
-// ends. Under root it runs as a user without rights, because PostgreSQL refuses to run as root.
+// start starts cmd. Call wait once, to wait for its end. When this process ends, for whatever reason, cmd receives signal. If
+// the tests run as root, cmd runs as an unprivileged user, because PostgreSQL refuses to run as root.
 func start(cmd *exec.Cmd, signal syscall.Signal) (wait func() error, err error) {
 	if id := unprivileged(); id != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: id}
@@ -30,13 +30,13 @@ func start(cmd *exec.Cmd, signal syscall.Signal) (wait func() error, err error) 
 	return startAsIs(cmd, signal)
 }
 
-// guard signals the process $1 when its input ends before it has read a line. It does not end with what the terminal sends
-// to everything in the foreground.
+// guard signals the process $1 if its input ends before it has read a line. It ignores the signals that a terminal sends to
+// all foreground processes.
 const guard = `trap "" HUP INT TERM; read line || kill -"$2" "$1"`
 
-// startAsIs is start for a program that keeps the user of the tests.
+// startAsIs is start for a program that runs as the user of the tests.
 //
-// A shell beside the program reads from a pipe that only this process writes to, so that the kernel tells it of our end.
+// A shell reads from a pipe that only this process can write to. When this process ends, the kernel closes the pipe.
 func startAsIs(cmd *exec.Cmd, signal syscall.Signal) (wait func() error, err error) {
 	moreFiles()
 	reader, writer, err := os.Pipe()
@@ -65,8 +65,8 @@ func startAsIs(cmd *exec.Cmd, signal syscall.Signal) (wait func() error, err err
 	}, nil
 }
 
-// moreFiles lets servers open as many files as this process may: on macOS they would have 256, which PostgreSQL needs for
-// its semaphores alone. Go raises its own limit at the start and gives children the old one, unless a program sets it.
+// moreFiles lets servers open as many files as this process. On macOS the default of 256 is too low for PostgreSQL's
+// semaphores. Go raises its own limit at the start, but gives children the old one unless the program sets it.
 var moreFiles = sync.OnceFunc(func() {
 	var limit syscall.Rlimit
 	if runtime.GOOS == "darwin" && syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
@@ -74,7 +74,7 @@ var moreFiles = sync.OnceFunc(func() {
 	}
 })
 
-// unprivileged is the user that servers run as; nil for the user of the tests.
+// unprivileged returns the user of the servers; nil for the user of the tests.
 var unprivileged = sync.OnceValue(func() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil
@@ -93,7 +93,7 @@ var unprivileged = sync.OnceValue(func() *syscall.Credential {
 	return &syscall.Credential{Uid: 65534, Gid: 65534}
 })
 
-// giveAway gives a folder to the user that servers run as.
+// giveAway makes the user of the servers the owner of a folder.
 func giveAway(dir string) error {
 	if id := unprivileged(); id != nil {
 		return os.Chown(dir, int(id.Uid), int(id.Gid))

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Windows has no such signals. find finds no servers there, so nothing below is called.
+// Windows has no such signals. find finds no servers there, so the following is never called.
 const (
 	pauseSignal  = syscall.Signal(0)
 	resumeSignal = syscall.Signal(0)

@@ -1,4 +1,4 @@
-// Package loadrun sends a mix of requests to a deployment, measures the answers, and removes what it stored.
+// Package loadrun sends a mix of requests to a deployment, measures the responses, and removes what it stored.
 package loadrun
 
 import (
@@ -13,21 +13,21 @@ import (
 	"keepsake/client"
 )
 
-// Options say what is sent, and where to.
+// Options configures a run.
 type Options struct {
 	URL, Key  string
 	UserAgent string
 	Transport http.RoundTripper // nil: one that keeps Connections open
 
 	Mix         Mix
-	Connections int     // how many requests are under way at once, at most
-	Rate        float64 // requests a second; 0: each connection sends its next request after the last answer
+	Connections int     // maximum of concurrent requests
+	Rate        float64 // requests per second; 0: each connection sends a request as soon as it has the last response
 	WarmUp      time.Duration
 	Duration    time.Duration // measured, after the warm-up
 	Documents   int           // stored before the run, for searches; the run replaces them
 	Memories    int           // the same, for recalls
 
-	// Progress is called now and then with how far a phase is; total is 0 for a phase whose end is not known.
+	// Progress is called regularly during a phase. total is 0 if it is unknown.
 	Progress func(phase Phase, done, total time.Duration)
 }
 
@@ -47,7 +47,7 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Check refuses options that cannot be meant.
+// Check returns an error for invalid options.
 func (o *Options) Check() error {
 	switch {
 	case o.Connections < 1 || o.Connections > 10_000:
@@ -66,14 +66,14 @@ func (o *Options) Check() error {
 	return o.Mix.check()
 }
 
-// patience is how long one request may take.
+// patience is the timeout of a request.
 const patience = time.Minute
 
-// removeTime is how long the removal may take: each deletion is a request that a limit can hold up.
+// removeTime is the timeout of the removal. Limits can delay each deletion.
 const removeTime = 30 * time.Minute
 
-// Run stores what the requests need, sends them, and removes everything again, also after ctx ends. Where ctx ended
-// the run, the report has what was measured until then and says so. An error beside a report is about the removal.
+// Run stores what the requests need, sends them, and removes everything again, even after ctx ends. If ctx ends the run, the
+// report says so and contains what was measured until then. An error that is returned with a report is about the removal.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (o *Options) progress(phase Phase, done, total time.Duration) {
 	}
 }
 
-// transport keeps as many connections open as there are requests under way. HTTP/2 would send them all on one.
+// transport returns a transport with a connection for each concurrent request. HTTP/2 would use one for all.
 func (o *Options) transport() (t http.RoundTripper, closeIdle func()) {
 	if o.Transport != nil {
 		return o.Transport, func() {}
@@ -124,7 +124,7 @@ func (o *Options) transport() (t http.RoundTripper, closeIdle func()) {
 	return own, own.CloseIdleConnections
 }
 
-// statusTransport tells the status of an answer to the request's context: the client reports only those of errors.
+// statusTransport stores the status of a response in the request's context, because the client returns only those of errors.
 type statusTransport struct{ http.RoundTripper }
 
 type statusKey struct{}
@@ -137,7 +137,7 @@ func (t statusTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// run is the sending part of a run.
+// run is the part of a run that sends requests.
 type run struct {
 	*Options
 	*material
@@ -147,7 +147,7 @@ type run struct {
 	results results
 }
 
-// drive sends requests until the time is over or ctx ends.
+// drive sends requests until the end of the run or of ctx.
 func (r *run) drive(ctx context.Context) *Report {
 	begin := time.Now()
 	r.pace = pace{start: begin, measure: begin.Add(r.WarmUp), end: begin.Add(r.WarmUp + r.Duration)}
@@ -204,7 +204,7 @@ func (r *run) work(ctx context.Context, seed uint64) {
 			return
 		}
 		begin := time.Now()
-		if r.Rate > 0 { // a request that begins late has waited since it was due
+		if r.Rate > 0 { // the latency of a late request counts from when it was due
 			begin = r.pace.owed(due)
 		}
 		operation := r.Mix.pick(random)
@@ -222,7 +222,7 @@ func (r *run) work(ctx context.Context, seed uint64) {
 	}
 }
 
-// wait waits for the moment a request is due, and on while the server has asked all to wait.
+// wait waits until a request is due, and longer if the server asks for it.
 func (r *run) wait(ctx context.Context, due time.Time) error {
 	for {
 		until := due
@@ -239,18 +239,18 @@ func (r *run) wait(ctx context.Context, due time.Time) error {
 	}
 }
 
-// send sends one request; its status is 0 if there was no answer.
+// send sends one request. The status is 0 if there was no response.
 func (r *run) send(ctx context.Context, call func(ctx context.Context) error) (status int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, statusKey{}, &status), patience)
 	defer cancel()
 	err = call(ctx)
 	if _, refused := errors.AsType[*client.Error](err); err != nil && !refused {
-		status = 0 // the answer was not whole
+		status = 0 // the response was incomplete
 	}
 	return status, err
 }
 
-// yield does what a refusal asks for: a limit concerns all connections, anything else only this one.
+// yield waits as a refusal asks for. A limit concerns all connections, anything else only this one.
 func (r *run) yield(ctx context.Context, status int, err error) error {
 	after := 100 * time.Millisecond
 	if e, ok := errors.AsType[*client.Error](err); ok && e.RetryAfter > 0 {

@@ -16,8 +16,8 @@ import (
 	"keepsake/client"
 )
 
-// material is what a run stores. Its names begin with "bench-" and a mark that no other run has. A run replaces documents
-// and memories and adds none, so that what it measures does not grow.
+// material is what a run stores. Its names begin with "bench-" and a random mark. A run replaces documents and memories and
+// adds none, so that the amount of data is constant.
 type material struct {
 	mark       string
 	collection string
@@ -26,10 +26,10 @@ type material struct {
 	subjects   int
 
 	searched, recalled bool                               // the mix needs documents, memories
-	stored             struct{ documents, memories bool } // there may be some
+	stored             struct{ documents, memories bool } // possibly, some exist
 }
 
-// maxSubjects is how many subjects the memories are of.
+// maxSubjects is the maximum number of subjects.
 const maxSubjects = 8
 
 func newMaterial(o *Options) *material {
@@ -46,7 +46,7 @@ func (m *material) document(n int, random *rand.Rand) client.NewDocument {
 	return client.NewDocument{ID: m.documentID(n), Collection: m.collection, Title: phrase(random, 4), Text: phrase(random, 80)}
 }
 
-// subject is whom memory n is of.
+// subject returns the subject of memory n.
 func (m *material) subject(n int) string { return fmt.Sprintf("bench-%s-%d", m.mark, n%m.subjects) }
 
 func (m *material) memory(n int, random *rand.Rand) client.NewMemory {
@@ -96,7 +96,7 @@ func (m *material) store(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// remove removes everything that store and the run may have left. Its error says what may be left.
+// remove removes everything that store and the run can have stored. Its error says what can be left.
 func (m *material) remove(ctx context.Context, c *client.Client) error {
 	var left []error
 	if m.stored.documents {
@@ -116,7 +116,7 @@ func (m *material) remove(ctx context.Context, c *client.Client) error {
 	return errors.Join(left...)
 }
 
-// isRefusal reports whether an error says that nothing was stored.
+// isRefusal reports whether an error means that nothing was stored.
 func isRefusal(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Status < http.StatusInternalServerError
@@ -129,7 +129,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// inParallel calls do for 0 to n-1, a few at a time, and gives the first error. After it no further call begins.
+// inParallel calls do for 0 to n-1, a few at a time, and returns the first error, after which no further call starts.
 func inParallel(n int, do func(n int) error) error {
 	var (
 		mu    sync.Mutex
@@ -162,14 +162,14 @@ func inParallel(n int, do func(n int) error) error {
 	return first
 }
 
-// newRandom is a source of its own for each connection of a run.
+// newRandom returns a random source for one connection.
 func newRandom(mark string, stream uint64) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(mark))
 	return rand.New(rand.NewPCG(h.Sum64(), stream))
 }
 
-// words are what texts and queries are made of: common ones, so that a query finds many documents.
+// words are the words of texts and queries. They are common, so that a query finds many documents.
 var words = strings.Fields(`
 apple harbour winter kitchen letter garden bicycle doctor music river morning coffee train window paper mountain bridge
 holiday market school summer island engine camera pocket silver orange yellow dinner breakfast sister brother neighbour
@@ -181,7 +181,7 @@ hat shirt dress button needle thread scissors hammer ladder bucket brush paint w
 appointment insurance invoice contract meeting project deadline budget report schedule customer supplier delivery warehouse
 prefers dislikes remembers bought sold moved visited called promised forgot planned finished started repaired cleaned borrowed`)
 
-// phrase draws some words, the first ones of the list more often.
+// phrase returns random words, the first ones of the list more often.
 func phrase(random *rand.Rand, n int) string {
 	drawn := make([]string, n)
 	for i := range drawn {

@@ -18,7 +18,7 @@ type operation struct {
 	send func(ctx context.Context, c *client.Client, m *material, random *rand.Rand) error
 }
 
-// operations are the kinds there are. The names are those of --mix and of the report.
+// operations lists the kinds, with their names in --mix and in the report.
 var operations = []operation{
 	{"health", "the cheapest governed request", func(ctx context.Context, c *client.Client, _ *material, _ *rand.Rand) error {
 		_, err := c.Health(ctx)
@@ -42,13 +42,13 @@ var operations = []operation{
 	}},
 }
 
-// Mix is how often each kind of request is sent: weights by name.
+// Mix contains the weights of the kinds of requests, by name.
 type Mix map[string]int
 
-// DefaultMix is the mix of an application that reads most of the time.
+// DefaultMix is the mix of an application that mostly reads.
 const DefaultMix = "search=4,recall=4,document=1,memory=1"
 
-// MixHelp lists the kinds of requests for people.
+// MixHelp lists the kinds of requests for the help page.
 func MixHelp() string {
 	var list []string
 	for _, o := range operations {
@@ -91,12 +91,12 @@ func (m Mix) check() error {
 	return nil
 }
 
-// has reports whether the mix has one of these kinds in it.
+// has reports whether the mix contains one of these kinds.
 func (m Mix) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return m[name] > 0 })
 }
 
-// pick draws a kind of request.
+// pick returns a random kind of request.
 func (m Mix) pick(random *rand.Rand) operation {
 	total := 0
 	for _, weight := range m {

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// pace says when requests begin. All connections share it.
+// pace schedules requests. All connections share it.
 type pace struct {
-	start, measure, end time.Time     // of the warm-up, of the measured time, of both
-	interval            time.Duration // between two requests; 0: none, the connections alone set the pace
+	start, measure, end time.Time     // start of the warm-up, start of the measured time, end of both
+	interval            time.Duration // between two requests; 0: as fast as the connections allow
 
 	mu     sync.Mutex
-	count  int64         // of requests that were given a moment
-	resume time.Time     // the server has asked for no request before
-	waited time.Duration // of the measured time, because the server asked for it
+	count  int64         // of requests that were scheduled
+	resume time.Time     // the server asked for no request before this time
+	waited time.Duration // how much of the measured time was waited because the server asked for it
 }
 
-// next gives the moment of the next request, which can have passed; false says that the run is over.
+// next returns when the next request is due, which can be in the past; false means that the run is over.
 func (p *pace) next(now time.Time) (due time.Time, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due = now
 	if p.interval > 0 {
 		if behind := p.resume.Sub(p.start); behind > time.Duration(p.count)*p.interval {
-			p.count = int64((behind + p.interval - 1) / p.interval) // what was due during a wait is not owed
+			p.count = int64((behind + p.interval - 1) / p.interval) // requests that were due during a wait are left out
 		}
 		due = p.start.Add(time.Duration(p.count) * p.interval)
 		p.count++
@@ -34,7 +34,8 @@ func (p *pace) next(now time.Time) (due time.Time, ok bool) {
 	return due, due.Before(p.end) && now.Before(p.end)
 }
 
-// owed is the moment a request counts from that was due at a moment: a wait that the server asked for does not count.
+// owed returns the time from which the latency of a request counts: when it was due, without a wait that the server asked
+// for.
 func (p *pace) owed(due time.Time) time.Time {
 	if resume := p.resumeAt(); resume.After(due) {
 		return resume
@@ -48,11 +49,11 @@ func (p *pace) resumeAt() time.Time {
 	return p.resume
 }
 
-// pause lets no request begin before a moment.
+// pause delays all requests until a time.
 func (p *pace) pause(now, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from := latest(now, p.resume, p.measure) // what is waited for already is counted already
+	from := latest(now, p.resume, p.measure) // an overlapping wait is counted once
 	if until.After(p.resume) {
 		p.resume = until
 	}

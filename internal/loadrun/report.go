@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is what a run measured. Requests of the warm-up are not in it.
+// Report contains what a run measured, without the warm-up.
 type Report struct {
 	URL           string           `json:"url"`
 	StartedAt     time.Time        `json:"startedAt"`
@@ -19,24 +19,24 @@ type Report struct {
 	Connections   int              `json:"connections"`
 	TargetRate    float64          `json:"targetRate"` // 0: none
 	Interrupted   bool             `json:"interrupted"`
-	WaitedSeconds float64          `json:"waitedSeconds"` // of Seconds, because 429 asked for it
+	WaitedSeconds float64          `json:"waitedSeconds"` // part of Seconds, because a 429 asked for it
 	Total         Line             `json:"total"`
 	Operations    []Line           `json:"operations"`
-	Statuses      map[string]int64 `json:"statuses"` // by status, or "none" for no answer
+	Statuses      map[string]int64 `json:"statuses"` // by status, or "none" for no response
 }
 
-// Line is about one kind of request, or about all.
+// Line is the result of one kind of request, or of all.
 type Line struct {
 	Name          string  `json:"name"`
 	Requests      int64   `json:"requests"`
 	Succeeded     int64   `json:"succeeded"`
 	Throttled     int64   `json:"throttled"`     // 429
-	Failed        int64   `json:"failed"`        // any other error, or no answer
+	Failed        int64   `json:"failed"`        // any other error, or no response
 	RatePerSecond float64 `json:"ratePerSecond"` // of those that succeeded
 	Latency       Latency `json:"latencyMs"`     // of those that succeeded
 }
 
-// Latency is in milliseconds. At a rate it counts from the moment a request was due.
+// Latency is in milliseconds. With a target rate, it counts from when a request was due.
 type Latency struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -58,7 +58,7 @@ type line struct {
 	histogram *hdrhistogram.Histogram // of microseconds
 }
 
-// longest is what a histogram can hold: more than a request may take.
+// longest is the maximum of a histogram. It exceeds the timeout of a request.
 const longest = 2 * time.Hour
 
 func newLine(name string) *line {
@@ -75,7 +75,7 @@ func newResults(mix Mix) results {
 	return r
 }
 
-// add counts an answer; status 0 is none.
+// add counts a response; status 0 means none.
 func (r *results) add(name string, status int, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,12 +93,12 @@ func (r *results) add(name string, status int, took time.Duration) {
 		l.Failed++
 	default:
 		l.Succeeded++
-		// Its error is a value out of range, and this one is in it.
+		// The only error is a value out of range.
 		_ = l.histogram.RecordValue(min(max(1, took.Microseconds()), longest.Microseconds()))
 	}
 }
 
-// report sums up what was measured in some time.
+// report summarizes what was measured.
 func (r *results) report(measured time.Duration) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

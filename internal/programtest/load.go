@@ -13,16 +13,16 @@ import (
 	"keepsake/internal/await"
 )
 
-// LoadOptions say what a load sends and where.
+// LoadOptions configures a Load.
 type LoadOptions struct {
 	Clients int
 	Key     string        // an API key that can read and write
-	Target  func() string // gives the URL of the API for the next request
+	Target  func() string // returns the URL of the API for the next request
 	// IdleTimeout is how long a connection can be idle; 0: as long as the server keeps it.
 	IdleTimeout time.Duration
 }
 
-// Load is clients that write and read documents, each client one request after the other. No request is sent twice.
+// Load is a number of clients that write and read documents. Each sends one request after the other, and none twice.
 type Load struct {
 	t        testing.TB
 	opt      LoadOptions
@@ -65,7 +65,7 @@ func (l *Load) round(id string) {
 	l.want(http.StatusOK, http.MethodGet, "/api/v1/documents/"+id, "")
 }
 
-// want sends a request, notes a failure unless it has the wanted answer, and reports whether it has.
+// want sends a request and reports whether the response is as wanted. If not, it records a failure.
 func (l *Load) want(status int, method, path, body string) bool {
 	got, text := l.send(method, path, body)
 	l.done.Add(1)
@@ -78,7 +78,7 @@ func (l *Load) want(status int, method, path, body string) bool {
 	return false
 }
 
-// send gives the status and the body of an answer, or 0 and the error.
+// send returns the status and the body of a response, or 0 and the error.
 func (l *Load) send(method, path, body string) (status int, text string) {
 	req, err := http.NewRequest(method, l.opt.Target()+path, strings.NewReader(body))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Option changes how the program is started.
 type Option func(*launch)
 
-// launch is how the program is started.
+// launch contains what the options have set.
 type launch struct {
 	t        testing.TB
 	program  string   // its path

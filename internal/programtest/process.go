@@ -61,10 +61,10 @@ func Launch(t testing.TB, dir string, options ...Option) *Process {
 		t.Fatalf("start keepsake: %v", err)
 	}
 	for _, f := range l.files {
-		_ = f.Close() // the process has its own
+		_ = f.Close() // the process has duplicates
 	}
 	go func() {
-		_ = p.cmd.Wait() // ProcessState says how it ended
+		_ = p.cmd.Wait() // ProcessState contains the result
 		close(p.ended)
 	}()
 	t.Cleanup(p.cleanUp)
@@ -84,14 +84,14 @@ func (l *launch) command(dir string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(l.environment(dir), l.env...)
 	cmd.ExtraFiles = l.files
-	cmd.WaitDelay = 5 * time.Second // what it has started itself could hold its output open
+	cmd.WaitDelay = 5 * time.Second // its children can keep its output open
 	if l.user != nil {
 		l.user(cmd)
 	}
 	return cmd
 }
 
-// environment is that of the tests without the settings of the person who runs them.
+// environment returns the environment of the tests without the settings of the person who runs them.
 func (l *launch) environment(dir string) []string {
 	// A busy machine can keep the database from answering for longer than an operator wants to wait.
 	env := append(withoutSettings(), "KEEPSAKE_CLUSTER_START_TIMEOUT=2m")
@@ -130,7 +130,7 @@ func Command(t testing.TB, args []string, options ...Option) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a command to its end and gives its exit code and its output.
+// Run runs a command to its end and returns its exit code and its output.
 func Run(t testing.TB, args ...string) (code int, output string) {
 	t.Helper()
 	out, err := Command(t, args).CombinedOutput()
@@ -143,7 +143,7 @@ func Run(t testing.TB, args ...string) (code int, output string) {
 	return 0, string(out)
 }
 
-// AwaitReady waits until the process says that it is ready, as a load balancer does.
+// AwaitReady waits until the process reports that it is ready, as a load balancer does.
 func (p *Process) AwaitReady() {
 	p.t.Helper()
 	if !p.ReadyOrEnded() {
@@ -186,7 +186,7 @@ func (p *Process) Ready() bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// probes has a connection for each question, as some load balancers do: a process that stops is not kept waiting.
+// probes uses a new connection for each request, as some load balancers do, so that a stopping process need not wait for it.
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // FirstKey reads the key that a first start leaves in the data folder. It is empty if there is none.
@@ -216,7 +216,7 @@ func (p *Process) Signal(s os.Signal) {
 // Kill ends the process without a warning. It does nothing if the process has ended.
 func (p *Process) Kill() {
 	p.over.Store(true)
-	_ = p.cmd.Process.Kill() // it can have ended
+	_ = p.cmd.Process.Kill() // possibly ended already
 	<-p.ended
 }
 
@@ -250,7 +250,7 @@ func (p *Process) Ended() bool {
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.ended }
 
-// Refusal waits for a start that has to fail and gives the one line that it writes beside its log.
+// Refusal waits for a start that must fail and returns the only line that it writes outside its log.
 func (p *Process) Refusal() string {
 	p.t.Helper()
 	p.over.Store(true)
@@ -280,7 +280,7 @@ func (p *Process) MustLive() {
 	}
 }
 
-// cleanUp kills a process that still runs. What a process wrote that the test has not ended itself is shown after a failure.
+// cleanUp kills a process that still runs. If the test has failed, it shows the output of a process that the test did not end.
 func (p *Process) cleanUp() {
 	show := !p.over.Load()
 	p.Kill()

@@ -40,7 +40,7 @@ func Stop() {
 	built.dir, built.programs = "", nil
 }
 
-// BuildOptions say how a program differs from the one that is released. They are arguments of go build.
+// BuildOptions are arguments of go build for a program that differs from the released one.
 type BuildOptions struct {
 	Tags    string
 	LDFlags string
@@ -62,7 +62,7 @@ func Binary(t testing.TB) string {
 	return Build(t, BuildOptions{})
 }
 
-// Build builds the program with options, once in a test binary, and gives its path.
+// Build builds the program with options, once per test binary, and returns its path.
 func Build(t testing.TB, o BuildOptions) string {
 	t.Helper()
 	program, err := programOf(o)
@@ -76,7 +76,7 @@ func Build(t testing.TB, o BuildOptions) string {
 	return path
 }
 
-// programOf gives the function that builds a program at its first call. Different programs can be built at the same time.
+// programOf returns the function that builds a program at its first call. Different programs can be built at the same time.
 func programOf(o BuildOptions) (func() (string, error), error) {
 	built.Lock()
 	defer built.Unlock()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// clientTimeout only ends a request that hangs; it is not a bound on anything.
+// clientTimeout only ends a request that hangs. No test depends on it.
 const clientTimeout = 2 * time.Minute
 
-// Client sends the requests. It has as many connections as there are requests at a time.
+// Client sends the requests. It opens as many connections as there are concurrent requests.
 var Client = &http.Client{Timeout: clientTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // Do sends a request with the key of the process. A body that is not nil is sent as JSON.
@@ -27,7 +27,7 @@ func (p *Process) Do(ctx context.Context, method, path string, body any) (status
 	return p.Send(ctx, p.Key, method, path, media, text)
 }
 
-// Send sends a request with any key and body. headers are names and values in turn.
+// Send sends a request with any key and body. headers alternate between names and values.
 func (p *Process) Send(ctx context.Context, key, method, path, media string, body []byte, headers ...string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, p.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Process) Send(ctx context.Context, key, method, path, media string, bod
 	return res.StatusCode, answer, err
 }
 
-// Must sends a request that has to be answered with a status, and gives the JSON of the answer.
+// Must sends a request, fails the test unless the response has the status, and returns its JSON.
 func (p *Process) Must(status int, method, path string, body any) map[string]any {
 	p.t.Helper()
 	got, text, err := p.Do(context.Background(), method, path, body)

@@ -48,8 +48,8 @@ func Checks(quick int) {
 	}
 }
 
-// Missing skips t because this machine lacks what, a package or a privilege. It fails t where the environment variable CI
-// is set: CI has to show everything.
+// Missing skips t because this machine lacks what, a package or a privilege. If the environment variable CI is set, it fails
+// t, because CI must run everything.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
