@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -35,10 +36,10 @@ func SocketAnswers(ctx context.Context, path string) bool {
 	return true
 }
 
-// maxSocketPath is what every system takes: 104 bytes on macOS with the zero at the end, 108 on Linux.
+// maxSocketPath is the longest path that every system allows: 104 bytes with the final zero on macOS, 108 on Linux.
 const maxSocketPath = 103
 
-// dialSocket connects also where the path is longer than a socket's address may be: through a short link.
+// dialSocket connects to the socket, through a short symbolic link if its path is too long.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	var d net.Dialer
 	if len(path) <= maxSocketPath {
@@ -57,5 +58,9 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	if err := os.Symlink(dir, link); err != nil {
 		return nil, err
 	}
-	return d.DialContext(ctx, "unix", filepath.Join(link, filepath.Base(path)))
+	short := filepath.Join(link, filepath.Base(path))
+	if len(short) > maxSocketPath {
+		return nil, fmt.Errorf("%s and the temporary folder %s are both too long for the path of a socket; set TMPDIR to a shorter folder", path, os.TempDir())
+	}
+	return d.DialContext(ctx, "unix", short)
 }

@@ -34,7 +34,8 @@ func useEngine(t *testing.T, p *testscript.Params) {
 	}
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv(serverVariable, server)
-		e.Values[testKey{}] = e.T() // of the script, not of all scripts
+		e.Setenv("TMPDIR", os.TempDir()) // the script's own is too long for the path of a socket
+		e.Values[testKey{}] = e.T()      // of the script, not of all scripts
 		return nil
 	}
 	p.Condition = func(name string) (bool, error) {

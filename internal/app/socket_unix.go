@@ -57,7 +57,11 @@ func listenUnix(dir, name string) (net.Listener, error) {
 	if err := os.Symlink(dir, link); err != nil {
 		return nil, err
 	}
-	return listenAt(filepath.Join(link, name))
+	short := filepath.Join(link, name)
+	if len(short) > maxAddress {
+		return nil, fmt.Errorf("%s and the temporary folder %s are both too long for the path of a socket; set TMPDIR to a shorter folder", dir, os.TempDir())
+	}
+	return listenAt(short)
 }
 
 // withoutSockets reports whether an error says that the system has no Unix sockets.

@@ -63,7 +63,8 @@ func Deps(change func(*app.Deps)) Option { return func(_ *config.Config, d *app.
 // Clock sets the program's clock.
 func Clock(now func() time.Time) Option { return func(_ *config.Config, d *app.Deps) { d.Now = now } }
 
-// Log sends the program's log, at the configured level, to w; without it nothing is logged.
+// Log sends the program's log, at the configured level, to w. Without it, Start prints the warnings and errors of a program
+// whose test has failed.
 func Log(w io.Writer) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Log, d.Out = nil, w }
 }
@@ -81,6 +82,7 @@ func Start(t testing.TB, options ...Option) *Running {
 	cfg.Data = t.TempDir()
 	cfg.Listen, cfg.BackendListen = "127.0.0.1:0", "127.0.0.1:0"
 	deps := Silent()
+	deps.Log = logOfFailed(t)
 	wait(&cfg)
 	for _, o := range options {
 		o(&cfg, &deps)
@@ -112,6 +114,17 @@ func Start(t testing.TB, options ...Option) *Running {
 		r.Key, r.Workspace = first.APIKey, first.WorkspaceID
 	}
 	return r
+}
+
+// logOfFailed returns a log whose warnings and errors are printed if the test fails.
+func logOfFailed(t testing.TB) *slog.Logger {
+	lines := &Buffer{}
+	t.Cleanup(func() {
+		if text := lines.String(); t.Failed() && text != "" {
+			t.Logf("warnings and errors of the program:\n%s", text)
+		}
+	})
+	return slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // AwaitReady waits as a load balancer does: a process on a shared database first hears what the others have done.
