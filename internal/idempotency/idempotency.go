@@ -8,9 +8,9 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Answer is a kept answer. Secrets that were shown once are already null in Body.
+// Answer is a stored response. In Body, secrets that are shown only once are already null.
 type Answer struct {
-	// WorkspaceID is whose storage it takes, and MaxBytes how many bytes that may have in all, nil for no limit. Neither is
+	// WorkspaceID is the workspace whose storage the answer uses, and MaxBytes is its limit, nil for none. They are not
 	// read back.
 	WorkspaceID string
 	MaxBytes    *int64
@@ -18,42 +18,43 @@ type Answer struct {
 	Claim     [32]byte // keyed hash of credential, method, path and Idempotency-Key
 	Request   [32]byte // keyed hash of the request body
 	Status    int
-	Location  string // header of the first answer, empty for none
+	Location  string // header of the first response, empty for none
 	ETag      string
-	Body      []byte // nil where it was over 64 KiB: rebuilt from what Location names
+	Body      []byte // nil if larger than 64 KiB; rebuilt from Location
 	CreatedAt time.Time
 	ExpiresAt time.Time
 
-	// An answer that may only lie sealed has no Body but these.
-	Sealed   []byte    // none: what it was sealed with, or what it told of, is gone
-	SealedBy string    // says what opens it; empty: it is not sealed
-	Subjects []KeyName // those it tells of; not read back
-	Own      []byte    // a key that is needed to open it, too; none: it was dropped, or an earlier release sealed it
+	// A sealed answer has no Body, but these fields.
+	Sealed   []byte    // nil if a key or a memory that it contains was erased
+	SealedBy string    // describes the keys that open it; empty if it is not sealed
+	Subjects []KeyName // the subjects in the answer; not read back
+	Own      []byte    // an additional key to open it; nil if it was dropped, or the answer is from an earlier release
 }
 
-// Store keeps answers for 24 hours.
+// Store stores answers for 24 hours.
 type Store interface {
-	// KeepAnswer stores a; it joins the unit of work it is called in, so that effect and answer commit together. A claim
-	// that has an answer already is ErrAnswered; one that the workspace has no room for is problem.StorageFull.
+	// KeepAnswer stores a in the current transaction, so that effect and answer commit together. The error is
+	// ErrAnswered if the claim already has an answer and problem.StorageFull if the workspace is full.
 	KeepAnswer(ctx context.Context, a *Answer) error
-	// KeptAnswer reads the answer of a claim that has not expired at now; nil when there is none.
+	// KeptAnswer reads the answer of a claim that has not expired at now. It is nil if there is none.
 	KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*Answer, error)
-	// DropAnswers takes what is sealed out of the answers that tell of a subject; it joins the unit of work it is called in.
-	// The claims stay, so that a late repetition has no effect.
+	// DropAnswers removes the sealed content from all answers about a subject, in the current transaction. The claims
+	// stay, so that a late repetition has no effect.
 	DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error
-	// PruneAnswers deletes what expired before now.
+	// PruneAnswers deletes answers that expired before now.
 	PruneAnswers(ctx context.Context, now time.Time) error
 }
 
-// ErrAnswered is the problem of a second answer under one claim.
+// ErrAnswered is the error of a second answer to one claim.
 var ErrAnswered = problem.Conflicts("This request has already been answered.")
 
-// Claims tells processes on one store which requests run in another of them. It is there for a kind answer: that an
-// effect happens once is the Store's doing, also where nobody can be asked.
+// Claims lets the processes of an instance know which requests run in another of them. It only improves the response to
+// a concurrent repetition: the Store ensures that an effect happens once, even if Claims cannot reach the other
+// processes.
 type Claims interface {
-	// Take says that a request runs in this process, unless it runs in another; then ok is false. It waits for nobody:
-	// where the others cannot be asked it is true. A process that dies runs nothing.
+	// Take claims a request for this process. ok is false if it runs in another. Take does not wait, and ok is true if
+	// the other processes cannot be reached. A process that dies releases its claims.
 	Take(ctx context.Context, claim [32]byte) (ok bool)
-	// Release says that what was taken has ended. Others know it soon, or with wait when Release returns.
+	// Release releases a claim. With wait, the other processes know it when Release returns, otherwise soon.
 	Release(claim [32]byte, wait bool)
 }

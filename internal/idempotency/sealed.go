@@ -17,27 +17,27 @@ import (
 	"keepsake/internal/problem"
 )
 
-// KeyName names a key that an answer is sealed with: the data key of a subject, or, with no subject, the instance's own.
+// KeyName names a key that seals an answer: the data key of a subject or, without a subject, the instance's own.
 type KeyName struct {
 	WorkspaceID string
 	Subject     [16]byte
 	Generation  int64
 }
 
-// Key seals and opens. about is not kept with what is sealed, and must be the same again.
+// Key seals and opens. about is not stored and must be the same for both.
 type Key interface {
 	Seal(plain, about []byte) []byte
 	Open(sealed, about []byte) ([]byte, error)
 }
 
-// Keys finds keys by their names. One that was destroyed is a problem.NotFound.
+// Keys finds keys by name. The error is a problem.NotFound if the key was destroyed.
 type Keys interface {
 	AnswerKey(ctx context.Context, name KeyName) (Key, error)
 }
 
-// SealWith says, from inside a Work, that its answer holds what may only lie sealed by a key. It may be said of several:
-// then all of them are needed to open the answer, so that each subject's erasure takes the whole with it. Where no answer
-// is kept it does nothing.
+// SealWith is called inside a Work whose answer must be sealed with a key. If it is called for several keys, all of
+// them are needed to open the answer, so the erasure of any subject makes it unreadable. Without an answer to store,
+// SealWith does nothing.
 func SealWith(ctx context.Context, name KeyName) {
 	seals, ok := ctx.Value(sealsKey{}).(*seals)
 	if !ok {
@@ -52,23 +52,23 @@ func SealWith(ctx context.Context, name KeyName) {
 
 type sealsKey struct{}
 
-// seals is what one run of a Work said of its answer.
+// seals collects the keys for the answer of one run of a Work.
 type seals struct {
 	mu    sync.Mutex
 	names []KeyName
 }
 
-// collecting gives a context in which SealWith reaches what is returned.
+// collecting returns a context in which SealWith adds to the returned seals.
 func collecting(ctx context.Context) (context.Context, *seals) {
 	s := &seals{}
 	return context.WithValue(ctx, sealsKey{}, s), s
 }
 
-// envelope is how a sealed answer says what opens it. The body is sealed with a key of its own, which is sealed by each of
-// the named keys in turn.
+// envelope describes the keys of a sealed answer. The body is sealed with a key of its own, which each of the named
+// keys seals in turn.
 type envelope struct {
-	Keys    []envelopeKey `json:"keys"`          // the first sealed first, and opens last
-	Own     bool          `json:"own,omitempty"` // the answer's own key sealed after these
+	Keys    []envelopeKey `json:"keys"`          // in the order of sealing; opened in reverse
+	Own     bool          `json:"own,omitempty"` // the answer's own key sealed last
 	Wrapped string        `json:"wrapped"`
 }
 
@@ -82,17 +82,17 @@ func (k envelopeKey) name() (KeyName, error) {
 	name := KeyName{WorkspaceID: k.Workspace, Generation: k.Generation}
 	raw, err := hex.DecodeString(k.Subject)
 	if err != nil || (len(raw) != 0 && len(raw) != len(name.Subject)) {
-		return name, errors.New("it names no key")
+		return name, errors.New("no key name")
 	}
 	copy(name.Subject[:], raw)
 	return name, nil
 }
 
-// about is the associated data of all that is sealed of an answer: it is of no use under another claim.
+// about is the associated data of an answer. It binds the ciphertext to the claim.
 func about(claim [32]byte) []byte { return append([]byte("keepsake answer\x00"), claim[:]...) }
 
-// seal puts the body of a into its sealed form. Of a key that was destroyed in this moment nothing is left to keep: the
-// answer stays without its body, like one that was sealed before.
+// seal replaces the body of a with its sealed form. If a key was destroyed meanwhile, the answer stays without a body,
+// as after an erasure.
 func (s *Service) seal(ctx context.Context, a *Answer, names []KeyName) error {
 	slices.SortFunc(names, func(a, b KeyName) int {
 		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), slices.Compare(a.Subject[:], b.Subject[:]), cmp.Compare(a.Generation, b.Generation))
@@ -127,7 +127,7 @@ func (s *Service) seal(ctx context.Context, a *Answer, names []KeyName) error {
 		raw = key.Seal(raw, about(a.Claim))
 	}
 	if raw != nil && len(a.Subjects) > 0 {
-		// Who erases one memory erases this key, and the answer with it.
+		// Erasing one memory erases this key, and so the answer.
 		a.Own, e.Own = make([]byte, 32), true
 		rand.Read(a.Own) // never fails
 		own, err := newBox(a.Own)
@@ -145,18 +145,19 @@ func (s *Service) seal(ctx context.Context, a *Answer, names []KeyName) error {
 	return err
 }
 
-// open gives the body of a sealed answer. Without one of its keys, or where it was dropped since, it is problem.NotFound.
+// open returns the body of a sealed answer. The error is problem.NotFound if a key was destroyed or the body was
+// dropped.
 func (s *Service) open(ctx context.Context, a *Answer) ([]byte, error) {
 	if len(a.Sealed) == 0 {
 		return nil, problem.Missing()
 	}
 	var e envelope
 	if err := json.Unmarshal([]byte(a.SealedBy), &e); err != nil {
-		return nil, fmt.Errorf("read how it is sealed: %w", err)
+		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
 	raw, err := base64.StdEncoding.DecodeString(e.Wrapped)
 	if err != nil {
-		return nil, fmt.Errorf("read how it is sealed: %w", err)
+		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
 	if e.Own {
 		if len(a.Own) == 0 {
@@ -192,7 +193,7 @@ func (s *Service) open(ctx context.Context, a *Answer) ([]byte, error) {
 
 func (s *Service) answerKey(ctx context.Context, name KeyName) (Key, error) {
 	if s.keys == nil {
-		return nil, errors.New("idempotency: an answer is to be sealed, and there are no keys")
+		return nil, errors.New("idempotency: no keys to seal an answer")
 	}
 	return s.keys.AnswerKey(ctx, name)
 }

@@ -56,7 +56,7 @@ func (v vault) make(t *testing.T, names ...idempotency.KeyName) {
 	}
 }
 
-// told answers with a text that may only lie sealed by some keys.
+// told returns a response with a text that must be sealed with some keys.
 func told(location, text string, names ...idempotency.KeyName) idempotency.Work {
 	return idempotency.Work{
 		Run: func(ctx context.Context) (idempotency.Outcome, error) {
@@ -75,7 +75,7 @@ func asked(key string) idempotency.Request {
 
 const canary = "the canary sings of a person"
 
-func TestAnAnswerThatTellsOfSubjectsLiesSealed(t *testing.T) {
+func TestStoredAnswerAboutSubjectsIsSealed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := setupIn(t, dir)
@@ -136,7 +136,7 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-func TestAReplayAfterAnErasureFindsNothingAndHasNoEffect(t *testing.T) {
+func TestRepetitionAfterAnErasureHasNoEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := b.vault(t)
@@ -163,7 +163,7 @@ func TestAReplayAfterAnErasureFindsNothingAndHasNoEffect(t *testing.T) {
 	if kept, err := b.Do(t.Context(), one, b.hashed(""), ran); err != nil || string(kept.Body) != canary {
 		t.Errorf("the other person's: %v, %v", kept, err)
 	}
-	// One who is erased while the answer is made has nothing kept of it.
+	// If a subject is erased while the response is created, nothing about the subject is stored.
 	late := asked("of a person who goes")
 	if kept, err := b.Do(t.Context(), late, b.hashed(""), told("", canary, person(1))); kept != nil || err != nil {
 		t.Fatalf("got %v, %v", kept, err)
@@ -173,7 +173,7 @@ func TestAReplayAfterAnErasureFindsNothingAndHasNoEffect(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasDroppedIsRebuiltOrNotFound(t *testing.T) {
+func TestDroppedAnswerIsRebuiltOrNotFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := b.vault(t)
@@ -203,10 +203,10 @@ func TestAnAnswerThatWasDroppedIsRebuiltOrNotFound(t *testing.T) {
 	}
 }
 
-func TestOnlyTheRunThatCountsSaysWhatSeals(t *testing.T) {
+func TestOnlyTheLastRunChoosesTheSealingKeys(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.vault(t) // without any data key
+	b.vault(t) // without data keys
 	idempotency.SealWith(t.Context(), person(1))
 	refused := idempotency.Work{
 		Run: func(ctx context.Context) (idempotency.Outcome, error) {

@@ -18,31 +18,30 @@ import (
 )
 
 const (
-	// Lifetime is how long an answer is kept.
+	// Lifetime is how long an answer is stored.
 	Lifetime = 24 * time.Hour
-	// MaxBody is the largest body that is kept, in bytes, where a larger one can be rebuilt by reading what its Location
-	// names. Others are kept whole: they are answers to batches, which are no larger than what was sent, and to keep one in
-	// pieces would cost as much.
+	// MaxBody is the largest stored body in bytes, if its Location can be read to rebuild a larger one. Other bodies
+	// are always stored: they answer batches and are no larger than the request.
 	MaxBody = 64 << 10
 
-	// smallBody is how large a body is kept also where the workspace has no room left: whoever rotates a key must not be
-	// refused for its documents.
+	// smallBody is the size up to which a body is stored even in a full workspace: for example, documents must not
+	// prevent the rotation of a key.
 	smallBody = 4 << 10
 
-	// HeaderName is where a client puts its key, and the field of a 400 about it.
+	// HeaderName is the header with the client's key, and the field of a 400 about it.
 	HeaderName = "Idempotency-Key"
 )
 
-// Request says whose request it is and which. Two requests with equal values are the same one, sent twice.
+// Request identifies a request. Two requests with equal values are repetitions of each other.
 type Request struct {
-	Credential string // the key's id, or what else names the caller
-	Workspace  string // the caller's, whose storage the answer takes
+	Credential string // the ID of the API key, or of another kind of caller
+	Workspace  string // the caller's workspace, whose storage the answer uses
 	Method     string
 	Path       string // as sent, without the query
 	Key        string // the client's Idempotency-Key
 }
 
-// Outcome is an answer as it is kept: a secret that is shown once is already null in Body.
+// Outcome is a response to store. A secret that is shown once is already null in Body.
 type Outcome struct {
 	Status   int
 	Location string
@@ -50,14 +49,14 @@ type Outcome struct {
 	Body     []byte
 }
 
-// Work is what a request does when it is not a repetition.
+// Work is what a request does if it is not a repetition.
 type Work struct {
-	// Prepare, where there is any, runs once before the unit of work, for what others should not have to wait for.
+	// Prepare, if not nil, runs once before the transaction, for slow work that other transactions should not wait for.
 	Prepare func(ctx context.Context) error
-	// Run has the effect, through stores, with the context it is given. It may be called more than once; only the last
+	// Run has the effect, through stores and with the given context. It can be called more than once; only the last
 	// call counts.
 	Run func(ctx context.Context) (Outcome, error)
-	// Refused gives the answer for a problem that Run decided on, so that a repetition is refused alike.
+	// Refused returns the response for a problem that Run returned, so that a repetition gets the same.
 	Refused func(p *problem.Problem) Outcome
 }
 
@@ -67,29 +66,29 @@ type Service struct {
 	units  unit.Runner
 	secret []byte
 	now    func() time.Time
-	claims Claims                          // nil where no other process has the store open
-	keys   Keys                            // nil where no answer is ever sealed
+	claims Claims                          // nil if the instance has only one process
+	keys   Keys                            // nil if no answer is sealed
 	limit  func(workspaceID string) *int64 // may be nil
 
 	mu      sync.Mutex
-	running map[[32]byte]struct{} // claims whose first request has not ended
+	running map[[32]byte]struct{} // claims whose first request still runs
 }
 
-// NewService makes a Service. The secret keys the hashes under which keys and bodies are kept.
+// NewService creates a Service. The secret keys the hashes of idempotency keys and bodies.
 func NewService(store Store, units unit.Runner, secret []byte, now func() time.Time) *Service {
 	return &Service{store: store, units: units, secret: secret, now: now, running: map[[32]byte]struct{}{}}
 }
 
-// Among makes the Service tell other processes on the store what runs here. It is called before the first request.
+// Among sets how the Service shares its claims with other processes. It must be called before the first request.
 func (s *Service) Among(c Claims) { s.claims = c }
 
-// SealBy gives the Service the keys by which answers are sealed. It is called before the first request.
+// SealBy sets the keys that seal answers. It must be called before the first request.
 func (s *Service) SealBy(k Keys) { s.keys = k }
 
-// Limit gives the Service how many bytes a workspace may store, nil for no limit. It is called before the first request.
+// Limit sets how many bytes a workspace can store, nil for no limit. It must be called before the first request.
 func (s *Service) Limit(limit func(workspaceID string) *int64) { s.limit = limit }
 
-// CheckKey refuses a key that is not 8–255 printable ASCII characters.
+// CheckKey returns an error for a key that is not 8–255 printable ASCII characters.
 func CheckKey(key string) error {
 	switch {
 	case len(key) < 8:
@@ -105,28 +104,29 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// BodyHash starts the hash of a request's body, for Do. Nothing of a body needs to be kept for its sake.
+// BodyHash begins the hash of a request's body, for Do. The body itself need not be kept.
 func (s *Service) BodyHash() hash.Hash { return s.keyed("body") }
 
-// Do does w once for r, whose whole body was written to body, a BodyHash. A repetition with the same body gives the kept answer (its Body is nil where it was too large to
-// keep); nil means that w ran, and an error of Run comes back unchanged. The effect and the answer commit together.
+// Do runs w once for r. The whole request body must have been written to body, a BodyHash. A repetition with the same
+// body returns the stored answer, whose Body is nil if it was too large to store. A nil answer means that w ran; an
+// error of Run is returned unchanged. The effect and the answer commit together.
 //
-// Problems: `reused` for another body under the same key, idempotency_in_progress while the first request runs.
+// Problems: `reused` for another body with the same key, idempotency_in_progress while the first request runs.
 func (s *Service) Do(ctx context.Context, r Request, body hash.Hash, w Work) (*Answer, error) {
-	turn := s.turn(r)
-	if err := turn.begin(ctx); err != nil {
+	attempt := s.attempt(r)
+	if err := attempt.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer turn.end()
-	turn.sum = [32]byte(body.Sum(nil))
-	if kept, err := turn.first(ctx); kept != nil || err != nil {
-		return turn.same(ctx, kept, err)
+	defer attempt.end()
+	attempt.sum = [32]byte(body.Sum(nil))
+	if kept, err := attempt.first(ctx); kept != nil || err != nil {
+		return attempt.same(ctx, kept, err)
 	}
-	return turn.settle(ctx, w.Refused, turn.work(ctx, w))
+	return attempt.settle(ctx, w.Refused, attempt.work(ctx, w))
 }
 
-// work has the effect and keeps its answer.
-func (t *turn) work(ctx context.Context, w Work) error {
+// work has the effect and stores its answer.
+func (t *attempt) work(ctx context.Context, w Work) error {
 	if w.Prepare != nil {
 		if err := w.Prepare(ctx); err != nil {
 			return err
@@ -145,19 +145,19 @@ func (t *turn) work(ctx context.Context, w Work) error {
 	return err
 }
 
-// DoStream is Do for a body that is read as it comes: run has committed its effect piece by piece when it returns, and
-// the answer is kept after it. Repeating what was cut off in between must therefore be harmless by itself; an import
-// sees to that by requiring ids in its lines.
+// DoStream is Do for a body that is read while the request runs: run has committed its effect in parts when it returns,
+// and the answer is stored afterwards. So repeating a request that was cut off must be harmless. An import ensures that
+// by requiring IDs in its lines.
 func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run func(ctx context.Context, body io.Reader) (Outcome, error), refused func(p *problem.Problem) Outcome) (*Answer, error) {
-	turn := s.turn(r)
-	if err := turn.begin(ctx); err != nil {
+	attempt := s.attempt(r)
+	if err := attempt.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer turn.end()
+	defer attempt.end()
 	digest := s.BodyHash()
 	read := io.TeeReader(body, digest)
 
-	kept, err := turn.first(ctx)
+	kept, err := attempt.first(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,25 +165,25 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		if _, err := io.Copy(io.Discard, read); err != nil {
 			return nil, fmt.Errorf("read the repeated body: %w", err)
 		}
-		turn.sum = [32]byte(digest.Sum(nil))
-		return turn.same(ctx, kept, nil)
+		attempt.sum = [32]byte(digest.Sum(nil))
+		return attempt.same(ctx, kept, nil)
 	}
 	inside, seals := collecting(ctx)
 	out, err := run(inside, read)
 	if _, drained := io.Copy(io.Discard, read); drained != nil {
-		// The body never came whole, so there is nothing a repetition could be compared with.
+		// The body was not received completely, so no repetition could be compared with it.
 		if err == nil {
 			err = fmt.Errorf("read the rest of the body: %w", drained)
 		}
 		return nil, err
 	}
-	turn.sum = [32]byte(digest.Sum(nil))
+	attempt.sum = [32]byte(digest.Sum(nil))
 	if err == nil && keepable(out.Status) {
-		if err = turn.keepAlone(ctx, out, seals); isFull(err) {
-			return nil, nil // the effect is there already, and to repeat it is harmless
+		if err = attempt.keepAlone(ctx, out, seals); isFull(err) {
+			return nil, nil // the effect is committed, and repeating it is harmless
 		}
 	}
-	return turn.settle(ctx, refused, err)
+	return attempt.settle(ctx, refused, err)
 }
 
 // Run deletes expired answers each hour until ctx ends.
@@ -192,7 +192,7 @@ func (s *Service) Run(ctx context.Context, log *slog.Logger) {
 	defer tick.Stop()
 	for {
 		if err := s.store.PruneAnswers(ctx, s.now()); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "expired idempotent answers were not deleted", "error", err.Error())
+			log.WarnContext(ctx, "deleting expired idempotent responses failed", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -202,9 +202,9 @@ func (s *Service) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// settle keeps the answer of a request that was refused, after its unit was rolled back, and gives the refusal back. Where
-// another process has answered the same request meanwhile, it is a repetition after all.
-func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outcome, err error) (*Answer, error) {
+// settle stores the answer of a refused request, after its transaction was rolled back, and returns the refusal. If
+// another process has answered the same request meanwhile, settle returns that answer.
+func (t *attempt) settle(ctx context.Context, refused func(p *problem.Problem) Outcome, err error) (*Answer, error) {
 	p, ok := problem.As(err)
 	if !ok {
 		return nil, err
@@ -214,17 +214,17 @@ func (t *turn) settle(ctx context.Context, refused func(p *problem.Problem) Outc
 		if !keepable(out.Status) {
 			return nil, err
 		}
-		kept := t.keepAlone(ctx, out, &seals{}) // a refusal tells nothing of anybody
+		kept := t.keepAlone(ctx, out, &seals{}) // a refusal contains nothing about a subject
 		if kept == nil {
 			return nil, err
 		}
 		if !errors.Is(kept, ErrAnswered) {
-			return nil, fmt.Errorf("keep a refusal: %w", kept)
+			return nil, fmt.Errorf("store a refusal: %w", kept)
 		}
 	}
 	first, failed := t.kept(ctx)
 	if first == nil && failed == nil {
-		return nil, err // its time was over at this moment
+		return nil, err // the answer has just expired
 	}
 	return t.same(ctx, first, failed)
 }
@@ -234,18 +234,19 @@ func isFull(err error) bool {
 	return ok && p.Code == problem.CodeLimitReached
 }
 
-// keepable says whether a repetition shall meet the same answer. Faults of ours and spent limits pass with time.
+// keepable reports whether a repetition must get the same answer. Internal errors and exhausted limits are temporary.
 func keepable(status int) bool { return status < 500 && status != 429 }
 
-func (t *turn) keepAlone(ctx context.Context, out Outcome, seals *seals) error {
+func (t *attempt) keepAlone(ctx context.Context, out Outcome, seals *seals) error {
 	err := t.units.Run(ctx, func(ctx context.Context) error { return t.keep(ctx, out, seals) })
 	t.answered = err == nil
 	return err
 }
 
-// keep stores an answer, in the unit of work that has its effect. It is sealed there, because it is known there: a few
-// microseconds for most, and some milliseconds for that of the largest batch, which others wait for.
-func (t *turn) keep(ctx context.Context, out Outcome, seals *seals) error {
+// keep stores an answer, in the transaction that has its effect. It seals the answer there, because the content is
+// known only then. That takes a few microseconds, or some milliseconds for the largest batch, while other transactions
+// wait.
+func (t *attempt) keep(ctx context.Context, out Outcome, seals *seals) error {
 	now := t.now().Truncate(time.Millisecond)
 	a := &Answer{
 		WorkspaceID: t.workspace, Claim: t.claim, Request: t.sum, Status: out.Status, Location: out.Location, ETag: out.ETag, Body: out.Body,
@@ -263,21 +264,21 @@ func (t *turn) keep(ctx context.Context, out Outcome, seals *seals) error {
 		a.MaxBytes = t.limit(t.workspace)
 	}
 	if err := t.store.KeepAnswer(ctx, a); err != nil {
-		return fmt.Errorf("keep an idempotent answer: %w", err)
+		return fmt.Errorf("store an idempotent answer: %w", err)
 	}
 	return nil
 }
 
-func (t *turn) kept(ctx context.Context) (*Answer, error) {
+func (t *attempt) kept(ctx context.Context) (*Answer, error) {
 	a, err := t.store.KeptAnswer(ctx, t.claim, t.now())
 	if err != nil {
-		return nil, fmt.Errorf("read a kept answer: %w", err)
+		return nil, fmt.Errorf("read a stored answer: %w", err)
 	}
 	return a, nil
 }
 
-// first finds the answer of the first request. There is none where this one is the first, and may run.
-func (t *turn) first(ctx context.Context) (*Answer, error) {
+// first returns the answer of the first request, or nil if this request is the first.
+func (t *attempt) first(ctx context.Context) (*Answer, error) {
 	kept, err := t.kept(ctx)
 	if kept == nil && err == nil && t.elsewhere {
 		return nil, errRunning
@@ -286,8 +287,8 @@ func (t *turn) first(ctx context.Context) (*Answer, error) {
 	return kept, err
 }
 
-// same gives a kept answer to a repetition. One whose body was dropped is rebuilt like one that was too large.
-func (t *turn) same(ctx context.Context, kept *Answer, err error) (*Answer, error) {
+// same returns a stored answer to a repetition. If its body was dropped, it is rebuilt like one that was too large.
+func (t *attempt) same(ctx context.Context, kept *Answer, err error) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +300,7 @@ func (t *turn) same(ctx context.Context, kept *Answer, err error) (*Answer, erro
 	}
 	body, err := t.open(ctx, kept)
 	if err != nil {
-		return nil, fmt.Errorf("open a kept answer: %w", err)
+		return nil, fmt.Errorf("open a stored answer: %w", err)
 	}
 	opened := *kept
 	opened.Body = body
@@ -308,23 +309,23 @@ func (t *turn) same(ctx context.Context, kept *Answer, err error) (*Answer, erro
 
 var errRunning = problem.New(problem.Conflict, problem.CodeIdempotencyRunning, "The first request with this Idempotency-Key is still running.")
 
-// turn is one request under way.
-type turn struct {
+// attempt is a running request.
+type attempt struct {
 	*Service
 	claim     [32]byte
-	sum       [32]byte // of the body, once it was read
+	sum       [32]byte // of the body, once it is read
 	workspace string
 	elsewhere bool // another process runs the same request
-	answered  bool // an answer is kept
+	answered  bool // an answer is stored
 }
 
-func (s *Service) turn(r Request) turn {
-	return turn{Service: s, claim: s.claimOf(r), workspace: r.Workspace}
+func (s *Service) attempt(r Request) attempt {
+	return attempt{Service: s, claim: s.claimOf(r), workspace: r.Workspace}
 }
 
-// begin claims the request for this turn. Of two processes that run the same one in spite of it, one keeps its answer:
-// the other's unit fails with its effect, and it repeats the first.
-func (t *turn) begin(ctx context.Context) error {
+// begin claims the request. If two processes run the same request nevertheless, one stores its answer. The other's
+// transaction fails, without an effect, and returns the first's answer.
+func (t *attempt) begin(ctx context.Context) error {
 	if !t.take(t.claim) {
 		return errRunning
 	}
@@ -344,9 +345,9 @@ func (s *Service) take(claim [32]byte) bool {
 	return !busy
 }
 
-// end lets the same request run again. A kept answer is found by whoever is quicker than the news of it; without one the
-// client must not hear of the end before others do.
-func (t *turn) end() {
+// end releases the claim. If there is a stored answer, a repetition elsewhere finds it even before that process knows
+// of the release. Otherwise, the client must not get its response before the other processes know.
+func (t *attempt) end() {
 	if t.claims != nil && !t.elsewhere {
 		t.claims.Release(t.claim, !t.answered)
 	}
@@ -355,7 +356,7 @@ func (t *turn) end() {
 	delete(t.running, t.claim)
 }
 
-// claim hashes every part with its length before it, so that no two requests share a claim by shifting characters.
+// claimOf hashes every part with its length, so that different requests have different claims.
 func (s *Service) claimOf(r Request) [32]byte {
 	h := s.keyed("claim")
 	for _, part := range [...]string{r.Credential, r.Method, r.Path, r.Key} {
@@ -367,7 +368,7 @@ func (s *Service) claimOf(r Request) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// keyed starts a hash for one purpose, so that a claim never equals a body's hash.
+// keyed begins a hash for one purpose, so that a claim never equals the hash of a body.
 func (s *Service) keyed(purpose string) hash.Hash {
 	h := hmac.New(sha256.New, s.secret)
 	io.WriteString(h, purpose+"\x00")

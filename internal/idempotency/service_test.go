@@ -20,7 +20,7 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// bundle is a Service over a real store. Its effects are workspaces: they are easy to make and to count.
+// bundle is a Service with a real store. Its effects are workspaces, which are easy to create and count.
 type bundle struct {
 	*idempotency.Service
 	store *store.Store
@@ -60,7 +60,7 @@ func (b *bundle) workspaces(t *testing.T) int {
 	return len(list)
 }
 
-// create makes a workspace and then ends as it is told.
+// create creates a workspace and then returns status or err.
 func (b *bundle) create(id string, end error) idempotency.Work {
 	return idempotency.Work{
 		Run: func(ctx context.Context) (idempotency.Outcome, error) {
@@ -77,7 +77,7 @@ func (b *bundle) create(id string, end error) idempotency.Work {
 	}
 }
 
-// hashed is a body as Do is told of it.
+// hashed returns the hash of a body for Do.
 func (b *bundle) hashed(body string) hash.Hash {
 	h := b.BodyHash()
 	io.WriteString(h, body)
@@ -86,8 +86,8 @@ func (b *bundle) hashed(body string) hash.Hash {
 
 var request = idempotency.Request{Credential: "key_1", Method: "POST", Path: "/things", Key: "a-key-of-a-client"}
 
-// Answers are kept for a day, over a change of the program, too: bodies must keep their hashes.
-func TestTheHashOfABodyStays(t *testing.T) {
+// Answers are stored for a day, also across a program update, so the hash of a body must not change.
+func TestBodyHashIsStable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.BodyHash()
@@ -100,7 +100,7 @@ func TestTheHashOfABodyStays(t *testing.T) {
 	}
 }
 
-func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
+func TestEffectAndAnswerCommitTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	if kept, err := b.Do(t.Context(), request, b.hashed("body"), b.create("wsp_1", nil)); kept != nil || err != nil {
@@ -116,7 +116,7 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 	if _, err := b.Do(t.Context(), request, b.hashed("another"), b.create("wsp_3", nil)); !is(err, "validation_error") {
 		t.Errorf("another body: %v, want it refused as reused", err)
 	}
-	// Whoever differs in any part has a request of their own.
+	// A request that differs in any part is another request.
 	for i, other := range []idempotency.Request{
 		{Credential: "key_2", Method: "POST", Path: "/things", Key: "a-key-of-a-client"},
 		{Credential: "key_1", Method: "PUT", Path: "/things", Key: "a-key-of-a-client"},
@@ -129,7 +129,7 @@ func TestEffectAndAnswerAreKeptTogether(t *testing.T) {
 	}
 }
 
-func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
+func TestRefusalIsRolledBackAndStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range 2 {
@@ -146,7 +146,7 @@ func TestARefusalTakesItsEffectBackAndStays(t *testing.T) {
 	}
 }
 
-func TestWhatPassesWithTimeIsNotKept(t *testing.T) {
+func TestTemporaryFailureIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, end := range []error{errors.New("defect"), problem.NotAvailable("later", time.Second), problem.New(problem.RateLimited, "x", "y")} {
@@ -159,7 +159,7 @@ func TestWhatPassesWithTimeIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsKeptForADay(t *testing.T) {
+func TestAnswerIsStoredForADay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	do := func(id string) *idempotency.Answer {
@@ -184,7 +184,7 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 	}
 }
 
-func TestALargeBodyIsKeptOnlyWhereItCannotBeRebuilt(t *testing.T) {
+func TestLargeBodyIsStoredUnlessItCanBeRebuilt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for location, keptWhole := range map[string]bool{"/somewhere": false, "": true} {
@@ -203,7 +203,7 @@ func TestALargeBodyIsKeptOnlyWhereItCannotBeRebuilt(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceHaveOneEffect(t *testing.T) {
+func TestConcurrentRepetitionsHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var ran, replayed, told atomic.Int64
@@ -229,7 +229,7 @@ func TestManyAtOnceHaveOneEffect(t *testing.T) {
 	}
 }
 
-func TestAPanicLeavesNoClaimBehind(t *testing.T) {
+func TestPanicReleasesTheClaim(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	func() {
@@ -243,7 +243,7 @@ func TestAPanicLeavesNoClaimBehind(t *testing.T) {
 	}
 }
 
-func TestAStreamIsHashedAsItIsRead(t *testing.T) {
+func TestStreamIsHashedWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ran := 0

@@ -2,7 +2,7 @@ package seal
 
 import "testing"
 
-func TestOlderInstanceIsToldFromNewOne(t *testing.T) {
+func TestOlderInstancesAreRecognized(t *testing.T) {
 	t.Parallel()
 	b, err := newBox(MasterKey{1}, "I")
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/tink-crypto/tink-go/v2/daead/subtle"
 )
 
-// Binding seals the names that API keys are bound to. The same name in the same workspace is sealed to the same text (AES-SIV),
-// so that keys that are bound alike are found by it, and whoever can not open it can still tell them apart: the previous
-// release, too, beside which this one may run.
+// Binding encrypts the names that API keys are bound to, deterministically (AES-SIV): the same name in the same
+// workspace always has the same ciphertext. So keys with the same binding are found by it, and a process that cannot
+// decrypt it, such as one of the previous release, can still compare it.
 type Binding struct{ siv *subtle.AESSIV }
 
-// bindingPrefix begins what is sealed. No name begins like that.
+// bindingPrefix marks encrypted names. No plain name begins with it.
 const bindingPrefix = "~1"
 
-// NewBinding makes a Binding of the secret named Bindings.
+// NewBinding creates a Binding from the secret named Bindings.
 func NewBinding(secret []byte) (*Binding, error) {
 	key, err := hkdf.Expand(sha256.New, secret, "keepsake binding", subtle.AESSIVKeySize)
 	if err != nil {
@@ -31,23 +31,24 @@ func NewBinding(secret []byte) (*Binding, error) {
 	return &Binding{siv}, nil
 }
 
-// Seal gives the sealed text of a name, none for none. kind tells subjects from agents. What is sealed stays as it is.
+// Seal encrypts a name. An empty or already encrypted name stays as it is. kind separates subjects from agents.
 func (b *Binding) Seal(workspaceID, kind, name string) string {
 	if name == "" || b.Sealed(name) {
 		return name
 	}
 	sealed, err := b.siv.EncryptDeterministically([]byte(name), bindingAbout(workspaceID, kind))
 	if err != nil {
-		panic("seal: " + err.Error()) // of no key and no name: it would have to be gigabytes
+		panic("seal: " + err.Error()) // impossible: the name would have to be gigabytes long
 	}
 	return bindingPrefix + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Sealed reports whether a text is one that Seal gave.
+// Sealed reports whether Seal returned a text.
 func (*Binding) Sealed(text string) bool { return strings.HasPrefix(text, bindingPrefix) }
 
-// Open gives the name of a sealed text. One that an earlier release wrote is not sealed, and comes back as it is; so does one
-// that does not open, as of another secret: it is then a name that nobody has, and what is bound to it reaches nothing.
+// Open decrypts what Seal returned. A name that an earlier release stored unencrypted stays as it is. So does one that
+// cannot be decrypted, for example because of another secret: no subject or agent has such a name, so the key reaches
+// nothing.
 func (b *Binding) Open(workspaceID, kind, text string) string {
 	encoded, sealed := strings.CutPrefix(text, bindingPrefix)
 	if !sealed {

@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/seal"
 )
 
-func TestABindingIsSealedToOneTextAndOpensInItsPlace(t *testing.T) {
+func TestBindingHasOneCiphertextPerWorkspace(t *testing.T) {
 	t.Parallel()
 	b, err := seal.NewBinding(bytes.Repeat([]byte{1}, 32))
 	if err != nil {

@@ -30,7 +30,7 @@ func newBox(master MasterKey, instance string) (*box, error) {
 	return &box{aead: aead, instance: instance}, nil
 }
 
-// about is the associated data of a secret: it cannot be put in another's place, nor into another instance.
+// about returns the associated data of a secret. It binds the ciphertext to the name and the instance.
 func (b *box) about(name string) []byte {
 	return []byte("keepsake secret\x00" + b.instance + "\x00" + name)
 }

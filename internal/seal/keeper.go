@@ -13,32 +13,33 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Keeper changes the master key of an instance while it runs. It is safe for concurrent use.
+// Keeper changes the master key of a running instance. It is safe for concurrent use.
 type Keeper struct {
 	Secrets *Secrets
-	File    KeyFile // empty where a setting gives the key, which this process cannot change
+	File    KeyFile // empty if a setting provides the key, which this process cannot change
 	Audit   audit.Recorder
 	Now     func() time.Time
-	// Alone runs fn while no other process on the store changes the master key; nil where there is no other.
+	// Alone runs fn while no other process of the instance changes the master key. It is nil if there is no other
+	// process.
 	Alone    func(ctx context.Context, fn func(ctx context.Context) error) error
-	Subjects *Subjects // whose wrapping secret changes with the master key; nil: there are none
+	Subjects *Subjects // nil if there are none; their wrapping secret changes with the master key
 
 	rotating sync.Mutex
 }
 
-// Rotated is a change of the master key.
+// Rotated describes a change of the master key.
 type Rotated struct {
 	At      time.Time
-	File    string // where the new key lies; empty where a setting has to give it from the next start on
-	OldFile string // where the old one was kept; empty where it was not in a file of ours
-	Secrets int    // how many are sealed with the new key
+	File    string // where the new key is; empty if a setting must provide it from the next start on
+	OldFile string // where the old key was moved to; empty if it was not in a file of ours
+	Secrets int    // how many secrets are sealed with the new key
 }
 
-// Rotate seals all secrets with a new master key: with the one whose text is given, or with a random one where text is
-// empty. API keys, tokens and cursors stay as they are. actor is who asks.
+// Rotate seals all secrets with a new master key: the one in text, or a random one if text is empty. API keys, tokens
+// and cursors stay valid. actor is the caller.
 //
-// It is a problem.Invalid for a text that is no key, and a problem.Conflict for the key in use and, where a setting gives
-// the key, for none: nobody would know the random one after a restart.
+// The error is a problem.Invalid for a text that is not a key, and a problem.Conflict for the key in use. It is also a
+// problem.Conflict if text is empty and a setting provides the key: after a restart, the random key would be lost.
 func (k *Keeper) Rotate(ctx context.Context, actor, text string) (r *Rotated, err error) {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
@@ -63,7 +64,8 @@ func (k *Keeper) rotateAlone(ctx context.Context, actor, text string) (*Rotated,
 	if err != nil {
 		return nil, err
 	}
-	// Told before it happens, because the secrets and the log lie in two databases: what cannot be logged does not happen.
+	// Log it before it happens, because the secrets and the log are in two databases: a change that cannot be logged
+	// must not happen.
 	if err := k.tell(ctx, actor, audit.Done, "begun"); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (k *Keeper) rotateAlone(ctx context.Context, actor, text string) (*Rotated,
 	return r, k.tell(ctx, actor, audit.Done, "completed")
 }
 
-// choose reads or makes the new key.
+// choose reads or creates the new key.
 func (k *Keeper) choose(ctx context.Context, text string) (next MasterKey, err error) {
 	switch {
 	case text != "":
@@ -85,7 +87,7 @@ func (k *Keeper) choose(ctx context.Context, text string) (next MasterKey, err e
 		return next, problem.Conflicts("The setting masterKey provides the master key of this instance, so the request must provide the new key.")
 	default:
 		if _, err = rand.Read(next[:]); err != nil {
-			return next, fmt.Errorf("make a master key: %w", err)
+			return next, fmt.Errorf("create a master key: %w", err)
 		}
 	}
 	inUse, err := Opens(ctx, k.Secrets.store, next)
@@ -104,39 +106,39 @@ func (k *Keeper) rotate(ctx context.Context, next MasterKey) (*Rotated, error) {
 		}
 		return r, k.renew(ctx)
 	}
-	// A change that failed after the secrets were sealed has left the key in use under the other name. A key that was lost
-	// is not needed: the secrets are open in memory, and a new key is how the instance can be started again.
+	// A change that failed after the secrets were sealed left the key in use under the other name. A lost key file does
+	// not matter: the secrets are in memory, and with a new key the instance can start again.
 	if _, _, err := k.File.Recover(ctx, k.Secrets.store, r.At); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("find the master key in use: %w", err)
+		return nil, fmt.Errorf("locate the master key in use: %w", err)
 	}
 	if err := k.File.offer(next); err != nil {
-		return nil, fmt.Errorf("keep the new master key: %w", err)
+		return nil, fmt.Errorf("store the new master key: %w", err)
 	}
 	if r.Secrets, err = k.Secrets.Rewrap(ctx, next); err != nil {
-		return nil, err // both files stay: which key is in force may not be known before the store answers again
+		return nil, err // both files stay: the outcome may be unknown until the store answers again
 	}
-	// Before the file takes its place: a change that is cut off here is completed by the next start, with this.
+	// Before the file is replaced, because the next start then completes a change that was cut off here.
 	renewed := k.renew(ctx)
 	if r.OldFile, err = k.File.replace(r.At); err != nil {
-		return nil, fmt.Errorf("the new master key is in force and lies in %s, until the next start puts it in its place: %w", k.File.next(), err)
+		return nil, fmt.Errorf("the new master key is in use and is in %s until the next start renames it: %w", k.File.next(), err)
 	}
 	return r, renewed
 }
 
-// renew has the data keys follow a change of the master key, and overwrites what was sealed with the old one.
+// renew rewraps the data keys after a change of the master key and overwrites the secrets sealed with the old one.
 func (k *Keeper) renew(ctx context.Context) error {
 	if k.Subjects != nil {
 		if err := k.Subjects.Renew(ctx); err != nil {
-			return fmt.Errorf("the new master key is in force, and the data keys of subjects are not under a new secret yet: rotate once more: %w", err)
+			return fmt.Errorf("the new master key is in use, but no new wrapping secret was created: rotate once more: %w", err)
 		}
 	}
 	if err := k.Secrets.store.ScrubSecrets(ctx); err != nil {
-		return fmt.Errorf("the new master key is in force, and the files still hold secrets under the old one: rotate once more: %w", err)
+		return fmt.Errorf("the new master key is in use, but the files still contain secrets under the old one: rotate once more: %w", err)
 	}
 	return nil
 }
 
-// Recovered tells the log of a change that a start had to complete.
+// Recovered logs a change that a start completed.
 func (k *Keeper) Recovered(ctx context.Context) error {
 	if err := k.renew(ctx); err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 
 var noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-// remains tells which files of a folder hold one of these texts.
+// remains returns the files of a folder that contain one of these texts.
 func remains(t *testing.T, dir string, texts []seal.Wrapped) (files []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.db*"))
@@ -52,8 +52,8 @@ func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
 	}
 	t.Cleanup(func() { e.Close() })
 	v := newVaultOn(t, store.New(e))
-	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now}) // there are none
-	for n := range 40 {                                                                                 // more pages than one
+	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now}) // no subject keys
+	for n := range 40 {                                                                                 // more than one database page
 		if err := v.Secrets.Add(t.Context(), fmt.Sprintf("more/%d", n), v.mine); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
 	}
 }
 
-func TestAStartAfterAKillScrubsOldSecrets(t *testing.T) {
+func TestStartAfterAKillScrubsOldSecrets(t *testing.T) {
 	t.Parallel()
 	dir, killed := sqlitetest.Dir(t), t.TempDir()
 	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
@@ -93,7 +93,7 @@ func TestAStartAfterAKillScrubsOldSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Secrets.Rewrap(t.Context(), seal.MasterKey{9}); err != nil { // and then the process ends
+	if _, err := v.Secrets.Rewrap(t.Context(), seal.MasterKey{9}); err != nil { // then the process ends
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -122,7 +122,7 @@ func TestAStartAfterAKillScrubsOldSecrets(t *testing.T) {
 	}
 }
 
-// vault is an instance whose master key lies in a file, with a secret of its own besides those every one has.
+// vault is an instance whose master key is in a file, with one additional secret.
 type vault struct {
 	*seal.Keeper
 	store   *store.Store
@@ -132,7 +132,7 @@ type vault struct {
 	secrets map[string][]byte
 }
 
-// faulty is a store whose resealing ends as it is told: before the commit, after it, or without an answer at all.
+// faulty is a store whose resealing fails as configured: before the commit, after it, or without an answer.
 type faulty struct {
 	seal.Store
 	before, after error
@@ -174,7 +174,7 @@ func newVaultOn(t *testing.T, st *store.Store) *vault {
 	return v
 }
 
-// start is what the next start of the program finds, with what is in the folder: every secret as it was.
+// start does what the next start of the program does, and checks that every secret is unchanged.
 func (v *vault) start(t *testing.T) (recovered bool) {
 	t.Helper()
 	key, recovered, err := v.File.Recover(t.Context(), v.store, noon.Add(time.Hour))
@@ -208,7 +208,7 @@ func keyIn(t *testing.T, path string) string {
 	return string(bytes.TrimSpace(text))
 }
 
-func TestANewMasterKeyOpensWhatTheOldOneDid(t *testing.T) {
+func TestNewMasterKeyOpensAllSecrets(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	before := keyIn(t, string(v.File))
@@ -225,13 +225,13 @@ func TestANewMasterKeyOpensWhatTheOldOneDid(t *testing.T) {
 	if v.start(t) {
 		t.Error("a change that was completed is completed again")
 	}
-	// What is added afterwards is sealed with the new one.
+	// Secrets added afterwards are sealed with the new key.
 	if err := v.Secrets.Add(t.Context(), "signing/two", v.mine); err != nil {
 		t.Fatal(err)
 	}
 	v.secrets["signing/two"] = v.mine
 	v.start(t)
-	// The old one opens nothing any more.
+	// The old key no longer opens anything.
 	old, err := seal.LoadMasterKey(done.OldFile)
 	if err != nil {
 		t.Fatal(err)
@@ -244,12 +244,12 @@ func TestANewMasterKeyOpensWhatTheOldOneDid(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsGiven(t *testing.T) {
+func TestRotateToAGivenKey(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	given := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
 	for text, want := range map[string]string{
-		"":                           "", // made
+		"":                           "", // created
 		given:                        "",
 		"not a key":                  problem.CodeValidation,
 		keyIn(t, string(v.File))[:9]: problem.CodeValidation,
@@ -262,7 +262,7 @@ func TestAKeyThatIsGiven(t *testing.T) {
 		t.Errorf("the key in use: %v", err)
 	}
 
-	// Where a setting gives the key, the file is the operator's business.
+	// If a setting provides the key, the file belongs to the operator.
 	elsewhere := v.File
 	v.File = ""
 	if _, err := v.Rotate(t.Context(), "local", ""); codeOf(err) != problem.CodeConflict {
@@ -293,8 +293,8 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// The power goes after each step in turn; the folder is then as that step left it, and the next start has to manage.
-func TestTheNextStartManagesWheneverTheChangeWasCutOff(t *testing.T) {
+// Cut off a change after each step. The next start must recover from the folder as that step left it.
+func TestNextStartRecoversAnInterruptedRotation(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")
 	fail := func(t *testing.T, v *vault, f faulty) {
@@ -343,8 +343,8 @@ func TestTheNextStartManagesWheneverTheChangeWasCutOff(t *testing.T) {
 	}
 }
 
-// A commit whose outcome nobody knows: the process goes on, adds secrets and tries again, and never mixes keys.
-func TestAProcessGoesOnAfterAnUnknownOutcome(t *testing.T) {
+// After a commit with an unknown outcome, the process continues, adds secrets, tries again and never mixes keys.
+func TestProcessContinuesAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(f *faulty, err error){
 		"it had happened":     func(f *faulty, err error) { f.after = err },
@@ -373,7 +373,7 @@ func TestAProcessGoesOnAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestSecretsAreAddedWhileTheMasterKeyChanges(t *testing.T) {
+func TestSecretsCanBeAddedDuringARotation(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	var running sync.WaitGroup
@@ -414,7 +414,7 @@ func TestSecretsAreAddedWhileTheMasterKeyChanges(t *testing.T) {
 	v.start(t)
 }
 
-func TestWhatCannotBeLoggedDoesNotHappen(t *testing.T) {
+func TestUnloggableRotationDoesNotHappen(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	before := keyIn(t, string(v.File))

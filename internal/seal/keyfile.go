@@ -13,25 +13,26 @@ import (
 	"keepsake/internal/folder"
 )
 
-// KeyFile is where the master key lies, by its path: DIR/master.key.
+// KeyFile is the path of the file with the master key, DIR/master.key.
 //
-// While the key is changed the new one lies beside it, under the same name and ".next". The order is: the new file is on
-// stable storage, then all secrets are sealed with it in one transaction, then its file takes the old one's place. So
-// whenever the power goes, one of the two files has the key that opens, and Recover finds out which.
+// A change first writes the new key to stable storage, next to the old one, with the suffix ".next". Then it seals all
+// secrets with the new key in one transaction, and then the new file replaces the old one. So after a power loss, one
+// of the two files contains the right key, and Recover finds out which.
 type KeyFile string
 
 func (f KeyFile) next() string { return string(f) + ".next" }
 
-// replaced is the name under which a key that was in use until a moment is kept, for backups made before it.
+// replaced returns the new name of a key that was in use until at. Older backups need it.
 func (f KeyFile) replaced(at time.Time) string {
 	return string(f) + ".replaced-" + at.UTC().Format("20060102T150405.000Z")
 }
 
-// ReplacedKeys lists the files of keys that are not in use any more, oldest first.
+// ReplacedKeys lists the files of former keys, oldest first.
 func (f KeyFile) ReplacedKeys() ([]string, error) { return filepath.Glob(string(f) + ".replaced-*") }
 
-// Recover gives the key that opens the secrets in st, and completes or takes back a change that was cut off: recovered
-// says that one was completed. A file that is not there is fs.ErrNotExist; that the key opens is for Open to say.
+// Recover returns the key that opens the secrets in st. It completes or reverts a change that was cut off; recovered
+// reports that it completed one. The error is fs.ErrNotExist if there is no file. Recover does not check the key if
+// there was no change; Open does.
 func (f KeyFile) Recover(ctx context.Context, st Store, now time.Time) (key MasterKey, recovered bool, err error) {
 	f.sweep()
 	key, err = LoadMasterKey(string(f))
@@ -48,7 +49,7 @@ func (f KeyFile) Recover(ctx context.Context, st Store, now time.Time) (key Mast
 		if err != nil {
 			return key, false, err
 		}
-		if opens { // the change had not come to the secrets
+		if opens { // the secrets were not sealed yet
 			return key, false, os.Remove(f.next())
 		}
 	}
@@ -63,7 +64,7 @@ func (f KeyFile) Recover(ctx context.Context, st Store, now time.Time) (key Mast
 	return next, err == nil, err
 }
 
-// Find is Recover for who only looks: it changes nothing, and while a change is under way it may give either key.
+// Find is Recover for readers. It changes nothing, and during a change it can return either key.
 func (f KeyFile) Find(ctx context.Context, st Store) (MasterKey, error) {
 	key, err := LoadMasterKey(string(f))
 	if err == nil {
@@ -79,15 +80,15 @@ func (f KeyFile) Find(ctx context.Context, st Store) (MasterKey, error) {
 	return key, err
 }
 
-// sweep removes what a process that was killed while it wrote a key has left. Nothing was ever sealed with such a one.
+// sweep removes incomplete key files of a killed process. No secret was ever sealed with them.
 func (f KeyFile) sweep() {
-	torn, _ := filepath.Glob(f.next() + ".*") // the pattern is well formed
+	torn, _ := filepath.Glob(f.next() + ".*") // the pattern is well-formed
 	for _, path := range torn {
 		os.Remove(path)
 	}
 }
 
-// offer puts the key that is to come beside the one in use. One of a change that failed is replaced.
+// offer writes the next key beside the key in use. It replaces the one of a failed change.
 func (f KeyFile) offer(key MasterKey) error {
 	if err := os.Remove(f.next()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -95,18 +96,18 @@ func (f KeyFile) offer(key MasterKey) error {
 	return writeNew(f.next(), []byte(base64.StdEncoding.EncodeToString(key[:])+"\n"))
 }
 
-// replace puts the key that was offered in the place of the one in use, which is kept under another name.
+// replace renames the offered key to the key in use, and the key in use to a name for backups.
 func (f KeyFile) replace(now time.Time) (kept string, err error) {
 	kept = f.replaced(now)
 	err = os.Link(string(f), kept)
-	if errors.Is(err, fs.ErrNotExist) { // it was lost, or carried away, while the change was cut off
+	if errors.Is(err, fs.ErrNotExist) { // the key in use was lost while the change was cut off
 		kept, err = "", nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("keep the old master key: %w", err)
 	}
 	if err := os.Rename(f.next(), string(f)); err != nil {
-		return "", fmt.Errorf("put the new master key in its place: %w", err)
+		return "", fmt.Errorf("rename the new master key: %w", err)
 	}
 	return kept, folder.Sync(filepath.Dir(string(f)))
 }

@@ -14,14 +14,14 @@ import (
 	"keepsake/internal/folder"
 )
 
-// MasterKey wraps the instance's secrets. It is 32 random bytes and lies in a file, in the environment or with the
-// operator, never in a database or a backup.
+// MasterKey wraps the instance's secrets. It is 32 random bytes in a file, in the environment or with the operator,
+// never in a database or a backup.
 type MasterKey [32]byte
 
 // Format keeps a key that is printed by mistake out of logs, whatever the verb.
 func (MasterKey) Format(f fmt.State, _ rune) { io.WriteString(f, "(master key)") }
 
-// ParseMasterKey reads a key from its text: 32 bytes in base64, with white space around it ignored.
+// ParseMasterKey parses a key of 32 bytes in base64. It ignores white space around it.
 func ParseMasterKey(text string) (MasterKey, error) {
 	return parse([]byte(text))
 }
@@ -37,7 +37,7 @@ func parse(text []byte) (MasterKey, error) {
 	return k, nil
 }
 
-// LoadMasterKey reads the key from a file. The error is fs.ErrNotExist where there is no file.
+// LoadMasterKey reads the key from a file. The error is fs.ErrNotExist if there is no file.
 func LoadMasterKey(path string) (MasterKey, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -50,13 +50,12 @@ func LoadMasterKey(path string) (MasterKey, error) {
 	return k, nil
 }
 
-// CreateMasterKey makes a random key and keeps it in a new file of mode 0600, which is on stable storage when it
-// returns: data sealed under a key that a power cut took away would be lost. An existing file is never replaced; the
-// error is fs.ErrExist then.
+// CreateMasterKey creates a random key in a new file of mode 0600. The file is on stable storage when it returns,
+// because data sealed with a lost key is lost. It never replaces a file; the error is then fs.ErrExist.
 func CreateMasterKey(path string) (MasterKey, error) {
 	var k MasterKey
 	if _, err := rand.Read(k[:]); err != nil {
-		return k, fmt.Errorf("make master key: %w", err)
+		return k, fmt.Errorf("create master key: %w", err)
 	}
 	if err := writeNew(path, []byte(base64.StdEncoding.EncodeToString(k[:])+"\n")); err != nil {
 		return MasterKey{}, fmt.Errorf("write master key: %w", err)
@@ -64,7 +63,7 @@ func CreateMasterKey(path string) (MasterKey, error) {
 	return k, nil
 }
 
-// writeNew writes a file under a temporary name and links it to path, so that path is whole or absent at any moment.
+// writeNew writes a temporary file and links it to path, so that path is always complete or absent.
 func writeNew(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {

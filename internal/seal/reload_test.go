@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/seal"
 )
 
-func TestSecretsOfAnotherProcess(t *testing.T) {
+func TestReloadFindsSecretsOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	st, ctx := newStore(t), t.Context()
 	a, err := seal.Open(ctx, st, seal.MasterKey{1}, true)
@@ -39,8 +39,8 @@ func TestSecretsOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// Who does not have the new master key goes on with what it has, and adds nothing that only the old one opens.
-func TestAMasterKeyThatAnotherProcessReplaced(t *testing.T) {
+// A process without the new master key keeps its secrets, and adds none that only the old key opens.
+func TestMasterKeyReplacedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	st, ctx := newStore(t), t.Context()
 	a, err := seal.Open(ctx, st, seal.MasterKey{1}, true)

@@ -1,4 +1,4 @@
-// Package seal keeps the master key, the secrets it wraps, and under those the data keys of subjects.
+// Package seal contains the master key, the secrets that it wraps, and the data keys of subjects that those wrap.
 package seal
 
 import (
@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// The secrets every instance has from its first start on. Each is 32 random bytes of its own, wrapped by the master key;
-// none is derived from it, so that the master key can be rotated without killing API keys or cursors. Further ones are
-// added while it runs (Secrets.Add, Secrets.Ensure).
+// The secrets that every instance has from its first start on. Each is 32 independent random bytes, wrapped by the
+// master key. None is derived from the master key, so that it can be rotated without invalidating API keys or cursors.
+// More secrets are added later (Secrets.Add, Secrets.Ensure).
 const (
 	Pepper = "pepper" // hashes of API keys
 	Cursor = "cursor" // MAC of list cursors
 	Replay = "replay" // keyed hashes of idempotency keys and bodies
 	Log    = "log"    // authenticates the audit log, its checkpoints and journals, and hashes the persons in the log
-	Check  = "check"  // tells a wrong master key at start
+	Check  = "check"  // detects a wrong master key at start
 )
 
-// Those that are ensured when they are first needed.
+// The secrets that are created when they are first needed.
 const (
 	Refresh      = "refresh"  // hashes and successors of refresh tokens
 	LookupSecret = "lookup"   // hashes by which subjects, agents and sessions are found (see Lookup)
@@ -25,31 +25,32 @@ const (
 	Receipts     = "receipts" // signs receipts of erasures
 )
 
-// JournalBegun begins the names of secrets that are there from the moment on at which a journal's lines are authenticated;
-// the name of its process follows.
+// JournalBegun is the prefix of a secret's name that is followed by the name of a process. The secret exists once the
+// lines of that process's journal are authenticated.
 const JournalBegun = "journal/"
 
-// Wrapped is a secret as it lies in the store: sealed by the master key, bound to its name and the instance.
+// Wrapped is a stored secret, encrypted with the master key and bound to its name and the instance.
 type Wrapped struct {
 	Name      string
 	Sealed    []byte
 	CreatedAt time.Time
 }
 
-// Store keeps wrapped secrets, apart from the data.
+// Store stores wrapped secrets, separate from the data.
 type Store interface {
-	// InstanceID is the random id of the instance the secrets belong to. It never changes.
+	// InstanceID is the random ID of the instance that the secrets belong to. It never changes.
 	InstanceID(ctx context.Context) (string, error)
-	// Secrets reads all wrapped secrets, by name.
+	// Secrets reads all wrapped secrets, ordered by name.
 	Secrets(ctx context.Context) ([]Wrapped, error)
-	// AddSecrets adds secrets whose names are new; one that exists is a conflict and nothing is added.
+	// AddSecrets adds secrets with new names. If one exists, it is a conflict and nothing is added.
 	AddSecrets(ctx context.Context, w []Wrapped) error
-	// RemoveSecret removes one secret; one that is not there is problem.Missing, one that wraps data keys a conflict.
+	// RemoveSecret removes a secret. The error is problem.Missing if it does not exist and a conflict if it wraps data
+	// keys.
 	RemoveSecret(ctx context.Context, name string) error
-	// ResealSecrets replaces how secrets are sealed, all or none. The names must be those of all secrets there are:
-	// anything else is a conflict, because it would leave some under another key.
+	// ResealSecrets replaces the ciphertexts of all secrets or none. The names must be those of all stored secrets.
+	// Anything else is a conflict, because it would leave some under another key.
 	ResealSecrets(ctx context.Context, w []Wrapped) error
-	// ScrubSecrets overwrites what the database's files still hold of secrets that were removed or resealed, as far as the
-	// engine can. It does not belong inside a unit of work.
+	// ScrubSecrets overwrites what the database's files still contain of removed or resealed secrets, as far as the
+	// engine can. It must not run inside a transaction.
 	ScrubSecrets(ctx context.Context) error
 }

@@ -28,7 +28,7 @@ func newStore(t *testing.T) *store.Store {
 	return store.New(e)
 }
 
-func TestSecretsAreMadeOnceAndUnwrappedLater(t *testing.T) {
+func TestSecretsAreCreatedOnce(t *testing.T) {
 	t.Parallel()
 	st, master := newStore(t), seal.MasterKey{1}
 	made, err := seal.Open(t.Context(), st, master, true)
@@ -82,7 +82,7 @@ func TestDataWithoutItsSecretsGetsNoNewOnes(t *testing.T) {
 	}
 }
 
-// moved is a store whose secrets were carried to another instance or exchanged for one another.
+// moved is a store whose secrets were moved to another instance or exchanged for one another.
 type moved struct {
 	seal.Store
 	instance string
@@ -128,7 +128,7 @@ func TestSecretsAreBoundToTheirNameAndInstance(t *testing.T) {
 	}
 }
 
-func TestMasterKeyFileIsMadeOnceAndReadBack(t *testing.T) {
+func TestMasterKeyFileIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "master.key")
 	if _, err := seal.LoadMasterKey(path); !errors.Is(err, fs.ErrNotExist) {

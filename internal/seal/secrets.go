@@ -14,37 +14,38 @@ import (
 
 const secretSize = 32
 
-// names are the secrets an instance cannot be without; Check first, because it tells a wrong key from a damaged secret.
+// names are the secrets that every instance has. Check is first, because it distinguishes a wrong key from a damaged
+// secret.
 var names = [...]string{Check, Pepper, Cursor, Replay, Log}
 
-// addable are those that data of an earlier release may lack: nothing is worthless for a new one.
+// addable are the secrets that data of an earlier release can lack: creating them invalidates nothing.
 var addable = []string{Log}
 
-// ErrWrongMasterKey says that the key is not the one the secrets are wrapped with. It names the setting.
-var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data is sealed with; give the key that was made with this data folder, or that its last `keepsake keys rotate-master` put in its place")
+// ErrWrongMasterKey reports that the secrets are wrapped with another key. It names the setting.
+var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data is sealed with; use the key that was created with this data folder, or the one that the last `keepsake keys rotate-master` replaced it with")
 
-// Secrets are the instance's unwrapped secrets. They live in memory only. All of it is safe for concurrent use.
+// Secrets are the unwrapped secrets of an instance, only in memory. They are safe for concurrent use.
 type Secrets struct {
 	store Store
 
-	// changing orders those who write to the store, so that no secret is added under a key that is just being replaced.
+	// changing serializes writes to the store, so that no secret is added under a key that is being replaced.
 	changing sync.Mutex
 	box      *box // of the master key
-	doubt    *box // of the one that may have replaced it: whether it did, nobody could say
+	doubt    *box // of the key that may have replaced it, after a commit with an unknown outcome
 
 	mu     sync.RWMutex
 	byName map[string][]byte
 }
 
-// Instance is the id of the instance they belong to.
+// Instance is the ID of the instance.
 func (s *Secrets) Instance() string {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	return s.box.instance
 }
 
-// Get gives a secret that must be there: one of this package's constants, or one that was ensured. It panics for any
-// other: a secret that is silently empty would hash and sign with nothing. The caller must not change it.
+// Get returns a secret that must exist: a constant of this package or an ensured one. It panics for any other, because
+// an empty secret would silently hash and sign with nothing. The caller must not modify it.
 func (s *Secrets) Get(name string) []byte {
 	secret, ok := s.Find(name)
 	if !ok {
@@ -53,7 +54,7 @@ func (s *Secrets) Get(name string) []byte {
 	return secret
 }
 
-// Find gives the secret of a name, if there is one. The caller must not change it.
+// Find returns a secret, if it exists. The caller must not modify it.
 func (s *Secrets) Find(name string) ([]byte, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -61,34 +62,34 @@ func (s *Secrets) Find(name string) ([]byte, bool) {
 	return secret, ok
 }
 
-// authenticated ends the secret Check of instances that were made by a release that authenticates its journal and the rows
-// of its audit log. Nobody can take it away who lacks the master key.
+// authenticated is the last byte of the secret Check if the instance was created by a release that authenticates its
+// journal and the rows of its audit log. It cannot be changed without the master key.
 const authenticated = 2
 
-// Authenticates reports whether the instance was made by a release that authenticates its journal and its audit log: there
-// is nothing genuine without authentication then. An older one was upgraded at most.
+// Authenticates reports whether the instance was created by a release that authenticates its journal and its audit log.
+// Then nothing genuine lacks authentication. An instance of an older release can be upgraded at most.
 func (s *Secrets) Authenticates() bool {
 	check := s.Get(Check)
 	return len(check) > secretSize && check[secretSize] >= authenticated
 }
 
-// Names lists the secrets whose names begin with prefix, by name: signing/….
+// Names lists the secrets whose names begin with prefix, such as signing/.
 func (s *Secrets) Names(prefix string) []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.byName)), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
-// Add wraps a secret and keeps it, on stable storage when it returns; a name that exists is a conflict. It is a unit of
-// work of the keys' database: do not call it inside another database's.
+// Add wraps and stores a secret, on stable storage when it returns. An existing name is a conflict. It runs a
+// transaction in the keys database, so it must not be called inside another database's transaction.
 func (s *Secrets) Add(ctx context.Context, name string, secret []byte) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	return s.add(ctx, name, bytes.Clone(secret))
 }
 
-// Ensure gives the secret of a name and makes it, 32 random bytes, where there is none yet. What it is the key to must
-// not exist without it: where data made with a lost secret could be there, refuse instead.
+// Ensure returns a secret, and creates it with 32 random bytes if it does not exist. It must not be used if data can
+// exist that was written with a lost secret; refuse instead.
 func (s *Secrets) Ensure(ctx context.Context, name string) ([]byte, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -111,9 +112,9 @@ func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
 		return err
 	}
 	if err := s.store.AddSecrets(ctx, []Wrapped{wrapped}); err != nil {
-		return fmt.Errorf("keep secret %s: %w", name, err)
+		return fmt.Errorf("store secret %s: %w", name, err)
 	}
-	// Another process may have replaced the master key in between, and a secret under the old one must not stay.
+	// Another process may have replaced the master key meanwhile, and a secret under the old one must not stay.
 	if err := s.inForce(ctx); err != nil {
 		return errors.Join(err, s.store.RemoveSecret(context.WithoutCancel(ctx), name))
 	}
@@ -123,7 +124,7 @@ func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
 	return nil
 }
 
-// Remove forgets a secret that was added, for good. It panics for one the instance cannot be without.
+// Remove deletes an added secret for good. It panics for one that every instance has.
 func (s *Secrets) Remove(ctx context.Context, name string) error {
 	if slices.Contains(names[:], name) {
 		panic("seal: an instance without its secret " + name)
@@ -139,8 +140,8 @@ func (s *Secrets) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// Open unwraps the secrets in st. Where there are none it makes them, but only if the place is fresh: data without its
-// secrets has lost them, and new ones would make every API key in it worthless without a word.
+// Open unwraps the secrets in st. If there are none and the data is fresh, it creates them. If other data exists, its
+// secrets were lost, and new ones would silently invalidate every API key.
 func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets, error) {
 	box, err := openBox(ctx, st, master)
 	if err != nil {
@@ -167,7 +168,7 @@ func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets
 	return s, nil
 }
 
-// addNew makes the secrets that came with this release.
+// addNew creates the secrets that this release introduced.
 func (s *Secrets) addNew(ctx context.Context) error {
 	for _, name := range addable {
 		if _, err := s.Ensure(ctx, name); err != nil {
@@ -177,7 +178,7 @@ func (s *Secrets) addNew(ctx context.Context) error {
 	return nil
 }
 
-// Opens reports whether master is the key the secrets in st are wrapped with.
+// Opens reports whether the secrets in st are wrapped with master.
 func Opens(ctx context.Context, st Store, master MasterKey) (bool, error) {
 	box, err := openBox(ctx, st, master)
 	if err != nil {
@@ -196,7 +197,7 @@ func Opens(ctx context.Context, st Store, master MasterKey) (bool, error) {
 	return false, nil
 }
 
-// make makes the secrets of a new instance.
+// make creates the secrets of a new instance.
 func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 	byName := make(map[string][]byte, len(names))
 	var all []Wrapped
@@ -216,7 +217,7 @@ func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 		all = append(all, wrapped)
 	}
 	if err := st.AddSecrets(ctx, all); err != nil {
-		return nil, fmt.Errorf("keep secrets: %w", err)
+		return nil, fmt.Errorf("store secrets: %w", err)
 	}
 	return byName, nil
 }
@@ -224,12 +225,12 @@ func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 func random() ([]byte, error) {
 	secret := make([]byte, secretSize)
 	if _, err := rand.Read(secret); err != nil {
-		return nil, fmt.Errorf("make a secret: %w", err)
+		return nil, fmt.Errorf("create a secret: %w", err)
 	}
 	return secret, nil
 }
 
-// unwrapAll opens every secret there is, or says which one it is that does not open.
+// unwrapAll unwraps all secrets, or names the first that is missing or damaged.
 func (b *box) unwrapAll(all []Wrapped) (map[string][]byte, error) {
 	byName := make(map[string][]byte, len(all))
 	sealed := make(map[string]Wrapped, len(all))
@@ -254,9 +255,8 @@ func (b *box) unwrapAll(all []Wrapped) (map[string][]byte, error) {
 	return byName, nil
 }
 
-// Rewrap seals every secret with another master key, in one transaction: at any moment all of them open with the one key
-// or all with the other. It says how many there are. The caller keeps both keys until it returns nil; after an error
-// either may be the one.
+// Rewrap seals all secrets with another master key, in one transaction. It returns their number. After an error, either
+// key can be the one in use, so the caller must keep both.
 func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) (int, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -264,7 +264,7 @@ func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What is in the store, not what is in memory: a secret that no longer opens must not be lost quietly.
+	// Read the store, not the memory: a secret that no longer opens must not be lost silently.
 	secrets, err := s.box.unwrapAll(stored)
 	if err != nil {
 		return 0, err
@@ -281,14 +281,14 @@ func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) (int, error) {
 		stored[i].Sealed = resealed.Sealed
 	}
 	if err := s.store.ResealSecrets(ctx, stored); err != nil {
-		s.doubt = box // a commit that failed may have happened
-		return 0, fmt.Errorf("keep the secrets under the new master key: %w", err)
+		s.doubt = box // the commit may have succeeded
+		return 0, fmt.Errorf("store the secrets under the new master key: %w", err)
 	}
 	s.box = box
 	return len(stored), nil
 }
 
-// settle reads the secrets, and finds out which key they are under where a change of it left that open.
+// settle reads the secrets and, after a change with an unknown outcome, finds out which key they are under.
 func (s *Secrets) settle(ctx context.Context) ([]Wrapped, error) {
 	stored, err := s.store.Secrets(ctx)
 	if err != nil {
@@ -309,7 +309,7 @@ func (s *Secrets) settle(ctx context.Context) ([]Wrapped, error) {
 	return stored, nil
 }
 
-// inForce refuses to go on under a master key that another process has replaced.
+// inForce returns an error if another process has replaced the master key.
 func (s *Secrets) inForce(ctx context.Context) error {
 	stored, err := s.settle(ctx)
 	if err != nil {
@@ -326,12 +326,12 @@ func (s *Secrets) inForce(ctx context.Context) error {
 	return nil
 }
 
-// ErrMasterKeyReplaced says that another process on the same database has replaced the master key. What was opened under
-// the old one stays good; new secrets take the new key.
-var ErrMasterKeyReplaced = errors.New("the master key was replaced by another process: give this one the new key and start it again")
+// ErrMasterKeyReplaced reports that another process of the instance has replaced the master key. Unwrapped secrets stay
+// valid; new ones need the new key.
+var ErrMasterKeyReplaced = errors.New("the master key was replaced by another process: configure the new key and restart this process")
 
-// Reload reads the secrets anew, where another process may have added and removed some. Those an instance cannot be
-// without never change, so other ones under their names are another instance's, and nothing is taken over.
+// Reload reads the secrets again, after another process may have added or removed some. The secrets that every instance
+// has never change. If they did, the store belongs to another instance and Reload changes nothing.
 func (s *Secrets) Reload(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -350,7 +350,7 @@ func (s *Secrets) Reload(ctx context.Context) error {
 	defer s.mu.Unlock()
 	for _, name := range names {
 		if !bytes.Equal(byName[name], s.byName[name]) {
-			return fmt.Errorf("secret %s is another one than at the start", name)
+			return fmt.Errorf("secret %s has changed since the start", name)
 		}
 	}
 	s.byName = byName

@@ -14,74 +14,74 @@ import (
 	"keepsake/internal/unit"
 )
 
-// SubjectHash stands for a person and does not say who it is (see Lookup).
+// SubjectHash identifies a person without revealing who it is (see Lookup).
 type SubjectHash = [16]byte
 
-// SubjectGeneration names a data key of a subject. A subject's keys are numbered from 1; each erasure begins the next number.
+// SubjectGeneration names a data key of a subject. A subject's keys are numbered from 1, and each erasure begins the
+// next number.
 type SubjectGeneration struct {
 	Subject    SubjectHash
 	Generation int64
 }
 
-// SubjectKey is a data key as it lies in the store: wrapped by a wrapping secret, and bound to the instance, the workspace,
-// the subject and the generation.
+// SubjectKey is a stored data key: wrapped by a wrapping secret, and bound to the instance, the workspace, the subject
+// and the generation.
 type SubjectKey struct {
 	WorkspaceID string
 	SubjectGeneration
-	Wrapped   []byte // empty: the key was destroyed, and all before it
+	Wrapped   []byte // empty if this key and all before it were destroyed
 	With      string // the name of the wrapping secret
 	CreatedAt time.Time
 }
 
-// SubjectStore keeps wrapped data keys, apart from the data. What it writes is on stable storage when it returns. It opens
-// units of work of the keys' database, so it must not be called inside another one's to write.
+// SubjectStore stores wrapped data keys, separate from the data. Its writes are on stable storage when they return. It
+// runs transactions in the keys database, so writes must not be called inside another database's transaction.
 type SubjectStore interface {
-	// SubjectKeys reads all there is of some subjects, destroyed keys included, in no order.
+	// SubjectKeys reads all keys of some subjects, including destroyed ones, in no order.
 	SubjectKeys(ctx context.Context, workspaceID string, subjects []SubjectHash) ([]SubjectKey, error)
-	// AddSubjectKeys adds, all in one unit, those keys for which there is none of the same generation, nor a destroyed one
-	// of it or a later one. It gives what SubjectKeys gives of these subjects then. Keys under a wrapping secret that is
-	// not there any more are ErrWrappingGone, and nothing is added.
+	// AddSubjectKeys adds keys in one transaction. It skips a key if its generation exists, or if this or a later
+	// generation was destroyed. It returns the resulting SubjectKeys of these subjects. If a wrapping secret no longer
+	// exists, the error is ErrWrappingGone and nothing is added.
 	AddSubjectKeys(ctx context.Context, workspaceID string, keys []SubjectKey) ([]SubjectKey, error)
-	// DestroySubjectKeys deletes the keys of a subject up to a generation, and remembers that they were destroyed. Nothing
-	// of them is left in files of ours, as far as the engine can see to that. To do it twice changes nothing.
+	// DestroySubjectKeys deletes the keys of a subject up to a generation and records that they were destroyed. No file
+	// of ours contains them afterwards, as far as the engine can ensure that. It is idempotent.
 	DestroySubjectKeys(ctx context.Context, workspaceID string, subject SubjectHash, upTo int64, at time.Time) error
-	// SubjectKeysWith reads keys under a wrapping secret, in the order of their names, those behind after if that is given.
+	// SubjectKeysWith reads keys under a wrapping secret, ordered by name, after the given key unless it is nil.
 	SubjectKeysWith(ctx context.Context, with string, after *SubjectKey, limit int) ([]SubjectKey, error)
-	// RewrapSubjectKeys replaces how keys are wrapped, of those that still are under the secret named old.
+	// RewrapSubjectKeys replaces the ciphertexts of keys that are still under the secret old.
 	RewrapSubjectKeys(ctx context.Context, old string, keys []SubjectKey) error
 }
 
 var (
-	// ErrDestroyed is the problem of a data key that is not there: nothing that was sealed with it can ever be read.
+	// ErrDestroyed reports that a data key does not exist. What was sealed with it can never be read.
 	ErrDestroyed = problem.Missing()
-	// ErrWrappingGone says that another process has replaced a wrapping secret and removed it.
-	ErrWrappingGone = errors.New("the wrapping secret is not there any more")
+	// ErrWrappingGone reports that another process has replaced and removed a wrapping secret.
+	ErrWrappingGone = errors.New("the wrapping secret no longer exists")
 )
 
-// SubjectsOptions is what Subjects needs.
+// SubjectsOptions configures Subjects.
 type SubjectsOptions struct {
 	Store     SubjectStore
 	Secrets   *Secrets
 	Now       func() time.Time
-	Random    io.Reader // of data keys; nil: crypto/rand.Reader
-	CacheSize int       // data keys that are kept open; 0: 16,384
+	Random    io.Reader // for data keys; nil for crypto/rand.Reader
+	CacheSize int       // max number of data keys in memory; 0 for 16,384
 }
 
-// Subjects keeps the data keys of subjects. All of it is safe for concurrent use. Open keys are kept in memory, the most
-// recently used ones.
+// Subjects provides the data keys of subjects. It is safe for concurrent use. It caches the most recently used keys.
 //
-// A key in memory is no proof that it was not destroyed: another process may have done it. Whoever reads or writes what is
-// sealed reads the subject's generation in the same moment, and asks for the key of that one.
+// A cached key can have been destroyed by another process. So a caller that reads or writes sealed data reads the
+// subject's generation in the same transaction and requests the key of that generation.
 type Subjects struct {
 	SubjectsOptions
 	instance string
 
 	rewrapping sync.Mutex
-	wake       chan struct{} // there may be keys to wrap anew
+	wake       chan struct{} // wakes Run
 
 	mu     sync.Mutex
 	open   *lru.Cache[subjectName, *DataKey]
-	forgot uint64 // how often something was forgotten: what was read before must not be kept after
+	forgot uint64 // counts Forget and ForgetAll: a key that was read before must not be cached afterwards
 }
 
 type subjectName struct {
@@ -89,7 +89,7 @@ type subjectName struct {
 	subject     SubjectHash
 }
 
-// NewSubjects makes a Subjects.
+// NewSubjects creates a Subjects.
 func NewSubjects(o SubjectsOptions) *Subjects {
 	if o.Random == nil {
 		o.Random = rand.Reader
@@ -102,7 +102,7 @@ func NewSubjects(o SubjectsOptions) *Subjects {
 	}
 }
 
-// Find gives the data key of a generation. One that was destroyed, or never made, is ErrDestroyed.
+// Find returns a data key. The error is ErrDestroyed if it was destroyed or never existed.
 func (s *Subjects) Find(ctx context.Context, workspaceID string, subject SubjectHash, generation int64) (*DataKey, error) {
 	if key := s.cached(subjectName{workspaceID, subject}, generation); key != nil {
 		return key, nil
@@ -117,7 +117,7 @@ func (s *Subjects) Find(ctx context.Context, workspaceID string, subject Subject
 	return keys[0], nil
 }
 
-// find gives the keys that are there, nil for others.
+// find returns the keys that exist, and nil for others.
 func (s *Subjects) find(ctx context.Context, workspaceID string, want []SubjectGeneration) ([]*DataKey, error) {
 	return s.resolve(ctx, workspaceID, want, func(missing []SubjectGeneration) ([]SubjectKey, error) {
 		subjects := make([]SubjectHash, len(missing))
@@ -128,13 +128,13 @@ func (s *Subjects) find(ctx context.Context, workspaceID string, want []SubjectG
 	})
 }
 
-// Ensure gives the data keys of some subjects, in the order of want, and makes those that are missing: all in one commit,
-// which is on stable storage when it returns. A generation that was destroyed is ErrDestroyed for all of them; the
-// subject was erased meanwhile, and has another one now. It must not be called inside a unit of work, whose others
-// would wait for the keys.
+// Ensure returns the data keys of some subjects, in the order of want, and creates missing ones in one commit, which is
+// on stable storage when it returns. If a key was destroyed, the subject was erased meanwhile and has another
+// generation; the error for all of them is then ErrDestroyed. Ensure must not be called inside a transaction, because
+// it waits for the disk.
 func (s *Subjects) Ensure(ctx context.Context, workspaceID string, want []SubjectGeneration) ([]*DataKey, error) {
 	if unit.Running(ctx) {
-		return nil, errors.New("seal: data keys are not made inside a unit of work")
+		return nil, errors.New("seal: data keys cannot be created inside a transaction")
 	}
 	keys, err := s.find(ctx, workspaceID, want)
 	if err != nil || !hasNil(keys) {
@@ -161,8 +161,8 @@ func hasNil(keys []*DataKey) bool {
 	return false
 }
 
-// Destroy destroys the data keys of a subject up to a generation, for good and on stable storage, and forgets them here.
-// After an error it may have happened: do it again.
+// Destroy destroys the data keys of a subject up to a generation, for good and on stable storage. After an error it may
+// have happened; call it again.
 func (s *Subjects) Destroy(ctx context.Context, workspaceID string, subject SubjectHash, upTo int64) error {
 	defer s.Forget(workspaceID, subject)
 	if err := s.Store.DestroySubjectKeys(ctx, workspaceID, subject, upTo, s.Now()); err != nil {
@@ -171,7 +171,7 @@ func (s *Subjects) Destroy(ctx context.Context, workspaceID string, subject Subj
 	return nil
 }
 
-// Forget drops a subject's key from memory, where another process has destroyed it.
+// Forget removes a subject's key from the cache after another process destroyed it.
 func (s *Subjects) Forget(workspaceID string, subject SubjectHash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Subjects) Forget(workspaceID string, subject SubjectHash) {
 	s.open.Remove(subjectName{workspaceID, subject})
 }
 
-// ForgetAll drops all keys from memory, where nobody knows which of them another process has destroyed.
+// ForgetAll clears the cache when it is unknown which keys another process has destroyed.
 func (s *Subjects) ForgetAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,17 +187,17 @@ func (s *Subjects) ForgetAll() {
 	s.open.Clear()
 }
 
-// Cached is how many data keys are open.
+// Cached is the number of cached data keys.
 func (s *Subjects) Cached() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open.Len()
 }
 
-// resolve opens what read gives of the keys that are not in memory. What another process has wrapped with a secret that is
-// not known here is read once more after the secrets were.
+// resolve returns the cached keys and unwraps the others, which read returns. If another process wrapped one with an
+// unknown secret, resolve reloads the secrets and reads again.
 func (s *Subjects) resolve(ctx context.Context, workspaceID string, want []SubjectGeneration, read func(missing []SubjectGeneration) ([]SubjectKey, error)) ([]*DataKey, error) {
-	const tries = 3 // the second with new secrets, a third where they were replaced just then
+	const tries = 3 // the second with new secrets, the third if they were replaced meanwhile
 	var missing []SubjectGeneration
 	for try := 1; ; try++ {
 		seen := s.forgotten()
@@ -223,12 +223,12 @@ func (s *Subjects) resolve(ctx context.Context, workspaceID string, want []Subje
 		}
 		if err := s.Secrets.Reload(ctx); err != nil {
 			return nil, problem.NotAvailable("The data key of this subject cannot be opened right now; try again.", 2*time.Second).
-				Because(fmt.Errorf("read the wrapping secrets anew: %w", err))
+				Because(fmt.Errorf("reload the wrapping secrets: %w", err))
 		}
 	}
 }
 
-// openAll opens the rows that are wanted and puts the keys in their places.
+// openAll unwraps the wanted rows into keys.
 func (s *Subjects) openAll(workspaceID string, want []SubjectGeneration, rows []SubjectKey, keys []*DataKey, seen uint64) error {
 	there := make(map[SubjectGeneration]*SubjectKey, len(rows))
 	for i := range rows {
@@ -270,7 +270,7 @@ func (s *Subjects) forgotten() uint64 {
 	return s.forgot
 }
 
-// keep puts a key into memory, unless something was forgotten since it was read: it may have been this one.
+// keep caches a key, unless a key was forgotten since it was read: it may have been this one.
 func (s *Subjects) keep(name subjectName, key *DataKey, seen uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

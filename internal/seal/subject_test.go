@@ -35,7 +35,7 @@ func newRing(t *testing.T, st *store.Store) *ring {
 	return openRing(t, st, st, true)
 }
 
-// openRing is what another process on the same store has.
+// openRing opens the same store as another process.
 func openRing(t *testing.T, st *store.Store, keys seal.SubjectStore, fresh bool) *ring {
 	t.Helper()
 	secrets, err := seal.Open(t.Context(), st, seal.MasterKey{1}, fresh)
@@ -60,7 +60,7 @@ func (r *ring) ensure(t *testing.T, want ...seal.SubjectGeneration) []*seal.Data
 	return keys
 }
 
-// opens checks that a key of this ring opens what was sealed.
+// opens checks that a key of this ring opens sealed.
 func (r *ring) opens(t *testing.T, g seal.SubjectGeneration, sealed []byte, want string) {
 	t.Helper()
 	key, err := r.Find(t.Context(), "wsp_a", g.Subject, g.Generation)
@@ -73,7 +73,7 @@ func (r *ring) opens(t *testing.T, g seal.SubjectGeneration, sealed []byte, want
 	}
 }
 
-func TestADataKeyIsMadeOnceAndFoundAgain(t *testing.T) {
+func TestDataKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, newStore(t))
 	one, two := generation(1, 1), generation(2, 1)
@@ -104,7 +104,7 @@ func TestADataKeyIsMadeOnceAndFoundAgain(t *testing.T) {
 	}
 }
 
-func TestHashesTellTextsKindsAndSubjectsApart(t *testing.T) {
+func TestHashesDependOnTextKindAndSubject(t *testing.T) {
 	t.Parallel()
 	keys := newRing(t, newStore(t)).ensure(t, generation(1, 1), generation(2, 1))
 	seen := map[[16]byte]string{}
@@ -132,7 +132,7 @@ func TestHashesTellTextsKindsAndSubjectsApart(t *testing.T) {
 	}
 }
 
-func TestADestroyedKeyIsGoneForGood(t *testing.T) {
+func TestDestroyedKeyIsGoneForGood(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, newStore(t))
 	other := openRing(t, r.store, r.store, false)
@@ -143,7 +143,7 @@ func TestADestroyedKeyIsGoneForGood(t *testing.T) {
 	if _, err := other.Find(t.Context(), "wsp_a", one.Subject, 1); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // whoever is not sure does it again
+	for range 2 { // idempotent
 		if err := r.Destroy(t.Context(), "wsp_a", one.Subject, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestADestroyedKeyIsGoneForGood(t *testing.T) {
 		if _, err := r.Find(t.Context(), "wsp_a", one.Subject, 1); !errors.Is(err, seal.ErrDestroyed) {
 			t.Errorf("%s it is found: %v", name, err)
 		}
-		// A write that began before the erasure must not make a key anew.
+		// A write that began before the erasure must not create a key again.
 		if _, err := r.Ensure(t.Context(), "wsp_a", []seal.SubjectGeneration{two, one}); !errors.Is(err, seal.ErrDestroyed) {
 			t.Errorf("%s it is made anew: %v", name, err)
 		}
@@ -166,7 +166,7 @@ func TestADestroyedKeyIsGoneForGood(t *testing.T) {
 	if next.Hash("key", "x") == keys[0].Hash("key", "x") {
 		t.Error("the next generation has the same key")
 	}
-	// Both are destroyed by the next erasure, also where the first was not.
+	// The next erasure destroys both, even though the first was not destroyed before.
 	if err := r.Destroy(t.Context(), "wsp_a", one.Subject, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func TestADestroyedKeyIsGoneForGood(t *testing.T) {
 	}
 }
 
-// What lies in the store is of no use anywhere else in it.
-func TestAWrappedKeyOpensInItsPlaceOnly(t *testing.T) {
+// A stored key is useless anywhere else in the store.
+func TestWrappedKeyOpensOnlyInItsPlace(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	r := newRing(t, st)
@@ -203,7 +203,7 @@ func TestAWrappedKeyOpensInItsPlaceOnly(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsBounded(t *testing.T) {
+func TestKeyCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, newStore(t))
 	var all []seal.SubjectGeneration
@@ -222,7 +222,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 }
 
-// slow is a store whose reads wait in the middle: what they give is of before.
+// slow is a store whose reads pause in the middle, so that their results can be outdated.
 type slow struct {
 	*store.Store
 	read, goOn chan struct{}
@@ -237,7 +237,7 @@ func (s *slow) SubjectKeys(ctx context.Context, workspaceID string, subjects []s
 	return keys, err
 }
 
-func TestAKeyThatIsDestroyedWhileItIsReadIsNotKept(t *testing.T) {
+func TestKeyDestroyedDuringAReadIsNotCached(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	newRing(t, st).ensure(t, generation(1, 1))
@@ -253,7 +253,7 @@ func TestAKeyThatIsDestroyedWhileItIsReadIsNotKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.goOn <- struct{}{}
-	<-found // it began before
+	<-found // it began before the destruction
 	s.read = nil
 	if n := r.Cached(); n != 0 {
 		t.Errorf("%d keys outlive the erasure", n)
@@ -263,7 +263,7 @@ func TestAKeyThatIsDestroyedWhileItIsReadIsNotKept(t *testing.T) {
 	}
 }
 
-func TestKeysAreNotMadeInsideAUnit(t *testing.T) {
+func TestKeysAreNotCreatedInsideATransaction(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	r := newRing(t, st)
@@ -276,8 +276,8 @@ func TestKeysAreNotMadeInsideAUnit(t *testing.T) {
 	}
 }
 
-// Nothing of a wrapped key is left in a file of the folder, the write-ahead log included, while others read.
-func TestADestroyedKeyIsNoLongerInAnyFile(t *testing.T) {
+// No part of a destroyed key remains in a file of the folder, including the write-ahead log, while others read.
+func TestDestroyedKeyIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir})
@@ -329,7 +329,7 @@ func TestADestroyedKeyIsNoLongerInAnyFile(t *testing.T) {
 	}
 }
 
-// cut is a store that fails after some batches were wrapped anew, as if the process had been killed there.
+// cut is a store that fails after some batches were rewrapped, as if the process had been killed there.
 type cut struct {
 	*store.Store
 	batches int
@@ -361,7 +361,7 @@ func (r *ring) wrapped(t *testing.T) map[string]int {
 	return count
 }
 
-func TestKeysAreWrappedAnewFromWhereItWasCutOff(t *testing.T) {
+func TestInterruptedRewrapContinues(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	r := newRing(t, st)
@@ -383,10 +383,10 @@ func TestKeysAreWrappedAnewFromWhereItWasCutOff(t *testing.T) {
 	if at := r.wrapped(t); at["subject-keys/2"] == 0 || at["subject-keys/1"] == 0 {
 		t.Fatalf("it is cut off in the middle with %v", at)
 	}
-	// In between everything opens, also for who knows nothing of it.
+	// In between, every process can open every key.
 	r.Forget("wsp_a", all[0].Subject)
 	r.opens(t, all[0], keys[0].Seal([]byte("y"), []byte("about")), "y")
-	// Whoever has not heard of the new secret may still use the old one, and what it makes is not forgotten.
+	// A process that does not know the new secret can still use the old one, and its keys are rewrapped too.
 	r.ensure(t, generation(200, 1))
 
 	next := openRing(t, st, st, false)
@@ -402,8 +402,8 @@ func TestKeysAreWrappedAnewFromWhereItWasCutOff(t *testing.T) {
 	if n, err := next.Rewrap(t.Context()); n != 0 || err != nil {
 		t.Errorf("there is more to do: %d, %v", n, err)
 	}
-	// The first process still has the old secret in memory only.
-	for _, g := range all[:9] { // more than it keeps
+	// The first process still has only the old secret in memory.
+	for _, g := range all[:9] { // more than its cache holds
 		if _, err := r.Find(t.Context(), "wsp_a", g.Subject, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -416,14 +416,14 @@ func TestKeysAreWrappedAnewFromWhereItWasCutOff(t *testing.T) {
 	if _, err := late.Rewrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.ensure(t, generation(201, 1)) // with a secret that is not there any more, until it has asked
+	r.ensure(t, generation(201, 1)) // under a secret that no longer exists, until it reloads
 	if at := r.wrapped(t); len(at) != 1 || at["subject-keys/3"] != subjects+2 {
 		t.Errorf("at the end there are %v", at)
 	}
 }
 
-// destroy is Destroy by somebody who does it again as long as others use the file too much to cut its log: on a slow disk
-// that may be for longer than Destroy waits.
+// destroy is Destroy, repeated as long as other processes use the file too much to truncate its log. On a slow disk,
+// that can take longer than Destroy waits.
 func (r *ring) destroy(ctx context.Context, g seal.SubjectGeneration) (err error) {
 	for range 20 {
 		err = r.Destroy(ctx, "wsp_a", g.Subject, g.Generation)
@@ -434,7 +434,7 @@ func (r *ring) destroy(ctx context.Context, g seal.SubjectGeneration) (err error
 	return err
 }
 
-func TestTwoProcessesWrapKeysAnewWhileOthersAreMadeAndDestroyed(t *testing.T) {
+func TestConcurrentRewrapsKeepEveryKey(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	rings := []*ring{newRing(t, st)}
@@ -482,7 +482,7 @@ func TestTwoProcessesWrapKeysAnewWhileOthersAreMadeAndDestroyed(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheMasterKeyChangesTheWrappingSecretToo(t *testing.T) {
+func TestRotationRenewsTheWrappingSecret(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	subjects := seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now})
@@ -517,7 +517,7 @@ func TestAChangeOfTheMasterKeyChangesTheWrappingSecretToo(t *testing.T) {
 	if err != nil || key.Hash("", "x") != keys[0].Hash("", "x") {
 		t.Errorf("the key is another one: %v", err)
 	}
-	// A start that completes a change sees to it, too.
+	// A start that completes a change also renews the wrapping secret.
 	if err := v.Recovered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -526,8 +526,8 @@ func TestAChangeOfTheMasterKeyChangesTheWrappingSecretToo(t *testing.T) {
 	}
 }
 
-// Who has not the new master key is told so, and is not told that a person is not there.
-func TestAKeyUnderAMasterKeyThatAnotherProcessReplaced(t *testing.T) {
+// A process without the new master key reports that, and not that a subject does not exist.
+func TestKeyUnderAReplacedMasterKey(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	r := newRing(t, st)
@@ -551,7 +551,7 @@ func TestAKeyUnderAMasterKeyThatAnotherProcessReplaced(t *testing.T) {
 	}
 }
 
-func TestADataKeyIsNotPrinted(t *testing.T) {
+func TestDataKeyIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	key := newRing(t, newStore(t)).ensure(t, generation(1, 1))[0]
 	for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%+v %#v %x", key, key, key)} {
@@ -576,11 +576,11 @@ func ringForBench(b *testing.B) *seal.Subjects {
 	return seal.NewSubjects(seal.SubjectsOptions{Store: store.New(e), Secrets: secrets, Now: time.Now})
 }
 
-// numbered are n subjects from a number on.
+// numbered returns n subjects, beginning with a number.
 func numbered(from, n int) (list []seal.SubjectGeneration) {
 	for i := range n {
 		g := seal.SubjectGeneration{Generation: 1}
-		binary.BigEndian.PutUint64(g.Subject[:], uint64(from+i)*0x9e3779b97f4a7c15) // as scattered as hashes are
+		binary.BigEndian.PutUint64(g.Subject[:], uint64(from+i)*0x9e3779b97f4a7c15) // as scattered as hashes
 		list = append(list, g)
 	}
 	return list

@@ -18,11 +18,11 @@ import (
 	"keepsake/internal/problem"
 )
 
-// wrappingPrefix begins the names of the secrets that wrap data keys; behind it stands a number, and the highest one is in
-// use. There is more than one only while keys are wrapped anew.
+// wrappingPrefix is the prefix of the secrets that wrap data keys. A number follows, and the highest one is in use.
+// There are several only until all data keys are rewrapped.
 const wrappingPrefix = "subject-keys/"
 
-// wrappings are the names of the wrapping secrets that are known, the one in use last.
+// wrappings returns the names of the known wrapping secrets. The last one is in use.
 func (s *Subjects) wrappings() []string {
 	names := s.Secrets.Names(wrappingPrefix)
 	slices.SortFunc(names, func(a, b string) int { return int(numberOf(a) - numberOf(b)) })
@@ -34,7 +34,7 @@ func numberOf(wrapping string) int64 {
 	return n
 }
 
-// wrapping is the name of the secret in use, which is made where there is none.
+// wrapping returns the name of the secret in use. It creates the first one.
 func (s *Subjects) wrapping(ctx context.Context) (string, error) {
 	if names := s.wrappings(); len(names) > 0 {
 		return names[len(names)-1], nil
@@ -46,11 +46,11 @@ func (s *Subjects) wrapping(ctx context.Context) (string, error) {
 	return names[len(names)-1], nil
 }
 
-// addWrapping makes the secret of a number, unless another process does.
+// addWrapping creates the secret with a number, unless another process does.
 func (s *Subjects) addWrapping(ctx context.Context, number int64) error {
 	secret := make([]byte, secretSize)
 	if _, err := io.ReadFull(s.Random, secret); err != nil {
-		return fmt.Errorf("make a wrapping secret: %w", err)
+		return fmt.Errorf("create a wrapping secret: %w", err)
 	}
 	err := s.Secrets.Add(ctx, wrappingPrefix+strconv.FormatInt(number, 10), secret)
 	if p, ok := problem.As(err); ok && p.Kind == problem.Conflict {
@@ -59,7 +59,8 @@ func (s *Subjects) addWrapping(ctx context.Context, number int64) error {
 	return err
 }
 
-// about is the associated data of a data key: it cannot be put in another's place, nor into another instance.
+// about returns the associated data of a data key. It binds the ciphertext to the instance, the workspace, the subject
+// and the generation.
 func (s *Subjects) about(k *SubjectKey) []byte {
 	about := []byte("keepsake data key\x00" + s.instance + "\x00" + k.WorkspaceID + "\x00")
 	about = append(about, k.Subject[:]...)
@@ -105,7 +106,7 @@ func (s *Subjects) unwrap(k *SubjectKey) (*DataKey, error) {
 	return newDataKey(k.Generation, raw)
 }
 
-// add makes data keys, and gives what there is of their subjects then.
+// add creates data keys and returns all keys of their subjects.
 func (s *Subjects) add(ctx context.Context, workspaceID string, missing []SubjectGeneration) ([]SubjectKey, error) {
 	with, err := s.wrapping(ctx)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Subjects) add(ctx context.Context, workspaceID string, missing []Subjec
 	raw, now := make([]byte, secretSize), s.Now()
 	for i, m := range missing {
 		if _, err := io.ReadFull(s.Random, raw); err != nil {
-			return nil, fmt.Errorf("make a data key: %w", err)
+			return nil, fmt.Errorf("create a data key: %w", err)
 		}
 		keys[i] = SubjectKey{WorkspaceID: workspaceID, SubjectGeneration: m, With: with, CreatedAt: now}
 		if err := s.wrap(raw, &keys[i]); err != nil {
@@ -133,33 +134,33 @@ func (s *Subjects) add(ctx context.Context, workspaceID string, missing []Subjec
 	return s.Store.AddSubjectKeys(ctx, workspaceID, keys)
 }
 
-// Renew makes a new wrapping secret, if there was one: data keys are under it from now on, and those that are not follow
-// (Rewrap). It belongs to a change of the master key: who has the old one and an old keys file has the wrapping secrets
-// of that time, and must not open with them what is written from now on.
+// Renew creates the next wrapping secret, unless there is none yet. New data keys use it at once, and Rewrap moves the
+// others. It is part of a change of the master key: an old master key and an old keys file give access to the old
+// wrapping secrets, which must not open new data.
 func (s *Subjects) Renew(ctx context.Context) error {
 	if err := s.Secrets.Reload(ctx); err != nil { // another process may have made some
-		return fmt.Errorf("make a wrapping secret: %w", err)
+		return fmt.Errorf("create a wrapping secret: %w", err)
 	}
 	names := s.wrappings()
 	if len(names) == 0 {
 		return nil
 	}
 	if err := s.addWrapping(ctx, numberOf(names[len(names)-1])+1); err != nil {
-		return fmt.Errorf("make a wrapping secret: %w", err)
+		return fmt.Errorf("create a wrapping secret: %w", err)
 	}
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is about to look
+	default: // Run is already due
 	}
 	return nil
 }
 
-// rewrapBatch is how many keys are wrapped anew in one unit: others wait for it.
+// rewrapBatch is the number of keys rewrapped in one transaction, which other writers wait for.
 const rewrapBatch = 256
 
-// Rewrap wraps all data keys with the newest wrapping secret that are under another, and removes the others. Where it is cut
-// off, the next one goes on: what is done needs no note of its own. Several processes may do it at once. It says how many
-// keys it found.
+// Rewrap wraps all data keys with the newest wrapping secret, removes the other secrets, and returns how many keys it
+// rewrapped. If it is interrupted, the next call continues: the rows themselves show the progress. Several processes
+// can run it at once.
 func (s *Subjects) Rewrap(ctx context.Context) (n int, err error) {
 	s.rewrapping.Lock()
 	defer s.rewrapping.Unlock()
@@ -170,13 +171,13 @@ func (s *Subjects) Rewrap(ctx context.Context) (n int, err error) {
 			some, err := s.rewrap(ctx, old, newest)
 			n += some
 			if err != nil {
-				return n, fmt.Errorf("wrap data keys anew: %w", err)
+				return n, fmt.Errorf("rewrap data keys: %w", err)
 			}
 			err = s.Secrets.Remove(ctx, old)
 			p, ok := problem.As(err)
 			switch {
-			case ok && p.Kind == problem.Conflict: // another process has just used it: once more
-			case ok && p.Kind == problem.NotFound: // another process was quicker
+			case ok && p.Kind == problem.Conflict: // another process has just used it; try again
+			case ok && p.Kind == problem.NotFound: // another process was faster
 				err = s.Secrets.Reload(ctx)
 				fallthrough
 			default:
@@ -190,7 +191,7 @@ func (s *Subjects) Rewrap(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// rewrap wraps the keys under one secret with another, in the order of their names.
+// rewrap wraps the keys under one secret with another, ordered by name.
 func (s *Subjects) rewrap(ctx context.Context, old, newest string) (n int, err error) {
 	var after *SubjectKey
 	for {
@@ -217,10 +218,10 @@ func (s *Subjects) rewrap(ctx context.Context, old, newest string) (n int, err e
 	}
 }
 
-// rewrapEvery is how often Run looks for keys that another process has left under an old secret.
+// rewrapEvery is how often Run looks for keys that another process left under an old secret.
 const rewrapEvery = time.Minute
 
-// Run wraps data keys anew whenever there are some to do, until ctx ends.
+// Run rewraps data keys whenever necessary, until ctx ends.
 func (s *Subjects) Run(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(rewrapEvery)
 	defer tick.Stop()
@@ -228,9 +229,9 @@ func (s *Subjects) Run(ctx context.Context, log *slog.Logger) {
 		n, err := s.Rewrap(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			log.WarnContext(ctx, "data keys were not all wrapped anew; it is tried again", "error", err.Error())
+			log.WarnContext(ctx, "rewrapping data keys failed", "error", err.Error())
 		case n > 0:
-			log.InfoContext(ctx, "data keys were wrapped anew", "keys", n)
+			log.InfoContext(ctx, "rewrapped data keys", "keys", n)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,57 +1,58 @@
-// Package unit is the unit of work: what must commit together commits together.
+// Package unit runs transactions.
 //
-// A store keeps its transaction in the context; every store method joins the one it finds there or opens its own.
+// A store keeps its transaction in the context. Every store method joins the transaction in its context or begins its
+// own.
 package unit
 
 import "context"
 
-// Runner runs fn as one unit of work.
+// Runner runs fn in a transaction.
 //
-// Everything fn writes through a store with the context it is given commits together, and is on stable storage when Run
-// returns nil; when fn returns an error, none of it happened and Run returns that error. A client that goes away does not
-// cancel a unit that has begun.
+// Everything that fn writes through a store, with the context it gets, commits together and is on stable storage when
+// Run returns nil. If fn returns an error, nothing is written and Run returns that error. A client that disconnects
+// does not cancel a transaction.
 //
-// Called inside a unit, Run joins it: an error it returns undoes nothing until the outer fn returns it, too. Store
-// methods decide before they write, so a *problem.Problem of theirs has written nothing and the outer unit may go on;
-// after any other error it must not, and a statement that failed dooms it.
+// Inside a transaction, Run joins it: an error of fn undoes nothing until the outer fn also returns it. Store methods
+// decide before they write, so after a *problem.Problem nothing was written and the outer transaction can continue.
+// After any other error it must not; a failed statement makes the transaction fail.
 //
-// fn may run more than once, so it touches only the store and values it makes itself; effects in memory go to
-// AfterCommit. fn holds SQL only: others wait for it, so hashing, sealing and decoding come before, and it never waits
-// for anybody's other unit.
+// fn can run more than once, so it must change only the store and values that it creates itself. Changes in memory
+// belong in AfterCommit. fn should only run statements, because other transactions wait for it: hashing, sealing and
+// decoding belong before it. It must not wait for another transaction.
 type Runner interface {
 	Run(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
-// StaleError is the error of whoever finds, when it comes to write, that somebody else has changed meanwhile what the unit
-// read. Engines whose units run side by side run fn again, which then decides on what is there now; if that does not
-// help, Run returns the error. It stands for the problem it holds.
+// StaleError reports that, before it wrote, a transaction found that another one had changed what it read. Engines with
+// concurrent transactions run fn again, on the new state. If that does not help, Run returns the error. Problem is the
+// error for the client.
 type StaleError struct{ Problem error }
 
 func (e *StaleError) Error() string { return e.Problem.Error() }
 
-// Unwrap gives the problem.
+// Unwrap returns the problem.
 func (e *StaleError) Unwrap() error { return e.Problem }
 
 type hooksKey struct{}
 
-// Hooks is what a running unit has been asked to do around its commit. Engines make one per run of fn.
+// Hooks are the functions that a transaction runs before and after its commit. Engines create one per run of fn.
 type Hooks struct {
 	before []func(ctx context.Context) error
-	last   []func(ctx context.Context) error // after all of before
+	last   []func(ctx context.Context) error // run after all of before
 	named  map[string]bool
 	after  []func()
 	local  map[any]any
 }
 
-// Begin returns a context in which BeforeCommit and AfterCommit reach h. For engines.
+// Begin returns a context in which BeforeCommit and AfterCommit add to the Hooks. For engines.
 func Begin(ctx context.Context) (context.Context, *Hooks) {
 	h := &Hooks{}
 	return context.WithValue(ctx, hooksKey{}, h), h
 }
 
-// RunBefore runs the hooks of BeforeCommit in order. For engines: inside the transaction, after fn, before COMMIT.
+// RunBefore runs the BeforeCommit hooks in order. Engines call it inside the transaction, after fn and before COMMIT.
 func (h *Hooks) RunBefore(ctx context.Context) error {
-	for i, l := 0, 0; ; { // a hook may ask for another
+	for i, l := 0, 0; ; { // a hook can add another
 		var hook func(ctx context.Context) error
 		switch {
 		case i < len(h.before):
@@ -67,36 +68,36 @@ func (h *Hooks) RunBefore(ctx context.Context) error {
 	}
 }
 
-// RunAfter runs the hooks of AfterCommit in order. For engines: after a COMMIT that succeeded, before Run returns.
+// RunAfter runs the AfterCommit hooks in order. Engines call it after a successful COMMIT, before Run returns.
 func (h *Hooks) RunAfter() {
 	for _, f := range h.after {
 		f()
 	}
 }
 
-// Running reports whether ctx is that of a unit.
+// Running reports whether ctx belongs to a transaction.
 func Running(ctx context.Context) bool {
 	_, ok := ctx.Value(hooksKey{}).(*Hooks)
 	return ok
 }
 
-// BeforeCommit asks for fn to be the last thing before the commit, once per name: change numbers are taken there, so
-// that they follow commit order without gaps. It panics outside a unit.
+// BeforeCommit runs fn at the end of the transaction, once per name. For example, change numbers are assigned there, so
+// that they follow the order of commits without gaps. It panics outside a transaction.
 func BeforeCommit(ctx context.Context, name string, fn func(ctx context.Context) error) {
 	if h := newHook(ctx, name); h != nil {
 		h.before = append(h.before, fn)
 	}
 }
 
-// LastBeforeCommit is BeforeCommit for what comes after all other hooks: it locks what every unit meets at, and whoever
-// holds that may wait for nothing else.
+// LastBeforeCommit is BeforeCommit, but fn runs after all other hooks. It is for locks that all transactions need: a
+// transaction that holds such a lock must wait for nothing else.
 func LastBeforeCommit(ctx context.Context, name string, fn func(ctx context.Context) error) {
 	if h := newHook(ctx, name); h != nil {
 		h.last = append(h.last, fn)
 	}
 }
 
-// newHook gives the hooks to which one of a name is to be added; nil where it was before.
+// newHook returns the hooks to add a new name to, or nil if the name was added before.
 func newHook(ctx context.Context, name string) *Hooks {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {
@@ -112,10 +113,10 @@ func newHook(ctx context.Context, name string) *Hooks {
 	return h
 }
 
-// AfterCommit asks for fn to run once the unit has committed; if the unit fails it never runs. The hooks of one engine
-// run one after another in the order of the commits, so that what lives in memory ends as what was written last; they
-// only touch memory and start no unit. Outside a unit fn runs at once, because then the write it follows has committed
-// already.
+// AfterCommit runs fn once the transaction has committed. If the transaction fails, fn never runs. The hooks of one
+// engine run one after another in the order of commits, so that memory ends with the latest state. They must only
+// change memory and begin no transaction. Outside a transaction fn runs at once, because the write before it has
+// already committed.
 func AfterCommit(ctx context.Context, fn func()) {
 	if h, ok := ctx.Value(hooksKey{}).(*Hooks); ok {
 		h.after = append(h.after, fn)
@@ -124,8 +125,8 @@ func AfterCommit(ctx context.Context, fn func()) {
 	fn()
 }
 
-// Local gives what this run of the unit keeps under key, made by make on first use: what several calls of one unit
-// share. A run that is repeated starts with nothing. It panics outside a unit.
+// Local returns a value that all calls within one run of a transaction share under key. make creates it on first use. A
+// repeated run begins without it. Local panics outside a transaction.
 func Local[T any](ctx context.Context, key any, make func() T) T {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {

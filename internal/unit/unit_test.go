@@ -9,7 +9,7 @@ import (
 	"keepsake/internal/unit"
 )
 
-func TestHooksRunInOrderAndBeforeOncePerName(t *testing.T) {
+func TestHooksRunInOrderAndOncePerName(t *testing.T) {
 	t.Parallel()
 	ctx, hooks := unit.Begin(t.Context())
 	var order []string
@@ -32,7 +32,7 @@ func TestHooksRunInOrderAndBeforeOncePerName(t *testing.T) {
 	}
 }
 
-func TestAHookAskedForByAHookRunsToo(t *testing.T) {
+func TestHookAddedByAHookRuns(t *testing.T) {
 	t.Parallel()
 	ctx, hooks := unit.Begin(t.Context())
 	ran := false
@@ -51,7 +51,7 @@ func TestAHookAskedForByAHookRunsToo(t *testing.T) {
 	}
 }
 
-func TestAFailingHookEndsTheUnit(t *testing.T) {
+func TestFailingHookFailsTheTransaction(t *testing.T) {
 	t.Parallel()
 	ctx, hooks := unit.Begin(t.Context())
 	failure := errors.New("no")
@@ -65,7 +65,7 @@ func TestAFailingHookEndsTheUnit(t *testing.T) {
 	}
 }
 
-func TestLocalIsMadeOncePerRun(t *testing.T) {
+func TestLocalIsCreatedOncePerRun(t *testing.T) {
 	t.Parallel()
 	type key struct{ name string }
 	made := 0
@@ -82,7 +82,7 @@ func TestLocalIsMadeOncePerRun(t *testing.T) {
 	}
 }
 
-func TestOutsideAUnit(t *testing.T) {
+func TestOutsideATransaction(t *testing.T) {
 	t.Parallel()
 	ran := false
 	unit.AfterCommit(t.Context(), func() { ran = true })
@@ -104,7 +104,7 @@ func TestOutsideAUnit(t *testing.T) {
 	}
 }
 
-func TestTheLastHookComesAfterThoseThatAreAskedForLater(t *testing.T) {
+func TestLastHookRunsAfterLaterHooks(t *testing.T) {
 	t.Parallel()
 	ctx, hooks := unit.Begin(t.Context())
 	var order []string

@@ -50,7 +50,7 @@ func BenchmarkTouch(b *testing.B) {
 	}
 }
 
-// What a flush costs while nothing happens: the walk over the last uses of 100,000 secrets.
+// The cost of a flush while nothing happens: it walks over the last uses of 100,000 secrets.
 func BenchmarkFlushOfNothing(b *testing.B) {
 	_, r := setup(atNoon)
 	for i := range 100_000 {

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// BenchmarkFlushToDisk is one flush of a busy second: so many combinations of key and minute, each counted before.
+// BenchmarkFlushToDisk is the flush of a busy second with many combinations of key and minute, each counted before.
 func BenchmarkFlushToDisk(b *testing.B) {
 	for _, c := range []struct {
 		engine string
@@ -22,7 +22,7 @@ func BenchmarkFlushToDisk(b *testing.B) {
 	}
 }
 
-// durable is a database on a server whose commits wait for the disk, as in life.
+// durable is a database on a server that syncs its disk at each commit.
 func durable(b *testing.B) string {
 	return enginetest.StartPostgres(b, enginetest.PostgresOptions{Fsync: true}).Database(b)
 }
@@ -46,7 +46,7 @@ func benchmarkFlush(b *testing.B, open opener, cells int) {
 	}
 }
 
-// BenchmarkRestore is what the start of a server with 100,000 keys used this month spends on their counters.
+// BenchmarkRestore is the time that a start with 100,000 keys used this month spends on their counters.
 func BenchmarkRestore(b *testing.B) {
 	s, end := onSQLite(b.TempDir())(b)
 	defer end()

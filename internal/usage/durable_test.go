@@ -23,7 +23,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 	ctx := t.Context()
 	last := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		last = last.AddDate(0, 3, 0) // each run has days of its own
+		last = last.AddDate(0, 3, 0) // each run uses different days
 		now := last
 		p, err := newParty(ctx, s, now)
 		if err != nil {
@@ -69,7 +69,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 	})
 }
 
-// At midnight clocks and goroutines disagree about the day. Whatever day a charge ends up in, it is recorded in it.
+// At midnight, clocks and goroutines disagree about the day. A charge is recorded on the day that it was charged to.
 func TestCountersAndQuotasAgreeAtMidnight(t *testing.T) {
 	onEachEngine(t, countersAndQuotasAgreeAtMidnight)
 }
@@ -77,7 +77,7 @@ func TestCountersAndQuotasAgreeAtMidnight(t *testing.T) {
 func countersAndQuotasAgreeAtMidnight(t *testing.T, open opener) {
 	s, end := open(t)
 	defer end()
-	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) // of a month, too
+	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) // also the end of a month
 	p, err := newParty(t.Context(), s, midnight.Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func countersAndQuotasAgreeAtMidnight(t *testing.T, open opener) {
 	}
 }
 
-func TestRollUpKeepsSumsAndLateMinutesJoin(t *testing.T) {
+func TestRollUpKeepsSumsAndAddsLateMinutes(t *testing.T) {
 	onEachEngine(t, rollUpKeepsSumsAndLateMinutesJoin)
 }
 
@@ -152,7 +152,7 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 		t.Errorf("quotas after the roll-up (-want +got):\n%s", diff)
 	}
 
-	p.call(noon.Add(30*time.Minute), 0, 1, 404) // a flush that failed for days
+	p.call(noon.Add(30*time.Minute), 0, 1, 404) // from a flush that failed for days
 	if err := p.recorder.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	}
 }
 
-func TestRollUpOfMoreThanOneTransactionKeepsSums(t *testing.T) {
+func TestLargeRollUpKeepsSums(t *testing.T) {
 	onEachEngine(t, rollUpOfMoreThanOneTransactionKeepsSums)
 }
 
@@ -193,7 +193,7 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
 	const minutes = 60
-	owners := testtier.Rounds(180, 400) // of 60 cells each; a transaction takes 10,000
+	owners := testtier.Rounds(180, 400) // of 60 cells each; a transaction processes 10,000
 	for i := range owners {
 		owner := r.Owner(workspace, fmt.Sprintf("key_%d", i))
 		for m := range minutes {

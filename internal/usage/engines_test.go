@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A random run of a test by rapid asks the database some hundred times.
+	// A random rapid test sends a few hundred statements.
 	if err := flag.Set("rapid.checks", strconv.Itoa(testtier.Rounds(15, 100))); err != nil {
 		panic(err)
 	}
@@ -46,7 +46,7 @@ func onSQLite(dir string) opener {
 	}
 }
 
-// onPostgres opens a database with time-outs that no machine is too slow for.
+// onPostgres opens a database with long time-outs, for slow machines.
 func onPostgres(url string) opener {
 	return func(t testing.TB) (*store.Store, func()) {
 		t.Helper()

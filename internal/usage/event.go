@@ -2,16 +2,16 @@ package usage
 
 import "time"
 
-// Owner stands for a workspace with one of its keys, or with none; 0 is whoever has no credential.
+// Owner identifies a workspace with one of its keys, or without a key. 0 is a caller without credentials.
 type Owner uint32
 
-// Secret stands for one secret of a key, to note when it was last used; 0 is none.
+// Secret identifies one secret of a key, to record its last use. 0 is none.
 type Secret uint32
 
-// Route stands for a method with a route template; 0 is a path that is no route.
+// Route identifies a method and a route template. 0 is a path without a route.
 type Route uint16
 
-// Surface is where a request came in.
+// Surface is the surface that a request used.
 type Surface uint8
 
 // The surfaces (decisions.md, J).
@@ -32,16 +32,16 @@ func (s Surface) String() string {
 	}
 }
 
-// Event is one request that was answered.
+// Event is a completed request.
 type Event struct {
 	Owner   Owner
 	Route   Route
 	Surface Surface
-	Version uint8  // API version that served it; 0 where none did
+	Version uint8  // API version that served it; 0 for none
 	Status  uint16 // HTTP status
 
 	At       time.Time // of the charge (limit.Receipt.At), so that cells and counters agree at midnight
-	Charged  int64     // what its workspace and key paid: 0 when uncharged, denied or refunded (5xx)
+	Charged  int64     // cost charged to its workspace and key; 0 if uncharged, denied or refunded (5xx)
 	BytesIn  int64
 	BytesOut int64
 }

@@ -20,7 +20,7 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// childPlace is set for the process that is going to be killed: a folder or the URL of a database.
+// childPlace is set in the process that will be killed, to a folder or the URL of a database.
 const childPlace = "KEEPSAKE_TEST_USAGE_PLACE"
 
 func openerOf(place string) opener {
@@ -30,10 +30,9 @@ func openerOf(place string) opener {
 	return onSQLite(place)
 }
 
-// TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush kills a process that charges, records and flushes, again and again
-// on one store. What it said it had flushed is there, nothing is there that it did not charge, and the quotas are the
-// sums of the cells.
-func TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush(t *testing.T) {
+// The test kills a process that charges, records and flushes, again and again on one store. Everything that it reported
+// as flushed is stored, nothing is stored that it did not charge, and the quotas are the sums of the cells.
+func TestKillLosesOnlyEventsAfterTheLastFlush(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	if place := os.Getenv(childPlace); place != "" {
 		chargeUntilKilled(t, openerOf(place), now)
@@ -74,7 +73,8 @@ func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
 	}
 }
 
-// awaitEnd waits until the database has done with all that a killed process sent: its last commit may still be under way.
+// awaitEnd waits until the database has processed all statements of a killed process. Its last commit may still be
+// running.
 func awaitEnd(t *testing.T, place string) {
 	t.Helper()
 	if !strings.HasPrefix(place, "postgres:") {
@@ -86,12 +86,12 @@ func awaitEnd(t *testing.T, place string) {
 	})
 }
 
-// killedRound runs the child, kills it when it has reported so many flushes, and gives the last numbers it reported: what its
-// counters had when a flush had ended, and when one was about to begin. The child goes on until the kill arrives, so that
-// comes at any point of a flush.
+// killedRound runs the child, kills it after it has reported that many flushes, and returns its last reports: the
+// counters after a flush and those before the next. The child continues until it is killed, which can be at any point
+// of a flush.
 func killedRound(t *testing.T, place string, flushes int) (flushed, charged int64) {
 	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^TestKilledProcessLosesOnlyWhatCameAfterTheLastFlush$")
+	child := exec.Command(os.Args[0], "-test.run=^TestKillLosesOnlyEventsAfterTheLastFlush$")
 	child.Env = append(os.Environ(), childPlace+"="+place)
 	var fault bytes.Buffer
 	child.Stderr = &fault
@@ -102,8 +102,8 @@ func killedRound(t *testing.T, place string, flushes int) (flushed, charged int6
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	told := ""
-	for lines := bufio.NewScanner(out); lines.Scan(); told += lines.Text() + "\n" {
+	reported := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); reported += lines.Text() + "\n" {
 		word, number, _ := strings.Cut(lines.Text(), " ")
 		var n int64
 		if _, err := fmt.Sscan(number, &n); err != nil {
@@ -120,7 +120,7 @@ func killedRound(t *testing.T, place string, flushes int) (flushed, charged int6
 		}
 	}
 	if err := child.Wait(); flushes > 0 {
-		t.Fatalf("the child ended by itself: %v\n%s%s", err, told, fault.String())
+		t.Fatalf("the child ended by itself: %v\n%s%s", err, reported, fault.String())
 	}
 	return flushed, charged
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// lastUses notes when secrets were used. A use writes one word, and only when the millisecond is a new one; the flush
-// walks over all words, which takes about a nanosecond for each secret.
+// lastUses records when secrets were last used. A use stores one word, at most once per millisecond. A flush walks over
+// all words, which takes about a nanosecond per secret.
 type lastUses struct {
-	mu     sync.Mutex // orders those who add
+	mu     sync.Mutex // serializes add
 	count  int
 	hints  arena
-	blocks atomic.Pointer[[]*lastUseBlock] // replaced when one is added; blocks stay where they are
+	blocks atomic.Pointer[[]*lastUseBlock] // replaced when a block is added; blocks do not move
 }
 
 const lastUsesPerBlock = 1024
 
 type lastUseBlock [lastUsesPerBlock]struct {
 	at    atomic.Int64 // Unix millisecond of the last use, 0 for none
-	saved int64        // what of it is in the store; the flush's own
-	owner Owner        // whose secret it is
+	saved int64        // what the store contains; only for the flush
+	owner Owner        // the owner of the secret
 	hint  text
 }
 
@@ -69,7 +69,7 @@ func (l *lastUses) last(s Secret) time.Time {
 	return time.Time{}
 }
 
-// unsaved lists what was used since it was saved. done, called once the list is in the store, remembers that.
+// unsaved lists the uses since the last save. The caller calls done once the list is stored.
 func (l *lastUses) unsaved(owners *owners) (list []LastUse, done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

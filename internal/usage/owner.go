@@ -2,8 +2,8 @@ package usage
 
 import "sync"
 
-// owners remembers whom handles stand for. With 100,000 keys a heap full of small strings would cost the garbage
-// collector more than all of the recording, so the ids lie end to end in one slice and handles are pointer-free.
+// owners maps handles to IDs. With 100,000 keys, many small strings would cost the garbage collector more than all
+// recording costs. So the IDs are in one slice, and the handles contain no pointers.
 type owners struct {
 	mu         sync.Mutex
 	list       []ownerIDs
@@ -13,7 +13,7 @@ type owners struct {
 
 type ownerIDs struct{ workspace, key text }
 
-// arena holds short texts end to end; text is where one lies.
+// arena contains short texts one after another; text is the position of one.
 type arena []byte
 
 type text struct {
@@ -31,7 +31,7 @@ func (a arena) text(t text) string { return string(a[t.from : t.from+uint32(t.le
 
 func newOwners() *owners {
 	o := &owners{workspaces: map[string]text{}}
-	o.add("", "") // handle 0: nobody
+	o.add("", "") // handle 0: no owner
 	return o
 }
 
@@ -47,7 +47,7 @@ func (o *owners) add(workspaceID, keyID string) Owner {
 	return Owner(len(o.list) - 1)
 }
 
-// name gives the ids a handle stands for.
+// name returns the IDs of a handle.
 func (o *owners) name(h Owner) (workspaceID, keyID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,7 +55,7 @@ func (o *owners) name(h Owner) (workspaceID, keyID string) {
 	return o.ids.text(e.workspace), o.ids.text(e.key)
 }
 
-// routes remembers which route templates handles stand for. They are few, and known at start.
+// routes maps handles to route templates. They are few and known at start.
 type routes struct {
 	mu   sync.Mutex
 	list []template

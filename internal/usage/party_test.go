@@ -11,13 +11,13 @@ import (
 
 const workspace = "wsp_a"
 
-// keys are the callers of these tests; the empty one is a call without a key.
+// keys are the callers in these tests; the empty one is a call without a key.
 var keys = [...]string{"key_a", "key_b", ""}
 
-// generous is an allowance whose minute refuses nothing here.
+// generous is a limit per minute that refuses nothing here.
 var generous = limit.Allowance{PerMinute: 1_000_000_000, Daily: 1_000_000_000, Monthly: 1_000_000_000}
 
-// party is a workspace with its keys, counted in memory as a running server does.
+// party is a workspace with its keys, counted in memory as by a running server.
 type party struct {
 	recorder  *usage.Recorder
 	workspace *limit.Use
@@ -26,7 +26,7 @@ type party struct {
 	route     usage.Route
 }
 
-// newParty starts the counters from what the store knows, at a moment.
+// newParty initializes the counters from the store.
 func newParty(ctx context.Context, s usage.Store, now time.Time) (*party, error) {
 	p := &party{recorder: usage.NewRecorder(s, func() time.Time { return now }, slog.New(slog.DiscardHandler))}
 	used, err := p.recorder.Restore(ctx)
@@ -57,7 +57,7 @@ func (p *party) accounts(key int) (ws, own limit.Account) {
 	return ws, own
 }
 
-// call is one request: charged, answered with status, refunded when that is 5xx, recorded.
+// call is one request: charged, answered with status, refunded if that is 5xx, and recorded.
 func (p *party) call(now time.Time, key int, cost int64, status uint16) {
 	ws, own := p.accounts(key)
 	v, receipt := limit.Local{}.Charge(now, cost, ws, own)
@@ -73,10 +73,10 @@ func (p *party) call(now time.Time, key int, cost int64, status uint16) {
 	p.recorder.Record(e)
 }
 
-// counted is what counters or the store say was used of a day and of a month, by owner.
+// counted is the usage of a day and a month by owner, according to the counters or the store.
 type counted map[string][2]int64
 
-// inMemory reads the counters at a moment.
+// inMemory reads the counters at a time.
 func (p *party) inMemory(now time.Time) counted {
 	c := counted{}
 	read := func(id string, u *limit.Use) {
@@ -95,7 +95,7 @@ func (p *party) inMemory(now time.Time) counted {
 	return c
 }
 
-// inQuotas reads the durable quotas of the day and month of a moment.
+// inQuotas reads the stored quotas of the day and month of a time.
 func inQuotas(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
 	t.Helper()
 	day := now.Format(time.DateOnly)
@@ -116,7 +116,7 @@ func inQuotas(ctx context.Context, t failer, s usage.Store, now time.Time) count
 	return c
 }
 
-// inCells sums the stored cells of the day and month of a moment.
+// inCells sums the stored cells of the day and month of a time.
 func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
 	t.Helper()
 	c := counted{}

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Recorder counts events in memory and adds them to the store each second. What a crash loses is what came after the
-// last flush.
+// Recorder counts events in memory and adds them to the store each second. A crash loses the events after the last
+// flush.
 //
-// Its methods are safe for concurrent use. Record and Touch are made for the way of every request: they take no lock
-// that cores share and allocate nothing once a combination of dimensions has been seen.
+// Its methods are safe for concurrent use. Record and Touch are on the path of every request: they take no lock that
+// cores share, and allocate nothing once a combination of dimensions exists.
 type Recorder struct {
 	store   Store
 	now     func() time.Time
 	log     *slog.Logger
-	flushed func([]Quota) // nil: nobody wants to know
+	flushed func([]Quota) // can be nil
 
 	owners  *owners
 	routes  *routes
@@ -27,15 +27,15 @@ type Recorder struct {
 	uses    *lastUses
 
 	flushing sync.Mutex
-	name     string       // tells this recorder's flushes from those of any other, also from an earlier one in its place
+	name     string       // a random name that identifies this recorder's flushes
 	number   int64        // of the last flush that was sent
-	unsure   []Cell       // sent under that number, and not known to be stored: to be sent again as it was
+	unsure   []Cell       // sent under that number, with an unknown outcome; sent again unchanged
 	pending  map[cell]sum // drained from the stripes and not sent yet
 	degraded atomic.Bool
-	began    atomic.Pointer[time.Time] // when the flush under way did; nil between flushes
+	began    atomic.Pointer[time.Time] // when the current flush began; nil between flushes
 }
 
-// NewRecorder makes a recorder. Run flushes it; Close flushes what is left.
+// NewRecorder creates a Recorder. Run flushes it each second, Close one last time.
 func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder {
 	return &Recorder{
 		store: store, now: now, log: log, name: rand.Text(),
@@ -47,18 +47,19 @@ func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder 
 	}
 }
 
-// OnFlushed has fn called after each flush with the quotas of the owners it counted for, as they stand in the store with
-// what every process has added. fn runs before the next flush begins, so it only touches memory. To be called before Run.
+// OnFlushed sets a function that is called after each flush, with the stored quotas of the owners that the flush
+// counted. They include what other processes added. The next flush waits for fn, so it must only change memory.
+// OnFlushed must be called before Run.
 func (r *Recorder) OnFlushed(fn func([]Quota)) { r.flushed = fn }
 
-// Owner gives the handle of a workspace with one of its keys, or with none when keyID is empty. Each call makes a new
-// one, which is never given back: it is for whoever keeps it as long as the key is known.
+// Owner returns a new handle for a workspace with one of its keys, or without a key if keyID is empty. Handles are
+// never released, so callers should keep one per known key.
 func (r *Recorder) Owner(workspaceID, keyID string) Owner { return r.owners.add(workspaceID, keyID) }
 
-// Secret gives the handle of one secret of the key that an owner stands for. Like an Owner it is never given back.
+// Secret returns a new handle for one secret of an owner's key. It is never released.
 func (r *Recorder) Secret(o Owner, hint string) Secret { return r.uses.add(o, hint) }
 
-// Route gives the handle of a route template, the same for the same method and template.
+// Route returns the handle of a method and a route template. It is the same for each call.
 func (r *Recorder) Route(method, path string) Route { return r.routes.add(template{method, path}) }
 
 // Record counts e.
@@ -69,32 +70,33 @@ func (r *Recorder) Record(e Event) {
 	)
 }
 
-// Charge counts what an owner pays beside its own requests: the cost of a key that was verified for somebody else's
-// service. at is the moment of the charge (limit.Receipt.At). It lies in a cell without a route.
+// Charge counts a cost in addition to the owner's own requests, when its key was verified for another service. at is
+// the time of the charge (limit.Receipt.At). The cell has no route.
 func (r *Recorder) Charge(o Owner, at time.Time, cost int64) {
 	r.stripes.add(cell{minute: uint32(at.Unix() / 60), owner: o}, sum{charged: cost})
 }
 
-// Touch notes that a secret was used at a moment. An older moment than the one known changes nothing.
+// Touch records a use of a secret. It ignores times older than the recorded one.
 func (r *Recorder) Touch(s Secret, at time.Time) { r.uses.touch(s, at) }
 
-// LastUsed is the last use of a secret since the program started, to the millisecond; the zero time when there was none.
+// LastUsed is the last use of a secret since the program started, in milliseconds. It is the zero time if there was
+// none.
 func (r *Recorder) LastUsed(s Secret) time.Time { return r.uses.last(s) }
 
-// slow is how long a flush may take before it counts as one that fails.
+// slow is the time after which a running flush counts as failed.
 const slow = 3 * time.Second
 
-// Degraded reports whether the last flush failed, or the one under way does not end. Its numbers are kept and tried again
+// Degraded reports whether the last flush failed or the current one takes too long. Its counts are kept and sent again
 // with each flush.
 func (r *Recorder) Degraded() bool {
 	began := r.began.Load()
 	return r.degraded.Load() || began != nil && time.Since(*began) > slow
 }
 
-// Flush adds what was counted since the last flush to the store, in one transaction.
+// Flush adds everything counted since the last flush to the store, in one transaction.
 //
-// A flush that fails may have been stored all the same, if the connection was lost at the wrong moment. So it is sent
-// again as it was, under its number, by which the store knows it; what was counted since then goes after it.
+// A failed flush can have been committed nevertheless. So it is sent again unchanged under its number, which the store
+// recognizes. Newer counts are sent after it.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -134,7 +136,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 	return nil
 }
 
-// send sends the cells of the present number. Last uses need none: the store takes them as often as they come.
+// send sends the cells under the current number. Last uses need no number, because storing them is idempotent.
 func (r *Recorder) send(ctx context.Context, uses []LastUse) error {
 	quotas, err := r.store.AddUsage(ctx, Delta{
 		Recorder: r.name, Number: r.number, At: r.now(), Totals: r.flushed != nil, Cells: r.unsure, LastUses: uses,
@@ -149,16 +151,16 @@ func (r *Recorder) send(ctx context.Context, uses []LastUse) error {
 	return nil
 }
 
-// tell logs that flushes have begun to fail, or to succeed again: once, not each second.
+// tell logs the first failed flush, and the first successful one after failures.
 func (r *Recorder) tell(err error) {
 	if err != nil {
-		r.log.Error("usage cannot be stored; it is kept in memory and tried again each second", "error", err)
+		r.log.Error("storing usage failed; retrying each second", "error", err)
 		return
 	}
-	r.log.Info("usage is stored again")
+	r.log.Info("stored usage again")
 }
 
-// cells shapes what is pending for the store.
+// cells converts the pending counts for the store.
 func (r *Recorder) cells() []Cell {
 	list := make([]Cell, 0, len(r.pending))
 	for c, s := range r.pending {
@@ -175,18 +177,18 @@ func (r *Recorder) cells() []Cell {
 }
 
 func (r *Recorder) forgetPending() {
-	if len(r.pending) > most {
+	if len(r.pending) > maxKept {
 		r.pending = map[cell]sum{}
 		return
 	}
 	clear(r.pending)
 }
 
-// tooMany is how many cells may wait behind a flush that fails before minutes are merged into their hours.
+// tooMany is how many cells can be pending after a failed flush before minutes are merged into hours.
 const tooMany = 100_000
 
-// coarsen keeps what is pending bounded while the store stays away: beyond tooMany cells an hour's minutes become one,
-// its first, as a roll-up would make them. No sum and no quota changes by it.
+// coarsen limits the pending cells while the store is unavailable: beyond tooMany cells, the minutes of an hour become
+// one cell, as in a roll-up. Sums and quotas do not change.
 func (r *Recorder) coarsen() {
 	if len(r.pending) <= tooMany {
 		return

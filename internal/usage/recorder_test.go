@@ -17,13 +17,13 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// shelf is a Store in memory that fails when it is told to.
-type shelf struct {
+// memoryStore is a Store in memory that fails on request.
+type memoryStore struct {
 	mu      sync.Mutex
 	fails   bool
-	unheard bool             // what is added is kept, and then the answer is an error
+	unheard bool             // adds, but returns an error
 	numbers map[string]int64 // the last of each recorder
-	cells   map[Cell]Cell    // by dimensions; the value holds the sums
+	cells   map[Cell]Cell    // by dimensions; the value contains the sums
 	uses    map[string]time.Time
 	adds    int
 	rolled  []time.Time
@@ -32,8 +32,8 @@ type shelf struct {
 	periods []string
 }
 
-func newShelf() *shelf {
-	return &shelf{numbers: map[string]int64{}, cells: map[Cell]Cell{}, uses: map[string]time.Time{}}
+func newMemoryStore() *memoryStore {
+	return &memoryStore{numbers: map[string]int64{}, cells: map[Cell]Cell{}, uses: map[string]time.Time{}}
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 	errUnheard = errors.New("the connection was lost")
 )
 
-func (s *shelf) AddUsage(_ context.Context, d Delta) ([]Quota, error) {
+func (s *memoryStore) AddUsage(_ context.Context, d Delta) ([]Quota, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails {
@@ -60,7 +60,7 @@ func (s *shelf) AddUsage(_ context.Context, d Delta) ([]Quota, error) {
 	return s.quotas, nil
 }
 
-func (s *shelf) add(d Delta) {
+func (s *memoryStore) add(d Delta) {
 	s.adds++
 	for _, c := range d.Cells {
 		total := s.cells[dimensions(c)]
@@ -77,7 +77,7 @@ func dimensions(c Cell) Cell {
 	return c
 }
 
-func (s *shelf) Quotas(_ context.Context, periods []string) ([]Quota, error) {
+func (s *memoryStore) Quotas(_ context.Context, periods []string) ([]Quota, error) {
 	if s.fails {
 		return nil, errFull
 	}
@@ -85,32 +85,32 @@ func (s *shelf) Quotas(_ context.Context, periods []string) ([]Quota, error) {
 	return s.quotas, nil
 }
 
-func (s *shelf) OwnerQuotas(context.Context, []string, []string) ([]Quota, error) {
-	panic("not asked here")
+func (s *memoryStore) OwnerQuotas(context.Context, []string, []string) ([]Quota, error) {
+	panic("not used here")
 }
 
-func (s *shelf) LastUses(context.Context, []string) ([]LastUse, error) { panic("not asked here") }
+func (s *memoryStore) LastUses(context.Context, []string) ([]LastUse, error) { panic("not used here") }
 
-func (s *shelf) KeySeries(context.Context, string, string, time.Time, time.Time, time.Duration) ([]Point, error) {
-	panic("not asked here")
+func (s *memoryStore) KeySeries(context.Context, string, string, time.Time, time.Time, time.Duration) ([]Point, error) {
+	panic("not used here")
 }
 
-func (s *shelf) RollUpUsage(_ context.Context, before time.Time) error {
+func (s *memoryStore) RollUpUsage(_ context.Context, before time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rolled = append(s.rolled, before)
 	return nil
 }
 
-func (s *shelf) PruneUsage(_ context.Context, before time.Time) error {
+func (s *memoryStore) PruneUsage(_ context.Context, before time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pruned = append(s.pruned, before)
 	return nil
 }
 
-func setup(now func() time.Time) (*shelf, *Recorder) {
-	s := newShelf()
+func setup(now func() time.Time) (*memoryStore, *Recorder) {
+	s := newMemoryStore()
 	return s, NewRecorder(s, now, slog.New(slog.DiscardHandler))
 }
 
@@ -138,7 +138,7 @@ func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
 	}
 }
 
-func TestSameRouteIsOneHandle(t *testing.T) {
+func TestSameRouteHasOneHandle(t *testing.T) {
 	t.Parallel()
 	_, r := setup(atNoon)
 	get, post := r.Route("GET", "/a"), r.Route("POST", "/a")
@@ -256,7 +256,7 @@ func TestEventsOfAllGoroutinesAreCounted(t *testing.T) {
 	}
 }
 
-func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
+func TestLongOutageKeepsSumsInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	store, r := setup(atNoon)
 	store.fails = true
@@ -290,12 +290,12 @@ func TestLongOutageKeepsSumsInBoundedRoom(t *testing.T) {
 	}
 }
 
-func TestWhatAFlushCameToIsToldOnce(t *testing.T) {
+func TestFlushReportsItsQuotasOnce(t *testing.T) {
 	t.Parallel()
 	store, r := setup(atNoon)
 	store.quotas = []Quota{{OwnerID: "wsp_a", Period: "2026-11", Charged: 40, Added: 1}}
-	var told [][]Quota
-	r.OnFlushed(func(q []Quota) { told = append(told, q) })
+	var reported [][]Quota
+	r.OnFlushed(func(q []Quota) { reported = append(reported, q) })
 	store.unheard = true
 	r.Record(Event{Owner: r.Owner("wsp_a", ""), Status: 200, At: noon, Charged: 1})
 	for range 2 {
@@ -309,12 +309,12 @@ func TestWhatAFlushCameToIsToldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([][]Quota{store.quotas}, told); diff != "" || store.adds != 1 {
-		t.Errorf("added %d times, told (-want +got):\n%s", store.adds, diff)
+	if diff := cmp.Diff([][]Quota{store.quotas}, reported); diff != "" || store.adds != 1 {
+		t.Errorf("added %d times, reported (-want +got):\n%s", store.adds, diff)
 	}
 }
 
-// stuck is a store that answers when it is let go.
+// stuck is a store that answers when it is released.
 type stuck struct {
 	Store
 	asked, free chan struct{}
@@ -326,7 +326,7 @@ func (s *stuck) AddUsage(context.Context, Delta) ([]Quota, error) {
 	return nil, nil
 }
 
-func TestAFlushThatDoesNotEndShows(t *testing.T) {
+func TestStuckFlushIsDegraded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{asked: make(chan struct{}), free: make(chan struct{})}
@@ -338,7 +338,7 @@ func TestAFlushThatDoesNotEndShows(t *testing.T) {
 		if r.Degraded() {
 			t.Error("degraded at once")
 		}
-		time.Sleep(slow + time.Millisecond) // of the test's own clock
+		time.Sleep(slow + time.Millisecond) // on the fake clock
 		if !r.Degraded() {
 			t.Error("not degraded while a flush hangs")
 		}
@@ -352,7 +352,7 @@ func TestAFlushThatDoesNotEndShows(t *testing.T) {
 func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	store := newShelf()
+	store := newMemoryStore()
 	r := NewRecorder(store, atNoon, slog.New(slog.NewTextHandler(&log, nil)))
 	r.Record(Event{Status: 200, At: noon})
 	store.fails = true
@@ -372,7 +372,7 @@ func TestFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
+func TestRestoreReturnsTheCurrentDayAndMonth(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 29, 23, 59, 59, 0, time.UTC)
 	store, r := setup(func() time.Time { return now })
@@ -403,7 +403,7 @@ func TestRestoreAnswersForTheDayAndMonthOfTheMomentItIsAsked(t *testing.T) {
 	expect("wsp_a", 0, 0)
 }
 
-func TestRestoreOfAStoreThatDoesNotAnswerFails(t *testing.T) {
+func TestRestoreFromAnUnavailableStoreFails(t *testing.T) {
 	t.Parallel()
 	store, r := setup(atNoon)
 	store.fails = true
@@ -412,7 +412,7 @@ func TestRestoreOfAStoreThatDoesNotAnswerFails(t *testing.T) {
 	}
 }
 
-func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
+func TestRunFlushesAndTidiesUntilStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -450,8 +450,8 @@ func TestRunFlushesAndTidiesUntilItIsStopped(t *testing.T) {
 	})
 }
 
-// The test is not parallel, because AllocsPerRun counts what the whole process allocates.
-func TestRecordingWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
+// Not parallel, because AllocsPerRun counts the allocations of the whole process.
+func TestRecordingKnownDimensionsAllocatesNothing(t *testing.T) {
 	_, r := setup(atNoon)
 	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
 	secret := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_abcd")

@@ -18,8 +18,8 @@ const (
 	tidyEvery  = time.Hour
 )
 
-// Run flushes each second and, beside that, tidies the store each hour, beginning now, until ctx is done. A flush under
-// way then is let finish.
+// Run flushes each second and tidies the store each hour, beginning now, until ctx is done. It then completes the
+// current flush.
 func (r *Recorder) Run(ctx context.Context) {
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
@@ -28,11 +28,11 @@ func (r *Recorder) Run(ctx context.Context) {
 		each(ctx, tidyEvery, func() { r.tidyAndTell(ctx) })
 	})
 	each(ctx, flushEvery, func() {
-		_ = r.Flush(context.WithoutCancel(ctx)) // Degraded and the log say it
+		_ = r.Flush(context.WithoutCancel(ctx)) // Degraded and the log report errors
 	})
 }
 
-// each calls fn in an interval until ctx is done.
+// each calls fn at an interval until ctx is done.
 func each(ctx context.Context, interval time.Duration, fn func()) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -46,16 +46,16 @@ func each(ctx context.Context, interval time.Duration, fn func()) {
 	}
 }
 
-// Close flushes what is left. It is called after Run has returned and the last event was recorded.
+// Close flushes the rest. It must be called after Run has returned and the last event was recorded.
 func (r *Recorder) Close(ctx context.Context) error { return r.Flush(ctx) }
 
 func (r *Recorder) tidyAndTell(ctx context.Context) {
 	if err := r.tidy(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("usage was not tidied; the next try is in an hour", "error", err)
+		r.log.Warn("tidying usage failed; retrying in an hour", "error", err)
 	}
 }
 
-// tidy turns old minutes into hours and deletes old hours.
+// tidy rolls up old minutes into hours and deletes old hours.
 func (r *Recorder) tidy(ctx context.Context) error {
 	now := r.now()
 	if err := r.store.RollUpUsage(ctx, now.Add(-keepMinutes)); err != nil {
@@ -67,8 +67,8 @@ func (r *Recorder) tidy(ctx context.Context) error {
 	return nil
 }
 
-// Restore reads what owners were charged in the present UTC day and month, to start their counters from. The function it
-// returns answers for the moment it is called in: once the day or the month is over, it answers 0 for it.
+// Restore reads the costs charged in the current UTC day and month, to initialize the owners' counters. The returned
+// function takes the time of its call into account: after the end of the day or month, it returns 0 for it.
 func (r *Recorder) Restore(ctx context.Context) (func(ownerID string) (day, month int64), error) {
 	now := r.now().UTC()
 	today, thisMonth := now.Format(time.DateOnly), now.Format("2006-01")

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// cell is what events are counted under, and sum what they come to.
+// cell contains the dimensions of a count, sum the counts.
 type cell struct {
 	minute  uint32 // Unix minute
 	owner   Owner
@@ -27,24 +27,25 @@ func (s *sum) add(o sum) {
 	s.bytesOut += o.bytesOut
 }
 
-// stripe counts some of the events. Its lock is there for the flush: requests on different cores use different stripes.
+// stripe counts some of the events. Requests on different cores use different stripes, so its lock is only contended by
+// the flush.
 type stripe struct {
 	mu    sync.Mutex
-	cells tally
+	cells sumTable
 	_     [64]byte // two stripes share no cache line
 }
 
-// tally is a set of sums. The map holds places in the slice, so that counting is one look into the map.
-type tally struct {
+// sumTable is a set of sums. The map contains indexes into the slice, so that counting needs one lookup.
+type sumTable struct {
 	places map[cell]uint32
 	sums   []sum
-	last   cell // the one counted last, which is often the next one too
+	last   cell // the cell counted last, which is often the next one too
 	at     uint32
 }
 
-func newTally() tally { return tally{places: map[cell]uint32{}} }
+func newSumTable() sumTable { return sumTable{places: map[cell]uint32{}} }
 
-func (t *tally) add(c cell, s sum) {
+func (t *sumTable) add(c cell, s sum) {
 	if c == t.last && len(t.sums) > 0 {
 		t.sums[t.at].add(s)
 		return
@@ -59,13 +60,13 @@ func (t *tally) add(c cell, s sum) {
 	t.last, t.at = c, at
 }
 
-// most is how many cells an emptied tally keeps room for.
-const most = 4096
+// maxKept is the number of cells that an emptied sumTable keeps memory for.
+const maxKept = 4096
 
-// reset empties t. After a burst it gives the room back, because emptying a map takes as long as it is large.
-func (t *tally) reset() {
-	if len(t.sums) > most {
-		*t = newTally()
+// reset empties t. After a burst it releases the memory, because clearing a map takes time in proportion to its size.
+func (t *sumTable) reset() {
+	if len(t.sums) > maxKept {
+		*t = newSumTable()
 		return
 	}
 	clear(t.places)
@@ -76,16 +77,16 @@ func (t *tally) reset() {
 type stripes struct {
 	all  []stripe
 	next atomic.Uint32
-	// nearby holds stripes by core: sync.Pool gives a goroutine what was last put back on the core it runs on. Losing
-	// its content, at a garbage collection, only means that cores choose again.
+	// nearby contains stripes by core: sync.Pool returns what was last put back on the same core. If a garbage
+	// collection empties it, cores only choose their stripes again.
 	nearby sync.Pool
-	spare  tally // what the next emptied stripe gets in exchange; the flush's own
+	spare  sumTable // replaces the next emptied stripe; only for the flush
 }
 
 func newStripes() *stripes {
-	s := &stripes{all: make([]stripe, 4*runtime.GOMAXPROCS(0)), spare: newTally()}
+	s := &stripes{all: make([]stripe, 4*runtime.GOMAXPROCS(0)), spare: newSumTable()}
 	for i := range s.all {
-		s.all[i].cells = newTally()
+		s.all[i].cells = newSumTable()
 	}
 	s.nearby.New = func() any { return &s.all[s.next.Add(1)%uint32(len(s.all))] }
 	return s
@@ -99,7 +100,7 @@ func (s *stripes) add(c cell, amount sum) {
 	s.nearby.Put(near)
 }
 
-// drain moves everything counted so far into a map. One goroutine at a time may call it.
+// drain moves all counts into a map. Only one goroutine at a time can call it.
 func (s *stripes) drain(into map[cell]sum) {
 	for i := range s.all {
 		one := &s.all[i]

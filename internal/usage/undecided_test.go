@@ -17,11 +17,11 @@ import (
 	"keepsake/internal/usage"
 )
 
-// commit is how a COMMIT goes over the line; READ COMMITTED does not end like it.
+// commit is the message of a COMMIT. READ COMMITTED has a different end.
 const commit = "COMMIT\x00"
 
-// A flush whose connection is cut around its commit is sent again and counted once, whatever became of it.
-func TestAFlushThatNobodyHeardOfIsCountedOnce(t *testing.T) {
+// A flush whose connection is lost during the commit is sent again and counted once, whatever its outcome was.
+func TestFlushOfUnknownOutcomeIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{TCP: true})
 	proxy := enginetest.StartProxy(t, server.Address())
@@ -36,16 +36,16 @@ func TestAFlushThatNobodyHeardOfIsCountedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := counted{}
+	reported := counted{}
 	p.recorder.OnFlushed(func(quotas []usage.Quota) {
 		for _, q := range quotas {
-			used := told[q.OwnerID]
+			used := reported[q.OwnerID]
 			if q.Period == "2026-11" {
 				used[1] = q.Charged
 			} else {
 				used[0] = q.Charged
 			}
-			told[q.OwnerID] = used
+			reported[q.OwnerID] = used
 		}
 	})
 	random := rand.New(rand.NewPCG(1, 1))
@@ -75,15 +75,15 @@ func TestAFlushThatNobodyHeardOfIsCountedOnce(t *testing.T) {
 			if diff := cmp.Diff(want, inCells(t.Context(), t, direct, now)); diff != "" {
 				t.Fatalf("round %d (-counters +cells):\n%s", round, diff)
 			}
-			if diff := cmp.Diff(want, told); diff != "" {
-				t.Fatalf("round %d (-counters +told):\n%s", round, diff)
+			if diff := cmp.Diff(want, reported); diff != "" {
+				t.Fatalf("round %d (-counters +reported):\n%s", round, diff)
 			}
 		}
 	}
 }
 
-// Several recorders flush and tidy at once on one database; every one hears what all of them came to.
-func TestRecordersSideBySideCountEverything(t *testing.T) {
+// Several recorders flush and tidy concurrently in one database. Each receives the sums of all.
+func TestConcurrentRecordersCountEverything(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	s, end := onPostgres(url)(t)
@@ -139,8 +139,8 @@ func TestRecordersSideBySideCountEverything(t *testing.T) {
 	}
 }
 
-// The server may be gone for a while: nothing is lost, and what waited goes in one piece when it is back.
-func TestFlushesGoOnWhenTheServerIsBack(t *testing.T) {
+// While the server is down, nothing is lost. Afterwards, the pending counts are stored in one transaction.
+func TestFlushesContinueAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "stops a server three times and starts it again")
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})

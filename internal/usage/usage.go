@@ -1,4 +1,4 @@
-// Package usage counts what was charged and what was observed, and makes it durable each second.
+// Package usage records charged and observed requests and stores them each second.
 package usage
 
 import (
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Cell is what one combination of dimensions did in one minute. Quotas are the sum of Charged, so that quota and
-// analytics cannot disagree.
+// Cell contains the counts of one combination of dimensions in one minute. Quotas are the sum of Charged, so that
+// quotas and analytics agree.
 type Cell struct {
 	Minute      int64 // Unix minute in which the requests were charged
 	WorkspaceID string
-	KeyID       string // empty where no key was used
+	KeyID       string // empty if no key was used
 	Route       string // template, /api/v1/documents/{id}; never a raw path
 	Method      string
 	Status      int
@@ -23,29 +23,29 @@ type Cell struct {
 	BytesOut    int64
 }
 
-// Quota is what an owner (a workspace's or a key's id) has used of a UTC day or month.
+// Quota is the usage of an owner, identified by a workspace's or a key's ID, in a UTC day or month.
 type Quota struct {
 	OwnerID string
 	Period  string // "2026-11-21" or "2026-11"
 	Charged int64
-	Added   int64 // what of it came with the flush that tells of it; 0 where it was only read
+	Added   int64 // the part that the current flush added; 0 for a read
 }
 
 // LastUse is when a key's secret was last used.
 type LastUse struct {
 	KeyID string
-	Hint  string // which of its secrets
+	Hint  string // identifies the secret
 	At    time.Time
 }
 
-// Delta is what one flush adds. Two of its cells may be of the same minute and dimensions: both count.
+// Delta is the content of a flush. Two of its cells can have the same minute and dimensions; both count.
 type Delta struct {
-	// Recorder and Number name the flush, so that one whose commit nobody heard of can be sent again. Numbers rise from 1;
-	// without one the delta is added whatever was added before.
+	// Recorder and Number identify the flush, so that one with an unknown outcome can be sent again. Numbers rise from
+	// 1. A delta with number 0 is always added.
 	Recorder string
 	Number   int64
 	At       time.Time
-	Totals   bool // the quotas of the cells' owners are asked for
+	Totals   bool // requests the quotas of the cells' owners
 
 	Cells    []Cell
 	LastUses []LastUse
@@ -55,30 +55,30 @@ type Delta struct {
 type Point struct {
 	At        time.Time // start of the step
 	Requests  int64
-	Errors    int64 // 4xx but 429, and 5xx
+	Errors    int64 // 4xx except 429, and 5xx
 	Throttled int64 // 429
 	Charged   int64
 }
 
-// Store keeps usage; it has a writer of its own so that a flush never delays a write of a client.
+// Store stores usage. It has a writer of its own, so that a flush never delays a client's write.
 type Store interface {
-	// AddUsage adds d to the cells and to the quotas of their workspaces and keys, in one transaction. Cells of a number
-	// that was added before, or of a smaller one, are not added again; last uses only move forward, so they may be. With
-	// d.Totals it answers the quotas of the cells' owners as they stand then, all recorders together.
+	// AddUsage adds d to the cells and to the quotas of their workspaces and keys, in one transaction. It skips cells
+	// whose number, or a later one, was added before. Last uses only move forward, so storing them again changes
+	// nothing. With d.Totals, it returns the resulting quotas of the cells' owners, which include all recorders.
 	AddUsage(ctx context.Context, d Delta) ([]Quota, error)
-	// Quotas reads what was charged to every owner in the periods.
+	// Quotas reads the quotas of all owners in the periods.
 	Quotas(ctx context.Context, periods []string) ([]Quota, error)
-	// OwnerQuotas reads what was charged to some owners in the periods; those that were charged nothing are absent.
+	// OwnerQuotas reads the quotas of some owners in the periods, without those of zero.
 	OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]Quota, error)
 	// LastUses reads when each secret of the keys was last used.
 	LastUses(ctx context.Context, keyIDs []string) ([]LastUse, error)
-	// KeySeries sums a key's cells from a moment up to another into steps, rising; steps without requests are absent.
+	// KeySeries sums a key's cells of the time range into steps in ascending order, without steps that have no
+	// requests.
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
-	// RollUpUsage turns the minute cells of hours that ended by a moment into hour cells, in transactions short enough
-	// for a flush to pass between two of them; each leaves every sum and quota as it was. A minute that is added late is
-	// a cell of its own until the next roll-up.
+	// RollUpUsage merges minute cells into hour cells, for hours that ended by before. It uses short transactions, so
+	// that flushes can run between them. Each of them leaves all sums and quotas unchanged. A minute that is added late
+	// is a cell of its own until the next roll-up.
 	RollUpUsage(ctx context.Context, before time.Time) error
-	// PruneUsage deletes cells, of minutes and of hours, that lie before a moment, and the quotas of the
-	// days and months before its month.
+	// PruneUsage deletes cells of minutes and hours before a time, and the quotas of days and months before its month.
 	PruneUsage(ctx context.Context, before time.Time) error
 }
