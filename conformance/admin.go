@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// workspaceShape is the record of decisions.md, L, member by member.
+// workspaceShape is the record of decisions.md, L.
 var workspaceShape = map[string]string{
 	"id": "string", "name": "string", "tier": "string", "suspended": "boolean", "createdAt": "time", "revision": "integer",
 }
 
-// adminUserChecks is /admin/users (decisions.md, B and L).
+// adminUserChecks checks /admin/users (decisions.md, B and L).
 func adminUserChecks() []promise {
 	return []promise{
 		{"AUserIsMadeWithAPasswordThatIsShownOnce", func(c *check) {
@@ -151,7 +151,7 @@ func adminUserChecks() []promise {
 			older, newer := c.newUser(nil), c.newUser(nil)
 			first := c.get(usersPath + "?limit=1").send().is(http.StatusOK).shape(map[string]string{"items": "array", "nextCursor": "string"})
 			second := c.get(usersPath + "?limit=1&cursor=" + first.text("nextCursor")).send().is(http.StatusOK)
-			var found []string // others may make users meanwhile
+			var found []string // other checks can create users meanwhile
 			for page, most := first, 200; most > 0; most-- {
 				if id := page.text("items[0].id"); id == newer.id || id == older.id {
 					found = append(found, id)
@@ -180,7 +180,7 @@ func adminUserChecks() []promise {
 			c.delete(t.admin.path()).send().fails(409, "conflict")
 			second := c.newUser(fields{"role": "admin", "workspaceId": t.id})
 			c.patch(second.path()).json(fields{"disabled": true}).send().is(http.StatusOK)
-			c.delete(t.admin.path()).send().fails(409, "conflict") // one who is disabled does not count
+			c.delete(t.admin.path()).send().fails(409, "conflict") // a disabled admin does not count
 			c.get(t.admin.path()).send().is(http.StatusOK).has(fields{"role": "admin", "disabled": false})
 		}},
 		{"ATiersCountOfUsersIsKept", func(c *check) {
@@ -220,7 +220,7 @@ func adminUserChecks() []promise {
 	}
 }
 
-// adminWorkspaceChecks is /admin/workspaces (decisions.md, B and L).
+// adminWorkspaceChecks checks /admin/workspaces (decisions.md, B and L).
 func adminWorkspaceChecks() []promise {
 	return []promise{
 		{"AWorkspaceIsTheWholeRecord", func(c *check) {
@@ -302,7 +302,7 @@ func adminWorkspaceChecks() []promise {
 	}
 }
 
-// adminTierChecks is /admin/tiers (decisions.md, L).
+// adminTierChecks checks /admin/tiers (decisions.md, L).
 func adminTierChecks() []promise {
 	const path = "/api/v1/admin/tiers"
 	operator := func(c *check) *answer {
@@ -413,7 +413,7 @@ func adminTierChecks() []promise {
 	}
 }
 
-// auditChecks is /admin/audit-log (decisions.md, L).
+// auditChecks checks /admin/audit-log (decisions.md, L).
 func auditChecks() []promise {
 	const path = "/api/v1/admin/audit-log"
 	return []promise{

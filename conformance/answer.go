@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// answer is what came back. Its methods check one thing each and record what is broken.
+// answer is a response. Each method checks one thing and records what is wrong.
 type answer struct {
 	call       *call
 	status     int
 	header     http.Header
 	body       []byte
-	value      any // the body as JSON, numbers as json.Number; nil where it is not JSON
+	value      any // the body as JSON with numbers as json.Number; nil if it is not JSON
 	sent, came time.Time
 }
 
@@ -31,7 +31,7 @@ func (a *answer) parse() {
 	}
 }
 
-// describe says request and answer in a line, without credentials.
+// describe returns the request and the response in one line, without credentials.
 func (a *answer) describe() string {
 	const most = 400
 	body := redact(strings.ToValidUTF8(string(a.body), "?"))
@@ -49,26 +49,26 @@ func (a *answer) describe() string {
 	return fmt.Sprintf("%s: %d %s", redact(text), a.status, body)
 }
 
-// What must not be pasted into reports: API keys, signed tokens, and the members that hold other secrets.
+// The texts that reports must not contain: API keys, signed tokens, and fields with other secrets.
 var (
 	keyTexts    = regexp.MustCompile(`kpsk_[0-9A-Za-z]{36}`)
 	tokenTexts  = regexp.MustCompile(`eyJ[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*\.[0-9A-Za-z_-]*`)
 	secretTexts = regexp.MustCompile(`("(?:password|currentPassword|newPassword|refreshToken)":")[^"]*`)
 )
 
-// redact takes the credentials out of a text that people will paste into reports.
+// redact removes credentials from a text for a report.
 func redact(text string) string {
 	text = keyTexts.ReplaceAllStringFunc(text, func(key string) string { return key[:9] + "…" })
 	text = tokenTexts.ReplaceAllString(text, "eyJ…")
 	return secretTexts.ReplaceAllString(text, "${1}…")
 }
 
-// broken records what is wrong with this answer.
+// broken records what is wrong with the response.
 func (a *answer) broken(format string, args ...any) {
 	a.call.check.broken("%s\n  %s", fmt.Sprintf(format, args...), a.describe())
 }
 
-// is checks the status and ends the check when it is another.
+// is checks the status, and ends the check if it differs.
 func (a *answer) is(status int) *answer {
 	if a.status != status {
 		a.call.check.stop("want status %d\n  %s", status, a.describe())
@@ -76,8 +76,8 @@ func (a *answer) is(status int) *answer {
 	return a
 }
 
-// fails checks status and code of an error, and for a validation error field and issue. Several issues may be joined by
-// "|" where the specification leaves the choice.
+// fails checks the status and the code of an error, and the field and the issue of a validation error. If the specification
+// allows several issues, they are joined by "|".
 func (a *answer) fails(status int, code string, fieldAndIssue ...string) *answer {
 	if a.status != status || a.text("error") != code {
 		a.broken("want %d %s", status, code)
@@ -94,7 +94,7 @@ func (a *answer) fails(status int, code string, fieldAndIssue ...string) *answer
 
 func oneOf(choices, got string) bool { return slices.Contains(strings.Split(choices, "|"), got) }
 
-// at finds a member by a path such as results[0].title; ok is false where there is none.
+// at finds a field by a path such as results[0].title; ok is false if there is none.
 func (a *answer) at(path string) (any, bool) {
 	v := a.value
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
@@ -118,14 +118,14 @@ func (a *answer) at(path string) (any, bool) {
 	return v, true
 }
 
-// text gives a string member, empty where there is none.
+// text returns a string field, or "".
 func (a *answer) text(path string) string {
 	v, _ := a.at(path)
 	s, _ := v.(string)
 	return s
 }
 
-// integer gives an integer member, -1 where there is none.
+// integer returns an integer field, or -1.
 func (a *answer) integer(path string) int64 {
 	v, _ := a.at(path)
 	if n, ok := v.(json.Number); ok {
@@ -136,14 +136,14 @@ func (a *answer) integer(path string) int64 {
 	return -1
 }
 
-// list gives an array member, nil where there is none.
+// list returns an array field, or nil.
 func (a *answer) list(path string) []any {
 	v, _ := a.at(path)
 	l, _ := v.([]any)
 	return l
 }
 
-// texts gives one string member of every item of an array.
+// texts returns a string field of every item of an array.
 func (a *answer) texts(path, member string) []string {
 	var list []string
 	for i := range a.list(path) {
@@ -152,7 +152,7 @@ func (a *answer) texts(path, member string) []string {
 	return list
 }
 
-// number gives a header that is an integer, -1 where it is none.
+// number returns a header that is an integer, or -1.
 func (a *answer) number(header string) int64 {
 	n, err := strconv.ParseInt(a.header.Get(header), 10, 64)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *answer) number(header string) int64 {
 	return n
 }
 
-// has checks that members hold these values. Numbers are compared as written in Go: 3, 0.5; nil is null.
+// has checks the values of fields. Numbers are compared as Go writes them: 3, 0.5. nil is null.
 func (a *answer) has(want map[string]any) *answer {
 	for path, w := range want {
 		got, ok := a.at(path)
@@ -174,8 +174,8 @@ func (a *answer) has(want map[string]any) *answer {
 	return a
 }
 
-// shape checks the JSON type of members: "string", "integer", "number", "boolean", "array", "object", "null", "time",
-// several joined by "|". A member that is absent is broken too.
+// shape checks the JSON types of fields: "string", "integer", "number", "boolean", "array", "object", "null" or "time",
+// or several joined by "|". A missing field is wrong, too.
 func (a *answer) shape(want map[string]string) *answer {
 	for path, kinds := range want {
 		got, ok := a.at(path)
@@ -188,7 +188,7 @@ func (a *answer) shape(want map[string]string) *answer {
 	return a
 }
 
-// lacks checks that members are absent.
+// lacks checks that fields are absent.
 func (a *answer) lacks(paths ...string) *answer {
 	for _, path := range paths {
 		if v, ok := a.at(path); ok {
@@ -198,7 +198,7 @@ func (a *answer) lacks(paths ...string) *answer {
 	return a
 }
 
-// head checks headers by their exact value.
+// head checks the exact values of headers.
 func (a *answer) head(name, want string) *answer {
 	if got := a.header.Get(name); got != want {
 		a.broken("header %s is %q, want %q", name, got, want)
@@ -236,13 +236,13 @@ func isA(v any, kind string) bool {
 	return false
 }
 
-// isTime says whether s is an RFC 3339 time in UTC with a Z.
+// isTime reports whether s is an RFC 3339 time in UTC with a Z.
 func isTime(s string) bool {
 	_, err := time.Parse(time.RFC3339, s)
 	return err == nil && strings.HasSuffix(s, "Z")
 }
 
-// same compares a JSON value with a Go value by way of JSON.
+// same compares a JSON value with the JSON of a Go value.
 func same(got, want any) bool {
 	text, err := json.Marshal(want)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordShape is the record of decisions.md, D, member by member.
+// recordShape is the record of decisions.md, D.
 var recordShape = map[string]string{
 	"id": "string", "name": "string", "hint": "string", "scopes": "array", "state": "string", "expiresAt": "time|null",
 	"rateLimit": "object", "rateLimit.requestsPerMinute": "integer", "rateLimit.inherited": "boolean",
@@ -20,10 +20,10 @@ var recordShape = map[string]string{
 	"secrets[0].lastUsedAt": "time|null", "revokedAt": "time|null", "revokeReason": "string|null", "revision": "integer",
 }
 
-// keyIDs is how ids of API keys look.
+// keyIDs matches the IDs of API keys.
 var keyIDs = regexp.MustCompile(`^key_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
-// apiKeyChecks is §2.1: what a key is and what its creation answers.
+// apiKeyChecks checks §2.1: keys and the response to their creation.
 func apiKeyChecks() []promise {
 	list := []promise{
 		{"ANewKeyHasTheWholeRecord", func(c *check) {
@@ -109,7 +109,7 @@ func apiKeyChecks() []promise {
 	return append(list, apiKeyRefusals()...)
 }
 
-// apiKeyRefusals are bad bodies of a creation. None of them may make a key.
+// apiKeyRefusals are invalid bodies of a creation. None of them creates a key.
 func apiKeyRefusals() []promise {
 	past := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	tooMuch := fields{}
@@ -118,7 +118,7 @@ func apiKeyRefusals() []promise {
 	}
 	cases := []struct {
 		name         string
-		change       fields // of a good body; a nil value of type gone leaves the member out
+		change       fields // of a valid body; gone leaves the field out
 		field, issue string
 	}{
 		{"WithoutAName", fields{"name": gone{}}, "name", "required"},
@@ -184,10 +184,10 @@ func apiKeyRefusals() []promise {
 	return list
 }
 
-// gone marks a member that is left out of a body.
+// gone marks a field that is left out of a body.
 type gone struct{}
 
-// checksum is the tail of a key (decisions.md, D): CRC-32 (IEEE) in six characters of base62, padded with 0 on the left.
+// checksum returns the end of a key (decisions.md, D): CRC-32 (IEEE) in six characters of base62, padded with 0 on the left.
 func checksum(text string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	n := crc32.ChecksumIEEE([]byte(text))
@@ -199,7 +199,7 @@ func checksum(text string) string {
 	return string(tail[:])
 }
 
-// strangersKey makes a well-formed key that does not exist.
+// strangersKey returns a well-formed key that does not exist.
 func (c *check) strangersKey() string {
 	body := strings.NewReplacer("-", "0").Replace(fmt.Sprintf("%-30s", c.suite.mark+fmt.Sprint(counter.Add(1))))
 	text := "kpsk_" + strings.ReplaceAll(body, " ", "Z")

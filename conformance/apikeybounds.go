@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// apiKeyBoundChecks are what a key can do to itself and to other keys (decisions.md, D): never more than it has.
+// apiKeyBoundChecks checks that a key grants itself and other keys no more than it has (decisions.md, D).
 func apiKeyBoundChecks() []promise {
 	return []promise{
 		{"AKeyNeverWidensItselfOrItsChildren", func(c *check) {
@@ -16,7 +16,7 @@ func apiKeyBoundChecks() []promise {
 			for member, w := range wider {
 				for _, value := range w.values {
 					c.patch(k.path()).as(k.text).json(fields{member: value}).send().fails(403, "insufficient_scope", w.field)
-					if value == nil { // at creation null is the same as leaving it out
+					if value == nil { // in a creation, null is the same as absent
 						continue
 					}
 					body := fields{"name": "conformance " + c.suite.mark, "scopes": []string{"read"}, member: value}
@@ -78,13 +78,13 @@ func apiKeyBoundChecks() []promise {
 	}
 }
 
-// fieldValues are values that a request is refused for, with the field that the refusal names.
+// fieldValues are values for which a request is refused, by the field that the refusal names.
 type fieldValues struct {
 	field  string
 	values []any
 }
 
-// bounds are what a key can be bounded by, and for each member what is wider.
+// bounds are the restrictions of a key, and for each field a wider value.
 func (c *check) bounds() (own fields, wider map[string]fieldValues) {
 	at := func(d time.Duration) string {
 		return c.suite.now().Add(d).UTC().Truncate(time.Second).Format(time.RFC3339)

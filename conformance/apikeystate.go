@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lifetimes are how long what is to end in a check lives, longer where the server is too busy for the first ones.
+// lifetimes are the lifetimes of what ends in a check. The later ones are for a busy server.
 func (s *suite) lifetimes() []time.Duration {
 	if s.target.Advance != nil {
 		return []time.Duration{time.Hour}
@@ -14,7 +14,7 @@ func (s *suite) lifetimes() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, time.Minute}
 }
 
-// expiringKey makes a key that expires soon: it lives for the first of these times in which the server can make it.
+// expiringKey creates a key that expires soon: after the first of these lifetimes in which the server can create it.
 func (c *check) expiringKey(lives ...time.Duration) key {
 	var a *answer
 	for _, d := range lives {
@@ -31,7 +31,7 @@ func (c *check) expiringKey(lives ...time.Duration) key {
 	return k
 }
 
-// apiKeyStateChecks is §3.2 with the states of decisions.md, D.
+// apiKeyStateChecks checks §3.2 with the states of decisions.md, D.
 func apiKeyStateChecks() []promise {
 	const health = "/api/v1/health"
 	use := func(c *check, k key) *answer { return c.get(health).as(k.text).send() }

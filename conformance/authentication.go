@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// authenticationChecks is §5.1 and §5.2.
+// authenticationChecks checks §5.1 and §5.2.
 func authenticationChecks() []promise {
 	const health = "/api/v1/health"
 	return []promise{
@@ -36,7 +36,7 @@ func authenticationChecks() []promise {
 			c.get("/api/v1/search?q=x").anonymous().with("Authorization", token).send().fails(401, "missing_credentials")
 			c.get(health).with("Authorization", token).send().is(http.StatusOK)
 			c.get(docsPath).anonymous().with("Authorization", token).send().fails(401, "invalid_token")
-			c.get(docsPath+"?limit=1").with("Authorization", token).send().is(http.StatusOK) // where both are sent the key decides
+			c.get(docsPath+"?limit=1").with("Authorization", token).send().is(http.StatusOK) // if both are sent, the key is used
 		}},
 		{"AKeyIsNeverReadFromTheQueryOrACookie", func(c *check) {
 			k := c.newKey(nil, "read").text
@@ -56,15 +56,15 @@ func authenticationChecks() []promise {
 	}
 }
 
-// endpoint is a row of the table of decisions.md, E, with a request that changes nothing: where the scope is there it is
-// refused for its body, or for a name that is not there.
+// endpoint is a row of the table of decisions.md, E, with a request that changes nothing: with the scope, it is refused for
+// its body or for a name that does not exist.
 type endpoint struct {
 	scope   string
 	call    func() *call
-	keyOnly bool // a bearer token counts as none
+	keyOnly bool // a bearer token is ignored
 }
 
-// operatorOnly says that a request concerns the whole instance: it needs the scope admin and a credential of the operator
+// operatorOnly marks a request that concerns the whole instance. It needs the scope admin and a credential of the operator
 // workspace.
 func operatorOnly(method, path string) bool {
 	rest, ok := strings.CutPrefix(path, "/api/v1/admin/")
@@ -81,11 +81,11 @@ func operatorOnly(method, path string) bool {
 	return strings.HasPrefix(rest, "audit-log/verify")
 }
 
-// outOfReach says that no scope is enough for a request, because it concerns the instance and the target's key is of
-// another workspace than the operator's.
+// outOfReach marks a request for which no scope is enough, because it concerns the instance and the target's key is not of
+// the operator workspace.
 func (c *check) outOfReach(q *call) bool { return !c.suite.operator && operatorOnly(q.method, q.path) }
 
-// endpointsByScope is that table.
+// endpointsByScope is the table of decisions.md, E.
 func (c *check) endpointsByScope() []endpoint {
 	nowhere := keysPath + "/key_01kakakakafkhvayayayayayay"
 	list := []endpoint{
@@ -145,7 +145,7 @@ func (c *check) endpointsByScope() []endpoint {
 		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + unknownUser) }})
 }
 
-// scopeChecks is §5.3 and the table of decisions.md, E.
+// scopeChecks checks §5.3 and the table of decisions.md, E.
 func scopeChecks() []promise {
 	list := []promise{
 		{"WithoutACredentialEveryEndpointIs401", func(c *check) {
@@ -227,7 +227,7 @@ func scopeChecks() []promise {
 	return list
 }
 
-// matchesOne says whether one of these requests is for an operation.
+// matchesOne reports whether one of these requests is for an operation.
 func matchesOne(requests map[string]bool, op described) bool {
 	want := strings.Split(op.path, "/")
 	for request := range requests {

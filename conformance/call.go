@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// call is a request in the making. It is sent as the target's key unless another credential is named.
+// call is a request that is being built. It has the target's key unless another credential is set.
 type call struct {
 	check     *check
 	base      *url.URL
 	method    string
-	path      string // with the query, exactly as it goes on the wire
+	path      string // with the query, exactly as it is sent
 	header    http.Header
 	body      []byte
 	chunked   bool
-	impatient bool   // a 429 is the answer, not a reason to wait
-	version   string // whose number the answer carries, where that is not plain from the path
+	impatient bool   // do not wait after a 429
+	version   string // expected in the response; "": that of the path
 }
 
 func newCall(c *check, method string, base *url.URL, path string) *call {
@@ -43,10 +43,10 @@ func (q *call) bearer(token string) *call {
 // with sets a header.
 func (q *call) with(name, value string) *call { q.header.Set(name, value); return q }
 
-// serving says which version's number the answer carries where that is not plain from the path.
+// serving sets the version that the response must name, if the path does not.
 func (q *call) serving(version string) *call { q.version = version; return q }
 
-// now takes a 429 as the answer instead of waiting for the limit to end.
+// now returns a 429 instead of waiting for the end of the limit.
 func (q *call) now() *call { q.impatient = true; return q }
 
 // json sends v as JSON.
@@ -71,8 +71,8 @@ func (q *call) raw(media, body string) *call {
 // inChunks sends the body without its length.
 func (q *call) inChunks() *call { q.chunked = true; return q }
 
-// send sends the request and checks what every answer promises. Where a limit or a busy server asks to wait, it waits
-// and sends again.
+// send sends the request and checks what holds for every response. If a limit or a busy server asks to wait, it waits and
+// sends the request again.
 func (q *call) send() *answer {
 	for try := 0; ; try++ {
 		a, err := q.once(q.check.ctx)
@@ -87,15 +87,15 @@ func (q *call) send() *answer {
 	}
 }
 
-// skipIfThrottled ends the check if the login throttle still counts the failures of an earlier run. A run fails less often
-// than the throttle allows in its 15 minutes, and two of them more often; there is no other address to go on from.
+// skipIfThrottled skips the check if the login throttle still counts the failures of an earlier run and there is no other
+// address. The failures of one run are below the throttle's limit for 15 minutes; those of two runs are not.
 func (q *call) skipIfThrottled(a *answer) {
 	if !q.impatient && !q.check.suite.way.many() && a.status == http.StatusTooManyRequests && a.text("details.policy") == "login" {
 		q.check.skip("failed logins of the last 15 minutes keep this machine's address from signing in; try again later")
 	}
 }
 
-// wait waits as the answer asks and says whether another try makes sense.
+// wait waits as the response asks, and reports whether to try again.
 func (q *call) wait(a *answer) bool {
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
 	if err != nil || seconds > 61 {
@@ -111,7 +111,7 @@ func (q *call) wait(a *answer) bool {
 	return false
 }
 
-// atOnce sends the same request several times in parallel and gives all answers. None is waited for twice.
+// atOnce sends the same request several times in parallel and returns all responses. It repeats none.
 func (c *check) atOnce(times int, next func() *call) []*answer {
 	answers := make(chan *answer, times)
 	for range times {
@@ -136,12 +136,12 @@ func (c *check) atOnce(times int, next func() *call) []*answer {
 	return list
 }
 
-// once sends the request as it is, once.
+// once sends the request once.
 func (q *call) once(ctx context.Context) (*answer, error) {
 	path, query, _ := strings.Cut(q.path, "?")
 	u := *q.base
-	// Opaque goes on the wire as it stands: unclean paths must not be tidied up on the way. One that begins with two
-	// slashes needs the host before it, which makes it the absolute form of the same path.
+	// Opaque is sent literally, because unclean paths must not be normalized. A path that begins with two slashes needs the host
+	// before it; that is the absolute form of the same path.
 	u.Opaque = strings.TrimSuffix(u.Path, "/") + path
 	if strings.HasPrefix(u.Opaque, "//") {
 		u.Opaque = "//" + u.Host + u.Opaque
@@ -164,7 +164,7 @@ func (q *call) once(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = res.Body.Close() }() // what was read is checked; there is nothing to flush
+	defer func() { _ = res.Body.Close() }() // an error would not change what was read
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	if err != nil {
 		return nil, err

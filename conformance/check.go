@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// check is one promise while it is tried. Its methods record what is broken; must-methods also end the check.
+// check is a running check. Its methods record what is wrong; must-methods also end the check.
 type check struct {
 	ctx    context.Context
 	suite  *suite
 	door   *door
-	beside bool // others run meanwhile
+	beside bool // other checks run at the same time
 	found  []string
 	skips  string
 	after  []func()
 }
 
-// ended is what stop panics with; run recovers it.
+// ended is the value with which stop panics and which until recovers.
 type ended struct{}
 
-// try tries one promise.
+// try runs one check.
 func (s *suite) try(c *check, section string, p promise) (r Result) {
 	if c.door == nil {
 		c.door = s.way.door()
@@ -43,7 +43,7 @@ func (s *suite) try(c *check, section string, p promise) (r Result) {
 	return r
 }
 
-// until runs fn until it returns or ends the check.
+// until runs fn, which can end the check.
 func (c *check) until(fn func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -55,30 +55,30 @@ func (c *check) until(fn func()) {
 	fn()
 }
 
-// broken records a broken promise and goes on.
+// broken records a broken promise. The check goes on.
 func (c *check) broken(format string, args ...any) {
-	const enough = 12 // more of the same does not help
+	const enough = 12 // more would not help
 	if len(c.found) < enough {
 		c.found = append(c.found, fmt.Sprintf(format, args...))
 	}
 }
 
-// stop records a broken promise without which the rest makes no sense.
+// stop records a broken promise and ends the check.
 func (c *check) stop(format string, args ...any) {
 	c.broken(format, args...)
 	panic(ended{})
 }
 
-// skip ends the check by name. What was found broken before still counts.
+// skip ends the check and reports it as skipped, unless a broken promise was recorded before.
 func (c *check) skip(reason string) {
 	c.skips = reason
 	panic(ended{})
 }
 
-// finally runs fn when the check ends, however it ends.
+// finally runs fn when the check ends, for any reason.
 func (c *check) finally(fn func()) { c.after = append(c.after, fn) }
 
-// wait sleeps, unless the run ends. Other checks run meanwhile.
+// wait sleeps until d is over or the run ends. Other checks run meanwhile.
 func (c *check) wait(d time.Duration) {
 	if c.beside {
 		<-c.suite.running
@@ -91,7 +91,7 @@ func (c *check) wait(d time.Duration) {
 	}
 }
 
-// pass lets d pass by the deployment's clock.
+// pass waits until d has passed on the deployment's clock.
 func (c *check) pass(d time.Duration) {
 	if c.suite.target.Advance == nil {
 		c.wait(d)
@@ -103,8 +103,8 @@ func (c *check) pass(d time.Duration) {
 	c.suite.advance(d)
 }
 
-// eventually tries fn until it says true or the time is over. A deployment whose clock the suite moves has no deadline: it
-// is tried until a run would otherwise hang.
+// eventually calls fn until it returns true or the time is over. If the suite moves the deployment's clock, there is no
+// deadline, except for a run that hangs.
 func (c *check) eventually(within time.Duration, fn func() bool) bool {
 	if c.suite.target.Advance != nil {
 		within = 2 * time.Minute
@@ -120,7 +120,7 @@ func (c *check) eventually(within time.Duration, fn func() bool) bool {
 	}
 }
 
-// get begins a GET of a path below the target's URL. The other methods alike.
+// get returns a GET of a path below the target's URL. The other methods are alike.
 func (c *check) get(path string) *call     { return c.call(http.MethodGet, path) }
 func (c *check) post(path string) *call    { return c.call(http.MethodPost, path) }
 func (c *check) put(path string) *call     { return c.call(http.MethodPut, path) }

@@ -1,11 +1,11 @@
-// Package conformance is the interface specification as black-box checks: it knows a URL and an API key, and nothing of
-// how the service is made. Each file holds one chapter of docs/spec/interface-spec.md, with what docs/spec/decisions.md
-// settles beside it.
+// Package conformance checks a deployment against the interface specification. It knows a URL and an API key, and nothing of
+// the implementation. Each file contains one chapter of docs/spec/interface-spec.md, with the rules that
+// docs/spec/decisions.md adds.
 //
-// A run makes API keys, users, documents and memories of its own, under names that begin with "conformance", and removes
-// them again: documents and users are deleted, subjects are erased, keys are revoked. Where its key is the operator's it also makes a workspace
-// "conformance", which it leaves suspended and the next run takes again. It spends some thousand requests of the
-// workspace and waits when a limit asks it to, so that it also ends well on a small tier, only later.
+// A run creates API keys, users, documents and memories whose names begin with "conformance", and removes them again:
+// documents and users are deleted, subjects are erased, keys are revoked. If its key is the operator's, it also creates a
+// workspace "conformance", leaves it suspended, and uses it again in the next run. A run sends some thousand requests of the
+// workspace. It waits when a limit asks for it, so it takes longer on a small tier.
 package conformance
 
 import (
@@ -20,27 +20,27 @@ import (
 // Target is the deployment to be checked.
 type Target struct {
 	URL        string       // of the primary API, http://127.0.0.1:8080
-	BackendURL string       // of the backend service; empty leaves its checks out, by name
+	BackendURL string       // of the backend service; empty skips its checks
 	Key        string       // an API key that has all scopes
-	HTTP       *http.Client // how to reach it; nil for a client of the suite's own
-	Proxied    bool         // it takes X-Forwarded-For from this machine; then each check comes from an address of its own
+	HTTP       *http.Client // nil: a client of the suite
+	Proxied    bool         // it trusts X-Forwarded-For from this machine; then each check uses its own address
 	Only       string       // run only checks whose "section/name" contains this; empty for all
 
-	// Disposable says that the deployment is there for this run alone. Then the suite also changes what concerns all who
-	// use it: the numbers of a tier, and its versions, which are released, sunset and retired. These checks need the
-	// settings lifecycle.allowUndeclared and lifecycle.allowBackdating.
+	// Disposable means that only this run uses the deployment. Then the suite also changes what concerns all clients: the
+	// limits of a tier, and its versions, which are released, sunset and retired. These checks need the settings
+	// lifecycle.allowUndeclared and lifecycle.allowBackdating.
 	Disposable bool
 
-	// Parallel is how many checks run side by side. 0 means 8, or 1 where checks would only wait for each other: where the
-	// tier of the key's workspace is small, or where the deployment sees one address for all checks.
+	// Parallel is how many checks run at the same time. 0 means 8, or 1 if checks would only wait for each other: if the tier
+	// of the key's workspace is small, or if the deployment sees one address for all checks.
 	Parallel int
 
-	// Advance moves the deployment's clock forward. Checks that need time to pass call it in place of waiting, and no
-	// check has a deadline. Without it the deployment lives in real time.
+	// Advance moves the deployment's clock forward. Checks that need time to pass call it instead of waiting, and no check has
+	// a deadline. If it is nil, checks wait in real time.
 	Advance func(time.Duration)
 }
 
-// Outcome of a check.
+// Outcome is the outcome of a check.
 type Outcome string
 
 // The outcomes.
@@ -50,17 +50,17 @@ const (
 	Skipped Outcome = "skipped"
 )
 
-// Result is what one check found.
+// Result is the result of one check.
 type Result struct {
 	Section string        `json:"section"` // chapter of the specification: "2.2 health"
 	Name    string        `json:"name"`    // the promise, as a sentence: "AMissingKeyIs401"
 	Outcome Outcome       `json:"outcome"`
-	Found   []string      `json:"found,omitempty"`  // for Failed: each broken promise with request, want and got
-	Reason  string        `json:"reason,omitempty"` // for Skipped: what it waits for
+	Found   []string      `json:"found,omitempty"`  // for Failed: each broken promise with its request, want and got
+	Reason  string        `json:"reason,omitempty"` // for Skipped: what is missing
 	Took    time.Duration `json:"-"`
 }
 
-// Reporter hears of each check as it ends, one at a time.
+// Reporter receives the result of each check, one at a time.
 type Reporter interface {
 	Report(Result)
 }
@@ -71,9 +71,9 @@ type ReporterFunc func(Result)
 // Report calls f.
 func (f ReporterFunc) Report(r Result) { f(r) }
 
-// Run checks t and reports each result to r, in the order of the specification. Checks run side by side, except those in
-// the table alone. Its error says only that the suite could not run: the URL does not answer, the key is not accepted or
-// lacks a scope, or ctx ended. A failed check is no error.
+// Run checks t and reports each result to r, in the order of the specification. Checks run at the same time, except those in
+// the table alone. An error means that the suite could not run: the URL does not answer, the key is refused or lacks a
+// scope, or ctx ended. A failed check is not an error.
 func Run(ctx context.Context, t Target, r Reporter) error {
 	s, err := open(ctx, t)
 	if err != nil {
@@ -86,20 +86,20 @@ func Run(ctx context.Context, t Target, r Reporter) error {
 	return nil
 }
 
-// section is one chapter with its checks.
+// section is a chapter with its checks.
 type section struct {
 	name   string
 	checks []promise
 }
 
-// promise is one check: a sentence and the function that tries whether it is true.
+// promise is a sentence, and the function that checks whether it is true.
 type promise struct {
 	name string
 	try  func(c *check)
 }
 
-// waits is a promise that cannot be checked before something else exists. The report names it, so that a missing check does
-// not look like success.
+// waits returns a promise that cannot be checked before something else exists. The report lists it, so that a missing check
+// does not look like success.
 func waits(name, what string) promise {
 	return promise{name: name, try: func(c *check) { c.skip("waits for " + what) }}
 }
@@ -157,7 +157,7 @@ func sections() []section {
 	}
 }
 
-// open makes sure that the target answers and that the key is what the suite needs.
+// open checks that the target answers and that the key is suitable.
 func open(ctx context.Context, t Target) (*suite, error) {
 	base, err := url.Parse(t.URL)
 	if err != nil || base.Scheme == "" || base.Host == "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// conventionChecks are what holds for all endpoints alike (decisions.md, A), each shown at one or two of them.
+// conventionChecks checks what holds for all endpoints (decisions.md, A), each at one or two of them.
 func conventionChecks() []promise {
 	return []promise{
 		{"MetadataNumbersComeBackAsSent", func(c *check) {
@@ -155,7 +155,7 @@ func metadataCarriers(c *check, subject string) []carrier {
 	}
 }
 
-// written is how the number of a test is written in an answer: its shortest form.
+// written returns a number as responses contain it, in its shortest form.
 func written(number string) string {
 	var n float64
 	if json.Unmarshal([]byte(number), &n) != nil {

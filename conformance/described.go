@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// described is an operation in the API's own description.
+// described is an operation of the API's OpenAPI description.
 type described struct {
 	method, path string
 	hasBody      bool
 	operation    map[string]any
 }
 
-// description is the API's own, read once a run.
+// description returns the OpenAPI description, which is read once per run.
 func (c *check) description() *answer {
 	d := &c.suite.description
 	d.Lock()
@@ -24,7 +24,7 @@ func (c *check) description() *answer {
 	return d.answer
 }
 
-// operations are what the API's own description lists, in no order.
+// operations returns the operations of the description, in no order.
 func (c *check) operations() []described {
 	paths, _ := c.description().at("paths")
 	all, _ := paths.(map[string]any)
@@ -44,20 +44,20 @@ func (c *check) operations() []described {
 	return list
 }
 
-// operationsWithID are those whose path names something.
+// operationsWithID returns the operations with a path parameter.
 func (c *check) operationsWithID() []described {
 	return slices.DeleteFunc(c.operations(), func(op described) bool {
 		return !strings.Contains(op.path, "{") || !strings.HasPrefix(op.path, "/api/v1/")
 	})
 }
 
-// members are the members of an operation's body; ok is false where it takes none, or not one JSON object.
+// members returns the fields of an operation's body; ok is false if it has none, or if it is not one JSON object.
 func (op *described) members(c *check) (list []string, ok bool) {
 	schema := c.at(op.operation, "requestBody.content.application/json.schema")
 	return c.properties(schema), schema != nil
 }
 
-// answered are the members of all bodies of success that the API describes.
+// answered returns the fields of all successful responses in the description.
 func (c *check) answered() []string {
 	var list []string
 	for _, op := range c.operations() {
@@ -72,7 +72,7 @@ func (c *check) answered() []string {
 	return slices.Compact(list)
 }
 
-// properties are the names of a schema's members.
+// properties returns the names of a schema's fields.
 func (c *check) properties(schema any) []string {
 	var list []string
 	all, _ := c.at(schema, "properties").(map[string]any)
@@ -82,7 +82,7 @@ func (c *check) properties(schema any) []string {
 	return list
 }
 
-// at follows a path through the API's description, whose steps are joined by dots, and whatever it refers to.
+// at follows a path of names joined by dots through the description, and resolves references.
 func (c *check) at(v any, path string) any {
 	resolve := func(v any) any {
 		m, _ := v.(map[string]any)

@@ -17,7 +17,7 @@ var documentShape = map[string]string{
 
 var documentIDs = regexp.MustCompile(`^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
-// documentChecks is /api/v1/documents (decisions.md, F).
+// documentChecks checks /api/v1/documents (decisions.md, F).
 func documentChecks() []promise {
 	list := []promise{
 		{"PUTCreatesThenReplaces", func(c *check) {
@@ -153,7 +153,7 @@ func documentChecks() []promise {
 	return append(list, documentRefusals()...)
 }
 
-// documentRefusals are bad bodies of a document. None of them may be stored.
+// documentRefusals are invalid bodies of a document. None of them is stored.
 func documentRefusals() []promise {
 	tags, metadata := make([]string, 33), fields{}
 	for i := range 33 {

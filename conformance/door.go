@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// way is how a run reaches its target. The budget of callers without a credential is kept by address and is small, so that
-// each check comes from an address of its own where there is more than one: a loopback address of this machine, or one
-// that X-Forwarded-For names.
+// way is how a run reaches its target. Limits of callers without a credential are small and count by address. So each check
+// uses its own address if possible: a loopback address of this machine, or one in X-Forwarded-For.
 type way struct {
-	shared   *http.Client // of all checks; nil where each has one, which leaves from its own loopback address
+	shared   *http.Client // of all checks; nil if each has a client with its own loopback address
 	proxied  bool
 	loopback bool
 	next     atomic.Uint32
@@ -28,7 +27,7 @@ func newWay(t Target, base *url.URL) *way {
 	w.next.Store(binary.BigEndian.Uint32(seed))
 	switch {
 	case t.HTTP != nil:
-		client := *t.HTTP // the caller's own is never changed
+		client := *t.HTTP // do not change the caller's
 		client.CheckRedirect = stay
 		w.shared = &client
 	case !w.loopback:
@@ -37,7 +36,7 @@ func newWay(t Target, base *url.URL) *way {
 	return w
 }
 
-// many says whether checks can come from different addresses.
+// many reports whether checks can use different addresses.
 func (w *way) many() bool { return w.proxied || w.loopback }
 
 func isLoopback(host string) bool {
@@ -45,7 +44,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.To4() != nil && ip.IsLoopback()
 }
 
-// hasManyLoopbacks says whether this system takes all of 127.0.0.0/8 for its own, as Linux does and macOS does not.
+// hasManyLoopbacks reports whether all of 127.0.0.0/8 belongs to this machine, as on Linux but not on macOS.
 func hasManyLoopbacks() bool {
 	l, err := net.Listen("tcp4", "127.77.1.1:0")
 	if err != nil {
@@ -57,7 +56,7 @@ func hasManyLoopbacks() bool {
 
 const dialTimeout = 10 * time.Second
 
-// newClient makes a client; an empty network leaves the choice to the address.
+// newClient returns a client. If network is empty, the address decides.
 func newClient(dialer *net.Dialer, network string) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -68,7 +67,7 @@ func newClient(dialer *net.Dialer, network string) *http.Client {
 				return dialer.DialContext(ctx, given, address)
 			},
 			DisableCompression: true, MaxIdleConnsPerHost: 64, ForceAttemptHTTP2: true,
-			IdleConnTimeout:       20 * time.Second, // sooner than servers: after a wait for a limit nothing is sent on a connection that ends
+			IdleConnTimeout:       20 * time.Second, // less than servers, so that no request uses a connection that is being closed
 			ExpectContinueTimeout: 5 * time.Second,
 		},
 		Timeout:       time.Minute,
@@ -76,14 +75,14 @@ func newClient(dialer *net.Dialer, network string) *http.Client {
 	}
 }
 
-// stay returns redirects as answers to look at.
+// stay returns redirects instead of following them.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// door is where one check comes from.
+// door is the address and the client of one check.
 type door struct {
 	way     *way
 	client  *http.Client
-	address net.IP // nil where there is one address only
+	address net.IP // nil if there is only one address
 }
 
 func (w *way) door() *door {
@@ -100,21 +99,21 @@ func (d *door) open() {
 	n := d.way.next.Add(1)
 	high, low := byte(n/250), byte(1+n%250)
 	if d.way.proxied {
-		d.address = net.IPv4(198, 18, high, low) // for tests of networks (RFC 2544), which no caller has
+		d.address = net.IPv4(198, 18, high, low) // reserved for network tests (RFC 2544)
 		return
 	}
 	d.address = net.IPv4(127, 77, high, low)
 	d.client = newClient(&net.Dialer{Timeout: dialTimeout, LocalAddr: &net.TCPAddr{IP: d.address}}, "tcp4")
 }
 
-// name adds the header that names the address to a request, unless the check names another.
+// name adds X-Forwarded-For to a request, unless the check has set it.
 func (d *door) name(h http.Header) {
 	if d.way.proxied && h.Get("X-Forwarded-For") == "" {
 		h.Set("X-Forwarded-For", d.address.String())
 	}
 }
 
-// move goes on from another address and says whether there was one.
+// move changes to another address, and reports whether there is one.
 func (d *door) move() bool {
 	if !d.way.many() {
 		return false
@@ -124,7 +123,7 @@ func (d *door) move() bool {
 	return true
 }
 
-// close ends the connections of this door alone.
+// close closes the connections of this door only.
 func (d *door) close() {
 	if d.client != d.way.shared {
 		d.client.CloseIdleConnections()

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// errorBodyChecks is §2.3. What holds for every error is checked on every answer (everyanswer.go); here are the errors
-// that are easily forgotten.
+// errorBodyChecks checks §2.3 for errors that are easily forgotten. everyanswer.go checks what holds for every error.
 func errorBodyChecks() []promise {
 	return []promise{
 		{"EveryKindOfErrorHasTheBody", func(c *check) {

@@ -19,7 +19,7 @@ var issues = []string{
 	"not_allowed", "unsupported", "reused", "conflict", "expired", "invalid",
 }
 
-// codes are the error codes each status may have (decisions, M).
+// codes are the possible error codes of each status (decisions, M).
 var codes = map[int][]string{
 	400: {"validation_error"},
 	401: {
@@ -44,7 +44,7 @@ var (
 	madeIDs    = regexp.MustCompile(`^req_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 )
 
-// keepsEveryPromise checks what holds for every answer, whatever was asked: it runs on each answer of the suite.
+// keepsEveryPromise checks what holds for every response. The suite calls it for each response.
 func (a *answer) keepsEveryPromise() {
 	if a.status >= 500 {
 		a.broken("a server failure")
@@ -75,8 +75,8 @@ func (a *answer) rateHeaders() {
 	if a.number("X-RateLimit-Remaining") > a.number("X-RateLimit-Limit") {
 		a.broken("X-RateLimit-Remaining is over X-RateLimit-Limit")
 	}
-	// The window is fixed at 60 s, and its end is ahead when the answer is made; a second for rounding, and the
-	// difference between two clocks is taken out by the Date header.
+	// The window has 60 s and ends after the response was written. A second is for rounding. The Date header removes the
+	// difference between the two clocks.
 	date, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
 		a.broken("header Date is %q", a.header.Get("Date"))
@@ -89,7 +89,7 @@ func (a *answer) rateHeaders() {
 	}
 }
 
-// commonHeaders checks version, request id and the headers of decisions.md, A.
+// commonHeaders checks the version, the request ID and the headers of decisions.md, A.
 func (a *answer) commonHeaders() {
 	path, _, _ := strings.Cut(a.call.path, "?")
 	if want := a.call.check.suite.versionOf(a.call); strings.HasPrefix(path, "/api/") && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
@@ -167,7 +167,7 @@ func (a *answer) errorBody() {
 	}
 }
 
-// rateLimitBody checks §2.4 to the letter: nothing but its four members, details.policy and requestId.
+// rateLimitBody checks §2.4: exactly its four fields, details.policy and requestId.
 func (a *answer) rateLimitBody() {
 	a.has(map[string]any{"error": "rate_limit_exceeded", "remaining": 0})
 	reset, after := a.integer("resetTimeMs"), a.number("Retry-After")
@@ -193,7 +193,7 @@ func (a *answer) rateLimitBody() {
 	}
 }
 
-// moment reads a time member; the zero time where it is none.
+// moment returns a time field, or the zero time.
 func (a *answer) moment(path string) time.Time {
 	t, err := time.Parse(time.RFC3339, a.text(path))
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *answer) moment(path string) time.Time {
 	return t
 }
 
-// withoutMoments gives the body with what differs from request to request taken out, to compare two errors.
+// withoutMoments returns the body without what differs from request to request, to compare two errors.
 func (a *answer) withoutMoments() string {
 	m, ok := a.value.(map[string]any)
 	if !ok {

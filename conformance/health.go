@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// healthChecks is §2.2.
+// healthChecks checks §2.2.
 func healthChecks() []promise {
 	const path = "/api/v1/health"
 	return []promise{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// idempotencyChecks is Idempotency-Key (decisions.md, A).
+// idempotencyChecks checks Idempotency-Key (decisions.md, A).
 func idempotencyChecks() []promise {
 	create := func(c *check, key, name string) *call {
 		return c.post(keysPath).with("Idempotency-Key", key).json(fields{"name": "conformance " + name, "scopes": []string{"read"}})
@@ -76,7 +76,7 @@ func idempotencyChecks() []promise {
 			for _, key := range []string{"exactly8", strings.Repeat(c.suite.mark, 26)[:255], "with blanks inside"} {
 				a := create(c, key, c.suite.name()).send()
 				if a.text("details.issue") == "reused" {
-					continue // an earlier run used it, which also says that it is taken
+					continue // an earlier run used it, so it is accepted
 				}
 				c.removeKey(a.is(http.StatusCreated).text("id"))
 			}
@@ -179,7 +179,7 @@ func idempotencyChecks() []promise {
 	}
 }
 
-// listChecks is limit and cursor (decisions.md, A).
+// listChecks checks limit and cursor (decisions.md, A).
 func listChecks() []promise {
 	return []promise{
 		{"AListIsWalkedPageByPage", func(c *check) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// importChecks is POST /api/v1/documents/import (decisions.md, F).
+// importChecks checks POST /api/v1/documents/import (decisions.md, F).
 func importChecks() []promise {
 	const path, media = docsPath + "/import", "application/x-ndjson"
 	return []promise{
@@ -117,7 +117,7 @@ func importChecks() []promise {
 	}
 }
 
-// line is one document as a line.
+// line returns a document as a line.
 func line(document fields) string {
 	text, err := json.Marshal(document)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isolationChecks are decisions.md, B: what belongs to another workspace and what never was are one, for every operation
-// that takes an id, a cursor or a name of something.
+// isolationChecks checks decisions.md, B: what belongs to another workspace looks like what never existed, for every
+// operation with an ID, a cursor or a name.
 func isolationChecks() []promise {
 	return []promise{
 		{"AnotherWorkspacesIDsAreLikeOnesThatNeverWere", func(c *check) {
@@ -28,7 +28,7 @@ func isolationChecks() []promise {
 				base, rest, _ := strings.Cut(op.path, "/{")
 				_, rest, _ = strings.Cut(rest, "}")
 				if mine[base] == "" || op.method == http.MethodPut {
-					continue // PUT makes a document of one's own under any id
+					continue // PUT creates the caller's own document under any ID
 				}
 				for name, as := range map[string]func(*call) *call{
 					"key": func(q *call) *call { return q.as(t.key) }, "token": func(q *call) *call { return q.bearer(t.admin.token) },
@@ -175,7 +175,7 @@ func isolationChecks() []promise {
 	}
 }
 
-// harmless are bodies for the operations that need one: good ones, so that only the id can be wrong.
+// harmless are valid bodies for the operations that need one, so that only the ID can be wrong.
 var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},

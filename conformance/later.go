@@ -1,13 +1,13 @@
 package conformance
 
-// laterChecks are the endpoints of §1 that have chapters of their own.
+// laterChecks checks the endpoints of §1 that have their own chapters.
 func laterChecks() []promise {
 	return []promise{
 		waits("AnalyticsNeedTheirScope", "analytics"),
 	}
 }
 
-// eventChecks is §6.
+// eventChecks checks §6.
 func eventChecks() []promise {
 	return []promise{waits("AnEventReachesAWebhook", "webhooks")}
 }

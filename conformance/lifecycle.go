@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// lifecycleChecks is §3.1 while version 1 is the only one. What happens when another is released comes last, because
-// nothing leads back (releaseChecks).
+// lifecycleChecks checks §3.1 while version 1 is the only one. The checks of a release come last, because a release cannot be
+// undone (releaseChecks).
 func lifecycleChecks() []promise {
 	return []promise{
 		{"VersionsAreListedWithTheirStates", func(c *check) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// limitChecks is §8 and decisions.md, H. That the headers are on every answer is checked on every answer.
+// limitChecks checks §8 and decisions.md, H. everyanswer.go checks the headers of every response.
 func limitChecks() []promise {
 	const health = "/api/v1/health"
 	return []promise{
@@ -71,7 +71,7 @@ func limitChecks() []promise {
 			k := c.newKey(fields{"rateLimit": fields{"requestsPerMinute": 1}, "quota": fields{"daily": 1, "monthly": 1}}, "read")
 			c.get(health).as(k.text).send().is(http.StatusOK)
 			a := c.get(health).as(k.text).now().send().fails(429, "rate_limit_exceeded")
-			if c.suite.now().UTC().AddDate(0, 0, 1).Day() != 1 { // on a month's last day, day and month end together
+			if c.suite.now().UTC().AddDate(0, 0, 1).Day() != 1 { // on the last day of a month, both quotas end together
 				a.has(fields{"details.policy": "monthly_quota"})
 			}
 		}},
@@ -105,7 +105,7 @@ func limitChecks() []promise {
 		{"OfParallelRequestsExactlyTheLimitPasses", func(c *check) { c.parallel(20, 60) }},
 		{"ACallerWithoutAKeyHasItsAddressesBudget", func(c *check) {
 			a := c.get(health).anonymous().send().is(401)
-			if a.number("X-RateLimit-Remaining") == 0 { // the next one is asked from another address, or in another minute
+			if a.number("X-RateLimit-Remaining") == 0 { // the next request has another address, or is in another minute
 				a = c.get(health).anonymous().send().is(401)
 			}
 			b := c.get(health).anonymous().send().is(401)
@@ -148,8 +148,8 @@ func (c *check) quota(name, policy string, left func(time.Time) time.Duration) {
 	}
 }
 
-// exhaustedSoon makes keys until one's window ends within 8 s, and spends its limit of one. Any window will do where the
-// suite moves the deployment's clock.
+// exhaustedSoon creates keys until the window of one ends within 8 s, and spends its limit of one request. If the suite moves
+// the deployment's clock, it accepts any window.
 func (c *check) exhaustedSoon() (key, *answer) {
 	most := int64(8)
 	if c.suite.target.Advance != nil {
@@ -166,7 +166,7 @@ func (c *check) exhaustedSoon() (key, *answer) {
 	}
 	k := c.newKey(perMinute(1), "read")
 	a := c.get("/api/v1/health").as(k.text).now().send()
-	for range 3 { // one more where the minute ended in between
+	for range 3 { // the minute can end in between
 		if a = c.get("/api/v1/health").as(k.text).now().send(); a.status == http.StatusTooManyRequests {
 			return k, a
 		}
@@ -195,8 +195,7 @@ func (c *check) parallel(limit, send int) {
 	})
 }
 
-// spendAddress spends the budget of callers without a credential, from an address of its own where the target is on
-// this machine.
+// spendAddress spends the limit of callers without a credential, from its own address if the target is on this machine.
 func (c *check) spendAddress() {
 	const most = 200
 	if !c.door.move() {
@@ -230,7 +229,7 @@ func (c *check) spendAddress() {
 	}
 	c.get("/api/v1/health").now().send().is(http.StatusOK)
 	c.call(http.MethodOptions, "/api/v1/health").anonymous().now().send().is(http.StatusNoContent)
-	// Signing in has a budget of its own, of the same size.
+	// Sign-in has its own limit of the same size.
 	login := c.login("unknown-"+c.suite.mark+"@example.org", "not the password").now().send().is(http.StatusUnauthorized)
 	login.head("X-RateLimit-Limit", a.header.Get("X-RateLimit-Limit"))
 	if left, most := login.number("X-RateLimit-Remaining"), login.number("X-RateLimit-Limit"); left != most-1 {
@@ -238,7 +237,7 @@ func (c *check) spendAddress() {
 	}
 }
 
-// spendKeys makes keys until the tier has no more, where the tier is small.
+// spendKeys creates keys up to the tier's limit, if that is small.
 func (c *check) spendKeys() {
 	if c.suite.limit > smallTier {
 		c.skip("the key's tier is no small one")
@@ -268,12 +267,12 @@ func (c *check) spendKeys() {
 	c.skip("the key's tier has more than 30 keys")
 }
 
-// smallTier is how many requests a minute a tier may have for its limits to be spent.
+// smallTier is the highest minute limit of a tier that the suite spends.
 const smallTier = 300
 
-// spendTier spends the minute of the key's workspace where that is small. What follows waits for the next one. Another
-// key spends one request of it, so that the workspace has nothing left while the target's key still has one; where the
-// minutes of the two begin apart, the key's own may end with it.
+// spendTier spends the minute limit of the key's workspace, if it is small. Later requests wait for the next minute. Another
+// key spends one request, so that the workspace has none left while the target's key has one. If the minutes of the two
+// begin at different times, the key can also have none left.
 func (c *check) spendTier() {
 	if c.suite.limit > smallTier {
 		c.skip("the key's tier is no small one")

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// profileShape is the record of decisions.md, C, member by member.
+// profileShape is the record of decisions.md, C.
 var profileShape = map[string]string{
 	"id": "string", "email": "string", "name": "string|null", "role": "string", "scopes": "array", "workspace": "object",
 	"workspace.id": "string", "workspace.name": "string", "workspace.tier": "string", "createdAt": "time", "lastLoginAt": "time|null",
 	"revision": "integer",
 }
 
-// loginChecks is §4 and §5.2 for people (decisions.md, C).
+// loginChecks checks §4 and §5.2 for users (decisions.md, C).
 func loginChecks() []promise {
 	return []promise{
 		{"LoginReturnsABearerToken", func(c *check) {
@@ -103,7 +103,7 @@ func loginChecks() []promise {
 				known.broken("Retry-After is %d s, want at most the 900 s of the throttle", wait)
 			}
 			if !c.door.move() {
-				return // ten failures more would leave too few for the other checks
+				return // ten more failures would leave too few for the other checks
 			}
 			c.failTenTimes(c.suite.name()+"@example.org").fails(429, "rate_limit_exceeded").has(fields{"details.policy": "login"})
 			c.door.move()
@@ -132,7 +132,7 @@ func loginChecks() []promise {
 				last.has(fields{"details.policy": "anonymous"})
 				return
 			}
-			// That minute is used up, too. The response names the limit that ends last.
+			// The minute limit is used up, too. The response names the limit that ends last.
 			last.has(fields{"details.policy": "login"})
 			if wait := last.number("Retry-After"); wait <= 60 || wait > 900 {
 				last.broken("Retry-After is %d s, want what is left of the 900 s of the throttle", wait)
@@ -195,7 +195,7 @@ func loginChecks() []promise {
 	}
 }
 
-// freshAddress goes on from another address of the machine, or ends the check.
+// freshAddress changes to another address of the machine, or ends the check.
 func (c *check) freshAddress() {
 	if !c.door.move() {
 		c.skip("would keep this machine's address from signing in; runs against a loopback address")

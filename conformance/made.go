@@ -14,13 +14,13 @@ const (
 	docsPath = "/api/v1/documents"
 )
 
-// counter numbers what a process makes, beside the run's random mark.
+// counter numbers what a process creates, in addition to the run's random mark.
 var counter atomic.Int64
 
-// name makes a unique name: a document's ID, an idempotency key, a rare word.
+// name returns a unique name: a document's ID, an idempotency key, a rare word.
 func (s *suite) name() string { return fmt.Sprintf("conformance-%s-%d", s.mark, counter.Add(1)) }
 
-// word makes a word that occurs in no other document, of letters alone, so that no analysis takes it apart.
+// word returns a word that occurs in no other document. It consists of letters, so that no analysis splits it.
 func (s *suite) word() string {
 	text := []byte("zq")
 	for _, b := range fmt.Appendf(nil, "%s%d", s.mark, counter.Add(1)) {
@@ -34,24 +34,24 @@ func (s *suite) word() string {
 	return string(append(text, 'q'))
 }
 
-// fields are members of a JSON object.
+// fields are the fields of a JSON object.
 type fields = map[string]any
 
-// key is an API key that the suite made.
+// key is an API key that the suite created.
 type key struct {
 	id, text string
 	made     *answer
 }
 
-// path is where the key's record is.
+// path returns the path of the key's record.
 func (k key) path() string { return keysPath + "/" + k.id }
 
-// newKey makes a key that is revoked when the check ends. Members given replace the suite's.
+// newKey creates a key that is revoked when the check ends. The given fields replace the suite's.
 func (c *check) newKey(members fields, scopes ...string) key {
 	return c.newKeyAs(c.suite.target.Key, members, scopes...)
 }
 
-// newKeyAs makes a key by another one.
+// newKeyAs is newKey with another key as the caller.
 func (c *check) newKeyAs(by string, members fields, scopes ...string) key {
 	body := fields{"name": "conformance " + c.suite.mark, "scopes": scopes}
 	for name, v := range members {
@@ -92,7 +92,7 @@ func (c *check) remove(path string) {
 	c.finally(func() { c.suite.unmake(c.ctx, c.door, m) })
 }
 
-// removeNow does at once what remove put off.
+// removeNow deletes at once what remove would delete later.
 func (c *check) removeNow(path string) {
 	c.suite.made.Lock()
 	list := slices.Clone(c.suite.made.list)
@@ -104,7 +104,7 @@ func (c *check) removeNow(path string) {
 	}
 }
 
-// unmake deletes what was made. It waits where a limit asks to, and says nothing of what is gone already.
+// unmake deletes what was created. It waits if a limit asks for it, and ignores what is deleted already.
 func (s *suite) unmake(ctx context.Context, through *door, m *made) {
 	if !m.gone {
 		r := s.try(&check{ctx: ctx, suite: s, door: through}, "", promise{name: "clean up", try: func(c *check) { c.delete(m.path).send() }})
@@ -112,12 +112,12 @@ func (s *suite) unmake(ctx context.Context, through *door, m *made) {
 	}
 }
 
-// search searches and ends the check unless that works.
+// search searches, and ends the check if that fails.
 func (c *check) search(query url.Values) *answer {
 	return c.get("/api/v1/search?" + query.Encode()).send().is(http.StatusOK).shape(answerShape)
 }
 
-// backend begins a request to the backend service.
+// backend returns a request to the backend service.
 func (c *check) backend(method, path string) *call {
 	base, err := url.Parse(c.suite.target.BackendURL)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// apiKeyManagementChecks are the endpoints under /api/v1/developer (decisions.md, D).
+// apiKeyManagementChecks checks the endpoints below /api/v1/developer (decisions.md, D).
 func apiKeyManagementChecks() []promise {
 	return []promise{
 		{"AKeyIsRead", func(c *check) {
@@ -170,7 +170,7 @@ func apiKeyManagementChecks() []promise {
 	}
 }
 
-// cacheStatsChecks is decisions.md, L.
+// cacheStatsChecks checks the cache statistics (decisions.md, L).
 func cacheStatsChecks() []promise {
 	const path = "/api/v1/admin/cache-stats"
 	return []promise{

@@ -14,7 +14,7 @@ const (
 	subjectsPath = memoriesPath + "/subjects"
 )
 
-// memoryShape is the record of decisions.md, G, member by member.
+// memoryShape is the record of decisions.md, G.
 var memoryShape = map[string]string{
 	"id": "string", "subjectId": "string", "agentId": "string|null", "sessionId": "string|null", "kind": "string", "text": "string",
 	"speaker": "string|null", "tags": "array", "metadata": "object", "importance": "number|null", "pinned": "boolean",
@@ -24,10 +24,10 @@ var memoryShape = map[string]string{
 
 var memoryIDs = regexp.MustCompile(`^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
-// neverMemory is the id of a memory that never was.
+// neverMemory is the ID of a memory that never existed.
 const neverMemory = "mem_01kakakakafkhvayayayayayay"
 
-// subject makes a name for a person, who is erased when the check ends.
+// subject returns a new subject, which is erased when the check ends.
 func (c *check) subject() string { return c.subjectAs(c.suite.name()) }
 
 func (c *check) subjectAs(id string) string {
@@ -35,12 +35,12 @@ func (c *check) subjectAs(id string) string {
 	return id
 }
 
-// remember stores a memory that must be new.
+// remember stores a new memory.
 func (c *check) remember(subject, text string, more ...fields) *answer {
 	return c.rememberAgain(subject, text, more...).is(http.StatusCreated)
 }
 
-// rememberAgain stores a memory that may not be new.
+// rememberAgain stores a memory that can exist already.
 func (c *check) rememberAgain(subject, text string, more ...fields) *answer {
 	body := fields{"subjectId": subject, "text": text}
 	for _, m := range more {
@@ -51,10 +51,10 @@ func (c *check) rememberAgain(subject, text string, more ...fields) *answer {
 	return c.post(memoriesPath).json(body).send()
 }
 
-// memory is the path of a memory that an answer tells of.
+// memory returns the path of the memory in a response.
 func (a *answer) memory() string { return memoriesPath + "/" + a.text("id") }
 
-// hostile are texts that must come back as they were sent.
+// hostile are texts that must be returned as they were sent.
 func hostile() []string {
 	return []string{
 		"x", "the and of", "a\u0000b\u0001\u001f\u007f", "line\r\nbreak\ttab", "👩‍👩‍👧 ❤️ \U0010ffff", "\u202Eright to left\u202C שלום مرحبا",
@@ -63,7 +63,7 @@ func hostile() []string {
 	}
 }
 
-// memoryChecks is /api/v1/memories and /api/v1/memories/{id} (decisions.md, G).
+// memoryChecks checks /api/v1/memories and /api/v1/memories/{id} (decisions.md, G).
 func memoryChecks() []promise {
 	list := []promise{
 		{"AMemoryComesBackAsItWasStored", func(c *check) {
@@ -122,7 +122,7 @@ func memoryChecks() []promise {
 				c.get(person).send().is(http.StatusOK).has(fields{"subjectId": id, "memories": 1})
 				c.get(memoriesPath + "?subjectId=" + url.QueryEscape(id)).send().is(http.StatusOK).has(fields{"items[0].id": a.text("id")})
 				c.get(person + "/export").send().is(http.StatusOK)
-				// Every character as percent-encoded as it can be.
+				// Every character is percent-encoded.
 				encoded := ""
 				for _, b := range []byte(id) {
 					encoded += fmt.Sprintf("%%%02X", b)
@@ -307,7 +307,7 @@ func memoryChecks() []promise {
 	return append(list, memoryRefusals()...)
 }
 
-// memoryRefusals are bad bodies of a memory. None of them may be stored.
+// memoryRefusals are invalid bodies of a memory. None of them is stored.
 func memoryRefusals() []promise {
 	tags, metadata := make([]string, 33), fields{}
 	for i := range 33 {

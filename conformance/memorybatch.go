@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// memoryBatchChecks is POST /api/v1/memories/batch (decisions.md, G).
+// memoryBatchChecks checks POST /api/v1/memories/batch (decisions.md, G).
 func memoryBatchChecks() []promise {
 	const path = memoriesPath + "/batch"
 	return []promise{
@@ -176,7 +176,7 @@ func memoryBatchChecks() []promise {
 			c.delete(two.memory()).as(t.key).send().is(http.StatusNoContent)
 			post("three").is(http.StatusCreated)
 
-			// No bytes at all, left out and so as before, and no limit.
+			// A limit of 0 bytes, the field left out (so still 0), and no limit.
 			small["memories"], small["storage"] = 100, 0
 			c.put(tiers + "/pro").json(small).send().is(http.StatusOK).has(fields{"storage": 0})
 			delete(small, "storage")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// boundKeyChecks are keys that are fixed to one subject or agent (decisions.md, D and G).
+// boundKeyChecks checks keys that are bound to one subject or agent (decisions.md, D and G).
 func boundKeyChecks() []promise {
 	both := []string{"memory:read", "memory:write"}
 	return []promise{

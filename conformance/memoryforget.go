@@ -8,7 +8,7 @@ import (
 
 const forgetPath = memoriesPath + "/forget"
 
-// plan makes a plan of what to forget.
+// plan creates a plan of what to forget.
 func (c *check) plan(subject string, more fields) *answer {
 	more["subjectId"] = subject
 	return c.post(forgetPath).json(more).send().is(http.StatusOK).
@@ -19,7 +19,7 @@ func (c *check) carryOut(subject, plan string) *call {
 	return c.post(forgetPath).json(fields{"subjectId": subject, "planId": plan, "dryRun": false})
 }
 
-// sorted are the ids of a plan, or of answers.
+// sorted returns the sorted IDs of a plan or of responses.
 func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 
 func (a *answer) ids(member string) []string {
@@ -31,7 +31,7 @@ func (a *answer) ids(member string) []string {
 	return list
 }
 
-// forgetChecks is POST /api/v1/memories/forget (decisions.md, G).
+// forgetChecks checks POST /api/v1/memories/forget (decisions.md, G).
 func forgetChecks() []promise {
 	return []promise{
 		{"ADryRunErasesNothing", func(c *check) {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// memories lists memories and ends the check unless that works.
+// memories lists memories, and ends the check if that fails.
 func (c *check) memories(query url.Values) *answer {
 	return c.get(memoriesPath + "?" + query.Encode()).send().is(http.StatusOK).shape(map[string]string{"items": "array", "nextCursor": "string|null"})
 }
 
-// memoryListChecks is GET /api/v1/memories (decisions.md, G).
+// memoryListChecks checks GET /api/v1/memories (decisions.md, G).
 func memoryListChecks() []promise {
 	return []promise{
 		{"TheNewestComesFirst", func(c *check) {
@@ -101,7 +101,7 @@ func memoryListChecks() []promise {
 		{"MemoriesAreWalkedPageByPage", func(c *check) {
 			who := c.subject()
 			var items []fields
-			for i := range 7 { // of one moment: their ids decide
+			for i := range 7 { // at one time, so their IDs decide
 				items = append(items, fields{"subjectId": who, "text": fmt.Sprint(i), "occurredAt": "2026-01-01T00:00:00Z"})
 			}
 			c.post(memoriesPath + "/batch").json(fields{"items": items}).send().is(http.StatusOK)

@@ -11,7 +11,7 @@ import (
 
 const (
 	memoryImport   = memoriesPath + "/import"
-	waitForAnEntry = 10 * time.Second // a read's may follow within a second, where the deployment has it so
+	waitForAnEntry = 10 * time.Second // the entry of a read can follow later
 )
 
 // export reads a subject's memories as lines.
@@ -23,7 +23,7 @@ func (c *check) export(subject string) *answer {
 	return a
 }
 
-// lines are the objects of an answer in lines.
+// lines returns the objects of a response in lines.
 func (a *answer) lines() []map[string]any {
 	var list []map[string]any
 	for line := range strings.Lines(string(a.body)) {
@@ -42,7 +42,7 @@ func (c *check) importMemories(lines string) *answer {
 	})
 }
 
-// portableChecks are export and import (decisions.md, G).
+// portableChecks checks export and import (decisions.md, G).
 func portableChecks() []promise {
 	return []promise{
 		{"AnExportIsWholeWithItsHistory", func(c *check) {
@@ -189,7 +189,7 @@ func portableChecks() []promise {
 	}
 }
 
-// accessLogChecks is GET /api/v1/memories/subjects/{subjectId}/access-log (decisions.md, G).
+// accessLogChecks checks GET /api/v1/memories/subjects/{subjectId}/access-log (decisions.md, G).
 func accessLogChecks() []promise {
 	return []promise{
 		{"TheAccessLogTellsWhoDidWhat", func(c *check) {

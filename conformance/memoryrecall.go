@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// recall recalls of a subject and ends the check unless that works.
+// recall recalls memories of a subject, and ends the check if that fails.
 func (c *check) recall(subject, query string, more ...fields) *answer {
 	return c.recallQuery(subject, query, more...).send().is(http.StatusOK).shape(map[string]string{"results": "array", "tookMs": "number"})
 }
@@ -25,7 +25,7 @@ func (c *check) recallQuery(subject, query string, more ...fields) *call {
 	return c.post(memoriesPath + "/recall").json(body)
 }
 
-// recalled are the texts of an answer to recall, best first.
+// recalled returns the texts of a response to recall, best first.
 func (a *answer) recalled() []string {
 	var list []string
 	for i := range a.list("results") {
@@ -34,7 +34,7 @@ func (a *answer) recalled() []string {
 	return list
 }
 
-// recallChecks is POST /api/v1/memories/recall (decisions.md, G).
+// recallChecks checks POST /api/v1/memories/recall (decisions.md, G).
 func recallChecks() []promise {
 	return []promise{
 		{"WhatWasStoredIsInTheNextRecall", func(c *check) {
@@ -246,7 +246,7 @@ func recallChecks() []promise {
 	}
 }
 
-// decimal gives a number member, not a number where there is none.
+// decimal returns a number field, or NaN.
 func (a *answer) decimal(path string) float64 {
 	v, _ := a.at(path)
 	if n, ok := v.(interface{ Float64() (float64, error) }); ok {
@@ -257,7 +257,7 @@ func (a *answer) decimal(path string) float64 {
 	return math.NaN()
 }
 
-// contextChecks is POST /api/v1/memories/context (decisions.md, G).
+// contextChecks checks POST /api/v1/memories/context (decisions.md, G).
 func contextChecks() []promise {
 	pack := func(c *check, more fields) *answer {
 		return c.post(memoriesPath + "/context").json(more).send().is(http.StatusOK).

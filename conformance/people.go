@@ -19,23 +19,23 @@ const (
 // unknownUser is a well-formed ID of a user that does not exist.
 const unknownUser = "usr_01kakakakafkhvayayayayayay"
 
-// userShape is the record of decisions.md, L, member by member.
+// userShape is the record of decisions.md, L.
 var userShape = map[string]string{
 	"id": "string", "email": "string", "name": "string|null", "role": "string", "workspaceId": "string", "disabled": "boolean",
 	"createdAt": "time", "lastLoginAt": "time|null", "revision": "integer",
 }
 
-// person is a user that the suite made. The password is random.
+// person is a user that the suite created, with a random password.
 type person struct {
 	id, email, password string
 	token, refresh      string // of the latest login
 	made                *answer
 }
 
-// path is where the user's record is.
+// path returns the path of the user's record.
 func (p person) path() string { return usersPath + "/" + p.id }
 
-// newUser makes a user that is deleted when the check ends. Members given replace the suite's.
+// newUser creates a user that is deleted when the check ends. The given fields replace the suite's.
 func (c *check) newUser(members fields) person {
 	body := fields{"email": c.suite.name() + "@example.org", "role": "member"}
 	for name, v := range members {
@@ -53,14 +53,14 @@ func (c *check) newUser(members fields) person {
 	return p
 }
 
-// signedIn makes a user of a role and signs it in.
+// signedIn creates a user with a role and signs it in.
 func (c *check) signedIn(role string) person {
 	p := c.newUser(fields{"role": role})
 	p.signIn(c)
 	return p
 }
 
-// signIn logs in and keeps both tokens.
+// signIn signs the user in and keeps both tokens.
 func (p *person) signIn(c *check) *answer {
 	a := c.login(p.email, p.password).send().is(http.StatusOK)
 	p.token, p.refresh = a.text("accessToken"), a.text("refreshToken")
@@ -78,7 +78,7 @@ func (c *check) refresh(token string) *call {
 	return c.post(refreshPath).anonymous().json(fields{"refreshToken": token})
 }
 
-// tenant is a workspace beside the one of the target's key, with an administrator and a key of its own.
+// tenant is a second workspace with its own admin and key.
 type tenant struct {
 	id    string
 	admin person
@@ -86,15 +86,15 @@ type tenant struct {
 	at    time.Time
 }
 
-// path is where the workspace's record is.
+// path returns the path of the workspace's record.
 func (t *tenant) path() string { return workspacesPath + "/" + t.id }
 
-// tenantName is what the suite's workspace is called. Workspaces are never deleted, so that each run takes the one that
-// an earlier run has left suspended.
+// tenantName is the name of the suite's workspace. Workspaces are never deleted, so a run uses the one that an earlier run
+// has left suspended.
 const tenantName = "conformance"
 
-// tenant gives the run's second workspace. Where the target's key is not the operator's there is none, and the check
-// ends by name.
+// tenant returns the run's second workspace. If the target's key is not the operator's, there is none, and the check is
+// skipped.
 func (c *check) tenant() *tenant {
 	second := &c.suite.second
 	second.Lock()
@@ -106,11 +106,11 @@ func (c *check) tenant() *tenant {
 		second.admin.signIn(c)
 		second.at = c.suite.now()
 	}
-	t := *second.tenant // others may renew the token meanwhile
+	t := *second.tenant // other checks can renew the token meanwhile
 	return &t
 }
 
-// fill claims a workspace for t and makes its administrator and its key.
+// fill claims a workspace for t and creates its admin and its key.
 func (c *check) fill(t *tenant) {
 	t.id, t.at = c.claimTenant(), c.suite.now()
 	admin := c.post(usersPath).json(fields{"email": c.suite.name() + "@example.org", "role": "admin", "workspaceId": t.id}).send().is(http.StatusCreated)
@@ -125,7 +125,7 @@ func (c *check) fill(t *tenant) {
 	t.key = key.text("key")
 }
 
-// claimTenant takes over a workspace of an earlier run, or makes one.
+// claimTenant takes over a workspace of an earlier run, or creates one.
 func (c *check) claimTenant() string {
 	a := c.get(workspacesPath + "?limit=200").send()
 	if a.status == http.StatusForbidden {
@@ -138,7 +138,7 @@ func (c *check) claimTenant() string {
 		if name != tenantName || record["suspended"] != true {
 			continue
 		}
-		// Of two runs at once one gets it: the other has an old revision then.
+		// Only one of two concurrent runs gets it: the other has an old revision.
 		tag := c.get(workspacesPath + "/" + id).send().is(http.StatusOK).header.Get("ETag")
 		if c.patch(workspacesPath+"/"+id).with("If-Match", tag).json(fields{"suspended": false, "tier": "unlimited"}).send().status == http.StatusOK {
 			return id
@@ -147,7 +147,7 @@ func (c *check) claimTenant() string {
 	return c.post(workspacesPath).json(fields{"name": tenantName, "tier": "unlimited"}).send().is(http.StatusCreated).text("id")
 }
 
-// leaveTenant suspends the run's second workspace and ends what gives access to it.
+// leaveTenant suspends the run's second workspace and removes its admin and its key.
 func (s *suite) leaveTenant(c *check) {
 	t := s.second.tenant
 	if t == nil || t.id == "" {
@@ -159,7 +159,7 @@ func (s *suite) leaveTenant(c *check) {
 	c.patch(t.path()).json(fields{"suspended": true, "tier": "free"}).send().is(http.StatusOK)
 }
 
-// roles are those of decisions.md, B, with the scopes each gives, in the order of §5.3.
+// roles are the roles of decisions.md, B, with their scopes in the order of §5.3.
 var roles = map[string][]string{
 	"viewer":    {"read", "analytics:read"},
 	"member":    {"read", "write", "analytics:read", "memory:read", "memory:write"},
@@ -167,7 +167,7 @@ var roles = map[string][]string{
 	"admin":     allScopes,
 }
 
-// sameScopes says whether a list holds exactly these scopes, in any order.
+// sameScopes reports whether a list contains exactly these scopes, in any order.
 func sameScopes(got []any, want []string) bool {
 	if len(got) != len(want) {
 		return false

@@ -2,7 +2,7 @@ package conformance
 
 import "net/http"
 
-// profileChecks is GET /api/v1/profile (§4) and what decisions.md, C, adds.
+// profileChecks checks /api/v1/profile (§4; decisions.md, C).
 func profileChecks() []promise {
 	return []promise{
 		{"TheProfileIsTheCallers", func(c *check) {

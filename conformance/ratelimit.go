@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rateLimitBodyChecks is §2.4. The body itself is checked on every 429 (everyanswer.go).
+// rateLimitBodyChecks checks §2.4. everyanswer.go checks the body of every 429.
 func rateLimitBodyChecks() []promise {
 	return []promise{
 		{"AnExhaustedKeyIsTold", func(c *check) {
@@ -42,10 +42,10 @@ func rateLimitBodyChecks() []promise {
 	}
 }
 
-// perMinute gives a key a minute limit of its own.
+// perMinute returns the field that sets a key's own minute limit.
 func perMinute(n int) fields { return fields{"rateLimit": fields{"requestsPerMinute": n}} }
 
-// sameWindow runs fn with a new key, and again with another one while fn says that the key's minute ended in between.
+// sameWindow runs fn with a new key, and again with another one as long as fn reports that the key's minute ended in between.
 func (c *check) sameWindow(members fields, fn func(k key) bool) {
 	const tries = 6
 	for range tries {

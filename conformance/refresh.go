@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refreshChecks is POST /api/auth/refresh (decisions.md, C).
+// refreshChecks checks POST /api/auth/refresh (decisions.md, C).
 func refreshChecks() []promise {
 	return []promise{
 		{"ARefreshGivesANewPair", func(c *check) {
@@ -48,13 +48,13 @@ func refreshChecks() []promise {
 		{"AfterTenSecondsTheParentIsReuseToo", func(c *check) {
 			p := c.signedIn("member")
 			child := c.refresh(p.refresh).send().is(http.StatusOK)
-			c.wait(10*time.Second + 500*time.Millisecond) // a deployment may judge this by its database's clock, which the suite does not move
+			c.wait(10*time.Second + 500*time.Millisecond) // a deployment can use its database's clock, which the suite does not move
 			c.refresh(p.refresh).send().fails(401, "token_reused")
 			c.get(profilePath).bearer(child.text("accessToken")).send().fails(401, "invalid_token")
 			c.refresh(child.text("refreshToken")).send().is(http.StatusUnauthorized)
 		}},
 		{"OfTwentyParallelRefreshesOneFamilyLives", func(c *check) {
-			c.door.move() // twenty at once are most of what an address may try in a minute
+			c.door.move() // twenty at once are most of an address's minute limit
 			p := c.signedIn("member")
 			children := map[string]bool{}
 			for _, a := range c.atOnce(20, func() *call { return c.refresh(p.refresh) }) {

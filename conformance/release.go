@@ -10,12 +10,12 @@ import (
 
 const versionsPath = "/admin/versions" // below /api/v1 or /api/v2
 
-// release is the second version, which the run released.
+// release is version 2, which the run released.
 type release struct {
 	sunsetAt time.Time // of the first
 }
 
-// versionOf is the version whose number an answer has to carry (decisions.md, I).
+// versionOf returns the version that a response must name (decisions.md, I).
 func (s *suite) versionOf(q *call) string {
 	path, _, _ := strings.Cut(q.path, "?")
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/"), "/")
@@ -31,8 +31,8 @@ func (s *suite) versionOf(q *call) string {
 	return s.live[len(s.live)-1]
 }
 
-// left is how long version 1 answers from now on: half a minute, which the run then waits for, or an hour where the suite
-// moves the deployment's clock.
+// left returns how long version 1 is still served: half a minute, for which the run then waits, or an hour if the suite moves
+// the deployment's clock.
 func (s *suite) left() time.Duration {
 	if s.target.Advance != nil {
 		return time.Hour
@@ -40,7 +40,7 @@ func (s *suite) left() time.Duration {
 	return 30 * time.Second
 }
 
-// released releases version 2, announced long ago and with little time left for version 1, unless that is done.
+// released releases version 2, unless that is done. It was announced long ago, so little time is left for version 1.
 func (c *check) released() *release {
 	if !c.suite.target.Disposable {
 		c.skip("would release a version; runs against a deployment that is there for this alone")
@@ -58,8 +58,7 @@ func (c *check) released() *release {
 	return c.suite.release
 }
 
-// deprecated is released where version 1 has yet to answer for the rest of a check: a server that is too busy to get so
-// far in time is given more of it.
+// deprecated is released for a check that needs version 1 until its end. A server that is too busy gets more time.
 func (c *check) deprecated() *release {
 	r := c.released()
 	if r.sunsetAt.Sub(c.suite.now()) < c.suite.left()*2/3 {
@@ -70,7 +69,7 @@ func (c *check) deprecated() *release {
 	return r
 }
 
-// releaseChecks is §3.1 and decisions.md, I, from the announcement of a version to the end of its predecessor.
+// releaseChecks checks §3.1 and decisions.md, I, from the announcement of a version to the end of its predecessor.
 func releaseChecks() []promise {
 	release := func(c *check, body fields) *answer {
 		return c.post("/api/v1" + versionsPath + "/release").json(body).send()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Report keeps the results of a run, to print them as a table or as JSON. It is a Reporter.
+// Report collects the results of a run. It is a Reporter.
 type Report struct {
 	URL       string    `json:"url"`
 	StartedAt time.Time `json:"startedAt"`
@@ -32,7 +32,7 @@ func (r *Report) Report(result Result) {
 	r.Results = append(r.Results, result)
 }
 
-// OK says that checks ran and none failed.
+// OK reports whether checks ran and none failed.
 func (r *Report) OK() bool { return r.Failed == 0 && r.Passed > 0 }
 
 // WriteJSON writes the report as one JSON object.
@@ -43,7 +43,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// WriteTable writes one line a section, then what failed and what was skipped, each by name.
+// WriteTable writes one line per section, and then the names of failed and skipped checks.
 func (r *Report) WriteTable(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SECTION\tPASSED\tFAILED\tSKIPPED\tSECONDS")
@@ -73,7 +73,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-// bySection gives one report a section, with the section's name in place of the URL.
+// bySection returns a report for each section, with the section's name instead of the URL.
 func (r *Report) bySection() []*Report {
 	var list []*Report
 	for _, result := range r.Results {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rotationChecks is the rotation of API keys (decisions.md, D).
+// rotationChecks checks the rotation of API keys (decisions.md, D).
 func rotationChecks() []promise {
 	const health = "/api/v1/health"
 	rotate := func(c *check, k key, body any) *answer { return c.post(k.path() + "/rotate").json(body).send() }
@@ -191,7 +191,7 @@ func rotationChecks() []promise {
 	}
 }
 
-// indexOf is where a text is in a list, as a path writes it; behind the end where it is not.
+// indexOf returns the index of a text in a list, for a path; the length of the list if it is missing.
 func indexOf(list []string, text string) string {
 	i := slices.Index(list, text)
 	if i < 0 {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// releases is the section that runs last, because nothing leads back from a release.
+// releases is the section that runs last, because a release cannot be undone.
 const releases = "I releases"
 
-// alone says why a check does not run beside others. Each changes something that other checks rely on.
+// alone says why a check does not run at the same time as others. Each changes something that other checks rely on.
 var alone = map[string]string{
 	"OfTwoAdminsWhoDemoteEachOtherOneStays": "changes the administrators of the second workspace",
 	"TheLastAdminOfAWorkspaceStays":         "changes the administrators of the second workspace",
@@ -24,8 +24,8 @@ var alone = map[string]string{
 	"ATiersLimitIsItsOwnPolicy":             "spends what the workspace has for a minute",
 }
 
-// lasting are the checks that need time to pass. They run alone where the suite moves the deployment's clock: the others
-// would see it jump.
+// lasting lists the checks that need time to pass. If the suite moves the deployment's clock, they run alone, because other
+// checks would see the clock jump.
 var lasting = map[string]bool{
 	"AKeyExpiresOnTheSecondAndMayBeExtended":         true,
 	"DisabledComesBeforeExpiredAndRevokedBeforeBoth": true,
@@ -36,14 +36,14 @@ var lasting = map[string]bool{
 	"EveryStateHasItsCode":                           true,
 }
 
-// job is one check of a run.
+// job is a check of a run.
 type job struct {
 	section string
 	promise promise
-	done    chan Result // receives one result, or is closed where the run ended before the check
+	done    chan Result // receives one result, or is closed if the run ended before the check
 }
 
-// plan lists the checks whose "section/name" contains only.
+// plan returns the checks whose "section/name" contains only.
 func plan(list []section, only string) (jobs []*job) {
 	for _, section := range list {
 		for _, p := range section.checks {
@@ -70,10 +70,10 @@ func (s *suite) runAll(ctx context.Context, jobs []*job, r Reporter) error {
 	return nil
 }
 
-// early are checks that wait in real time. They begin before others, so that the others run meanwhile.
+// early lists the checks that wait in real time. They start first, so that other checks run meanwhile.
 var early = map[string]bool{"AfterTenSecondsTheParentIsReuseToo": true}
 
-// schedule runs first the checks that run alone, then the others side by side, and releases last.
+// schedule first runs the checks that run alone, then the others at the same time, and releases last.
 func (s *suite) schedule(ctx context.Context, jobs []*job) {
 	s.running = make(chan struct{}, s.parallel())
 	var first, beside, last []*job
@@ -124,7 +124,7 @@ func (s *suite) runsAlone(p promise) bool {
 	return alone[p.name] != "" || s.target.Advance != nil && lasting[p.name]
 }
 
-// parallel is how many checks run side by side.
+// parallel returns how many checks run at the same time.
 func (s *suite) parallel() int {
 	switch {
 	case s.target.Parallel > 0:

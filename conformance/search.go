@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// answerShape is the answer of a search (decisions.md, F).
+// answerShape is the response to a search (decisions.md, F).
 var answerShape = map[string]string{
 	"query": "string", "total": "integer", "totalRelation": "string", "tookMs": "number", "results": "array", "facets": "object",
 	"suggestion": "string|null", "nextCursor": "string|null",
 }
 
-// hitShape is one result.
+// hitShape is a result of a search.
 var hitShape = map[string]string{
 	"id": "string", "collection": "string", "title": "string", "snippet": "string", "highlights": "array", "score": "number",
 	"url": "string|null", "tags": "array", "metadata": "object", "updatedAt": "time",
 }
 
-// searchChecks is §4's search with decisions.md, F.
+// searchChecks checks the search of §4 and decisions.md, F.
 func searchChecks() []promise {
 	const path = "/api/v1/search"
 	list := []promise{
@@ -290,7 +290,7 @@ func moreSearchChecks() []promise {
 	}
 }
 
-// finds checks that a search finds exactly these documents; an id that is empty stands for none.
+// finds checks that a search finds exactly these documents. An empty ID means none.
 func (c *check) finds(q string, ids ...string) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 	a := c.search(url.Values{"q": {q}, "limit": {"100"}})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// statusChecks is §7 with the order of checks of decisions.md, E.
+// statusChecks checks §7 with the order of checks in decisions.md, E.
 func statusChecks() []promise {
 	return []promise{
 		{"AnUnknownPathIs404ForEverybody", func(c *check) {
@@ -111,7 +111,7 @@ func statusChecks() []promise {
 	}
 }
 
-// allows compares Allow as a set.
+// allows compares the methods in Allow, in any order.
 func allows(a *answer, want string) {
 	got := map[string]bool{}
 	for _, m := range strings.Split(a.header.Get("Allow"), ",") {
@@ -128,7 +128,7 @@ func allows(a *answer, want string) {
 	}
 }
 
-// requestChecks is how requests are decoded (decisions.md, A).
+// requestChecks checks how requests are decoded (decisions.md, A).
 func requestChecks() []promise {
 	const search = "/api/v1/search"
 	body := func(name, text, field, issue string) promise {
@@ -207,14 +207,14 @@ func requestChecks() []promise {
 				members, ok := op.members(c)
 				if !ok || !strings.HasPrefix(op.path, "/api/v1/") || op.path == profilePath || op.path == "/api/v1/search" ||
 					!c.suite.operator && operatorOnly(op.method, op.path) {
-					continue // a search changes nothing; what people send of themselves is tried with the profile
+					continue // a search changes nothing; the profile has its own check
 				}
 				path := strings.NewReplacer("{id}", "key_01kakakakafkhvayayayayayay", "{n}", "9", "{name}", "nothing").Replace(op.path)
 				for _, member := range answered {
 					if slices.Contains(members, member) {
 						continue
 					}
-					// Alone, so that nothing is made or changed were it taken; what is left out is refused after what is unknown.
+					// The unknown field is sent alone, so that nothing would change if it were accepted. It is refused before missing fields.
 					c.call(op.method, path).json(fields{member: nil}).send().fails(400, "validation_error", member, "unknown")
 					tried++
 				}

@@ -17,40 +17,40 @@ import (
 type suite struct {
 	target   Target
 	base     *url.URL
-	mark     string // random, in every name this run makes, so that runs never meet
+	mark     string // random, in every name of this run, so that runs do not collide
 	way      *way
-	running  chan struct{} // holds one value for every check that runs and does not wait
-	limit    int64         // requests a minute of the key's workspace, as the headers tell
-	keyID    string        // of the target's key
-	operator bool          // the key is of the operator workspace
+	running  chan struct{} // contains one value for every check that runs and does not wait
+	limit    int64         // requests per minute of the key's workspace, from the headers
+	keyID    string        // ID of the target's key
+	operator bool          // the key belongs to the operator workspace
 	ahead    atomic.Int64  // how far Advance has moved the deployment's clock, in nanoseconds
 
 	made struct {
 		sync.Mutex
 		list []*made
 	}
-	second struct { // the second workspace, once a check needed one
+	second struct { // the second workspace, once a check needs it
 		sync.Mutex
 		*tenant
 	}
-	description struct { // the API's own, once a check needed it
+	description struct { // the OpenAPI description, once a check needs it
 		sync.Mutex
 		*answer
 	}
 
-	// Versions as the run knows them: those that answer, oldest first, and the release it made. Only the checks of
-	// releases change them, one after another.
+	// The versions that are served, oldest first, and the release of this run. Only the checks of releases change them, one
+	// after the other.
 	live    []string
 	release *release
 }
 
-// made is something this run has made at a path.
+// made is something that this run has created at a path.
 type made struct {
 	path string
 	gone bool
 }
 
-// cleanUpTime bounds the removal of what the run made, also when its context has ended.
+// cleanUpTime is the timeout of removing what the run created, even if its context has ended.
 const cleanUpTime = 2 * time.Minute
 
 func newSuite(t Target, base *url.URL) *suite {
@@ -59,20 +59,20 @@ func newSuite(t Target, base *url.URL) *suite {
 	return &suite{target: t, base: base, mark: hex.EncodeToString(mark), way: newWay(t, base), live: []string{"1"}}
 }
 
-// now is the time by the deployment's clock.
+// now returns the time of the deployment's clock.
 func (s *suite) now() time.Time { return time.Now().Add(s.moved()) }
 
-// moved is how far the suite has moved the deployment's clock. The header Date is of the real one.
+// moved returns how far the suite has moved the deployment's clock. The Date header uses the real clock.
 func (s *suite) moved() time.Duration { return time.Duration(s.ahead.Load()) }
 
-// advance lets at least d pass by the deployment's clock, in whole seconds, because so much is exact in Date.
+// advance moves the deployment's clock by at least d, in whole seconds, because Date has no fractions.
 func (s *suite) advance(d time.Duration) {
 	d = max(0, d+time.Second-1).Truncate(time.Second)
 	s.target.Advance(d)
 	s.ahead.Add(int64(d))
 }
 
-// meet asks the target who the key is. It looks at nothing else: a target that breaks every promise is still checked.
+// meet reads the target's key. It checks nothing else, so that even a target that breaks every promise is checked.
 func (s *suite) meet(ctx context.Context) error {
 	c := &check{ctx: ctx, suite: s, door: s.way.door()}
 	defer c.door.close()
@@ -95,14 +95,14 @@ func (s *suite) meet(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp removes what is left of what the run made, newest first.
+// cleanUp removes what the run created and did not remove, newest first.
 func (s *suite) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
 	through := s.way.door()
 	defer through.close()
 	for _, m := range slices.Backward(s.made.list) {
-		s.unmake(ctx, through, m) // the target may be gone; what stays behind is named "conformance"
+		s.unmake(ctx, through, m) // errors are ignored: what remains has a name with "conformance"
 	}
 	s.try(&check{ctx: ctx, suite: s, door: through}, "", promise{name: "clean up", try: s.leaveTenant})
 }

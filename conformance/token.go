@@ -16,7 +16,7 @@ import (
 
 const jwksPath = "/.well-known/jwks.json"
 
-// tokenChecks is §5.2: what a token says, and that only the server can make one (decisions.md, C).
+// tokenChecks checks §5.2: the content of a token, and that only the server can create one (decisions.md, C).
 func tokenChecks() []promise {
 	return []promise{
 		{"TheTokenIsASignedAccessToken", func(c *check) {
@@ -187,7 +187,7 @@ func tokenChecks() []promise {
 	}
 }
 
-// token is a JWT taken apart.
+// token is a decoded JWT.
 type token struct {
 	parts          [3]string
 	header, claims map[string]any
@@ -196,7 +196,7 @@ type token struct {
 
 func (t *token) signed() string { return t.parts[0] + "." + t.parts[1] }
 
-// read takes a token apart.
+// read decodes a token.
 func (c *check) read(text string) *token {
 	t := &token{}
 	parts := strings.Split(text, ".")
@@ -220,7 +220,7 @@ func (c *check) read(text string) *token {
 	return t
 }
 
-// publicKey finds a signing key by its id.
+// publicKey finds a signing key by its ID.
 func (c *check) publicKey(kid string) ed25519.PublicKey {
 	a := c.get(jwksPath).anonymous().send().is(http.StatusOK)
 	for i, id := range a.texts("keys", "kid") {
@@ -234,7 +234,7 @@ func (c *check) publicKey(kid string) ed25519.PublicKey {
 	return nil
 }
 
-// forgeries are forged tokens, made from a valid one (faults T1 to T4).
+// forgeries returns forged tokens, derived from a valid one (faults T1 to T4).
 func (c *check) forgeries(t *token, public ed25519.PublicKey) map[string]string {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -245,7 +245,7 @@ func (c *check) forgeries(t *token, public ed25519.PublicKey) map[string]string 
 		c.stop("the suite's own key: %v", err)
 	}
 	part := func(m map[string]any) string {
-		raw, _ := json.Marshal(m) // of texts and numbers
+		raw, _ := json.Marshal(m) // texts and numbers
 		return base64.RawURLEncoding.EncodeToString(raw)
 	}
 	with := func(m map[string]any, members fields) map[string]any {
@@ -275,7 +275,7 @@ func (c *check) forgeries(t *token, public ed25519.PublicKey) map[string]string 
 	byCurve := func() string {
 		text := part(with(t.header, fields{"alg": "ES256"})) + "." + t.parts[1]
 		sum := sha256.Sum256([]byte(text))
-		signature, _ := ecdsa.SignASN1(rand.Reader, curve, sum[:]) // a key just made signs
+		signature, _ := ecdsa.SignASN1(rand.Reader, curve, sum[:]) // signed with a new key
 		return text + "." + base64.RawURLEncoding.EncodeToString(signature)
 	}
 	unsigned := func(alg string) string {

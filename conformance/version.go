@@ -8,7 +8,7 @@ import (
 
 var semver = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// versionChecks is §9 and decisions.md, I.
+// versionChecks checks §9 and decisions.md, I.
 func versionChecks() []promise {
 	return []promise{
 		{"APathOfAVersionThatNeverWasIs404", func(c *check) {
@@ -49,7 +49,7 @@ func versionChecks() []promise {
 				a := c.get(path).anonymous().send().is(http.StatusOK)
 				a.shape(map[string]string{"info.title": "string", "paths": "object", "components.securitySchemes": "object"})
 				a.has(fields{"info.x-api-version": 1})
-				// Answers may gain fields at any time, so the description's own minor version rises.
+				// Responses can gain fields at any time, so the minor version of the description rises.
 				if v := a.text("info.version"); !semver.MatchString(v) || !strings.HasPrefix(v, "1.") {
 					c.broken("%s: info.version is %q, want 1.x.y", path, v)
 				}
@@ -84,7 +84,7 @@ func versionChecks() []promise {
 	}
 }
 
-// surfaceChecks is §9.5: each surface reports the same version.
+// surfaceChecks checks §9.5: each surface reports the same version.
 func surfaceChecks() []promise {
 	backend := func(name, path string, look func(c *check, a *answer)) promise {
 		return promise{name, func(c *check) {
