@@ -13,7 +13,7 @@ import (
 
 var errBehind = problem.NotAvailable("The search index is not ready yet; try again in a moment.", time.Second)
 
-// read calls fn with a view of the workspace's index in which every change is that was committed before the call.
+// read calls fn with a view of the workspace's index that contains every change committed before the call.
 func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) error) error {
 	waiting, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
@@ -24,7 +24,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	}
 	f, err := x.upToDate(waiting, workspaceID)
 	if err != nil {
-		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // of the question, which may end a moment earlier
+		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the question's own timeout can end slightly earlier
 			err = errBehind.Because(err)
 		}
 		return err
@@ -57,8 +57,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 	})
 }
 
-// unsure reports whether f may have had changes that only the store knows. Where searches ask it themselves they need
-// not wait until the indexing does.
+// unsure reports whether f can have changes that only the store knows. In shared mode, searches ask the store themselves.
 func (x *Indexer) unsure(f *folder) bool { return !x.o.Shared && f.answered.Load() < f.asked.Load() }
 
 // await waits until the index holds every change that was committed when it was called.
@@ -71,7 +70,7 @@ func (x *Indexer) await(ctx context.Context, f *folder) error {
 	return f.waitFor(ctx, func() bool { return f.position.Load() >= target })
 }
 
-// have is the folder of a workspace that is known to have had documents, nil where there is none.
+// have returns the folder of a workspace that is known to have had documents, or nil.
 func (x *Indexer) have(workspaceID string) *folder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +146,7 @@ func (x *Indexer) acquire(f *folder) (*workspaceIndex, error) {
 	return f.index, nil
 }
 
-// release lets go of f's index, and closes the one used longest ago when too many are open.
+// release ends a use of f's index, and closes the least recently used index if too many are open.
 func (x *Indexer) release(f *folder) {
 	f.mu.Lock()
 	f.users--
@@ -161,7 +160,8 @@ func (x *Indexer) release(f *folder) {
 	}
 }
 
-// victim takes the unused folder used longest ago out of the open ones, locked, where there are too many.
+// victim removes the least recently used folder that is not in use from the open ones, if there are too many. It returns the
+// folder locked, or nil.
 func (x *Indexer) victim() *folder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -183,7 +183,7 @@ func (x *Indexer) victim() *folder {
 	return nil
 }
 
-// forget takes f out of the open ones.
+// forget removes f from the open ones.
 func (x *Indexer) forget(f *folder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"keepsake/internal/document"
 )
 
-// How many changes a turn brings in: few where documents are long, so that a turn stays short and its memory small.
+// The number of changes of a turn. It is small if documents are long, so that a turn is short and needs little memory.
 const (
 	firstBatch = 64
 	minBatch   = 16
 	maxBatch   = 1_024
-	longTurn   = 4 << 20 // bytes of text that ask for fewer
-	shortTurn  = 1 << 20 // bytes of text that allow more
-	atOnce     = 1 << 20 // bytes of text that are indexed together: while they are, they take some twenty times as much
+	longTurn   = 4 << 20 // bytes of text above which the next turn has fewer
+	shortTurn  = 1 << 20 // bytes of text below which the next turn has more
+	atOnce     = 1 << 20 // bytes of text that are indexed together; indexing needs about twenty times as much memory
 )
 
-// catchUp brings the next batch of changes into f's index. again says that there is more.
+// catchUp adds the next batch of changes to f's index. again means that there are more.
 func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error) {
 	if err := x.ask(ctx, f); err != nil {
 		return false, err
@@ -53,16 +53,16 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err != nil {
 		return false, err
 	}
-	f.raise(position) // what was committed while the changes were read is in, too
+	f.raise(position) // changes that were committed during the read are included
 	f.position.Store(position)
 	f.announce()
 	f.adapt(changes)
-	// A writer must not run away from the disk.
+	// Wait for the disk, so that memory is bounded.
 	index.settle(x.unwritten(), 2*time.Second)
 	return position < f.target.Load(), nil
 }
 
-// unwritten is how many bytes of entries an index can have in memory that are not on disk yet.
+// unwritten returns how many bytes of an index can be in memory only.
 func (x *Indexer) unwritten() int64 {
 	const most = 64 << 20
 	if x.o.Memory == 0 {
@@ -71,7 +71,7 @@ func (x *Indexer) unwritten() int64 {
 	return min(most, x.o.Memory/32)
 }
 
-// ask raises f's target where only the store knows it.
+// ask raises f's target if only the store knows it.
 func (x *Indexer) ask(ctx context.Context, f *folder) error {
 	asked := f.asked.Load()
 	if f.answered.Load() == asked {
@@ -87,7 +87,7 @@ func (x *Indexer) ask(ctx context.Context, f *folder) error {
 	return nil
 }
 
-// checkAhead has f's index rebuilt if it is ahead of the store, as after the restore of an older database.
+// checkAhead marks f's index as broken if it is ahead of the store, as after a restore of an older database.
 func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err error) {
 	last, err := x.o.Source.DocumentChange(ctx, f.workspaceID)
 	if err != nil {
@@ -104,10 +104,10 @@ func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err er
 	return true, nil
 }
 
-// fail has the next turn bring in fewer changes, in case there were too many to be read or written in time.
+// fail reduces the next turn, because there were perhaps too many changes to be read or written in time.
 func (f *folder) fail() { f.batch = max(minBatch, f.batch/2) }
 
-// cut takes changes off a list whose texts have no more bytes than most, and one at least.
+// cut splits off the first changes, whose texts have at most the given bytes, and at least one change.
 func cut(changes []document.Change, most int) (some, rest []document.Change) {
 	n, bytes := 0, 0
 	for n < len(changes) {
@@ -127,7 +127,7 @@ func textBytes(c *document.Change) int {
 	return len(c.Document.Title) + len(c.Document.Text)
 }
 
-// adapt sets how many changes the next turn brings in.
+// adapt sets the number of changes of the next turn.
 func (f *folder) adapt(changes []document.Change) {
 	bytes := 0
 	for i := range changes {
@@ -141,11 +141,11 @@ func (f *folder) adapt(changes []document.Change) {
 	}
 }
 
-// paceLag is how many changes an import may be ahead of its index: about what is indexed while a search waits.
+// paceLag is how many changes an import can be ahead of its index: about as many as are indexed while a search waits.
 const paceLag = 512
 
-// Pace waits until the workspace's index is no more than a little behind its documents, or for as long as a search
-// would: then the error says so.
+// Pace waits until the workspace's index is at most paceLag changes behind its documents. It returns an error if that takes
+// longer than a search would wait.
 func (x *Indexer) Pace(ctx context.Context, workspaceID string) error {
 	f := x.have(workspaceID)
 	if f == nil {

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/fairshare"
 )
 
-// place is where a result stands: the larger key comes first, of equal ones the smaller id.
+// place is the position of a result: larger keys come first, then smaller IDs.
 type place struct {
 	Key float64 `json:"k"` // the score, or the time in microseconds, negative for the oldest first
 	ID  string  `json:"i"`
@@ -21,20 +21,20 @@ type hit struct {
 	doc   uint64
 	key   float64
 	score float64
-	id    string // read when it is needed
+	id    string // read on demand
 }
 
-// collector keeps the first of all matching documents, and counts them all.
+// collector keeps the first matching documents, and counts all.
 type collector struct {
 	task  *fairshare.Task
 	v     *view
 	sort  Sort
 	times bleveindex.DocValueReader // for the orders by time
-	after *place                    // where the page before ended; nil on the first
+	after *place                    // last place of the page before; nil on the first page
 	limit int
 	total int64
 	best  []*hit // a heap, the last place first
-	err   error  // of a look for an id inside a comparison
+	err   error  // of reading an ID inside a comparison
 	buf   bleveindex.IndexInternalID
 }
 
@@ -51,7 +51,7 @@ func newCollector(task *fairshare.Task, v *view, sort Sort, after *place, limit 
 	return c, nil
 }
 
-// collect walks through everything p finds.
+// collect reads everything that p finds.
 func (c *collector) collect(p *plan) error {
 	for target := uint64(0); ; {
 		doc, err := p.seek(target)
@@ -125,7 +125,7 @@ func (c *collector) before(x, y *hit) bool {
 }
 
 func (c *collector) idOf(h *hit) string {
-	const steps = 16 // that reading an id takes
+	const steps = 16 // of reading an ID
 	if h.id == "" && c.err == nil {
 		if c.err = c.task.Step(steps); c.err != nil {
 			return ""
@@ -138,7 +138,7 @@ func (c *collector) idOf(h *hit) string {
 	return h.id
 }
 
-// page gives what was collected, first place first.
+// page returns the collected results in order.
 func (c *collector) page() ([]*hit, error) {
 	hits := make([]*hit, len(c.best))
 	for i := len(hits) - 1; i >= 0; i-- {
@@ -151,16 +151,16 @@ func (c *collector) page() ([]*hit, error) {
 // Len and the methods below make a collector a heap.Interface.
 func (c *collector) Len() int { return len(c.best) }
 
-// Less puts the last place on top.
+// Less implements heap.Interface with the last place on top.
 func (c *collector) Less(i, j int) bool { return c.before(c.best[j], c.best[i]) }
 
-// Swap exchanges two places.
+// Swap implements heap.Interface.
 func (c *collector) Swap(i, j int) { c.best[i], c.best[j] = c.best[j], c.best[i] }
 
-// Push adds a hit.
+// Push implements heap.Interface.
 func (c *collector) Push(h any) { c.best = append(c.best, h.(*hit)) }
 
-// Pop takes the last one off.
+// Pop implements heap.Interface.
 func (c *collector) Pop() any {
 	last := c.best[len(c.best)-1]
 	c.best = c.best[:len(c.best)-1]

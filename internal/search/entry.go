@@ -11,25 +11,25 @@ import (
 	"keepsake/internal/text"
 )
 
-// The fields of an index. Changing what is in them asks for another layoutVersion.
+// The fields of an index. A change of their content requires another layoutVersion.
 const (
 	titleField      = "title"      // terms with frequency, length and positions
 	textField       = "text"       // the same
-	wordField       = "word"       // folded words of both as they stand: for words typed so far and single characters
+	wordField       = "word"       // unstemmed folded words of both, for prefixes and single characters
 	collectionField = "collection" // whole
 	tagField        = "tag"        // whole, one term a tag
 	updatedField    = "updated"    // sortable time
 	sizeField       = "size"       // lengths of title and text, to take a replaced document out of the statistics
 )
 
-// entry is a document as the index takes it. It is analyzed when it is made, by us; the index only writes it down.
+// entry is an analyzed document. The index only writes it.
 type entry struct {
 	id     string
 	fields []index.Field
 	size   size
 }
 
-// size is how many words a document has.
+// size is the number of words of a document.
 type size struct{ title, text int64 }
 
 func newEntry(a *text.Analyzer, d *document.Document) *entry {
@@ -51,7 +51,7 @@ func newEntry(a *text.Analyzer, d *document.Document) *entry {
 // present marks a term whose frequency and positions are not needed.
 var present = &index.TokenFreq{}
 
-// analyze makes a field of s and adds its words as they stand to words.
+// analyze returns a field with the text s, and adds its unstemmed words to words.
 func analyze(a *text.Analyzer, s string, words index.TokenFrequencies) *field {
 	f := &field{options: index.IndexField | index.IncludeTermVectors, freqs: index.TokenFrequencies{}, bytes: len(s)}
 	a.Scan(s, func(t text.Token) bool {
@@ -66,7 +66,7 @@ func analyze(a *text.Analyzer, s string, words index.TokenFrequencies) *field {
 			f.freqs[t.Term] = tf
 		}
 		tf.SetFrequency(tf.Frequency() + 1)
-		// Only the position is kept: where a word stands in bytes is found again when a passage is cut out.
+		// Only the position is stored. The offset in bytes is computed again for a snippet.
 		tf.Locations = append(tf.Locations, &index.TokenLocation{Position: t.Pos})
 		return true
 	})
@@ -81,7 +81,7 @@ func wholeField(name string, options index.FieldIndexingOptions, values ...strin
 	return f
 }
 
-// sortableTime writes a time so that texts sort as times do; terms must not contain 0xff.
+// sortableTime formats a time as a text that sorts like the time. Terms must not contain 0xff.
 func sortableTime(t time.Time) string {
 	digits := strconv.FormatInt(t.UnixMicro(), 10)
 	return strings.Repeat("0", max(0, 19-len(digits))) + digits
@@ -119,7 +119,7 @@ func (e *entry) VisitFields(visit index.FieldVisitor) {
 	}
 }
 
-// NumPlainTextBytes is for the statistics of the index.
+// NumPlainTextBytes implements index.Document.
 func (e *entry) NumPlainTextBytes() uint64 {
 	var n uint64
 	for _, f := range e.fields {
@@ -128,22 +128,22 @@ func (e *entry) NumPlainTextBytes() uint64 {
 	return n
 }
 
-// Size is an estimate in bytes.
+// Size returns an estimate in bytes.
 func (e *entry) Size() int { return int(e.NumPlainTextBytes()) }
 
-// StoredFieldsBytes is what is kept verbatim: the id.
+// StoredFieldsBytes returns the size of the ID, which is stored verbatim.
 func (e *entry) StoredFieldsBytes() uint64 { return uint64(len(e.id)) }
 
-// Indexed says that nothing keeps the entry out of the index.
+// Indexed implements index.Document.
 func (e *entry) Indexed() bool { return false }
 
-// HasComposite says that no field is made of others.
+// HasComposite implements index.Document.
 func (e *entry) HasComposite() bool { return false }
 
-// VisitComposite has nothing to visit.
+// VisitComposite implements index.Document.
 func (e *entry) VisitComposite(index.CompositeFieldVisitor) {}
 
-// field is an index.Field whose terms are known already.
+// field is an index.Field that is analyzed already.
 type field struct {
 	name    string
 	options index.FieldIndexingOptions
@@ -156,26 +156,26 @@ type field struct {
 // Name and the methods below make a field an index.Field.
 func (f *field) Name() string { return f.name }
 
-// Value is what is stored.
+// Value returns the stored content.
 func (f *field) Value() []byte { return f.value }
 
 // ArrayPositions is nil: no field is inside an array.
 func (f *field) ArrayPositions() []uint64 { return nil }
 
-// EncodedFieldType says text.
+// EncodedFieldType returns the type for text.
 func (f *field) EncodedFieldType() byte { return 't' }
 
-// Analyze has nothing left to do.
+// Analyze does nothing.
 func (f *field) Analyze() {}
 
-// Options says how the field is written.
+// Options implements index.Field.
 func (f *field) Options() index.FieldIndexingOptions { return f.options }
 
-// AnalyzedLength is the number of words.
+// AnalyzedLength returns the number of words.
 func (f *field) AnalyzedLength() int { return f.length }
 
-// AnalyzedTokenFrequencies are the terms.
+// AnalyzedTokenFrequencies returns the terms.
 func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.freqs }
 
-// NumPlainTextBytes is the size of the text the field was made of.
+// NumPlainTextBytes returns the size of the text.
 func (f *field) NumPlainTextBytes() uint64 { return uint64(f.bytes) }

@@ -15,34 +15,34 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// folder is the place of one workspace's index, open or not.
+// folder is the index of a workspace, open or closed.
 type folder struct {
 	workspaceID string
 	dir         string
 
-	target   atomic.Int64 // last committed change this process knows of
+	target   atomic.Int64 // last committed change that this process knows
 	position atomic.Int64 // last change in the index; unknown while it is closed
-	// A change may be committed without its number being known. Then asked rises, and answered follows when the store
-	// has been asked and target raised.
+	// A change can be committed whose number is unknown. Then asked rises. answered follows when the number was read from
+	// the store and target is raised.
 	asked    atomic.Int64
 	answered atomic.Int64
-	used     atomic.Int64 // rises with every use: the smallest is evicted first
+	used     atomic.Int64 // rises with every use; the smallest is evicted first
 
-	mu        sync.Mutex // for the rest; held while the index is opened and closed
+	mu        sync.Mutex // guards the rest; held while the index is opened and closed
 	index     *workspaceIndex
 	users     int
-	broken    bool // to be rebuilt when it is not in use
+	broken    bool // rebuild the index when it is not in use
 	rebuiltAt time.Time
-	moved     chan struct{} // closed and replaced when position or answered has moved
+	moved     chan struct{} // closed and replaced when position or answered changes
 
-	// Of the indexing goroutine alone.
-	batch   int  // changes a turn
-	awaited bool // it has not been up to date since the start
+	// Only used by the indexing goroutine.
+	batch   int  // changes per turn
+	awaited bool // it was never up to date since the start
 }
 
 const unknown = -1
 
-// raise notes that change is committed, and reports whether that was not known.
+// raise records that change is committed, and reports whether that is new.
 func (f *folder) raise(change int64) bool {
 	for known := f.target.Load(); known < change; known = f.target.Load() {
 		if f.target.CompareAndSwap(known, change) {
@@ -52,8 +52,8 @@ func (f *folder) raise(change int64) bool {
 	return false
 }
 
-// lower notes that no change after this one is there any more. A number that is raised meanwhile is lost by it, until
-// the source is asked again.
+// lower records that no change after this one exists any more. A number that is raised at the same time is lost until the
+// source is read again.
 func (f *folder) lower(change int64) {
 	for known := f.target.Load(); known > change; known = f.target.Load() {
 		if f.target.CompareAndSwap(known, change) {
@@ -62,10 +62,10 @@ func (f *folder) lower(change int64) {
 	}
 }
 
-// known is up to which change the workspace is known.
+// known returns the last known change of the workspace.
 func (f *folder) known() int64 { return max(f.target.Load(), f.position.Load()) }
 
-// announce wakes those who wait for the index.
+// announce wakes all requests that wait for the index.
 func (f *folder) announce() {
 	f.mu.Lock()
 	close(f.moved)
@@ -96,7 +96,7 @@ func (f *folder) waitFor(ctx context.Context, reached func() bool) error {
 // open opens the index, or creates an empty one if the files cannot be read. The caller holds f.mu.
 func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error) {
 	index, change, err := openChecked(f.dir, queue)
-	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // an index that another process has open is not broken
+	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // an index that another process has opened is not broken
 		rebuilt = err
 		if err := os.RemoveAll(f.dir); err != nil {
 			return nil, fmt.Errorf("remove an unreadable index: %w", err)
@@ -111,8 +111,8 @@ func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error
 	return rebuilt, nil
 }
 
-// openChecked opens an index and reads its state. The library may panic on files that were cut off; it maps them into
-// memory, and what is read behind their end is a fault, which would end the program.
+// openChecked opens an index and reads its state. The library can panic on truncated files. It maps them into memory, and a
+// read beyond their end is a fault, which would end the program.
 func openChecked(dir string, queue *bleveindex.AnalysisQueue) (index *workspaceIndex, change int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -146,7 +146,7 @@ func (f *folder) closeIndex() error {
 // discard closes the index and removes it, so that it is rebuilt. The caller holds f.mu, and the index is not in use.
 func (f *folder) discard() error {
 	if f.index != nil {
-		_ = f.index.engine.Close() // whatever it says, the files go
+		_ = f.index.engine.Close() // the files are removed in any case
 		f.index = nil
 		f.position.Store(unknown)
 	}
@@ -157,7 +157,7 @@ func (f *folder) discard() error {
 	return nil
 }
 
-// bytes is what the index takes on disk.
+// bytes returns the size of the index on disk.
 func (f *folder) bytes() int64 {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"keepsake/internal/text"
 )
 
-// layoutVersion is the version of what newEntry writes. An index with another version is rebuilt.
+// layoutVersion is the version of the entries that newEntry creates. An index with another version is rebuilt.
 const layoutVersion = 1
 
-// state is what an index says of itself. It is written in the batch it describes and read from the same snapshot as the
-// documents, so the three never disagree: what is in the index, up to which change, and the statistics of ranking.
+// state describes an index: its last change, and the statistics for ranking. It is written in the same batch and read from
+// the same snapshot as the documents, so it always agrees with them.
 //
 // The library counts distinct terms where BM25 means all words of a field, so the words are counted here.
 type state struct {
 	Layout     int   `json:"layout"`
-	Change     int64 `json:"change"` // the last one that is in
+	Change     int64 `json:"change"` // the last change in the index
 	Documents  int64 `json:"documents"`
 	TitleWords int64 `json:"titleWords"`
 	TextWords  int64 `json:"textWords"`
@@ -31,7 +31,7 @@ type state struct {
 
 var stateKey = []byte("keepsake")
 
-// workspaceIndex is the open index of one workspace. One goroutine applies changes; any number reads.
+// workspaceIndex is the open index of a workspace. One goroutine applies changes; any number can read.
 type workspaceIndex struct {
 	engine bleveindex.Index
 	// Batches return before they are on disk: what a crash loses is indexed again, because the number of the last
@@ -39,13 +39,14 @@ type workspaceIndex struct {
 	unwritten atomic.Int64 // bytes of documents not yet on disk
 }
 
-// openIndex opens the index in dir, making an empty one where there is none.
+// openIndex opens the index in dir, or creates an empty one.
 func openIndex(dir string, queue *bleveindex.AnalysisQueue) (*workspaceIndex, error) {
 	engine, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":         dir,
 		"unsafe_batch": true,
 		"bolt_timeout": "2s",
-		// Changes of half a second are merged in memory and written as one; a full disk is tried again as often.
+		// The changes of half a second are merged in memory and written together. After an error, such as a full disk, the
+		// library tries again with the same interval.
 		"scorchPersisterOptions": map[string]any{"PersisterNapTimeMSec": 500, "PersisterNapUnderNumFiles": 1000},
 	}, queue)
 	if err != nil {
@@ -57,7 +58,7 @@ func openIndex(dir string, queue *bleveindex.AnalysisQueue) (*workspaceIndex, er
 	return &workspaceIndex{engine: engine}, nil
 }
 
-// view is a reader of one moment of an index with the state of that moment.
+// view is a reader of a snapshot of an index, with the state of that snapshot.
 type view struct {
 	bleveindex.IndexReader
 	state state
@@ -86,7 +87,7 @@ func (x *workspaceIndex) view() (*view, error) {
 
 var errLayout = fmt.Errorf("the index has another layout than %d", layoutVersion)
 
-// apply brings the next changes into the index, all or none, and returns the number of the last.
+// apply adds the next changes to the index, all or none, and returns the number of the last.
 func (x *workspaceIndex) apply(a *text.Analyzer, changes []document.Change) (int64, error) {
 	v, err := x.view()
 	if err != nil {
@@ -132,14 +133,14 @@ func (x *workspaceIndex) apply(a *text.Analyzer, changes []document.Change) (int
 	return next.Change, nil
 }
 
-// add takes a document of that size into the statistics, or out of them with a sign of -1.
+// add adds a document of that size to the statistics, or removes it if sign is -1.
 func (s *state) add(words size, sign int64) {
 	s.Documents += sign
 	s.TitleWords += sign * words.title
 	s.TextWords += sign * words.text
 }
 
-// sizeOf is the size of the document as it is in the index.
+// sizeOf returns the size of the indexed document.
 func (v *view) sizeOf(id string, sizes bleveindex.DocValueReader) (words size, found bool, err error) {
 	internal, err := v.InternalID(id)
 	if err != nil || internal == nil {
@@ -154,22 +155,22 @@ func (v *view) sizeOf(id string, sizes bleveindex.DocValueReader) (words size, f
 	return words, found, err
 }
 
-// settle waits until no more than limit bytes are not on disk, or for as long as patience lasts.
+// settle waits until at most limit bytes are not on disk, but no longer than patience.
 func (x *workspaceIndex) settle(limit int64, patience time.Duration) {
 	for waited := time.Duration(0); x.unwritten.Load() > limit && waited < patience; waited += 10 * time.Millisecond {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// close closes the index. A short tail may not be written: opening notices.
+// close closes the index. The last changes can be lost; they are indexed again after the next opening.
 func (x *workspaceIndex) close() error {
 	const replayable = 4 << 20
 	x.settle(replayable, 2*time.Second)
 	return x.engine.Close()
 }
 
-// analysisQueue is the library's pool of analyzing goroutines. Our documents come analyzed, so one that does nothing
-// is enough; it starts with the first index.
+// analysisQueue is the library's pool of analyzing goroutines. Our documents are analyzed already, so one idle goroutine is
+// enough. It starts with the first index.
 type analysisQueue struct {
 	once  sync.Once
 	queue *bleveindex.AnalysisQueue
@@ -181,7 +182,7 @@ func (q *analysisQueue) get() *bleveindex.AnalysisQueue {
 }
 
 func (q *analysisQueue) close() {
-	q.once.Do(func() {}) // none was opened, and none will be
+	q.once.Do(func() {}) // none was opened, and none will be opened
 	if q.queue != nil {
 		q.queue.Close()
 	}

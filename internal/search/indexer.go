@@ -15,7 +15,7 @@ import (
 	"keepsake/internal/text"
 )
 
-// Source is where an index gets its documents from; document.Store implements it.
+// Source provides the documents of the indexes. document.Store implements it.
 type Source interface {
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error)
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
@@ -25,21 +25,21 @@ type Source interface {
 
 // IndexerOptions is what an Indexer needs.
 type IndexerOptions struct {
-	Dir     string // one folder a workspace below it; made when absent
+	Dir     string // contains a folder for each workspace; created if it does not exist
 	Source  Source
 	Log     *slog.Logger
 	Now     func() time.Time
 	MaxOpen int           // indexes kept open at once; 0: 64
 	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
-	Shared  bool          // other processes change documents, too, and do not say so
-	Memory  int64         // bytes that the process can use; 0: no bound
+	Shared  bool          // other processes change documents, too, without reporting it
+	Memory  int64         // bytes that the process can use; 0: unlimited
 }
 
-// Indexer keeps one index a workspace in step with the documents.
+// Indexer keeps an index for each workspace up to date with its documents.
 //
-// An index is derived: it holds the number of the last change that is in it and is brought from there to the store's.
-// An index that cannot be read, or is ahead of the store, is rebuilt. Workspaces take turns with a bounded number of changes
-// each, so that a large import delays others by one turn.
+// An index contains the number of its last change, and later changes are read from the store. An index that cannot be read,
+// or that is ahead of the store, is rebuilt. Workspaces take turns with a limited number of changes each, so that a large
+// import delays others by one turn.
 type Indexer struct {
 	o        IndexerOptions
 	analyzer *text.Analyzer
@@ -48,8 +48,8 @@ type Indexer struct {
 
 	changes changeReads
 
-	loaded  chan struct{} // closed when it is known which workspaces have documents
-	awaited atomic.Int64  // indexes that have not been up to date since the start
+	loaded  chan struct{} // closed when the workspaces with documents are known
+	awaited atomic.Int64  // indexes that were never up to date since the start
 	mu      sync.Mutex
 	folders map[string]*folder
 	open    []*folder
@@ -57,7 +57,7 @@ type Indexer struct {
 	uses, hits, misses, evictions atomic.Int64
 }
 
-// NewIndexer makes an Indexer; nothing is opened before Run or a search asks.
+// NewIndexer returns an Indexer. It opens no index before Run or a search.
 func NewIndexer(o IndexerOptions) *Indexer {
 	if o.MaxOpen == 0 {
 		o.MaxOpen = 64
@@ -72,7 +72,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 }
 
-// Run brings every index up to date and then follows the changes, until ctx ends. It is to be called once.
+// Run brings every index up to date and then follows the changes, until ctx ends. Call it once.
 func (x *Indexer) Run(ctx context.Context) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of indexes: %w", err)
@@ -81,7 +81,7 @@ func (x *Indexer) Run(ctx context.Context) error {
 	for err := x.load(ctx); err != nil; err = x.load(ctx) {
 		switch again := away.wait(ctx, x.o.Log, err); {
 		case ctx.Err() != nil:
-			return nil // it is stopped before it has begun
+			return nil // stopped before it began
 		case !again:
 			return err
 		}
@@ -120,13 +120,13 @@ func (x *Indexer) Run(ctx context.Context) error {
 	}
 }
 
-// outage is a time in which the documents cannot be read. It is logged once, not for each workspace and second.
+// outage is a period in which documents cannot be read. It is logged once, not for each workspace and second.
 type outage struct{ on bool }
 
-// wait waits a second where err says that it is the source that cannot be reached; else it reports false at once.
+// wait waits a second if err means that the source is unavailable. Otherwise it returns false at once.
 func (o *outage) wait(ctx context.Context, log *slog.Logger, err error) bool {
 	p, ok := problem.As(err)
-	if !ok || p.Kind != problem.Unavailable || p.Message == errBehind.Message { // that one is the index's own
+	if !ok || p.Kind != problem.Unavailable || p.Message == errBehind.Message { // errBehind is an error of the index
 		return false
 	}
 	if !o.on && ctx.Err() == nil {
@@ -148,7 +148,7 @@ func (o *outage) end(log *slog.Logger) {
 	}
 }
 
-// load reads which workspaces have documents. Workspaces without requests wait until the others are done.
+// load reads which workspaces have documents. Workspaces without requests are indexed after the others.
 func (x *Indexer) load(ctx context.Context) error {
 	changed, err := x.o.Source.ChangedWorkspaces(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (x *Indexer) load(ctx context.Context) error {
 	return nil
 }
 
-// Notify says that a workspace's documents have reached a change; 0 means that only the store knows which.
+// Notify reports a committed change of a workspace. 0 means that only the store knows its number.
 func (x *Indexer) Notify(workspaceID string, change int64) {
 	f := x.folder(workspaceID)
 	if change == 0 {
@@ -176,7 +176,7 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 	x.turns.add(f)
 }
 
-// folder gives the place of a workspace's index.
+// folder returns the folder of a workspace's index.
 func (x *Indexer) folder(workspaceID string) *folder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -189,7 +189,7 @@ func (x *Indexer) folder(workspaceID string) *folder {
 	return f
 }
 
-// Close closes the indexes. After Run has returned.
+// Close closes the indexes. Call it after Run has returned.
 func (x *Indexer) Close() error {
 	x.mu.Lock()
 	open := x.open
@@ -207,9 +207,9 @@ func (x *Indexer) Close() error {
 	return first
 }
 
-// Stats is what cache-stats tells of the open indexes.
+// Stats contains the statistics of the open indexes for cache-stats.
 type Stats struct {
-	Entries   int64 // indexes open
+	Entries   int64 // open indexes
 	Capacity  int64
 	Bytes     int64 // on disk
 	Hits      int64
@@ -217,7 +217,7 @@ type Stats struct {
 	Evictions int64
 }
 
-// Stats tells how the open indexes are doing.
+// Stats returns the statistics of the open indexes.
 func (x *Indexer) Stats() Stats {
 	x.mu.Lock()
 	open := append([]*folder(nil), x.open...)
@@ -232,7 +232,7 @@ func (x *Indexer) Stats() Stats {
 	return s
 }
 
-// Awaited is how many indexes have not been up to date since the start; -1 while it is not known which there are.
+// Awaited returns how many indexes were never up to date since the start, or -1 while that is unknown.
 func (x *Indexer) Awaited() int64 {
 	select {
 	case <-x.loaded:
@@ -242,8 +242,8 @@ func (x *Indexer) Awaited() int64 {
 	}
 }
 
-// Lag is how many changes are known to be missing in an index, over all workspaces. An index that is closed counts for
-// nothing: what it lacks is seen when its turn comes.
+// Lag returns how many known changes are missing in the indexes of all workspaces. A closed index does not count, because
+// what it lacks is only known when it is opened.
 func (x *Indexer) Lag() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"keepsake/internal/text"
 )
 
-// phrase matches documents in which words stand side by side, in any field.
+// phrase matches documents with adjacent words, in any field.
 type phrase struct {
 	fields []*fieldPhrase
 	idf    float64
@@ -16,21 +16,21 @@ type phrase struct {
 
 // fieldPhrase is a phrase in one field.
 type fieldPhrase struct {
-	terms   []phraseTerm // by frequency, the rarest first
+	terms   []phraseTerm // rarest first
 	weight  float64
 	average float64
-	doc     uint64 // what seek gave
+	doc     uint64 // result of seek
 	times   int    // the phrase occurs in the document that matches
 }
 
-// phraseTerm is a word of a phrase and how far from the first it stands.
+// phraseTerm is a word of a phrase, with its distance from the first.
 type phraseTerm struct {
 	*postings
 	offset uint64
-	next   int // of the document's positions: those before were compared
+	next   int // index of the next position to compare
 }
 
-// openPhrase opens a quoted or excluded piece; one of a single word is that word.
+// openPhrase opens a quoted or excluded phrase. A phrase of a single word is that word.
 func openPhrase(o *readers, r *ranking, tokens []text.Token) (matcher, error) {
 	if len(tokens) == 1 {
 		w, _, err := openWord(o, r, tokens[0], false)
@@ -98,7 +98,7 @@ func (p *phrase) score() float64 {
 	return p.idf * saturated(sum)
 }
 
-// seek stops at the first term that is missing in the target: what it gives is where that term is found next.
+// seek stops at the first term that is missing in the target, and returns the next document with that term.
 func (f *fieldPhrase) seek(target uint64) error {
 	f.doc = noMore
 	for _, t := range f.terms {
@@ -113,7 +113,7 @@ func (f *fieldPhrase) seek(target uint64) error {
 	return nil
 }
 
-// count is how often the terms stand side by side in a document that has them all. Positions rise, so each list is walked
+// count returns how often the terms are adjacent in a document that contains them all. Positions rise, so each list is read
 // once.
 func (f *fieldPhrase) count() (times int, err error) {
 	for i := range f.terms {
@@ -141,7 +141,7 @@ func (f *fieldPhrase) count() (times int, err error) {
 	return times, nil
 }
 
-// at reports whether the term stands at a position, which never falls.
+// at reports whether the term is at a position. The positions of successive calls must not fall.
 func (t *phraseTerm) at(position uint64) bool {
 	list := t.current.Vectors
 	for t.next < len(list) && list[t.next].Pos < position {

@@ -4,17 +4,17 @@ import (
 	"keepsake/internal/text"
 )
 
-// plan is an opened query: what a document must have, what it must not have, and what it scores by.
+// plan is an opened query: what a document must contain, what it must not contain, and what gives its score.
 type plan struct {
-	required []matcher // every document found has them all
-	scored   []matcher // of the required ones, those that score
-	extra    *anyOf    // bare words beside phrases: they score but need not match
+	required []matcher // a document must match all of them
+	scored   []matcher // the required ones that add to the score
+	extra    *anyOf    // bare words next to phrases: they add to the score but need not match
 	excluded []matcher
-	exact    bool // false: a word typed so far stands for more words than were followed
+	exact    bool // false: a prefix matches more words than were read
 	wanted   text.Wanted
 }
 
-// openPlan opens what r asks for in q.
+// openPlan opens the query q with the filters of r.
 func openPlan(o *readers, rank *ranking, q query, r *Request) (*plan, error) {
 	p := &plan{exact: true, wanted: text.Wanted{Terms: map[string]float64{}, Words: map[string]float64{}}}
 	if err := p.openWords(o, rank, q); err != nil {
@@ -37,7 +37,7 @@ func openPlan(o *readers, rank *ranking, q query, r *Request) (*plan, error) {
 		}
 		p.excluded = append(p.excluded, m)
 	}
-	if len(p.required) == 0 && len(p.excluded) > 0 { // nothing but exclusions: all the others
+	if len(p.required) == 0 && len(p.excluded) > 0 { // only exclusions: all other documents match
 		m, err := o.everything()
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (p *plan) openFilters(o *readers, r *Request) error {
 	filter := func(field, value string) error {
 		m, err := o.postings(field, value, presence)
 		if err == nil {
-			p.required = append([]matcher{m}, p.required...) // before the words: it lets them skip
+			p.required = append([]matcher{m}, p.required...) // first, so that the words can skip
 		}
 		return err
 	}
@@ -98,7 +98,7 @@ func (p *plan) openFilters(o *readers, r *Request) error {
 	return nil
 }
 
-// want has the token highlighted.
+// want adds a token to highlight.
 func (p *plan) want(t text.Token, weight float64) {
 	if t.Term != "" {
 		p.wanted.Terms[t.Term] = weight
@@ -108,8 +108,7 @@ func (p *plan) want(t text.Token, weight float64) {
 	}
 }
 
-// seek goes to the first document at or after target that matches, and gives noMore after the last. All matchers are
-// asked about one document after the other.
+// seek returns the first matching document at or after target, or noMore. All matchers advance together.
 func (p *plan) seek(target uint64) (uint64, error) {
 	if len(p.required) == 0 {
 		return noMore, nil
@@ -131,7 +130,7 @@ func (p *plan) seek(target uint64) (uint64, error) {
 	return noMore, nil
 }
 
-// candidate gives doc if every required matcher may match it, else the next document that may be one.
+// candidate returns doc if every required matcher can match it, else the next possible document.
 func (p *plan) candidate(doc uint64) (uint64, error) {
 	for _, m := range p.required {
 		if next, err := m.seek(doc); err != nil || next != doc {
@@ -141,7 +140,7 @@ func (p *plan) candidate(doc uint64) (uint64, error) {
 	return doc, nil
 }
 
-// matches looks closely at a candidate.
+// matches reports whether a candidate matches.
 func (p *plan) matches(doc uint64) (bool, error) {
 	for _, m := range p.required {
 		if ok, err := m.matches(); !ok || err != nil {
@@ -163,7 +162,7 @@ func (p *plan) matches(doc uint64) (bool, error) {
 	return true, nil
 }
 
-// score of the document found last.
+// score returns the score of the last document that was found.
 func (p *plan) score(doc uint64) (float64, error) {
 	sum := 0.0
 	for _, m := range p.scored {

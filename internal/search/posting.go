@@ -10,32 +10,32 @@ import (
 	"keepsake/internal/fairshare"
 )
 
-// noMore is the document after the last one.
+// noMore is the number after the last document.
 const noMore = math.MaxUint64
 
-// matcher finds the documents that match something. Matchers of one search share postings, so none may take these
-// beyond a document that another may still want: seek moves them to its target and no further.
+// matcher finds matching documents. The matchers of a search share postings, so seek must not advance them beyond its target,
+// which another matcher can still need.
 type matcher interface {
-	// seek gives a document at or after target, or noMore, before which none matches. target never falls.
+	// seek returns a document at or after target, or noMore. No document before it matches. target must not fall.
 	seek(target uint64) (uint64, error)
-	// matches reports whether the document matches, which is the last target and what seek gave for it.
+	// matches reports whether a document matches: the last target, for which seek returned the target itself.
 	matches() (bool, error)
-	// score says how well that document matches, after matches has reported that it does.
+	// score returns the score of that document, after matches returned true.
 	score() float64
 }
 
-// postings walks through the documents that have one term in one field.
+// postings iterates over the documents that have a term in a field.
 type postings struct {
 	task    *fairshare.Task
 	reader  bleveindex.TermFieldReader
-	count   int64 // documents, before the walk
+	count   int64 // of documents
 	current *bleveindex.TermFieldDoc
 	doc     uint64
 	started bool
 	target  bleveindex.IndexInternalID
 }
 
-// detail is how much of a posting is read.
+// detail says how much of a posting is read.
 type detail uint8
 
 const (
@@ -44,10 +44,10 @@ const (
 	positions
 )
 
-// nearby is how far a document may be for stepping there to be cheaper than skipping.
+// nearby is the distance up to which stepping to a document is cheaper than skipping.
 const nearby = 16
 
-// seek goes to the first document at or after target that has the term.
+// seek returns the first document at or after target that has the term.
 func (p *postings) seek(target uint64) (uint64, error) {
 	if p.started && p.doc >= target {
 		return p.doc, nil
@@ -75,9 +75,9 @@ func (p *postings) seek(target uint64) (uint64, error) {
 	}
 }
 
-// frequency is how often the term occurs in the document found last, length how many words the field has there.
+// frequency returns how often the term occurs in the current document, and the number of words in its field.
 func (p *postings) frequency() (times, length float64) {
-	// The library keeps 1/√length.
+	// The library stores 1/√length.
 	return float64(p.current.Freq), math.Round(1 / (p.current.Norm * p.current.Norm))
 }
 
@@ -85,7 +85,7 @@ func (p *postings) matches() (bool, error) { return true, nil }
 
 func (p *postings) score() float64 { return 0 }
 
-// everything walks through all documents.
+// everything iterates over all documents.
 type everything struct {
 	task    *fairshare.Task
 	reader  bleveindex.DocIDReader
@@ -116,10 +116,10 @@ func (e *everything) matches() (bool, error) { return true, nil }
 
 func (e *everything) score() float64 { return 0 }
 
-// listed is a set of documents that were gathered before: a bit for each number up to the greatest.
+// listed is a set of documents, as a bitmap.
 type listed []uint64
 
-// add puts a document into the set and reports whether it was not there.
+// add adds a document, and reports whether it is new.
 func (l *listed) add(doc uint64) bool {
 	at, bit := int(doc/64), uint64(1)<<(doc%64)
 	if at >= len(*l) {
@@ -130,7 +130,7 @@ func (l *listed) add(doc uint64) bool {
 	return added
 }
 
-// seek gives the first document at or after target.
+// seek returns the first document at or after target.
 func (l listed) seek(target uint64) uint64 {
 	if target/64 >= uint64(len(l)) {
 		return noMore

@@ -10,23 +10,23 @@ import (
 	"keepsake/internal/text"
 )
 
-// How long a query may be, in characters, and a phrase of it, in words; in scripts without spaces each character counts as
-// a word.
+// The maximum lengths of a query, in characters, and of a phrase, in words. In scripts without spaces, each character counts
+// as a word.
 const (
 	maxQuery  = 1_024
 	maxPhrase = 32
 )
 
-// query is what a caller typed, taken apart. A document matches when it has every phrase of must, none of not and,
-// where must is empty, at least one of words.
+// query is a parsed query. A document matches if it contains every phrase of must, none of not and, if must is empty, at
+// least one of words.
 type query struct {
 	words  []text.Token   // bare words, each once
 	must   [][]text.Token // quoted, each once
 	not    [][]text.Token // excluded, each once; a word or a phrase
-	prefix bool           // the last of words is typed so far
+	prefix bool           // the last of words is a prefix
 }
 
-// checkQuery refuses what is no query at all.
+// checkQuery refuses an invalid query.
 func checkQuery(q string) error {
 	switch {
 	case !utf8.ValidString(q):
@@ -39,9 +39,9 @@ func checkQuery(q string) error {
 	return nil
 }
 
-// parse reads a query. Two things are syntax: a pair of quotation marks, and a minus right before a word or a quoted
-// phrase and after white space. Anything else separates words or is part of one; a quotation mark without a second one is
-// ignored. The only error is a phrase of too many words, quoted or excluded.
+// parse parses a query. Its syntax consists of pairs of quotation marks, and of a minus after white space and directly before
+// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored. The only
+// error is a quoted or excluded phrase of too many words.
 func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
 	var parsed query
 	lastBare := false
@@ -81,7 +81,7 @@ func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
 
 var errLongPhrase = problem.Validation("q", problem.TooLong, "A phrase in q must have at most 32 words.")
 
-// cutPiece takes a quoted phrase, without its marks, or what reaches up to white space or a quoted phrase.
+// cutPiece returns a quoted phrase without its marks, or the text up to white space or a quoted phrase.
 func cutPiece(q string) (piece string, quoted bool, rest string) {
 	if q[0] == '"' {
 		if end := strings.IndexByte(q[1:], '"'); end >= 0 {
@@ -102,14 +102,14 @@ func tokensOf(a *text.Analyzer, s string) []text.Token {
 		tokens = append(tokens, t)
 		return true
 	})
-	// The last character of a run of pairs has no pair of its own; the pair before it says all.
+	// The last character of a run has no pair, but the pair before contains it.
 	if n := len(tokens); n > 1 && tokens[n-1].Term == "" {
 		tokens = tokens[:n-1]
 	}
 	return tokens
 }
 
-// addPhrase appends a phrase if there is none of the same terms.
+// addPhrase appends a phrase unless there is one with the same terms.
 func addPhrase(phrases [][]text.Token, tokens []text.Token) [][]text.Token {
 	same := func(other []text.Token) bool {
 		return slices.EqualFunc(other, tokens, func(a, b text.Token) bool { return a.Term == b.Term })
@@ -120,8 +120,7 @@ func addPhrase(phrases [][]text.Token, tokens []text.Token) [][]text.Token {
 	return append(phrases, tokens)
 }
 
-// addWords appends those tokens whose term is not there yet; one that is moves to the end, because it may be the one
-// that is being typed.
+// addWords appends tokens. A term that is already there moves to the end, because it can be the one that is being typed.
 func addWords(words, tokens []text.Token) []text.Token {
 	for _, t := range tokens {
 		if t.Term == "" {

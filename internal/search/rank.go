@@ -2,32 +2,32 @@ package search
 
 import "math"
 
-// The numbers of BM25, and how much more a word in the title tells than one in the text.
+// The parameters of BM25, and the weight of a word in the title against one in the text.
 const (
 	k1          = 1.2
 	b           = 0.75
 	titleWeight = 2.0
 )
 
-// strictWords is up to how many telling words a query may have for the number of those that match to decide before
-// anything else. In a longer one, a sentence mostly, some words say so little that all of them having to count alike
-// would push good answers down; there the sum decides, in which more words weigh more.
+// strictWords is the maximum number of words, without stopwords, of a short query. In a short query, a document with more
+// matching words always ranks first. A longer query is usually a sentence with words that say little, so the sum of the
+// scores decides.
 const strictWords = 4
 
-// statistics are the counts that scores depend on. A cursor carries those of its first page, so that writes between two
-// pages do not move what has been seen and what has not against each other.
+// statistics are the counts that scores depend on. A cursor contains those of its first page, so that writes between two
+// pages do not change the order of results.
 type statistics struct {
 	Documents   int64   `json:"n"`
 	TitleWords  int64   `json:"t"`
 	TextWords   int64   `json:"x"`
-	Frequencies []int64 `json:"f"` // documents that have a word, in the order in which words are opened
+	Frequencies []int64 `json:"f"` // documents with each word, in the order in which words are opened
 }
 
-// ranking turns counts into weights while a query is opened.
+// ranking computes weights from counts while a query is opened.
 type ranking struct {
 	statistics
-	frozen bool // the statistics are those of an earlier page
-	next   int  // of Frequencies
+	frozen bool // the statistics are from an earlier page
+	next   int  // index of Frequencies
 }
 
 func newRanking(s state, earlier *statistics) *ranking {
@@ -37,7 +37,7 @@ func newRanking(s state, earlier *statistics) *ranking {
 	return &ranking{statistics: statistics{Documents: s.Documents, TitleWords: s.TitleWords, TextWords: s.TextWords}}
 }
 
-// idf is how much a word tells that count documents have.
+// idf returns the inverse document frequency of a word that count documents contain.
 func (r *ranking) idf(count int64) float64 {
 	if r.frozen && r.next < len(r.Frequencies) {
 		count = r.Frequencies[r.next]
@@ -49,7 +49,7 @@ func (r *ranking) idf(count int64) float64 {
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
-// average is how many words a field has on average.
+// average returns the average number of words in a field.
 func (r *ranking) average(field string) float64 {
 	words := r.TextWords
 	if field == titleField {
@@ -61,10 +61,10 @@ func (r *ranking) average(field string) float64 {
 	return float64(words) / float64(r.Documents)
 }
 
-// weighted is a frequency in a field of that length, as BM25F adds them over the fields.
+// weighted returns the weighted frequency in a field of that length. BM25F adds these over the fields.
 func weighted(weight, times, length, average float64) float64 {
 	return weight * times / (1 - b + b*length/average)
 }
 
-// saturated bounds what the frequency of one word can do: it stays under k1+1.
+// saturated limits the effect of a word's frequency: the result is below k1+1.
 func saturated(frequency float64) float64 { return frequency * (k1 + 1) / (k1 + frequency) }

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/text"
 )
 
-// readers are the open postings of one search: one for each distinct term and field, however often and in however many
-// phrases the query has the term.
+// readers are the open postings of a search: one for each distinct term and field, even if the query contains the term
+// several times.
 type readers struct {
 	ctx       context.Context
 	task      *fairshare.Task
@@ -19,7 +19,7 @@ type readers struct {
 	inPhrases map[string]bool // the terms whose positions are needed
 	open      map[fieldTerm]*postings
 	all       []bleveindex.DocIDReader
-	opened    int // of postings, so far
+	opened    int // number of postings
 }
 
 type fieldTerm struct{ field, term string }
@@ -39,7 +39,7 @@ func newReaders(ctx context.Context, task *fairshare.Task, v *view, q query) *re
 	return r
 }
 
-// words gives the postings of a term in a field of words, with positions if a phrase of the query has the term.
+// words returns the postings of a term in a field of words, with positions if a phrase of the query contains the term.
 func (r *readers) words(field, term string) (*postings, error) {
 	if r.inPhrases[term] {
 		return r.postings(field, term, positions)
@@ -47,7 +47,7 @@ func (r *readers) words(field, term string) (*postings, error) {
 	return r.postings(field, term, frequency)
 }
 
-// postings gives the postings of a term in a field. All calls for one field and term ask for the same detail.
+// postings returns the postings of a term in a field. All calls for a field and a term must ask for the same detail.
 func (r *readers) postings(field, term string, d detail) (*postings, error) {
 	name := fieldTerm{field, term}
 	if p := r.open[name]; p != nil {
@@ -69,7 +69,7 @@ func (r *readers) read(field, term string, d detail) (*postings, error) {
 	return &postings{task: r.task, reader: reader, count: int64(reader.Count()), current: &bleveindex.TermFieldDoc{}}, nil
 }
 
-// each walks once through all documents that have a term, with a reader of its own.
+// each calls do for every document that has a term. It uses its own reader.
 func (r *readers) each(field, term string, do func(doc uint64)) error {
 	p, err := r.read(field, term, presence)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *readers) each(field, term string, do func(doc uint64)) error {
 	}
 }
 
-// everything gives all documents.
+// everything returns a matcher of all documents.
 func (r *readers) everything() (*everything, error) {
 	reader, err := r.view.DocIDReaderAll()
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *readers) everything() (*everything, error) {
 	return &everything{task: r.task, reader: reader}, nil
 }
 
-// close closes what was opened.
+// close closes all readers.
 func (r *readers) close() {
 	for _, p := range r.open {
 		_ = p.reader.Close()

@@ -1,7 +1,7 @@
 // Package search finds documents by their words.
 //
-// The index is Bleve's (scorch: segments of postings on disk); what is searched in it, how results rank and how pages
-// follow each other is decided here, over the index's low-level reader.
+// The index is Bleve's (scorch: segments of postings on disk). This package reads it through its low-level reader, and
+// implements matching, ranking and paging itself.
 package search
 
 import (
@@ -20,21 +20,21 @@ import (
 // Sort is the order of results.
 type Sort string
 
-// The orders. Results that are equal in it follow each other by id.
+// The orders. Equal results are sorted by ID.
 const (
 	ByRelevance Sort = "relevance"
 	NewestFirst Sort = "-updatedAt"
 	OldestFirst Sort = "updatedAt"
 )
 
-// Request is one search. The zero value of a member is its default, but for Highlight.
+// Request is a search. The zero value of a field is its default, except for Highlight.
 type Request struct {
 	Query      string
 	Limit      int // 1–100; 0: 10
 	Cursor     string
 	Collection string
 	Tags       []string // all must match
-	Prefix     bool     // the last word is typed so far
+	Prefix     bool     // the last word is a prefix
 	Highlight  bool
 	Sort       Sort // empty: ByRelevance
 }
@@ -46,7 +46,7 @@ type Highlight struct {
 	End   int
 }
 
-// Result is one document found.
+// Result is a document that was found.
 type Result struct {
 	Document   document.Document
 	Snippet    string
@@ -54,12 +54,12 @@ type Result struct {
 	Score      float64
 }
 
-// Answer is what a search found.
+// Answer is the result of a search.
 type Answer struct {
 	Total      int64
 	Exact      bool // false: there are at least Total
 	Results    []Result
-	NextCursor string // empty at the end
+	NextCursor string // empty on the last page
 	Took       time.Duration
 }
 
@@ -71,19 +71,19 @@ type Service struct {
 	now     func() time.Time
 }
 
-// NewService makes a Service whose searches share the processors by shares.
+// NewService returns a Service. shares divides CPU time between searches.
 func NewService(x *Indexer, cursors *page.Sealer, shares *fairshare.Scheduler, now func() time.Time) *Service {
 	return &Service{indexer: x, cursors: cursors, shares: shares, now: now}
 }
 
-// cursor is where the next page starts and by which counts it is ranked.
+// cursor contains the start of the next page, and the counts that rank it.
 type cursor struct {
 	Place      place      `json:"p"`
 	Statistics statistics `json:"s"`
 }
 
-// Search finds what r asks for among the workspace's documents. What a caller wrote before is in it. Problems: a 400 on
-// q or cursor, and problem.Unavailable while the index is behind.
+// Search finds documents of a workspace, including everything that was written before the call. It returns problem.Invalid
+// for q or cursor, and problem.Unavailable while the index is behind.
 func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*Answer, error) {
 	began := s.now()
 	if err := checkQuery(r.Query); err != nil {
@@ -136,15 +136,15 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	return answer, nil
 }
 
-// scope names the search a cursor belongs to: everything but limit.
+// scope identifies the search that a cursor belongs to: everything but limit.
 func (r *Request) scope(workspaceID string) string {
 	parts := []string{r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), string(r.Sort)}
 	return page.Scope(workspaceID, "search", append(parts, r.Tags...)...)
 }
 
-// found is what one look into the index gave.
+// found is the result of reading the index.
 type found struct {
-	hits       []*hit // up to one more than the limit, which tells that there is a next page
+	hits       []*hit // up to one more than the limit, which means that there is a next page
 	total      int64
 	exact      bool
 	statistics statistics
@@ -180,11 +180,11 @@ func (s *Service) find(o *readers, q query, r *Request, from *cursor) (*found, e
 	return &found{hits: hits, total: c.total, exact: p.exact, statistics: rank.statistics, wanted: p.wanted}, nil
 }
 
-// snippetSize is how long a snippet is, in code points.
+// snippetSize is the length of a snippet, in code points.
 const snippetSize = 240
 
-// results reads the documents of hits and cuts out what shows why they were found. One that was deleted since the index
-// was read is left out.
+// results reads the documents of hits and creates their snippets. A document that was deleted since the index was read is
+// left out.
 func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []*hit, w *text.Wanted) ([]Result, error) {
 	if len(hits) == 0 {
 		return nil, nil
@@ -193,7 +193,7 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 	for i, h := range hits {
 		ids[i] = h.id
 	}
-	if s.indexer.o.Shared { // else reading them is work of this process, which has few connections for it
+	if s.indexer.o.Shared { // otherwise this process reads them itself, with few connections
 		task.Release()
 	}
 	documents, err := s.indexer.o.Source.Documents(ctx, workspaceID, ids)
@@ -220,7 +220,7 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 	return results, nil
 }
 
-// show fills snippet and highlights in.
+// show sets the snippet and the highlights.
 func (s *Service) show(r *Result, w *text.Wanted, highlight bool) {
 	var spans []text.Span
 	r.Snippet, spans = s.indexer.analyzer.Excerpt(strings.TrimSpace(r.Document.Text), w, snippetSize)

@@ -8,14 +8,14 @@ import (
 	"keepsake/internal/coalesce"
 )
 
-// Other processes do not announce their changes of documents. So a search reads the number of its workspace's last change
-// from the source before it reads the index. Now and then the numbers of all workspaces are read, so that most changes are
-// in an index before it is searched.
+// Other processes do not report their changes of documents. So a search reads the number of its workspace's last change from
+// the source before it reads the index. The numbers of all workspaces are read regularly, so that most changes are in an index
+// before it is searched.
 
-// lookEvery is how often all workspaces are looked over. What a search waits for does not depend on it.
+// lookEvery is how often the numbers of all workspaces are read. Results of a search do not depend on it.
 const lookEvery = 5 * time.Second
 
-// lookAround looks over all workspaces until ctx ends.
+// lookAround reads the numbers of all workspaces regularly until ctx ends.
 func (x *Indexer) lookAround(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -49,7 +49,7 @@ func (x *Indexer) look(ctx context.Context) error {
 	return nil
 }
 
-// known is up to which change every workspace is known.
+// known returns the last known change of every workspace.
 func (x *Indexer) known() map[*folder]int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -60,8 +60,8 @@ func (x *Indexer) known() map[*folder]int64 {
 	return all
 }
 
-// hear takes what the source said of f's last change; known is what f was known to have when the source was asked. A
-// source that knows less has lost changes, as after a failover to a standby that did not have all of them: then the index
+// hear processes the number of f's last change from the source. known is the last change that was known before the source was
+// read. A lower number means that the source has lost changes, as in a failover to a standby that lacked some. Then the index
 // is checked, and rebuilt if it is ahead.
 func (x *Indexer) hear(f *folder, known, last int64) {
 	if last < known {
@@ -74,8 +74,8 @@ func (x *Indexer) hear(f *folder, known, last int64) {
 	}
 }
 
-// upToDate gives the folder of a workspace, with a target that no change lies behind that was committed before the call;
-// nil where there are no documents.
+// upToDate returns the folder of a workspace, whose target includes every change committed before the call. It returns nil if
+// the workspace has no documents.
 func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, error) {
 	f := x.have(workspaceID)
 	if !x.o.Shared {
@@ -99,13 +99,13 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	return f, nil
 }
 
-// changeReads reads the number of the last change of a workspace for searches. Searches of one workspace that come while it
-// is being read share the next read, so that the number is never older than the search.
+// changeReads reads the number of a workspace's last change. Searches that arrive during a read share the next one, so the
+// number is never older than the search.
 type changeReads struct {
 	batches *coalesce.Batcher[*int64]
 }
 
-// newChangeReads makes changeReads that read for at most so long, also if the search that came first has ended.
+// newChangeReads returns changeReads with a timeout for each read. A read continues if the search that started it ends.
 func newChangeReads(timeout time.Duration, read func(ctx context.Context, workspaceID string) (int64, error)) changeReads {
 	return changeReads{coalesce.New(coalesce.Options[*int64]{
 		Abandon: true,
@@ -121,7 +121,7 @@ func newChangeReads(timeout time.Duration, read func(ctx context.Context, worksp
 	})}
 }
 
-// last gives the number of a workspace's last change as of now or later.
+// last returns the number of a workspace's last change, read after the call began.
 func (r changeReads) last(ctx context.Context, workspaceID string) (int64, error) {
 	last := new(int64)
 	if err := r.batches.Do(ctx, workspaceID, last); err != nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// turns is the queue of workspaces to index: first those that changed or that a request waits for, in that order, then
-// those that only have to be checked after a start.
+// turns is the queue of workspaces to index. Those that changed or that a request waits for come first, in that order. Those
+// that must only be checked after a start come last.
 type turns struct {
 	wake chan struct{}
 
@@ -31,7 +31,7 @@ func (t *turns) add(f *folder) {
 	t.signal()
 }
 
-// addLater queues f behind everybody who waits.
+// addLater queues f behind all waiting folders.
 func (t *turns) addLater(f *folder) {
 	t.mu.Lock()
 	t.later = append(t.later, f)
@@ -46,7 +46,7 @@ func (t *turns) signal() {
 	}
 }
 
-// next waits for a folder whose turn it is; not ok when ctx has ended.
+// next waits for the next folder. ok is false if ctx has ended.
 func (t *turns) next(ctx context.Context) (f *folder, ok bool) {
 	for ctx.Err() == nil {
 		if f := t.take(); f != nil {

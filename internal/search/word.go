@@ -10,32 +10,32 @@ import (
 	"keepsake/internal/text"
 )
 
-// fieldPostings are the postings of a term in one field with what scoring needs of the field.
+// fieldPostings are the postings of a term in a field, with the field's weight and average length.
 type fieldPostings struct {
 	*postings
 	weight  float64
 	average float64
 }
 
-// searchedFields are the fields words are looked for in.
+// searchedFields are the fields in which words are searched.
 var searchedFields = [...]struct {
 	name   string
 	weight float64
 }{{titleField, titleWeight}, {textField, 1}}
 
-// word matches documents that have a word in any field.
+// word matches documents with a word in any field.
 type word struct {
 	fields []fieldPostings
-	// also are documents that have it in another form: a longer word it begins, or a character within a run. They
-	// count as one occurrence in a text of average length.
+	// also contains documents with another form of the word: a longer word that it begins, or a character within a run. Each
+	// counts as one occurrence in a text of average length.
 	also    listed
 	idf     float64
 	telling bool
 	doc     uint64
 }
 
-// openWord opens a bare word, or a phrase of one. With prefix it matches longer words too. complete is false when it
-// matches too many different ones to follow them all.
+// openWord opens a bare word, or a phrase of one word. With prefix, it also matches longer words. complete is false if it
+// matches too many different words to read them all.
 func openWord(o *readers, r *ranking, t text.Token, prefix bool) (w *word, complete bool, err error) {
 	w = &word{telling: !text.Stopword(t.Word)}
 	count := int64(0)
@@ -87,13 +87,13 @@ func (w *word) score() float64 {
 	return w.idf * saturated(sum)
 }
 
-// How many different words a word typed so far may stand for, and in how many places.
+// The maximum number of different words that a prefix matches, and of their postings.
 const (
 	maxForms      = 1_024
 	maxFormPlaces = 2_000_000
 )
 
-// otherForms gathers the documents that have a word that is, or with prefix begins with, word as it stands.
+// otherForms collects the documents with the unstemmed word or, with prefix, with a word that begins with it.
 func otherForms(o *readers, word string, prefix bool) (docs listed, count int64, complete bool, err error) {
 	forms := []form{{term: word}}
 	complete = true
@@ -125,7 +125,7 @@ type form struct {
 	count uint64
 }
 
-// formsOf lists the words of the index that begin with prefix; of too many the most frequent.
+// formsOf lists the words of the index that begin with prefix. If there are too many, it lists the most frequent.
 func formsOf(o *readers, prefix string) (forms []form, complete bool, err error) {
 	dict, err := o.view.FieldDictPrefix(wordField, []byte(prefix))
 	if err != nil {
@@ -154,7 +154,7 @@ func formsOf(o *readers, prefix string) (forms []form, complete bool, err error)
 	return forms, complete, nil
 }
 
-// mostFrequent keeps as many forms as are followed.
+// mostFrequent returns the most frequent forms, up to the maximum.
 func mostFrequent(forms []form) []form {
 	slices.SortFunc(forms, func(a, b form) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.term, b.term))
@@ -162,16 +162,17 @@ func mostFrequent(forms []form) []form {
 	return forms[:maxForms]
 }
 
-// anyOf matches documents that have any of the words; those with more of them score higher.
+// anyOf matches documents with any of the words. More words give a higher score.
 type anyOf struct {
 	task    *fairshare.Task
 	words   []*word
-	bonus   float64 // for each telling word that matches
+	bonus   float64 // for each matching word that is not a stopword
 	doc     uint64
 	started bool
 }
 
-// newAnyOf gives a matcher of any of words. In a short query a telling word is worth more than all else words can score.
+// newAnyOf returns a matcher of any of words. In a short query, each matching word that is not a stopword is worth more than
+// all scores together.
 func newAnyOf(task *fairshare.Task, words []*word) *anyOf {
 	a := &anyOf{task: task, words: words}
 	telling, most := 0, 0.0

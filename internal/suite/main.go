@@ -86,7 +86,7 @@ func suite(ctx context.Context) error {
 	}
 	defer remove()
 	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster,
-		"TMPDIR="+tempDir(), "GOTMPDIR="+dir) // what go test links stays out of memory
+		"TMPDIR="+tempDir(), "GOTMPDIR="+dir) // linked test binaries are too large for a file system in memory
 	report := newReport(os.Stdout)
 	for _, r := range tiers[tier] {
 		if err := r.test(ctx, tier, env, report); err != nil {
@@ -102,7 +102,7 @@ func suite(ctx context.Context) error {
 
 // build builds the program that tests start as a process.
 func build(ctx context.Context, dir string) (string, error) {
-	// A test runs it as another user, who has to be able to enter the folder.
+	// A test runs it as another user, who needs access to the folder.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func (r run) test(ctx context.Context, tier string, env []string, report *report
 	if err := report.read(r.name, out); err != nil {
 		return err
 	}
-	// A failed test is in the report. Anything else that ends go test with an error is not.
+	// The report contains failed tests, but not other errors of go test.
 	if err := cmd.Wait(); err != nil && report.failed == 0 {
 		return fmt.Errorf("go test: %w", err)
 	}

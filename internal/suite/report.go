@@ -29,7 +29,7 @@ const (
 	testBudget    = 3.0
 )
 
-// report collects the results of all runs and prints them as they come.
+// report collects the results of all runs and prints them as they arrive.
 type report struct {
 	out                     io.Writer
 	run                     string
@@ -52,7 +52,7 @@ func (r *report) read(run string, in io.Reader) error {
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) != nil {
-				fmt.Fprintf(r.out, "%s", line) // not an event: go itself says something
+				fmt.Fprintf(r.out, "%s", line) // not an event, but a message of go itself
 			} else {
 				r.add(e)
 			}
@@ -88,7 +88,7 @@ func (r *report) add(e event) {
 	}
 }
 
-// printed is what a test has printed.
+// printed returns the output of a test.
 func (r *report) printed(key string) string {
 	if b := r.output[key]; b != nil {
 		return b.String()
@@ -139,7 +139,7 @@ func (r *report) endPackage(e event) {
 	}
 }
 
-// name is a package within its run.
+// name returns the name of a package within its run.
 func (r *report) name(pkg string) string {
 	name := strings.TrimPrefix(pkg, "keepsake/")
 	if r.run != "" {
@@ -148,7 +148,7 @@ func (r *report) name(pkg string) string {
 	return name
 }
 
-// reason is what a skipped test printed about itself: "    file_test.go:12: reason".
+// reason returns the reason that a skipped test printed: "    file_test.go:12: reason".
 func reason(output string) string {
 	for line := range strings.Lines(output) {
 		if text := strings.TrimSpace(line); !strings.HasPrefix(text, "=== ") && !strings.HasPrefix(text, "--- ") {

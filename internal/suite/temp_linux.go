@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory is the file system in memory that Linux offers to every program.
+// memory is Linux' file system in memory for every program.
 const memory = "/dev/shm"
 
-// tempDir is where the tests create their files: in memory if it has room, unless TMPDIR names a folder. Each database of
-// PostgreSQL is 300 files, and a disk's file system spends more CPU time on creating and deleting them than the tests use.
+// tempDir returns the folder for the files of tests: TMPDIR if it is set, else memory if it has room. Each database of
+// PostgreSQL has 300 files, and a file system on a disk spends more CPU time on creating and deleting them than the tests use.
 func tempDir() string {
 	const room = 2 << 30 // the tests have used 250 MB at once
 	var fs unix.Statfs_t

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// tempDir is where the tests create their files.
+// tempDir returns the folder for the files of tests.
 func tempDir() string { return os.TempDir() }

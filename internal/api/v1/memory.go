@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddMemories declares memories one by one, and lists of them.
+// AddMemories declares the operations on single memories and their lists.
 func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
 	create := memoryOperation("createMemory", "POST", "", "Create a memory", auth.MemoryWrite, problem.CodeLimitReached)
 	create.Description = "A memory with the same key and subject is replaced (200). Without a key, the operation looks for a memory with the " +
@@ -49,7 +49,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory and its history", auth.MemoryWrite)
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
-		// `If-Match: *` asks for no more than the 404 that is answered anyway.
+		// `If-Match: *` only requires what the 404 checks anyway.
 		if err := memories.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// AddMemoryBatch declares many memories at once.
+// AddMemoryBatch declares the creation of many memories.
 func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 	batch := memoryOperation("createMemories", "POST", "/batch", "Create up to 1,000 memories", auth.MemoryWrite, problem.CodeLimitReached)
 	batch.Description = "Items are stored one after the other, and the results have the same order. An item that is refused does not affect the" +
@@ -37,7 +37,7 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 	})
 }
 
-// showAgain logs which memories a kept answer shows: one, or those of a batch's results.
+// showAgain logs which memories a stored response shows: one, or those of a batch.
 func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) error {
 	type shown struct {
 		ID        string `json:"id"`
@@ -75,7 +75,7 @@ type createMemories struct {
 	prepared *memory.Prepared
 }
 
-// items are the items as the domain takes them: what is wrong with one is that one's.
+// items converts the items. An invalid item only affects itself.
 func (in *createMemories) items() []memory.Item {
 	items := make([]memory.Item, len(in.Body.Items))
 	for i := range items {
@@ -93,7 +93,7 @@ type memoryResults struct {
 	}
 }
 
-// answerResults makes the views one by one, when they are sent: nothing can fail in that.
+// answerResults creates each view when it is sent, which cannot fail.
 func answerResults(ctx context.Context, results []memory.Result) *memoryResults {
 	out := &memoryResults{}
 	out.Body.Results = func(yield func(*memoryResult, error) bool) {
@@ -126,7 +126,7 @@ type itemErrorDetails struct {
 	Limit string `json:"limit,omitempty" doc:"The limit of the tier that is reached."`
 }
 
-// viewOfBatchResult is what became of item i.
+// viewOfBatchResult returns the view of the result of item i.
 func viewOfBatchResult(ctx context.Context, i int, r *memory.Result) memoryResult {
 	out := memoryResult{Index: i, Status: 200, Deduplicated: r.Deduplicated}
 	if p, ok := problem.As(r.Err); ok {

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddForgetting declares how memories are forgotten: first a plan, then exactly what the plan names.
+// AddForgetting declares how memories are forgotten: a dry run creates a plan, and a second request erases what it lists.
 func AddForgetting(r *endpoint.Registry, memories *memory.Forgetter) {
 	forget := memoryOperation("forgetMemories", "POST", "/forget", "Forget memories of a subject", auth.MemoryWrite)
 	forget.Description = "The default is a dry run: it lists the memories that ids, filter or query select, erases nothing and returns a plan " +
@@ -46,10 +46,10 @@ type forgetFilter struct {
 	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
 }
 
-// Harmless reports a dry run: it erases nothing, so that repeating it must not repeat an old answer.
+// Harmless reports a dry run. It erases nothing, so a repeated one gets a new response.
 func (in *forgetMemories) Harmless() bool { return in.Body.DryRun }
 
-// chosen lists which of the ways to choose are there.
+// chosen lists which of ids, filter and query are set.
 func (in *forgetMemories) chosen() []string {
 	b := &in.Body
 	var ways []string

@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddPortableMemories declares how a subject's memories leave with their history and come in again.
+// AddPortableMemories declares the export and import of a subject's memories with their history.
 func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export the memories of a subject", auth.MemoryRead)
 	export.Class = endpoint.Stream
@@ -129,7 +129,7 @@ func (r *revision) memory() *memory.Memory {
 	return &m
 }
 
-// complete reports whether the line has times, authors or a revision of its own.
+// complete reports whether the line has its own times, authors or revision.
 func (p *portableMemory) complete() bool {
 	return p.CreatedAt != nil || p.CreatedBy != nil || p.UpdatedAt != nil || p.UpdatedBy != nil || p.Revision != nil || len(p.History) > 0
 }
@@ -164,7 +164,7 @@ func (p *portableMemory) line() (memory.Portable, error) {
 	return out, nil
 }
 
-// whole demands of a revision with a past all that belongs to one.
+// whole returns an error if a revision with a history lacks a field that it needs.
 func (r *revision) whole(at string) error {
 	switch {
 	case r.UpdatedAt == nil:
@@ -182,11 +182,11 @@ func needed(at, field string) error {
 		at+field+" is required: a line has all of createdAt, createdBy, updatedAt, updatedBy and revision, or none.")
 }
 
-// maxMemoryLine is the most bytes a line may have: a memory of the largest text with a few hundred such revisions.
+// maxMemoryLine is the maximum size of a line: a memory with the longest text and a few hundred such revisions.
 const maxMemoryLine = 32 << 20
 
-// memoryLines reads memories from a body of one JSON object a line. A line that is too long or no memory is handed over
-// as such; only a body that cannot be read further is an error.
+// memoryLines reads memories from a body with one JSON object per line. A line that is too long or invalid is returned as
+// such; an unreadable body is an error.
 func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memory.Lines {
 	lines := wire.NewLines(body, maxMemoryLine)
 	return func() (memory.ImportLine, bool, error) {

@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddRecall declares how memories are found again: ranked, and packed for a prompt.
+// AddRecall declares recall, and the context that packs memories for a prompt.
 func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	find := memoryOperation("recall", "POST", "/recall", "Recall memories of a subject", auth.MemoryRead)
 	find.Description = "The response contains the memories of one subject that answer the query, best first. Filters apply before ranking. " +
@@ -50,7 +50,7 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	})
 }
 
-// recallFilter is what a recall and a context are narrowed by.
+// recallFilter is the filter of a recall or a context.
 type recallFilter struct {
 	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the subject. It is required unless the API key is bound to a subject."`
 	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddSubjects declares the people memories are about: who there is, who looked at them, and how they are erased.
+// AddSubjects declares the operations on subjects: lists, access logs and erasure.
 func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
 	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, newest first", auth.MemoryRead)
 	endpoint.Add(r, list, func(ctx context.Context, in *listSubjects) (*subjectList, error) {
@@ -194,10 +194,10 @@ func viewOfAccess(r *audit.Row) (accessView, error) {
 		return v, fmt.Errorf("audit row %s: decode its details: %w", r.ID, err)
 	}
 	v.MemoryIDs = audit.SplitMemoryIDs(details[audit.MemoryIDs])
-	if v.Count = int64(len(v.MemoryIDs)); v.Count > 1 { // a row of nothing counts once, too
+	if v.Count = int64(len(v.MemoryIDs)); v.Count > 1 { // an entry about no memory also counts once
 		v.Count = max(v.Count, r.Count)
 	}
-	if n, ok := details[audit.Memories]; ok { // as the receipt says, none included
+	if n, ok := details[audit.Memories]; ok { // as in the receipt, also if there is none
 		var err error
 		if v.Count, err = strconv.ParseInt(n, 10, 64); err != nil {
 			return v, fmt.Errorf("audit row %s: read how many memories: %w", r.ID, err)

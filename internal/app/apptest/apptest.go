@@ -1,4 +1,4 @@
-// Package apptest starts the whole program for a test: a fresh folder, free ports, a first key.
+// Package apptest starts the whole program for a test, with a new folder, free ports and a first key.
 package apptest
 
 import (
@@ -24,10 +24,10 @@ type Running struct {
 	URL        string // of the API, without a slash at the end
 	BackendURL string // of the probes
 	Key        string // an API key with all scopes in the operator workspace
-	Workspace  string // its id
+	Workspace  string // its ID
 }
 
-// Option changes what is started.
+// Option changes how the program is started.
 type Option func(*config.Config, *app.Deps)
 
 // With changes the configuration.
@@ -35,16 +35,15 @@ func With(change func(*config.Config)) Option {
 	return func(c *config.Config, _ *app.Deps) { change(c) }
 }
 
-// timeout is how long programs wait for the database. It is far longer than any answer takes on a busy machine.
+// timeout is how long programs wait for the database. It is far longer than any response takes on a busy machine.
 const timeout = 2 * time.Minute
 
-// wait lengthens the waits for Redis and the news. A test about such a wait sets its own.
+// wait lengthens the waits for Redis and for events. A test of such a wait sets its own.
 func wait(c *config.Config) {
 	c.Limits.RedisWait, c.Cluster.NewsPatience, c.Cluster.StartTimeout = time.Minute, time.Hour, timeout
 }
 
-// Silent is what programs get that log nothing: with the waits of Start, and with hashes of passwords that cost next to
-// nothing.
+// Silent returns the Deps of a program that logs nothing, with the waits of Start and with cheap password hashes.
 func Silent() app.Deps {
 	return app.Deps{
 		Log: slog.New(slog.DiscardHandler), MinTimeout: timeout, PasswordCost: account.PasswordCost{MemoryKiB: 64, Passes: 1},
@@ -69,13 +68,13 @@ func Log(w io.Writer) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Log, d.Out = nil, w }
 }
 
-// Statements has fn called with every statement that the program runs, before it does.
+// Statements calls fn with every statement before the program runs it.
 func Statements(fn func(ctx context.Context, text string)) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Statement = fn }
 }
 
-// Start starts a program on a temporary folder, with a database of its own where the engine wants one, and two free
-// ports, and stops it when the test ends.
+// Start starts a program on a temporary folder and two free ports, with its own database if the engine needs one. It stops
+// the program when the test ends.
 func Start(t testing.TB, options ...Option) *Running {
 	t.Helper()
 	cfg := config.Default()
@@ -88,7 +87,7 @@ func Start(t testing.TB, options ...Option) *Running {
 		o(&cfg, &deps)
 	}
 	if cfg.DatabaseURL == "" {
-		cfg.DatabaseURL = DatabaseURL(t, cfg.Data) // an option may have chosen the folder
+		cfg.DatabaseURL = DatabaseURL(t, cfg.Data) // an option can have set the folder
 	}
 	a, err := app.New(context.Background(), cfg, deps)
 	if err != nil {
@@ -127,7 +126,7 @@ func logOfFailed(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// AwaitReady waits as a load balancer does: a process on a shared database first hears what the others have done.
+// AwaitReady waits like a load balancer, because a process on a shared database must first read the others' changes.
 func AwaitReady(t testing.TB, backendURL string) {
 	t.Helper()
 	said := ""

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer takes what a running program prints; a test may read it meanwhile.
+// Buffer collects what a running program prints. A test can read it at any time.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// FakeClock is a clock that stands still until a test moves it. Several programs may share one.
+// FakeClock is a clock that only a test moves. Several programs can share it.
 type FakeClock struct{ at atomic.Pointer[time.Time] }
 
-// NewClock makes a clock that stands at a moment.
+// NewClock returns a clock with the given time.
 func NewClock(at time.Time) *FakeClock {
 	c := &FakeClock{}
 	c.Set(at)
 	return c
 }
 
-// Now is the moment at which the clock stands.
+// Now returns the clock's time.
 func (c *FakeClock) Now() time.Time { return *c.at.Load() }
 
-// Set moves the clock to a moment.
+// Set sets the clock's time.
 func (c *FakeClock) Set(at time.Time) { c.at.Store(&at) }
 
-// Advance moves the clock on.
+// Advance moves the clock forward.
 func (c *FakeClock) Advance(by time.Duration) { c.Set(c.Now().Add(by)) }

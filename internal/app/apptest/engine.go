@@ -11,8 +11,8 @@ import (
 	"keepsake/internal/store/postgres"
 )
 
-// EngineVariable names the engine that tests of the whole program run on: sqlite, which is also meant when it is not set,
-// or postgres.
+// EngineVariable is the environment variable with the engine for tests of the whole program: sqlite, the default, or
+// postgres.
 const EngineVariable = "KEEPSAKE_TEST_ENGINE"
 
 // OnPostgres reports whether the tests run on PostgreSQL.
@@ -29,7 +29,7 @@ func OnPostgres(t testing.TB) bool {
 	}
 }
 
-// OnSQLite skips a test on another engine than SQLite: what it shows is about that engine alone. why says what.
+// OnSQLite skips a test on other engines than SQLite. why says what makes it a test of that engine.
 func OnSQLite(t testing.TB, why string) {
 	t.Helper()
 	if OnPostgres(t) {
@@ -43,8 +43,8 @@ var databases struct {
 	of map[string]string
 }
 
-// DatabaseURL is the setting databaseUrl for a data folder: on PostgreSQL an address, the same one for the same folder, of
-// a database that is dropped when the first test ends that asked for it; else empty.
+// DatabaseURL returns the setting databaseUrl for a data folder. On PostgreSQL, each folder has its own database, which is
+// dropped at the end of the first test that asked for it. On SQLite, the setting is empty.
 func DatabaseURL(t testing.TB, dir string) string {
 	t.Helper()
 	if !OnPostgres(t) {
@@ -63,7 +63,7 @@ func DatabaseURL(t testing.TB, dir string) string {
 	return url
 }
 
-// Database gives an empty database of the test's own that has the schema already, which spares a start most of its time.
+// Database returns a private, empty database that already has the schema, which saves most of the time of a start.
 func Database(t testing.TB) (url string) {
 	t.Helper()
 	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
@@ -71,7 +71,7 @@ func Database(t testing.TB) (url string) {
 	})
 }
 
-// Share lets a copy of a data folder have the database of the folder it was made of.
+// Share lets a copy of a data folder use the database of the original.
 func Share(from, to string) {
 	databases.Lock()
 	defer databases.Unlock()
@@ -80,7 +80,7 @@ func Share(from, to string) {
 	}
 }
 
-// Local is the configuration of a program on a data folder and free ports, on the engine that the tests run on.
+// Local returns the configuration of a program on a data folder and free ports, with the engine of the tests.
 func Local(t testing.TB, dir string) config.Config {
 	t.Helper()
 	c := config.Default()
@@ -90,7 +90,7 @@ func Local(t testing.TB, dir string) config.Config {
 	return c
 }
 
-// Use gives a data folder a database that the test has made itself.
+// Use sets the database of a data folder to one that the test has created.
 func Use(dir, url string) {
 	databases.Lock()
 	defer databases.Unlock()

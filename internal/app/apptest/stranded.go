@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/enginetest"
 )
 
-// strandedQueries count rows of memories that should not be there. KEYS stands for where data keys lie.
+// strandedQueries count rows of memories that must not exist. KEYS stands for the schema of the data keys.
 var strandedQueries = map[string]string{
 	"memories of dead generations": `SELECT count(*) FROM memory m JOIN memory_subject s
 		ON s.workspace_id = m.workspace_id AND s.subject = m.subject WHERE s.generation <> m.generation`,
@@ -33,8 +33,8 @@ var strandedQueries = map[string]string{
 		WHERE m.workspace_id = c.workspace_id)`,
 }
 
-// Stranded looks into the databases of a program when all that it was asked for is done, and says what is wrong: every row
-// is of a generation that lives and has a key, no key of a dead one is there, and counts are right.
+// Stranded checks the databases of an idle program and returns what is wrong: every row must belong to a living generation
+// with a data key, there must be no key of an erased generation, and counts must be right.
 func Stranded(t testing.TB, dir, databaseURL string) (wrong []string) {
 	t.Helper()
 	for what, query := range strandedQueries {
@@ -48,7 +48,7 @@ func Stranded(t testing.TB, dir, databaseURL string) (wrong []string) {
 
 func countRows(t testing.TB, dir, databaseURL, query string) (n int64) {
 	t.Helper()
-	ctx := context.Background() // a cleanup's is over
+	ctx := context.Background() // the context of a cleanup has ended
 	if databaseURL != "" {
 		return enginetest.Count(t, databaseURL, "keepsake", strings.ReplaceAll(query, "KEYS.", "keepsake_keys."))
 	}
