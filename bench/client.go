@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// client is one connection that does as little as possible: it sends prepared bytes and reads an answer without
-// keeping anything of it.
+// client is one connection with as little work as possible: it sends prepared bytes and discards the response.
 type client struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -34,7 +33,7 @@ var (
 	chunked       = []byte("Transfer-Encoding: chunked\r\n")
 )
 
-// exchange sends the request and reads its answer, which must be a success.
+// exchange sends the request and reads the response, which must be a success.
 func (c *client) exchange() error {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return fmt.Errorf("send: %w", err)
@@ -77,7 +76,7 @@ func (c *client) exchange() error {
 	}
 }
 
-// request writes a request down; headers are whole lines.
+// request returns the bytes of a request; headers are whole lines.
 func request(method, path, body string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)
@@ -91,7 +90,7 @@ func request(method, path, body string, headers ...string) []byte {
 	return b.Bytes()
 }
 
-// answer is exchange that keeps the body.
+// answer is exchange that returns the body.
 func (c *client) answer(request []byte) ([]byte, error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"keepsake/internal/api"
 )
 
-// contest lets sides take turns.
+// contest is a benchmark run in which servers take turns.
 type contest struct {
 	turns   int
 	length  time.Duration
@@ -27,22 +27,22 @@ type contest struct {
 	programs []string // for outside
 }
 
-// side is one server in a contest, and what its clients send, byte by byte.
+// side is one server of a benchmark run, with the bytes that its clients send.
 type side struct {
 	name    string
 	handler http.Handler
 	request []byte
-	running *running // in place of both
+	running *running // instead of both
 }
 
-// running is servers that are there already, and what each client sends.
+// running describes servers that already run, and what each client sends.
 type running struct {
 	at   []string // host and port
 	each [][]byte
-	cpu  func() time.Duration // what the servers have used of a processor; nil: what this process has
+	cpu  func() time.Duration // CPU time of the servers; nil: of this process
 }
 
-// turn is what one side did in one turn.
+// turn is the result of one turn of a side.
 type turn struct {
 	requests int64
 	length   time.Duration
@@ -56,7 +56,7 @@ func (t turn) cost() float64   { return float64(t.cpu.Nanoseconds()) / float64(t
 func (t turn) allocd() float64 { return float64(t.allocs) / float64(t.requests) }
 func (t turn) bytesd() float64 { return float64(t.bytes) / float64(t.requests) }
 
-// run prints what the sides did; ratios are those of the first side to each of the others, in the same round.
+// run measures the sides and prints the results. Ratios compare the first side with each other side in the same round.
 func (c contest) run(title string, sides ...side) error {
 	arenas := make([]*arena, len(sides))
 	for i, s := range sides {
@@ -93,7 +93,7 @@ func (c contest) run(title string, sides ...side) error {
 	return w.Flush()
 }
 
-// paired is the median of the ratios of a to b in the same round.
+// paired returns the median of the ratios of a to b in the same round.
 func paired(a, b []turn, of func(turn) float64) float64 {
 	ratios := make([]float64, len(a))
 	for i := range a {
@@ -130,7 +130,7 @@ type arena struct {
 	cpu     func() time.Duration
 }
 
-// open serves a side the way the program does, whichever side it is.
+// open serves a side with the same server settings as the program.
 func open(s side, clients int) (*arena, error) {
 	if r := s.running; r != nil {
 		a := &arena{cpu: cpuTime}
@@ -171,7 +171,7 @@ func (a *arena) close() {
 	}
 }
 
-// turn lets all clients send for so long.
+// turn lets all clients send requests for a given time.
 func (a *arena) turn(length time.Duration) (turn, error) {
 	var stop atomic.Bool
 	var requests atomic.Int64

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// cpuTime is what this process has used of a processor.
+// cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration {
 	var start, end, kernel, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &start, &end, &kernel, &user) != nil {

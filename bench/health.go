@@ -16,10 +16,10 @@ import (
 	"keepsake/internal/limit"
 )
 
-// liveKeys is how many keys the directory holds.
+// liveKeys is the number of keys in the directory.
 const liveKeys = 100_000
 
-// place is a surface's ground with budgets that no measurement uses up.
+// place returns a place whose limits no measurement reaches.
 func place() *apitest.Place {
 	tiers := limit.Tiers()
 	for i := range tiers {
@@ -28,7 +28,7 @@ func place() *apitest.Place {
 	return apitest.New(time.Now, tiers)
 }
 
-// governed is the health check behind all that a request passes, with a key of its place.
+// governed returns the health check behind the whole pipeline, and a key.
 func governed(p *apitest.Place, change ...func(o *api.Options)) (h http.Handler, key string) {
 	r := endpoint.NewRegistry()
 	v1.AddHealth(r, &v1.Health{Storage: func(context.Context) error { return nil }})
@@ -39,8 +39,8 @@ func governed(p *apitest.Place, change ...func(o *api.Options)) (h http.Handler,
 	return apitest.Surface(o), p.Fill(liveKeys)
 }
 
-// measureHealth compares with a handler that sends the same answer from constants, and with one that sends the body
-// alone.
+// measureHealth compares the health check with a handler that sends the same response from constants, and with one that only
+// sends the body.
 func measureHealth(c contest) error {
 	h, key := governed(place())
 	sent := request("GET", "/api/v1/health", "", "X-API-Key: "+key)
@@ -58,7 +58,7 @@ func measureHealth(c contest) error {
 		side{name: "keepsake", handler: h, request: sent}, side{name: "same body and headers", handler: same, request: sent}, side{name: "body alone", handler: bare, request: sent})
 }
 
-// sample is one answer of a handler, for others to send too.
+// sample returns a response of a handler, for other handlers to send.
 func sample(h http.Handler, method, path, body, key string) (http.Header, []byte, error) {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("X-Api-Key", key)

@@ -1,7 +1,7 @@
-// Command bench measures what governing a request costs, against handlers of plain net/http that are kept beside it.
+// Command bench measures the cost of governing a request, compared with handlers of plain net/http.
 //
-// Server and clients run in one process on one core, but for outside, in short turns that alternate, so that whatever else
-// the machine does hits all sides the same. A ratio is the median over the turns.
+// Except for outside, server and clients run in one process on one core. The servers take short turns, so that other load on
+// the machine affects all of them alike. A ratio is the median over the turns.
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run

@@ -22,7 +22,7 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// onServers is how everything is measured that keeps memories, on private servers that wait for the disk.
+// onServers selects private servers that wait for the disk, for all measurements of memories.
 var onServers = flag.Bool("postgres", false, "memory: on PostgreSQL and Redis in place of SQLite")
 
 const (
@@ -31,8 +31,7 @@ const (
 	recalls   = 1000
 )
 
-// measureMemory tells how long memories take to be written and recalled, as clients see it, over a connection, on all cores
-// that there are.
+// measureMemory measures how long writes and recalls of memories take for a client with a connection, on all cores.
 func measureMemory(contest) (err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
 	b := &ground{}
@@ -93,14 +92,14 @@ func measureMemory(contest) (err error) {
 	return nil
 }
 
-// keeping is where programs run that keep memories: on files, or on servers.
+// keeping is the environment of programs that store memories: files or servers.
 type keeping struct {
 	*ground
 	postgres *enginetest.PostgresServer // nil: on files
 	redis    *enginetest.RedisServer
 }
 
-// serve starts servers. PostgreSQL waits for the disk as in life and has some room.
+// serve starts the servers. PostgreSQL waits for the disk, as in production.
 func (k *keeping) serve() {
 	k.postgres = enginetest.StartPostgres(k.ground, enginetest.PostgresOptions{Fsync: true, Settings: map[string]string{
 		"shared_buffers": "'256MB'", "min_wal_size": "'512MB'", "max_wal_size": "'2GB'",
@@ -115,7 +114,7 @@ func (k *keeping) name() string {
 	return "SQLite"
 }
 
-// place is a new place for the data of a program: a database of its own on the server, or nothing beside its folder.
+// place returns settings for the data of a new program: its own database on the server, or only its folder.
 func (k *keeping) place() func(*config.Config) {
 	if k.postgres == nil {
 		return func(*config.Config) {}
@@ -127,7 +126,7 @@ func (k *keeping) place() func(*config.Config) {
 	}
 }
 
-// engine opens a raw store.
+// engine opens a store without a program.
 func (k *keeping) engine() (e store.Engine, stop func()) {
 	ctx, log := context.Background(), slog.New(slog.DiscardHandler)
 	if k.postgres != nil {
@@ -145,8 +144,7 @@ func (k *keeping) engine() (e store.Engine, stop func()) {
 	}
 }
 
-// disk gives what waits for the disk once, which is the least that a logged read waits for: on the server a bare row's
-// commit.
+// disk returns a function that waits for the disk once, like a logged read: on a server, it commits one row.
 func (k *keeping) disk() func() time.Duration {
 	if k.postgres == nil {
 		f, err := os.CreateTemp("", "keepsake-bench-")
@@ -180,7 +178,7 @@ func (k *keeping) disk() func() time.Duration {
 	return func() time.Duration { return time.Since(bare("INSERT INTO bare VALUES (repeat('x', 500))")) }
 }
 
-// load is how busy the machine is: the means of one, five and fifteen minutes.
+// load returns the load averages of one, five and fifteen minutes.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -189,7 +187,7 @@ func load() string {
 	return strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
-// row prints what something took.
+// row prints a result.
 func row(what string, took []time.Duration) {
 	slices.Sort(took)
 	at := func(share float64) time.Duration {
@@ -198,7 +196,7 @@ func row(what string, took []time.Duration) {
 	fmt.Printf("%48s  median %9v  p99 %9v  of %d\n", what, at(0.5), at(0.99), len(took))
 }
 
-// rememberer is a program that keeps memories, and a connection to it.
+// rememberer is a program that stores memories, with a connection to it.
 type rememberer struct {
 	b    *ground
 	app  *app.App
@@ -235,7 +233,7 @@ func (m *rememberer) dial() *client {
 	return c
 }
 
-// post sends a body and gives the answer's.
+// post sends a body and returns the body of the response.
 func (m *rememberer) post(c *client, path string, body []byte) []byte {
 	answer, err := c.answer(request("POST", path, string(body), "X-API-Key: "+m.key))
 	m.b.must(err)
@@ -261,7 +259,7 @@ func (m *rememberer) fill(subject string, texts []string) (took []time.Duration)
 	return took
 }
 
-// recall asks once and gives what the ranking took.
+// recall recalls once and returns the time of the ranking.
 func (m *rememberer) recall(subject, query string) time.Duration {
 	body, err := json.Marshal(map[string]any{"subjectId": subject, "query": query})
 	m.b.must(err)
@@ -270,7 +268,7 @@ func (m *rememberer) recall(subject, query string) time.Duration {
 	return time.Duration(answer.TookMs * float64(time.Millisecond))
 }
 
-// warm recalls again and again, and waits for the disk in between: how long that takes changes from minute to minute.
+// warm alternates recalls with waits for the disk, because the time of the latter changes from minute to minute.
 func (m *rememberer) warm(what, subject string, queries []string, disk func() time.Duration) {
 	var ranking, whole, waits []time.Duration
 	for i, q := range append(queries[:50:50], queries...) {

@@ -15,7 +15,7 @@ import (
 	"keepsake/internal/config"
 )
 
-// million is how the store of a million memories is asked for; it takes minutes to fill.
+// million selects the store of a million memories, which takes minutes to fill.
 var million = flag.Bool("million", false, "memory: a million memories of 5,000 subjects instead")
 
 // million measures one store of a million memories of 5,000 subjects.
@@ -35,7 +35,7 @@ func (k *keeping) million() {
 	m := k.rememberer(in)
 	began := time.Now()
 	var sample []string
-	for s := 0; s < subjects; s += 5 { // five subjects a batch
+	for s := 0; s < subjects; s += 5 { // five subjects per batch
 		items := make([]map[string]any, 0, 5*each)
 		for i := range 5 * each {
 			text := remark(random)
@@ -57,7 +57,7 @@ func (k *keeping) million() {
 	key := m.key
 	m.stop()
 
-	debug.FreeOSMemory() // what filling took is not what the start takes
+	debug.FreeOSMemory() // exclude the memory of filling from that of the start
 	before := resident()
 	began = time.Now()
 	m = k.rememberer(in)
@@ -81,7 +81,7 @@ func (k *keeping) million() {
 	fmt.Printf("%48s  %d MB resident; load %s\n", "in the end", resident(), load())
 }
 
-// resident is the memory of this process in MB.
+// resident returns the resident memory of this process in MB.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -23,10 +23,10 @@ import (
 	"keepsake/internal/api"
 )
 
-// measureOutside measures the built program as its clients see it: each server is a process with GOMAXPROCS=1 on the first
-// core, the clients are this process on the second one, and all servers take turns. The program runs as `keepsake serve`
-// does, but for the line that it logs for each request. It is compared with handlers that send the body and the headers of
-// one of its answers, behind a server with the same time-outs. With -programs it is compared with other builds, too.
+// measureOutside measures the built program from outside. Each server is a process with GOMAXPROCS=1 on the first core, the
+// clients are this process on the second core, and all servers take turns. The program runs like `keepsake serve` without the
+// log line for each request. It is compared with handlers that send the body and the headers of one of its responses, behind
+// a server with the same timeouts. With -programs, it is also compared with other builds.
 func measureOutside(c contest) (err error) {
 	dir, err := os.MkdirTemp("", "keepsake-bench-")
 	if err != nil {
@@ -67,13 +67,13 @@ func measureOutside(c contest) (err error) {
 	return nil
 }
 
-// operation is what the clients ask for.
+// operation is the request of the clients.
 type operation struct {
 	method, path, body string
 	searches           bool
 }
 
-// outside compares one operation.
+// outside compares the servers for one operation.
 func (c contest) outside(programs []*program, dir string, o operation) error {
 	var sides []side
 	for i, p := range programs {
@@ -106,13 +106,13 @@ func (c contest) outside(programs []*program, dir string, o operation) error {
 	return c.run(o.method+" "+o.path+", from outside", sides...)
 }
 
-// process is a server in a process of its own.
+// process is a server in its own process.
 type process struct {
 	cmd     *exec.Cmd
 	address string
 }
 
-// onFirstCore makes the command of a server.
+// onFirstCore returns the command of a server.
 func onFirstCore(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	if pin, err := exec.LookPath("taskset"); err == nil {
@@ -131,7 +131,7 @@ func (p *process) side(name string, requests ...[]byte) side {
 	return side{name: name, running: &running{at: []string{p.address}, each: requests, cpu: p.cpu}}
 }
 
-// cpu is what the process has used of a processor; 0 if the system does not tell in nanoseconds.
+// cpu returns the CPU time of the process; 0 if the system does not report it in nanoseconds.
 func (p *process) cpu() (total time.Duration) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	for _, name := range files {
@@ -146,13 +146,13 @@ func (p *process) cpu() (total time.Duration) {
 	return total
 }
 
-// program is a build of the program that serves.
+// program is a running build of the program.
 type program struct {
 	process
 	path, key, keyID string
 }
 
-// startProgram makes an instance whose tier refuses no request of a measurement, and fills it with documents.
+// startProgram creates an instance with documents, whose tier refuses no request of the measurement.
 func startProgram(path, dir string) (_ *program, err error) {
 	printed, err := exec.Command(path, "init", "--data", dir, "--json").Output()
 	if err != nil {
@@ -236,14 +236,14 @@ func (p *program) side(name string, o operation) side {
 	return p.process.side(name, request(o.method, p.target(o), o.body, "X-API-Key: "+p.key, "User-Agent: bench/1.0"))
 }
 
-// recorded is an answer that another handler sends, too.
+// recorded is a response that another handler sends, too.
 type recorded struct {
 	Header http.Header
 	Body   []byte
 	Search bool // the body is that of the same search
 }
 
-// sample takes one answer of the program.
+// sample records a response of the program.
 func (p *program) sample(o operation) (*recorded, error) {
 	r, err := http.NewRequest(o.method, "http://"+p.address+p.target(o), strings.NewReader(o.body))
 	if err != nil {
@@ -271,17 +271,17 @@ func (p *program) sample(o operation) (*recorded, error) {
 	return &recorded{Header: header, Body: w.Body.Bytes()}, nil
 }
 
-// same is a process that serves a sample.
+// same is a process that sends a sample.
 type same struct{ process }
 
 func (p *same) side(name string, o operation) side {
 	return p.process.side(name, request(o.method, o.path, o.body, "X-API-Key: "+strings.Repeat("x", 41), "User-Agent: bench/1.0"))
 }
 
-// sampleEnv names the file of the sample in the environment of a process that serves it.
+// sampleEnv is the environment variable with the file of the sample.
 const sampleEnv = "KEEPSAKE_BENCH_SAMPLE"
 
-// startSame starts this program again, to serve a sample.
+// startSame starts this program again to send a sample.
 func startSame(s *recorded, dir string) (*same, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -312,7 +312,7 @@ func startSame(s *recorded, dir string) (*same, error) {
 	return p, nil
 }
 
-// serveSample serves the sample in a file, until it is killed.
+// serveSample sends the sample in a file until it is killed.
 func serveSample(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -348,7 +348,7 @@ func serveSample(file string) error {
 	return api.NewServer(h, slog.New(slog.DiscardHandler)).Serve(l)
 }
 
-// freeAddress is an address that nothing listens on.
+// freeAddress returns an address on which no process listens.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -26,12 +26,12 @@ import (
 	"keepsake/internal/page"
 )
 
-// manyKeys is how many keys take turns where each request comes with another one.
+// manyKeys is the number of keys if each request has another key.
 const manyKeys = 1024
 
-// measurePart measures the governed part alone: no socket, no log, the request id included. Of the key's limits, what governs
-// the operation is the difference to the operation alone: its function, and the encoding of its answer. Beside it is what a
-// machine takes for the HMAC of a key, which tells how fast it is, and what the loop itself takes.
+// measurePart measures the governed part without socket and log, including the request ID. For a key's limits, the governed
+// part is the difference to the operation alone, which is its function and the encoding of its response. For comparison, it
+// also measures the HMAC of a key, which shows how fast the machine is, and the loop itself.
 func measurePart(c contest) error {
 	p := place()
 	callers := lifecycle.NewCallers(discard{}, time.Now, slog.New(slog.DiscardHandler))
@@ -55,7 +55,7 @@ func measurePart(c contest) error {
 			return fmt.Errorf("status %d", w.status)
 		}
 	}
-	if err := callers.Flush(context.Background()); err != nil { // as the program does each minute
+	if err := callers.Flush(context.Background()); err != nil { // the program does this each minute
 		return err
 	}
 
@@ -77,7 +77,7 @@ func measurePart(c contest) error {
 	)
 }
 
-// oneKey is a store of API keys that holds one.
+// oneKey is a store with one API key.
 type oneKey struct {
 	apikey.Store
 	key *apikey.APIKey
@@ -85,7 +85,7 @@ type oneKey struct {
 
 func (s oneKey) APIKey(context.Context, string, string) (*apikey.APIKey, error) { return s.key, nil }
 
-// limitsOf gives a governed GET of a key's limits by that key, and the same without what governs it.
+// limitsOf returns a governed GET of a key's limits by that key, and the same operation without the pipeline.
 func limitsOf(p *apitest.Place, ctx context.Context) (governed, alone func(int), err error) {
 	var store oneKey
 	text := p.Key(apitest.Operator, auth.All, func(k *apikey.APIKey) { store.key = k })
@@ -117,13 +117,13 @@ func limitsOf(p *apitest.Place, ctx context.Context) (governed, alone func(int),
 	}, nil
 }
 
-// loop is something to be done again and again; i counts.
+// loop is a function to be measured; i counts the calls.
 type loop struct {
 	name string
 	do   func(i int)
 }
 
-// loops prints what each loop takes of a processor, as the median of its turns.
+// loops prints the CPU time of each loop, as the median of its turns.
 func (c contest) loops(title string, loops ...loop) error {
 	const batch = 256
 	results := make([][]turn, len(loops))
@@ -158,7 +158,7 @@ func (c contest) loops(title string, loops ...loop) error {
 	return w.Flush()
 }
 
-// connected is the context of requests on a connection as the program accepts them; nothing is sent over it.
+// connected returns the context of requests on a connection that the program has accepted. Nothing is sent over it.
 func connected(h http.Handler) (context.Context, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,7 +175,7 @@ func connected(h http.Handler) (context.Context, error) {
 	return api.NewServer(h, slog.New(slog.DiscardHandler)).ConnContext(context.Background(), conn), nil
 }
 
-// nowhere is a ResponseWriter whose header map lives on.
+// nowhere is a ResponseWriter that keeps its header map.
 type nowhere struct {
 	header http.Header
 	status int
@@ -185,7 +185,7 @@ func (w *nowhere) Header() http.Header         { return w.header }
 func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (w *nowhere) WriteHeader(status int)      { w.status = status }
 
-// discard is a CallerStore that keeps nothing.
+// discard is a CallerStore that stores nothing.
 type discard struct{ lifecycle.CallerStore }
 
 func (discard) AddCallers(context.Context, []lifecycle.Caller, int) error { return nil }

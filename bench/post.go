@@ -20,7 +20,7 @@ import (
 	"keepsake/internal/endpoint"
 )
 
-// What is posted: about a kilobyte with a constraint on every member, the same tags for both sides.
+// order is the body that is posted: about a kilobyte with a constraint on every field, and the same tags for both sides.
 type order struct {
 	Reference string   `json:"reference" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
 	Customer  customer `json:"customer"`
@@ -56,7 +56,7 @@ func (o *order) receipt() receipt {
 	return r
 }
 
-// kilobyte is an order of about 1,024 bytes.
+// kilobyte returns an order of about 1,024 bytes.
 func kilobyte() string {
 	o := order{
 		Reference: "order-2026-11-21.000017", Customer: customer{"Anna Bauer", "anna.bauer@example.com", "at"},
@@ -71,7 +71,7 @@ func kilobyte() string {
 	return string(text)
 }
 
-// measurePost compares an operation with the handler that a careful person writes by hand.
+// measurePost compares an operation with a careful hand-written handler.
 func measurePost(c contest) error {
 	p := place()
 	r := endpoint.NewRegistry()
@@ -103,8 +103,8 @@ var (
 	countries = map[string]bool{"at": true, "ch": true, "de": true, "fr": true, "it": true}
 )
 
-// byHand does for one kind of request what the operation's declaration does for it: media type, size, strict decoding
-// with the same options, members that must be there, and every constraint. It knows nothing of keys, limits or versions.
+// byHand does for one kind of request what the declaration of the operation does: media type, size, strict decoding with the
+// same options, required fields, and every constraint. It has no keys, limits or versions.
 func byHand(w http.ResponseWriter, r *http.Request) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		http.Error(w, "media type", http.StatusUnsupportedMediaType)

@@ -6,5 +6,5 @@ import (
 	"keepsake/bench/recall"
 )
 
-// measureRecall says how much of what answers a question a recall finds; nothing in it takes turns.
+// measureRecall measures how much of the evidence for a question a recall finds. It takes no turns.
 func measureRecall(contest) error { return recall.Measure(os.Stdout) }

@@ -25,10 +25,10 @@ import (
 	"keepsake/internal/store/sqlite"
 )
 
-// documents is how many are searched.
+// documents is the number of documents.
 const documents = 5_000
 
-// measureSearch compares GET /search with a handler that calls the same search and encodes what it found.
+// measureSearch compares GET /search with a handler that calls the same search and encodes the results.
 func measureSearch(c contest) error {
 	dir, err := os.MkdirTemp("", "keepsake-bench")
 	if err != nil {
@@ -52,7 +52,7 @@ func measureSearch(c contest) error {
 	return errors.Join(err, found.close())
 }
 
-// shelf is a searchable workspace, and a plain handler over it.
+// shelf is a searchable workspace with a plain handler.
 type shelf struct {
 	service *search.Service
 	close   func() error
@@ -91,7 +91,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// library fills a store and an index with documents of invented sentences.
+// library fills a store and an index with documents of random sentences.
 func library(ctx context.Context, dir string) (*shelf, error) {
 	log := slog.New(slog.DiscardHandler)
 	engine, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Log: log})
@@ -125,20 +125,20 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 		return nil, fmt.Errorf("write documents: %w", err)
 	}
 	searches := search.NewService(indexer, page.NewSealer([]byte("secret of the benchmark")), nil, time.Now)
-	// The first search waits until everything is indexed; no turn shall.
+	// The first search waits until everything is indexed, so that no turn does.
 	if _, err := searches.Search(ctx, apitest.Operator, search.Request{Query: "harbour"}); err != nil {
 		return nil, fmt.Errorf("wait for the index: %w", err)
 	}
 	return &shelf{
 		service: searches,
 		close: func() error {
-			<-done // stopped by its context, which is no failure
+			<-done // stopped by its context, which is not a failure
 			return errors.Join(indexer.Close(), engine.Close())
 		},
 	}, nil
 }
 
-// sentence strings words together whose frequencies fall as those of a language do.
+// sentence returns random words with frequencies like those of a language.
 func sentence(random *rand.Rand, words int) string {
 	common := []string{"the", "harbour", "lantern", "keeps", "a", "quiet", "letter", "of", "rain", "and", "morning", "stone"}
 	var b strings.Builder

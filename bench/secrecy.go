@@ -26,9 +26,9 @@ import (
 // pairs is how often each pair of requests is sent.
 var pairs = flag.Int("pairs", 500, "secrecy: pairs of requests")
 
-// measureSecrecy compares the times of requests whose answers are equal and whose times should be, too: logins with a known
-// and an unknown email, and reads of another workspace's memories and of ids that never existed. The requests of a pair are sent
-// one after the other in random order. p is that of the Mann-Whitney test: a small one says that the times differ.
+// measureSecrecy compares the times of requests that must be indistinguishable: logins with a known and an unknown email, and
+// reads of another workspace's memories and of IDs that never existed. The requests of a pair are sent one after the other in
+// random order. p is the result of the Mann-Whitney test: a small p means that the times differ.
 func measureSecrecy(contest) (err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
 	b := &ground{}
@@ -62,7 +62,7 @@ func (b *ground) secrecy() *secrecy {
 	return s
 }
 
-// logins signs in with a wrong password. An email has few failures, and each login its own address of 127.0.0.0/8, so that
+// logins signs in with a wrong password. Each email has few failures, and each login its own address of 127.0.0.0/8, so that
 // none is throttled.
 func (s *secrecy) logins() {
 	const perEmail = 8
@@ -86,7 +86,7 @@ func (s *secrecy) logins() {
 	})
 }
 
-// memories reads what another workspace has and what does not exist.
+// memories reads memories of another workspace, and memories that do not exist.
 func (s *secrecy) memories() {
 	ctx := context.Background()
 	const subject = "known@example.com"
@@ -153,12 +153,13 @@ func (s *secrecy) timed(transport http.RoundTripper, method, path, token, body s
 	return took
 }
 
-// medianTime is to a tenth of a microsecond.
+// medianTime returns the median, rounded to a tenth of a microsecond.
 func medianTime(times []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(times))[len(times)/2].Round(100 * time.Nanosecond)
 }
 
-// mannWhitney is the two-sided p of the hypothesis that neither list tends to hold longer times, by the normal approximation.
+// mannWhitney returns the two-sided p of the hypothesis that neither list tends to have longer times, by the normal
+// approximation.
 func mannWhitney(a, b []time.Duration) float64 {
 	type value struct {
 		took  time.Duration

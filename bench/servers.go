@@ -13,8 +13,8 @@ import (
 	"keepsake/internal/enginetest"
 )
 
-// measureServers tells what a request costs PostgreSQL and Redis, by the processor time they use: how many instances and
-// requests one of each carries is a division from there (docs/operations.md).
+// measureServers measures the CPU time of PostgreSQL and Redis per request. docs/operations.md derives from it how many
+// instances and requests one server can serve.
 func measureServers(run contest) (err error) {
 	b := &ground{}
 	defer func() {
@@ -79,7 +79,7 @@ func measureServers(run contest) (err error) {
 	return nil
 }
 
-// servers are measured.
+// servers are the servers that are measured.
 type servers struct {
 	b        *ground
 	postgres *enginetest.PostgresServer
@@ -87,7 +87,7 @@ type servers struct {
 	length   time.Duration
 }
 
-// reading is what was used so far.
+// reading is the CPU time so far.
 type reading struct {
 	at              time.Time
 	postgres, redis time.Duration
@@ -101,7 +101,7 @@ func (s *servers) read() reading {
 	}
 }
 
-// rest prints what is used while there are no requests.
+// rest prints the CPU time without requests.
 func (s *servers) rest(name string) {
 	before := s.read()
 	time.Sleep(s.length)
@@ -112,7 +112,7 @@ func (s *servers) rest(name string) {
 	fmt.Printf("%26s  %8s  %22s  %22s\n", name, "", share(after.postgres-before.postgres), share(after.redis-before.redis))
 }
 
-// measure has all clients do something one after the other for a while, and prints what one time costs.
+// measure lets all clients do something repeatedly for a while, and prints the cost of one repetition.
 func (s *servers) measure(name string, clients []*keepsake.Client, do func(c *keepsake.Client, n int64) error) {
 	before := s.read()
 	var number atomic.Int64

@@ -19,8 +19,8 @@ import (
 	"keepsake/internal/enginetest"
 )
 
-// measureShared compares whole programs: one on its folder, one on PostgreSQL and Redis, and two of these that share what
-// is sent. PostgreSQL and Redis are private servers of their own, on other cores where there are any.
+// measureShared compares whole programs: one on its folder, one on PostgreSQL and Redis, and two on these that share the
+// requests. PostgreSQL and Redis are private servers, on other cores if there are any.
 func measureShared(run contest) (err error) {
 	b := &ground{}
 	defer func() {
@@ -34,7 +34,7 @@ func measureShared(run contest) (err error) {
 	embedded := b.start(func(*config.Config) {})
 	onServers := func(c *config.Config) {
 		c.DatabaseURL, c.RedisURL = database, redis
-		c.MasterKey = "YSBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyBmb3IgaXQ=" // one for both
+		c.MasterKey = "YSBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyBmb3IgaXQ=" // the same for both
 	}
 	first := b.start(onServers)
 	alone := b.keys(embedded, run.clients)
@@ -53,14 +53,14 @@ func measureShared(run contest) (err error) {
 		return err
 	}
 	second := b.start(onServers)
-	time.Sleep(3 * time.Second) // until both count on each other
+	time.Sleep(3 * time.Second) // until both count each other
 	fmt.Println("\nCPU of two is to be 1.1 times that of one at most; it holds clients and servers, but not PostgreSQL and Redis.")
 	return run.run("two instances of the same load",
 		side{name: "two", running: &running{at: []string{address(first), address(second)}, each: together}},
 		side{name: "one", running: &running{at: []string{address(first)}, each: together}})
 }
 
-// delays prints how long one client waited for its answers.
+// delays prints how long one client waited for its responses.
 func (c contest) delays(title string, sides ...side) error {
 	taken := make([][]time.Duration, len(sides))
 	only := make([]*client, len(sides))
@@ -96,13 +96,13 @@ func (c contest) delays(title string, sides ...side) error {
 	return nil
 }
 
-// ground is where whole programs run. It stands for a test, because the servers are made for tests.
+// ground is the environment of whole programs. It implements testing.TB, because the servers are for tests.
 type ground struct {
 	testing.TB
 	after []func()
 }
 
-// stopped is what ends a measurement that cannot go on.
+// stopped ends a measurement that cannot continue.
 type stopped struct{ error }
 
 func (*ground) Helper()                        {}
@@ -149,7 +149,7 @@ func (b *ground) start(with func(*config.Config)) *app.App {
 	return a
 }
 
-// workspaces is over how many the clients are spread.
+// workspaces is the number of workspaces that the clients use.
 const workspaces = 4
 
 // keys makes an API key for each client, and the requests they send.
@@ -179,7 +179,7 @@ func (b *ground) keys(a *app.App, clients int) (requests [][]byte) {
 	return requests
 }
 
-// address is host and port of a program.
+// address returns the host and the port of a program.
 func address(a *app.App) string {
 	u, err := url.Parse(a.PrimaryURL())
 	if err != nil {

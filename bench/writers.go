@@ -15,8 +15,8 @@ import (
 	"keepsake/internal/store"
 )
 
-// writers compares 64 clients that each send a memory at a time with 64 that write a bare row of the same table, or a
-// document, into the raw store, and with 64 that send a document.
+// writers compares 64 clients that send single memories with 64 goroutines that write a bare row of the same table, or a
+// document, directly into the store, and with 64 clients that send single documents.
 func (k *keeping) writers() {
 	const clients, length = 64, 2 * time.Second
 	random := rand.New(rand.NewPCG(3, 4))
@@ -45,7 +45,7 @@ func (k *keeping) writers() {
 	m := k.rememberer(k.place())
 	defer m.stop()
 	conns := make([]*client, clients)
-	dial := func() { // a connection that says nothing for some seconds is cut off
+	dial := func() { // the server closes connections that are idle for some seconds
 		for i := range conns {
 			if conns[i] != nil {
 				_ = conns[i].conn.Close()
@@ -60,11 +60,11 @@ func (k *keeping) writers() {
 		m.post(conns[c], "/api/v1/memories", body)
 	}
 	dial()
-	for n := range int64(subjects) { // each has a key then
+	for n := range int64(subjects) { // now each has a data key
 		remember(0, n)
 	}
 	var rows, plain, documents, kept []float64
-	const most = 1 << 32 // so that no turn writes what another has written
+	const most = 1 << 32 // so that no turn writes the rows of another
 	for turn := range int64(3) {
 		rows = append(rows, rate(func(_, n int64) {
 			r := bareRow(turn*most+n, subjects)
@@ -91,7 +91,7 @@ func (k *keeping) writers() {
 		middle(kept), middle(kept)/middle(rows), middle(kept)/middle(plain), middle(kept)/middle(documents))
 }
 
-// bareRow is a row as a memory's, of one of so many subjects.
+// bareRow returns a row like that of a memory, of one of the subjects.
 func bareRow(i, subjects int64) *memory.Row {
 	now := time.Now()
 	row := &memory.Row{

@@ -41,10 +41,10 @@ func (r *Receipt) Verify(keys []SigningKey) (*ReceiptSigner, error) {
 		WorkspaceID string `json:"workspaceId"`
 	}
 	if !decodeWhole(payload, &signed) {
-		return nil, errors.New("what was signed is no receipt that this release knows")
+		return nil, errors.New("the signed content is not a receipt that this release knows")
 	}
 	if member := r.differs(&signed.Receipt); member != "" {
-		return nil, errors.New(member + " is not what was signed")
+		return nil, errors.New(member + " differs from the signed value")
 	}
 	return &ReceiptSigner{KeyID: keyID, WorkspaceID: signed.WorkspaceID}, nil
 }
@@ -70,7 +70,7 @@ func (r *Receipt) differs(s *Receipt) string {
 // receiptType distinguishes the signature of a receipt from an access token, because one set contains both kinds of keys.
 const receiptType = "keepsake-receipt+jws"
 
-var errNoReceipt = errors.New("the signature is none of a receipt")
+var errNoReceipt = errors.New("the signature is not that of a receipt")
 
 // openReceipt verifies a signature with one of keys. It returns the signed content and the key's ID.
 func openReceipt(signature string, keys []SigningKey) (keyID string, payload []byte, err error) {
@@ -98,11 +98,11 @@ func openReceipt(signature string, keys []SigningKey) (keyID string, payload []b
 			continue
 		}
 		if !ed25519.Verify(public, []byte(parts[0]+"."+parts[1]), raw[2]) {
-			return "", nil, errors.New("the signature is not that of its key: one of them was changed")
+			return "", nil, errors.New("the signature does not match the key: the receipt was changed")
 		}
 		return k.ID, raw[1], nil
 	}
-	return "", nil, fmt.Errorf("the key %q that it names is none of these: another server signed it, or it is forged", header.KeyID)
+	return "", nil, fmt.Errorf("the key %q is not one of the given keys: another server signed the receipt, or it is forged", header.KeyID)
 }
 
 // public returns the key, or false if it is not an Ed25519 key.

@@ -90,26 +90,26 @@ func TestAReceiptThatWasChangedDoesNotHold(t *testing.T) {
 		change func(r *client.Receipt)
 		reason string
 	}{
-		"another id":             {func(r *client.Receipt) { r.ReceiptID = "rcp_2" }, "receiptId is not what was signed"},
-		"another number":         {func(r *client.Receipt) { r.Memories = 3 }, "memories is not"},
-		"another time":           {func(r *client.Receipt) { r.ErasedAt = r.ErasedAt.Add(time.Millisecond) }, "erasedAt is not"},
-		"a key that is there":    {func(r *client.Receipt) { r.LiveKeyDestroyed = false }, "liveKeyDestroyed is not"},
-		"other backups":          {func(r *client.Receipt) { r.KeyBackupsBefore = r.KeyBackupsBefore.AddDate(-1, 0, 0) }, "keyBackupsBefore is not"},
-		"nothing signed":         {func(r *client.Receipt) { r.Signature = "" }, "none of a receipt"},
-		"a part is missing":      {func(r *client.Receipt) { r.Signature = part[0] + "." + part[1] }, "none of a receipt"},
-		"no base64":              {func(r *client.Receipt) { r.Signature += "=" }, "none of a receipt"},
+		"another id":             {func(r *client.Receipt) { r.ReceiptID = "rcp_2" }, "receiptId differs from the signed value"},
+		"another number":         {func(r *client.Receipt) { r.Memories = 3 }, "memories differs"},
+		"another time":           {func(r *client.Receipt) { r.ErasedAt = r.ErasedAt.Add(time.Millisecond) }, "erasedAt differs"},
+		"a key that is there":    {func(r *client.Receipt) { r.LiveKeyDestroyed = false }, "liveKeyDestroyed differs"},
+		"other backups":          {func(r *client.Receipt) { r.KeyBackupsBefore = r.KeyBackupsBefore.AddDate(-1, 0, 0) }, "keyBackupsBefore differs"},
+		"nothing signed":         {func(r *client.Receipt) { r.Signature = "" }, "not that of a receipt"},
+		"a part is missing":      {func(r *client.Receipt) { r.Signature = part[0] + "." + part[1] }, "not that of a receipt"},
+		"no base64":              {func(r *client.Receipt) { r.Signature += "=" }, "not that of a receipt"},
 		"other words, signed so": {func(r *client.Receipt) { r.Signature = part[0] + "." + other[1] + "." + part[2] }, "was changed"},
 		"signed by another":      {func(r *client.Receipt) { r.Signature = two.sign(receiptHeader, receiptPayload) }, "was changed"},
 		"an unknown key": {func(r *client.Receipt) {
 			r.Signature = two.sign(strings.Replace(receiptHeader, "one", `two\u001b[2J`, 1), receiptPayload)
-		}, "another server signed it"},
-		"a token":                {headed(`{"alg":"EdDSA","kid":"one","typ":"at+jwt"}`), "none of a receipt"},
-		"no type":                {headed(`{"alg":"EdDSA","kid":"one"}`), "none of a receipt"},
-		"another algorithm":      {headed(strings.Replace(receiptHeader, "EdDSA", "none", 1)), "none of a receipt"},
-		"a header with more":     {headed(strings.Replace(receiptHeader, "{", `{"b64":false,`, 1)), "none of a receipt"},
-		"a payload with more":    {says(strings.Replace(receiptPayload, "{", `{"more":1,`, 1)), "no receipt that this release knows"},
-		"a payload and a rest":   {says(receiptPayload + "}"), "no receipt that this release knows"},
-		"a payload with nothing": {says("{}"), "receiptId is not"},
+		}, "another server signed the receipt"},
+		"a token":                {headed(`{"alg":"EdDSA","kid":"one","typ":"at+jwt"}`), "not that of a receipt"},
+		"no type":                {headed(`{"alg":"EdDSA","kid":"one"}`), "not that of a receipt"},
+		"another algorithm":      {headed(strings.Replace(receiptHeader, "EdDSA", "none", 1)), "not that of a receipt"},
+		"a header with more":     {headed(strings.Replace(receiptHeader, "{", `{"b64":false,`, 1)), "not that of a receipt"},
+		"a payload with more":    {says(strings.Replace(receiptPayload, "{", `{"more":1,`, 1)), "not a receipt that this release knows"},
+		"a payload and a rest":   {says(receiptPayload + "}"), "not a receipt that this release knows"},
+		"a payload with nothing": {says("{}"), "receiptId differs"},
 	} {
 		r := receiptOf(t, signature)
 		c.change(r)

@@ -1,5 +1,5 @@
-// Package recall asks questions about conversations whose answers are known, and says how much of what answers them the
-// recall engine finds.
+// Package recall asks questions about conversations, whose evidence is known, and measures how much of it the recall engine
+// finds.
 package recall
 
 import (
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// set is the conversations, indexed, and the questions about them.
+// set contains the indexed conversations, and the questions about them.
 type set struct {
 	turns        int
 	indexes      map[string]*engine.Index
@@ -74,7 +74,7 @@ func load() (*set, error) {
 	return s, nil
 }
 
-// ask asks questions under some weights.
+// ask asks questions with some weights.
 func (s *set) ask(questions []question, w engine.Weights) quality {
 	var q quality
 	for _, one := range questions {
@@ -84,7 +84,7 @@ func (s *set) ask(questions []question, w engine.Weights) quality {
 	return q
 }
 
-// Measure asks all questions of plain BM25, of the engine and of each signal, and prints how much of the evidence is among
+// Measure asks all questions with plain BM25, with the engine and with each signal. It prints how much of the evidence is among
 // the first results.
 func Measure(out io.Writer) error {
 	s, err := load()
@@ -138,7 +138,7 @@ func variants() []variant {
 	return list
 }
 
-// quality sums how much of the evidence was found among the first so many, and how early the first of it.
+// quality sums how much of the evidence is among the first results, and how early the first of it is found.
 type quality struct {
 	questions int
 	within    [5]float64

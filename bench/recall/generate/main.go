@@ -29,18 +29,18 @@ type question struct {
 	evidence []int // lines from 1, through all parts
 }
 
-// conversation says what one is made of.
+// conversation describes a conversation to write.
 type conversation struct {
 	name     string
 	scenes   string // file
 	from     func(i, n int) bool
-	take     int // so many of those scenes
+	take     int // number of scenes
 	filler   string
-	turns    int // about
+	turns    int // approximately
 	sessions int
 	start    string
 	people   [2]string
-	swap     bool // either of them may be the A of a scene
+	swap     bool // either person can be the A of a scene
 	aside    bool
 }
 
@@ -67,7 +67,7 @@ var conversations = []conversation{
 	{name: "carer-1", scenes: "carer", from: all, take: 13, filler: "quiet", turns: 220, sessions: 14, start: "2023-01-12", people: [2]string{"Hedwig", "Ilona"}, aside: true},
 }
 
-// Turn and Question are the lines of the files that are written.
+// Turn and Question are the lines of the written files.
 type Turn struct {
 	Conversation string    `json:"conversation"`
 	ID           string    `json:"id"`
@@ -113,7 +113,7 @@ func run(dir string) error {
 	return writeLines(filepath.Join(dir, "questions.jsonl"), questions)
 }
 
-// readScenes reads a file of scenes; one without a heading is a single scene.
+// readScenes reads a file of scenes. A file without a heading is a single scene.
 func readScenes(path string) ([]scene, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func readScenes(path string) ([]scene, error) {
 	return list, lines.Err()
 }
 
-// readValues reads "name=value,name=value", where a value may hold commas.
+// readValues reads "name=value,name=value". A value can contain commas.
 func readValues(s string) map[string]string {
 	values, last := map[string]string{}, ""
 	for piece := range strings.SplitSeq(s, ",") {
@@ -168,7 +168,7 @@ func readValues(s string) map[string]string {
 	return values
 }
 
-// writer makes one conversation.
+// writer writes one conversation.
 type writer struct {
 	c         conversation
 	random    *rand.Rand
@@ -177,7 +177,7 @@ type writer struct {
 	questions []Question
 }
 
-// told is a part of a scene at its place: a session, and where in it.
+// told is a part of a scene with its place in a session.
 type told struct {
 	scene, part int
 	lines       []string
@@ -237,7 +237,7 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 			lines += len(fillers[f])
 		}
 	}
-	place := map[[2]int][]string{} // of a scene's part: the ids of its turns
+	place := map[[2]int][]string{} // IDs of the turns of a scene's part
 	for s, list := range sessions {
 		n := 0
 		for _, t := range list {
@@ -268,7 +268,7 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 	}
 }
 
-// dated names the time in one question of eight.
+// dated adds the time to one question of eight.
 func (w *writer) dated(q Question) Question {
 	if w.random.IntN(8) > 0 || strings.HasPrefix(q.Text, "When") || len(q.Evidence) != 1 {
 		return q
@@ -282,7 +282,7 @@ func (w *writer) dated(q Question) Question {
 	return q
 }
 
-// fill puts values in and makes choices: {name} and (one|other).
+// fill inserts values for {name} and makes a choice for (one|other).
 func (w *writer) fill(lines []string, values map[string]string) []string {
 	var out []string
 	for _, line := range lines {
@@ -312,7 +312,7 @@ func replace(text string, values map[string]string) string {
 	return text
 }
 
-// sentenceCase begins each sentence with a capital: a value may stand at its beginning.
+// sentenceCase capitalizes the first letter of each sentence, because a sentence can begin with a value.
 func sentenceCase(s string) string {
 	b := []byte(s)
 	start := true
