@@ -42,7 +42,7 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 		if err != nil {
 			return nil, err
 		}
-		return &oneTier{ETag: endpoint.ETag(t.Revision), Body: viewOfTier(*t)}, nil
+		return &oneTier{ETag: endpoint.ETag(t.Revision), Body: viewOfTier(t)}, nil
 	})
 }
 
@@ -77,10 +77,7 @@ type changeTier struct {
 	Body        tierNumbers
 }
 
-type listTiers struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor"`
-}
+type listTiers struct{ pageQuery }
 
 type oneTier struct {
 	ETag string `header:"ETag"`
@@ -108,31 +105,23 @@ type tierPosition struct {
 
 func (in *listTiers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*tierList, error) {
 	scope := page.Scope(auth.From(ctx).WorkspaceID, "listTiers")
-	var at tierPosition
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &at); err != nil {
-			return nil, err
+	first := 0
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *tierPosition, limit int) ([]account.Tier, error) {
+		tiers, err := people.Tiers(ctx)
+		if after != nil {
+			first = min(after.After, len(tiers))
 		}
-	}
-	tiers, err := people.Tiers(ctx)
+		return tiers[first:min(first+limit, len(tiers))], err
+	}, func(account.Tier) tierPosition { return tierPosition{first + in.Limit} })
 	if err != nil {
 		return nil, err
 	}
-	first := min(at.After, len(tiers))
-	end := min(first+in.Limit, len(tiers))
 	out := &tierList{}
-	if end < len(tiers) {
-		next := cursors.Seal(scope, tierPosition{end})
-		out.Body.NextCursor = &next
-	}
-	out.Body.Items = make([]tierView, 0, end-first)
-	for _, t := range tiers[first:end] {
-		out.Body.Items = append(out.Body.Items, viewOfTier(t))
-	}
+	out.Body.Items, out.Body.NextCursor = viewsOf(found, viewOfTier), next
 	return out, nil
 }
 
-func viewOfTier(t account.Tier) tierView {
+func viewOfTier(t *account.Tier) tierView {
 	view := tierView{
 		Name: t.Name, Revision: t.Revision,
 		tierCounts: tierCounts{

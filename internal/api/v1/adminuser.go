@@ -133,8 +133,7 @@ type deleteUser struct {
 type listUsers struct {
 	Workspace string `query:"workspace" maxLength:"64" doc:"The ID of the workspace whose users are listed."`
 	Role      string `query:"role" enum:"viewer,member,developer,admin"`
-	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor    string `query:"cursor"`
+	pageQuery
 }
 
 type oneUser struct {
@@ -175,28 +174,18 @@ type createdUserView struct {
 func (in *listUsers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*userList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listUsers", in.Workspace, in.Role)
-	var after idPosition
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.User, error) {
+		filter := account.UserFilter{Role: account.Role(in.Role), Limit: limit}
+		if after != nil {
+			filter.Before = after.ID
 		}
-	}
-	found, err := people.ListUsers(ctx, p, in.Workspace, account.UserFilter{
-		Role: account.Role(in.Role), Before: after.ID, Limit: in.Limit + 1,
-	})
+		return people.ListUsers(ctx, p, in.Workspace, filter)
+	}, func(u account.User) idPosition { return idPosition{u.ID} })
 	if err != nil {
 		return nil, err
 	}
 	out := &userList{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
-		out.Body.NextCursor = &next
-	}
-	out.Body.Items = make([]userView, len(found))
-	for i := range found {
-		out.Body.Items[i] = viewOfUser(&found[i])
-	}
+	out.Body.Items, out.Body.NextCursor = viewsOf(found, viewOfUser), next
 	return out, nil
 }
 

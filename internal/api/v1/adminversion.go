@@ -141,16 +141,12 @@ type rehearseSunset struct {
 	}
 }
 
-type listVersionRecords struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor"`
-}
+type listVersionRecords struct{ pageQuery }
 
 type listVersionCallers struct {
 	namedVersion
-	Limit  int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string     `query:"cursor"`
-	From   *wire.Time `query:"from" doc:"List only callers whose last request is at or after this time."`
+	pageQuery
+	From *wire.Time `query:"from" doc:"List only callers whose last request is at or after this time."`
 }
 
 type oneVersionRecord struct {
@@ -236,25 +232,20 @@ type versionPosition struct {
 func (in *listVersionRecords) list(ctx context.Context, v *Versions, cursors *page.Sealer) (*versionRecordList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listVersionRecords")
-	var at versionPosition
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &at); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *versionPosition, limit int) ([]lifecycle.Version, error) {
+		all, first := v.Registry.Snapshot().All(), 0
+		if after != nil {
+			for first < len(all) && all[first].Number <= after.After {
+				first++
+			}
 		}
+		return all[first:min(first+limit, len(all))], nil
+	}, func(version lifecycle.Version) versionPosition { return versionPosition{version.Number} })
+	if err != nil {
+		return nil, err
 	}
 	out := &versionRecordList{}
-	out.Body.Items = []versionRecord{}
-	all := v.Registry.Snapshot().All()
-	for i := range all {
-		switch {
-		case all[i].Number <= at.After:
-		case len(out.Body.Items) == in.Limit:
-			next := cursors.Seal(scope, versionPosition{all[i-1].Number})
-			out.Body.NextCursor = &next
-			return out, nil
-		default:
-			out.Body.Items = append(out.Body.Items, v.record(p, &all[i]))
-		}
-	}
+	out.Body.Items = viewsOf(found, func(version *lifecycle.Version) versionRecord { return v.record(p, version) })
+	out.Body.NextCursor = next
 	return out, nil
 }

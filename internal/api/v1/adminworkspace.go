@@ -83,10 +83,7 @@ type namedWorkspace struct {
 	ID string `path:"id"`
 }
 
-type listWorkspaces struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor"`
-}
+type listWorkspaces struct{ pageQuery }
 
 type oneWorkspace struct {
 	ETag     string `header:"ETag"`
@@ -111,33 +108,19 @@ type workspaceRecord struct {
 	Revision  int64     `json:"revision"`
 }
 
-// idPosition is the content of a cursor of a list by ID.
-type idPosition struct {
-	ID string `json:"id"`
-}
-
 func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*workspaceList, error) {
 	scope := page.Scope(auth.From(ctx).WorkspaceID, "listWorkspaces")
-	var after idPosition
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.Workspace, error) {
+		if after == nil {
+			after = &idPosition{}
 		}
-	}
-	found, err := people.ListWorkspaces(ctx, after.ID, in.Limit+1)
+		return people.ListWorkspaces(ctx, after.ID, limit)
+	}, func(w account.Workspace) idPosition { return idPosition{w.ID} })
 	if err != nil {
 		return nil, err
 	}
 	out := &workspaceList{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
-		out.Body.NextCursor = &next
-	}
-	out.Body.Items = make([]workspaceRecord, len(found))
-	for i := range found {
-		out.Body.Items[i] = viewOfWorkspaceRecord(&found[i])
-	}
+	out.Body.Items, out.Body.NextCursor = viewsOf(found, viewOfWorkspaceRecord), next
 	return out, nil
 }
 

@@ -281,11 +281,10 @@ var usageWindows = map[string]struct{ length, step time.Duration }{
 type listAPIKeys struct {
 	State     string `query:"state" enum:"active,rotating,expired,disabled,revoked"`
 	CreatedBy string `query:"createdBy" maxLength:"64" doc:"List only keys created by the user or key with this ID, or by local."`
-	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor    string `query:"cursor"`
+	pageQuery
 }
 
-// apiKeyPosition is the content of a list cursor.
+// apiKeyPosition is a position in the list of keys.
 type apiKeyPosition struct {
 	At int64  `json:"at"` // Unix milliseconds
 	ID string `json:"id"`
@@ -294,25 +293,18 @@ type apiKeyPosition struct {
 func (in *listAPIKeys) list(ctx context.Context, keys *apikey.Service, cursors *page.Sealer) (*apiKeyList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listAPIKeys", p.SubjectID, p.AgentID, in.State, in.CreatedBy)
-	filter := apikey.Filter{State: apikey.State(in.State), CreatedBy: in.CreatedBy, Limit: in.Limit + 1}
-	if in.Cursor != "" {
-		var after apiKeyPosition
-		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *apiKeyPosition, limit int) ([]*apikey.Record, error) {
+		filter := apikey.Filter{State: apikey.State(in.State), CreatedBy: in.CreatedBy, Limit: limit}
+		if after != nil {
+			filter.Before = &apikey.Position{CreatedAt: time.UnixMilli(after.At).UTC(), ID: after.ID}
 		}
-		filter.Before = &apikey.Position{CreatedAt: time.UnixMilli(after.At).UTC(), ID: after.ID}
-	}
-	found, err := keys.List(ctx, p, filter)
+		return keys.List(ctx, p, filter)
+	}, func(k *apikey.Record) apiKeyPosition { return apiKeyPosition{k.CreatedAt.UnixMilli(), k.ID} })
 	if err != nil {
 		return nil, err
 	}
 	out := &apiKeyList{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		last := found[in.Limit-1]
-		next := cursors.Seal(scope, apiKeyPosition{last.CreatedAt.UnixMilli(), last.ID})
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = make([]apiKeyView, len(found))
 	for i, k := range found {
 		out.Body.Items[i] = viewOfAPIKey(k)

@@ -52,16 +52,15 @@ func AddAuditLog(r *endpoint.Registry, log *audit.Log, cursors *page.Sealer) {
 }
 
 type listAuditLog struct {
-	Accept    endpoint.Accept `header:"Accept"`
-	Limit     int             `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor    string          `query:"cursor"`
-	Workspace string          `query:"workspace" maxLength:"64" doc:"List only entries of this workspace."`
-	Actor     string          `query:"actor" maxLength:"64" doc:"List only entries of this key or user, or of local." example:"key_01kakakakafkhvayayayayayay"`
-	Action    string          `query:"action" maxLength:"64" doc:"List only entries of this action." example:"api_key.revoked"`
-	Target    string          `query:"target" maxLength:"64" doc:"List only entries whose target has this ID."`
-	Reads     bool            `query:"reads" default:"true" doc:"Whether reads of memories are included."`
-	From      *wire.Time      `query:"from" doc:"List only entries at or after this time."`
-	To        *wire.Time      `query:"to" doc:"List only entries before this time."`
+	Accept endpoint.Accept `header:"Accept"`
+	pageQuery
+	Workspace string     `query:"workspace" maxLength:"64" doc:"List only entries of this workspace."`
+	Actor     string     `query:"actor" maxLength:"64" doc:"List only entries of this key or user, or of local." example:"key_01kakakakafkhvayayayayayay"`
+	Action    string     `query:"action" maxLength:"64" doc:"List only entries of this action." example:"api_key.revoked"`
+	Target    string     `query:"target" maxLength:"64" doc:"List only entries whose target has this ID."`
+	Reads     bool       `query:"reads" default:"true" doc:"Whether reads of memories are included."`
+	From      *wire.Time `query:"from" doc:"List only entries at or after this time."`
+	To        *wire.Time `query:"to" doc:"List only entries before this time."`
 }
 
 type auditLogAnswer struct {
@@ -94,11 +93,10 @@ type auditChainView struct {
 	Hash     string `json:"hash"`
 }
 
-// filter returns the filter of the parameters.
-func (in *listAuditLog) filter() audit.Filter {
+// filter returns the filter for up to limit entries after a position; nil: from the start.
+func (in *listAuditLog) filter(after *idPosition, limit int) audit.Filter {
 	f := audit.Filter{
-		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Changes: !in.Reads,
-		Limit: in.Limit + 1,
+		WorkspaceID: in.Workspace, Actor: in.Actor, Action: audit.Action(in.Action), Target: in.Target, Changes: !in.Reads, Limit: limit,
 	}
 	if in.From != nil {
 		f.From = in.From.Time
@@ -106,41 +104,28 @@ func (in *listAuditLog) filter() audit.Filter {
 	if in.To != nil {
 		f.To = in.To.Time
 	}
+	if after != nil {
+		f.Before = after.ID
+	}
 	return f
 }
 
-// start returns the filter of the page after the cursor, and the scope of cursors.
-func (in *listAuditLog) start(p *auth.Principal, cursors *page.Sealer) (audit.Filter, string, error) {
-	f := in.filter()
-	scope := page.Scope(p.WorkspaceID, "listAuditLog", p.SubjectID, p.AgentID, in.Workspace, in.Actor, in.Action, in.Target,
+func (in *listAuditLog) scope(p *auth.Principal) string {
+	f := in.filter(nil, 0)
+	return page.Scope(p.WorkspaceID, "listAuditLog", p.SubjectID, p.AgentID, in.Workspace, in.Actor, in.Action, in.Target,
 		strconv.FormatBool(in.Reads), f.From.String(), f.To.String())
-	if in.Cursor == "" {
-		return f, scope, nil
-	}
-	var after idPosition
-	if err := cursors.Open(scope, in.Cursor, &after); err != nil {
-		return f, scope, err
-	}
-	f.Before = after.ID
-	return f, scope, nil
 }
 
 func (in *listAuditLog) list(ctx context.Context, log *audit.Log, cursors *page.Sealer) (*auditLogAnswer, error) {
 	p := auth.From(ctx)
-	f, scope, err := in.start(p, cursors)
-	if err != nil {
-		return nil, err
-	}
-	found, err := log.List(ctx, p, f)
+	found, next, err := readPage(in.pageQuery, cursors, in.scope(p), func(after *idPosition, limit int) ([]*audit.Row, error) {
+		return log.List(ctx, p, in.filter(after, limit))
+	}, func(r *audit.Row) idPosition { return idPosition{r.ID} })
 	if err != nil {
 		return nil, err
 	}
 	out := &auditLogAnswer{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		next := cursors.Seal(scope, idPosition{found[in.Limit-1].ID})
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = make([]auditEntryView, len(found))
 	for i, row := range found {
 		view, err := viewOfAuditRow(row, p)
@@ -154,11 +139,11 @@ func (in *listAuditLog) list(ctx context.Context, log *audit.Log, cursors *page.
 
 func (in *listAuditLog) export(ctx context.Context, log *audit.Log, cursors *page.Sealer) (*auditLogAnswer, error) {
 	p := auth.From(ctx)
-	f, _, err := in.start(p, cursors)
+	after, err := startOf[idPosition](in.pageQuery, cursors, in.scope(p))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := log.Export(ctx, p, f)
+	rows, err := log.Export(ctx, p, in.filter(after, 0))
 	if err != nil {
 		return nil, err
 	}

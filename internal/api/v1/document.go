@@ -201,8 +201,7 @@ func textOrNull(s string) *string {
 type listDocuments struct {
 	Collection string   `query:"collection"`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
-	Limit      int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor     string   `query:"cursor"`
+	pageQuery
 }
 
 type documentList struct {
@@ -215,24 +214,18 @@ type documentList struct {
 func (in *listDocuments) list(ctx context.Context, documents *document.Service, cursors *page.Sealer) (*documentList, error) {
 	workspaceID := auth.From(ctx).WorkspaceID
 	scope := page.Scope(workspaceID, "listDocuments", append([]string{in.Collection}, in.Tags...)...)
-	after := ""
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &after); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *string, limit int) ([]document.Document, error) {
+		filter := document.Filter{Collection: in.Collection, Tags: in.Tags, Limit: limit}
+		if after != nil {
+			filter.AfterID = *after
 		}
-	}
-	found, err := documents.List(ctx, workspaceID, document.Filter{
-		Collection: in.Collection, Tags: in.Tags, AfterID: after, Limit: in.Limit + 1,
-	})
+		return documents.List(ctx, workspaceID, filter)
+	}, func(d document.Document) string { return d.ID })
 	if err != nil {
 		return nil, err
 	}
 	out := &documentList{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		next := cursors.Seal(scope, found[in.Limit-1].ID)
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = views(found, func(d document.Document) documentView { return viewOfDocument(&d) })
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// callerPosition is the content of a cursor of the list of a version's callers: the last one before.
+// callerPosition is a position in the list of a version's callers.
 type callerPosition struct {
 	Workspace string `json:"w"`
 	Caller    string `json:"k"`
@@ -21,33 +21,25 @@ type callerPosition struct {
 
 func (in *listVersionCallers) list(ctx context.Context, v *Versions, cursors *page.Sealer) (*versionCallerList, error) {
 	p := auth.From(ctx)
-	q := lifecycle.CallerQuery{Version: in.number(), Limit: in.Limit + 1}
+	q := lifecycle.CallerQuery{Version: in.number()}
 	if in.From != nil {
 		q.From = *in.From.Moment()
 	}
 	scope := page.Scope(p.WorkspaceID, "listVersionCallers", in.N, q.From.String())
-	if in.Cursor != "" {
-		var at callerPosition
-		if err := cursors.Open(scope, in.Cursor, &at); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *callerPosition, limit int) ([]lifecycle.Caller, error) {
+		q.Limit = limit
+		if after != nil {
+			q.After = &lifecycle.Caller{WorkspaceID: after.Workspace, CallerID: after.Caller, Route: after.Route, Client: after.Client}
 		}
-		q.After = &lifecycle.Caller{WorkspaceID: at.Workspace, CallerID: at.Caller, Route: at.Route, Client: at.Client}
-	}
-	found, err := v.Service.CallersOf(ctx, p, q)
+		return v.Service.CallersOf(ctx, p, q)
+	}, func(c lifecycle.Caller) callerPosition {
+		return callerPosition{c.WorkspaceID, c.CallerID, c.Route, c.Client}
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &versionCallerList{}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		last := &found[in.Limit-1]
-		next := cursors.Seal(scope, callerPosition{last.WorkspaceID, last.CallerID, last.Route, last.Client})
-		out.Body.NextCursor = &next
-	}
-	out.Body.Items = make([]versionCallerView, len(found))
-	for i := range found {
-		out.Body.Items[i] = viewOfCaller(&found[i])
-	}
+	out.Body.Items, out.Body.NextCursor = viewsOf(found, viewOfCaller), next
 	return out, nil
 }
 
