@@ -1,9 +1,9 @@
-// Package move copies all that an instance has from one engine into another, and goes on where it was cut off.
+// Package move copies an instance from one engine to another, and can resume an interrupted copy.
 //
-// It knows no noun: the tables come from the engines' catalogs, so that a table somebody adds moves with the others. Rows
-// are read in the order of their primary key and written in batches; the target remembers, with each batch, how far it is.
-// At the end the rows of both sides are counted and summed up. Until then the target says of itself that it is not whole
-// (Unfinished), and nobody must serve it.
+// It gets the tables from the engines' catalogs, so new tables need no change here. It reads rows in the order of their
+// primary keys and writes them in batches. With each batch, the target records the progress. At the end, the rows of
+// both sides are counted and summed. Until then, Unfinished reports the target as incomplete, and no process may serve
+// it.
 package move
 
 import (
@@ -16,40 +16,40 @@ import (
 	"keepsake/internal/store"
 )
 
-// Errors of Begin that commands tell apart.
+// The errors of Begin that commands distinguish.
 var (
-	// ErrNotEmpty: there is something in the target already, and nothing was changed.
-	ErrNotEmpty = errors.New("the target holds something already")
-	// ErrOther: something else is on its way into the target, and nothing was changed.
-	ErrOther = errors.New("the target holds a part of something else that was to be moved or restored there")
+	// ErrNotEmpty reports that the target contains data. Nothing was changed.
+	ErrNotEmpty = errors.New("the target contains data")
+	// ErrOther reports that the target contains an interrupted move of another source. Nothing was changed.
+	ErrOther = errors.New("the target contains an unfinished move or restore of another source")
 )
 
-// Options say what is moved. Nobody else writes to either side.
+// Options configure a move. No other process may write to either side.
 type Options struct {
 	From, To store.Engine
-	// Source names what is moved: what was cut off is gone on with where it is the same, and refused else.
+	// Source names the source. An interrupted move is resumed only if it has the same Source.
 	Source string
-	// Batch is how many rows are read and written at once, if they are not too large for that; 0 for 2,000.
+	// Batch is the max number of rows read and written at once; 0 for 2,000. Batches of large rows are smaller.
 	Batch int
-	// Progress hears of every batch; may be nil.
+	// Progress is called after every batch. It can be nil.
 	Progress func(Step)
 }
 
-// Step is how far a table is.
+// Step is the progress of a table.
 type Step struct {
 	Table     string
-	Rows      int64 // so far
+	Rows      int64 // done so far
 	Total     int64 // of the table
-	Verifying bool  // the rows are being compared, and not copied
+	Verifying bool  // comparing rows, not copying
 }
 
-// Count is how many rows of a table were moved.
+// Count is the number of rows of a table.
 type Count struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
 }
 
-// Move is a move that has begun.
+// Move is a running move.
 type Move struct {
 	Options
 	tables  []*table
@@ -62,28 +62,28 @@ type part struct {
 	from, to store.Cataloged
 }
 
-// stays are tables that belong to a place or to its processes and not to the instance, and why they are left behind.
+// stays lists the tables that are not copied, because they belong to a location or its processes, with the reason.
 var stays = map[string]string{
-	"instance":      "the target was made with the instance's id",
-	"probe":         "it holds nothing",
-	"storage":       "the target counts the rows that come",
+	"instance":      "the target was created with the instance's ID",
+	"probe":         "it contains no data",
+	"storage":       "the target counts the rows that it receives",
 	"move_progress": "it is about the move",
-	"usage_flush":   "it numbers what processes send that have ended",
-	"member":        "the processes of the target are others",
-	"news":          "there is nobody yet to hear them",
-	"cluster_head":  "it numbers the news and the processes",
-	"login_guess":   "an instance that starts counts guesses anew",
+	"usage_flush":   "it numbers the flushes of processes that have ended",
+	"member":        "the target has other processes",
+	"news":          "no process of the target needs the events",
+	"cluster_head":  "it numbers the events and the members",
+	"login_guess":   "the target counts login attempts from zero",
 }
 
-// parts are the databases in the order in which they move. The secrets come last: they can then lack none that the data
-// was written with, also where the source is a snapshot of what is in use.
+// parts returns the databases in the order in which they are copied. The keys come last, so that no key is missing that
+// the data was written with, even if the source is a snapshot of an instance in use.
 func parts(from, to store.Engine) ([]part, error) {
 	list := []part{{name: "main"}, {name: "usage"}, {name: "keys"}}
 	for i, side := range []store.Engine{from, to} {
 		for j, d := range []store.Database{side.Main(), side.Usage(), side.Keys()} {
 			c, ok := d.(store.Cataloged)
 			if !ok {
-				return nil, fmt.Errorf("move: an engine does not tell its tables: %T", d)
+				return nil, fmt.Errorf("move: an engine does not list its tables: %T", d)
 			}
 			if i == 0 {
 				list[j].from = c
@@ -95,8 +95,8 @@ func parts(from, to store.Engine) ([]part, error) {
 	return list, nil
 }
 
-// Begin looks at both sides and marks the target as not whole. It is ErrNotEmpty or ErrOther where the target is not for
-// this move.
+// Begin examines both sides and marks the target as incomplete. The error is ErrNotEmpty or ErrOther if the target is
+// not suitable.
 func Begin(ctx context.Context, o Options) (*Move, error) {
 	if o.Progress == nil {
 		o.Progress = func(Step) {}
@@ -130,7 +130,7 @@ func Begin(ctx context.Context, o Options) (*Move, error) {
 	return m, m.writeProgress(ctx)
 }
 
-// sameInstance looks whether the target was made with the id of the source.
+// sameInstance checks that the target was created with the ID of the source.
 func (p *part) sameInstance(ctx context.Context) error {
 	const query = `SELECT id FROM instance`
 	var from, to string
@@ -146,7 +146,7 @@ func (p *part) sameInstance(ctx context.Context) error {
 	return nil
 }
 
-// tables are those of a database that move, as both sides describe them.
+// tables returns the tables of a database to copy, as both sides describe them.
 func (p *part) tables(ctx context.Context, batch int) ([]*table, error) {
 	from, err := p.from.Tables(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *part) tables(ctx context.Context, batch int) ([]*table, error) {
 		}
 		i := slices.IndexFunc(from, func(f store.Table) bool { return f.Name == t.Name })
 		if i < 0 {
-			return nil, fmt.Errorf("the source has no table %s: it is of another release", t.Name)
+			return nil, fmt.Errorf("the source has no table %s: it belongs to another release", t.Name)
 		}
 		one, err := newTable(p, from[i], t, batch)
 		if err != nil {
@@ -174,16 +174,16 @@ func (p *part) tables(ctx context.Context, batch int) ([]*table, error) {
 	}
 	for _, f := range from {
 		if stays[f.Name] == "" {
-			return nil, fmt.Errorf("the target has no table %s: it is of another release", f.Name)
+			return nil, fmt.Errorf("the target has no table %s: it belongs to another release", f.Name)
 		}
 	}
 	return list, nil
 }
 
-// Resumed reports whether a move that was cut off is gone on with.
+// Resumed reports whether this move resumes an interrupted one.
 func (m *Move) Resumed() bool { return m.resumed }
 
-// Copy copies what is not there yet.
+// Copy copies the rows that are not copied yet.
 func (m *Move) Copy(ctx context.Context) error {
 	for _, t := range m.tables {
 		if err := t.copy(ctx, m); err != nil {
@@ -193,7 +193,7 @@ func (m *Move) Copy(ctx context.Context) error {
 	return nil
 }
 
-// Verify compares the rows of both sides and says how many there are.
+// Verify compares the rows of both sides and returns their numbers.
 func (m *Move) Verify(ctx context.Context) ([]Count, error) {
 	var list []Count
 	for _, t := range m.tables {
@@ -206,7 +206,7 @@ func (m *Move) Verify(ctx context.Context) ([]Count, error) {
 	return list, nil
 }
 
-// Finish says that the target is whole.
+// Finish marks the target as complete.
 func (m *Move) Finish(ctx context.Context) error {
 	main := m.To.Main()
 	return main.Run(ctx, func(ctx context.Context) error {
@@ -217,5 +217,5 @@ func (m *Move) Finish(ctx context.Context) error {
 	})
 }
 
-// Stays reports whether a table is left behind, because it belongs to a place or to its processes.
+// Stays reports whether a table is not copied, because it belongs to a location or its processes.
 func Stays(table string) bool { return stays[table] != "" }

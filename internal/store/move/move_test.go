@@ -19,13 +19,13 @@ import (
 
 const instance = "INSTANCE"
 
-// place is an engine that a test opens, and which of them it is.
+// place is an engine that a test opens, with its kind.
 type place func(t *testing.T) store.Engine
 
 // folder is a new folder.
 func folder(t *testing.T) store.Engine { return openFolder(t, emptyFolder(t)) }
 
-// emptyFolder holds an instance without anything in it.
+// emptyFolder contains an instance without data.
 func emptyFolder(t *testing.T) (dir string) {
 	t.Helper()
 	return enginetest.FolderCopy(t, "empty", func(dir string) error {
@@ -51,7 +51,7 @@ func openFolder(t *testing.T, dir string) *sqlite.Engine {
 	return e
 }
 
-// ways are the engines an instance can move between.
+// ways are the engines that an instance can move between.
 var ways = map[string]struct{ from, to place }{
 	"folder to folder":    {folder, folder},
 	"folder to database":  {folder, database},
@@ -59,7 +59,7 @@ var ways = map[string]struct{ from, to place }{
 	"databases to folder": {databases, folder},
 }
 
-// each runs a test for every way. Two databases are harder than one, so the quick tier tries only those.
+// each runs a test for every way. The quick tier runs only the one between two databases, which is the hardest.
 func each(t *testing.T, run func(t *testing.T, from, to store.Engine)) {
 	t.Helper()
 	for name, way := range ways {
@@ -83,10 +83,10 @@ func exec(t *testing.T, d store.Database, query string, args ...any) {
 	}
 }
 
-// documents are how many rows of the largest table fill writes: more than two batches.
+// documents is the number of rows in the largest table of fill: more than two batches.
 const documents, batch = 423, 200
 
-// fill writes rows of every shape: keys of several columns, bytes, nothing, texts an engine could take for something else.
+// fill writes rows of every shape: keys of several columns, bytes, NULL, and texts that look like other types.
 func fill(t *testing.T, e store.Engine) {
 	t.Helper()
 	main, usage, keys := e.Main(), e.Usage(), e.Keys()
@@ -143,10 +143,10 @@ func fill(t *testing.T, e store.Engine) {
 	fillMemories(t, e)
 }
 
-// dataKeys are more than a batch.
+// dataKeys is more than a batch.
 const dataKeys = batch + 3
 
-// fillMemories writes data keys, the destroyed ones without bytes, and rows about those whose they are.
+// fillMemories writes data keys, destroyed ones without bytes, and rows about their subjects.
 func fillMemories(t *testing.T, e store.Engine) {
 	t.Helper()
 	err := e.Keys().Run(t.Context(), func(ctx context.Context) error {
@@ -192,7 +192,7 @@ func unfinished(t *testing.T, e store.Engine) bool {
 	return is
 }
 
-// complete goes through with a move that has begun.
+// complete completes a move that has begun.
 func complete(t *testing.T, m *move.Move) map[string]int64 {
 	t.Helper()
 	if err := m.Copy(t.Context()); err != nil {
@@ -218,7 +218,7 @@ func complete(t *testing.T, m *move.Move) map[string]int64 {
 	return rows
 }
 
-func TestEverythingMoves(t *testing.T) {
+func TestMoveCopiesEverything(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, from, to store.Engine) {
 		fill(t, from)
@@ -241,19 +241,19 @@ func TestEverythingMoves(t *testing.T) {
 	})
 }
 
-// A move that is cut off anywhere is gone on with, by whoever opens both sides anew.
-func TestAMoveThatIsCutOffGoesOn(t *testing.T) {
+// A move that is interrupted anywhere can be resumed.
+func TestInterruptedMoveIsResumed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, from, to store.Engine) {
 		fill(t, from)
-		begin(t, from, to) // and it is cut off at once
+		begin(t, from, to) // interrupted at once
 		cuts := 0
 		for tables := map[string]bool{}; ; cuts++ {
 			ctx, cut := context.WithCancel(t.Context())
 			seen := 0
 			m, err := move.Begin(ctx, move.Options{From: from, To: to, Source: "it", Batch: batch, Progress: func(s move.Step) {
 				if tables[s.Table] = true; s.Table == "document" {
-					if seen++; seen == 2 { // the first of these may have been the last of the time before
+					if seen++; seen == 2 { // the first can be the last of the previous try
 						cut()
 					}
 				}
@@ -277,8 +277,8 @@ func TestAMoveThatIsCutOffGoesOn(t *testing.T) {
 	})
 }
 
-// Where a batch and its progress are in different databases, the batch may have been written and the progress not.
-func TestABatchThatComesAgainChangesNothing(t *testing.T) {
+// If a batch and its progress are in different databases, the batch can be written without the progress.
+func TestRepeatedBatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, from, to store.Engine) {
 		fill(t, from)
@@ -293,7 +293,7 @@ func TestABatchThatComesAgainChangesNothing(t *testing.T) {
 	})
 }
 
-func TestATargetThatHoldsSomethingElseIsLeftAsItIs(t *testing.T) {
+func TestTargetWithOtherDataIsUnchanged(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, from, to store.Engine) {
 		fill(t, from)
@@ -319,8 +319,8 @@ func TestATargetThatHoldsSomethingElseIsLeftAsItIs(t *testing.T) {
 	})
 }
 
-// Whatever differs at the end is found: a source that was written to between two tries, or a target that was.
-func TestWhatDiffersIsFound(t *testing.T) {
+// Verify finds any difference: a source that was changed between two tries, or a target that was changed.
+func TestVerifyFindsDifferences(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, from, to store.Engine){
 		"a row that came late": func(t *testing.T, from, _ store.Engine) {
@@ -355,8 +355,8 @@ func TestWhatDiffersIsFound(t *testing.T) {
 	}
 }
 
-// Every table of the schema moves but those of a place and its processes.
-func TestEveryTableMoves(t *testing.T) {
+// Every table of the schema is copied, except those of a location and its processes.
+func TestEveryTableIsCopied(t *testing.T) {
 	t.Parallel()
 	from, to := folder(t), folder(t)
 	rows := complete(t, begin(t, from, to))
@@ -374,7 +374,7 @@ func TestEveryTableMoves(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsMovedOutOfIsLockedAndStaysAsItIs(t *testing.T) {
+func TestSourceFolderIsLockedAndUnchanged(t *testing.T) {
 	t.Parallel()
 	dir := emptyFolder(t)
 	e, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Instance: instance})

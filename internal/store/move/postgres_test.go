@@ -28,7 +28,7 @@ func openDatabase(t *testing.T, url, keysURL string) *postgres.Engine {
 	return e
 }
 
-// empty is a database with our schemas and no instance in them.
+// empty is a database with our schemas and without an instance.
 func empty(t *testing.T) (url string) {
 	t.Helper()
 	return enginetest.PostgresCopy(t, "migrated", func(ctx context.Context, url string) error {
@@ -39,11 +39,11 @@ func empty(t *testing.T) (url string) {
 // database is a new database.
 func database(t *testing.T) store.Engine { return openDatabase(t, empty(t), "") }
 
-// databases are two new databases, one for the secrets.
+// databases are two new databases, one for the keys.
 func databases(t *testing.T) store.Engine { return openDatabase(t, empty(t), empty(t)) }
 
-// What is copied out of a database is what it was at one moment, whatever is written meanwhile.
-func TestADatabaseIsCopiedAsOfOneMoment(t *testing.T) {
+// A copy of a database is a consistent snapshot, whatever is written meanwhile.
+func TestDatabaseIsCopiedFromOneSnapshot(t *testing.T) {
 	t.Parallel()
 	e := databases(t).(*postgres.Engine)
 	fill(t, e)
@@ -69,10 +69,10 @@ func TestADatabaseIsCopiedAsOfOneMoment(t *testing.T) {
 	}
 }
 
-func TestWhoServesADatabaseIsNamed(t *testing.T) {
+func TestServingNamesTheProcesses(t *testing.T) {
 	t.Parallel()
 	e := database(t).(*postgres.Engine)
-	// Who is here was seen an hour from now: a busy machine may take its time before it is asked.
+	// seen_at is an hour ahead, because a busy machine can be slow.
 	const seen = `(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT`
 	for id, row := range map[string]string{
 		"here": seen + ` + 3600000000, NULL`, "left": seen + `, ` + seen, "killed": seen + ` - 11000000, NULL`,
@@ -85,7 +85,7 @@ func TestWhoServesADatabaseIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheHolderOfADatabaseIsToldWithoutAChange(t *testing.T) {
+func TestHolderChangesNothing(t *testing.T) {
 	t.Parallel()
 	holder := func(o postgres.Options) string {
 		id, err := postgres.Holder(t.Context(), o)
@@ -108,8 +108,8 @@ func TestTheHolderOfADatabaseIsToldWithoutAChange(t *testing.T) {
 	}
 }
 
-// A row that an engine does not take is named, so that somebody can do something about it.
-func TestARowThatIsNotTakenIsNamed(t *testing.T) {
+// The error names the row that the target rejects.
+func TestRejectedRowIsNamed(t *testing.T) {
 	t.Parallel()
 	from, to := folder(t), database(t)
 	fill(t, from)
@@ -124,9 +124,9 @@ func TestARowThatIsNotTakenIsNamed(t *testing.T) {
 	}
 }
 
-// A server that crashes in the middle fails the move, and the move goes on when it is back.
-func TestAServerThatCrashesInTheMiddle(t *testing.T) {
-	testtier.Long(t, "crashes a server of its own; TestAMoveThatIsCutOffGoesOn is quicker")
+// A server that crashes in the middle fails the move, which can be resumed afterwards.
+func TestMoveResumesAfterAServerCrash(t *testing.T) {
+	testtier.Long(t, "crashes a server of its own; TestInterruptedMoveIsResumed is quicker")
 	t.Parallel()
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true})
 	from, to := folder(t), openDatabase(t, server.Database(t), "")

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/store"
 )
 
-// Unfinished reports whether something is on its way into a database and not whole there, and what.
+// Unfinished reports whether a database is the target of an unfinished move, and of which source.
 func Unfinished(ctx context.Context, main store.Database) (source string, unfinished bool, err error) {
 	rows, err := main.In(ctx).Query(ctx, `SELECT source FROM move_progress LIMIT 1`)
 	if err != nil {
@@ -27,7 +27,7 @@ func Unfinished(ctx context.Context, main store.Database) (source string, unfini
 	return source, unfinished, nil
 }
 
-// readProgress finds out how far a move that was cut off had come; false where there was none.
+// readProgress reads the progress of an interrupted move. It returns false if there was none.
 func (m *Move) readProgress(ctx context.Context) (bool, error) {
 	source, unfinished, err := Unfinished(ctx, m.To.Main())
 	if err != nil || !unfinished {
@@ -53,7 +53,7 @@ func (m *Move) readProgress(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// writeProgress begins the move: from now on the target says that it is not whole.
+// writeProgress begins the move. From now on the target is marked as incomplete.
 func (m *Move) writeProgress(ctx context.Context) error {
 	main := m.To.Main()
 	return main.Run(ctx, func(ctx context.Context) error {
@@ -68,7 +68,7 @@ func (m *Move) writeProgress(ctx context.Context) error {
 	})
 }
 
-// note writes how far a table is, in the unit of work of ctx where it is one of the main database.
+// note records the progress of a table, in the transaction of ctx if that is one of the main database.
 func (m *Move) note(ctx context.Context, t *table, after []any, copied int64, done bool) error {
 	key, err := t.keyText(after)
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *Move) note(ctx context.Context, t *table, after []any, copied int64, do
 	})
 }
 
-// keyText is how a key lies in a row of progress: a JSON array of texts, empty for the place before the first row.
+// keyText formats a key for a row of progress: a JSON array of texts, empty for the position before the first row.
 func (t *table) keyText(key []any) (string, error) {
 	if key == nil {
 		return "", nil
@@ -98,7 +98,7 @@ func (t *table) keyText(key []any) (string, error) {
 		case []byte:
 			texts[i] = base64.StdEncoding.EncodeToString(v)
 		case string:
-			texts[i] = base64.StdEncoding.EncodeToString([]byte(v)) // JSON would change what is no UTF-8
+			texts[i] = base64.StdEncoding.EncodeToString([]byte(v)) // JSON would change invalid UTF-8
 		default:
 			return "", fmt.Errorf("a key holds a %T", v)
 		}
@@ -107,7 +107,7 @@ func (t *table) keyText(key []any) (string, error) {
 	return string(text), err
 }
 
-// parseKey reads what keyText wrote.
+// parseKey parses what keyText wrote.
 func (t *table) parseKey(text string) ([]any, error) {
 	if text == "" {
 		return nil, nil
@@ -117,7 +117,7 @@ func (t *table) parseKey(text string) ([]any, error) {
 		return nil, err
 	}
 	if len(texts) != len(t.key) {
-		return nil, errors.New("it is of another schema")
+		return nil, errors.New("it belongs to another schema")
 	}
 	key := make([]any, len(texts))
 	for i, at := range t.key {

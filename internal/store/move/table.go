@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// batchBytes is when a batch has enough rows, however few they are.
+	// batchBytes is the size at which a batch is complete, even with few rows.
 	batchBytes = 4 << 20
-	// statementValues is how many values a statement can have. PostgreSQL allows 65,535.
+	// statementValues is the max number of parameters of a statement. PostgreSQL allows 65,535.
 	statementValues = 8000
 )
 
-// table is a table on its way.
+// table is a table to copy.
 type table struct {
 	store.Table // as the source describes it
 	part        *part
-	batch       int   // rows of a batch
-	key         []int // the places of the key's columns
+	batch       int   // rows per batch
+	key         []int // the positions of the key columns
 	from, to    side
 
 	list   string // its columns, for statements
-	after  []any  // the key of the last row that was copied; nil: none was
+	after  []any  // the key of the last copied row; nil before the first
 	copied int64
 	done   bool
-	total  int64 // rows of the source, as far as they were counted
+	total  int64 // rows of the source, as far as counted
 }
 
 // side is a table on one of the sides.
@@ -42,7 +42,7 @@ type side struct {
 func newTable(p *part, from, to store.Table, batch int) (*table, error) {
 	t := &table{Table: from, part: p, batch: batch, from: side{Database: p.from}, to: side{Database: p.to}}
 	if len(from.Key) == 0 {
-		return nil, fmt.Errorf("table %s has no primary key: its rows cannot be walked through", from.Name)
+		return nil, fmt.Errorf("table %s has no primary key: its rows cannot be read in batches", from.Name)
 	}
 	if len(to.Columns) != len(from.Columns) {
 		return nil, fmt.Errorf("table %s has %d columns in the source and %d in the target: they are of different releases",
@@ -64,7 +64,7 @@ func newTable(p *part, from, to store.Table, batch int) (*table, error) {
 	return t, nil
 }
 
-// quote makes a name one that a statement can hold whatever words the engine keeps for itself.
+// quote quotes an identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (t *table) count(ctx context.Context, s side) (n int64, err error) {
@@ -74,14 +74,14 @@ func (t *table) count(ctx context.Context, s side) (n int64, err error) {
 	return n, nil
 }
 
-// batch is some rows in the order of their keys.
+// batch contains rows in the order of their keys.
 type batch struct {
-	rows  [][]any // each value an int64, a string, a []byte or nil
+	rows  [][]any // each value is an int64, a string, a []byte or nil
 	bytes int
-	last  bool // no row is behind them
+	last  bool // no row follows
 }
 
-// read reads the batch behind a key.
+// read reads the batch after a key.
 func (t *table) read(ctx context.Context, s side, after []any) (*batch, error) {
 	rows, err := s.In(ctx).Query(ctx, t.selecting(after != nil), after...)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *table) read(ctx context.Context, s side, after []any) (*batch, error) {
 	return b, rows.Err()
 }
 
-// selecting is the statement that reads a batch.
+// selecting returns the statement that reads a batch.
 func (t *table) selecting(behind bool) string {
 	var key, marks []string
 	for i, at := range t.key {
@@ -116,7 +116,7 @@ func (t *table) selecting(behind bool) string {
 	return query + ` ORDER BY ` + strings.Join(key, ", ") + ` LIMIT ` + strconv.Itoa(t.batch)
 }
 
-// scan reads one row and says how large it is.
+// scan reads one row and returns its size.
 func (t *table) scan(rows store.Row, kinds []store.Kind) (row []any, size int, err error) {
 	into := make([]any, len(kinds))
 	for i, kind := range kinds {
@@ -146,7 +146,7 @@ func (t *table) scan(rows store.Row, kinds []store.Kind) (row []any, size int, e
 				size += len(**v)
 			}
 		case *[]byte:
-			if into[i] = nil; *v != nil || !t.Columns[i].Null { // an engine may give nothing for no bytes
+			if into[i] = nil; *v != nil || !t.Columns[i].Null { // an engine can return nil for empty bytes
 				into[i] = slices.Clip(append([]byte{}, *v...))
 				size += len(*v)
 			}
@@ -162,7 +162,7 @@ func (t *table) scan(rows store.Row, kinds []store.Kind) (row []any, size int, e
 	return into, size + 8*len(into), nil
 }
 
-// keyOf is the key of a row.
+// keyOf returns the key of a row.
 func (t *table) keyOf(row []any) []any {
 	key := make([]any, len(t.key))
 	for i, at := range t.key {
@@ -171,7 +171,7 @@ func (t *table) keyOf(row []any) []any {
 	return key
 }
 
-// copy copies the rows that are not there yet. The next batch is read while one is written.
+// copy copies the rows that are not copied yet. It reads the next batch while it writes one.
 func (t *table) copy(ctx context.Context, m *Move) (err error) {
 	if t.done {
 		return nil
@@ -202,7 +202,7 @@ func (t *table) copy(ctx context.Context, m *Move) (err error) {
 			after = t.keyOf(b.rows[len(b.rows)-1])
 		}
 	}()
-	defer func() { // nobody reads any more when the source is closed
+	defer func() { // stops the reader before the source is closed
 		stop()
 		for range batches {
 		}
@@ -221,8 +221,8 @@ func (t *table) copy(ctx context.Context, m *Move) (err error) {
 	}
 }
 
-// write writes a batch and how far the table is with it: in one unit where both lie in the main database. Where they do
-// not, a batch may be written a second time, and changes nothing then.
+// write writes a batch and the table's progress, in one transaction if both are in the main database. If they are not,
+// a batch can be written a second time, which changes nothing.
 func (t *table) write(ctx context.Context, m *Move, b *batch) error {
 	after, copied := t.after, t.copied+int64(len(b.rows))
 	if len(b.rows) > 0 {
@@ -278,7 +278,7 @@ func (t *table) insert(ctx context.Context, rows [][]any) error {
 	return err
 }
 
-// value is a value as the target's column wants it.
+// value converts a value for the target's column.
 func (t *table) value(column int, v any) any {
 	if n, ok := v.(int64); ok && t.to.kinds[column] == store.Truth {
 		return n != 0
@@ -286,7 +286,7 @@ func (t *table) value(column int, v any) any {
 	return v
 }
 
-// blame finds out which row of a batch an engine does not take, so that somebody can do something about it.
+// blame finds the row of a batch that the target rejects, so that the error can name it.
 func (t *table) blame(ctx context.Context, b *batch, failed error) error {
 	undo := errors.New("only tried")
 	for _, row := range b.rows {
@@ -300,13 +300,13 @@ func (t *table) blame(ctx context.Context, b *batch, failed error) error {
 			return undo
 		})
 		if !errors.Is(err, undo) {
-			return fmt.Errorf("the row %s is not taken: %w", t.keyName(row), err)
+			return fmt.Errorf("the row %s was rejected: %w", t.keyName(row), err)
 		}
 	}
 	return failed
 }
 
-// keyName names a row to people by its key.
+// keyName formats a row's key for an error message.
 func (t *table) keyName(row []any) string {
 	var parts []string
 	for i, v := range t.keyOf(row) {

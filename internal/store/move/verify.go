@@ -9,11 +9,11 @@ import (
 	"hash"
 )
 
-// ErrDiffers is of a table that is not the same on both sides.
+// ErrDiffers reports a table that differs between the two sides.
 var ErrDiffers = errors.New("the two sides differ")
 
-// sum is what a table holds whatever the order of its rows, which engines may see differently: the SHA-256 of each row, all
-// of them added up.
+// sum is the content of a table regardless of the order of its rows, which engines can sort differently: the SHA-256 of
+// each row, all added up.
 type sum struct {
 	rows int64
 	of   [sha256.Size / 8]uint64
@@ -48,7 +48,7 @@ func (s *sum) add(row []any) {
 	s.rows++
 }
 
-// verify reads both sides at once and gives the number of rows.
+// verify reads both sides concurrently and returns the number of rows.
 func (t *table) verify(ctx context.Context, m *Move) (int64, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -73,7 +73,7 @@ func (t *table) verify(ctx context.Context, m *Move) (int64, error) {
 	case here.rows != target.rows:
 		return 0, fmt.Errorf("%w: %d rows in the source, %d in the target", ErrDiffers, here.rows, target.rows)
 	case here.of != target.of:
-		return 0, fmt.Errorf("%w: there are %d rows on both, and not the same", ErrDiffers, here.rows)
+		return 0, fmt.Errorf("%w: both have %d rows, but with different content", ErrDiffers, here.rows)
 	}
 	return here.rows, nil
 }

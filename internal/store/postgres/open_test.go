@@ -80,7 +80,7 @@ func TestFailedOpenExplainsInOneLine(t *testing.T) {
 		{"AWrongSetting", change("disable", "s0metimes"), []string{"setting"}},
 		{"AWrongPassword", change("s3cret", "s3cret2"), []string{s.Address(), "user and the password"}},
 		{"NoSuchDatabase", change("/"+name, "/elsewhere"), []string{"no such database", "CREATE DATABASE elsewhere OWNER keepsake"}},
-		{"NobodyListens", change(s.Address(), "127.0.0.1:1"), []string{"127.0.0.1:1", "cannot be reached", "refused"}},
+		{"NoServer", change(s.Address(), "127.0.0.1:1"), []string{"127.0.0.1:1", "cannot be reached", "refused"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantRefused(t, postgres.Options{URL: c.url}, c.words...) })
 	}
@@ -188,14 +188,14 @@ func TestNewerSchema(t *testing.T) {
 			"UPDATE keepsake.schema_compat SET oldest = "+oldest)
 		return url
 	}
-	t.Run("ThatWeCanLiveWithIsUsed", func(t *testing.T) {
+	t.Run("CompatibleIsUsed", func(t *testing.T) {
 		t.Parallel()
 		e := open(t, postgres.Options{URL: newer(t, "1")})
 		if err := e.Ready(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("ThatWeCannotIsRefused", func(t *testing.T) {
+	t.Run("IncompatibleIsRefused", func(t *testing.T) {
 		t.Parallel()
 		wantRefused(t, postgres.Options{URL: newer(t, "9000")}, "has version 9000", "start the newer keepsake")
 	})

@@ -1,5 +1,4 @@
-// Package schema reads the steps that bring a database up to date, and runs them. A step says which programs can work on
-// what it makes.
+// Package schema reads and runs the migrations of a database. A migration declares which programs can use its schema.
 package schema
 
 import (
@@ -21,19 +20,19 @@ type Step struct {
 	Number int64
 	Name   string // of its file
 	Text   string
-	// Oldest is the number that a program must know at least to work on what the step makes. A step that does not say
-	// leaves it as it was.
+	// Oldest is the lowest number that a program must know to use the schema after this migration. A file that does not
+	// declare it keeps the previous value.
 	Oldest int64
-	Said   bool // the file says so itself
+	Said   bool // the file declares Oldest
 }
 
-// Table is where the numbers of the steps are kept that a database has.
+// Table contains the numbers of the migrations that a database has.
 const Table = "schema_version"
 
-// note begins the line by which a file says what programs must know at least.
+// note begins the line of a file that declares Oldest.
 const note = "-- keepsake: oldest "
 
-// Read reads the steps of a part from folders in trees, by number.
+// Read reads the migrations of a part from folders in trees, by number.
 func Read(part string, trees ...fs.FS) ([]Step, error) {
 	var steps []Step
 	for _, tree := range trees {
@@ -56,7 +55,7 @@ func Read(part string, trees ...fs.FS) ([]Step, error) {
 	slices.SortFunc(steps, func(a, b Step) int { return cmp.Compare(a.Number, b.Number) })
 	for i := range steps {
 		s := &steps[i]
-		before := s.Number // whoever makes the first table knows it
+		before := s.Number // a program that creates the first table knows it
 		if i > 0 {
 			before = steps[i-1].Oldest
 		}
@@ -65,9 +64,9 @@ func Read(part string, trees ...fs.FS) ([]Step, error) {
 		}
 		switch {
 		case i > 0 && s.Number == steps[i-1].Number:
-			return nil, fmt.Errorf("migrations %s and %s of %s have one number", steps[i-1].Name, s.Name, part)
+			return nil, fmt.Errorf("migrations %s and %s of %s have the same number", steps[i-1].Name, s.Name, part)
 		case i > 0 && s.Oldest < before, s.Oldest > s.Number:
-			return nil, fmt.Errorf("migration %s of %s says oldest %d: it must lie between that of the one before, %d, and its own number",
+			return nil, fmt.Errorf("migration %s of %s says oldest %d: it must be between the previous migration's, %d, and its own number",
 				s.Name, part, s.Oldest, before)
 		}
 	}
@@ -86,16 +85,16 @@ func parse(name, text string) (Step, error) {
 		if !is {
 			continue
 		}
-		word, _, _ := strings.Cut(value, " ") // after it may stand why
+		word, _, _ := strings.Cut(value, " ") // a reason can follow
 		if s.Oldest, err = strconv.ParseInt(strings.TrimRight(word, ",.:;"), 10, 64); err != nil || s.Said {
-			return s, fmt.Errorf("must say once, and by a number, what programs must know at least")
+			return s, fmt.Errorf("must declare the oldest version once, as a number")
 		}
 		s.Said = true
 	}
 	return s, nil
 }
 
-// Last is the number of the last of steps, 0 where there are none.
+// Last returns the number of the last migration, or 0 for none.
 func Last(steps []Step) int64 {
 	if len(steps) == 0 {
 		return 0
@@ -103,7 +102,7 @@ func Last(steps []Step) int64 {
 	return steps[len(steps)-1].Number
 }
 
-// OldestAt is what a program must know at least to work on a schema that has a number, as steps tell it.
+// OldestAt returns the lowest number that a program must know to use a schema with the given number.
 func OldestAt(number int64, steps []Step) int64 {
 	var oldest int64
 	for _, s := range steps {
@@ -114,19 +113,20 @@ func OldestAt(number int64, steps []Step) int64 {
 	return oldest
 }
 
-// Dialect is what differs between engines.
+// Dialect contains the differences between engines.
 type Dialect struct {
 	Goose goose.Dialect
-	First string // what the transaction of each step begins with
-	// Compat makes the table schema_compat if it is not there. It holds for each part what a program must know at least.
+	First string // begins the transaction of each migration
+	// Compat creates the table schema_compat if it does not exist. For each part, it contains the lowest number that a
+	// program must know.
 	Compat string
 }
 
-// Note keeps in schema_compat what a program must know at least.
+// Note stores this number in schema_compat.
 const Note = "INSERT INTO schema_compat (part, oldest) VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET oldest = excluded.oldest"
 
-// Provider runs steps in their order, each in a transaction of its own. What a program must know of the schema is kept in
-// the same one: nobody ever sees the one without the other.
+// Provider runs migrations in order, each in a transaction of its own. The same transaction stores what a program must
+// know, so that both become visible together.
 func Provider(d Dialect, db *sql.DB, part string, steps []Step) (*goose.Provider, error) {
 	var runs []*goose.Migration
 	for _, s := range steps {

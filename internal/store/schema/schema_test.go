@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/store/schema"
 )
 
-// released is what the last release knows of each part. Setting it is part of a release.
+// released is the schema version that the last release knows of each part. It is set with each release.
 var released = map[string]int64{"main": 16, "keys": 1, "usage": 3}
 
 func stepsOf(t *testing.T, engine, part string) []schema.Step {
@@ -27,7 +27,7 @@ func stepsOf(t *testing.T, engine, part string) []schema.Step {
 }
 
 // The rule of docs/decisions/0019: a schema grows in one release and shrinks in a later one.
-func TestTheLastReleaseWorksOnTheNewSchema(t *testing.T) {
+func TestLastReleaseWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
 	for part, known := range released {
 		for _, engine := range []string{"sqlite", "postgres"} {
@@ -41,7 +41,7 @@ func TestTheLastReleaseWorksOnTheNewSchema(t *testing.T) {
 	}
 }
 
-func TestWhatOlderProgramsMayNotLiveWithSaysSo(t *testing.T) {
+func TestBreakingMigrationsDeclareIt(t *testing.T) {
 	t.Parallel()
 	for part := range released {
 		for _, engine := range []string{"sqlite", "postgres"} {
@@ -55,7 +55,7 @@ func TestWhatOlderProgramsMayNotLiveWithSaysSo(t *testing.T) {
 	}
 }
 
-func TestBothEnginesAskTheSameOfPrograms(t *testing.T) {
+func TestBothEnginesDeclareTheSameVersions(t *testing.T) {
 	t.Parallel()
 	for part := range released {
 		one, other := stepsOf(t, "sqlite", part), stepsOf(t, "postgres", part)
@@ -80,8 +80,8 @@ var (
 	asks     = regexp.MustCompile(`\b(unique|primary key|references|check|generated)\b`)
 )
 
-// doubtful says what of a step a program that does not know it may not live with, or would have to wait for; empty where
-// it is harmless for sure: new tables, and new columns of old ones that may stay as they are made.
+// doubtful returns the statement of a migration that an older program may not be able to work with, or may have to wait
+// for. It returns "" if the migration only creates tables, or adds columns with safe defaults.
 func doubtful(text string) string {
 	made := map[string]bool{}
 	for s := range strings.SplitSeq(comment.ReplaceAllString(text, ""), ";") {
@@ -108,7 +108,7 @@ func doubtful(text string) string {
 	return ""
 }
 
-func TestWhatIsDoubtful(t *testing.T) {
+func TestDoubtfulStatements(t *testing.T) {
 	t.Parallel()
 	for _, harmless := range []string{
 		"CREATE TABLE a (id BIGINT NOT NULL PRIMARY KEY);\nCREATE TABLE b (a BIGINT REFERENCES a (id)); CREATE UNIQUE INDEX x ON b (a);",

@@ -274,7 +274,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 					}
 					return s.EndSessions(ctx, "usr_a", "", after(time.Second))
 				})
-			case 1: // somebody goes on with a session
+			case 1: // a session is refreshed
 				if err := refresh(t.Context(), s, 200, 201); err != nil && !isProblem(err, problem.CodeConflict) {
 					return err
 				}
@@ -333,7 +333,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 	})
 }
 
-// people makes a store with the users a to c in wsp_a and d in wsp_b, of whom a and d are admins.
+// people creates a store with the users a to c in wsp_a and d in wsp_b. a and d are admins.
 func people(t *testing.T, setup setup) *store.Store {
 	s := setup(t)
 	newWorkspace(t, s, "wsp_a")

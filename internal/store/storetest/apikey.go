@@ -104,7 +104,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		}
 		first := k.Secrets[0]
 		first.ValidUntil = pointer(after(time.Hour))
-		// Of the same moment as the first: the one without an end is the newest.
+		// Created at the same time as the first: the one without an end is the newest.
 		second := apikey.Secret{Hash: hash(2), Hint: "kpsk_2222", CreatedAt: first.CreatedAt}
 		change(second, first)
 		third := apikey.Secret{Hash: hash(3), Hint: "kpsk_3333", CreatedAt: after(time.Minute)}
@@ -114,7 +114,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		change(third)
 
-		// A change that is refused takes no secret away.
+		// A refused change removes no secret.
 		k.Secrets = []apikey.Secret{{Hash: hash(4), Hint: "kpsk_4444", CreatedAt: after(time.Hour)}}
 		wantProblem(t, s.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
 		for _, kept := range []*apikey.APIKey{{ID: "key_a", Secrets: []apikey.Secret{third}}, bystander} {
@@ -165,7 +165,7 @@ func testAPIKey(t *testing.T, setup setup) {
 	t.Run("ListsAreNewestFirstAndContinue", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		for i := range 7 { // pairs of equal times, so that the id decides
+		for i := range 7 { // pairs of equal times, so that the ID decides
 			k := newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i))
 			k.CreatedAt = after(time.Duration(i/2) * time.Second)
 			k.Secrets = append(k.Secrets, apikey.Secret{Hash: hash(byte(100 + i)), Hint: "h", CreatedAt: after(-time.Hour), ValidUntil: pointer(epoch)})

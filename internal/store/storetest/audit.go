@@ -156,7 +156,7 @@ func testAudit(t *testing.T, setup setup) {
 		}
 	})
 
-	// A list is what a filter leaves of all rows in the order of their IDs, page by page.
+	// A list contains all rows that match a filter in the order of their IDs, page by page.
 	t.Run("ListsOfReadsAreComplete", func(t *testing.T) {
 		s := setup(t)
 		var all []*audit.Row

@@ -12,8 +12,8 @@ import (
 	"keepsake/internal/store"
 )
 
-// testBinding is of the names that keys are bound to. A store that cannot open them stands for a process of the previous
-// release on the same database.
+// testBinding tests the names that keys are bound to. A store that cannot decrypt them represents a process of the
+// previous release on the same database.
 func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 	setup := func(t *testing.T) (s, previous *store.Store) {
 		t.Helper()
@@ -63,7 +63,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		wantKey(t, got, k)
 		wantIDs(t, "the subject's", list(t, s, apikey.Filter{SubjectID: "ann@example.com"}), "key_1", "key_2")
 		wantIDs(t, "the agent's", list(t, s, apikey.Filter{AgentID: "agent-7"}), "key_1")
-		wantIDs(t, "somebody else's", list(t, s, apikey.Filter{SubjectID: "bob@example.com"}))
+		wantIDs(t, "another subject's", list(t, s, apikey.Filter{SubjectID: "bob@example.com"}))
 
 		seen := map[string]string{}
 		noError(t, previous.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
@@ -87,7 +87,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		theirs.Name, theirs.Revision = "renamed", 2
 		noError(t, previous.UpdateAPIKey(t.Context(), theirs))
 		bound(t, previous, "key_2", "wsp_a", theirs.SubjectID, theirs.AgentID, 2)
-		bound(t, previous, "key_3", "wsp_a", "ann", "agent", 3) // by whoever may bind it to anything
+		bound(t, previous, "key_3", "wsp_a", "ann", "agent", 3) // by a caller that can bind it to any subject
 		for _, id := range []string{"key_1", "key_2", "key_3"} {
 			got, err := s.APIKey(t.Context(), "wsp_a", id)
 			noError(t, err)
@@ -123,14 +123,14 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		wantIDs(t, "the person's", list(t, s, apikey.Filter{SubjectID: "ann"}), "key_1", "key_2")
 	})
 
-	t.Run("ARevokedKeyForgetsASubject", func(t *testing.T) {
+	t.Run("RevokedKeyDropsItsSubject", func(t *testing.T) {
 		s, previous := setup(t)
 		for i, k := range []*apikey.APIKey{
 			bound(t, s, "key_1", "wsp_a", "ann", "agent", 1), bound(t, previous, "key_2", "wsp_a", "ann", "", 2),
 			bound(t, s, "key_3", "wsp_a", "bob", "", 3), bound(t, s, "key_4", "wsp_b", "ann", "", 4), bound(t, s, "key_5", "wsp_a", "ann", "", 5),
 		} {
 			if i == 4 {
-				break // it lives
+				break // key_5 stays valid
 			}
 			k.RevokedAt, k.Revision = pointer(after(time.Second)), 2
 			noError(t, s.UpdateAPIKey(t.Context(), k))

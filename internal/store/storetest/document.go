@@ -82,9 +82,9 @@ func testDocument(t *testing.T, setup setup) {
 				t.Errorf("%s: got %v, want %s", c.name, err, c.code)
 			}
 		}
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1}) // replacing is not one more
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1}) // replacing adds none
 		noError(t, err)
-		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: 1, CreateOnly: true}) // nor is another's
+		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: 1, CreateOnly: true}) // another workspace's documents do not count
 		noError(t, err)
 		wantChange(t, s, "wsp_a", 2)
 		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil))
@@ -305,7 +305,7 @@ func testDocument(t *testing.T, setup setup) {
 	})
 }
 
-// together writes the same to two workspaces: to one many documents at once, to the other one after another.
+// together writes the same documents to two workspaces: all at once to one, one after another to the other.
 func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 	ctx := t.Context()
 	for range rapid.IntRange(1, 4).Draw(rt, "batches") {
@@ -368,8 +368,8 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 	}
 }
 
-// follow does random things to a workspace's documents and follows its changes now and then, as an index does. At the
-// end the follower, a map that was told of every change, and the store hold the same.
+// follow changes a workspace's documents at random and follows its changes from time to time, as an index does. At the
+// end the follower, a map of all changes, and the store have the same content.
 func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	ctx := t.Context()
 	model, seen := map[string]string{}, map[string]string{}

@@ -21,7 +21,7 @@ func testIdempotency(t *testing.T, setup setup) {
 
 	t.Run("AnAnswerComesBackUntilItExpires", func(t *testing.T) {
 		s := setup(t)
-		for i, body := range [][]byte{[]byte(`{"a":1}`), {}, nil} { // no body and a body that is kept elsewhere differ
+		for i, body := range [][]byte{[]byte(`{"a":1}`), {}, nil} { // an empty body and a body that is not stored differ
 			a := answer(byte(10*i), body)
 			noError(t, s.KeepAnswer(t.Context(), a))
 			got, err := s.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour-time.Microsecond))

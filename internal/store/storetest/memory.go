@@ -19,7 +19,7 @@ import (
 
 func named(n byte) memory.Hash { return memory.Hash{n} }
 
-// memoryRow is a memory of a subject; what n says is in all that may be looked for.
+// memoryRow is a memory of a subject; n determines all fields that a query can use.
 func memoryRow(n int, subject byte) *memory.Row {
 	at := after(time.Duration(n) * time.Second)
 	return &memory.Row{
@@ -358,7 +358,7 @@ func testMemory(t *testing.T, setup setup) {
 	})
 }
 
-// MemoryPlans looks at how an engine finds memories: by the one index that is meant, whatever it knows of the tables.
+// MemoryPlans checks that an engine finds memories by the intended index, whatever its statistics are.
 func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int) {
 	t.Helper()
 	primaryKey := "sqlite_autoindex_memory_1"

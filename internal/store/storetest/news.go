@@ -19,7 +19,7 @@ import (
 	"keepsake/internal/unit"
 )
 
-// shared is an engine that other processes share, whatever it is.
+// shared is an engine that reports being shared with other processes.
 type shared struct{ store.Engine }
 
 func (shared) Shared() bool { return true }
@@ -32,7 +32,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		return store.New(engine), engine
 	}
 
-	t.Run("WhatOthersHoldInMemoryIsTold", func(t *testing.T) {
+	t.Run("EventsNameWhatOthersCache", func(t *testing.T) {
 		s, engine := setup(t)
 		ctx := t.Context()
 		noError(t, s.CreateWorkspace(ctx, workspace("wsp_a")))
@@ -51,7 +51,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 
 		u := user("usr_a", "wsp_a", "a@example.com")
 		noError(t, s.CreateUser(ctx, u))
-		wantNews(t, engine) // nobody holds who signs in for the first time
+		wantNews(t, engine) // no process has cached a user who signs in for the first time
 		u.Disabled, u.Revision = true, 2
 		noError(t, s.UpdateUser(ctx, u))
 		wantNews(t, engine, "user usr_a")
@@ -62,7 +62,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 		wantNews(t, engine)
 		noError(t, s.EndSession(ctx, "ses_a", epoch))
-		noError(t, s.EndSession(ctx, "ses_a", epoch)) // it has ended
+		noError(t, s.EndSession(ctx, "ses_a", epoch)) // the session has ended
 		wantNews(t, engine, "session ses_a")
 		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
 		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
@@ -115,7 +115,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		s, engine := setup(t)
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		var heads []int64 // as the hooks after the commits see them
+		var heads []int64 // as seen by the hooks after the commits
 		for i := range 24 {
 			all.Go(func() {
 				err := s.Run(t.Context(), func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 				if (err != nil) != (i%4 == 3) {
 					t.Error(err)
 				}
-				// Whoever reads the head after a commit finds all news up to it.
+				// A reader of the head finds all events up to it.
 				mu.Lock()
 				defer mu.Unlock()
 				head, news := readNews(t, engine)
@@ -150,7 +150,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 				t.Fatalf("number %d stands at %d", n.number, i+1)
 			}
 		}
-		for i := 0; i+1 < len(news); i += 2 { // of one unit
+		for i := 0; i+1 < len(news); i += 2 { // of one transaction
 			a, b := strings.TrimPrefix(news[i].text, "workspace wsp_"), strings.TrimPrefix(news[i+1].text, "workspace wsp_more_")
 			if a != b {
 				t.Errorf("the news of units are mixed: %v", news)
@@ -175,7 +175,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 	})
 
-	t.Run("WhereNobodySharesNothingIsTold", func(t *testing.T) {
+	t.Run("UnsharedEngineWritesNoEvents", func(t *testing.T) {
 		t.Parallel()
 		engine := alone{open(t)}
 		s := store.New(engine)
@@ -217,7 +217,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 	})
 }
 
-// alone is an engine that nobody shares, whatever it is.
+// alone is an engine that reports not being shared.
 type alone struct{ store.Engine }
 
 func (alone) Shared() bool { return false }
@@ -234,7 +234,7 @@ type numbered struct {
 	text   string
 }
 
-// readNews reads the head and all news.
+// readNews reads the head and all events.
 func readNews(t *testing.T, engine store.Engine) (head int64, list []numbered) {
 	t.Helper()
 	q := engine.Main().In(t.Context())
@@ -257,7 +257,7 @@ func readNews(t *testing.T, engine store.Engine) (head int64, list []numbered) {
 	return head, list
 }
 
-// wantNews checks what was told since it was last asked, and clears it away.
+// wantNews checks the events since the previous call and deletes them.
 func wantNews(t *testing.T, engine store.Engine, want ...string) {
 	t.Helper()
 	head, list := readNews(t, engine)
@@ -266,7 +266,7 @@ func wantNews(t *testing.T, engine store.Engine, want ...string) {
 		got = append(got, n.text)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("events %q, want %q", got, want)
 	}
 	if len(list) > 0 && list[len(list)-1].number != head {
 		t.Errorf("the head is %d, the last news are %d", head, list[len(list)-1].number)

@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/store"
 )
 
-// heard is an engine that remembers the queries of its main database.
+// heard is an engine that records the queries of its main database.
 type heard struct {
 	store.Engine
 	queries []query
@@ -46,8 +46,8 @@ func (q *heardQuerier) Query(ctx context.Context, text string, args ...any) (sto
 	return q.Querier.Query(ctx, text, args...)
 }
 
-// AuditPlans looks at how an engine finds rows of a log that is mostly about memories. explain is the engine's word before a
-// statement, columns is how wide the answer is, and prepare a statement that it wants after many rows.
+// AuditPlans checks how an engine finds rows of a log that is mostly about memories. explain is the engine's keyword
+// before a statement, columns the width of its result, and prepare a statement to run after many inserts.
 func AuditPlans(t *testing.T, engine store.Engine, explain string, columns int, prepare string) {
 	t.Helper()
 	h := &heard{Engine: engine}
@@ -95,8 +95,8 @@ func AuditPlans(t *testing.T, engine store.Engine, explain string, columns int, 
 				t.Fatal(err)
 			}
 			plan := readPlan(t, rows, columns)
-			// PostgreSQL knows how many rows there are of each: where there are many, it reads all of them from the newest on,
-			// and where there are few, it sorts them.
+			// PostgreSQL estimates the number of rows of each. If there are many, it reads all of them from the newest
+			// on; if there are few, it sorts them.
 			newest := []string{"Scan Backward using audit_log_id_key", "Scan Backward using audit_read_at"}[i]
 			dense := !strings.HasSuffix(want[i], "_target") && !strings.HasSuffix(want[i], "_action") && strings.Contains(plan, newest)
 			// Reads of the same millisecond are sorted.
@@ -111,8 +111,8 @@ func AuditPlans(t *testing.T, engine store.Engine, explain string, columns int, 
 
 func subject(n int64) string { return fmt.Sprintf("subject:%022d", n) }
 
-// fillAudit writes a log in which one row in fifty is not about memories, and every other one is a read, of a few workspaces,
-// keys and many subjects.
+// fillAudit writes a log in which one row in fifty is not about memories, and every other one is a read. It has a few
+// workspaces and keys, and many subjects.
 func fillAudit(t *testing.T, s *store.Store) {
 	t.Helper()
 	const rows = 10_000

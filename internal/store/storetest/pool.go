@@ -10,21 +10,21 @@ import (
 	"keepsake/internal/store"
 )
 
-// Pool lends engines to cases. Opening an engine takes longer than most cases do, so a case gets engines that an earlier
-// case has given back, with every table empty again. Two cases never have the same engines at the same time.
+// Pool provides engines for cases. Opening an engine takes longer than most cases, so a case reuses the engines of an
+// earlier one, with all tables emptied. No two cases use the same engines at the same time.
 type Pool struct {
 	open func() []store.Engine
-	free chan *lent // nil stands for engines that are not open yet
+	free chan *lent // nil for engines that are not open yet
 }
 
-// lent is what one case has: engines on one instance, and the tables of each of its databases.
+// lent is what one case uses: engines of one instance, and the tables of each of its databases.
 type lent struct {
 	engines []store.Engine
-	tables  map[store.Database][]string // those that are referred to come first
+	tables  map[store.Database][]string // referenced tables first
 }
 
-// NewPool makes a pool for so many cases at once; the others wait. open opens the engines of one more empty instance. The
-// test that has the pool closes them.
+// NewPool creates a pool for a number of concurrent cases. open opens the engines of an empty instance. The test that
+// owns the pool closes them.
 func NewPool(size int, open func() []store.Engine) *Pool {
 	p := &Pool{open: open, free: make(chan *lent, size)}
 	for range size {
@@ -33,17 +33,17 @@ func NewPool(size int, open func() []store.Engine) *Pool {
 	return p
 }
 
-// Engines gives t the engines of an empty instance until t ends.
+// Engines returns the engines of an empty instance for use until t ends.
 func (p *Pool) Engines(t *testing.T) []store.Engine {
 	t.Helper()
 	l := <-p.free
-	next := (*lent)(nil) // what the next case gets
+	next := (*lent)(nil) // for the next case
 	t.Cleanup(func() { p.free <- next })
 	if l == nil {
 		l = &lent{engines: p.open(), tables: map[store.Database][]string{}}
 	}
 	t.Cleanup(func() {
-		if t.Failed() { // a unit may still be running
+		if t.Failed() { // a transaction may still be running
 			return
 		}
 		if err := l.empty(context.WithoutCancel(t.Context())); err != nil {
@@ -55,7 +55,7 @@ func (p *Pool) Engines(t *testing.T) []store.Engine {
 	return l.engines
 }
 
-// empty deletes every row but the id of the instance.
+// empty deletes every row except the ID of the instance.
 func (l *lent) empty(ctx context.Context) error {
 	e := l.engines[0]
 	for _, d := range []store.Database{e.Main(), e.Keys(), e.Usage()} {
@@ -77,7 +77,8 @@ func (l *lent) empty(ctx context.Context) error {
 	return nil
 }
 
-// emptyTables deletes the rows of one database. Triggers count in further rows what is deleted, so it repeats until no table has a row.
+// emptyTables deletes the rows of one database. Triggers can add rows that count deletions, so it repeats until all
+// tables are empty.
 func (l *lent) emptyTables(ctx context.Context, d store.Database) error {
 	for {
 		filled, err := filled(ctx, d, l.tables[d])
@@ -98,7 +99,7 @@ func (l *lent) emptyTables(ctx context.Context, d store.Database) error {
 	}
 }
 
-// filled are those of the tables that have rows, in the same order.
+// filled returns the tables that have rows, in the same order.
 func filled(ctx context.Context, d store.Database, tables []string) (names []string, err error) {
 	questions := make([]string, len(tables))
 	for i, name := range tables {

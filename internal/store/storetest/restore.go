@@ -51,7 +51,7 @@ func remember(t *testing.T, s *store.Store, workspaceID string, subject memory.H
 	return ids
 }
 
-// testRestore is of what was erased after a backup, in what is restored from it.
+// testRestore tests that a restored backup does not bring back what was erased after it.
 func testRestore(t *testing.T, setup setup) {
 	ann, bob, zoe := memory.Hash{1}, memory.Hash{2}, memory.Hash{3}
 	keysOf := func(t *testing.T, s *store.Store, subject memory.Hash) (living, destroyed int) {
@@ -102,7 +102,7 @@ func testRestore(t *testing.T, setup setup) {
 		answer(t, s, 1, ann)
 		answer(t, s, 2, bob)
 		for i := range 2 {
-			// As if there had been one more generation than the backup knows.
+			// As if there had been one more generation than in the backup.
 			again, err := s.EraseAgain(t.Context(), "wsp_a", ann, 2, false, after(time.Minute))
 			noError(t, err)
 			if again != (i == 0) {
@@ -143,7 +143,7 @@ func testRestore(t *testing.T, setup setup) {
 		noError(t, s.FinishErasures(t.Context(), epoch))
 		for _, c := range []struct {
 			all  bool
-			want int64 // the generation that goes on
+			want int64 // the generation that continues
 		}{{false, 5}, {true, 6}} {
 			again, err := s.EraseAgain(t.Context(), "wsp_a", ann, 1, c.all, after(time.Minute))
 			noError(t, err)

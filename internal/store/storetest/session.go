@@ -137,7 +137,7 @@ func testSession(t *testing.T, setup setup) {
 	})
 }
 
-// startSession begins a session whose first token has a hash that is all n.
+// startSession begins a session whose first token has a hash of n in every byte.
 func startSession(t *testing.T, s *store.Store, id, userID string, n byte) {
 	t.Helper()
 	noError(t, s.StartSession(t.Context(), session(id, userID), refreshToken(id, n)))
@@ -151,7 +151,7 @@ func refreshToken(sessionID string, n byte) *account.RefreshToken {
 	return &account.RefreshToken{Hash: [32]byte{n}, SessionID: sessionID, CreatedAt: epoch, ExpiresAt: after(time.Hour)}
 }
 
-// refresh uses a token, as the domain does; a token that was used, or whose session has ended, is a conflict.
+// refresh uses a token, as the domain does. If the token was used or its session has ended, it is a conflict.
 func refresh(ctx context.Context, s *store.Store, n, child byte) error {
 	return s.Run(ctx, func(ctx context.Context) error {
 		t, its, err := s.RefreshToken(ctx, [32]byte{n})

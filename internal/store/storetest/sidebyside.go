@@ -24,8 +24,8 @@ import (
 	"keepsake/internal/usage"
 )
 
-// RunSideBySide tests two stores on one database that write at once, as two processes do. open gives each case an empty
-// database with two engines, which may be one and the same where an engine lets nobody else in.
+// RunSideBySide tests two stores that write concurrently to one database, as two processes do. open gives each case an
+// empty database with two engines. They can be the same engine if it allows only one.
 func RunSideBySide(t *testing.T, open func(t *testing.T) (a, b store.Engine)) {
 	setup := func(t *testing.T) pair {
 		t.Helper()
@@ -44,7 +44,7 @@ func RunSideBySide(t *testing.T, open func(t *testing.T) (a, b store.Engine)) {
 // pair is two stores on one database.
 type pair [2]*store.Store
 
-// race runs f n times at once, every other time on the other store, and gives their errors.
+// race runs f n times concurrently, alternating between the stores, and returns the errors.
 func (p pair) race(n int, f func(i int, s *store.Store) error) []error {
 	errs := make([]error, n)
 	ready, begin := make(chan struct{}), make(chan struct{})
@@ -64,7 +64,7 @@ func (p pair) race(n int, f func(i int, s *store.Store) error) []error {
 	return errs
 }
 
-// wantWinners checks that so many of a race succeeded and that the others were told a problem.
+// wantWinners checks how many calls of a race succeeded, and that the others returned a problem.
 func wantWinners(t *testing.T, errs []error, want int, code string) {
 	t.Helper()
 	won := 0
@@ -74,7 +74,7 @@ func wantWinners(t *testing.T, errs []error, want int, code string) {
 			continue
 		}
 		if p, ok := problem.As(err); !ok || p.Code != code {
-			t.Errorf("a loser was told %v, want %s", err, code)
+			t.Errorf("a losing call returned %v, want %s", err, code)
 		}
 	}
 	if won != want {
@@ -185,8 +185,7 @@ func demote(ctx context.Context, s *store.Store, id string) error {
 	})
 }
 
-// testRevisionsSideBySide: who reads and then writes without naming a revision is never told that somebody else wrote in
-// between.
+// testRevisionsSideBySide checks that a read and a write without a revision never fail because of a write in between.
 func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 	const writers = 8
 

@@ -17,7 +17,7 @@ import (
 	"keepsake/internal/store"
 )
 
-// stored is how many bytes a workspace stores.
+// stored is the number of bytes that a workspace stores.
 func stored(t *testing.T, s *store.Store, workspaceID string) (used int64) {
 	t.Helper()
 	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
@@ -91,7 +91,7 @@ func testStorage(t *testing.T, setup setup) {
 		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(102); d.ID = "0"; return d }(), put)
 		noError(t, err)
 		most = 0
-		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(1); d.ID = "0"; return d }(), put) // it shrinks
+		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(1); d.ID = "0"; return d }(), put) // it becomes smaller
 		noError(t, err)
 	})
 

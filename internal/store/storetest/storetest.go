@@ -1,4 +1,4 @@
-// Package storetest tests a store on any engine: what a domain package may rely on holds on each of them.
+// Package storetest tests what domain packages rely on, on a store with any engine.
 package storetest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/store"
 )
 
-// Run runs the suite. open gives each case an empty engine of its own and closes it when the case ends.
+// Run runs the suite. open gives each case an empty engine and closes it when the case ends.
 func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	setup := func(t *testing.T) *store.Store {
 		t.Helper()
@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 
 type setup func(t *testing.T) *store.Store
 
-// epoch is the moment most cases begin at. Stores keep microseconds.
+// epoch is the time at which most cases begin. Stores have a resolution of a microsecond.
 var epoch = time.Date(2026, 11, 21, 10, 30, 0, 123456000, time.UTC)
 
 func after(d time.Duration) time.Time { return epoch.Add(d) }

@@ -35,13 +35,13 @@ func subjectKey(workspaceID string, subject byte, generation int64, wrapped stri
 	}
 }
 
-// destroyed is what is left of a key.
+// destroyed is what remains of a destroyed key.
 func destroyed(k seal.SubjectKey, at time.Time) seal.SubjectKey {
 	k.Wrapped, k.With, k.CreatedAt = []byte{}, "", at
 	return k
 }
 
-// wantSubjectKeys checks all that there is of some subjects of a workspace.
+// wantSubjectKeys checks all keys of some subjects of a workspace.
 func wantSubjectKeys(t *testing.T, s *store.Store, workspaceID string, subjects []byte, want ...seal.SubjectKey) {
 	t.Helper()
 	var hashes []seal.SubjectHash
@@ -60,7 +60,7 @@ func compareSubjectKeys(t *testing.T, got, want []seal.SubjectKey) {
 	}
 	slices.SortFunc(got, order)
 	for i := range got {
-		got[i].Wrapped = append([]byte{}, got[i].Wrapped...) // an engine may give nothing for no bytes
+		got[i].Wrapped = append([]byte{}, got[i].Wrapped...) // an engine can return nil for empty bytes
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -114,7 +114,7 @@ func testSubjectKey(t *testing.T, setup setup) {
 		wantSubjectKeys(t, s, "wsp_a", []byte{1, 2}, gone, three, neighbour)
 		wantSubjectKeys(t, s, "wsp_b", []byte{1}, other)
 
-		// One that was never made is not made any more.
+		// A generation that never existed can no longer be created.
 		noError(t, s.DestroySubjectKeys(t.Context(), "wsp_a", seal.SubjectHash{9}, 1, epoch))
 		never := subjectKey("wsp_a", 9, 1, "never")
 		got, err = s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{never})
@@ -168,7 +168,7 @@ func testSubjectKey(t *testing.T, setup setup) {
 		}
 	})
 
-	t.Run("KeysAreWrappedAnewUnlessTheyWereDestroyed", func(t *testing.T) {
+	t.Run("KeysAreRewrappedUnlessDestroyed", func(t *testing.T) {
 		s := setup(t)
 		withWrappings(t, s)
 		a, b := subjectKey("wsp_a", 1, 1, "a"), subjectKey("wsp_a", 2, 1, "b")

@@ -76,7 +76,7 @@ func testThrottle(t *testing.T, setup setup) {
 		}
 	})
 
-	// Many change overlapping names at once, in all orders: no change is lost, and nobody waits in a circle.
+	// Concurrent changes of overlapping names, in all orders: no change is lost, and there is no deadlock.
 	t.Run("ChangesFollowEachOther", func(t *testing.T) {
 		s := setup(t)
 		const writers, each = 8, 25

@@ -39,7 +39,7 @@ func testUnit(t *testing.T, setup setup) {
 		wantWorkspaces(t, s, "wsp_a")
 	})
 
-	t.Run("AUnitReadsWhatItWroteAndNobodyElseDoes", func(t *testing.T) {
+	t.Run("TransactionReadsItsOwnWrites", func(t *testing.T) {
 		s := setup(t)
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
@@ -90,7 +90,7 @@ func testUnit(t *testing.T, setup setup) {
 			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
-			_ = s.CreateUser(ctx, user("usr_a", "wsp_unknown", "a@example.com")) // breaks a foreign key
+			_ = s.CreateUser(ctx, user("usr_a", "wsp_unknown", "a@example.com")) // violates a foreign key
 			return nil
 		})
 		if err == nil {
@@ -108,7 +108,7 @@ func testUnit(t *testing.T, setup setup) {
 				wantWorkspaces(t, s, "wsp_a", "wsp_b")
 				order = append(order, "after")
 			})
-			for range 2 { // the second of a name is not a second hook
+			for range 2 { // a second hook with the same name is ignored
 				unit.BeforeCommit(ctx, "add b", func(ctx context.Context) error {
 					order = append(order, "before")
 					return s.CreateWorkspace(ctx, workspace("wsp_b"))
@@ -135,7 +135,7 @@ func testUnit(t *testing.T, setup setup) {
 					if _, err := s.PutDocument(ctx, "wsp_a", d, put()); err != nil {
 						return err
 					}
-					unit.AfterCommit(ctx, func() { heard = append(heard, d.Change) }) // no lock: one after another
+					unit.AfterCommit(ctx, func() { heard = append(heard, d.Change) }) // no lock, because hooks run one after another
 					return nil
 				})
 				mu.Lock()

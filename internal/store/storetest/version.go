@@ -58,7 +58,7 @@ func testVersion(t *testing.T, setup setup) {
 		keep("key_b", after(time.Minute), epoch)
 		keep("key_a", after(2*time.Hour), epoch)
 		wantRehearsals(t, s, map[string]time.Time{"key_a": after(2 * time.Hour), "key_b": after(time.Minute)})
-		keep("key_c", after(time.Hour), after(time.Minute)) // key_b's is over
+		keep("key_c", after(time.Hour), after(time.Minute)) // key_b's has ended
 		wantRehearsals(t, s, map[string]time.Time{"key_a": after(2 * time.Hour), "key_c": after(time.Hour)})
 	})
 
@@ -88,7 +88,7 @@ func testVersion(t *testing.T, setup setup) {
 		b.Client, c.CallerID, d.WorkspaceID, other.Version = "wget/1", "usr_a", "wsp_b", 2
 		add(after(time.Minute), d, c, b, a, other)
 		add(after(time.Hour), a)
-		add(epoch, b) // an older moment changes nothing
+		add(epoch, b) // an older time changes nothing
 		a.LastAt, b.LastAt, c.LastAt, d.LastAt = after(time.Hour), after(time.Minute), after(time.Minute), after(time.Minute)
 
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9}, a, b, c, d)
@@ -137,7 +137,7 @@ func testVersion(t *testing.T, setup setup) {
 		if len(found) != len(many) {
 			t.Errorf("%d callers, want %d", len(found), len(many))
 		}
-		// Those that are too many become one, with the last of their moments.
+		// The clients beyond the limit become one, with their latest time.
 		var crowd []lifecycle.Caller
 		for i := range 9 {
 			crowd = append(crowd, lifecycle.Caller{
@@ -158,7 +158,7 @@ func testVersion(t *testing.T, setup setup) {
 				{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_b", Route: "GET /a", Client: "curl/8", LastAt: epoch},
 			}, 3))
 		}
-		// One that is kept apart stays so on another route.
+		// A client that has an entry of its own also gets one on another route.
 		noError(t, s.AddCallers(t.Context(), []lifecycle.Caller{
 			{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /b", Client: "made/01", LastAt: epoch},
 		}, 3))
