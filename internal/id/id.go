@@ -1,5 +1,5 @@
-// Package id makes the ids of things: a type prefix, an underscore and a UUIDv7 in 26 characters of Crockford base32,
-// lower case, aligned as TypeID does (decisions.md, A). They sort by the time they were made.
+// Package id creates IDs: a type prefix, an underscore and a UUIDv7 in 26 characters of lower-case Crockford base32,
+// aligned as in TypeID (decisions.md, A). They sort by creation time.
 package id
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The prefixes, one for each kind of thing.
+// The prefixes, one for each kind of object.
 const (
 	APIKey    = "key"
 	User      = "usr"
@@ -24,17 +24,16 @@ const (
 	Session   = "ses"
 )
 
-// UUID is an id without its prefix: 16 bytes, no pointer.
+// UUID is an ID without its prefix.
 type UUID [16]byte
 
-// New makes an id of now, key_01k… for the prefix "key".
+// New creates an ID, such as key_01k… for the prefix "key".
 func New(prefix string) string {
 	return At(prefix, time.Now(), rand.Reader)
 }
 
-// At makes an id of a moment. Ids made in one process rise with t down to a quarter of a microsecond; what tells two
-// ids of the same instant apart are 62 random bits. It panics where random ends: without randomness nothing here is
-// safe to go on with.
+// At creates an ID for a time. Within a process, IDs rise with t, with a resolution of a quarter of a microsecond. 62
+// random bits distinguish IDs of the same time. At panics if random fails, because nothing is safe without randomness.
 func At(prefix string, t time.Time, random io.Reader) string {
 	var tail [8]byte
 	if _, err := io.ReadFull(random, tail[:]); err != nil {
@@ -43,16 +42,16 @@ func At(prefix string, t time.Time, random io.Reader) string {
 	return Format(prefix, uuidv7(t, binary.BigEndian.Uint64(tail[:])))
 }
 
-// NewRequest makes the id of a request that came in at t, req_…. It has to be unusual, not secret, so it costs tens of
-// nanoseconds and one allocation.
+// NewRequest creates the ID of a request that arrived at t, req_…. It must be unique, but not secret, so it costs only
+// tens of nanoseconds and one allocation.
 func NewRequest(t time.Time) string {
 	return Format(Request, RequestAt(t))
 }
 
-// RequestAt is NewRequest before it is text, for callers that append it to a buffer.
+// RequestAt is NewRequest without formatting, for callers that append the ID to a buffer.
 func RequestAt(t time.Time) UUID { return uuidv7(t, mathrand.Uint64()) }
 
-// uuidv7 lays out RFC 9562's version 7 with the optional 12 bits of sub-millisecond precision (its method 3).
+// uuidv7 returns a UUID of version 7 (RFC 9562) with 12 bits of sub-millisecond precision (method 3).
 func uuidv7(t time.Time, random uint64) (u UUID) {
 	ms := t.UnixMilli()
 	fraction := uint64(t.Nanosecond()%int(time.Millisecond)) << 12 / uint64(time.Millisecond)

@@ -1,15 +1,15 @@
 package id
 
-// alphabet is Crockford's base32 in lower case: no i, l, o, u.
+// alphabet is Crockford's base32 in lower case, without i, l, o and u.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// bodyLen is the length of a UUID in base32: 130 bits, the two highest of them always zero, hence a first character of
+// bodyLen is the length of a UUID in base32. The two highest of its 130 bits are always zero, so the first character is
 // 0 to 7.
 const bodyLen = 26
 
 const invalid = 0xff
 
-// values is alphabet the other way round.
+// values maps the characters of alphabet to their values.
 var values = func() (v [256]byte) {
 	for i := range v {
 		v[i] = invalid
@@ -20,17 +20,17 @@ var values = func() (v [256]byte) {
 	return v
 }()
 
-// Format writes an id: prefix, underscore, 26 characters.
+// Format returns an ID as text: prefix, underscore, 26 characters.
 func Format(prefix string, u UUID) string {
 	var buf [16 + 1 + bodyLen]byte
 	return string(Append(buf[:0], prefix, u))
 }
 
-// Append appends what Format gives to dst.
+// Append appends the result of Format to dst.
 func Append(dst []byte, prefix string, u UUID) []byte {
 	dst = append(append(dst, prefix...), "_00000000000000000000000000"...)
 	body := dst[len(dst)-bodyLen:]
-	// Five bytes are eight characters; the first byte, three bits and five bits, stands alone.
+	// Five bytes become eight characters. The first byte is encoded separately, as three bits and five bits.
 	body[0] = alphabet[u[0]>>5]
 	body[1] = alphabet[u[0]&31]
 	for i, o := 1, 2; i < len(u); i, o = i+5, o+8 {
@@ -42,8 +42,8 @@ func Append(dst []byte, prefix string, u UUID) []byte {
 	return dst
 }
 
-// Parse reads what Format wrote, and nothing else: another prefix, capitals, a letter outside the alphabet or a first
-// character over 7 are not ids.
+// Parse parses the output of Format. It accepts nothing else: no other prefix, no capitals, no character outside the
+// alphabet, no first character above 7.
 func Parse(prefix, s string) (u UUID, ok bool) {
 	if len(s) != len(prefix)+1+bodyLen || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
 		return UUID{}, false

@@ -1,4 +1,4 @@
-// Package page makes cursors: the opaque "where the next page starts" of a list.
+// Package page creates cursors, which tell where the next page of a list starts.
 package page
 
 import (
@@ -11,19 +11,19 @@ import (
 	"keepsake/internal/wire"
 )
 
-// Sealer authenticates cursors, so that a client can neither make one nor carry one over to another list.
+// Sealer authenticates cursors, so that a client cannot forge one or use it for another list.
 type Sealer struct{ secret []byte }
 
-// NewSealer makes a sealer under the instance's cursor secret.
+// NewSealer creates a Sealer with the instance's cursor secret.
 func NewSealer(secret []byte) *Sealer { return &Sealer{secret: secret} }
 
-// macSize is how much of the HMAC a cursor carries: 128 bits are beyond guessing and keep it short.
+// macSize is the size of the truncated HMAC in a cursor. 128 bits cannot be guessed and keep cursors short.
 const macSize = 16
 
 var errCursor = problem.Validation("cursor", problem.InvalidVal, "This cursor does not belong to this list. Start again without a cursor.")
 
-// Scope names the list a cursor belongs to: workspace, operation and every parameter but limit and cursor. Each part is
-// preceded by its length, so that no two lists share a name.
+// Scope identifies the list of a cursor: workspace, operation and every parameter except limit and cursor. Each part is
+// preceded by its length, so that different lists have different scopes.
 func Scope(workspaceID, operation string, params ...string) string {
 	scope := appendPart(nil, workspaceID)
 	scope = appendPart(scope, operation)
@@ -37,9 +37,8 @@ func appendPart(scope []byte, part string) []byte {
 	return append(binary.AppendUvarint(scope, uint64(len(part))), part...)
 }
 
-// Seal writes position v of the list scope as a cursor that is safe in a URL. v is encoded as JSON, readable to who
-// decodes the cursor: it holds ids, times and numbers, never a secret. A v that cannot be encoded is a mistake in the
-// code, and panics.
+// Seal returns a cursor for position v of a list, safe in a URL. v is encoded as JSON and clients can read it, so it
+// contains IDs, times and numbers, but never a secret. Seal panics if v cannot be encoded.
 func (s *Sealer) Seal(scope string, v any) string {
 	position, err := wire.Encode(v)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Sealer) Seal(scope string, v any) string {
 	return base64.RawURLEncoding.EncodeToString(append(s.mac(scope, position), position...))
 }
 
-// Open reads a cursor of the list scope into v. A forged one, or another list's, is a 400: `cursor`, `invalid`.
+// Open decodes a cursor of the list into v. A forged cursor, or one of another list, is a 400: `cursor`, `invalid`.
 func (s *Sealer) Open(scope, cursor string, v any) error {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(sealed) < macSize {
@@ -59,7 +58,7 @@ func (s *Sealer) Open(scope, cursor string, v any) error {
 		return errCursor
 	}
 	if err := wire.Decode(position, v); err != nil {
-		return errCursor.Because(err) // ours, but of a release whose positions looked different
+		return errCursor.Because(err) // an authentic cursor of a release with another format
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package problem is the one error type that reaches a caller: what went wrong, in words for people and for programs.
+// Package problem contains the only error type that callers of the API see, for people and for programs.
 //
-// It knows nothing of HTTP; internal/api maps a Kind to a status. An error that is not a *Problem is, at the rim, a
-// fixed 500 whose cause goes to the log and nowhere else.
+// It is independent of HTTP; internal/api maps a Kind to a status. Any other error becomes a fixed 500, and its cause
+// only goes to the log.
 package problem
 
 import (
@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// Kind says what sort of problem it is. One table in internal/api turns it into a status.
+// Kind is the category of a problem. A table in internal/api maps it to a status.
 type Kind uint8
 
 // The kinds, in the order of the specification's status table (§7).
 const (
-	Internal         Kind = iota // a defect or a fault of ours
+	Internal         Kind = iota // an internal error: 500
 	Invalid                      // the request is wrong: 400
-	Unauthenticated              // no credential, or one that is not valid: 401
-	Forbidden                    // a valid credential that may not: 403
-	NotFound                     // absent, or not the caller's to see: 404
+	Unauthenticated              // no valid credential: 401
+	Forbidden                    // a valid credential without the permission: 403
+	NotFound                     // absent, or invisible to the caller: 404
 	MethodNotAllowed             // the path exists, the method does not: 405
-	Conflict                     // the state of the resource forbids it: 409
-	Gone                         // an API version that is sunset: 410
+	Conflict                     // the state of the resource prevents the operation: 409
+	Gone                         // an API version that has been sunset: 410
 	Mismatch                     // If-Match names another revision: 412
-	TooLarge                     // the body is over its class's limit: 413
-	UnsupportedMedia             // a media type the operation does not take: 415
-	RateLimited                  // a limit or quota is used up: 429
-	Unavailable                  // a part that is needed is missing for now: 503
+	TooLarge                     // the body exceeds the limit of its class: 413
+	UnsupportedMedia             // a media type that the operation does not accept: 415
+	RateLimited                  // a limit or quota is exhausted: 429
+	Unavailable                  // a required component is temporarily unavailable: 503
 )
 
-// The codes (decisions.md, M). A code is a promise: clients compare it.
+// The codes (decisions.md, M). They are stable, because clients compare them.
 const (
 	CodeValidation         = "validation_error"
 	CodeMissingCredentials = "missing_credentials"
@@ -61,7 +61,7 @@ const (
 	CodeUnavailable        = "unavailable"
 )
 
-// Issue is the machine-readable half of a validation error: what is wrong with the field (decisions.md, A).
+// Issue is the machine-readable reason of a validation error: what is wrong with the field (decisions.md, A).
 type Issue string
 
 // The issues.
@@ -83,22 +83,23 @@ const (
 	InvalidVal  Issue = "invalid"
 )
 
-// Details is the optional object of an error body (§2.3). Empty members are left out.
+// Details is the optional object of an error body (§2.3). Empty members are omitted.
 type Details struct {
 	Field         string `json:"field,omitempty"`
 	Issue         Issue  `json:"issue,omitempty"`
 	RequiredScope string `json:"requiredScope,omitempty"`
 	Limit         string `json:"limit,omitempty"`  // which count was reached: keys, users, documents, memories
-	Policy        string `json:"policy,omitempty"` // which budget was used up, on a 429
+	Policy        string `json:"policy,omitempty"` // which limit was exhausted, on a 429
 }
 
-// Problem is an error a caller may see. Message is for people and never holds a secret or anything a user stored.
+// Problem is an error that a caller can see. Message is for people and never contains a secret or data that a user
+// stored.
 type Problem struct {
 	Kind       Kind
 	Code       string
 	Message    string
 	Details    Details
-	RetryAfter time.Duration // for RateLimited and Unavailable: when to try again
+	RetryAfter time.Duration // for RateLimited and Unavailable: when to retry
 	cause      error
 }
 
@@ -109,10 +110,10 @@ func (p *Problem) Error() string {
 	return p.Code + ": " + p.Message
 }
 
-// Unwrap gives the cause, which is for the log alone.
+// Unwrap returns the cause, which is only for the log.
 func (p *Problem) Unwrap() error { return p.cause }
 
-// Because returns a copy of p that carries cause for the log.
+// Because returns a copy of p with a cause for the log.
 func (p *Problem) Because(cause error) *Problem {
 	q := *p
 	q.cause = cause
@@ -126,32 +127,32 @@ func As(err error) (*Problem, bool) {
 	return p, ok
 }
 
-// New makes a problem of any kind.
+// New creates a problem of any kind.
 func New(kind Kind, code, message string) *Problem {
 	return &Problem{Kind: kind, Code: code, Message: message}
 }
 
-// Validation is a 400: field names the offending parameter, `rateLimit.requestsPerMinute` and `items[3].text` style.
+// Validation is a 400. field names the invalid parameter, such as `rateLimit.requestsPerMinute` or `items[3].text`.
 func Validation(field string, issue Issue, message string) *Problem {
 	return &Problem{Kind: Invalid, Code: CodeValidation, Message: message, Details: Details{Field: field, Issue: issue}}
 }
 
-// Missing is the 404 for a resource that does not exist and for one that belongs to another workspace, so that they cannot
-// be told apart. The API names the kind of resource, which follows from the path alone.
+// Missing is the 404 for a resource that does not exist or belongs to another workspace, so that callers cannot
+// distinguish the two. The API names the kind of resource, which follows from the path alone.
 func Missing() *Problem { return New(NotFound, CodeNotFound, MissingMessage) }
 
 // MissingMessage is the message of Missing.
 const MissingMessage = "There is nothing with this ID."
 
-// Conflicts is a 409 that says what stands in the way.
+// Conflicts is a 409 whose message names the conflict.
 func Conflicts(message string) *Problem { return New(Conflict, CodeConflict, message) }
 
-// LimitReached is a 409 for a count of the tier: keys, users, documents, memories, storage.
+// LimitReached is a 409 for a limit of the tier: keys, users, documents, memories, storage.
 func LimitReached(limit, message string) *Problem {
 	return &Problem{Kind: Conflict, Code: CodeLimitReached, Message: message, Details: Details{Limit: limit}}
 }
 
-// StorageFull is the LimitReached of a write that would pass the bytes that a workspace may store.
+// StorageFull is the LimitReached of a write that would exceed the max storage of a workspace.
 func StorageFull() *Problem {
 	return LimitReached("storage", "The workspace would exceed the stored bytes that its tier allows. Delete something first.")
 }
@@ -161,7 +162,7 @@ func RevisionMismatch() *Problem {
 	return New(Mismatch, CodeRevisionMismatch, "The resource has changed since the revision in If-Match. Read it again and repeat the change.")
 }
 
-// ScopeMissing is a 403 that names the scope a credential lacks.
+// ScopeMissing is a 403 that names the missing scope.
 func ScopeMissing(scope string) *Problem {
 	return &Problem{
 		Kind: Forbidden, Code: CodeInsufficientScope,
@@ -170,18 +171,18 @@ func ScopeMissing(scope string) *Problem {
 	}
 }
 
-// Exceeds is a 403 that names the field in which a request asks for more than the calling credential has itself.
+// Exceeds is a 403 that names the field in which a request asks for more than its own credential has.
 func Exceeds(field, message string) *Problem {
 	return &Problem{Kind: Forbidden, Code: CodeInsufficientScope, Message: message, Details: Details{Field: field}}
 }
 
-// NotAvailable is a 503 with the time after which another try makes sense.
+// NotAvailable is a 503 with the time after which a retry makes sense.
 func NotAvailable(message string, retryAfter time.Duration) *Problem {
 	return &Problem{Kind: Unavailable, Code: CodeUnavailable, Message: message, RetryAfter: retryAfter}
 }
 
-// Busy is the error of a request whose time ended while it waited for the database or for a slot. ended is the error of its
-// context. It is returned as it is if the context was canceled, because the client has disconnected.
+// Busy returns the error of a request whose time ended while it waited for the database or for a slot. ended is the
+// error of its context. If the context was canceled, Busy returns ended, because the client has disconnected.
 func Busy(ended error) error {
 	if !errors.Is(ended, context.DeadlineExceeded) {
 		return ended

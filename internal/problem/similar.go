@@ -2,8 +2,8 @@ package problem
 
 import "strings"
 
-// Similar finds the name of those known that was probably meant by name: the nearest by edits, apart from case, hyphens and
-// underscores. It is empty if none is near. A name of the caller's is cut at 64 bytes first.
+// Similar returns the known name that name probably stands for: the one with the fewest edits, regardless of case,
+// hyphens and underscores. It returns "" if none is similar. It looks at the first 64 bytes of name.
 func Similar(name string, known []string) string {
 	name = plainName(name[:min(len(name), 64)])
 	best, fewest := "", 1+min(max(1, len(name)/2), 3)
@@ -19,7 +19,7 @@ func plainName(s string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
-// distance is the Levenshtein distance of two texts, in bytes.
+// distance returns the Levenshtein distance of two texts, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

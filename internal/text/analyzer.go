@@ -1,7 +1,7 @@
-// Package text turns text into the words that are searched: found in any script, folded and stemmed.
+// Package text splits text into the words to search for: in any script, folded and stemmed.
 //
-// Words of alphabets are runs of letters and digits, folded (case, width, accents) and, where they are English letters,
-// reduced to their stem. Scripts that write without spaces are searched by pairs of neighbouring characters.
+// In alphabetic scripts, words are runs of letters and digits. They are folded (case, width, accents), and English
+// words are reduced to their stem. In scripts without spaces, the terms are pairs of neighbouring characters.
 package text
 
 import (
@@ -12,27 +12,28 @@ import (
 // Token is one word of a text.
 type Token struct {
 	Term  string // what is searched: the stem, or a pair of characters; empty for the last character of a run of pairs
-	Word  string // the word as it stands, folded; a single character in scripts without spaces
+	Word  string // the folded word; a single character in scripts without spaces
 	Start int    // bytes in the text
 	End   int
-	Pos   int // from 1; words that stand side by side have neighbouring numbers
+	Pos   int // from 1; adjacent words have consecutive numbers
 }
 
-// Analyzer finds the words of texts. It remembers the stems of recent words and is safe for concurrent use.
+// Analyzer finds the words of texts. It caches the stems of recent words and is safe for concurrent use.
 type Analyzer struct {
 	forms *formCache
 }
 
-// NewAnalyzer makes an Analyzer.
+// NewAnalyzer creates an Analyzer.
 func NewAnalyzer() *Analyzer { return &Analyzer{forms: newFormCache()} }
 
-// Forget drops the words that the analyzer remembers, where they must not outlive their texts.
+// Forget clears the cached words, because they must not outlive their texts.
 func (a *Analyzer) Forget() { a.forms.forget() }
 
-// maxWord is how many bytes of a word count: longer ones, which no person writes, are equal when this much is.
+// maxWord is the max number of bytes of a word that count. Longer words, which no person writes, are equal if these
+// bytes are.
 const maxWord = 128
 
-// Scan gives every token of s in order, until yield returns false.
+// Scan calls yield for every token of s in order, until yield returns false.
 func (a *Analyzer) Scan(s string, yield func(Token) bool) {
 	pos := 0
 	for i := 0; i < len(s); {
@@ -66,7 +67,8 @@ func (a *Analyzer) Scan(s string, yield func(Token) bool) {
 	}
 }
 
-// scanPairs gives the tokens of a run of a script without spaces: one a character, whose term is the pair it begins.
+// scanPairs yields the tokens of a run of a script without spaces: one per character, whose term is the pair that it
+// begins.
 func (a *Analyzer) scanPairs(s string, start, pos int, yield func(Token) bool) (end, n int, ok bool) {
 	first := start
 	end = denseEnd(s, start)
@@ -92,7 +94,7 @@ func (a *Analyzer) scanPairs(s string, start, pos int, yield func(Token) bool) (
 	return end, n, true
 }
 
-// clusterSize is the length of the first character of s with the marks that follow it.
+// clusterSize returns the length of the first character of s including its combining marks.
 func clusterSize(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
 	for size < len(s) {
@@ -105,7 +107,7 @@ func clusterSize(s string) int {
 	return size
 }
 
-// cut is the largest i not over at where a character of s begins.
+// cut returns the start of the last character of s that begins at or before at.
 func cut(s string, at int) int {
 	if at >= len(s) {
 		return len(s)

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Wanted are the words that a query looks for, with how much each tells.
+// Wanted contains the words of a query with their weights.
 type Wanted struct {
 	Terms  map[string]float64 // by Token.Term
 	Words  map[string]float64 // by Token.Word
 	Prefix string             // of Token.Word; empty for none
 }
 
-// Span is a stretch of a text, in code points.
+// Span is a range of a text, in code points.
 type Span struct{ Start, End int }
 
-// find gives what of w the token is, and how much it tells. With asWord it is the token's word that is wanted, not what
-// the token may be a pair with.
+// find returns the name and weight of the wanted term that matches t. asWord is true if it matches the token's word and
+// not the token's pair.
 func (w *Wanted) find(t Token) (name string, weight float64, asWord, ok bool) {
 	if weight, ok := w.Terms[t.Term]; ok && t.Term != "" {
 		return t.Term, weight, false, true
@@ -39,7 +39,7 @@ type hit struct {
 	weight     float64
 }
 
-// enough hits to judge a text by; more would only cost time.
+// enoughHits is the max number of hits used to choose an excerpt.
 const enoughHits = 4_096
 
 func (a *Analyzer) hits(s string, w *Wanted) []hit {
@@ -61,7 +61,7 @@ func (a *Analyzer) hits(s string, w *Wanted) []hit {
 	return hits
 }
 
-// Mark gives where wanted words stand in s. Spans that touch are one.
+// Mark returns the positions of wanted words in s. Adjacent spans are joined.
 func (a *Analyzer) Mark(s string, w *Wanted) []Span {
 	var spans []Span
 	for _, h := range a.hits(s, w) {
@@ -78,8 +78,8 @@ func join(spans []Span, next Span) []Span {
 	return append(spans, next)
 }
 
-// Excerpt cuts the passage out of s that tells most of what is wanted: at most size code points and the dots that stand
-// for what is left out, white space in it made single. Without any wanted word it is the beginning of s.
+// Excerpt returns the passage of s with the highest total weight: at most size code points, plus dots for omitted text,
+// with white space collapsed. Without a hit, it is the beginning of s.
 func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
 	hits := a.hits(s, w)
 	first, last := bestHits(s, hits, size)
@@ -93,7 +93,7 @@ func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
 	return clip(s, from, to, hits)
 }
 
-// bestHits chooses the run of hits within size code points that tells most: each word counts, a repeated one little.
+// bestHits chooses the run of hits within size code points with the highest weight. A repeated word adds little.
 func bestHits(s string, hits []hit, size int) (first, last int) {
 	const repeated = 0.1
 	seen := map[string]int{}
@@ -120,7 +120,7 @@ func bestHits(s string, hits []hit, size int) (first, last int) {
 	return first, last
 }
 
-// around widens s[start:end] to size code points, a third of what is added before it, and ends between words.
+// around extends s[start:end] to size code points, a third of them before it, and ends between words.
 func around(s string, start, end, size int) (from, to int) {
 	room := size - utf8.RuneCountInString(s[start:end])
 	if room <= 0 {
@@ -128,7 +128,7 @@ func around(s string, start, end, size int) (from, to int) {
 	}
 	from = backward(s, start, room/3)
 	to = forward(s, end, room-utf8.RuneCountInString(s[from:start]))
-	if to == len(s) { // what is not needed after may go before
+	if to == len(s) { // the unused rest goes before it
 		from = backward(s, start, room-utf8.RuneCountInString(s[end:to]))
 	}
 	if from > 0 {
@@ -160,15 +160,15 @@ func backward(s string, i, points int) int {
 	return i
 }
 
-// clip writes s[from:to] as one line and carries over the hits that are wholly in it.
+// clip formats s[from:to] as one line and returns the positions of the hits that are completely in it.
 func clip(s string, from, to int, hits []hit) (string, []Span) {
 	var (
 		b      strings.Builder
 		spans  []Span
 		points int
-		open   = -1 // where the hit being written began
+		open   = -1 // where the current hit began in the result
 		end    int  // byte at which it ends
-		gap    bool // white space is due before the next character
+		gap    bool // a space is needed before the next character
 	)
 	b.Grow(to - from + 8)
 	write := func(r rune) {

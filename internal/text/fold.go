@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold makes spellings equal that readers take for the same: upper and lower case, full and half width, ligatures,
-// accents of alphabets, curly apostrophes.
+// Fold maps spellings that readers consider equal to the same text: upper and lower case, full and half width,
+// ligatures, accents of alphabets, curly apostrophes.
 func Fold(word string) string {
 	if lower, ok := foldASCII(word); ok {
 		return lower
@@ -22,13 +22,13 @@ func Fold(word string) string {
 			b.WriteString(s)
 			continue
 		}
-		// Up and down again: letters that differ in one direction only (final sigma) meet.
+		// To upper case and back, for letters with several lower-case forms, such as the final sigma.
 		b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
 	}
 	return norm.NFC.String(b.String())
 }
 
-// foldASCII folds a word of plain letters, most of them without any work.
+// foldASCII folds an ASCII word. Most need no change.
 func foldASCII(word string) (string, bool) {
 	for i := range len(word) {
 		if word[i] >= 0x80 {
@@ -38,14 +38,14 @@ func foldASCII(word string) (string, bool) {
 	return strings.ToLower(word), true
 }
 
-// dropped are the marks that search does without: accents, Hebrew points, Arabic vowels and the tatweel, and characters
-// that show nothing. Marks of other scripts carry the vowels themselves.
+// dropped reports whether search ignores a mark: accents, Hebrew points, Arabic vowels and the tatweel, and invisible
+// characters. In other scripts, marks are vowels and count.
 func dropped(r rune) bool {
 	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x0652 ||
 		r == 0x0670 || r == 0x0640 || r == 0x00AD || r == 0x200C || r == 0x200D
 }
 
-// spelled are letters that no decomposition takes apart.
+// spelled contains letters that have no decomposition.
 var spelled = map[rune]string{
 	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'đ': "d", 'Đ': "d",
 	'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ł': "l", 'Ł': "l", 'ħ': "h", 'Ħ': "h", 'ı': "i", '’': "'",

@@ -8,21 +8,22 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// form is what a spelling comes down to.
+// form is the normal form of a spelling.
 type form struct {
 	raw  string
 	word string // folded
 	stem string // of word
 }
 
-// formCache remembers the forms of recent spellings: texts repeat their words, and a stem costs a hundred times a look
-// here. Each spelling has one slot, which the next of the same hash takes over; no lock, no growth.
+// formCache caches the forms of recent spellings: texts repeat their words, and stemming takes a hundred times as long
+// as a lookup. Each spelling has one slot, which a later spelling with the same hash replaces. It needs no lock and
+// does not grow.
 type formCache struct {
 	seed  maphash.Seed
 	slots [1 << 14]atomic.Pointer[form]
 }
 
-// longest spelling that is remembered.
+// cached is the length of the longest spelling that is cached.
 const cached = 32
 
 func newFormCache() *formCache { return &formCache{seed: maphash.MakeSeed()} }
@@ -35,12 +36,12 @@ func (c *formCache) of(raw string) *form {
 	if f := slot.Load(); f != nil && f.raw == raw {
 		return f
 	}
-	f := makeForm(string([]byte(raw))) // a copy: a slot must not hold on to a whole document
+	f := makeForm(string([]byte(raw))) // a copy, because a slot must not reference a whole document
 	slot.Store(f)
 	return f
 }
 
-// forget empties all slots.
+// forget clears all slots.
 func (c *formCache) forget() {
 	for i := range c.slots {
 		c.slots[i].Store(nil)
@@ -52,7 +53,7 @@ func makeForm(raw string) *form {
 	return &form{raw: raw, word: word, stem: Stem(word)}
 }
 
-// Stem reduces a folded word to what its inflections share. Words with anything but English letters stay as they are.
+// Stem returns the common stem of a folded word's inflections. It changes only words of English letters.
 func Stem(word string) string {
 	if len(word) < 3 {
 		return word

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a character is to the search for words.
+// kind is the role of a character in the search for words.
 type kind uint8
 
 const (
 	between kind = iota // separates words
-	inWord              // belongs to a word
+	inWord              // part of a word
 	dense               // of a script that writes without spaces
 	alone               // a word by itself: pictographs
 )
@@ -37,7 +37,7 @@ func kindOf(r rune) kind {
 	switch {
 	case r == utf8.RuneError:
 		return between
-	case r < 0x0E00: // before Thai no script is dense
+	case r < 0x0E00: // no script before Thai is dense
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			return inWord
 		}
@@ -48,7 +48,7 @@ func kindOf(r rune) kind {
 		if unicode.IsNumber(r) {
 			return inWord
 		}
-	case r == 'ー' || r == 'ｰ': // the prolonged sound mark belongs to no one script
+	case r == 'ー' || r == 'ｰ': // the prolonged sound mark belongs to several scripts
 		return dense
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
 		return inWord
@@ -62,8 +62,8 @@ func asciiWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// wordEnd is where the word that s[:i] ends in ends. Marks continue a word; an apostrophe between letters and a point or
-// comma between digits do not end it.
+// wordEnd returns the end of the word that s[:i] ends in. Marks continue a word. So do an apostrophe between letters
+// and a point or comma between digits.
 func wordEnd(s string, i int) int {
 	for i < len(s) {
 		k, size := kindAt(s, i)
@@ -82,7 +82,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// joins reports whether r, n bytes of s at i, holds together what stands on both its sides.
+// joins reports whether r, n bytes of s at i, connects its neighbours to one word.
 func joins(s string, i, n int, r rune) bool {
 	if i == 0 || i+n >= len(s) {
 		return false
@@ -94,13 +94,13 @@ func joins(s string, i, n int, r rune) bool {
 		return unicode.IsLetter(before) && unicode.IsLetter(after) && kindOf(after) == inWord
 	case '.', ',':
 		return unicode.IsDigit(before) && unicode.IsDigit(after)
-	case '\u00AD', '\u200C', '\u200D': // soft hyphen and joiners show nothing
+	case '\u00AD', '\u200C', '\u200D': // soft hyphen and joiners are invisible
 		return kindOf(after) == inWord
 	}
 	return false
 }
 
-// denseEnd is where a run of dense characters that begins at i ends.
+// denseEnd returns the end of a run of dense characters that begins at i.
 func denseEnd(s string, i int) int {
 	for i < len(s) {
 		r, size := utf8.DecodeRuneInString(s[i:])

@@ -1,7 +1,7 @@
 package text
 
-// Stopword reports whether a folded word says so little that meeting it counts for nothing: it is searched like any
-// other, but a result does not rank higher for having it.
+// Stopword reports whether a folded word is so common that it does not affect the rank. It is searched like any other
+// word.
 func Stopword(word string) bool {
 	_, ok := stopwords[word]
 	return ok

@@ -2,8 +2,8 @@ package wire
 
 import "time"
 
-// AppendTime writes a moment as Time does, without quotes: RFC 3339 in UTC with milliseconds and Z. It is several times
-// faster than a layout.
+// AppendTime formats a time as Time does, without quotes: RFC 3339 in UTC with milliseconds and Z. It is several times
+// faster than time.AppendFormat.
 func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -27,7 +27,7 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return dst
 }
 
-// pairs is every number of two digits.
+// pairs contains all numbers of two digits.
 const pairs = "00010203040506070809" + "10111213141516171819" + "20212223242526272829" + "30313233343536373839" +
 	"40414243444546474849" + "50515253545556575859" + "60616263646566676869" + "70717273747576777879" +
 	"80818283848586878889" + "90919293949596979899"

@@ -20,8 +20,8 @@ var (
 	errTooDeep = problem.Validation("body", problem.Format, "The JSON is nested more than 32 levels deep.")
 )
 
-// explain turns an error of decoding into v into the 400 that says which member is wrong and how. at gives the line and
-// column of an offset in the text. The message repeats names of members, but no value that the caller sent.
+// explain converts a decoding error into a 400 that names the invalid member and the reason. at returns the line and
+// column of an offset. The message contains names of members, but no value that the caller sent.
 func explain(err error, v any, at func(offset int64) position) error {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
@@ -34,7 +34,7 @@ func explain(err error, v any, at func(offset int64) position) error {
 	}
 	meaning, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return err // a target that cannot be decoded into: a defect, not the caller's
+		return err // v cannot be decoded into: a bug, not the caller's error
 	}
 	m := locate(v, meaning.JSONPointer)
 	if p, ok := errors.AsType[*problem.Problem](meaning.Err); ok && p.Details.Issue != problem.Type {
@@ -52,7 +52,7 @@ func explain(err error, v any, at func(offset int64) position) error {
 	}
 }
 
-// unknownField names the member that does not exist, and the one that was probably meant.
+// unknownField names the unknown member and the one that was probably meant.
 func unknownField(m memberOf) string {
 	message := fmt.Sprintf("There is no field %q.", m.field)
 	if meant := problem.Similar(m.name, memberNames(m.parent)); meant != "" {
@@ -61,7 +61,7 @@ func unknownField(m memberOf) string {
 	return message
 }
 
-// wrongType says what a member must be, and what it was.
+// wrongType names the expected and the received type of a member.
 func (m memberOf) wrongType(sent jsontext.Kind) string {
 	must, was := typeName(m.typ), kindNames[sent]
 	switch {
@@ -81,7 +81,7 @@ var kindNames = map[jsontext.Kind]string{
 	'"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null", '{': "an object", '[': "an array",
 }
 
-// typeName is what JSON calls values of a type; empty for one that takes several.
+// typeName returns the JSON name of a type, or "" if it accepts several JSON types.
 func typeName(t reflect.Type) string {
 	if t = plain(t); t == nil {
 		return ""
@@ -109,18 +109,18 @@ func typeName(t reflect.Type) string {
 
 var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// maxField bounds a field path that may hold names the caller chose.
+// maxField is the max length of a field path, which can contain names that the caller chose.
 const maxField = 128
 
-// memberOf is a place in the text that was decoded.
+// memberOf is a position in the decoded text.
 type memberOf struct {
-	field  string       // its path as we write it: `items[3].text`, `body` for the whole
+	field  string       // its path: `items[3].text`, or `body` for the whole
 	name   string       // its own name
-	parent reflect.Type // of the object that holds it; nil if that is not known
-	typ    reflect.Type // nil if it is not known
+	parent reflect.Type // of the object that contains it; nil if unknown
+	typ    reflect.Type // nil if unknown
 }
 
-// says is a sentence about the member.
+// says returns a sentence about the member.
 func (m memberOf) says(text string) string {
 	if m.field == "body" {
 		return "The body " + text
@@ -128,7 +128,7 @@ func (m memberOf) says(text string) string {
 	return m.field + " " + text
 }
 
-// locate finds a JSON pointer in a value of v's type.
+// locate resolves a JSON pointer in a value of v's type.
 func locate(v any, pointer jsontext.Pointer) memberOf {
 	var path strings.Builder
 	m := memberOf{typ: reflect.TypeOf(v)}
@@ -169,10 +169,10 @@ func memberNames(t reflect.Type) []string {
 	return names
 }
 
-// position is a place in a text, from 1. A column counts bytes.
+// position is a position in a text, from 1. Columns count bytes.
 type position struct{ line, column int64 }
 
-// positionIn gives the position of an offset in a text.
+// positionIn returns a function that converts offsets to positions in a text.
 func positionIn(text []byte) func(offset int64) position {
 	return func(offset int64) position {
 		before := text[:max(0, min(offset, int64(len(text))))]
@@ -197,7 +197,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// memberType is the type of an object's member, nil where none is known.
+// memberType returns the type of an object's member, or nil if it is unknown.
 func memberType(t reflect.Type, name string) reflect.Type {
 	if t == nil {
 		return nil
@@ -215,7 +215,7 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	return nil
 }
 
-// OptionalOf gives T for an Optional[T].
+// OptionalOf returns T for an Optional[T].
 func OptionalOf(t reflect.Type) (reflect.Type, bool) {
 	if !reflect.PointerTo(t).Implements(optionalType) {
 		return nil, false

@@ -9,7 +9,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Lines reads a stream of JSON values, one a line (NDJSON).
+// Lines reads a stream with one JSON value per line (NDJSON).
 type Lines struct {
 	in     *bufio.Reader
 	most   int
@@ -17,16 +17,16 @@ type Lines struct {
 	long   []byte // collects a line that is larger than the reader's buffer
 }
 
-// NewLines reads lines of at most so many bytes from r.
+// NewLines reads lines of at most most bytes from r.
 func NewLines(r io.Reader, most int) *Lines {
 	return &Lines{in: bufio.NewReaderSize(r, 64<<10), most: most}
 }
 
-// Number of the line Next gave last, from 1, blank lines counted.
+// Number returns the number of the line that Next returned last, from 1, including blank lines.
 func (l *Lines) Number() int { return l.number }
 
-// Next gives the next line that is not blank; it is valid until the next call. At the end the error is io.EOF. A line
-// that is too long is a *TooLong: it has been skipped, and reading may go on. Other errors are the reader's.
+// Next returns the next line that is not blank. It is valid until the next call. At the end, the error is io.EOF. If a
+// line is too long, Next skips it and returns a *TooLong; reading can continue. Other errors are the reader's.
 func (l *Lines) Next() ([]byte, error) {
 	for {
 		line, err := l.line()
@@ -39,13 +39,13 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// TooLong says that a line was skipped. It is a 400 for that line alone.
+// TooLong reports a line that was skipped. It is a 400 for that line only.
 type TooLong struct{ *problem.Problem }
 
-// Unwrap gives the problem.
+// Unwrap returns the problem.
 func (e *TooLong) Unwrap() error { return e.Problem }
 
-// line reads up to a line break, which stays in it, or to the end of the stream.
+// line reads to a line break, which it includes, or to the end of the stream.
 func (l *Lines) line() ([]byte, error) {
 	part, err := l.in.ReadSlice('\n')
 	if len(part) == 0 && err != nil {
@@ -58,7 +58,7 @@ func (l *Lines) line() ([]byte, error) {
 	l.long = append(l.long[:0], part...)
 	for err == bufio.ErrBufferFull {
 		part, err = l.in.ReadSlice('\n')
-		if len(l.long) <= l.most+2 { // beyond, the line is only skipped
+		if len(l.long) <= l.most+2 { // the rest is skipped
 			l.long = append(l.long, part...)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// exactly reads a JSON number into a float64; false if that would be written as another number than text.
+// exactly parses a JSON number into a float64. It returns false if the float64 is a different number.
 func exactly(text string) (float64, bool) {
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -22,11 +22,11 @@ func exactly(text string) (float64, bool) {
 // decimal is the value of a number: 0.digits × 10^exponent.
 type decimal struct {
 	negative bool
-	digits   string // without zeros at either end; empty for zero
+	digits   string // without leading and trailing zeros; empty for zero
 	exponent int
 }
 
-// decimalOf reads a JSON number.
+// decimalOf parses a JSON number.
 func decimalOf(text string) (d decimal) {
 	text, d.negative = strings.CutPrefix(text, "-")
 	mantissa, exponent := text, ""
@@ -42,20 +42,20 @@ func decimalOf(text string) (d decimal) {
 	if exponent != "" {
 		n, err := strconv.Atoi(exponent)
 		if err != nil {
-			n = math.MaxInt32 // so far off that no float64 is near it
+			n = math.MaxInt32 // far outside the range of a float64
 		}
 		d.exponent += n
 	}
 	return d
 }
 
-// integers reads integers that are written with a fraction of zeros, as 5.0: JSON has one kind of number, and to JSON
-// Schema that is an integer. The library takes none.
+// integers decodes integers with a fraction of zeros, such as 5.0. JSON has only one number type, and in JSON Schema
+// 5.0 is an integer. The library rejects them.
 var integers = json.JoinUnmarshalers(json.UnmarshalFromFunc(readInteger[int]), json.UnmarshalFromFunc(readInteger[int64]))
 
 func readInteger[T int | int64](dec *jsontext.Decoder, n *T) error {
 	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported // whatever it is, the decoder says what is wrong with it
+		return errors.ErrUnsupported // the decoder explains what is wrong
 	}
 	text, err := dec.ReadValue()
 	if err != nil {

@@ -12,15 +12,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Items reads lists of one type item by item. EachOf makes one.
+// Items decodes lists of one type item by item. EachOf creates one.
 type Items func(*arrival) *json.Unmarshalers
 
-// EachOf reads lists of E: add gives list with what it makes of an item's text, which is good until add returns.
+// EachOf returns Items for lists of E. add appends what it decodes from the text of an item. The text is only valid
+// during the call.
 func EachOf[E any](add func(list []E, text []byte) []E) Items {
 	return func(a *arrival) *json.Unmarshalers {
 		return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]E) error {
 			if dec.PeekKind() != '[' {
-				return errors.ErrUnsupported // whatever it is, the decoder says what is wrong with it
+				return errors.ErrUnsupported // the decoder explains what is wrong
 			}
 			*list = []E{}
 			return a.eachOf(dec, func(text []byte) { *list = add(*list, text) })
@@ -28,11 +29,11 @@ func EachOf[E any](add func(list []E, text []byte) []E) Items {
 	}
 }
 
-// DecodeRead is Decode for a text that is read as it arrives. Lists of one type are decoded item by item, so that only one
-// item is in memory. rest is the text without the items of these lists.
+// DecodeRead is Decode for a text that is decoded while it arrives. Lists of one type are decoded item by item, so that
+// only one item is in memory. rest is the text without the items of these lists.
 //
-// If there is an error, in is read to its end first, and an error of in comes before any other. So the error does not depend
-// on how far the text was read.
+// After an error, DecodeRead reads in to its end, and an error of in takes precedence. So the error does not depend on
+// how far the text was read.
 func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
 	a := &arrival{followed: followed{in: in}}
 	err = json.UnmarshalRead(a, v, strict, json.WithUnmarshalers(items(a)))
@@ -52,30 +53,30 @@ func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
 	return a.rest, nil
 }
 
-// arrival is a text under way to the decoder. It keeps what was read of it, without the items that were taken.
+// arrival is a text on its way to the decoder. It stores what was read of it, without the items that were decoded.
 type arrival struct {
 	followed
 	rest  []byte
-	gone  int64 // bytes of the text that are not in rest any more
-	from  int   // where in rest the items of the list begin that is being read
-	taken int64 // up to where in the text they were taken
-	lines int64 // line ends in what is gone
-	ended int64 // the offset behind the last of them
-	count int   // how many
+	gone  int64 // bytes of the text that are no longer in rest
+	from  int   // where in rest the items of the current list begin
+	taken int64 // offset in the text up to which items were decoded
+	lines int64 // line ends in the removed text
+	ended int64 // the offset after the last of them
+	count int   // number of removed items
 }
 
-// Read reads on. The decoder has seen nearly all of what came before, so little is left to be moved.
+// Read reads more text. The decoder has consumed nearly all of the text before, so little must be moved.
 func (a *arrival) Read(p []byte) (int, error) {
 	a.forget()
 	n, err := a.followed.Read(p)
 	if a.brackets.tooDeep {
-		return 0, errTooDeep // the decoder need not go there
+		return 0, errTooDeep // the decoder need not continue
 	}
 	a.rest = append(a.rest, p[:n]...)
 	return n, err
 }
 
-// forget drops the items that were taken.
+// forget removes the decoded items from rest.
 func (a *arrival) forget() {
 	if end := int(a.taken - a.gone); end > a.from {
 		taken := a.rest[a.from:end]
@@ -88,7 +89,7 @@ func (a *arrival) forget() {
 	}
 }
 
-// position gives the line and column of an offset behind the items that are gone.
+// position returns the line and column of an offset after the removed items.
 func (a *arrival) position(offset int64) position {
 	before := a.rest[:max(0, min(offset-a.gone, int64(len(a.rest))))]
 	begin := a.ended
@@ -96,13 +97,13 @@ func (a *arrival) position(offset int64) position {
 		if at := int64(last) + 1; last >= a.from {
 			begin = a.gone + at
 		} else if a.lines == 0 {
-			begin = at // before the items, so that nothing is gone in front of it
+			begin = at // before the items, so no text was removed before it
 		}
 	}
 	return position{line: int64(bytes.Count(before, []byte{'\n'})) + a.lines + 1, column: offset - begin + 1}
 }
 
-// eachOf takes the items of a list.
+// eachOf calls take for each item of a list.
 func (a *arrival) eachOf(dec *jsontext.Decoder, take func(text []byte)) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -124,8 +125,8 @@ func (a *arrival) eachOf(dec *jsontext.Decoder, take func(text []byte)) error {
 	return err
 }
 
-// again decodes what was read until a member came twice, as one text and with zeros for the items that were taken: the
-// library mistakes one name for another in its account of where that was when text has moved in its buffer.
+// again decodes what was read up to a duplicate member, as one text with zeros for the removed items. The library
+// reports a wrong name for a duplicate member after text has moved in its buffer.
 func (a *arrival) again(v any, items Items) error {
 	a.forget()
 	taken := bytes.TrimSuffix(bytes.Repeat([]byte("0,"), a.count), []byte(","))
@@ -134,15 +135,15 @@ func (a *arrival) again(v any, items Items) error {
 	return json.Unmarshal(text, alike, strict, json.WithUnmarshalers(items(&arrival{rest: slices.Clone(text)})))
 }
 
-// followed is a text that is looked at while it is read.
+// followed observes a text while it is read.
 type followed struct {
 	in       io.Reader
 	some     bool // there is more than white space
 	brackets brackets
-	err      error // what it ended with
+	err      error // the error at its end
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (f *followed) Read(p []byte) (n int, err error) {
 	if f.err != nil {
 		return 0, f.err

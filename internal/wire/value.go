@@ -10,18 +10,18 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Optional is a member of a PATCH body, which must tell three things apart: left out (Set is false), null (Set and
-// Null), and a value (Set).
+// Optional is a member of a PATCH body, which distinguishes three cases: omitted (Set is false), null (Set and Null),
+// and a value (Set).
 type Optional[T any] struct {
 	Value T
 	Set   bool
 	Null  bool
 }
 
-// Some is an Optional that was sent with a value.
+// Some returns an Optional with a value.
 func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Set: true} }
 
-// Pointer gives the value, nil where it was left out or null.
+// Pointer returns the value, or nil if it is omitted or null.
 func (o *Optional[T]) Pointer() *T {
 	if !o.Set || o.Null {
 		return nil
@@ -29,7 +29,7 @@ func (o *Optional[T]) Pointer() *T {
 	return &o.Value
 }
 
-// UnmarshalJSONFrom reads a value or null.
+// UnmarshalJSONFrom decodes a value or null.
 func (o *Optional[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	o.Set = true
 	if dec.PeekKind() == 'n' {
@@ -39,14 +39,14 @@ func (o *Optional[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return json.UnmarshalDecode(dec, &o.Value)
 }
 
-// Time is a moment: written as RFC 3339 in UTC with milliseconds and Z; read with any offset, turned to UTC and cut to
-// milliseconds, so that what is answered later is what is kept now.
+// Time is written as RFC 3339 in UTC with milliseconds and Z. It is read with any offset, converted to UTC and
+// truncated to milliseconds, so that it is stored exactly as it is returned later.
 type Time struct{ time.Time }
 
-// At is t as it is written.
+// At returns t as a Time.
 func At(t time.Time) Time { return Time{t} }
 
-// AtOrNull is t as it is written, null where there is none.
+// AtOrNull returns t as a Time, or null for nil.
 func AtOrNull(t *time.Time) *Time {
 	if t == nil {
 		return nil
@@ -54,7 +54,7 @@ func AtOrNull(t *time.Time) *Time {
 	return &Time{*t}
 }
 
-// Moment gives the time a request named, nil where it named none.
+// Moment returns the time in a request, or nil if there is none.
 func (t *Time) Moment() *time.Time {
 	if t == nil {
 		return nil
@@ -64,12 +64,12 @@ func (t *Time) Moment() *time.Time {
 
 const timeLayout = `"2006-01-02T15:04:05.000Z"`
 
-// MarshalJSONTo writes the time.
+// MarshalJSONTo encodes the time.
 func (t Time) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteValue(append(AppendTime(append(enc.AvailableBuffer(), '"'), t.Time), '"'))
 }
 
-// UnmarshalJSONFrom reads a time.
+// UnmarshalJSONFrom decodes a time.
 func (t *Time) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	switch dec.PeekKind() {
 	case 'n':
@@ -86,12 +86,12 @@ func (t *Time) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// MarshalText writes the time without quotes.
+// MarshalText formats the time without quotes.
 func (t Time) MarshalText() ([]byte, error) {
 	return AppendTime(nil, t.Time), nil
 }
 
-// UnmarshalText reads a time without quotes, as in a query parameter.
+// UnmarshalText parses a time without quotes, as in a query parameter.
 func (t *Time) UnmarshalText(text []byte) error {
 	if !isTime(text) {
 		return errTimeFormat
@@ -104,8 +104,8 @@ func (t *Time) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// isTime reports whether text has the form of a time in RFC 3339. The standard library also takes a comma before a
-// fraction, an hour of one digit and offsets that are none (go.dev/issue/54580).
+// isTime reports whether text has the form of an RFC 3339 time. The standard library also accepts a comma before a
+// fraction, an hour of one digit and invalid offsets (go.dev/issue/54580).
 func isTime(text []byte) bool {
 	const form = "0000-00-00T00:00:00"
 	if len(text) <= len(form) || !formed(text[:len(form)], form) {
@@ -129,7 +129,7 @@ func isTime(text []byte) bool {
 	}
 }
 
-// formed reports whether text has digits where form has zeros, and else is the same.
+// formed reports whether text has digits where form has zeros, and otherwise equals form.
 func formed(text []byte, form string) bool {
 	for i, c := range text {
 		if digit := c >= '0' && c <= '9'; form[i] == '0' && !digit || form[i] != '0' && c != form[i] {
@@ -139,19 +139,19 @@ func formed(text []byte, form string) bool {
 	return true
 }
 
-// Metadata is an object of a caller's own whose values are strings (string), numbers (float64) or booleans (bool). A
-// number that would not come back as it was sent is refused.
+// Metadata is an object of the client whose values are strings (string), numbers (float64) or booleans (bool). A number
+// that would change in a float64 is rejected.
 type Metadata map[string]any
 
-// UnmarshalJSONFrom reads the object and refuses any other kind of value in it.
+// UnmarshalJSONFrom decodes the object and rejects any other kind of value in it.
 func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return readScalars(dec, (*map[string]any)(m), false)
 }
 
-// MetadataChange is a merge patch of Metadata: a nil value takes the entry away, others set it.
+// MetadataChange is a merge patch of Metadata: a nil value removes the entry, others set it.
 type MetadataChange map[string]any
 
-// UnmarshalJSONFrom reads the object as Metadata does, and takes null.
+// UnmarshalJSONFrom decodes the object as Metadata does, and accepts null.
 func (m *MetadataChange) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return readScalars(dec, (*map[string]any)(m), true)
 }

@@ -1,8 +1,8 @@
-// Package wire is JSON as it crosses the wire: one strict decoder, one encoder and the few types both sides of an
-// operation share (decisions.md, A).
+// Package wire is the JSON of the API: one strict decoder, one encoder and the few types that both directions share
+// (decisions.md, A).
 //
-// Reading is strict because the standard decoder's kindness is unsafe at an authorization boundary: names match
-// exactly, unknown and duplicate members, trailing bytes, invalid UTF-8 and depths over 32 are refused.
+// Decoding is strict, because tolerance is unsafe at an authorization boundary: names must match exactly, and unknown
+// or duplicate members, trailing bytes, invalid UTF-8 and depths over 32 are rejected.
 package wire
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep objects and arrays of a request may be nested.
+// MaxDepth is the max nesting of objects and arrays in a request.
 const MaxDepth = 32
 
-// Value is raw JSON text, read or written as it is.
+// Value is raw JSON text, read and written unchanged.
 type Value = jsontext.Value
 
-// Decode reads one JSON value into v, which is a pointer. What is wrong comes back as a 400 *problem.Problem that names
-// the member (`rateLimit.requestsPerMinute`, `items[3].text`; `body` for the whole) and the issue. v's fields that the
-// text does not name keep what they held. A JSON null sets a field to its zero value: callers that must tell a null
-// from a value use a pointer, Optional, or package endpoint's checks.
+// Decode decodes one JSON value into the pointer v. An error is a 400 *problem.Problem that names the member
+// (`rateLimit.requestsPerMinute`, `items[3].text`; `body` for the whole) and the issue. Fields of v that are absent in
+// the text keep their value. A JSON null sets a field to its zero value; callers that must distinguish null use a
+// pointer, Optional, or package endpoint's checks.
 func Decode(data []byte, v any) error {
 	if blank(data) {
 		return errEmpty
@@ -43,10 +43,11 @@ func Decode(data []byte, v any) error {
 
 var strict = json.RejectUnknownMembers(true)
 
-// Encode writes v as JSON: a nil slice is [], a nil map {}, map members sorted, so that equal values have equal bytes.
+// Encode encodes v as JSON. A nil slice is [], a nil map is {}, and map members are sorted, so that equal values have
+// equal bytes.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
-// Append is Encode into a buffer of the caller's.
+// Append is Encode into the caller's buffer.
 func Append(dst []byte, v any) ([]byte, error) {
 	s := sinks.Get().(*sink)
 	s.buf = dst
@@ -61,7 +62,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 
 var encodeOptions = json.Deterministic(true)
 
-// sink is an io.Writer that appends. They are pooled because the encoder makes them escape.
+// sink is an io.Writer that appends. Sinks are pooled, because the encoder makes them escape to the heap.
 type sink struct{ buf []byte }
 
 var sinks = sync.Pool{New: func() any { return new(sink) }}
@@ -71,10 +72,10 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// blank reports whether a text is nothing but JSON's white space.
+// blank reports whether a text contains only JSON white space.
 func blank(text []byte) bool { return len(bytes.TrimLeft(text, " \t\r\n")) == 0 }
 
-// tooDeep reports whether brackets are nested deeper than MaxDepth. Counting them is far cheaper than following them,
+// tooDeep reports whether brackets are nested deeper than MaxDepth. Counting them is much cheaper than following them,
 // and few texts have so many that they must be followed.
 func tooDeep(data []byte) bool {
 	if bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'['}) <= MaxDepth {
@@ -85,12 +86,12 @@ func tooDeep(data []byte) bool {
 	return b.tooDeep
 }
 
-// brackets follows how deep brackets are nested in a text that may come in pieces. Text that is not JSON may be judged
-// wrongly; the decoder refuses it all the same.
+// brackets follows the nesting of brackets in a text that can arrive in parts. The result for invalid JSON can be
+// wrong; the decoder rejects it anyway.
 type brackets struct {
 	depth           int
 	quoted, escaped bool
-	tooDeep         bool // they once were deeper than MaxDepth
+	tooDeep         bool // they were deeper than MaxDepth at some point
 }
 
 func (b *brackets) follow(text []byte) {
