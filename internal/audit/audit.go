@@ -48,34 +48,34 @@ const (
 	BackupMade          Action = "backup.made"
 )
 
-// Outcome is how it ended.
+// Outcome is the result of an action.
 type Outcome string
 
-// The outcomes. The empty one stands for Done.
+// The outcomes. The empty one means Done.
 const (
 	Done    Outcome = "done"
 	Refused Outcome = "refused"
 	Failed  Outcome = "failed"
 )
 
-// Changed stands in Details for a value that the log does not hold: a name, an address, a password.
+// Changed replaces a value in Details that the log must not contain: a name, an address, a password.
 const Changed = "changed"
 
-// Entry is something to be logged. Everything but Action may be empty.
+// Entry is an entry to log. Only Action is required.
 type Entry struct {
 	Action      Action
-	WorkspaceID string // whose admins see it; empty: it concerns the instance, and only its operator sees it
+	WorkspaceID string // whose admins see it; empty if it concerns the instance, and only its operator sees it
 	Actor       string // auth.Principal.Actor: a key, a user or "local"; empty: unknown
-	Target      string // the id of what it was done to, or a pseudonym
+	Target      string // the ID of the object, or a pseudonym
 	Outcome     Outcome
-	// Details are what was set, by the name of its field in the API: {"role":"admin","name":"changed"}. Values are ids,
-	// numbers and words of ours, anything else is Changed.
+	// Details are the values set, by field name in the API: {"role":"admin","name":"changed"}. Values are IDs, numbers
+	// and fixed words; anything else is Changed.
 	Details map[string]string
-	Count   int64 // how often; 0 stands for once
+	Count   int64 // how often; 0 means once
 
-	At        time.Time  // zero: now
-	Address   netip.Addr // where it came from; zero: as the context says
-	RequestID string     // empty: as the context says
+	At        time.Time  // zero for now
+	Address   netip.Addr // of the client; zero for that of the context
+	RequestID string     // empty for that of the context
 }
 
 // Recorder records entries. *Log implements it, and so do fakes in tests.
@@ -91,7 +91,7 @@ type Reader interface {
 	Read(ctx context.Context, entries ...Entry) error
 }
 
-// Source is where the request that ctx belongs to came from.
+// Source is the origin of the request that ctx belongs to.
 type Source struct {
 	Address   netip.Addr
 	RequestID string
@@ -99,5 +99,5 @@ type Source struct {
 
 type sourceKey struct{}
 
-// SourceKey is the context key under which the context of a request answers with its Source.
+// SourceKey is the context key of a request's Source.
 var SourceKey any = sourceKey{}

@@ -154,7 +154,7 @@ const (
 )
 
 // errUnreadable says that a file of checkpoints has a line that is not a checkpoint.
-var errUnreadable = errors.New("a line is no checkpoint")
+var errUnreadable = errors.New("a line is not a checkpoint")
 
 // readCheckpoints reads a file of checkpoints, which can be missing. It ignores a last line without a newline: the program or
 // the machine stopped while it was written.
@@ -199,7 +199,7 @@ func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	end := bytes.LastIndexByte(old, '\n') + 1 // what is behind it was never whole
+	end := bytes.LastIndexByte(old, '\n') + 1 // an incomplete line
 	if shorten && end > mostBytes {
 		kept, err := newest(path, old[:end])
 		if err != nil {
@@ -227,7 +227,7 @@ func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
 	return folder.Sync(filepath.Dir(path))
 }
 
-// newest is the last lines of a file, and before them the last one of each chain that would be missing.
+// newest returns the last lines of a file, preceded by the last line of each chain that would be missing.
 func newest(path string, data []byte) ([]byte, error) {
 	all, err := parseCheckpoints(path, data)
 	if err != nil {
@@ -248,7 +248,7 @@ func newest(path string, data []byte) ([]byte, error) {
 	return kept, nil
 }
 
-// replace exchanges the file for one that holds data.
+// replace replaces the file atomically.
 func replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {

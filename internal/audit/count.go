@@ -10,7 +10,7 @@ import (
 // further ones are counted together: otherwise an attacker could fill the disk.
 const maxCounted = 256
 
-// counted is what makes events the same.
+// counted identifies equal events.
 type counted struct {
 	action    Action
 	workspace string
@@ -25,9 +25,9 @@ type tally struct {
 	first time.Time
 }
 
-// Count is Record for what may happen very often, such as sign-ins that fail: it touches memory only. Events that are
-// the same but for their time become one row with their number, within a minute. A process that is killed forgets those
-// of its last minute. Details and RequestID are not kept.
+// Count is Record for frequent events, such as failed sign-ins. It only changes memory. Equal events within a minute
+// become one row with their number. A killed process loses those of its last minute. Details and RequestID are not
+// recorded.
 func (l *Log) Count(ctx context.Context, e Entry) {
 	source, _ := ctx.Value(SourceKey).(Source)
 	if !e.Address.IsValid() {

@@ -19,30 +19,30 @@ import (
 	"keepsake/internal/unit"
 )
 
-// Options is what a Log needs.
+// Options configures a Log.
 type Options struct {
 	Store Store
 	Units unit.Runner
 	// Chain names the chain that this process writes. Processes that share a database write one each, so that none waits
 	// for another's commit.
 	Chain string
-	// Secret is what rows are chained, checkpoints are signed and persons are hashed with.
+	// Secret authenticates rows and checkpoints and hashes persons.
 	Secret []byte
 	// Keyed says that the instance has had no log of an older release, which chained rows without a key.
 	Keyed bool
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
 	Reads       Reads // how rows of reads are written
-	ReadDays    int   // how many days rows of reads are kept; 0: for ever
+	ReadDays    int   // how many days rows of reads are kept; 0 for ever
 	// Alone runs fn while no other process of the instance runs one; nil if there is no other process.
 	Alone  func(ctx context.Context, fn func(ctx context.Context) error) error
-	Away   bool      // the store is a way away, so that one statement for them is better than several
-	Random io.Reader // of ids: crypto/rand.Reader but in tests
+	Away   bool      // the store is remote, so one statement is better than several
+	Random io.Reader // for IDs; crypto/rand.Reader except in tests
 	Now    func() time.Time
 	Log    *slog.Logger
 }
 
-// Log is the log of one process. All of it is safe for concurrent use.
+// Log is the log of one process. It is safe for concurrent use.
 type Log struct {
 	Options
 	signer     ed25519.PrivateKey
@@ -50,17 +50,17 @@ type Log struct {
 	rowKey     []byte
 	recordKey  recordKey
 
-	mu       sync.Mutex       // of the file of checkpoints and of the record
-	record   *record          // of this process's chain; nil: it stays as it is
+	mu       sync.Mutex       // guards the file of checkpoints and the record
+	record   *record          // of this process's chain; nil if it must not change
 	noted    map[string]int64 // the sequence number of the last checkpoint of each chain
 	disputed bool             // the log and its checkpoints contradict each other
 
 	countMu sync.Mutex
 	counts  map[counted]tally
 
-	gathering gathering // of rows of reads that are waited for
+	gathering gathering // rows of reads with waiting callers
 	end       end
-	queue     queue // of those that no caller waits for
+	queue     queue // rows of reads without waiting callers
 
 	verifying sync.Mutex
 
@@ -70,7 +70,7 @@ type Log struct {
 
 var _ Recorder = (*Log)(nil)
 
-// NewLog makes a Log.
+// NewLog creates a Log.
 func NewLog(o Options) *Log {
 	return &Log{
 		Options:    o,
@@ -84,7 +84,7 @@ func NewLog(o Options) *Log {
 	}
 }
 
-// derive makes the key for one purpose of the log's secret.
+// derive derives a key for one purpose from the log's secret.
 func derive(secret []byte, purpose string, size int) []byte {
 	key, err := hkdf.Expand(sha256.New, secret, "keepsake audit "+purpose, size)
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *Log) link(ctx context.Context, rows []*Row) error {
 	return l.linkTo(ctx, turn, head, rows)
 }
 
-// linkTo numbers and hashes rows behind head, which a turn of end has read.
+// linkTo numbers and hashes rows after head, which belongs to a turn of end.
 func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) error {
 	for _, r := range rows {
 		r.Sequence, r.Previous = head.Sequence+1, head.Hash
@@ -146,8 +146,8 @@ func (l *Log) linkTo(ctx context.Context, turn int64, head Head, rows []*Row) er
 	return nil
 }
 
-// unwritten is the error of rows that cannot be written: a change or read that cannot be logged must not happen. It wraps
-// the cause, which the engine looks at.
+// unwritten returns the error of rows that cannot be written: a change or read that cannot be logged must not happen.
+// It wraps the cause for the engine.
 func unwritten(err error) error {
 	if _, known := problem.As(err); err == nil || known {
 		return err
@@ -155,7 +155,7 @@ func unwritten(err error) error {
 	return problem.NotAvailable("The audit log is unavailable, so the request was refused.", time.Second).Because(err)
 }
 
-// row is the row of e, with the source of ctx, not yet numbered and hashed.
+// row returns the row of e with the source of ctx, without number and hash.
 func (l *Log) row(ctx context.Context, e Entry) (*Row, error) {
 	if err := e.checkMemories(); err != nil {
 		return nil, err

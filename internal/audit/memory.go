@@ -9,7 +9,7 @@ import (
 	"keepsake/internal/id"
 )
 
-// The actions on memories. Target is Log.Subject of whom they are about.
+// The actions on memories. Target is Log.Subject of their subject.
 const (
 	MemoryCreated       Action = "memory.created"
 	MemoryUpdated       Action = "memory.updated"
@@ -31,10 +31,10 @@ const (
 	SubjectAccessLogRead Action = "subject.access_log_read"
 )
 
-// MemoryIDs is the member of Details that holds the ids of the memories an entry is about, as JoinMemoryIDs writes them.
+// MemoryIDs is the member of Details with the IDs of an entry's memories, as JoinMemoryIDs formats them.
 const MemoryIDs = "memoryIds"
 
-// Memories is the member of Details that says how many memories were erased with a subject; no entry lists them.
+// Memories is the member of Details with the number of memories that were erased with a subject. No entry lists them.
 const Memories = "memories"
 
 // MaxMemoryIDs is how many IDs an entry holds, so that a row stays small. Count says how many there were.
@@ -51,12 +51,13 @@ func SplitMemoryIDs(text string) []string { return strings.Fields(text) }
 // subjectKind is the kind of the pseudonyms of subjects.
 const subjectKind = "subject"
 
-// Subject is the pseudonym of a subject, whose readable id the log must not hold: another one in another workspace.
+// Subject returns the pseudonym of a subject, because the log must not contain its ID. It differs between workspaces.
 func (l *Log) Subject(workspaceID, subjectID string) string {
 	return l.Pseudonym(subjectKind, workspaceID+"\x00"+subjectID)
 }
 
-// ReadActions are those that only look at memories. Stores number actions by their place here, so new ones go to the end.
+// ReadActions are the actions that only read memories. Stores number actions by their position here, so add new ones at
+// the end.
 var ReadActions = []Action{
 	MemoryRead, MemoryListed, MemoryRecalled, MemoryContext, MemoryHistory, MemoryExported, SubjectRead, SubjectListed,
 	SubjectAccessLogRead,
@@ -80,7 +81,7 @@ func (e *Entry) checkMemories() error {
 		return nil
 	}
 	if e.Target != "" && (!strings.HasPrefix(e.Target, subjectKind+":") || len(e.Target) != len(subjectKind)+1+22) {
-		return fmt.Errorf("audit: the target of %s is no pseudonym of a subject", e.Action)
+		return fmt.Errorf("audit: the target of %s is not a pseudonym of a subject", e.Action)
 	}
 	for name, value := range e.Details {
 		fits := plain
@@ -88,7 +89,7 @@ func (e *Entry) checkMemories() error {
 			fits = onlyMemoryIDs
 		}
 		if !fits(value) {
-			return fmt.Errorf("audit: the member %s of the details of %s holds something that it must not", name, e.Action)
+			return fmt.Errorf("audit: the member %s of the details of %s contains a forbidden value", name, e.Action)
 		}
 	}
 	return nil
@@ -103,7 +104,7 @@ func onlyMemoryIDs(text string) bool {
 	return true
 }
 
-// plain takes the ids, numbers and words of ours that are short enough to be nothing else.
+// plain accepts IDs, numbers and fixed words that are too short to be anything else.
 func plain(text string) bool {
 	const most = 64
 	return len(text) <= most && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
@@ -114,7 +115,7 @@ type Accesses struct {
 	WorkspaceID string
 	SubjectID   string
 	Actor       string // only the entries of this actor; empty: all
-	Before      string // only rows older than the one of this id
+	Before      string // only rows older than the one with this ID
 	Limit       int
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// readsWithin is how long a row of a read may wait when reads are relaxed: it gathers others.
+	// readsWithin is how long a relaxed read's row can wait for others.
 	readsWithin = 250 * time.Millisecond
 	// readsLate is the greatest age of a queued row. Once the oldest row is older, every read waits for its row.
 	readsLate = 900 * time.Millisecond
@@ -21,10 +21,10 @@ const (
 	readsAtOnce = 512
 )
 
-// Reads says how rows of reads are written.
+// Reads configures how rows of reads are written.
 type Reads uint8
 
-// The ways. In both, a read that cannot be logged fails.
+// The modes. In both, a read that cannot be logged fails.
 const (
 	ReadsTogether Reads = iota // before Read returns; concurrent reads share a transaction
 	ReadsRelaxed               // within a second after Read
@@ -53,7 +53,7 @@ func (l *Log) Read(ctx context.Context, entries ...Entry) error {
 	waits := l.behind()
 	for i, r := range rows {
 		q := &queued{row: r, since: time.Now()}
-		if waits && i == len(rows)-1 { // those before it are written before it
+		if waits && i == len(rows)-1 { // the rows before it are written first
 			q.done = make(chan error, 1)
 		}
 		if err := l.enqueue(ctx, q); err != nil {
@@ -71,14 +71,14 @@ func (l *Log) settle(ctx context.Context) error {
 	return l.enqueue(ctx, &queued{done: make(chan error, 1)})
 }
 
-// queue holds rows of reads, in the order in which they came.
+// queue contains rows of reads, in order of arrival.
 type queue struct {
 	mu      sync.Mutex
 	rows    []*queued
-	running bool // there is a goroutine that looks at rows until there are none
-	armed   bool // or there will be one
-	ended   bool // the log was closed: what cannot be written now never will be
-	// unsure is how many of the first rows a unit failed to write whose commit may have come to be all the same.
+	running bool // a goroutine is writing rows until there are none
+	armed   bool // or will be started
+	ended   bool // the log was closed: rows that cannot be written now are lost
+	// unsure is the number of first rows whose transaction failed with an unknown outcome.
 	unsure int
 }
 
@@ -196,7 +196,8 @@ func count[T any](list []T, is func(T) bool) (n int) {
 	return n
 }
 
-// writeReads writes rows in one unit. again: they may be there already, all or none of them.
+// writeReads writes rows in one transaction. again means that an earlier try had an unknown outcome: all of them can
+// exist, or none.
 func (l *Log) writeReads(ctx context.Context, batch []*queued, again bool) error {
 	rows := make([]*Row, 0, len(batch))
 	for _, r := range batch {
@@ -216,7 +217,7 @@ func (l *Log) writeReads(ctx context.Context, batch []*queued, again bool) error
 	return unwritten(l.append(ctx, rows))
 }
 
-// written reports whether a row lies in the log.
+// written reports whether a row is in the log.
 func (l *Log) written(ctx context.Context, r *Row) (bool, error) {
 	const sameTime = 10_000 // rows of one target in one millisecond
 	rows, err := l.Store.ListAuditRows(ctx, Filter{
@@ -225,7 +226,7 @@ func (l *Log) written(ctx context.Context, r *Row) (bool, error) {
 	return slices.ContainsFunc(rows, func(o *Row) bool { return o.Hash == r.Hash }), err
 }
 
-// endReads writes what is queued for the last time.
+// endReads writes the queue for the last time.
 func (l *Log) endReads(ctx context.Context) error {
 	err := l.settle(ctx)
 	l.queue.mu.Lock()

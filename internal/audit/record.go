@@ -25,7 +25,7 @@ type record struct {
 	Lost *Checkpoint `json:"lost,omitempty"`
 }
 
-// lacks gives the first checkpoint of the record that a file does not have, nil for none. The record may be nil.
+// lacks returns the first checkpoint of the record that a file does not contain, or nil. The record can be nil.
 func (r *record) lacks(file []byte) (*Checkpoint, error) {
 	if r == nil {
 		return nil, nil
@@ -82,7 +82,7 @@ func (k recordKey) open(chain string, sealed []byte) (*record, error) {
 
 var errForged = errors.New("the record was not sealed by this instance")
 
-// records reads all records. One that does not open is nil.
+// records reads all records. One that cannot be opened is nil.
 func (l *Log) records(ctx context.Context) (map[string]*record, error) {
 	sealed, err := l.Store.AuditRecords(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *Log) Begin(ctx context.Context, fresh bool) error {
 	if missing {
 		return l.dispute(ctx, RecordMissing, head.Sequence)
 	}
-	if len(records) == 0 { // the first start of a release that keeps records
+	if len(records) == 0 { // the first start of a release that has records
 		for _, h := range heads {
 			if h.Chain == l.Chain {
 				continue
@@ -160,7 +160,7 @@ func (l *Log) Begin(ctx context.Context, fresh bool) error {
 	return l.adopt(ctx, &record{Older: head.Sequence}, head)
 }
 
-// resume goes on with a chain that has a record.
+// resume continues a chain that has a record.
 func (l *Log) resume(ctx context.Context, r *record, head Head) error {
 	if !r.Keyed { // an older release has added rows since a newer one created the record
 		r.Older = head.Sequence
@@ -179,7 +179,7 @@ func (l *Log) resume(ctx context.Context, r *record, head Head) error {
 	return nil
 }
 
-// adopt goes on with a chain as it is, which this process has a key for.
+// adopt continues a chain as it is, with the key of this process.
 func (l *Log) adopt(ctx context.Context, r *record, head Head) error {
 	r.Keyed, r.Last = true, l.lastOf(head)
 	if r.Last != nil { // the file has what the record says
@@ -199,7 +199,7 @@ func (l *Log) take(ctx context.Context, r *record) error {
 	return nil
 }
 
-// dispute has the record stay as it is.
+// dispute keeps the record unchanged.
 func (l *Log) dispute(ctx context.Context, reason Reason, sequence int64) error {
 	l.record, l.disputed = nil, true
 	l.Log.ErrorContext(ctx, "the audit log is not what its record says: run keepsake audit verify",

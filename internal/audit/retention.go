@@ -35,7 +35,7 @@ type removal struct {
 	First    int64 `json:"first,string"` // sequence number of a read
 	Last     int64 `json:"last,string"`
 	Kept     int64 `json:"kept,string"` // how many rows stay
-	Digest   Hash  `json:"digest"`      // of these
+	Digest   Hash  `json:"digest"`      // of the rows that stay
 	Previous Hash  `json:"previous"`    // hash of the row before First
 	Hash     Hash  `json:"hash"`        // hash of Last
 }
@@ -50,7 +50,7 @@ func (m *removal) entry(chain string) Entry {
 	}}
 }
 
-// stays counts the rows of a stretch that stay.
+// stays counts the rows of a stretch that are kept.
 type stays struct {
 	rows   int64
 	digest hash.Hash // SHA-256 of their sequence numbers and hashes
@@ -141,17 +141,17 @@ func (l *Log) removeReads(ctx context.Context, chain string) error {
 		if err := l.Record(ctx, next.entry(chain)); err != nil {
 			return err
 		}
-		if err := l.Checkpoint(ctx); err != nil { // which vouches for the record before the reads go
+		if err := l.Checkpoint(ctx); err != nil { // it covers the record before the reads are removed
 			return err
 		}
 		l.Log.InfoContext(ctx, "removing old reads from the audit log", "chain", chain, "reads", next.Reads, "first", next.First, "last", next.Last)
 	}
 }
 
-// finishRemoval removes what is left of the reads of a removal, the last ones first.
+// finishRemoval removes the remaining reads of a removal, the last ones first.
 func (l *Log) finishRemoval(ctx context.Context, chain string, m *removal) error {
 	rows, err := l.Store.AuditRowsAfter(ctx, chain, m.First-1, 1)
-	if err != nil || len(rows) == 0 || rows[0].Sequence != m.First { // the first read goes last
+	if err != nil || len(rows) == 0 || rows[0].Sequence != m.First { // the first read is removed last
 		return err
 	}
 	for last := m.Last; last >= m.First; last -= removedAtOnce {
@@ -162,7 +162,7 @@ func (l *Log) finishRemoval(ctx context.Context, chain string, m *removal) error
 	return nil
 }
 
-// nextRemoval looks for old reads behind the removals that there were. Nil: there are none.
+// nextRemoval returns the next removal of old reads after the previous ones, or nil.
 func (l *Log) nextRemoval(ctx context.Context, chain string, done []*removal) (*removal, error) {
 	records, err := l.records(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (l *Log) nextRemoval(ctx context.Context, chain string, done []*removal) (*
 		}
 		newer := false
 		for _, r := range rows {
-			// The clock was wrong when a row of the future was written. The rows around it show how old it is.
+			// A row with a future time was written while the clock was wrong. Its neighbours show its age.
 			if newer = !r.At.Before(before) && !r.At.After(now); newer {
 				break
 			}

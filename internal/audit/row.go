@@ -27,13 +27,13 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(h)) {
-		return errors.New("a hash has 64 hexadecimal digits")
+		return errors.New("a hash must have 64 hexadecimal digits")
 	}
 	_, err := hex.Decode(h[:], text)
 	return err
 }
 
-// Row is an entry in its place in a chain. The first row of a chain has Sequence 1 and a Previous of zeros.
+// Row is an entry at its position in a chain. The first row of a chain has Sequence 1 and a Previous of zeros.
 type Row struct {
 	ID       string
 	Chain    string
@@ -46,7 +46,7 @@ type Row struct {
 	Target      string
 	Outcome     Outcome
 	Count       int64
-	Details     string // a JSON object of texts, as it was hashed
+	Details     string // a JSON object of strings, as it was hashed
 	Address     netip.Addr
 	RequestID   string
 
@@ -58,27 +58,27 @@ type Row struct {
 	Packed bool
 }
 
-// Head is where a chain ends.
+// Head is the end of a chain.
 type Head struct {
 	Chain    string
-	Sequence int64 // 0: it is empty
+	Sequence int64 // 0 if the chain is empty
 	Hash     Hash
 }
 
-// Filter chooses rows of a list; empty members choose all.
+// Filter selects rows of a list; empty members select all.
 type Filter struct {
-	WorkspaceID string // what concerns the instance is in no workspace
+	WorkspaceID string // rows about the instance belong to no workspace
 	Actor       string
 	Action      Action
 	Target      string
 	Changes     bool      // leave out reads of memories
-	From, To    time.Time // from the first on, before the second, in whole milliseconds; zero: no bound
-	Before      string    // only rows older than the one of this id
+	From, To    time.Time // from inclusive, to exclusive, in whole milliseconds; zero for no bound
+	Before      string    // only rows older than the one with this ID
 	Limit       int
 }
 
-// FirstID is the least id that a row of t or later can have. Ids lie in the order of their times, so a store finds a
-// stretch of time without looking at what lies around it.
+// FirstID is the smallest ID that a row of t or later can have. IDs are ordered by time, so a store finds a time range
+// by ID.
 func FirstID(t time.Time) string { return id.At(id.Audit, t, zeros{}) }
 
 type zeros struct{}
@@ -88,13 +88,13 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Store keeps rows. It changes none, and removes none but by RemoveAuditReads.
+// Store stores rows. It changes none, and removes only reads, in RemoveAuditReads.
 type Store interface {
 	// AuditHead reads where a chain ends. Inside a transaction it locks the chain until the transaction ends.
 	AuditHead(ctx context.Context, chain string) (Head, error)
-	// AuditHeads reads where all chains end, by name.
+	// AuditHeads reads the ends of all chains, by name.
 	AuditHeads(ctx context.Context) ([]Head, error)
-	// AuditChains names all chains that have rows or a head. It looks at every row.
+	// AuditChains names all chains that have rows or a head. It reads every row.
 	AuditChains(ctx context.Context) ([]string, error)
 	// AppendAuditRows adds rows behind the head of their chain and moves the head. It joins the transaction of ctx, or runs in
 	// one of its own. It returns a *unit.StaleError if the chain ends elsewhere, and outside a transaction also if the outcome
@@ -105,15 +105,15 @@ type Store interface {
 	// AuditRowsAfter reads up to limit rows of a chain behind a sequence number, in the order of the chain. Packed rows have
 	// no Previous.
 	AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*Row, error)
-	// RemoveAuditReads removes the reads of a chain from a sequence number up to another.
+	// RemoveAuditReads removes the reads of a chain between two sequence numbers, inclusive.
 	RemoveAuditReads(ctx context.Context, chain string, first, last int64) error
-	// AuditRecords reads the sealed records of all chains. They lie apart from the rows.
+	// AuditRecords reads the sealed records of all chains. They are separate from the rows.
 	AuditRecords(ctx context.Context) (map[string][]byte, error)
 	// SaveAuditRecord replaces the record of a chain, in a transaction of its own.
 	SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error
 }
 
-// packedHash is how many bytes the hash of a packed row has. Zeros follow.
+// packedHash is the length of a packed row's hash. Zeros follow.
 const packedHash = 16
 
 // sum is the hash of r, with a key of the instance, so that write access to the database is not enough to compute one.
@@ -158,7 +158,7 @@ func IDPosition(text string) (at time.Time, sequence int64, hash []byte, ok bool
 // olderSum is the hash of r in older releases, which had no key.
 func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1", r.ID) }
 
-// sum has h hash r. Every part is preceded by its length, so that no two rows read the same.
+// sum hashes r with h. Every part is preceded by its length, so that different rows have different input.
 func (r *Row) sum(h hash.Hash, form, id string) (sum Hash) {
 	part(h, form)
 	part(h, r.Chain)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// checkpointEvery is how often counts are written and the end of the chain is noted.
+// checkpointEvery is how often counts and a checkpoint are written.
 const checkpointEvery = time.Minute
 
 // Run keeps counts and checkpoints up to date until ctx ends. Close follows it.

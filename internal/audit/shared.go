@@ -12,9 +12,9 @@ import (
 // gathering collects rows of concurrent reads.
 type gathering struct {
 	mu   sync.Mutex
-	open *shared // accepts rows; nil: there is none
+	open *shared // accepts rows; nil if there is none
 
-	way sync.Mutex // held for each write to a remote store, so that the next one knows where the chain ends
+	way sync.Mutex // held for each write to a remote store, so that the next one knows the end of the chain
 }
 
 // shared is a transaction that writes the rows of several reads. It asks for the chain when the first read comes, and accepts
@@ -26,7 +26,7 @@ type shared struct {
 	err  error // once done is closed
 }
 
-// share writes rows with those of others.
+// share writes rows together with those of other callers.
 func (l *Log) share(ctx context.Context, rows []*Row) error {
 	l.gathering.mu.Lock()
 	s := l.join(ctx, rows)
@@ -34,12 +34,12 @@ func (l *Log) share(ctx context.Context, rows []*Row) error {
 	return s.wait(ctx)
 }
 
-// join puts rows into the unit that takes rows in. The caller holds the lock.
+// join adds rows to the transaction that accepts rows. The caller holds the lock.
 func (l *Log) join(ctx context.Context, rows []*Row) *shared {
 	g := &l.gathering
 	if g.open == nil || len(g.open.rows)+len(rows) > readsAtOnce {
 		g.open = &shared{done: make(chan struct{})}
-		go l.writeShared(context.WithoutCancel(ctx), g.open) // a caller that goes away ends nothing of it: others wait, too
+		go l.writeShared(context.WithoutCancel(ctx), g.open) // not canceled with its caller, because others wait too
 	}
 	g.open.rows = append(g.open.rows, rows...)
 	return g.open
@@ -68,13 +68,13 @@ func (l *Log) writeShared(ctx context.Context, s *shared) {
 	}
 	s.err = unwritten(l.Units.Run(ctx, func(ctx context.Context) error {
 		turn := l.end.begin()
-		head, err := l.Store.AuditHead(ctx, l.Chain) // from here on it has its turn
+		head, err := l.Store.AuditHead(ctx, l.Chain) // from here on, it has the chain
 		if err != nil {
 			return err
 		}
 		rows := l.shut(s)
 		if last := rows[len(rows)-1]; last.Sequence > 0 && head.Hash == last.Hash {
-			return nil // writeAtOnce wrote it, but its answer was lost
+			return nil // writeAtOnce wrote it, but the response was lost
 		}
 		return l.linkTo(ctx, turn, head, rows)
 	}))

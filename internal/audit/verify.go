@@ -13,21 +13,21 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Reason is what is wrong with a row.
+// Reason is the defect of a row or a chain.
 type Reason string
 
 // The reasons.
 const (
-	RowChanged        Reason = "changed"           // its hash is not that of what it says
-	RowMissing        Reason = "missing"           // there are rows behind it
+	RowChanged        Reason = "changed"           // its hash does not match its content
+	RowMissing        Reason = "missing"           // rows follow it
 	RowUnlinked       Reason = "unlinked"          // it does not follow the row before
-	RowCutOff         Reason = "cut_off"           // it was there once, and nothing is behind it
-	RowRewritten      Reason = "rewritten"         // the chain fits together, but a checkpoint says otherwise
-	HeadWrong         Reason = "head_wrong"        // the record of where the chain ends says otherwise
+	RowCutOff         Reason = "cut_off"           // it once existed, and nothing follows it
+	RowRewritten      Reason = "rewritten"         // the chain is consistent, but contradicts a checkpoint
+	HeadWrong         Reason = "head_wrong"        // the stored end of the chain contradicts its rows
 	CheckpointForged  Reason = "checkpoint_forged" // this instance has not signed it
 	CheckpointsBroken Reason = "checkpoints_unreadable"
-	RowUnkeyed        Reason = "unkeyed"             // it is chained as older releases did, behind rows of newer ones
-	RecordMissing     Reason = "record_missing"      // the chain has no record, and should have one
+	RowUnkeyed        Reason = "unkeyed"             // it has no key, but follows rows that have one
+	RecordMissing     Reason = "record_missing"      // the chain has no record, but should have one
 	RecordForged      Reason = "record_forged"       // this instance has not sealed it
 	CheckpointMissing Reason = "checkpoints_missing" // the folder's file lacks the last checkpoint
 )
@@ -61,14 +61,14 @@ type Break struct {
 
 // Verified is what Verify found.
 type Verified struct {
-	Rows        int64      // that were looked at
-	Heads       []Head     // the last row of each chain, as far as it was looked at
+	Rows        int64      // that were read
+	Heads       []Head     // the last verified row of each chain
 	Checkpoints int        // that were compared
 	Newest      *time.Time // of the checkpoints; no checkpoint covers the rows after it
-	Breaks      []*Break   // the first bad or missing row of each chain that has one; empty: all is as it was written
+	Breaks      []*Break   // the first bad or missing row of each such chain; empty if the log is intact
 }
 
-// Break is the first of the breaks; nil: all is as it was written.
+// Break returns the first break, or nil if the log is intact.
 func (v *Verified) Break() *Break {
 	if len(v.Breaks) == 0 {
 		return nil
@@ -85,13 +85,13 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 	}
 	defer l.verifying.Unlock()
 	v := &Verified{}
-	records, err := l.records(ctx) // before the file, which always has what they say
+	records, err := l.records(ctx) // before the file, which always contains what they say
 	if err != nil {
 		return nil, err
 	}
 	points, err := readCheckpoints(checkpoints)
 	if errors.Is(err, errUnreadable) {
-		v.Breaks = append(v.Breaks, &Break{Reason: CheckpointsBroken}) // the chains are looked at all the same
+		v.Breaks = append(v.Breaks, &Break{Reason: CheckpointsBroken}) // the chains are verified nevertheless
 	} else if err != nil {
 		return nil, err
 	}
@@ -163,30 +163,30 @@ func (c *Checkpoint) same(other *Checkpoint) bool {
 	return c.Sequence == other.Sequence && c.Hash == other.Hash
 }
 
-// Error makes a Break the error that ends a walk.
+// Error makes a Break an error, which ends a walk.
 func (b *Break) Error() string {
 	return fmt.Sprintf("audit: row %d of chain %s: %s", b.Sequence, b.Chain, b.Reason)
 }
 
-// sequenced sorts checkpoints by the rows they are of.
+// sequenced sorts checkpoints by their rows.
 func sequenced(points []*Checkpoint) []*Checkpoint {
 	slices.SortStableFunc(points, func(a, b *Checkpoint) int { return int(min(max(a.Sequence-b.Sequence, -1), 1)) })
 	return points
 }
 
-// walk goes through one chain.
+// walk verifies one chain.
 type walk struct {
 	log    *Log
-	at     Head          // the last row that was good, or that a removal stands for
+	at     Head          // the last good row, or one that a removal accounts for
 	rows   int64         // that were good
-	points []*Checkpoint // of rows still to come
-	record *record       // nil: there is none that opens
-	keyed  bool          // there was a row that is chained with the key
+	points []*Checkpoint // of the rows to come
+	record *record       // nil if there is none that opens
+	keyed  bool          // a row with the key was found
 
-	removed []*removal // stretches still to come or under way
-	kept    *stays     // rows of the stretch under way; nil: none is
-	gap     int64      // its first missing read; 0: there is none yet
-	blind   bool       // the row before is one of its missing reads, whose hash is not known
+	removed []*removal // current and later removals
+	kept    *stays     // rows in the current removal; nil outside one
+	gap     int64      // its first missing read; 0 for none yet
+	blind   bool       // the previous row is missing, so its hash is unknown
 }
 
 // walk verifies a chain. It starts again if reads were removed meanwhile.
@@ -208,7 +208,7 @@ func (l *Log) walk(ctx context.Context, chain string, r *record, points []*Check
 	}
 }
 
-// last is the checkpoint that the record has.
+// last is the checkpoint in the record.
 func (w *walk) last() *Checkpoint {
 	if w.record == nil {
 		return nil

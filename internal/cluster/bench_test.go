@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/cluster"
 )
 
-// BenchmarkCurrent is what every request with a credential asks.
+// BenchmarkCurrent is the check in every request with a credential.
 func BenchmarkCurrent(b *testing.B) {
 	r := cluster.NewReader(cluster.ReaderOptions{
 		Source: newBoard(), MaxStaleness: 10 * time.Second, Log: slog.New(slog.DiscardHandler),

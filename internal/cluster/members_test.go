@@ -26,8 +26,8 @@ type table struct {
 type link struct {
 	*table
 	cut     atomicBool
-	refused atomicBool // its joins do not come to pass
-	unheard atomicBool // its joins come to pass, and their answers are lost
+	refused atomicBool // its joins fail
+	unheard atomicBool // its joins succeed, but their responses are lost
 }
 
 type atomicBool struct {
@@ -131,7 +131,7 @@ func (l *link) Leave(_ context.Context, id string) error {
 		return err
 	}
 	defer l.mu.Unlock()
-	if row := l.rows[id]; row != nil { // it may have been forgotten long ago
+	if row := l.rows[id]; row != nil { // it may have been forgotten
 		now := time.Now()
 		row.LeftAt = &now
 	}
@@ -153,12 +153,12 @@ func (l *link) Forget(_ context.Context, gone []cluster.Member) error {
 
 func (t *table) setAway(away bool) { t.mu.Lock(); t.away = away; t.mu.Unlock() }
 
-// running is a member that beats.
+// running is a member that sends heartbeats.
 type running struct {
 	*cluster.Members
 	link *link
-	stop func() // as at SIGTERM
-	kill func() // as at kill -9
+	stop func() // as on SIGTERM
+	kill func() // as on kill -9
 }
 
 func start(t *testing.T, tab *table, name string) *running {
@@ -257,7 +257,7 @@ func TestMembers(t *testing.T) {
 				a.stop()
 			}
 			start(t, tab, "a").kill()
-			a := start(t, tab, "a") // it was killed, and the same place runs another process
+			a := start(t, tab, "a") // it was killed, and another process runs in its place
 			time.Sleep(1100 * time.Millisecond)
 			if got := a.CountSince(time.Now().Add(-time.Minute)); got != 1 {
 				t.Errorf("after it was killed it counts %d members of the last minute", got)
@@ -303,7 +303,7 @@ func TestMembers(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			tab.setAway(true)
 			time.Sleep(6 * time.Second)
-			wantSettled(t, false, a, b, c) // the others may go on without it
+			wantSettled(t, false, a, b, c) // the others may have stopped counting it
 			time.Sleep(24 * time.Second)
 			tab.setAway(false)
 			for range 30 {

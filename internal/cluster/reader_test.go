@@ -15,7 +15,7 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// board is where news are kept, with what they are about: how often each subject was changed.
+// board is the event source. It counts how often each subject was changed.
 type board struct {
 	mu    sync.Mutex
 	head  int64
@@ -70,7 +70,7 @@ type memory struct {
 	state    map[string]int
 	told     int
 	reloads  int
-	failures int // how many of the next events fail
+	failures int // how many of the next applies fail
 }
 
 func (m *memory) Apply(_ context.Context, news []cluster.Event) error {
@@ -154,7 +154,7 @@ func TestReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.wantSame(t)
-			b.change("d", true) // the last one is missing
+			b.change("d", true) // the last event is missing
 			if err := r.Poll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.wantSame(t)
-			b.news = nil // pruned after they were heard
+			b.news = nil // pruned after they were read
 			if err := r.Poll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestReader(t *testing.T) {
 			if err := r.Poll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// A standby took over that had not seen the last one, and was changed on.
+			// A standby took over that lacked the last event, and changes continued there.
 			b.head, b.news, b.state = 1, b.news[:1], map[string]int{"a": 1, "b": 0}
 			time.Sleep(time.Millisecond)
 			b.change("c", false)
@@ -199,7 +199,7 @@ func TestReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.wantSame(t)
-			b.head, b.news = 1, b.news[:1] // and one that is behind
+			b.head, b.news = 1, b.news[:1] // and a standby that lags
 			if err := r.Poll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -270,7 +270,7 @@ func TestReader(t *testing.T) {
 				t.Error("not current again")
 			}
 			m.mu.Lock()
-			m.failures = 1 << 30 // it hears, and cannot read what it is about
+			m.failures = 1 << 30 // it reads events, but cannot apply them
 			m.mu.Unlock()
 			b.change("key", false)
 			time.Sleep(10100 * time.Millisecond)
@@ -286,8 +286,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Whatever is changed, missed, pruned, delayed or failing: once a reader is current again it knows all that was changed
-// before.
+// Whatever is changed, missed, pruned, delayed or failing: when a reader is current again, it knows all earlier
+// changes.
 func TestCurrentReaderKnowsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestStartWaitsForStartTimeout(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			for _, timeout := range []time.Duration{time.Second, time.Hour} {
-				began := time.Now() // of the fake clock
+				began := time.Now() // on the fake clock
 				err := start(t.Context(), timeout)
 				if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != timeout {
 					t.Errorf("%s ended after %s with %v, want the end of %s", name, waited, err, timeout)

@@ -14,7 +14,7 @@ import (
 )
 
 // The examples are those of the TypeID specification (github.com/jetify-com/typeid, spec/valid.json), so that our text
-// is aligned as everybody else's.
+// is aligned as in other implementations.
 func TestTextIsAlignedAsTypeIDDoes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // dozens of programs start here: half of what a test costs would be collecting garbage
+		debug.SetGCPercent(400) // dozens of programs start here, and garbage collection would be half of the cost
 	}
 	enginetest.Main(m)
 }

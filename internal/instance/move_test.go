@@ -19,7 +19,7 @@ import (
 	"keepsake/internal/store/move"
 )
 
-// carry copies what lies in no database from one folder to another.
+// carry copies the files outside the databases from one folder to another.
 func carry(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -46,7 +46,7 @@ func moved(t *testing.T, ctx context.Context, from, to instance.Place, progress 
 	return instance.Move(ctx, apptest.InstanceOptions(), instance.MoveRequest{From: from, To: to, Progress: progress})
 }
 
-// What an instance was is what it is after it has moved, there and back.
+// A moved instance has the same content, in both directions.
 func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 	t.Parallel()
 	apptest.OnSQLite(t, "it begins in a folder, and goes through a database by itself")

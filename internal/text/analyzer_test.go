@@ -77,7 +77,8 @@ func TestVeryLongWordsAreEqualWhenTheirBeginningIs(t *testing.T) {
 	}
 }
 
-// Tokens come in order, inside the text, numbered without gaps, and a remembered spelling gives what a new one does.
+// Tokens are in order, inside the text and numbered without gaps, and a cached spelling has the same result as a new
+// one.
 func TestScanHoldsItsPromisesOnAnyText(t *testing.T) {
 	t.Parallel()
 	shared := NewAnalyzer()

@@ -16,7 +16,7 @@ func wanted(words ...string) *Wanted {
 	return w
 }
 
-// shown puts brackets around what is highlighted.
+// shown puts brackets around highlighted words.
 func shown(s string, spans []Span) string {
 	points := []rune(s)
 	var b strings.Builder
@@ -71,8 +71,8 @@ func TestMarkGivesCodePoints(t *testing.T) {
 	}
 }
 
-// Whatever the text, an excerpt is no longer than asked but for the dots, and its spans lie in it, in order, apart, on
-// words that are wanted.
+// For any text, an excerpt is at most as long as requested, not counting dots. Its spans are inside it, in order,
+// disjoint, and on wanted words.
 func TestExcerptHoldsItsPromisesOnAnyText(t *testing.T) {
 	t.Parallel()
 	a := NewAnalyzer()

@@ -14,7 +14,7 @@ import (
 	"keepsake/internal/wire"
 )
 
-// read lists what a stream gives: number and text, or number and a mark for a skipped line.
+// read returns the results of a stream: number and text, or number and a mark for a skipped line.
 func read(t *testing.T, r io.Reader, most int) []string {
 	t.Helper()
 	var got []string

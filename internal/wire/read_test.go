@@ -14,7 +14,7 @@ type numbered struct {
 	After  *int   `json:"after"`
 }
 
-// lengths reads a list of anything as the lengths of its items.
+// lengths decodes a list of any type as the lengths of its items.
 var lengths = wire.EachOf(func(list []int, text []byte) []int { return append(list, len(text)) })
 
 func TestItemsAreTakenAsTheyArrive(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package audittest stands in for the log in tests of what writes to it.
+// Package audittest provides a fake audit log for tests.
 package audittest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/audit"
 )
 
-// Recorder keeps the entries it is given, also those of a unit of work that fails.
+// Recorder keeps the recorded entries, including those of a failed transaction.
 type Recorder struct {
 	mu      sync.Mutex
 	entries []audit.Entry
@@ -27,14 +27,14 @@ func (r *Recorder) Record(_ context.Context, e audit.Entry) error {
 	return nil
 }
 
-// Entries gives what was recorded, in order.
+// Entries returns the recorded entries, in order.
 func (r *Recorder) Entries() []audit.Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]audit.Entry(nil), r.entries...)
 }
 
-// OlderHash is the hash of a row as releases without a key made it, by a second reading of the format.
+// OlderHash is the hash of a row in releases without a key, implemented a second time.
 func OlderHash(r *audit.Row, chain string, previous audit.Hash) audit.Hash {
 	var m bytes.Buffer
 	number := func(n int64) { m.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) }

@@ -16,7 +16,7 @@ import (
 	engine "keepsake/internal/store/postgres"
 )
 
-// BenchmarkWriteEvent is a write that tells, by eight at once: they all meet at the head.
+// BenchmarkWriteEvent is a write with an event, by eight writers that share the head.
 func BenchmarkWriteEvent(b *testing.B) {
 	e, err := engine.Open(b.Context(), engine.Options{URL: enginetest.Postgres(b), Connections: 8})
 	if err != nil {
@@ -38,7 +38,7 @@ func BenchmarkWriteEvent(b *testing.B) {
 	})
 }
 
-// BenchmarkPoll is a look at the news when there are none, which every member does four times a second.
+// BenchmarkPoll is a poll without new events, which every member does four times a second.
 func BenchmarkPoll(b *testing.B) {
 	e, err := engine.Open(b.Context(), engine.Options{URL: enginetest.Postgres(b)})
 	if err != nil {

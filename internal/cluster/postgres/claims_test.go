@@ -18,14 +18,14 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// process is Claims as one process has them.
+// process is the Claims of one process.
 type process struct {
 	*postgres.Claims
-	die func() // ends it at once, with all it holds
+	die func() // ends it at once, including its connection
 }
 
-// forever is how long claims wait for their verdict in the tests that are about the verdict. The program waits for a second
-// and then runs the request.
+// forever is how long claims wait for an answer in tests of the answer. The program waits for a second and then runs
+// the request.
 const forever = time.Hour
 
 // to connects to a database by its URL.
@@ -65,7 +65,7 @@ func watcher(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// holders are the backends that hold the locks of claims in the database.
+// holders returns the backends that hold the locks of claims.
 func holders(t *testing.T, conn *pgx.Conn) (pids []int32) {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
@@ -80,8 +80,8 @@ func holders(t *testing.T, conn *pgx.Conn) (pids []int32) {
 	return pids
 }
 
-// A request that comes while the first connection is still being made waits a second and runs, or less when its own time is
-// over, as here. The lock that is then taken for it is given back once, also if it was asked for twice.
+// A request that arrives during the first connection attempt waits a second and runs, or less if its own time ends
+// earlier, as here. The lock that is granted later is released once, even if it was requested twice.
 func TestEarlyRequestLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	url := enginetest.Postgres(t)
@@ -130,7 +130,7 @@ func TestRequestRunsInOneProcess(t *testing.T) {
 		b.Release(claim(1), true)
 		b.Release(claim(2), true)
 	}
-	// A request that comes while the last one gives its lock back finds it given back: its process does both in order.
+	// A later request finds the lock released, because the process handles both in order.
 	for range 100 {
 		if !a.Take(ctx, claim(3)) {
 			t.Fatal("refused by itself")
@@ -145,7 +145,7 @@ func TestManyRequestsAtOnceRunInOneProcessEach(t *testing.T) {
 	url := enginetest.Postgres(t)
 	processes := []*process{runClaims(t, to(url)), runClaims(t, to(url)), runClaims(t, to(url))}
 	const claims = 20
-	var runs [claims]atomic.Int32 // how many processes run it
+	var runs [claims]atomic.Int32 // how many processes run each
 	var ran, refused atomic.Int64
 	var all sync.WaitGroup
 	if !processes[0].Take(t.Context(), claim(claims)) { // which runs all the time
@@ -161,7 +161,7 @@ func TestManyRequestsAtOnceRunInOneProcessEach(t *testing.T) {
 		})
 	}
 	for _, p := range processes {
-		var local [claims]sync.Mutex // a process has one at a time by itself
+		var local [claims]sync.Mutex // a process runs only one at a time
 		for range 20 {
 			all.Go(func() {
 				for range 30 {
@@ -234,7 +234,7 @@ func TestLocksAreTakenAgainAfterAReconnect(t *testing.T) {
 	}
 }
 
-// Requests run while the database is away, and what runs has its lock once the database is back.
+// Requests run while the database is down, and get their locks once it is back.
 func TestRequestsRunWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	t.Run("TheNetworkIsCut", func(t *testing.T) {
@@ -286,7 +286,7 @@ func runWithout(t *testing.T, connect postgres.Connect, url string, lose, restor
 	await.Until(t, "no lock is left", func() bool { return len(holders(t, conn)) == 0 })
 }
 
-// refuses reports whether a process is refused a claim. It keeps none.
+// refuses reports whether a process is refused a claim. It releases the claim.
 func refuses(ctx context.Context, p *process, c [32]byte) bool {
 	if p.Take(ctx, c) {
 		p.Release(c, true)
@@ -295,7 +295,7 @@ func refuses(ctx context.Context, p *process, c [32]byte) bool {
 	return true
 }
 
-// Requests run while the database does not answer, and a lock that it gives late is given back.
+// Requests run while the database does not answer. A lock that is granted late is released.
 func TestRequestsRunWhileTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
 	t.Run("TheNetworkIsSilent", func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestRequestsRunWhileTheDatabaseIsSilent(t *testing.T) {
 
 func runWhileSilent(t *testing.T, connect postgres.Connect, url string, silence, unsilence func()) {
 	t.Helper()
-	// Without a limit the requests below would wait until the test gives up.
+	// Without a time-out, the requests below would wait until the test ends.
 	p, other := runClaimsWith(t, connect, 200*time.Millisecond), runClaims(t, to(url))
 	ctx, conn := t.Context(), watcher(t, url)
 	if !p.Take(ctx, claim(1)) {
@@ -348,7 +348,7 @@ func runWhileSilent(t *testing.T, connect postgres.Connect, url string, silence,
 	})
 }
 
-// BenchmarkClaims takes and gives back the claim of a request, alone and for 64 requests at once.
+// BenchmarkClaims takes and releases the claim of a request, alone and for 64 concurrent requests.
 func BenchmarkClaims(b *testing.B) {
 	c := runClaims(b, to(enginetest.Postgres(b)))
 	var n atomic.Uint64

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// network is the way from one process to a database. It can be cut: then connections are lost and no other is made. It can
-// fall silent: then connections stay, and nothing comes through until it is heard again.
+// network connects one process to a database. It can be cut, which closes connections and prevents new ones. It can be
+// silent, which keeps connections but delivers nothing until it resumes.
 type network struct {
 	config *pgx.ConnConfig
 	ended  <-chan struct{}
@@ -25,7 +25,7 @@ type network struct {
 
 var errCut = errors.New("the network is cut")
 
-// newNetwork is a network to the database that connect reaches.
+// newNetwork is a network to the database that connect connects to.
 func newNetwork(t *testing.T, connect func(ctx context.Context) (*pgx.Conn, error)) *network {
 	t.Helper()
 	conn, err := connect(t.Context())
@@ -37,7 +37,7 @@ func newNetwork(t *testing.T, connect func(ctx context.Context) (*pgx.Conn, erro
 	return n
 }
 
-// connect makes a connection through the network.
+// connect opens a connection through the network.
 func (n *network) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, n.config)
 }
@@ -86,7 +86,7 @@ func (n *network) pass(done <-chan struct{}) bool {
 
 func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, error) {
 	if !n.pass(ctx.Done()) {
-		return nil, cmp.Or(context.Cause(ctx), errCut) // no cause: the test has ended
+		return nil, cmp.Or(context.Cause(ctx), errCut) // without a cause, the test has ended
 	}
 	server, err := new(net.Dialer).DialContext(ctx, kind, address)
 	if err != nil {
@@ -105,7 +105,7 @@ func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, err
 	return client, nil
 }
 
-// carry brings to one end what the other one sends, until one of them is closed.
+// carry copies data from one end to the other, until one of them is closed.
 func (n *network) carry(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()

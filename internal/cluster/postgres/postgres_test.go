@@ -28,7 +28,7 @@ func migrated(t testing.TB) (url string) {
 	})
 }
 
-// open opens the same database as often as it is called with its URL. No machine is too slow for its time-outs.
+// open opens the same database for each call with its URL. Its time-outs are long, for slow machines.
 func open(t *testing.T, url string) (*store.Store, *engine.Engine) {
 	t.Helper()
 	e, err := engine.Open(context.WithoutCancel(t.Context()), engine.Options{
@@ -53,7 +53,7 @@ func workspace(id string) *account.Workspace {
 	return &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: time.Now(), Revision: 1}
 }
 
-// listener hears workspaces.
+// listener records events about workspaces.
 type listener struct {
 	mu      sync.Mutex
 	heard   map[string]int
@@ -76,7 +76,7 @@ func (l *listener) ApplyAll(context.Context) error {
 	return nil
 }
 
-// Two processes write events at the same time. A process that reads them meanwhile sees each of them and no gap.
+// Two processes write events concurrently. A process that reads them meanwhile sees each of them and no gap.
 func TestConcurrentWritersLeaveNoGap(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -170,7 +170,7 @@ func TestMembersInATable(t *testing.T) {
 		first.JoinedEpoch != 1 || m.At.Before(first.SeenAt) || first.LeftAt != nil {
 		t.Errorf("got %+v", first)
 	}
-	// Started again: its other run is over, and cannot go on without joining.
+	// After a restart, the earlier run has ended and must join to continue.
 	if _, err = tab.Join(ctx, &cluster.Member{ID: "3", Name: "a"}, true); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestMembersInATable(t *testing.T) {
 	}
 }
 
-// kill ends all connections to a database but the one it is sent on.
+// kill ends all connections to a database except its own.
 func kill(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	ctx := t.Context()
@@ -227,8 +227,7 @@ func TestLostConnectionIsReopened(t *testing.T) {
 	}
 }
 
-// A poll of a database that does not answer ends with its time-out, though the database goes on being silent. Once the
-// database answers again, so does the next poll.
+// A poll of a silent database times out. Once the database answers again, so does the next poll.
 func TestPollOfASilentDatabaseTimesOut(t *testing.T) {
 	t.Parallel()
 	_, e := open(t, migrated(t))
@@ -253,7 +252,7 @@ func pollWhile(t *testing.T, connect postgres.Connect, silence, unsilence func()
 		t.Fatal(err)
 	}
 	silence()
-	for range 2 { // on a connection that falls silent, and on one that is not made
+	for range 2 { // on a connection that becomes silent, and on a new one
 		given := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -22,12 +22,12 @@ import (
 	"keepsake/internal/testtier"
 )
 
-// member is a process that runs requests once. Its effects are workspaces.
+// member is a process that runs requests once. Their effects are workspaces.
 type member struct {
 	*idempotency.Service
 	store  *store.Store
 	claims *process
-	cut    atomic.Bool // its claims get no connection any more
+	cut    atomic.Bool // its claims cannot connect
 }
 
 func join(t *testing.T, url string) *member {
@@ -87,7 +87,7 @@ var ways = map[string]sending{
 	"Stream": func(m *member, id string, effect func()) (*idempotency.Answer, error) {
 		return m.DoStream(context.Background(), request, strings.NewReader("body"), func(ctx context.Context, body io.Reader) (out idempotency.Outcome, err error) {
 			effect()
-			// What a stream does is harmless to repeat.
+			// The effect of a stream is harmless to repeat.
 			out, err = m.make(ctx, "wsp_stream")
 			if is(err, problem.CodeConflict) {
 				err = nil
@@ -156,7 +156,7 @@ func TestUnstoredResponseCanRunAnywhere(t *testing.T) {
 	}
 }
 
-// The connection that tells the others is lost and does not come back: both members run the request, and one keeps it.
+// The connection for claims is lost and does not return: both members run the request, and one stores its answer.
 func TestSecondResponseRepeatsTheFirst(t *testing.T) {
 	t.Parallel()
 	for name, send := range ways {

@@ -26,7 +26,7 @@ func open(t *testing.T, url string) *Store {
 	return l
 }
 
-// patient is url with time-outs that no machine is too slow for: most tests here are about what a server answers.
+// patient is url with long time-outs, for slow machines: most tests here are about the responses of a server.
 func patient(url string) string { return url + "?dial_timeout=2m&write_timeout=2m" }
 
 func TestRedisIsACounterStore(t *testing.T) {
@@ -39,7 +39,7 @@ func TestRedisIsACounterStore(t *testing.T) {
 	})
 }
 
-// one is a sync request with one budget.
+// one is a sync request with one limit.
 func one(number uint64, own int64) *limit.SyncRequest {
 	return &limit.SyncRequest{Group: "wsp_1", Number: number, Entries: []limit.SyncEntry{{
 		Subject: "wsp_1", Window: 7, End: time.Now().Add(time.Minute), Limit: 10, Reporter: "r", Own: own, Known: own,
@@ -120,8 +120,8 @@ func TestLossChangesTheGeneration(t *testing.T) {
 	}
 }
 
-// A request waits for a paused server only as long as its context lasts. The request that lay in the server meanwhile
-// changes nothing after a later one.
+// A request waits for a paused server only as long as its context lasts. If the server processes the request later,
+// that does not affect newer ones.
 func TestPausedServerIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	s := enginetest.StartRedis(t, enginetest.RedisOptions{})

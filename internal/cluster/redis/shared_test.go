@@ -21,8 +21,9 @@ func (company) CountSince(time.Time) int { return 4 }
 func (company) Settled() bool            { return true }
 func (company) Partitioned() int         { return 0 }
 
-// Four members share a real server, and many requests come at once. No window admits more than the bound, and no request is
-// refused while units are left. A request waits for Redis as long as it takes, so that no member ever admits its share alone.
+// Four members share a real server and send many concurrent requests. No window admits more than the limit, and no
+// request is refused while units are left. Requests wait for Redis as long as necessary, so that no member falls back
+// to its share.
 func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	const workers = 16
@@ -61,7 +62,7 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 						refused[v.ResetUnix]++
 					}
 					mu.Unlock()
-					if v.Allowed && i%7 == 0 { // as an answer of 5xx
+					if v.Allowed && i%7 == 0 { // as a response of 5xx
 						r.Refund()
 						mu.Lock()
 						admitted[v.ResetUnix]--
@@ -81,7 +82,7 @@ func TestManyRequestsAtOnceKeepTheLimit(t *testing.T) {
 	stop()
 	running.Wait()
 	for end, n := range admitted {
-		// A unit that comes back after the last request of a window stays unused.
+		// A unit that is refunded after the last request of a window stays unused.
 		if n > perMinute*11/10 || n+refunded[end] < perMinute && refused[end] > 0 {
 			t.Errorf("%d passed of %d, %d came back, and %d were refused", n, perMinute, refunded[end], refused[end])
 		}
