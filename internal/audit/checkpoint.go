@@ -147,9 +147,9 @@ func (l *Log) compare(ctx context.Context) error {
 }
 
 const (
-	// A file of checkpoints larger than mostBytes is reduced to its newest keptCheckpoints and the last one of each chain. A
+	// A file of checkpoints larger than maxFileBytes is reduced to its newest keptCheckpoints and the last one of each chain. A
 	// checkpoint covers all rows before its own; older ones only locate a break more exactly.
-	mostBytes       = 1 << 20
+	maxFileBytes    = 1 << 20
 	keptCheckpoints = 1000
 )
 
@@ -200,7 +200,7 @@ func appendCheckpoints(path string, list []*Checkpoint, shorten bool) error {
 		return err
 	}
 	end := bytes.LastIndexByte(old, '\n') + 1 // an incomplete line
-	if shorten && end > mostBytes {
+	if shorten && end > maxFileBytes {
 		kept, err := newest(path, old[:end])
 		if err != nil {
 			return err

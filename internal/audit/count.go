@@ -20,7 +20,7 @@ type counted struct {
 	address   netip.Addr
 }
 
-type tally struct {
+type occurrences struct {
 	n     int64
 	first time.Time
 }
@@ -42,11 +42,11 @@ func (l *Log) Count(ctx context.Context, e Entry) {
 	if _, known := l.counts[k]; !known && len(l.counts) >= maxCounted {
 		k = counted{action: e.Action, outcome: e.Outcome}
 	}
-	l.add(k, tally{max(e.Count, 1), e.At})
+	l.add(k, occurrences{max(e.Count, 1), e.At})
 }
 
 // add adds to a count. The caller holds the lock.
-func (l *Log) add(k counted, t tally) {
+func (l *Log) add(k counted, t occurrences) {
 	if old, known := l.counts[k]; known {
 		t.n += old.n
 		if old.first.Before(t.first) {
@@ -60,7 +60,7 @@ func (l *Log) add(k counted, t tally) {
 func (l *Log) flush(ctx context.Context) error {
 	l.countMu.Lock()
 	counts := l.counts
-	l.counts = map[counted]tally{}
+	l.counts = map[counted]occurrences{}
 	l.countMu.Unlock()
 	if len(counts) == 0 {
 		return nil

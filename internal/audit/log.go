@@ -56,7 +56,7 @@ type Log struct {
 	disputed bool             // the log and its checkpoints contradict each other
 
 	countMu sync.Mutex
-	counts  map[counted]tally
+	counts  map[counted]occurrences
 
 	gathering gathering // rows of reads with waiting callers
 	end       end
@@ -79,7 +79,7 @@ func NewLog(o Options) *Log {
 		rowKey:     derive(o.Secret, "rows", sha256.Size),
 		recordKey:  newRecordKey(o.Secret),
 		noted:      map[string]int64{},
-		counts:     map[counted]tally{},
+		counts:     map[counted]occurrences{},
 		scanned:    map[string]Head{},
 	}
 }

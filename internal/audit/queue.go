@@ -15,8 +15,8 @@ const (
 	readsWithin = 250 * time.Millisecond
 	// readsLate is the greatest age of a queued row. Once the oldest row is older, every read waits for its row.
 	readsLate = 900 * time.Millisecond
-	// mostReads is how many rows can be queued. Beyond that, every read waits for its row.
-	mostReads = 1 << 16
+	// maxQueued is how many rows can be queued. Beyond that, every read waits for its row.
+	maxQueued = 1 << 16
 	// readsAtOnce is how many rows one transaction writes.
 	readsAtOnce = 512
 )
@@ -93,7 +93,7 @@ func (l *Log) behind() bool {
 	q := &l.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.rows) >= mostReads || q.ended {
+	if len(q.rows) >= maxQueued || q.ended {
 		return true
 	}
 	first := slices.IndexFunc(q.rows, func(r *queued) bool { return r.row != nil })

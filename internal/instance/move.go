@@ -153,7 +153,7 @@ func (p Place) openSource(ctx context.Context, opt *Options) (Engine, error) {
 	err = checkNotServed(ctx, e, p.String())
 	var view *postgres.View
 	if err == nil {
-		view, err = e.Freeze(ctx)
+		view, err = e.Snapshot(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())

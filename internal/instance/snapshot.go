@@ -33,7 +33,7 @@ func (i *Instance) Snapshot(ctx context.Context, dir string) error {
 
 // copyDatabase copies a database as of one moment into files, row by row, and compares both.
 func copyDatabase(ctx context.Context, e *postgres.Engine, dir string) (err error) {
-	view, err := e.Freeze(ctx)
+	view, err := e.Snapshot(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 // Lines reads a stream with one JSON value per line (NDJSON).
 type Lines struct {
 	in     *bufio.Reader
-	most   int
+	limit  int
 	number int
 	long   []byte // collects a line that is larger than the reader's buffer
 }
 
-// NewLines reads lines of at most most bytes from r.
-func NewLines(r io.Reader, most int) *Lines {
-	return &Lines{in: bufio.NewReaderSize(r, 64<<10), most: most}
+// NewLines reads lines of at most limit bytes from r.
+func NewLines(r io.Reader, limit int) *Lines {
+	return &Lines{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
 // Number returns the number of the line that Next returned last, from 1, including blank lines.
@@ -58,7 +58,7 @@ func (l *Lines) line() ([]byte, error) {
 	l.long = append(l.long[:0], part...)
 	for err == bufio.ErrBufferFull {
 		part, err = l.in.ReadSlice('\n')
-		if len(l.long) <= l.most+2 { // the rest is skipped
+		if len(l.long) <= l.limit+2 { // the rest is skipped
 			l.long = append(l.long, part...)
 		}
 	}
@@ -69,8 +69,8 @@ func (l *Lines) line() ([]byte, error) {
 }
 
 func (l *Lines) bounded(line []byte) ([]byte, error) {
-	if len(bytes.TrimRight(line, "\r\n")) > l.most {
-		return nil, &TooLong{problem.Validation("body", problem.TooLong, fmt.Sprintf("A line must have at most %d bytes.", l.most))}
+	if len(bytes.TrimRight(line, "\r\n")) > l.limit {
+		return nil, &TooLong{problem.Validation("body", problem.TooLong, fmt.Sprintf("A line must have at most %d bytes.", l.limit))}
 	}
 	return line, nil
 }

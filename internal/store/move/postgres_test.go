@@ -47,7 +47,7 @@ func TestDatabaseIsCopiedFromOneSnapshot(t *testing.T) {
 	t.Parallel()
 	e := databases(t).(*postgres.Engine)
 	fill(t, e)
-	view, err := e.Freeze(t.Context())
+	view, err := e.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 var (
 	_ store.Cataloged = (*database)(nil)
-	_ store.Cataloged = (*frozen)(nil)
+	_ store.Cataloged = (*snapshot)(nil)
 )
 
 // Tables implements store.Cataloged.

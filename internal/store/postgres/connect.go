@@ -111,8 +111,8 @@ func lock(ctx context.Context, conn *pgx.Conn, name string) error {
 	return err
 }
 
-// opening returns a one-line error for a database that could not be opened.
-func (p place) opening(err error) error {
+// openError returns a one-line error for a database that could not be opened.
+func (p place) openError(err error) error {
 	name := p.config.ConnConfig.Database
 	var e *pgconn.PgError
 	if errors.As(err, &e) {

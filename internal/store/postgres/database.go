@@ -18,14 +18,14 @@ import (
 
 // database is one part: a pool for transactions and a pool for reads.
 type database struct {
-	part  string
-	place place
-	opt   *Options
-	units *pgxpool.Pool
-	reads *pgxpool.Pool // the same as units if the part has no pool for reads
-	order order
-	pulse *pulse // of the server
-	admit func(ctx context.Context, conn *pgx.Conn) error
+	part    string
+	place   place
+	opt     *Options
+	units   *pgxpool.Pool
+	reads   *pgxpool.Pool // the same as units if the part has no pool for reads
+	order   order
+	monitor *monitor // of the server
+	admit   func(ctx context.Context, conn *pgx.Conn) error
 
 	closed atomic.Bool
 }
@@ -33,7 +33,7 @@ type database struct {
 var _ store.Database = (*database)(nil)
 
 func (e *Engine) openDatabase(ctx context.Context, p place, part string, units, reads int) (*database, error) {
-	d := &database{part: part, place: p, opt: &e.opt, pulse: e.pulses[p]}
+	d := &database{part: part, place: p, opt: &e.opt, monitor: e.monitors[p]}
 	d.admit = func(ctx context.Context, conn *pgx.Conn) error { return e.admit(ctx, conn, part) }
 	var err error
 	if d.units, err = d.pool(ctx, p, units, d.settings(d.opt.Statement, false)); err != nil {

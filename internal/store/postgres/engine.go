@@ -77,7 +77,7 @@ type Engine struct {
 	keys  *database
 	usage *database
 
-	pulses map[place]*pulse
+	monitors map[place]*monitor
 
 	closing  sync.Once
 	outdated sync.Once // logs once that this program is too old
@@ -88,7 +88,7 @@ var _ store.Engine = (*Engine)(nil)
 // Open connects to the database, migrates its schemas and, if it is empty, creates the instance. Several processes can
 // do so at once. Its error is one line that says what to do and contains no password.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
-	e, err := named(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ func (e *Engine) open(ctx context.Context) (*Engine, error) {
 	}
 	var err error
 	units := cmp.Or(e.opt.Connections, e.where.connections, 12)
-	e.pulses = map[place]*pulse{}
+	e.monitors = map[place]*monitor{}
 	for _, p := range []place{e.where, e.vault} {
-		if e.pulses[p] == nil {
-			e.pulses[p] = newPulse(func(ctx context.Context) error { return e.ask(ctx, p) }, e.opt.Answer, e.opt.Log)
+		if e.monitors[p] == nil {
+			e.monitors[p] = newMonitor(func(ctx context.Context) error { return e.ping(ctx, p) }, e.opt.Answer, e.opt.Log)
 		}
 	}
 	for _, d := range []struct {
@@ -127,15 +127,15 @@ func (e *Engine) open(ctx context.Context) (*Engine, error) {
 
 // Migrate migrates the schemas of a database. It creates no instance.
 func Migrate(ctx context.Context, opt Options) error {
-	e, err := named(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return err
 	}
 	return e.prepare(ctx, false)
 }
 
-// named returns an Engine with parsed URLs and no connections.
-func named(opt Options) (*Engine, error) {
+// newEngine returns an Engine with parsed URLs and no connections.
+func newEngine(opt Options) (*Engine, error) {
 	opt.complete()
 	e := &Engine{opt: opt}
 	var err error
@@ -185,7 +185,7 @@ func (e *Engine) Close() error {
 			}
 		}
 		all.Wait()
-		for _, p := range e.pulses {
+		for _, p := range e.monitors {
 			p.close()
 		}
 	})
@@ -206,8 +206,8 @@ func (e *Engine) Connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// ask pings a server on a new connection.
-func (e *Engine) ask(ctx context.Context, p place) error {
+// ping pings a server on a new connection.
+func (e *Engine) ping(ctx context.Context, p place) error {
 	conn, err := e.connect(ctx, p, mainPart)
 	if err != nil {
 		return err

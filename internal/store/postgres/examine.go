@@ -47,7 +47,7 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	}
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
-		return nil, e.where.opening(err)
+		return nil, e.where.openError(err)
 	}
 	defer closeConn(conn)
 	if err := e.checkServer(ctx, e.where, conn); err != nil {
@@ -55,7 +55,7 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	}
 	f := &Facts{Server: e.where.String()}
 	if err := f.read(ctx, conn, now); err != nil {
-		return nil, e.where.opening(err)
+		return nil, e.where.openError(err)
 	}
 	parts := []part{{mainPart, e.where, conn}, {usagePart, e.where, conn}}
 	if e.opt.KeysURL == "" {
@@ -63,20 +63,20 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	} else {
 		keys, err := e.connect(ctx, e.vault, keysPart)
 		if err != nil {
-			return nil, e.vault.opening(err)
+			return nil, e.vault.openError(err)
 		}
 		defer closeConn(keys)
 		parts = append(parts, part{keysPart, e.vault, keys})
 	}
-	done, err := e.look(ctx, parts)
+	done, err := e.check(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
 	f.Behind = !done
 	for _, p := range parts {
-		found, err := p.look(ctx)
+		found, err := p.state(ctx)
 		if err != nil {
-			return nil, p.place.opening(err)
+			return nil, p.place.openError(err)
 		}
 		if p.name == mainPart {
 			f.Instance = found.id

@@ -30,13 +30,13 @@ func OpenView(ctx context.Context, opt Options) (*View, error) {
 	if !there {
 		return nil, fmt.Errorf("PostgreSQL at %s: %w", e.where, fs.ErrNotExist)
 	}
-	v, err := e.Freeze(ctx)
+	v, err := e.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := e.freeze(ctx, e.vault, keysPart, "")
+	keys, err := e.beginSnapshot(ctx, e.vault, keysPart, "")
 	if err != nil {
-		return nil, errors.Join(e.vault.opening(err), v.Close())
+		return nil, errors.Join(e.vault.openError(err), v.Close())
 	}
 	v.keys = keys
 	return v, nil
@@ -59,12 +59,12 @@ func unopened(opt Options) (e *Engine, err error) {
 func (e *Engine) exists(ctx context.Context) (bool, error) {
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
-		return false, e.where.opening(err)
+		return false, e.where.openError(err)
 	}
 	defer closeConn(conn)
-	found, err := part{mainPart, e.where, conn}.look(ctx)
+	found, err := part{mainPart, e.where, conn}.state(ctx)
 	if err != nil {
-		return false, e.where.opening(err)
+		return false, e.where.openError(err)
 	}
 	return found.id != "", nil
 }

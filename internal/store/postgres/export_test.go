@@ -10,14 +10,14 @@ import (
 // The causes of refusals: no connection became free in time, and the server does not answer.
 var (
 	ErrTurn = errTurn
-	ErrAway = errAway
+	ErrDown = errDown
 )
 
 // SetAcquire changes how long transactions and reads wait for a connection. None may be running.
 func SetAcquire(e *Engine, wait time.Duration) { e.opt.Acquire = wait }
 
-// Away reports whether the engine has noticed that its server does not answer.
-func Away(e *Engine) bool { return e.pulses[e.where].away.Load() }
+// Down reports whether the engine has noticed that its server does not answer.
+func Down(e *Engine) bool { return e.monitors[e.where].down.Load() }
 
 // Acquisitions is how many transactions have requested a connection, including those that gave up.
 func Acquisitions(e *Engine) int64 {
@@ -27,7 +27,7 @@ func Acquisitions(e *Engine) int64 {
 
 // MigrateSome is Migrate with only some of the migrations.
 func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool) error {
-	e, err := named(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func MigrateSome(ctx context.Context, opt Options, knows func(path string) bool)
 
 // OpenNewer is Open with additional migrations, by part/name.
 func OpenNewer(ctx context.Context, opt Options, more map[string]string) (*Engine, error) {
-	e, err := named(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func kindOf(err error) kind {
 	var lost *lostError
 	var connect *pgconn.ConnectError
 	var outdated *outdatedError
-	if errors.As(err, &outdated) || errors.As(err, &lost) || errors.As(err, &connect) || errors.Is(err, errTurn) || errors.Is(err, errAway) || errors.Is(err, pgconn.ErrConnClosed) {
+	if errors.As(err, &outdated) || errors.As(err, &lost) || errors.As(err, &connect) || errors.Is(err, errTurn) || errors.Is(err, errDown) || errors.Is(err, pgconn.ErrConnClosed) {
 		return broken
 	}
 	var e *pgconn.PgError

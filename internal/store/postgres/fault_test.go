@@ -562,15 +562,15 @@ func TestSilentServerRefusesRequestsAtOnce(t *testing.T) {
 	l := write(t, s, 16)
 	l.goesOn(t)
 	server.Pause(t)
-	await.Until(t, "the engine notices it", func() bool { return postgres.Away(e) })
+	await.Until(t, "the engine notices it", func() bool { return postgres.Down(e) })
 	l.stop()
 	l.all.Wait() // all waiters return
 	before := postgres.Acquisitions(e)
 	for range 100 {
 		err := s.CreateWorkspace(t.Context(), workspace("wsp_never"))
 		wantUnavailable(t, err)
-		if !errors.Is(err, postgres.ErrAway) {
-			t.Fatalf("got %v, want the error of a server that is away", err)
+		if !errors.Is(err, postgres.ErrDown) {
+			t.Fatalf("got %v, want the error of a server that is down", err)
 		}
 	}
 	if n := postgres.Acquisitions(e) - before; n > 0 {

@@ -27,13 +27,13 @@ var known = []fs.FS{migrations}
 // minVersion is the oldest supported version of PostgreSQL.
 const minVersion = 15
 
-// traces describe the state of one part.
-type traces struct {
-	version int64 // of the schema; 0 if there is none
-	oldest  int64 // the oldest version that a program must know
-	said    bool  // the schema itself contains oldest
-	id      string
-	secrets bool
+// partState is the state of one part.
+type partState struct {
+	version  int64 // of the schema; 0 if there is none
+	oldest   int64 // the oldest version that a program must know
+	declared bool  // the schema itself declares oldest
+	id       string
+	secrets  bool
 }
 
 // prepare migrates the parts and, if name is set, gives an empty instance its ID. It takes no lock if there is nothing
@@ -41,13 +41,13 @@ type traces struct {
 func (e *Engine) prepare(ctx context.Context, name bool) error {
 	main, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
-		return e.where.opening(err)
+		return e.where.openError(err)
 	}
 	defer closeConn(main)
 	keys := main
 	if e.opt.KeysURL != "" {
 		if keys, err = e.connect(ctx, e.vault, keysPart); err != nil {
-			return e.vault.opening(err)
+			return e.vault.openError(err)
 		}
 		defer closeConn(keys)
 	}
@@ -60,18 +60,18 @@ func (e *Engine) prepare(ctx context.Context, name bool) error {
 		}
 	}
 	parts := []part{{mainPart, e.where, main}, {keysPart, e.vault, keys}, {usagePart, e.where, main}}
-	if done, err := e.look(ctx, parts); err != nil || done {
+	if done, err := e.check(ctx, parts); err != nil || done {
 		return err
 	}
 	if err := lock(ctx, main, "schema"); err != nil {
-		return e.where.opening(err)
+		return e.where.openError(err)
 	}
-	if done, err := e.look(ctx, parts); err != nil || done { // another process was faster
+	if done, err := e.check(ctx, parts); err != nil || done { // another process was faster
 		return err
 	}
 	for _, p := range parts {
 		if err := p.migrate(ctx, e); err != nil {
-			return p.place.opening(err)
+			return p.place.openError(err)
 		}
 	}
 	if !name {
@@ -96,7 +96,7 @@ func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		current_setting('fsync')`).Scan(&version, &encoding, &fsync)
 	if err != nil {
-		return p.opening(err)
+		return p.openError(err)
 	}
 	switch {
 	case version < minVersion*10000:
@@ -109,14 +109,14 @@ func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error
 	return nil
 }
 
-// look reports whether all parts are up to date. It returns an error if they do not belong together or are too new.
-func (e *Engine) look(ctx context.Context, parts []part) (done bool, err error) {
-	found := map[string]traces{}
+// check reports whether all parts are up to date. It returns an error if they do not belong together or are too new.
+func (e *Engine) check(ctx context.Context, parts []part) (done bool, err error) {
+	found := map[string]partState{}
 	done = true
 	for _, p := range parts {
-		t, err := p.look(ctx)
+		t, err := p.state(ctx)
 		if err != nil {
-			return false, p.place.opening(err)
+			return false, p.place.openError(err)
 		}
 		known, err := e.target(p.name)
 		if err != nil {
@@ -128,15 +128,15 @@ func (e *Engine) look(ctx context.Context, parts []part) (done bool, err error) 
 		case t.version > known:
 			e.opt.Log.Info("schema is newer than this program, which can still use it", "schema", schemas[p.name], "version", t.version, "known", known)
 		}
-		done = done && t.version >= known && t.said && t.id != ""
+		done = done && t.version >= known && t.declared && t.id != ""
 		found[p.name] = t
 	}
-	return done, contradiction(found)
+	return done, mismatch(found)
 }
 
-// contradiction returns a one-line error if the parts do not belong together. Creating a new key or an empty schema
+// mismatch returns a one-line error if the parts do not belong together. Creating a new key or an empty schema
 // next to old data would look like a normal start, but lose data.
-func contradiction(found map[string]traces) error {
+func mismatch(found map[string]partState) error {
 	main, keys, usage := found[mainPart], found[keysPart], found[usagePart]
 	switch {
 	case main.id != "" && keys.id == "":
@@ -151,8 +151,8 @@ func contradiction(found map[string]traces) error {
 	return nil
 }
 
-// look reads the state of one part, the zero value if the part was never created.
-func (p part) look(ctx context.Context) (t traces, err error) {
+// state reads the state of one part, the zero value if the part was never created.
+func (p part) state(ctx context.Context) (t partState, err error) {
 	exists := func(table string) (is bool) {
 		if err == nil {
 			err = p.conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", p.table(table)).Scan(&is)
@@ -169,7 +169,7 @@ func (p part) look(ctx context.Context) (t traces, err error) {
 	}
 	read("schema_version", "SELECT coalesce(max(version_id), 0) FROM %s", &t.version)
 	t.oldest = t.version
-	t.said = exists("schema_compat")
+	t.declared = exists("schema_compat")
 	read("schema_compat", "SELECT oldest FROM %s WHERE part = '"+p.name+"'", &t.oldest)
 	read("instance", "SELECT id FROM %s", &t.id)
 	if p.name == keysPart {
@@ -201,13 +201,13 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return err
 	}
-	t, err := p.look(ctx)
+	t, err := p.state(ctx)
 	if err != nil {
 		return err
 	}
 	switch target := schema.Last(steps); {
-	case t.version == target && !t.said && target > 0:
-		return p.say(ctx, schema.OldestAt(target, steps))
+	case t.version == target && !t.declared && target > 0:
+		return p.recordOldest(ctx, schema.OldestAt(target, steps))
 	case t.version >= target:
 		return nil
 	}
@@ -220,10 +220,10 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 			return err
 		}
 	}
-	if from, to := t.oldest, schema.OldestAt(schema.Last(steps), steps); t.said && from < to {
+	if from, to := t.oldest, schema.OldestAt(schema.Last(steps), steps); t.declared && from < to {
 		e.opt.Log.Warn("ending connections of older releases, which cannot use the new schema",
 			"schema", schemas[p.name], "version", schema.Last(steps), "needed", to)
-		open, err := p.fence(ctx, e)
+		open, err := p.lockSchema(ctx, e)
 		if err != nil {
 			return fmt.Errorf("end the connections of older releases: %w", err)
 		}
@@ -268,8 +268,8 @@ func inUse(err error) bool {
 	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "40P01") // lock_timeout, deadlock
 }
 
-// say records the oldest version that a program must know in a schema that does not contain it.
-func (p part) say(ctx context.Context, oldest int64) error {
+// recordOldest records the oldest version that a program must know in a schema that does not contain it.
+func (p part) recordOldest(ctx context.Context, oldest int64) error {
 	_, err := p.conn.Exec(ctx, strings.Replace(compatTable, "schema_compat", p.table("schema_compat"), 1))
 	if err == nil {
 		_, err = p.conn.Exec(ctx, strings.Replace(schema.Note, "schema_compat", p.table("schema_compat"), 1), p.name, oldest)
@@ -285,9 +285,9 @@ func (e *Engine) name(ctx context.Context, parts []part) error {
 		if p.name != keysPart {
 			continue
 		}
-		t, err := p.look(ctx)
+		t, err := p.state(ctx)
 		if err != nil {
-			return p.place.opening(err)
+			return p.place.openError(err)
 		}
 		if t.id != "" {
 			id = t.id
@@ -302,7 +302,7 @@ func (e *Engine) name(ctx context.Context, parts []part) error {
 				continue
 			}
 			if _, err := p.conn.Exec(ctx, "INSERT INTO "+p.table("instance")+" (id) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM "+p.table("instance")+")", id); err != nil {
-				return p.place.opening(err)
+				return p.place.openError(err)
 			}
 		}
 	}

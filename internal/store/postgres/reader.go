@@ -17,14 +17,14 @@ import (
 // readers run statements outside transactions. Each statement sees what was committed when it began.
 type readers struct{ d *database }
 
-// patience is how long a read can take, and at most until its client's deadline. A client that leaves does not cancel
+// timeout is how long a read can take, and at most until its client's deadline. A client that leaves does not cancel
 // the read: that would cost the connection, and clients that often leave would keep us reconnecting.
-func (r readers) patience(ctx context.Context) time.Duration {
-	patience := 3*r.d.opt.Statement + r.d.opt.Statement/10
+func (r readers) timeout(ctx context.Context) time.Duration {
+	timeout := 3*r.d.opt.Statement + r.d.opt.Statement/10
 	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end))
+		timeout = min(timeout, time.Until(end))
 	}
-	return patience
+	return timeout
 }
 
 // on runs f with a connection, and again with another one if the connection turns out to be dead. After a restart of
@@ -61,9 +61,9 @@ func (r readers) on(ctx context.Context, f func(conn *pgxpool.Conn) error) error
 // Exec implements store.Querier. PostgreSQL refuses statements that write.
 func (r readers) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = r.on(ctx, func(conn *pgxpool.Conn) error {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience(ctx))
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout(ctx))
 		defer cancel()
-		answered := r.d.pulse.begin(cancel)
+		answered := r.d.monitor.begin(cancel)
 		tag, err := conn.Exec(bounded, query, args...)
 		answered(err)
 		if err == nil {
@@ -80,9 +80,9 @@ func (r readers) Query(ctx context.Context, query string, args ...any) (store.Ro
 	var found *readerRows
 	err := r.on(ctx, func(conn *pgxpool.Conn) error {
 		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		patience := r.patience(ctx)
-		timer := time.AfterFunc(patience, cancel)
-		answered := r.d.pulse.begin(cancel)
+		timeout := r.timeout(ctx)
+		timer := time.AfterFunc(timeout, cancel)
+		answered := r.d.monitor.begin(cancel)
 		rows, err := conn.Query(bounded, query, findable(args)...)
 		if err != nil {
 			answered(err)
@@ -96,7 +96,7 @@ func (r readers) Query(ctx context.Context, query string, args ...any) (store.Ro
 			cancel()
 			return err
 		}
-		found = &readerRows{conn: conn, rows: rows, first: first, ahead: true, patience: patience, timer: timer, cancel: cancel}
+		found = &readerRows{conn: conn, rows: rows, first: first, ahead: true, timeout: timeout, timer: timer, cancel: cancel}
 		return nil
 	})
 	if err != nil {
@@ -130,15 +130,15 @@ func findable(args []any) []any {
 
 // readerRows keep their connection until they are closed.
 type readerRows struct {
-	conn     *pgxpool.Conn
-	rows     pgx.Rows
-	first    bool // the result of the first Next
-	ahead    bool // Next was already called once
-	patience time.Duration
-	timer    *time.Timer // cancels the query if no more rows arrive
-	cancel   context.CancelFunc
-	err      error
-	closed   bool
+	conn    *pgxpool.Conn
+	rows    pgx.Rows
+	first   bool // the result of the first Next
+	ahead   bool // Next was already called once
+	timeout time.Duration
+	timer   *time.Timer // cancels the query if no more rows arrive
+	cancel  context.CancelFunc
+	err     error
+	closed  bool
 }
 
 func (r *readerRows) Next() bool {
@@ -149,7 +149,7 @@ func (r *readerRows) Next() bool {
 	if r.closed {
 		return false
 	}
-	r.timer.Reset(r.patience)
+	r.timer.Reset(r.timeout)
 	return r.rows.Next()
 }
 

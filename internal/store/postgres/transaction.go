@@ -81,19 +81,19 @@ func (d *database) Once(ctx context.Context, query string, args ...any) (int64, 
 		return 0, refusal(err)
 	}
 	defer conn.Release()
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
 	defer cancel()
-	answered := d.pulse.begin(cancel)
-	tag, err := conn.Exec(patience, query, args...)
+	answered := d.monitor.begin(cancel)
+	tag, err := conn.Exec(bounded, query, args...)
 	answered(err)
 	err = lost(conn, err)
-	_, away := errors.AsType[*lostError](err)
+	_, gone := errors.AsType[*lostError](err)
 	switch {
 	case err == nil:
 		return tag.RowsAffected(), nil
 	case dead(err), kindOf(err) == repeat:
 		return 0, &unit.StaleError{Problem: undecided(err)}
-	case away:
+	case gone:
 		return 0, undecided(err)
 	case kindOf(err) == broken:
 		return 0, refusal(err)
@@ -115,9 +115,9 @@ func (d *database) begin(ctx context.Context) (*pgxpool.Conn, error) {
 			return nil, refusal(err)
 		}
 		// Not canceled with ctx, because that would cost the connection.
-		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
-		answered := d.pulse.begin(cancel)
-		_, err = conn.Exec(patience, "BEGIN ISOLATION LEVEL READ COMMITTED")
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opt.Statement)
+		answered := d.monitor.begin(cancel)
+		_, err = conn.Exec(bounded, "BEGIN ISOLATION LEVEL READ COMMITTED")
 		answered(err)
 		cancel()
 		if err == nil {
@@ -136,12 +136,12 @@ func (d *database) acquire(ctx, turn context.Context, pool *pgxpool.Pool) (*pgxp
 	if d.closed.Load() {
 		return nil, errPoolClosed
 	}
-	if err := d.pulse.check(); err != nil {
+	if err := d.monitor.check(); err != nil {
 		return nil, err
 	}
 	waiting, cancel := context.WithCancel(turn)
 	defer cancel()
-	done := d.pulse.wait(cancel)
+	done := d.monitor.wait(cancel)
 	conn, err := pool.Acquire(waiting)
 	done()
 	switch {
@@ -154,7 +154,7 @@ func (d *database) acquire(ctx, turn context.Context, pool *pgxpool.Pool) (*pgxp
 	case turn.Err() != nil:
 		return nil, errTurn
 	case waiting.Err() != nil:
-		return nil, errAway
+		return nil, errDown
 	}
 	return nil, err
 }
@@ -177,7 +177,7 @@ func (t *transaction) commit(hooks *unit.Hooks) error {
 	after := func() {}
 	defer func() { turn.run(after) }()
 
-	answered := t.d.pulse.begin(cancel)
+	answered := t.d.monitor.begin(cancel)
 	tag, err := t.conn.Exec(ctx, "COMMIT")
 	answered(err)
 	err = lost(t.conn, err)
@@ -246,8 +246,8 @@ func (t *transaction) fail(err error) error {
 	return err
 }
 
-// patience returns the context of one statement. Normally the server ends the statement sooner.
-func (t *transaction) patience() (context.Context, context.CancelFunc) {
+// statement returns the context of one statement. Normally the server ends the statement sooner.
+func (t *transaction) statement() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.ctx, t.d.opt.Statement+t.d.opt.Statement/10)
 }
 
@@ -256,9 +256,9 @@ func (t *transaction) Exec(_ context.Context, query string, args ...any) (int64,
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
-	ctx, cancel := t.patience()
+	ctx, cancel := t.statement()
 	defer cancel()
-	answered := t.d.pulse.begin(cancel)
+	answered := t.d.monitor.begin(cancel)
 	tag, err := t.conn.Exec(ctx, query, args...)
 	answered(err)
 	return tag.RowsAffected(), t.fail(err)
@@ -269,8 +269,8 @@ func (t *transaction) Query(_ context.Context, query string, args ...any) (store
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := t.patience()
-	answered := t.d.pulse.begin(cancel)
+	ctx, cancel := t.statement()
+	answered := t.d.monitor.begin(cancel)
 	rows, err := t.conn.Query(ctx, query, findable(args)...)
 	if err != nil {
 		answered(err)

@@ -13,41 +13,41 @@ import (
 // View is a snapshot of all data of an instance. Others can write meanwhile. Keys are read when they are requested,
 // later than the data, so that no key is missing that the data was written with.
 type View struct {
-	main, usage *frozen
+	main, usage *snapshot
 	keys        store.Database
 }
 
 var _ store.Engine = (*View)(nil)
 
-// errFrozen is the error of a write through a View.
-var errFrozen = errors.New("postgres: a snapshot is read-only")
+// errReadOnly is the error of a write through a View.
+var errReadOnly = errors.New("postgres: a snapshot is read-only")
 
-// Freeze begins a View. It takes two connections of its own. The server keeps deleted rows until the View is closed.
-func (e *Engine) Freeze(ctx context.Context) (*View, error) {
+// Snapshot begins a View. It takes two connections of its own. The server keeps deleted rows until the View is closed.
+func (e *Engine) Snapshot(ctx context.Context) (*View, error) {
 	v := &View{keys: e.keys}
 	var err error
-	var moment string
-	if v.main, err = e.freeze(ctx, e.where, mainPart, ""); err == nil {
-		err = v.main.tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&moment)
+	var snapshotID string
+	if v.main, err = e.beginSnapshot(ctx, e.where, mainPart, ""); err == nil {
+		err = v.main.tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&snapshotID)
 	}
 	if err == nil {
-		v.usage, err = e.freeze(ctx, e.where, usagePart, moment)
+		v.usage, err = e.beginSnapshot(ctx, e.where, usagePart, snapshotID)
 	}
 	if err != nil {
 		v.Close()
-		return nil, e.where.opening(err)
+		return nil, e.where.openError(err)
 	}
 	return v, nil
 }
 
-func (e *Engine) freeze(ctx context.Context, where place, part, moment string) (*frozen, error) {
+func (e *Engine) beginSnapshot(ctx context.Context, where place, part, snapshotID string) (*snapshot, error) {
 	conn, err := e.connect(ctx, where, part)
 	if err != nil {
 		return nil, err
 	}
-	f := &frozen{conn: conn}
-	if f.tx, err = conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err == nil && moment != "" {
-		_, err = f.tx.Exec(ctx, "SET TRANSACTION SNAPSHOT '"+moment+"'")
+	f := &snapshot{conn: conn}
+	if f.tx, err = conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err == nil && snapshotID != "" {
+		_, err = f.tx.Exec(ctx, "SET TRANSACTION SNAPSHOT '"+snapshotID+"'")
 	}
 	if err == nil {
 		// No time-outs: a copy can take as long over a batch as its destination needs.
@@ -62,8 +62,8 @@ func (e *Engine) freeze(ctx context.Context, where place, part, moment string) (
 
 // Close ends the snapshot.
 func (v *View) Close() error {
-	keys, _ := v.keys.(*frozen)
-	for _, f := range []*frozen{v.main, v.usage, keys} {
+	keys, _ := v.keys.(*snapshot)
+	for _, f := range []*snapshot{v.main, v.usage, keys} {
 		if f != nil {
 			closeConn(f.conn) // also ends the transaction, which wrote nothing
 		}
@@ -94,58 +94,58 @@ func (*View) Alone(ctx context.Context, _ string, fn func(ctx context.Context) e
 	return fn(ctx)
 }
 
-// frozen is one part of a View. Only one goroutine can use it at a time.
-type frozen struct {
+// snapshot is one part of a View. Only one goroutine can use it at a time.
+type snapshot struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
 }
 
 // Run implements store.Database.
-func (*frozen) Run(context.Context, func(context.Context) error) error { return errFrozen }
+func (*snapshot) Run(context.Context, func(context.Context) error) error { return errReadOnly }
 
 // In implements store.Database.
-func (f *frozen) In(context.Context) store.Querier { return frozenQuerier{f.tx} }
+func (f *snapshot) In(context.Context) store.Querier { return snapshotQuerier{f.tx} }
 
 // Once implements store.Database.
-func (*frozen) Once(context.Context, string, ...any) (int64, error) { return 0, errFrozen }
+func (*snapshot) Once(context.Context, string, ...any) (int64, error) { return 0, errReadOnly }
 
 // Hold implements store.Database.
-func (*frozen) Hold(context.Context, string, ...any) error { return nil }
+func (*snapshot) Hold(context.Context, string, ...any) error { return nil }
 
 // HoldRow implements store.Database.
-func (f *frozen) HoldRow(ctx context.Context, query string, args ...any) store.Row {
+func (f *snapshot) HoldRow(ctx context.Context, query string, args ...any) store.Row {
 	return f.In(ctx).QueryRow(ctx, query, args...)
 }
 
 // Tables implements store.Cataloged.
-func (f *frozen) Tables(ctx context.Context) ([]store.Table, error) {
-	return tables(ctx, frozenQuerier{f.tx})
+func (f *snapshot) Tables(ctx context.Context) ([]store.Table, error) {
+	return tables(ctx, snapshotQuerier{f.tx})
 }
 
-type frozenQuerier struct{ tx pgx.Tx }
+type snapshotQuerier struct{ tx pgx.Tx }
 
 // Exec implements store.Querier.
-func (frozenQuerier) Exec(context.Context, string, ...any) (int64, error) { return 0, errFrozen }
+func (snapshotQuerier) Exec(context.Context, string, ...any) (int64, error) { return 0, errReadOnly }
 
 // Query implements store.Querier.
-func (q frozenQuerier) Query(ctx context.Context, query string, args ...any) (store.Rows, error) {
+func (q snapshotQuerier) Query(ctx context.Context, query string, args ...any) (store.Rows, error) {
 	rows, err := q.tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, readable(err)
 	}
-	return frozenRows{rows}, nil
+	return snapshotRows{rows}, nil
 }
 
 // QueryRow implements store.Querier.
-func (q frozenQuerier) QueryRow(ctx context.Context, query string, args ...any) store.Row {
+func (q snapshotQuerier) QueryRow(ctx context.Context, query string, args ...any) store.Row {
 	rows, err := q.Query(ctx, query, args...)
 	return oneRow{rows: rows, err: err}
 }
 
-type frozenRows struct{ pgx.Rows }
+type snapshotRows struct{ pgx.Rows }
 
 // Close implements store.Rows.
-func (r frozenRows) Close() error {
+func (r snapshotRows) Close() error {
 	r.Rows.Close()
 	return readable(r.Rows.Err())
 }
@@ -193,7 +193,7 @@ func (e *Engine) Settle(ctx context.Context) error {
 	}{{mainPart, e.where}, {usagePart, e.where}, {keysPart, e.vault}} {
 		conn, err := e.connect(ctx, part.place, part.name)
 		if err != nil {
-			return part.place.opening(err)
+			return part.place.openError(err)
 		}
 		_, err = conn.Exec(ctx, `DO $$ DECLARE t regclass; BEGIN
 			FOR t IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' LOOP
@@ -222,12 +222,12 @@ func Holder(ctx context.Context, opt Options) (id string, err error) {
 	for name, p := range map[string]place{mainPart: e.where, keysPart: e.vault} {
 		conn, err := e.connect(ctx, p, name)
 		if err != nil {
-			return "", p.opening(err)
+			return "", p.openError(err)
 		}
-		found, err := part{name, p, conn}.look(ctx)
+		found, err := part{name, p, conn}.state(ctx)
 		closeConn(conn)
 		if err != nil {
-			return "", p.opening(err)
+			return "", p.openError(err)
 		}
 		if found.id != "" {
 			id = found.id

@@ -70,17 +70,17 @@ func (e *Engine) admit(ctx context.Context, conn *pgx.Conn, part string) error {
 	return found
 }
 
-// fenceWait is how long fence tries to get the lock. It is shorter than Lock, because requests wait meanwhile.
-const fenceWait = 3 * time.Second
+// schemaLockWait is how long lockSchema tries to get the lock. It is shorter than Lock, because requests wait meanwhile.
+const schemaLockWait = 3 * time.Second
 
-// fence ends all connections to a part and keeps new ones waiting until open is called.
-func (p part) fence(ctx context.Context, e *Engine) (open func(), err error) {
+// lockSchema ends all connections to a part and keeps new ones waiting until open is called.
+func (p part) lockSchema(ctx context.Context, e *Engine) (open func(), err error) {
 	conn, err := e.connect(ctx, p.place, p.name)
 	if err != nil {
 		return nil, err
 	}
 	open = func() { closeConn(conn) }
-	ctx, cancel := context.WithTimeout(ctx, fenceWait)
+	ctx, cancel := context.WithTimeout(ctx, schemaLockWait)
 	defer cancel()
 	class, key := useLock(p.name)
 	locked := make(chan error, 1)
