@@ -33,11 +33,15 @@ const maxStream = 64 << 20
 func (x *requestState) allot(class endpoint.Class) {
 	switch class {
 	case endpoint.Small:
+		if shortest := x.api.o.MinTimeout; shortest > smallTime {
+			x.timeout = shortest
+			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(shortest + answerTime))
+		}
 	case endpoint.Batch:
-		x.timeout = batchTime
+		x.timeout = max(batchTime, x.api.o.MinTimeout)
 		conn := http.NewResponseController(x.w)
-		_ = conn.SetReadDeadline(time.Now().Add(batchTime))
-		_ = conn.SetWriteDeadline(time.Now().Add(batchTime + answerTime))
+		_ = conn.SetReadDeadline(time.Now().Add(x.timeout))
+		_ = conn.SetWriteDeadline(time.Now().Add(x.timeout + answerTime))
 	case endpoint.Stream:
 		x.timeout = 0
 		conn := http.NewResponseController(x.w)

@@ -67,6 +67,7 @@ type Options struct {
 	Log         *slog.Logger
 	LogRequests bool // one line per request
 	Now         func() time.Time
+	MinTimeout  time.Duration // the shortest timeout of a request, if it is longer than that of the request's class
 }
 
 // DefaultInFlight is the default maximum of concurrent requests.

@@ -36,7 +36,7 @@ type Deps struct {
 	// Demo loads samples at a first start.
 	Demo bool
 
-	// MinTimeout is the shortest timeout of the database and of search indexes. Tests set it because a busy machine can be
+	// MinTimeout is the shortest timeout of requests, the database and search indexes. Tests set it because a busy machine can be
 	// slow.
 	MinTimeout time.Duration
 	// Steady is a monotonic clock that measures how long other processes were silent; time.Now if nil.

@@ -111,7 +111,7 @@ func (a *App) surfaces() error {
 		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
-		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now,
+		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
 	}
 	primary, err := api.New(options)
 	if err != nil {
