@@ -166,6 +166,41 @@ func (k *kept) month(t testing.TB) {
 	k.checkpoint(t)
 }
 
+func TestListOfRemovedReadsHasTheirRemoval(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(t *testing.T, k *kept) {
+		k.write(t, 1)
+		k.read(t, 3)
+		k.checkpoint(t)
+		k.pass(40 * day)
+		// The removal happens between the statements of the list.
+		beside := store.New(k.on)
+		statements := 0
+		beside.Watch(func(context.Context, string) {
+			if statements++; statements == 2 {
+				k.removeReads(t)
+			}
+		})
+		rows, err := beside.ListAuditRows(t.Context(), audit.Filter{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads, removals := 0, 0
+		for _, r := range rows {
+			switch {
+			case r.Action.IsRead():
+				reads++
+			case r.Action == audit.ReadsRemoved:
+				removals++
+			}
+		}
+		if reads != 3 && removals != 1 {
+			t.Errorf("the list has %d of 3 reads and %d removals", reads, removals)
+		}
+		k.expect(t, "afterwards", 0, 1, 1)
+	})
+}
+
 func TestOldReadsAreRemoved(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, k *kept) {

@@ -183,11 +183,15 @@ func auditConditions(f *audit.Filter) *conditions {
 
 // ListAuditRows implements audit.Store.
 func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
-	rows, err := s.listAuditLog(ctx, &f)
-	if err != nil || f.Changes || f.Action != "" && !f.Action.IsRead() {
-		return rows, err
+	// Reads come first, because they can be removed between the two statements: their removal is then in the rows of changes.
+	var reads []*audit.Row
+	if !f.Changes && (f.Action == "" || f.Action.IsRead()) {
+		var err error
+		if reads, err = s.listAuditReads(ctx, &f); err != nil {
+			return nil, err
+		}
 	}
-	reads, err := s.listAuditReads(ctx, &f)
+	rows, err := s.listAuditLog(ctx, &f)
 	if err != nil || len(reads) == 0 {
 		return rows, err
 	}
