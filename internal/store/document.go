@@ -44,7 +44,7 @@ func (s *Store) documentHead(ctx context.Context, workspaceID string) (*document
 	}
 	found, err := s.holdDocumentHead(ctx, workspaceID, h)
 	if err == nil && !found {
-		// The first change of the workspace: whoever makes the row, both hold the same one then.
+		// This is the first change of the workspace. If two transactions insert the row, both then lock the same one.
 		if _, err = s.main.In(ctx).Exec(ctx, `
 			INSERT INTO document_head (workspace_id, change, documents) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING`, workspaceID); err == nil {
 			_, err = s.holdDocumentHead(ctx, workspaceID, h)

@@ -13,8 +13,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// The test that came first: a client that goes away in the middle of a group takes neither its own rows nor anybody
-// else's with it, and one that goes away before its turn leaves no trace.
+// A client that disconnects in the middle of a group removes neither its own rows nor those of others, and one that
+// disconnects before its turn leaves no trace.
 func TestCancelledMemberTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
 	e := open(t, emptyInstance(t))
@@ -134,11 +134,11 @@ func wantRows(t *testing.T, e *Engine, want ...int) {
 	}
 }
 
-// group runs fns so that they end up in one group, in this order, and returns their answers.
+// group runs fns in one group, in this order, and returns their errors.
 func group(t *testing.T, e *Engine, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
-	// The first member keeps the writer busy until the others wait behind it. Its own group takes in nobody else, so that
-	// the one under test begins with a fresh transaction, and that one takes in all who wait, however slow the machine is.
+	// The first transaction keeps the writer busy until the others wait behind it. Its group has no other member, so that
+	// the group under test begins with a new transaction and includes all that wait, even on a slow machine.
 	w := e.main.writer
 	w.groupTime = -1
 	inside, goOn := make(chan struct{}), make(chan struct{})

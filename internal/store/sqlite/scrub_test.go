@@ -9,9 +9,8 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Somebody who reads for long keeps what was deleted in the log. That is said, others write meanwhile, and the next try
-// makes it good.
-func TestWhatWasDeletedIsNotSaidToBeGoneWhileSomebodyReadsIt(t *testing.T) {
+// A long read keeps deleted rows in the log. Scrub reports that, writes continue, and the next scrub removes the rows.
+func TestScrubReportsRowsThatALongReadKeeps(t *testing.T) {
 	t.Parallel()
 	e := open(t, emptyInstance(t))
 	e.keys.scrubWait = 5 * time.Millisecond

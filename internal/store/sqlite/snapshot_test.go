@@ -72,7 +72,7 @@ func TestASnapshotUnderWritersIsOneMoment(t *testing.T) {
 	writer.Wait()
 }
 
-func TestASnapshotOpensAsTheInstanceItIsAndHoldsNothingThatWasDeleted(t *testing.T) {
+func TestSnapshotOpensAndHasNoDeletedRows(t *testing.T) {
 	t.Parallel()
 	e := open(t, emptyInstance(t))
 	run(t, e, "CREATE TABLE note (text TEXT NOT NULL)")
