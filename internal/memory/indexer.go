@@ -30,6 +30,10 @@ type indexStore interface {
 	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
 }
 
+// fromStart is the change after which an empty index reads. Changes count from 1. An index that was interrupted in the first
+// change reads after 0, because it can contain a memory that was erased since.
+const fromStart = -1
+
 // cached returns the cached index of a subject with the generation and the change that it contains. It is nil if there is
 // none or another goroutine is updating it.
 func (x *indexer) cached(workspaceID string, subject Hash) (index *recall.Index, generation, change int64) {
@@ -76,7 +80,7 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	}
 	index, after := e.index, e.change
 	if !usable {
-		index, after = recall.New(x.words), 0
+		index, after = recall.New(x.words), fromStart
 	}
 	rows, erased, err := x.store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after)
 	if err != nil {

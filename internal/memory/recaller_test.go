@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
@@ -355,4 +357,35 @@ func BenchmarkRecall(b *testing.B) {
 	for b.Loop() {
 		on.recall(b, anna, about("number77 lamp9"))
 	}
+}
+
+func TestHalfBuiltIndexDropsErasedMemories(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b = recalling(b)
+		list := make([]memory.Memory, 600) // one change
+		for i := range list {
+			list[i] = say(fmt.Sprintf("number%d %s", i, strings.Repeat("harbour ", 250)))
+		}
+		results, err := b.batch(t.Context(), anna, true, list...)
+		noError(t, err)
+		slow, at := ending(t, b)
+		if _, err := slow.Recall(at(60), anna, about("harbour")); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, r := range results[:599] {
+			ids = append(ids, r.Memory.ID)
+		}
+		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids})
+		noError(t, err)
+		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		noError(t, err)
+		want, err := recalling(b).Recall(t.Context(), anna, about("harbour"))
+		noError(t, err)
+		got, err := slow.Recall(t.Context(), anna, about("harbour"))
+		noError(t, err)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(memory.Recalled{}, "Took")); diff != "" {
+			t.Errorf("a new index and this one find (-new +this):\n%s", diff)
+		}
+	})
 }

@@ -119,7 +119,8 @@ type rowStore interface {
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
 	// MemoryRevisions reads older revisions of memories below a revision (0: all), at most limit of each (0: all), newest first.
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
-	// MemoryChanges reads what was written and erased of a subject after a change. A caller that catches up must read the
-	// subject's row before and remember its Change; a later change is then read again the next time.
+	// MemoryChanges reads what was written and erased of a subject after a change, or only what was written if after is
+	// negative. A caller that catches up must read the subject's row before and remember its Change; a later change is then
+	// read again the next time.
 	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
 }

@@ -305,8 +305,8 @@ func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject m
 	}
 	// Sorted here, because a server would sort ten thousand rows on its disk.
 	slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
-	if after == 0 {
-		return list, nil, nil // a new index contains nothing to remove
+	if after < 0 {
+		return list, nil, nil
 	}
 	erased, err = s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
 		WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)

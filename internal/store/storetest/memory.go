@@ -175,9 +175,12 @@ func testMemory(t *testing.T, setup setup) {
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			return s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 9, epoch)
 		}))
-		ids, erased := changes(1, 0)
+		ids, erased := changes(1, -1)
 		wantIDs(t, ids, "mem_001", "mem_003")
 		wantIDs(t, erased)
+		ids, erased = changes(1, 0)
+		wantIDs(t, ids, "mem_001", "mem_003")
+		wantIDs(t, erased, "mem_002")
 		ids, erased = changes(1, 1)
 		wantIDs(t, ids, "mem_003")
 		wantIDs(t, erased, "mem_002")
@@ -406,7 +409,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a key", alike(memory.MatchKey{Key: named(1)}), "memory_key"},
 		{"an equal one", alike(memory.MatchKey{DedupKey: named(1)}), "memory_same"},
 		{"what has changed", func() error {
-			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 0)
+			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1)
 			return err
 		}, "memory_change"},
 		{"some of a subject by their ids", func() error {
