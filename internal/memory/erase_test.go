@@ -149,21 +149,87 @@ func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
 				}
 				if carryOn == "by the sweeper" {
 					noError(t, b.Sweep(t.Context(), b.now()))
-					_, err = b.EraseSubject(t.Context(), anna, subject)
-					wantCode(t, err, problem.CodeNotFound)
-				} else {
-					receipt, err := b.EraseSubject(t.Context(), anna, subject)
-					noError(t, err)
-					if receipt.Memories != 1 {
-						t.Errorf("the receipt is %+v", receipt)
-					}
 				}
+				receipt, err := b.EraseSubject(t.Context(), anna, subject)
+				noError(t, err)
+				if receipt.Memories != 1 {
+					t.Errorf("the receipt is %+v", receipt)
+				}
+				_, err = b.EraseSubject(t.Context(), anna, subject)
+				wantCode(t, err, problem.CodeNotFound)
 				left, err := b.store.Erasures(t.Context())
 				noError(t, err)
 				if _, err := b.keys.Find(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", subject), 1); !errors.Is(err, seal.ErrDestroyed) || len(left) != 0 {
 					t.Errorf("the key: %v, under way are %v", err, left)
 				}
 			}
+		}
+	})
+}
+
+func TestReceiptCanBeRequestedForThirtyDays(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		keys := &failingKeys{Keys: b.keys}
+		broken := b.with(func(o *memory.Options) { o.Keys = keys })
+		for _, subject := range []string{"ada", "bob"} {
+			b.create(t, memory.Memory{SubjectID: subject, Text: "x"})
+			keys.fail = true
+			_, err := broken.EraseSubject(t.Context(), anna, subject)
+			wantCode(t, err, problem.CodeUnavailable)
+			keys.fail = false
+		}
+		destroyed := b.now()
+		noError(t, b.Sweep(t.Context(), b.now()))
+		b.pass(30*24*time.Hour - time.Millisecond)
+		noError(t, b.Sweep(t.Context(), b.now()))
+		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if !receipt.ErasedAt.Equal(destroyed) || !receipt.KeyBackupsBefore.Equal(destroyed) {
+			t.Errorf("the receipt is %+v", receipt)
+		}
+		b.pass(time.Millisecond)
+		noError(t, b.Sweep(t.Context(), b.now()))
+		_, err = b.EraseSubject(t.Context(), anna, "bob")
+		wantCode(t, err, problem.CodeNotFound)
+	})
+}
+
+func TestReceiptIsThatOfTheLastErasure(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		keys := &failingKeys{Keys: b.keys, fail: true}
+		broken := b.with(func(o *memory.Options) { o.Keys = keys })
+		for round := range 2 {
+			for i := range round + 1 {
+				b.create(t, say(fmt.Sprint("text ", i)))
+			}
+			_, err := broken.EraseSubject(t.Context(), anna, "ada")
+			wantCode(t, err, problem.CodeUnavailable)
+			noError(t, b.Sweep(t.Context(), b.now()))
+			b.pass(time.Second)
+		}
+		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if receipt.Memories != 2 {
+			t.Errorf("the receipt is %+v", receipt)
+		}
+		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		wantCode(t, err, problem.CodeNotFound)
+	})
+}
+
+func TestReceiptSurvivesAFailedSignature(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b.create(t, say("x"))
+		broken := b.with(func(o *memory.Options) {
+			o.Sign = func([]byte) (string, error) { return "", errors.New("no key") }
+		})
+		if _, err := broken.EraseSubject(t.Context(), anna, "ada"); err == nil {
+			t.Fatal("the receipt has no signature")
+		}
+		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if receipt.Memories != 1 {
+			t.Errorf("the receipt is %+v", receipt)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 
 // SubjectEraser erases subjects in steps, each on stable storage before the next: begin ends the subject's generation, so
 // that its rows are not read any more; then finish destroys the data key and removes the rows. The same request or the
-// Sweeper resumes an erasure that was interrupted.
+// Sweeper resumes an erasure that was interrupted. If the Sweeper finishes it, the erasure stays stored until the same
+// request comes for the receipt, or for receiptLife.
 type SubjectEraser struct {
 	store   subjectEraseStore
 	units   unit.Runner
@@ -43,29 +45,36 @@ type subjectEraseStore interface {
 	DeleteMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
 }
 
-// erasureStore stores erasures of subjects that are not finished.
+// receiptLife is how long the receipt of an erasure that the Sweeper finished can be requested.
+const receiptLife = 30 * 24 * time.Hour
+
+// erasureStore stores erasures of subjects until their receipts are signed.
 type erasureStore interface {
 	// BeginErasure adds an erasure.
 	BeginErasure(ctx context.Context, e *Erasure) error
-	// Erasures lists the erasures of all workspaces.
+	// Erasures lists the erasures of all workspaces in the order in which they began.
 	Erasures(ctx context.Context) ([]*Erasure, error)
 	// EraseDeadMemories removes at most limit memories of an erasure with their older revisions, adds tombstones without a
 	// subject, and removes the subject from lists. If did is less than limit, no memory is left.
 	EraseDeadMemories(ctx context.Context, e *Erasure, limit int, at time.Time) (did int, err error)
-	// EndErasure removes an erasure that is finished.
+	// FinishErasure sets Change to 0 and BeganAt, if the erasure is still stored.
+	FinishErasure(ctx context.Context, e *Erasure, at time.Time) error
+	// EndErasure removes an erasure and earlier ones of the same subject.
 	EndErasure(ctx context.Context, e *Erasure) error
 }
 
-// Erasure is an erasure of a subject that is not finished.
+// Erasure is an erasure of a subject.
 type Erasure struct {
 	ID          string
 	WorkspaceID string
 	Subject     Hash
-	Generation  int64 // the last erased generation
-	Change      int64 // the subject's last change in it
-	Memories    int64 // that the subject had
-	BeganAt     time.Time
+	Generation  int64     // the last erased generation
+	Change      int64     // the subject's last change in it, at least 1; 0 if the erasure is finished
+	Memories    int64     // that the subject had
+	BeganAt     time.Time // if the erasure is finished, the time at which the key was destroyed
 }
+
+func (e *Erasure) finished() bool { return e.Change == 0 }
 
 // Receipt proves that a subject was erased.
 type Receipt struct {
@@ -92,21 +101,32 @@ func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, nam
 	if err != nil {
 		return nil, fmt.Errorf("erase subject: %w", err)
 	}
-	destroyed, err := e.finish(context.WithoutCancel(ctx), erasure)
-	if err != nil {
-		return nil, errUnfinished.Because(err)
+	ctx = context.WithoutCancel(ctx)
+	destroyed := erasure.BeganAt
+	if !erasure.finished() {
+		if destroyed, err = e.finish(ctx, erasure); err != nil {
+			return nil, errUnfinished.Because(err)
+		}
 	}
-	return e.receipt(p.WorkspaceID, erasure, destroyed)
+	receipt, err := e.receipt(p.WorkspaceID, erasure, destroyed)
+	if err != nil {
+		return nil, err
+	}
+	err = e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
+	if err != nil {
+		return nil, errUnfinished.Because(fmt.Errorf("end an erasure: %w", err))
+	}
+	return receipt, nil
 }
 
-// begin ends the generation of a subject, or returns its unfinished erasure.
+// begin ends the generation of a subject. If the subject has been erased, it returns the erasure whose receipt was not sent.
 func (e *SubjectEraser) begin(ctx context.Context, p *auth.Principal, name string, subject Hash) (erasure *Erasure, err error) {
 	row, err := e.store.MemorySubject(ctx, p.WorkspaceID, subject)
 	if err != nil {
 		return nil, err
 	}
 	if row == nil || len(row.SealedID) == 0 {
-		return e.unfinished(ctx, p.WorkspaceID, subject)
+		return e.stored(ctx, p.WorkspaceID, subject)
 	}
 	err = e.units.Run(ctx, func(ctx context.Context) error {
 		row, err := e.rows.lock(ctx, p.WorkspaceID, subject)
@@ -134,13 +154,13 @@ func (e *SubjectEraser) begin(ctx context.Context, p *auth.Principal, name strin
 	return erasure, err
 }
 
-// unfinished returns the unfinished erasure of a subject, or problem.Missing.
-func (e *SubjectEraser) unfinished(ctx context.Context, workspaceID string, subject Hash) (*Erasure, error) {
+// stored returns the last stored erasure of a subject, or problem.Missing.
+func (e *SubjectEraser) stored(ctx context.Context, workspaceID string, subject Hash) (*Erasure, error) {
 	all, err := e.store.Erasures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, erasure := range all {
+	for _, erasure := range slices.Backward(all) {
 		if erasure.WorkspaceID == workspaceID && erasure.Subject == subject {
 			return erasure, nil
 		}
@@ -194,14 +214,10 @@ func (e *SubjectEraser) finish(ctx context.Context, erasure *Erasure) (destroyed
 			return destroyed, fmt.Errorf("remove the rows of an erased subject: %w", err)
 		}
 	}
-	err = e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
-	if err != nil {
-		return destroyed, fmt.Errorf("end an erasure: %w", err)
-	}
 	return destroyed, nil
 }
 
-// resume finishes erasures that began before a time.
+// resume finishes erasures that began before a time, and removes those that were finished more than receiptLife ago.
 func (e *SubjectEraser) resume(ctx context.Context, before time.Time) error {
 	all, err := e.store.Erasures(ctx)
 	if err != nil {
@@ -209,14 +225,28 @@ func (e *SubjectEraser) resume(ctx context.Context, before time.Time) error {
 	}
 	var errs []error
 	for _, erasure := range all {
-		if erasure.BeganAt.After(before) {
-			continue
-		}
-		if _, err := e.finish(ctx, erasure); err != nil {
+		if err := e.resumeOne(ctx, erasure, before); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (e *SubjectEraser) resumeOne(ctx context.Context, erasure *Erasure, before time.Time) error {
+	switch {
+	case erasure.finished():
+		if e.now().Before(erasure.BeganAt.Add(receiptLife)) {
+			return nil
+		}
+		return e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
+	case erasure.BeganAt.After(before):
+		return nil
+	}
+	destroyed, err := e.finish(ctx, erasure)
+	if err != nil {
+		return err
+	}
+	return e.units.Run(ctx, func(ctx context.Context) error { return e.store.FinishErasure(ctx, erasure, destroyed) })
 }
 
 // receiptPayload is the signed payload of a receipt.

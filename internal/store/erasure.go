@@ -137,9 +137,20 @@ func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit 
 	return len(ids) + int(n), nil
 }
 
+// FinishErasure implements memory.Store.
+func (s *Store) FinishErasure(ctx context.Context, e *memory.Erasure, at time.Time) error {
+	_, err := s.main.In(ctx).Exec(ctx, `UPDATE memory_erasure SET change = 0, began_at = $2 WHERE id = $1`, e.ID, micros(at))
+	if err != nil {
+		return fmt.Errorf("finish an erasure: %w", err)
+	}
+	return nil
+}
+
 // EndErasure implements memory.Store.
 func (s *Store) EndErasure(ctx context.Context, e *memory.Erasure) error {
-	if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_erasure WHERE id = $1`, e.ID); err != nil {
+	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_erasure WHERE workspace_id = $1 AND subject = $2 AND generation <= $3`,
+		e.WorkspaceID, e.Subject[:], e.Generation)
+	if err != nil {
 		return fmt.Errorf("end an erasure: %w", err)
 	}
 	return nil

@@ -26,7 +26,7 @@ var strandedQueries = map[string]string{
 		(SELECT 1 FROM memory m WHERE m.workspace_id = r.workspace_id AND m.id = r.memory_id)`,
 	"keys of dead generations": `SELECT count(*) FROM KEYS.subject_key k JOIN memory_subject s
 		ON s.workspace_id = k.workspace_id AND s.subject = k.subject WHERE k.generation < s.generation AND length(k.wrapped) > 0`,
-	"erasures that have not ended": `SELECT count(*) FROM memory_erasure`,
+	"erasures that are not finished": `SELECT count(*) FROM memory_erasure WHERE change > 0`,
 	"wrong counts of subjects": `SELECT count(*) FROM memory_subject s WHERE s.memories <> (SELECT count(*) FROM memory m
 		WHERE m.workspace_id = s.workspace_id AND m.subject = s.subject)`,
 	"wrong counts of workspaces": `SELECT count(*) FROM memory_count c WHERE c.memories <> (SELECT count(*) FROM memory m

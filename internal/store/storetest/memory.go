@@ -290,7 +290,25 @@ func testMemory(t *testing.T, setup setup) {
 				return err
 			}))
 		}
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.EndErasure(ctx, e) }))
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.FinishErasure(ctx, e, later) }))
+		under, err = s.Erasures(t.Context())
+		noError(t, err)
+		finished := *e
+		finished.Change, finished.BeganAt = 0, later
+		if diff := cmp.Diff([]*memory.Erasure{&finished}, under); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		next := *e
+		next.ID, next.Generation = "ers_2", 2
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+			return errors.Join(s.BeginErasure(ctx, &next), s.EndErasure(ctx, e))
+		}))
+		under, err = s.Erasures(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff([]*memory.Erasure{&next}, under); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.EndErasure(ctx, &next) }))
 		under, err = s.Erasures(t.Context())
 		noError(t, err)
 		gone, err = s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002"})
