@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -114,24 +115,47 @@ func TestSubjectsAreListedInPages(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		var after *memory.SubjectPosition
-		for more := true; more; {
-			var list []*memory.Subject
-			var err error
-			list, more, err = b.Subjects(t.Context(), anna, after, 3)
+		for first := true; first || after != nil; first = false {
+			list, next, err := b.Subjects(t.Context(), anna, after, 3)
 			noError(t, err)
 			for _, p := range list {
 				if seen[p.SubjectID] || p.Memories != 2 || p.Bytes != 3 || !p.FirstAt.Equal(noon.AddDate(-1, 0, 0)) || p.LastAt.Before(noon) {
 					t.Errorf("got %+v", p)
 				}
 				seen[p.SubjectID] = true
-				after = pointer(p.Position())
 			}
+			after = next
 		}
 		if len(seen) != len(names) {
 			t.Errorf("got %v", seen)
 		}
 		if list, _, err := b.Subjects(t.Context(), bert, nil, 10); err != nil || len(list) != 0 {
 			t.Errorf("another workspace sees %v, %v", list, err)
+		}
+	})
+}
+
+func TestListOfSubjectsSkipsThoseWithoutAKey(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		for _, name := range []string{"last", "lost1", "first", "lost2", "lost3"} {
+			b.create(t, memory.Memory{SubjectID: name, Text: "x"})
+			b.pass(time.Second)
+		}
+		for _, name := range []string{"lost1", "lost2", "lost3"} {
+			noError(t, b.keys.Destroy(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", name), 1))
+		}
+		var names []string
+		var after *memory.SubjectPosition
+		for first := true; first || after != nil; first = false {
+			list, next, err := b.Subjects(t.Context(), anna, after, 1)
+			noError(t, err)
+			for _, p := range list {
+				names = append(names, p.SubjectID)
+			}
+			after = next
+		}
+		if !slices.Equal(names, []string{"first", "last"}) {
+			t.Errorf("got %v", names)
 		}
 	})
 }

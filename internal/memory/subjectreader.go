@@ -29,11 +29,6 @@ type SubjectPosition struct {
 	Hash      []byte    `json:"of"`
 }
 
-// Position returns the subject's position in a list.
-func (p *Subject) Position() SubjectPosition {
-	return SubjectPosition{CreatedAt: p.CreatedAt, Hash: p.hash[:]}
-}
-
 // SubjectReader reads subjects and the access log about them.
 type SubjectReader struct {
 	store  subjectStore
@@ -43,20 +38,23 @@ type SubjectReader struct {
 	now    clock
 }
 
-// Subjects lists subjects by CreatedAt, newest first. Nothing moves in this order while a client reads it.
-func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *SubjectPosition, limit int) (list []*Subject, more bool, err error) {
+// Subjects lists subjects by CreatedAt, newest first. Nothing moves in this order while a client reads it. The list goes on
+// after next, which is nil at its end. A page leaves out subjects whose data key is missing, so it can be short or empty.
+func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *SubjectPosition, limit int) (list []*Subject, next *SubjectPosition, err error) {
 	rows, err := r.store.ListMemorySubjects(ctx, p.WorkspaceID, visibilityOf(r.lookup, p), after, r.now(), limit+1)
 	if err != nil {
-		return nil, false, fmt.Errorf("list subjects: %w", err)
+		return nil, nil, fmt.Errorf("list subjects: %w", err)
 	}
-	if more = len(rows) > limit; more {
+	if len(rows) > limit {
 		rows = rows[:limit]
+		last := rows[limit-1]
+		next = &SubjectPosition{CreatedAt: last.CreatedAt, Hash: last.Hash[:]}
 	}
 	var entries []audit.Entry
 	for _, row := range rows {
 		subject, err := r.open(ctx, p.WorkspaceID, row)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		if subject == nil {
 			continue
@@ -64,7 +62,7 @@ func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *
 		list = append(list, subject)
 		entries = append(entries, r.log.entry(p, audit.SubjectListed, subject.SubjectID, nil))
 	}
-	return list, more, r.log.read(ctx, entries...)
+	return list, next, r.log.read(ctx, entries...)
 }
 
 // Subject reads a subject.

@@ -96,14 +96,14 @@ func (in *listSubjects) list(ctx context.Context, memories *memory.Service, curs
 			return nil, err
 		}
 	}
-	found, more, err := memories.Subjects(ctx, p, after, in.Limit)
+	found, next, err := memories.Subjects(ctx, p, after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := &subjectList{}
-	if more {
-		next := cursors.Seal(scope, found[len(found)-1].Position())
-		out.Body.NextCursor = &next
+	if next != nil {
+		cursor := cursors.Seal(scope, next)
+		out.Body.NextCursor = &cursor
 	}
 	out.Body.Items = make([]subjectView, len(found))
 	for i, person := range found {
