@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -157,5 +158,26 @@ func TestListOfSubjectsSkipsThoseWithoutAKey(t *testing.T) {
 		if !slices.Equal(names, []string{"first", "last"}) {
 			t.Errorf("got %v", names)
 		}
+	})
+}
+
+func TestBoundKeyReadsAllOfItsHistory(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		var id string
+		for i, agent := range []string{"coach", "coach", "other", "other", "coach"} {
+			id = b.create(t, memory.Memory{SubjectID: "ada", AgentID: agent, Key: "k", Text: fmt.Sprint("revision ", i+1)}).ID
+		}
+		var all []*memory.Memory
+		for before, more := int64(0), true; more; before = all[len(all)-1].Revision {
+			var page []*memory.Memory
+			var err error
+			page, more, err = b.History(t.Context(), ofCoach, id, before, 1)
+			noError(t, err)
+			if len(page) != 1 {
+				t.Fatalf("a page of %d", len(page))
+			}
+			all = append(all, page...)
+		}
+		wantTexts(t, all, "revision 5", "revision 2", "revision 1")
 	})
 }

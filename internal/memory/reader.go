@@ -80,7 +80,8 @@ func (r *Reader) find(ctx context.Context, p *auth.Principal, id string) (*Row, 
 	return row, memories[0], nil
 }
 
-// History reads at most limit revisions of a memory below one (0: all), newest first, including the current one.
+// History reads at most limit revisions of a memory below the revision before (0: all), newest first, including the current
+// one.
 func (r *Reader) History(ctx context.Context, p *auth.Principal, id string, before int64, limit int) (list []*Memory, more bool, err error) {
 	_, current, err := r.find(ctx, p, id)
 	if err != nil {
@@ -89,7 +90,11 @@ func (r *Reader) History(ctx context.Context, p *auth.Principal, id string, befo
 	if before <= 0 || before > current.Revision {
 		list, before = append(list, current), current.Revision
 	}
-	rows, err := r.store.MemoryRevisions(ctx, p.WorkspaceID, []string{id}, before, limit+1)
+	read := limit + 1
+	if p.AgentID != "" {
+		read = 0 // all, because older revisions can belong to another agent
+	}
+	rows, err := r.store.MemoryRevisions(ctx, p.WorkspaceID, []string{id}, before, read)
 	if err != nil {
 		return nil, false, fmt.Errorf("read history: %w", err)
 	}
@@ -98,7 +103,7 @@ func (r *Reader) History(ctx context.Context, p *auth.Principal, id string, befo
 		return nil, false, fmt.Errorf("read history: %w", err)
 	}
 	for _, m := range older {
-		if visible(p, m) { // an older revision can belong to another agent
+		if visible(p, m) {
 			list = append(list, m)
 		}
 	}
