@@ -91,9 +91,11 @@ func (e *Exporter) page(ctx context.Context, p *auth.Principal, f *RowFilter) (p
 // histories reads the older revisions of memories, oldest first.
 func (e *Exporter) histories(ctx context.Context, p *auth.Principal, memories []*Memory) (map[string][]*Memory, error) {
 	var ids []string
+	current := map[string]int64{}
 	for _, m := range memories {
 		if m.Revision > 1 {
 			ids = append(ids, m.ID)
+			current[m.ID] = m.Revision
 		}
 	}
 	older := map[string][]*Memory{}
@@ -109,7 +111,8 @@ func (e *Exporter) histories(ctx context.Context, p *auth.Principal, memories []
 		return nil, err
 	}
 	for _, m := range slices.Backward(revisions) { // the store returns the newest first
-		if visible(p, m) {
+		// If a memory was changed since it was read, its revision is now an older one, too.
+		if m.Revision < current[m.ID] && visible(p, m) {
 			older[m.ID] = append(older[m.ID], m)
 		}
 	}

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -196,4 +197,36 @@ func TestABrokenImportSaysHowFarItCame(t *testing.T) {
 	if list := b.list(t, anna, memory.Filter{Limit: 1000}); len(list) != 256 {
 		t.Errorf("%d stayed", len(list))
 	}
+}
+
+// beforeRevisions calls before ahead of each read of older revisions.
+type beforeRevisions struct {
+	memory.Store
+	before func(ids []string)
+	rows   int // the largest number of rows of a read
+}
+
+func (s *beforeRevisions) MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*memory.Row, error) {
+	if s.before != nil {
+		s.before(ids)
+	}
+	rows, err := s.Store.MemoryRevisions(ctx, workspaceID, ids, before, limit)
+	s.rows = max(s.rows, len(rows))
+	return rows, err
+}
+
+func TestExportDuringAChangeCanBeImported(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		m := b.create(t, say("one"))
+		change := func(text string) {
+			_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo(text)}, nil)
+			noError(t, err)
+		}
+		change("two")
+		s := &beforeRevisions{Store: b.store, before: func([]string) { change("three") }}
+		out := b.with(func(o *memory.Options) { o.Store = s }).export(t, anna, "ada")
+		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
+	})
 }
