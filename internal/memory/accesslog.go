@@ -22,11 +22,11 @@ type Log interface {
 // accessLog writes entries about the memories of subjects. An entry about a read is written before the response.
 type accessLog struct{ log Log }
 
-// entry returns an entry about a subject and at most audit.MaxMemoryIDs of its memories.
+// entry returns an entry about a subject, if subjectID is set, and at most audit.MaxMemoryIDs of its memories.
 func (l accessLog) entry(p *auth.Principal, action audit.Action, subjectID string, ids []string) audit.Entry {
-	e := audit.Entry{
-		Action: action, WorkspaceID: p.WorkspaceID, Actor: p.Actor(), Target: l.log.Subject(p.WorkspaceID, subjectID),
-		Count: int64(len(ids)),
+	e := audit.Entry{Action: action, WorkspaceID: p.WorkspaceID, Actor: p.Actor(), Count: int64(len(ids))}
+	if subjectID != "" {
+		e.Target = l.log.Subject(p.WorkspaceID, subjectID)
 	}
 	if len(ids) > 0 {
 		e.Details = map[string]string{audit.MemoryIDs: audit.JoinMemoryIDs(ids)}

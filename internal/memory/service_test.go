@@ -423,3 +423,17 @@ func TestEachFieldIsBounded(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestMemoriesWithoutADataKeyExpire(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		m := b.create(t, memory.Memory{SubjectID: "ada", Text: "x", ExpiresAt: pointer(noon.Add(time.Second))})
+		noError(t, b.keys.Destroy(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1))
+		b.pass(time.Minute)
+		noError(t, b.Sweep(t.Context(), b.now()))
+		rows, err := b.store.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
+		noError(t, err)
+		if len(rows) != 0 {
+			t.Error("the memory is still there")
+		}
+	})
+}

@@ -84,14 +84,14 @@ func (s *Sweeper) Sweep(ctx context.Context, before time.Time) error {
 }
 
 // expire erases what has expired, in one transaction for each subject. An error does not stop it from erasing memories of
-// other subjects.
+// other subjects. It returns the errors of the last round.
 func (s *Sweeper) expire(ctx context.Context) error {
-	var errs []error
 	for {
 		list, err := s.store.ExpiredMemories(ctx, s.now(), eraseChunk)
 		if err != nil {
-			return errors.Join(append(errs, fmt.Errorf("list expired memories: %w", err))...)
+			return fmt.Errorf("list expired memories: %w", err)
 		}
+		var errs []error
 		progress := false
 		for len(list) > 0 {
 			n := 1
@@ -111,7 +111,8 @@ func (s *Sweeper) expire(ctx context.Context) error {
 	}
 }
 
-// expireSubject erases memories of one subject, unless their expiry was changed.
+// expireSubject erases memories of one subject, unless their expiry was changed. If the subject's data key is missing, the
+// entry in the access log does not name the subject.
 func (s *Sweeper) expireSubject(ctx context.Context, list []Expired) (erased int, err error) {
 	workspaceID, subject := list[0].WorkspaceID, list[0].Subject
 	row, err := s.store.MemorySubject(ctx, workspaceID, subject)
@@ -119,7 +120,7 @@ func (s *Sweeper) expireSubject(ctx context.Context, list []Expired) (erased int
 		return 0, err
 	}
 	name, err := s.opener.name(ctx, workspaceID, row)
-	if err != nil || name == "" {
+	if err != nil {
 		return 0, err
 	}
 	ids := make([]string, len(list))
