@@ -93,7 +93,7 @@ func (w *batchWriter) prepare(ctx context.Context, b *batch) (err error) {
 		}
 	}
 	if err != nil {
-		return errErasing.Because(err)
+		return lastTry(err)
 	}
 	for _, d := range b.drafts {
 		if d.err == nil {
@@ -136,7 +136,7 @@ func (w *batchWriter) write(ctx context.Context, b *batch) (results []Result, er
 		case !errors.Is(err, ErrStale):
 			return nil, err
 		case try == maxTries:
-			return nil, errErasing.Because(err)
+			return nil, lastTry(err)
 		}
 		if err := w.prepare(ctx, b); err != nil {
 			return nil, err

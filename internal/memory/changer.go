@@ -58,14 +58,14 @@ type changeStore interface {
 }
 
 // Change writes the next revision of a memory, if ifRevision allows the current one.
-func (c *Changer) Change(ctx context.Context, p *auth.Principal, id string, change Change, ifRevision revision.Expected) (*Memory, error) {
+func (c *Changer) Change(ctx context.Context, p *auth.Principal, id string, change Change, ifRevision revision.Expected) (m *Memory, err error) {
 	for range maxTries {
-		m, err := c.change(ctx, p, id, &change, ifRevision)
+		m, err = c.change(ctx, p, id, &change, ifRevision)
 		if !errors.Is(err, ErrStale) {
 			return m, err
 		}
 	}
-	return nil, errErasing
+	return nil, lastTry(err)
 }
 
 func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, change *Change, ifRevision revision.Expected) (next *Memory, err error) {

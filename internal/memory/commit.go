@@ -58,7 +58,18 @@ type writeStore interface {
 // ErrStale says that a write was prepared for a state that has changed: a subject was erased, or an ID was used.
 var ErrStale = errors.New("memory: the write must be prepared again")
 
+// errNoKey is the cause of an ErrStale if a data key is missing: the subject was erased, or the key is lost.
+var errNoKey = errors.New("memory: the data key of a subject is missing")
+
 var errErasing = problem.NotAvailable("The subject is being erased; try again.", time.Second)
+
+// lastTry converts the ErrStale of the last of maxTries. A key that is still missing then is lost.
+func lastTry(err error) error {
+	if errors.Is(err, errNoKey) {
+		return errNoKey
+	}
+	return errErasing.Because(err)
+}
 
 const (
 	maxRevisions = 100 // of a memory, including the current one
@@ -177,7 +188,7 @@ func (c *committer) loadKeys(ctx context.Context, workspaceID string, states map
 
 func keyError(err error) error {
 	if errors.Is(err, seal.ErrDestroyed) {
-		return ErrStale
+		return fmt.Errorf("%w: %w", ErrStale, errNoKey)
 	}
 	return fmt.Errorf("get a data key: %w", err)
 }

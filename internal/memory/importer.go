@@ -115,7 +115,7 @@ func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*
 			return counts, err
 		}
 	}
-	return counts, errErasing
+	return counts, lastTry(err)
 }
 
 func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*importLine, names map[Hash]string) (counts Imported, err error) {

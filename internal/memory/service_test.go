@@ -437,3 +437,18 @@ func TestMemoriesWithoutADataKeyExpire(t *testing.T) {
 		}
 	})
 }
+
+func TestLostDataKeyIsNotReportedAsAnErasure(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b.create(t, say("x"))
+		noError(t, b.keys.Destroy(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1))
+		_, err := b.put(t.Context(), anna, say("y"))
+		if _, ok := problem.As(err); ok || err == nil {
+			t.Errorf("create: got %v, want an internal error", err)
+		}
+		_, err = b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: pointer(say("y"))}}), false)
+		if _, ok := problem.As(err); ok || err == nil {
+			t.Errorf("import: got %v, want an internal error", err)
+		}
+	})
+}
