@@ -181,3 +181,22 @@ func TestBoundKeyReadsAllOfItsHistory(t *testing.T) {
 		wantTexts(t, all, "revision 5", "revision 2", "revision 1")
 	})
 }
+
+func TestAgentsKeySeesTheHistoryItImports(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		m := memory.Memory{
+			ID: "mem_01jd7wz00000000000000000a0", SubjectID: "ada", Text: "new", Revision: 2,
+			CreatedAt: noon, CreatedBy: "usr_anna", UpdatedAt: noon, UpdatedBy: "usr_anna",
+		}
+		older := m
+		older.Text, older.Revision = "old", 1
+		counts, err := b.Import(t.Context(), ofCoach, lines(memory.ImportLine{
+			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, Complete: true,
+		}), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
+		history, _, err := b.History(t.Context(), ofCoach, m.ID, 0, 10)
+		noError(t, err)
+		wantTexts(t, history, "new", "old")
+	})
+}

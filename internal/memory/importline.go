@@ -120,7 +120,8 @@ func (l *importLine) addHistory(m *Memory, history []*Memory) error {
 	for i, revision := range history {
 		at := fmt.Sprintf("history[%d].", i)
 		older := *revision
-		older.ID, older.SubjectID, older.CreatedAt, older.CreatedBy = m.ID, m.SubjectID, m.CreatedAt, m.CreatedBy
+		older.ID, older.SubjectID, older.AgentID, older.SessionID = m.ID, m.SubjectID, m.AgentID, m.SessionID
+		older.CreatedAt, older.CreatedBy = m.CreatedAt, m.CreatedBy
 		if older.Kind == "" {
 			older.Kind = Fact
 		}

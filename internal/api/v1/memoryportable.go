@@ -156,10 +156,7 @@ func (p *portableMemory) line() (memory.Portable, error) {
 		if err := p.History[i].whole(item("history", i) + "."); err != nil {
 			return out, err
 		}
-		older := p.History[i].memory()
-		older.ID, older.SubjectID, older.AgentID, older.SessionID = m.ID, m.SubjectID, m.AgentID, m.SessionID
-		older.CreatedAt, older.CreatedBy = m.CreatedAt, m.CreatedBy
-		out.History = append(out.History, older)
+		out.History = append(out.History, p.History[i].memory())
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ func TestALineHasAllOfItsPastOrNone(t *testing.T) {
 	if list[0].Complete || !list[1].Complete || list[1].Memory.UpdatedBy != "key_y" || list[1].Memory.Revision != 2 || list[0].Err != nil || list[1].Err != nil {
 		t.Errorf("got %+v and %+v", list[0], list[1])
 	}
-	if h := list[2].History; list[2].Err != nil || len(h) != 1 || h[0].Text != "w" || h[0].CreatedBy != "key_x" || h[0].SubjectID != "a" {
+	if h := list[2].History; list[2].Err != nil || len(h) != 1 || h[0].Text != "w" || h[0].UpdatedBy != "key_x" || h[0].Revision != 1 {
 		t.Errorf("got %+v", list[2])
 	}
 	for field, line := range map[string]string{
