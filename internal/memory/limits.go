@@ -52,7 +52,8 @@ func (l *tierLimits) room(ctx context.Context, workspaceID string) (r room, err 
 	return r, err
 }
 
-// checkPlan returns an error if a plan was stored that erases something and the workspace stores more than its limit.
+// checkPlan refuses a plan, once it is stored, if the workspace stores more than its limit: plans count as stored bytes. Single
+// memories and subjects can still be erased, which needs no space. A plan that erases nothing is not refused.
 func (l *tierLimits) checkPlan(ctx context.Context, workspaceID string, plan *StoredPlan) error {
 	limit := l.maxBytes(workspaceID)
 	if limit == nil {
