@@ -379,3 +379,35 @@ func TestBatchesOfTheSameSubjectsDoNotLockEachOther(t *testing.T) {
 		}
 	})
 }
+
+// firstUnit calls before ahead of the first transaction.
+type firstUnit struct {
+	unit.Runner
+	before func()
+}
+
+func (u *firstUnit) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	if before := u.before; before != nil {
+		u.before = nil
+		before()
+	}
+	return u.Runner.Run(ctx, fn)
+}
+
+func TestSecondErasureJoinsTheFirst(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b.create(t, say("x"))
+		first := b.with(func(o *memory.Options) { o.Keys = &failingKeys{Keys: b.keys, fail: true} }) // it begins, and does not finish
+		second := b.with(func(o *memory.Options) {
+			o.Units = &firstUnit{Runner: b.store, before: func() {
+				_, err := first.EraseSubject(t.Context(), anna, "ada")
+				wantCode(t, err, problem.CodeUnavailable)
+			}}
+		})
+		receipt, err := second.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if receipt.Memories != 1 {
+			t.Errorf("the receipt is %+v", receipt)
+		}
+	})
+}

@@ -133,8 +133,9 @@ func (e *SubjectEraser) begin(ctx context.Context, p *auth.Principal, name strin
 		if err != nil {
 			return err
 		}
-		if len(row.SealedID) == 0 {
-			return problem.Missing()
+		if len(row.SealedID) == 0 { // another request has begun the erasure since
+			erasure, err = e.stored(ctx, p.WorkspaceID, subject)
+			return err
 		}
 		now := e.now.stored()
 		erasure = &Erasure{
