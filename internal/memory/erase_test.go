@@ -411,3 +411,18 @@ func TestSecondErasureJoinsTheFirst(t *testing.T) {
 		}
 	})
 }
+
+func TestErasureInATransactionIsRefused(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b.create(t, say("x"))
+		undo := errors.New("undo")
+		err := b.store.Run(t.Context(), func(ctx context.Context) error {
+			_, err := b.EraseSubject(ctx, anna, "ada")
+			return errors.Join(err, undo)
+		})
+		if !errors.Is(err, undo) {
+			t.Fatal(err)
+		}
+		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), "x")
+	})
+}
