@@ -31,8 +31,12 @@ type exportStore interface {
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 }
 
-// exportPage is the number of memories that an export reads at a time.
-const exportPage = 500
+// An export reads exportPage memories at a time, and the older revisions of as many of them as have up to exportRevisions in
+// all.
+const (
+	exportPage      = 500
+	exportRevisions = 500
+)
 
 // Export reads all memories of a subject with their history, oldest first.
 func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID string) (iter.Seq2[*Portable, error], error) {
@@ -55,10 +59,19 @@ func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID stri
 				yield(nil, fmt.Errorf("export memories: %w", err))
 				return
 			}
-			for _, m := range page {
-				if !yield(m, nil) {
+			for len(page) > 0 {
+				n := fewRevisions(page)
+				if err := e.addHistories(ctx, p, page[:n]); err != nil {
+					yield(nil, fmt.Errorf("export memories: %w", err))
 					return
 				}
+				for _, m := range page[:n] {
+					if !yield(m, nil) {
+						return
+					}
+				}
+				clear(page[:n]) // so that they are not kept in memory
+				page = page[n:]
 			}
 			if last {
 				return
@@ -67,7 +80,20 @@ func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID stri
 	}, nil
 }
 
-// page reads the next page of a list and moves the filter after it.
+// fewRevisions returns how many memories from the first have up to exportRevisions older revisions, at least one.
+func fewRevisions(page []*Portable) (n int) {
+	revisions := int64(0)
+	for n < len(page) {
+		revisions += min(page[n].Memory.Revision, maxRevisions) - 1
+		if n > 0 && revisions > exportRevisions {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// page reads the next page of a list without histories and moves the filter after it.
 func (e *Exporter) page(ctx context.Context, p *auth.Principal, f *RowFilter) (page []*Portable, last bool, err error) {
 	rows, err := e.store.ListMemories(ctx, p.WorkspaceID, f)
 	if err != nil || len(rows) == 0 {
@@ -78,43 +104,38 @@ func (e *Exporter) page(ctx context.Context, p *auth.Principal, f *RowFilter) (p
 	if err != nil {
 		return nil, false, err
 	}
-	older, err := e.histories(ctx, p, current)
-	if err != nil {
-		return nil, false, err
-	}
 	for _, m := range current {
-		page = append(page, &Portable{Memory: m, History: older[m.ID]})
+		page = append(page, &Portable{Memory: m})
 	}
 	return page, len(rows) < f.Limit, nil
 }
 
-// histories reads the older revisions of memories, oldest first.
-func (e *Exporter) histories(ctx context.Context, p *auth.Principal, memories []*Memory) (map[string][]*Memory, error) {
+// addHistories reads the older revisions of memories, oldest first.
+func (e *Exporter) addHistories(ctx context.Context, p *auth.Principal, memories []*Portable) error {
 	var ids []string
-	current := map[string]int64{}
+	byID := map[string]*Portable{}
 	for _, m := range memories {
-		if m.Revision > 1 {
-			ids = append(ids, m.ID)
-			current[m.ID] = m.Revision
+		if m.Memory.Revision > 1 {
+			ids = append(ids, m.Memory.ID)
+			byID[m.Memory.ID] = m
 		}
 	}
-	older := map[string][]*Memory{}
 	if len(ids) == 0 {
-		return older, nil
+		return nil
 	}
 	rows, err := e.store.MemoryRevisions(ctx, p.WorkspaceID, ids, 0, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	revisions, err := e.opener.memories(ctx, p.WorkspaceID, rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, m := range slices.Backward(revisions) { // the store returns the newest first
 		// If a memory was changed since it was read, its revision is now an older one, too.
-		if m.Revision < current[m.ID] && visible(p, m) {
-			older[m.ID] = append(older[m.ID], m)
+		if line := byID[m.ID]; m.Revision < line.Memory.Revision && visible(p, m) {
+			line.History = append(line.History, m)
 		}
 	}
-	return older, nil
+	return nil
 }

@@ -230,3 +230,35 @@ func TestExportDuringAChangeCanBeImported(t *testing.T) {
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
 	})
 }
+
+func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	var list []memory.ImportLine
+	for i := range 8 {
+		m := &memory.Memory{
+			ID: fmt.Sprintf("mem_01jd7wz00000000000000000a%d", i), SubjectID: "ada", Text: fmt.Sprint("text ", i), Revision: 100,
+			CreatedAt: noon, CreatedBy: "usr_anna", UpdatedAt: noon, UpdatedBy: "usr_anna",
+		}
+		line := memory.ImportLine{Portable: memory.Portable{Memory: m}, Complete: true}
+		for revision := range int64(99) {
+			older := *m
+			older.Revision = revision + 1
+			line.History = append(line.History, &older)
+		}
+		list = append(list, line)
+	}
+	counts, err := b.Import(t.Context(), anna, lines(list...), true)
+	noError(t, err)
+	wantImported(t, counts, memory.Imported{Received: 8, Created: 8})
+	s := &beforeRevisions{Store: b.store}
+	out := b.with(func(o *memory.Options) { o.Store = s }).export(t, anna, "ada")
+	for _, m := range out {
+		if len(m.History) != 99 {
+			t.Errorf("%s has %d older revisions", m.Memory.Text, len(m.History))
+		}
+	}
+	if len(out) != 8 || s.rows > 500 {
+		t.Errorf("%d memories, up to %d revisions at a time", len(out), s.rows)
+	}
+}
