@@ -68,7 +68,7 @@ func newBatchWriter(c *committer, m *matcher, alone bool) *batchWriter {
 	}
 	w.groups = coalesce.New(coalesce.Options[*single]{
 		Runs: groups, Calls: maxGroup, Bytes: maxGroupBytes, Run: w.writeGroup,
-		Size: func(one *single) int { return len(one.batch.drafts[0].memory.Text) },
+		Size: func(one *single) int { return one.batch.drafts[0].memory.size() },
 		Shared: func(err error) bool {
 			p, ok := problem.As(err)
 			return ok && p.Kind == problem.Unavailable

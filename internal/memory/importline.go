@@ -73,13 +73,14 @@ func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool,
 	return line
 }
 
-// size estimates the bytes of a line.
+// size estimates the stored bytes of a line.
 func (l *importLine) size() int {
-	bytes := 256
-	for _, m := range append(l.history, l.memory) {
-		if m != nil {
-			bytes += len(m.Text)
-		}
+	if l.memory == nil {
+		return 256
+	}
+	bytes := l.memory.size()
+	for _, m := range l.history {
+		bytes += m.size()
 	}
 	return bytes
 }

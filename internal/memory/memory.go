@@ -73,5 +73,20 @@ func (m *Memory) At() time.Time {
 	return m.CreatedAt
 }
 
+// size estimates the stored bytes of a revision.
+func (m *Memory) size() int {
+	bytes := 256 + len(m.Text)
+	for _, tag := range m.Tags {
+		bytes += len(tag)
+	}
+	for name, value := range m.Metadata {
+		bytes += len(name)
+		if s, ok := value.(string); ok {
+			bytes += len(s)
+		}
+	}
+	return bytes
+}
+
 // Expired reports whether a memory has expired at a time.
 func (m *Memory) Expired(now time.Time) bool { return m.ExpiresAt != nil && !now.Before(*m.ExpiresAt) }

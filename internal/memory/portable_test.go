@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
+	"keepsake/internal/unit"
 )
 
 func lines(list ...memory.ImportLine) memory.Lines {
@@ -260,5 +262,36 @@ func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
 	}
 	if len(out) != 8 || s.rows > 500 {
 		t.Errorf("%d memories, up to %d revisions at a time", len(out), s.rows)
+	}
+}
+
+// countingUnits counts transactions.
+type countingUnits struct {
+	unit.Runner
+	n int
+}
+
+func (u *countingUnits) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	u.n++
+	return u.Runner.Run(ctx, fn)
+}
+
+func TestLinesWithMuchMetadataFillAChunk(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	metadata := map[string]any{}
+	for i := range 32 {
+		metadata[fmt.Sprint("m", i)] = strings.Repeat("x", 1000)
+	}
+	var list []memory.ImportLine
+	for i := range 64 {
+		list = append(list, memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{SubjectID: "ada", Text: fmt.Sprint(i), Metadata: metadata}}})
+	}
+	units := &countingUnits{Runner: b.store}
+	counts, err := b.with(func(o *memory.Options) { o.Units = units }).Import(t.Context(), anna, lines(list...), false)
+	noError(t, err)
+	wantImported(t, counts, memory.Imported{Received: 64, Created: 64})
+	if units.n != 2 {
+		t.Errorf("2 MiB took %d transactions, want 2", units.n)
 	}
 }
