@@ -82,7 +82,8 @@ func (p *writePlan) create(m *Memory, r *Row, older []*Row) error {
 }
 
 // revise plans the next revision of a memory. older are revisions between it and the current one. refused says that the
-// storage limit does not allow it.
+// storage limit does not allow it. It can count more bytes than the write adds: older revisions that exist already, and from
+// the second revision of a memory in a plan also those that it removes.
 func (p *writePlan) revise(subject Hash, m *planned, next *Memory, older ...*Row) (refused, err error) {
 	row, err := p.subjects[subject].sealMemory(next, m.row)
 	if err != nil {
