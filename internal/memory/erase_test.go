@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -424,5 +425,58 @@ func TestErasureInATransactionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), "x")
+	})
+}
+
+// afterFind calls after behind the first data key that is found.
+type afterFind struct {
+	memory.Keys
+	after func()
+}
+
+func (k *afterFind) Find(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) (*seal.DataKey, error) {
+	key, err := k.Keys.Find(ctx, workspaceID, subject, generation)
+	if after := k.after; after != nil {
+		k.after = nil
+		after()
+	}
+	return key, err
+}
+
+// cachedWords returns the number of words in the cache of a service's analyzer.
+func cachedWords(s *memory.Service) (n int) {
+	slots := reflect.ValueOf(s.Caches).Elem().FieldByName("words").Elem().FieldByName("forms").Elem().FieldByName("slots")
+	for i := range slots.Len() {
+		if !slots.Index(i).FieldByName("v").IsNil() {
+			n++
+		}
+	}
+	return n
+}
+
+func TestErasedWordsDoNotReturnToTheCache(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		for name, read := range map[string]func(b *bundle) error{
+			"context": func(b *bundle) error {
+				_, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada"}, MaxTokens: 100})
+				return err
+			},
+			"forget by a query": func(b *bundle) error {
+				_, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "canary"})
+				return err
+			},
+		} {
+			b.create(t, say("canaries were singing"))
+			keys := &afterFind{Keys: b.keys}
+			reading := recalling(b).with(func(o *memory.Options) { o.Keys = keys })
+			keys.after = func() {
+				_, err := reading.EraseSubject(t.Context(), anna, "ada")
+				noError(t, err)
+			}
+			noError(t, read(reading))
+			if n := cachedWords(reading.Service); n != 0 {
+				t.Errorf("%s: %d words are in the cache", name, n)
+			}
+		}
 	})
 }

@@ -76,6 +76,7 @@ type Forgetter struct {
 	lookup Lookup
 	log    accessLog
 	words  *text.Analyzer
+	caches *Caches
 	shares *fairshare.Scheduler
 	now    clock
 	random io.Reader
@@ -116,7 +117,8 @@ func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Fo
 	if err != nil {
 		return nil, fmt.Errorf("plan to forget: %w", err)
 	}
-	ids, err := f.selectIDs(ctx, p, subject, &forget)
+	var ids []string
+	f.caches.analyze(func() { ids, err = f.selectIDs(ctx, p, subject, &forget) })
 	if err != nil {
 		return nil, fmt.Errorf("plan to forget: %w", err)
 	}

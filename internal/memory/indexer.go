@@ -87,7 +87,8 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 		return nil, err
 	}
 	defer task.Release()
-	added, err := x.add(ctx, task, index, workspaceID, row, rows)
+	var added int
+	x.caches.analyze(func() { added, err = x.add(ctx, task, index, workspaceID, row, rows) })
 	if err != nil {
 		if added > 0 {
 			// The last change may be incomplete.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/fairshare"
@@ -124,7 +125,7 @@ func NewService(o Options) *Service {
 		Eraser: &Eraser{store: o.Store, units: o.Units, reader: reader, rows: rows, lookup: o.Lookup, now: now},
 		Forgetter: &Forgetter{
 			store: o.Store, units: o.Units, opener: opener, rows: rows, limits: limits, lookup: o.Lookup, log: log, words: words,
-			shares: o.Shares, now: now, random: o.Random,
+			caches: caches, shares: o.Shares, now: now, random: o.Random,
 		},
 		SubjectEraser: eraser,
 		Sweeper: &Sweeper{
@@ -149,6 +150,7 @@ type Caches struct {
 	words       *text.Analyzer
 	indexes     *indexCache
 	generations generations
+	forgotten   atomic.Int64 // how often words was emptied
 }
 
 // ForgetSubject removes a subject that another process erased.
@@ -160,7 +162,7 @@ func (c *Caches) ForgetSubject(workspaceID string, subject Hash) {
 // ForgetSubjects removes all subjects. It is for a process that cannot know which of them were erased.
 func (c *Caches) ForgetSubjects() {
 	c.indexes.clear()
-	c.words.Forget()
+	c.forgetWords()
 	c.generations.clear()
 }
 
@@ -170,5 +172,20 @@ func (c *Caches) RecallStats() RecallStats { return c.indexes.statistics() }
 // forgetIndex removes all words of a subject.
 func (c *Caches) forgetIndex(workspaceID string, subject Hash) {
 	c.indexes.remove(workspaceID, subject)
+	c.forgetWords()
+}
+
+func (c *Caches) forgetWords() {
+	c.forgotten.Add(1)
 	c.words.Forget()
+}
+
+// analyze calls analyze, which analyzes texts of a subject. If words was emptied meanwhile, it empties words again, because
+// the subject can have been erased.
+func (c *Caches) analyze(analyze func()) {
+	before := c.forgotten.Load()
+	analyze()
+	if c.forgotten.Load() != before {
+		c.words.Forget()
+	}
 }
