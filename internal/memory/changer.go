@@ -173,6 +173,7 @@ func (c *Change) apply(m *Memory, now time.Time) (*Memory, error) {
 	c.ExpiresAt.pointer(&next.ExpiresAt)
 	next.Metadata = c.metadata(m.Metadata)
 	next.UpdatedAt, next.Revision = now, m.Revision+1
+	next.truncateTimes()
 	if err := next.check(); err != nil {
 		return nil, err
 	}

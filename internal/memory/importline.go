@@ -126,6 +126,7 @@ func (l *importLine) addHistory(m *Memory, history []*Memory) error {
 		if older.Kind == "" {
 			older.Kind = Fact
 		}
+		older.truncateTimes()
 		if err := below(at, older.check()); err != nil {
 			return err
 		}

@@ -452,3 +452,27 @@ func TestLostDataKeyIsNotReportedAsAnErasure(t *testing.T) {
 		}
 	})
 }
+
+func TestTimesAreCheckedAsTheyAreStored(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	early, late := noon.Add(100*time.Microsecond), noon.Add(900*time.Microsecond)
+	m := say("x")
+	m.ValidFrom, m.ValidTo = &early, &late
+	_, err := b.put(t.Context(), anna, m)
+	wantField(t, err, "validTo", problem.TooSmall)
+	there := b.create(t, say("y"))
+	_, err = b.Change(t.Context(), anna, there.ID, memory.Change{ValidFrom: memory.SetTo(early), ValidTo: memory.SetTo(late)}, nil)
+	wantField(t, err, "validTo", problem.TooSmall)
+	m.ID, m.Revision, m.CreatedAt, m.CreatedBy, m.UpdatedAt, m.UpdatedBy = "mem_01jd7wz00000000000000000a0", 2, noon, "usr_anna", noon, "usr_anna"
+	older := m
+	older.Revision = 1
+	m.ValidFrom, m.ValidTo = nil, nil
+	counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
+		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, Complete: true,
+	}), true)
+	noError(t, err)
+	if counts.Failed != 1 || counts.Errors[0].Field != "history[0].validTo" {
+		t.Errorf("imported %+v", counts)
+	}
+}

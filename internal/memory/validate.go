@@ -162,6 +162,10 @@ func (m *Memory) normalize() {
 	if m.Metadata == nil {
 		m.Metadata = map[string]any{}
 	}
+}
+
+// truncateTimes brings times into the form in which they are stored. It comes before check, which compares them.
+func (m *Memory) truncateTimes() {
 	for _, at := range []**time.Time{&m.OccurredAt, &m.ValidFrom, &m.ValidTo, &m.ExpiresAt} {
 		if *at != nil {
 			stored := storedTime(**at)

@@ -129,7 +129,7 @@ func (w *Writer) draft(by *caller, item *Item, at time.Time) *draft {
 // idTime returns the time from which the ID of item i is generated. IDs sort by time down to 250 ns.
 func idTime(now time.Time, i int) time.Time { return now.Add(time.Duration(i) * 250 * time.Nanosecond) }
 
-// complete sets the subject and the agent that the caller is bound to, and validates the memory.
+// complete sets the subject and the agent that the caller is bound to, truncates times, and validates the memory.
 func (m *Memory) complete(p *auth.Principal) (err error) {
 	if m.SubjectID, err = subjectOf(p, m.SubjectID); err != nil {
 		return err
@@ -137,6 +137,7 @@ func (m *Memory) complete(p *auth.Principal) (err error) {
 	if m.AgentID, err = agentOf(p, m.AgentID); err != nil {
 		return err
 	}
+	m.truncateTimes()
 	return m.check()
 }
 
