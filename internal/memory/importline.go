@@ -153,14 +153,15 @@ func below(at string, err error) error {
 	return problem.Validation(at+p.Details.Field, p.Details.Issue, at+p.Message)
 }
 
-// checkOrigin validates the times and authors of a line.
+// checkOrigin validates the times and authors of a line. They can contradict each other and the clock of this instance, because
+// the clock of the instance that exported the line can have been wrong.
 func checkOrigin(at string, m *Memory) error {
 	for _, f := range []struct {
 		field string
 		at    time.Time
 	}{{"createdAt", m.CreatedAt}, {"updatedAt", m.UpdatedAt}} {
 		if f.at.Before(firstTime) || f.at.After(lastTime) || f.at.IsZero() {
-			return problem.Validation(at+f.field, problem.Format, at+f.field+" must lie in the years 1 to 9999.")
+			return problem.Validation(at+f.field, problem.Format, at+f.field+" must be after 0001-01-01T00:00:00Z and before the year 10000.")
 		}
 	}
 	for _, f := range []struct{ field, by string }{{"createdBy", m.CreatedBy}, {"updatedBy", m.UpdatedBy}} {

@@ -295,3 +295,22 @@ func TestLinesWithMuchMetadataFillAChunk(t *testing.T) {
 		t.Errorf("2 MiB took %d transactions, want 2", units.n)
 	}
 }
+
+func TestImportedCreationTimeCountsForDuplicates(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		first := b.create(t, say("same"))
+		b.pass(time.Second)
+		second, err := b.putItem(t.Context(), anna, memory.Item{Memory: say("same"), Duplicates: memory.AllowDuplicates})
+		noError(t, err)
+		moved := *first
+		moved.CreatedAt, moved.Revision = noon.Add(time.Minute), 2
+		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}, Complete: true}), true)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
+		stored, err := b.put(t.Context(), anna, say("same"))
+		noError(t, err)
+		if !stored.Deduplicated || stored.Memory.ID != second.Memory.ID {
+			t.Errorf("got %+v, want the memory that is now the oldest", stored.Memory)
+		}
+	})
+}

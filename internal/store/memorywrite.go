@@ -17,8 +17,8 @@ const memoryTable = `memory (workspace_id, id, subject, generation, agent, sessi
 var (
 	insertMemories  = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT DO NOTHING`}
 	replaceMemories = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
-		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at, updated_at = excluded.updated_at,
-		expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
+		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
 		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed,
 		key_slot = excluded.key_slot`}
 	insertMemoryRevisions = &bulk{
