@@ -31,7 +31,7 @@ type RecallQuery struct {
 	Kinds     []Kind
 	Tags      []string   // all must match
 	From, To  *time.Time // Memory.At is at or after From, and before To
-	AsOf      *time.Time // what was stored and valid then; nil: now
+	AsOf      *time.Time // leaves out memories that were created later or not valid then; texts are those of today; nil: now
 	MinScore  float64
 	Explain   bool
 }

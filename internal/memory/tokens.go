@@ -9,7 +9,7 @@ import (
 // Tokens estimates how many tokens a text has for a language model, and rather overestimates. It counts one token for every
 // five letters of a run of English letters, every three digits, every two letters of other alphabets, each character of a
 // script without spaces, each other sign and each run of line breaks, three for a character outside the Basic Multilingual
-// Plane, and none for other white space. The estimate of a text is the sum of those of its lines.
+// Plane, and none for other white space. The estimate of a text without empty lines is the sum of those of its lines.
 func Tokens(s string) int {
 	var n, run int
 	var last script
