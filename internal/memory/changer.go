@@ -151,11 +151,12 @@ func (c *Changer) checkRoom(ctx context.Context, workspaceID string, left room, 
 
 // apply returns the next revision of m.
 func (c *Change) apply(m *Memory, now time.Time) (*Memory, error) {
-	for field, removed := range map[string]bool{
-		"kind": c.Kind.removed(), "text": c.Text.removed(), "pinned": c.Pinned.removed(),
-	} {
-		if removed {
-			return nil, problem.Validation(field, problem.Type, field+" cannot be removed.")
+	for _, f := range []struct {
+		field   string
+		removed bool
+	}{{"kind", c.Kind.removed()}, {"text", c.Text.removed()}, {"pinned", c.Pinned.removed()}} {
+		if f.removed {
+			return nil, problem.Validation(f.field, problem.Type, f.field+" cannot be removed.")
 		}
 	}
 	next := *m

@@ -476,3 +476,15 @@ func TestTimesAreCheckedAsTheyAreStored(t *testing.T) {
 		t.Errorf("imported %+v", counts)
 	}
 }
+
+func TestPatchErrorNamesTheFirstField(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	m := b.create(t, say("x"))
+	for range 20 {
+		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{
+			Kind: memory.Unset[memory.Kind](), Text: memory.Unset[string](), Pinned: memory.Unset[bool](),
+		}, nil)
+		wantField(t, err, "kind", problem.Type)
+	}
+}
