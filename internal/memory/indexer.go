@@ -50,6 +50,26 @@ func (x *indexer) countHit() { x.caches.indexes.count(true) }
 // current returns the index of a subject, up to date; nil if there is no such subject.
 func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID, subjectID string) (*recall.Index, error) {
 	subject := x.lookup.Subject(workspaceID, subjectID)
+	row, err := x.subject(ctx, workspaceID, subject)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	e := x.caches.indexes.findOrAdd(indexName{workspaceID, subject})
+	if err := e.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer e.unlock()
+	if e.generation > row.Generation { // the subject was erased and written again since the row was read
+		if row, err = x.subject(ctx, workspaceID, subject); err != nil || row == nil {
+			return nil, err
+		}
+	}
+	x.caches.indexes.count(e.index != nil && e.generation == row.Generation)
+	return x.catchUp(ctx, task, e, row)
+}
+
+// subject reads the row of a subject; nil if there is no such subject.
+func (x *indexer) subject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error) {
 	row, err := x.store.MemorySubject(ctx, workspaceID, subject)
 	if err != nil {
 		return nil, fmt.Errorf("read subject: %w", err)
@@ -57,13 +77,7 @@ func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID
 	if row == nil || len(row.SealedID) == 0 {
 		return nil, nil
 	}
-	e := x.caches.indexes.findOrAdd(indexName{workspaceID, subject})
-	if err := e.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer e.unlock()
-	x.caches.indexes.count(e.index != nil && e.generation == row.Generation)
-	return x.catchUp(ctx, task, e, row)
+	return row, nil
 }
 
 // catchUp updates an index, whose entry is locked, to the change of a subject's row, or builds it. If it fails, the index
@@ -71,7 +85,7 @@ func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID
 // built.
 func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEntry, row *SubjectRow) (*recall.Index, error) {
 	workspaceID := e.name.workspaceID
-	if e.generation > row.Generation { // the subject was erased and written again since the row was read
+	if e.generation > row.Generation { // the row is out of date
 		return nil, nil
 	}
 	usable := e.index != nil && e.generation == row.Generation

@@ -389,3 +389,33 @@ func TestHalfBuiltIndexDropsErasedMemories(t *testing.T) {
 		}
 	})
 }
+
+// afterSubject calls after behind the first row of a subject that is read.
+type afterSubject struct {
+	memory.Store
+	after func()
+}
+
+func (s *afterSubject) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.SubjectRow, error) {
+	row, err := s.Store.MemorySubject(ctx, workspaceID, subject)
+	if after := s.after; after != nil {
+		s.after = nil
+		after()
+	}
+	return row, err
+}
+
+func TestRecallDuringAnErasureFindsWhatIsNew(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		s := &afterSubject{Store: b.store}
+		reading := recalling(b).with(func(o *memory.Options) { o.Store = s })
+		b.create(t, say("an old lighthouse"))
+		s.after = func() {
+			_, err := b.EraseSubject(t.Context(), anna, "ada")
+			noError(t, err)
+			b.create(t, say("a new lighthouse"))
+			wantTexts(t, reading.recall(t, anna, about("lighthouse")), "a new lighthouse")
+		}
+		wantTexts(t, reading.recall(t, anna, about("lighthouse")), "a new lighthouse")
+	})
+}
