@@ -82,7 +82,8 @@ type Lookup interface {
 }
 
 // Journal records erasures outside the database and its backups, so that a restore repeats them. Its methods are called in
-// the transaction of the erasure.
+// the transaction of the erasure. If that fails to commit, a later restore erases what was not erased: an erasure without an
+// entry would be worse, because a restore would bring back what a receipt says is gone.
 type Journal interface {
 	SubjectErased(ctx context.Context, workspaceID string, subject Hash, generation int64, at time.Time) error
 	MemoriesErased(ctx context.Context, workspaceID string, subject Hash, ids []string, at time.Time) error
