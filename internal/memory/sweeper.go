@@ -62,7 +62,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.Sweep(ctx, before); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "deleting expired memories failed", "error", err.Error())
+			s.log.WarnContext(ctx, "sweep of memories failed", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -75,7 +75,10 @@ func (s *Sweeper) Run(ctx context.Context) {
 
 // Sweep sweeps once. It leaves erasures that began after a time to the requests that began them.
 func (s *Sweeper) Sweep(ctx context.Context, before time.Time) error {
-	errs := []error{s.subjects.resume(ctx, before), s.expire(ctx), s.indexer.compactAll(ctx), s.store.ScrubErased(ctx, s.now().Add(-scrubAfter))}
+	errs := []error{s.subjects.resume(ctx, before), s.expire(ctx), s.indexer.compactAll(ctx)}
+	if err := s.store.ScrubErased(ctx, s.now().Add(-scrubAfter)); err != nil {
+		errs = append(errs, fmt.Errorf("remove erased content from files: %w", err))
+	}
 	err := s.units.Run(ctx, func(ctx context.Context) error { return s.store.PruneMemoryPlans(ctx, s.now()) })
 	if err != nil {
 		errs = append(errs, fmt.Errorf("remove expired plans: %w", err))
