@@ -130,7 +130,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 		noError(t, err)
 		var stored *memory.Stored
 		noError(t, b.store.Run(t.Context(), func(ctx context.Context) (err error) {
-			stored, err = b.Create(ctx, anna, prepared)
+			stored, err = b.Create(ctx, prepared)
 			return err
 		}))
 		if stored.Created || stored.Memory.Revision != 3 {
@@ -145,7 +145,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 		_, err = b.EraseSubject(t.Context(), anna, "ada")
 		noError(t, err)
 		err = b.store.Run(t.Context(), func(ctx context.Context) error {
-			_, err := b.Create(ctx, anna, prepared)
+			_, err := b.Create(ctx, prepared)
 			return err
 		})
 		var stale *unit.StaleError
@@ -153,7 +153,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 			t.Errorf("under a key that is gone: %v", err)
 		}
 		// Outside a unit it is prepared again.
-		late, err := b.Create(t.Context(), anna, prepared)
+		late, err := b.Create(t.Context(), prepared)
 		noError(t, err)
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), late.Memory.Text)
 	})

@@ -33,7 +33,6 @@ type draft struct {
 	subject Hash
 	compare bool // with memories that have the same dedup key
 
-	state *subjectState
 	row   *Row     // memory, encrypted as a new one
 	match MatchKey // the memory that it replaces or duplicates
 }
@@ -110,7 +109,7 @@ func (d *draft) seal(state *subjectState) (err error) {
 	if d.row, err = state.sealMemory(d.memory, nil); err != nil {
 		return err
 	}
-	d.state, d.match = state, MatchKey{Subject: d.subject, Generation: state.generation}
+	d.match = MatchKey{Subject: d.subject, Generation: state.generation}
 	if d.memory.Key != "" {
 		d.match.Key = d.row.Key
 	} else {

@@ -233,7 +233,7 @@ func (c *committer) commit(
 func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Hash]*SubjectRow, writes []*subjectWrites) error {
 	now := c.now.stored()
 	var all subjectWrites
-	var save, count []*SubjectRow // rows that are new in their generation, and the others
+	var save, count []*SubjectRow // subjects that are written first in their generation, and others
 	for _, w := range writes {
 		if w.empty() {
 			continue

@@ -98,7 +98,7 @@ type planStore interface {
 	LockMemoryPlan(ctx context.Context, workspaceID, id string) (*StoredPlan, error)
 	// DeleteMemoryPlan removes a plan.
 	DeleteMemoryPlan(ctx context.Context, workspaceID, id string) error
-	// DeleteMemoryPlans removes the plans of a subject's generations up to one.
+	// DeleteMemoryPlans removes the plans of a subject up to a generation.
 	DeleteMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
 	// PruneMemoryPlans removes plans that expired before now.
 	PruneMemoryPlans(ctx context.Context, now time.Time) error
@@ -178,7 +178,7 @@ func (f *Forgetter) selectIDs(ctx context.Context, p *auth.Principal, subject Ha
 		return ids, nil
 	}
 	rows := &RowFilter{Visibility: visibilityOf(f.lookup, p), Subject: subject, OldestFirst: true, Now: f.now(), Limit: tagPage}
-	matches := func(*Memory) bool { return true }
+	var matches func(*Memory) bool
 	if filter := forget.Filter; filter != nil {
 		agentID, err := agentOf(p, filter.AgentID)
 		if err != nil {

@@ -40,7 +40,8 @@ func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool,
 		return line
 	}
 	m := *given.Memory
-	switch line.hasID = m.ID != ""; {
+	line.hasID = m.ID != ""
+	switch {
 	case line.hasID && !ValidID(m.ID):
 		line.err = problem.Validation("id", problem.Format, "id must be one that was made here or elsewhere by Keepsake: mem_ and 26 characters.")
 		return line
@@ -144,7 +145,7 @@ func (l *importLine) addHistory(m *Memory, history []*Memory) error {
 	return nil
 }
 
-// below puts the field of a problem below another field.
+// below puts at before the field of a problem.
 func below(at string, err error) error {
 	p, ok := problem.As(err)
 	if !ok || p.Details.Field == "" {

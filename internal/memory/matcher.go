@@ -37,7 +37,7 @@ func (m *matcher) loadMatches(ctx context.Context, workspaceID string, plan *wri
 			continue
 		}
 		wanted = append(wanted, d.match)
-		if d.memory.Key != "" { // it can replace the first of equal memories, and the next one is the first then
+		if d.memory.Key != "" { // it can replace the first of equal memories, and then the second one counts
 			limit++
 		}
 	}

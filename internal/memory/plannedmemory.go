@@ -2,7 +2,7 @@ package memory
 
 import "slices"
 
-// planned is a memory after the decisions so far.
+// planned is a memory as it will be stored.
 type planned struct {
 	memory  *Memory
 	row     *Row   // memory, encrypted

@@ -179,7 +179,7 @@ func TestErasedKeysLeaveNoCopies(t *testing.T) {
 		}
 		prepared, err := b.PrepareBatch(t.Context(), anna, items, true)
 		noError(t, err)
-		results, err := b.Batch(t.Context(), anna, prepared)
+		results, err := b.Batch(t.Context(), prepared)
 		noError(t, err)
 		for _, r := range results {
 			live = append(live, r.Memory.ID)

@@ -50,8 +50,6 @@ type Options struct {
 	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
 	// Dropped, if not nil, is called after a data key was destroyed. It returns when no other process has it in memory.
 	Dropped func(ctx context.Context, workspaceID string, subject Hash) error
-	// Erased, if not nil, is called when a subject's generations up to one are erased.
-	Erased func(workspaceID string, subject Hash, generation int64)
 	// Shares, if not nil, divides the processors among workspaces whose recalls and lists take long.
 	Shares *fairshare.Scheduler
 	// RecallBytes is the size of the cache of recall indexes.
@@ -70,8 +68,6 @@ type Keys interface {
 	Ensure(ctx context.Context, workspaceID string, want []seal.SubjectGeneration) ([]*seal.DataKey, error)
 	// Destroy destroys the keys of a subject up to a generation, on stable storage and in memory.
 	Destroy(ctx context.Context, workspaceID string, subject Hash, upTo int64) error
-	// Forget removes a key from memory that another process destroyed.
-	Forget(workspaceID string, subject Hash)
 }
 
 // Lookup returns the keyed hashes by which names are found.
@@ -112,7 +108,7 @@ func NewService(o Options) *Service {
 		subjects = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
 		eraser   = &SubjectEraser{
 			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, rows: rows, log: log, journal: o.Journal, caches: caches,
-			sign: o.Sign, dropped: o.Dropped, erased: o.Erased, now: now, random: o.Random,
+			sign: o.Sign, dropped: o.Dropped, now: now, random: o.Random,
 		}
 	)
 	return &Service{

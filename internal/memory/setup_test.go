@@ -250,7 +250,7 @@ func (b *bundle) putItem(ctx context.Context, p *auth.Principal, item memory.Ite
 	if err != nil {
 		return nil, err
 	}
-	return b.Create(ctx, p, prepared)
+	return b.Create(ctx, prepared)
 }
 
 func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list ...memory.Memory) ([]memory.Result, error) {
@@ -266,7 +266,7 @@ func (b *bundle) batchItems(ctx context.Context, p *auth.Principal, atomic bool,
 	if err != nil {
 		return nil, err
 	}
-	return b.Batch(ctx, p, prepared)
+	return b.Batch(ctx, prepared)
 }
 
 func say(text string) memory.Memory { return memory.Memory{SubjectID: "ada", Text: text} }

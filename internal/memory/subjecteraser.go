@@ -32,7 +32,6 @@ type SubjectEraser struct {
 	caches  *Caches
 	sign    func(payload []byte) (string, error)
 	dropped func(ctx context.Context, workspaceID string, subject Hash) error
-	erased  func(workspaceID string, subject Hash, generation int64)
 	now     clock
 	random  io.Reader
 }
@@ -69,7 +68,7 @@ type Erasure struct {
 	WorkspaceID string
 	Subject     Hash
 	Generation  int64     // the last erased generation
-	Change      int64     // the subject's last change in it, at least 1; 0 if the erasure is finished
+	Change      int64     // the subject's last change in that generation, at least 1; 0 if the erasure is finished
 	Memories    int64     // that the subject had
 	BeganAt     time.Time // if the erasure is finished, the time at which the key was destroyed
 }
@@ -206,9 +205,6 @@ func (e *SubjectEraser) finish(ctx context.Context, erasure *Erasure) (destroyed
 		}
 	}
 	destroyed = e.now.stored()
-	if e.erased != nil {
-		e.erased(erasure.WorkspaceID, erasure.Subject, erasure.Generation)
-	}
 	for left := true; left; {
 		err := e.units.Run(ctx, func(ctx context.Context) error {
 			n, err := e.store.EraseDeadMemories(ctx, erasure, eraseChunk, e.now.stored())

@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// Subject is a subject.
+// Subject is a person with the statistics of the memories.
 type Subject struct {
 	SubjectID string
 	Memories  int64

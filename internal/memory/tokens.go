@@ -52,7 +52,7 @@ const (
 )
 
 // lettersPerToken is set for the scripts that are counted in runs.
-var lettersPerToken = [...]int{english: 5, digit: 3, alphabet: 2, newline: 1 << 30, rare: 0}
+var lettersPerToken = [rare + 1]int{english: 5, digit: 3, alphabet: 2, newline: 1 << 30 /* one token for any run */}
 
 func scriptOf(rest string, r rune) script {
 	switch {

@@ -106,7 +106,7 @@ func checkName(what, name string, needed bool) error {
 	case len(name) > maxName && utf8.RuneCountInString(name) > maxName:
 		return problem.Validation(what, problem.TooLong, fmt.Sprintf("%s must have at most %d characters.", what, maxName))
 	}
-	return problem.Validation(what, problem.Format, what+" must have at most 128 letters, digits and . _ : @ | + = - and not begin with . : or @")
+	return problem.Validation(what, problem.Format, fmt.Sprintf("%s must have at most %d letters, digits and . _ : @ | + = - and must not begin with . : or @.", what, maxName))
 }
 
 func checkText(text string) error {

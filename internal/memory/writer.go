@@ -60,7 +60,7 @@ func (w *Writer) Prepare(ctx context.Context, p *auth.Principal, item Item) (*Pr
 }
 
 // Create writes a prepared memory. It replaces the memory with the same key, and writes nothing if an equal one exists.
-func (w *Writer) Create(ctx context.Context, _ *auth.Principal, prepared *Prepared) (*Stored, error) {
+func (w *Writer) Create(ctx context.Context, prepared *Prepared) (*Stored, error) {
 	results, err := w.batches.write(ctx, prepared.batch)
 	if err != nil {
 		return nil, fmt.Errorf("write memory: %w", err)
@@ -71,7 +71,7 @@ func (w *Writer) Create(ctx context.Context, _ *auth.Principal, prepared *Prepar
 	return &results[0].Stored, nil
 }
 
-// PrepareBatch validates and encrypts items. If atomic is set, an invalid item is an error, whose field is below items[n].
+// PrepareBatch validates and encrypts items. If atomic is set, an invalid item is an error, whose field begins with items[n].
 func (w *Writer) PrepareBatch(ctx context.Context, p *auth.Principal, items []Item, atomic bool) (*Prepared, error) {
 	switch {
 	case len(items) == 0:
@@ -98,7 +98,7 @@ func (w *Writer) PrepareBatch(ctx context.Context, p *auth.Principal, items []It
 }
 
 // Batch writes prepared items as if one after the other, and returns their results in the same order.
-func (w *Writer) Batch(ctx context.Context, _ *auth.Principal, prepared *Prepared) ([]Result, error) {
+func (w *Writer) Batch(ctx context.Context, prepared *Prepared) ([]Result, error) {
 	results, err := w.batches.write(ctx, prepared.batch)
 	if err != nil {
 		return nil, fmt.Errorf("write memories: %w", err)

@@ -27,7 +27,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.item())
 		return err
 	}, func(ctx context.Context, in *createMemory) (*storedMemory, error) {
-		stored, err := memories.Create(ctx, auth.From(ctx), in.prepared)
+		stored, err := memories.Create(ctx, in.prepared)
 		if err != nil {
 			return nil, err
 		}

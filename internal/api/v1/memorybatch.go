@@ -24,7 +24,7 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
 		return err
 	}, func(ctx context.Context, in *createMemories) (*memoryResults, error) {
-		results, err := memories.Batch(ctx, auth.From(ctx), in.prepared)
+		results, err := memories.Batch(ctx, in.prepared)
 		if err != nil {
 			return nil, err
 		}
