@@ -323,7 +323,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 					a, known = places[place]
 				}
 				if !known {
-					t.Errorf("%s: this test does not know what of another workspace could be named in %s", op.OperationID, place)
+					t.Errorf("%s: add what another workspace has at %s to this test", op.OperationID, place)
 					return
 				}
 				for _, bearer := range []bool{false, true} {
