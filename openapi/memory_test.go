@@ -18,7 +18,7 @@ func (c *caller) callMemories() {
 	c.call(201, "POST", memories, "", "", `{"subjectId":"ada","text":"x","key":"k"}`)
 	c.call(200, "POST", memories, "", "", `{"subjectId":"ada","text":"y","key":"k"}`)
 	c.call(200, "POST", memories, "", "", `{"subjectId":"ada","text":"Bees make honey.","kind":"turn","agentId":"a1","sessionId":"s1","speaker":"Ada","tags":["x"],
-		"metadata":{"n":1},"occurredAt":"2026-01-02T03:04:05Z","validTo":"2126-01-01T00:00:00Z","expiresAt":"2126-01-01T00:00:00Z","deduplicate":true}`)
+		"metadata":{"n":1},"occurredAt":"2026-01-02T03:04:05Z","deduplicate":true}`)
 	c.call(400, "POST", memories, "", "", `{"text":"x"}`)
 	c.call(413, "POST", memories, "", "", `{"text":"`+strings.Repeat("x", 1<<20)+`"}`)
 	id := made["id"].(string)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 )
 
 // Duplicates says what to do with a memory if its subject has an equal one. A memory with a natural key is never compared.
@@ -30,7 +29,7 @@ func (d Duplicates) compares(m *Memory) bool {
 	}
 }
 
-// dedupKey encodes what two equal memories share: text, kind, agent, session, speaker, all times, tags in any order and
+// dedupKey encodes what two equal memories share: text, kind, agent, session, speaker, occurredAt, tags in any order and
 // metadata. Each part is preceded by its length, so different memories have different keys.
 func dedupKey(m *Memory) string {
 	b := make([]byte, 0, len(m.Text)+256)
@@ -40,12 +39,10 @@ func dedupKey(m *Memory) string {
 	part(m.AgentID)
 	part(m.SessionID)
 	part(m.Speaker)
-	for _, t := range []*time.Time{m.OccurredAt, m.ValidFrom, m.ValidTo, m.ExpiresAt} {
-		if t != nil {
-			part(string(binary.AppendVarint(nil, t.UnixMilli())))
-		} else {
-			part("")
-		}
+	if m.OccurredAt != nil {
+		part(string(binary.AppendVarint(nil, m.OccurredAt.UnixMilli())))
+	} else {
+		part("")
 	}
 	b = binary.AppendUvarint(b, uint64(len(m.Tags)))
 	for _, tag := range slices.Sorted(slices.Values(m.Tags)) {

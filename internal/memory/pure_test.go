@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -70,10 +69,8 @@ func anyMemory(t *rapid.T, label string) *Memory {
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x", "y"}), 0, 2, rapid.ID).Draw(t, label+"names") {
 		m.Metadata[name] = rapid.SampledFrom([]any{"", "a", "true", true, false, 1.0, 0.0}).Draw(t, label+name)
 	}
-	for i, field := range []**time.Time{&m.OccurredAt, &m.ValidFrom, &m.ValidTo, &m.ExpiresAt} {
-		if ms := rapid.Int64Range(-1, 1).Draw(t, fmt.Sprint(label, "time ", i)); ms != 0 {
-			*field = at(time.Duration(ms) * time.Millisecond)
-		}
+	if ms := rapid.Int64Range(-1, 1).Draw(t, label+"at"); ms != 0 {
+		m.OccurredAt = at(time.Duration(ms) * time.Millisecond)
 	}
 	return m
 }
@@ -84,7 +81,7 @@ func TestEqualMemoriesAndNoOthersAreTheSame(t *testing.T) {
 		a, b := anyMemory(t, "a "), anyMemory(t, "b ")
 		equal := a.Text == b.Text && a.Kind == b.Kind && a.AgentID == b.AgentID && a.SessionID == b.SessionID && a.Speaker == b.Speaker &&
 			slices.Equal(slices.Sorted(slices.Values(a.Tags)), slices.Sorted(slices.Values(b.Tags))) && maps.Equal(a.Metadata, b.Metadata) &&
-			reflect.DeepEqual([]*time.Time{a.OccurredAt, a.ValidFrom, a.ValidTo, a.ExpiresAt}, []*time.Time{b.OccurredAt, b.ValidFrom, b.ValidTo, b.ExpiresAt})
+			reflect.DeepEqual(a.OccurredAt, b.OccurredAt)
 		if got := dedupKey(a) == dedupKey(b); got != equal {
 			t.Fatalf("%+v and %+v: the same %v, want %v", a, b, got, equal)
 		}
@@ -96,7 +93,7 @@ func TestAChangeChangesWhatItNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMemory(t, "m ")
 		m.ID, m.SubjectID, m.Text, m.Kind, m.Revision, m.Speaker = "mem_1", "ada", "text", Fact, 3, "Ada"
-		m.AgentID, m.SessionID, m.ValidFrom = "coach", "s", nil // it must be before ValidTo
+		m.AgentID, m.SessionID = "coach", "s"
 		before := *m
 		before.Metadata, before.Tags = maps.Clone(m.Metadata), slices.Clone(m.Tags)
 		var c Change

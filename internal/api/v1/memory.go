@@ -18,8 +18,7 @@ import (
 func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
 	create := memoryOperation("createMemory", "POST", "", "Create a memory", auth.MemoryWrite, problem.CodeLimitReached)
 	create.Description = "A memory with the same key and subject is replaced (200). Without a key, the operation looks for a memory with the " +
-		"same text, kind, agent, session, speaker, occurredAt, validFrom, validTo, expiresAt, tags and metadata, and returns it " +
-		"instead of storing another one" +
+		"same text, kind, agent, session, speaker, occurredAt, tags and metadata, and returns it instead of storing another one" +
 		" (200, deduplicated). Set allowDuplicate to store it all the same. Turns and events are compared only if deduplicate " +
 		"is true."
 	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories)
