@@ -106,7 +106,7 @@ type tierPosition struct {
 func (in *listTiers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*tierList, error) {
 	scope := page.Scope(auth.From(ctx).WorkspaceID, "listTiers")
 	first := 0
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *tierPosition, limit int) ([]account.Tier, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *tierPosition, limit int) ([]account.Tier, error) {
 		tiers, err := people.Tiers(ctx)
 		if after != nil {
 			first = min(after.After, len(tiers))

@@ -174,7 +174,7 @@ type createdUserView struct {
 func (in *listUsers) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*userList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listUsers", in.Workspace, in.Role)
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.User, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.User, error) {
 		filter := account.UserFilter{Role: account.Role(in.Role), Limit: limit}
 		if after != nil {
 			filter.Before = after.ID

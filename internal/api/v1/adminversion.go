@@ -232,7 +232,7 @@ type versionPosition struct {
 func (in *listVersionRecords) list(ctx context.Context, v *Versions, cursors *page.Sealer) (*versionRecordList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listVersionRecords")
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *versionPosition, limit int) ([]lifecycle.Version, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *versionPosition, limit int) ([]lifecycle.Version, error) {
 		all, first := v.Registry.Snapshot().All(), 0
 		if after != nil {
 			for first < len(all) && all[first].Number <= after.After {

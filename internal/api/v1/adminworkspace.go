@@ -110,7 +110,7 @@ type workspaceRecord struct {
 
 func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*workspaceList, error) {
 	scope := page.Scope(auth.From(ctx).WorkspaceID, "listWorkspaces")
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.Workspace, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.Workspace, error) {
 		if after == nil {
 			after = &idPosition{}
 		}

@@ -293,7 +293,7 @@ type apiKeyPosition struct {
 func (in *listAPIKeys) list(ctx context.Context, keys *apikey.Service, cursors *page.Sealer) (*apiKeyList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listAPIKeys", p.SubjectID, p.AgentID, in.State, in.CreatedBy)
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *apiKeyPosition, limit int) ([]*apikey.Record, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *apiKeyPosition, limit int) ([]*apikey.Record, error) {
 		filter := apikey.Filter{State: apikey.State(in.State), CreatedBy: in.CreatedBy, Limit: limit}
 		if after != nil {
 			filter.Before = &apikey.Position{CreatedAt: time.UnixMilli(after.At).UTC(), ID: after.ID}

@@ -118,7 +118,7 @@ func (in *listAuditLog) scope(p *auth.Principal) string {
 
 func (in *listAuditLog) list(ctx context.Context, log *audit.Log, cursors *page.Sealer) (*auditLogAnswer, error) {
 	p := auth.From(ctx)
-	found, next, err := readPage(in.pageQuery, cursors, in.scope(p), func(after *idPosition, limit int) ([]*audit.Row, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, in.scope(p), func(after *idPosition, limit int) ([]*audit.Row, error) {
 		return log.List(ctx, p, in.filter(after, limit))
 	}, func(r *audit.Row) idPosition { return idPosition{r.ID} })
 	if err != nil {

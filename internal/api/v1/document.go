@@ -214,7 +214,7 @@ type documentList struct {
 func (in *listDocuments) list(ctx context.Context, documents *document.Service, cursors *page.Sealer) (*documentList, error) {
 	workspaceID := auth.From(ctx).WorkspaceID
 	scope := page.Scope(workspaceID, "listDocuments", append([]string{in.Collection}, in.Tags...)...)
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *string, limit int) ([]document.Document, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *string, limit int) ([]document.Document, error) {
 		filter := document.Filter{Collection: in.Collection, Tags: in.Tags, Limit: limit}
 		if after != nil {
 			filter.AfterID = *after

@@ -17,21 +17,41 @@ type idPosition struct {
 	ID string `json:"id"`
 }
 
-// readPage reads one page of a list, and returns its items and the cursor of the next page. read gets the position of the
-// last item before the page, nil at the start of the list, and returns up to limit items after it. It is asked for one more
-// than the page has, which tells whether there is another page.
-func readPage[T, P any](q pageQuery, cursors *page.Sealer, scope string, read func(after *P, limit int) ([]T, error), position func(T) P) (items []T, next *string, err error) {
+// readPage reads one page of a list, and returns its items and the cursor of the next page. read gets the position of the last
+// item before the page, nil at the start of the list, and returns that of the page's last item if the list goes on.
+func readPage[T, P any](q pageQuery, cursors *page.Sealer, scope string, read func(after *P) ([]T, *P, error)) (items []T, next *string, err error) {
 	after, err := startOf[P](q, cursors, scope)
 	if err != nil {
 		return nil, nil, err
 	}
-	items, err = read(after, q.Limit+1)
-	if err != nil || len(items) <= q.Limit {
+	items, last, err := read(after)
+	if err != nil || last == nil {
 		return items, nil, err
 	}
-	items = items[:q.Limit]
-	cursor := cursors.Seal(scope, position(items[q.Limit-1]))
+	cursor := cursors.Seal(scope, last)
 	return items, &cursor, nil
+}
+
+// readAhead is readPage for a read that returns up to limit items. It is asked for one more than the page has, which tells
+// whether the list goes on.
+func readAhead[T, P any](q pageQuery, cursors *page.Sealer, scope string, read func(after *P, limit int) ([]T, error), position func(T) P) (items []T, next *string, err error) {
+	return readPage(q, cursors, scope, func(after *P) ([]T, *P, error) {
+		found, err := read(after, q.Limit+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		page := found[:min(len(found), q.Limit)]
+		return page, lastOf(page, len(found) > q.Limit, position), nil
+	})
+}
+
+// lastOf returns the position of the last item of a page if the list goes on.
+func lastOf[T, P any](items []T, more bool, position func(T) P) *P {
+	if !more {
+		return nil
+	}
+	last := position(items[len(items)-1])
+	return &last
 }
 
 // startOf returns the position of the last item before a page; nil at the start of the list.

@@ -281,8 +281,7 @@ type listMemories struct {
 	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
 	From      *wire.Time `query:"from" doc:"Include only memories at or after this time."`
 	To        *wire.Time `query:"to" doc:"Include only memories before this time."`
-	Limit     int        `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor    string     `query:"cursor"`
+	pageQuery
 }
 
 type memoryList struct {
@@ -304,21 +303,16 @@ func (in *listMemories) list(ctx context.Context, memories *memory.Service, curs
 	if in.Kind != "" {
 		filter.Kinds = []memory.Kind{memory.Kind(in.Kind)}
 	}
-	if in.Cursor != "" {
-		filter.Before = new(memory.Position)
-		if err := cursors.Open(scope, in.Cursor, filter.Before); err != nil {
-			return nil, err
-		}
-	}
-	found, more, err := memories.List(ctx, p, filter)
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *memory.Position) ([]*memory.Memory, *memory.Position, error) {
+		filter.Before = after
+		found, more, err := memories.List(ctx, p, filter)
+		return found, lastOf(found, more, (*memory.Memory).Position), err
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &memoryList{}
-	if more {
-		next := cursors.Seal(scope, found[len(found)-1].Position())
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = views(found, func(m *memory.Memory) memoryView { return viewOfMemory(ctx, m) })
 	return out, nil
 }
@@ -331,9 +325,8 @@ func textOfTime(t *wire.Time) string {
 }
 
 type memoryHistory struct {
-	ID     string `path:"id"`
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor"`
+	ID string `path:"id"`
+	pageQuery
 }
 
 type memoryRevisionView struct {
@@ -351,21 +344,19 @@ type memoryRevisions struct {
 func (in *memoryHistory) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryRevisions, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "getMemoryHistory", p.SubjectID, p.AgentID, in.ID)
-	before := int64(0)
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &before); err != nil {
-			return nil, err
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *int64) ([]*memory.Memory, *int64, error) {
+		before := int64(0)
+		if after != nil {
+			before = *after
 		}
-	}
-	found, more, err := memories.History(ctx, p, in.ID, before, in.Limit)
+		found, more, err := memories.History(ctx, p, in.ID, before, in.Limit)
+		return found, lastOf(found, more, func(m *memory.Memory) int64 { return m.Revision }), err
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &memoryRevisions{}
-	if more {
-		next := cursors.Seal(scope, found[len(found)-1].Revision)
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = make([]memoryRevisionView, len(found))
 	for i, m := range found {
 		out.Body.Items[i] = memoryRevisionView{viewOfMemory(ctx, m), m.UpdatedBy}

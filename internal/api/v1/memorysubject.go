@@ -53,10 +53,7 @@ type namedSubject struct {
 	SubjectID string `path:"subjectId"`
 }
 
-type listSubjects struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor"`
-}
+type listSubjects struct{ pageQuery }
 
 type subjectView struct {
 	SubjectID string     `json:"subjectId"`
@@ -89,22 +86,14 @@ type subjectList struct {
 func (in *listSubjects) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*subjectList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listSubjects", p.SubjectID, p.AgentID)
-	var after *memory.SubjectPosition
-	if in.Cursor != "" {
-		after = new(memory.SubjectPosition)
-		if err := cursors.Open(scope, in.Cursor, after); err != nil {
-			return nil, err
-		}
-	}
-	found, next, err := memories.Subjects(ctx, p, after, in.Limit)
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *memory.SubjectPosition) ([]*memory.Subject, *memory.SubjectPosition, error) {
+		return memories.Subjects(ctx, p, after, in.Limit)
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &subjectList{}
-	if next != nil {
-		cursor := cursors.Seal(scope, next)
-		out.Body.NextCursor = &cursor
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = make([]subjectView, len(found))
 	for i, person := range found {
 		out.Body.Items[i] = viewOfSubject(person)
@@ -134,8 +123,7 @@ func viewOfReceipt(r *memory.Receipt) receiptView {
 
 type listAccesses struct {
 	SubjectID string `path:"subjectId"`
-	Limit     int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
-	Cursor    string `query:"cursor"`
+	pageQuery
 }
 
 type accessView struct {
@@ -160,21 +148,19 @@ type accessList struct {
 func (in *listAccesses) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*accessList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listSubjectAccesses", p.SubjectID, p.AgentID, in.SubjectID)
-	before := idPosition{}
-	if in.Cursor != "" {
-		if err := cursors.Open(scope, in.Cursor, &before); err != nil {
-			return nil, err
+	rows, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition) ([]*audit.Row, *idPosition, error) {
+		before := ""
+		if after != nil {
+			before = after.ID
 		}
-	}
-	rows, more, err := memories.AccessLog(ctx, p, in.SubjectID, before.ID, in.Limit)
+		rows, more, err := memories.AccessLog(ctx, p, in.SubjectID, before, in.Limit)
+		return rows, lastOf(rows, more, func(r *audit.Row) idPosition { return idPosition{r.ID} }), err
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &accessList{}
-	if more {
-		next := cursors.Seal(scope, idPosition{rows[len(rows)-1].ID})
-		out.Body.NextCursor = &next
-	}
+	out.Body.NextCursor = next
 	out.Body.Items = make([]accessView, len(rows))
 	for i, row := range rows {
 		if out.Body.Items[i], err = viewOfAccess(row); err != nil {

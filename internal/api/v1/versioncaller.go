@@ -26,7 +26,7 @@ func (in *listVersionCallers) list(ctx context.Context, v *Versions, cursors *pa
 		q.From = *in.From.Moment()
 	}
 	scope := page.Scope(p.WorkspaceID, "listVersionCallers", in.N, q.From.String())
-	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *callerPosition, limit int) ([]lifecycle.Caller, error) {
+	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *callerPosition, limit int) ([]lifecycle.Caller, error) {
 		q.Limit = limit
 		if after != nil {
 			q.After = &lifecycle.Caller{WorkspaceID: after.Workspace, CallerID: after.Caller, Route: after.Route, Client: after.Client}
