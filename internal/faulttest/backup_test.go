@@ -144,19 +144,19 @@ func TestKilledRestoreIsAtomic(t *testing.T) {
 		case exists(filepath.Join(into, "keys.db")):
 			outcomes["cut off between files"]++
 			// The folder of what is being restored may be there still, or be gone already.
-			if line := launch(t, into).Refusal(); !strings.Contains(line, "main.db is missing") && !strings.Contains(line, "was cut off") {
+			if line := launch(t, into).Refusal(); !strings.Contains(line, "main.db is missing") && !strings.Contains(line, "was interrupted") {
 				t.Errorf("round %d: the start of half a restore says %s", round, line)
 			}
 			continue
 		default:
 			outcomes["none"]++
 			if len(entries) > 0 {
-				if line := launch(t, into).Refusal(); !strings.Contains(line, "was cut off") {
-					t.Errorf("round %d: the start of a restore that was cut off says %s", round, line)
+				if line := launch(t, into).Refusal(); !strings.Contains(line, "was interrupted") {
+					t.Errorf("round %d: the start of a restore that was interrupted says %s", round, line)
 				}
 			}
 			if code, out := programtest.Run(t, p.restore(into, "one")...); code != 0 {
-				t.Fatalf("round %d: again, into what was left (%v): %d %s", round, entries, code, out)
+				t.Fatalf("round %d: again, into what is left (%v): %d %s", round, entries, code, out)
 			}
 		}
 		again := start(t, into, s.Key)
