@@ -48,7 +48,7 @@ func doctorCommand(st *stage) *cobra.Command {
 			d.exposures(&config.Config{PublicURL: address})
 		}
 		if d.worst() != broken { // an unusable folder would be reported twice
-			d.service(cmd.Context(), t, st.now)
+			d.service(cmd.Context(), t, address != "", st.now)
 		}
 		if asJSON {
 			err = st.printJSON(d)
@@ -166,7 +166,7 @@ func (d *diagnosis) exposures(cfg *config.Config) {
 }
 
 // service checks the running program. If none is running, it starts one for the check.
-func (d *diagnosis) service(ctx context.Context, t *target, now func() time.Time) {
+func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now func() time.Time) {
 	err := t.with(ctx, func(c *client.Client) error {
 		h, err := c.Health(ctx)
 		if err != nil {
@@ -180,7 +180,14 @@ func (d *diagnosis) service(ctx context.Context, t *target, now func() time.Time
 		if skew := now().Sub(h.Timestamp).Abs(); skew > 5*time.Second {
 			d.find(warning, "clock", "differs from the server's by %s", skew.Round(time.Second))
 		}
-		return nil
+		if remote { // only the socket serves warnings
+			return nil
+		}
+		list, err := c.Warnings(ctx)
+		for _, w := range list {
+			d.find(warning, w.About, "%s (last at %s)", w.Text, w.At.Format(time.RFC3339))
+		}
+		return err
 	})
 	if err != nil {
 		d.find(broken, "service", "%v", err)

@@ -47,7 +47,8 @@ func (m withServers) Run() int {
 //	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
 //	refused ADDRESS             waits until no process listens there any more
 //	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
-//	fetch STATUS URL [KEY]      GETs a URL and wants a status; the answer goes to the file fetched
+//	fetch STATUS URL [KEY [NAME VALUE]]
+//	                            GETs a URL, with a header, and wants a status; the answer goes to the file fetched
 //	remove STATUS URL [KEY]     DELETEs a URL like that; the answer goes to the file removed
 //	database NAME…              sets each NAME to the address of an empty PostgreSQL database
 //	setenv NAME PATTERN FILE    sets a variable to what PATTERN's group matches in a file, stdout included
@@ -206,6 +207,9 @@ func asker(method, file string) func(*testscript.TestScript, bool, []string) {
 		ts.Check(err)
 		if len(args) > 2 {
 			req.Header.Set("X-API-Key", args[2])
+		}
+		if len(args) > 4 {
+			req.Header.Set(args[3], args[4])
 		}
 		res, err := http.DefaultClient.Do(req)
 		ts.Check(err)

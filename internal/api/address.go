@@ -74,12 +74,23 @@ func within(addr netip.Addr, networks []netip.Prefix) bool {
 type proxyWarning struct {
 	mu   sync.Mutex
 	next time.Time
+	peer netip.Addr // the last untrusted peer that sent X-Forwarded-For
+	at   time.Time
 }
 
-// due reports whether a warning is due. The next one is an hour later.
-func (w *proxyWarning) due(now time.Time) bool {
+// UntrustedProxy returns the last peer whose X-Forwarded-For was ignored, because TrustedProxies does not contain it, and
+// the time of its request. The address is invalid if there was none.
+func (a *API) UntrustedProxy() (peer netip.Addr, at time.Time) {
+	a.proxies.mu.Lock()
+	defer a.proxies.mu.Unlock()
+	return a.proxies.peer, a.proxies.at
+}
+
+// due notes the peer and reports whether a warning is due. The next one is an hour later.
+func (w *proxyWarning) due(peer netip.Addr, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.peer, w.at = peer, now
 	if now.Before(w.next) {
 		return false
 	}
@@ -98,7 +109,7 @@ func (x *requestState) warnOfProxy() {
 		return
 	}
 	peer := at.Addr().Unmap().WithZone("")
-	if !within(peer, x.api.o.TrustedProxies) && x.api.proxies.due(x.at) {
+	if !within(peer, x.api.o.TrustedProxies) && x.api.proxies.due(peer, x.at) {
 		x.api.o.Log.Warn("ignored X-Forwarded-For from a peer that trustedProxies does not name", "peer", peer.String(), "setting", "trustedProxies")
 	}
 }

@@ -72,10 +72,11 @@ func describe(version int, server string) ([]byte, error) {
 }
 
 // handleSocket attaches the API to the folder's socket, with the operations below /local/.
-func (a *App) handleSocket(options api.Options) error {
+func (a *App) handleSocket(options api.Options, primary *api.API) error {
 	options.Operations = operations(a.services)
 	local.AddMasterKey(options.Operations, a.services.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
+	local.AddWarnings(options.Operations, func() []local.Warning { return warnings(primary) })
 	h, err := api.New(options)
 	if err != nil {
 		return err
@@ -85,6 +86,16 @@ func (a *App) handleSocket(options api.Options) error {
 		a.socket.server.ConnContext = api.LocalContext
 	}
 	return nil
+}
+
+// warnings returns what the primary surface has noticed.
+func warnings(primary *api.API) []local.Warning {
+	var list []local.Warning
+	if peer, at := primary.UntrustedProxy(); peer.IsValid() {
+		list = append(list, local.Warning{About: "proxy", At: at, Text: fmt.Sprintf(
+			"X-Forwarded-For from %s is ignored. If it is your proxy, name it in trustedProxies: all its clients share one address until then", peer)})
+	}
+	return list
 }
 
 // memoryLimit returns GOMEMLIMIT, which main sets from the control group; 0 means no limit.
@@ -117,7 +128,7 @@ func (a *App) surfaces() error {
 	if err != nil {
 		return err
 	}
-	if err := a.handleSocket(options); err != nil {
+	if err := a.handleSocket(options, primary); err != nil {
 		return err
 	}
 	if a.deps.Local {
