@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -45,6 +44,7 @@ func Unset[T any]() Optional[T] { return Optional[T]{Set: true} }
 // Changer changes memories.
 type Changer struct {
 	committer *committer
+	matcher   *matcher
 	reader    *Reader
 	store     changeStore
 	lookup    Lookup
@@ -54,18 +54,15 @@ type Changer struct {
 type changeStore interface {
 	matchStore
 	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
-	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
 // Change writes the next revision of a memory, if ifRevision allows the current one.
 func (c *Changer) Change(ctx context.Context, p *auth.Principal, id string, change Change, ifRevision revision.Expected) (m *Memory, err error) {
-	for range maxTries {
+	err = retry(func() (err error) {
 		m, err = c.change(ctx, p, id, &change, ifRevision)
-		if !errors.Is(err, ErrStale) {
-			return m, err
-		}
-	}
-	return nil, lastTry(err)
+		return err
+	})
+	return m, err
 }
 
 func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, change *Change, ifRevision revision.Expected) (next *Memory, err error) {
@@ -77,7 +74,7 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 	if err != nil {
 		return nil, fmt.Errorf("change memory: %w", err)
 	}
-	by, state := callerOf(ctx, p), states[row.Subject]
+	by := callerOf(ctx, p)
 	err = c.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) ([]*subjectWrites, error) {
 		base, err := c.store.Memory(ctx, p.WorkspaceID, id, visibilityOf(c.lookup, p), c.now())
 		if err != nil {
@@ -86,29 +83,23 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 		if !ifRevision.Allows(base.Revision) {
 			return nil, problem.RevisionMismatch()
 		}
-		current := m
-		if base.Revision != m.Revision {
-			if current, err = open(p.WorkspaceID, base, state.key); err != nil {
-				return nil, err
-			}
-		}
-		if next, err = change.apply(current, c.now.stored()); err != nil {
-			return nil, err
-		}
-		if err := c.checkKey(ctx, state, current.Key, next.Key); err != nil {
-			return nil, err
-		}
-		next.UpdatedBy = p.Actor()
-		written, err := state.sealMemory(next, base)
+		set := newWriteSet(states, left)
+		current, err := c.matcher.add(ctx, set, base)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.checkRoom(ctx, p.WorkspaceID, left, base, written); err != nil {
+		if next, err = change.apply(current.memory, c.now.stored()); err != nil {
 			return nil, err
 		}
-		w := &subjectWrites{subjectState: state, replace: []*Row{written}, older: []*Row{base}, bytes: written.Size - base.Size}
-		w.log(by, audit.MemoryUpdated, id)
-		return []*subjectWrites{w}, nil
+		next.UpdatedBy = p.Actor()
+		if err := c.checkKey(ctx, states[row.Subject], current.memory.Key, next.Key); err != nil {
+			return nil, err
+		}
+		if err := set.revise(current, next); err != nil {
+			return nil, err
+		}
+		set.log(row.Subject, by, audit.MemoryUpdated, id)
+		return set.writes(), nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change memory: %w", err)
@@ -129,22 +120,6 @@ func (c *Changer) checkKey(ctx context.Context, state *subjectState, old, key st
 	}
 	if len(rows) > 0 {
 		return problem.Conflicts("Another memory of this subject already has this key.")
-	}
-	return nil
-}
-
-// checkRoom returns an error if there is no room for the next revision of a memory, which can remove the oldest ones.
-func (c *Changer) checkRoom(ctx context.Context, workspaceID string, left room, base, next *Row) error {
-	more := int64(len(next.Sealed))
-	if left.limitBytes && base.Revision >= maxRevisions {
-		trimmed, err := c.store.TrimmedBytes(ctx, workspaceID, base.ID, maxRevisions-2)
-		if err != nil {
-			return err
-		}
-		more -= trimmed
-	}
-	if !left.take(more) {
-		return problem.StorageFull()
 	}
 	return nil
 }

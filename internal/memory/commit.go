@@ -16,10 +16,6 @@ import (
 	"keepsake/internal/unit"
 )
 
-// A write has three steps. load reads the generation of its subjects and gets their keys, which can be a transaction of the
-// database of keys. The caller encrypts what it will probably write. commit locks the subjects in one transaction, decides
-// from what is stored, and writes. If a subject was erased since load, all steps start again, with the next key.
-
 // committer loads subjects and commits writes about them.
 type committer struct {
 	store       commitStore
@@ -51,8 +47,6 @@ type writeStore interface {
 	AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*Row) error
 	// TrimMemoryRevisions removes the oldest revisions of a memory except keep of them.
 	TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error
-	// TrimmedBytes returns how many bytes TrimMemoryRevisions would free.
-	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
 // ErrStale says that a write was prepared for a state that has changed: a subject was erased, or an ID was used.
@@ -63,8 +57,13 @@ var errNoKey = errors.New("memory: the data key of a subject is missing")
 
 var errErasing = problem.NotAvailable("The subject is being erased; try again.", time.Second)
 
-// lastTry converts the ErrStale of the last of maxTries. A key that is still missing then is lost.
-func lastTry(err error) error {
+// retry calls write until it does not fail with ErrStale, at most maxTries times. A key that is still missing then is lost.
+func retry(write func() error) (err error) {
+	for range maxTries {
+		if err = write(); !errors.Is(err, ErrStale) {
+			return err
+		}
+	}
 	if errors.Is(err, errNoKey) {
 		return errNoKey
 	}

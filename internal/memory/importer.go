@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -102,20 +101,18 @@ func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*
 			names[line.subject] = line.memory.SubjectID
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 { // without a transaction
 		for _, line := range chunk {
 			counts.Received++
 			counts.fail(line.number, line.err)
 		}
 		return counts, nil
 	}
-	for range maxTries {
+	err = retry(func() (err error) {
 		counts, err = i.storeChunk(ctx, p, chunk, names)
-		if !errors.Is(err, ErrStale) {
-			return counts, err
-		}
-	}
-	return counts, lastTry(err)
+		return err
+	})
+	return counts, err
 }
 
 func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*importLine, names map[Hash]string) (counts Imported, err error) {
@@ -135,21 +132,21 @@ func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*i
 		}
 	}
 	err = i.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) (_ []*subjectWrites, err error) {
-		plan := newWritePlan(states, left)
-		erased, err := i.loadExisting(ctx, p.WorkspaceID, plan, chunk)
+		set := newWriteSet(states, left)
+		erased, err := i.loadExisting(ctx, p.WorkspaceID, set, chunk)
 		if err != nil {
 			return nil, err
 		}
-		if counts, err = plan.importLines(chunk, erased); err != nil {
+		if counts, err = set.importLines(chunk, erased); err != nil {
 			return nil, err
 		}
-		return plan.writes(), nil
+		return set.writes(), nil
 	})
 	return counts, err
 }
 
-// loadExisting adds to a plan the memories that have the IDs and keys of a chunk, and returns which of the IDs were erased.
-func (i *Importer) loadExisting(ctx context.Context, workspaceID string, plan *writePlan, chunk []*importLine) (erased map[string]bool, err error) {
+// loadExisting adds to a write set the memories that have the IDs and keys of a chunk, and returns which of the IDs were erased.
+func (i *Importer) loadExisting(ctx context.Context, workspaceID string, set *writeSet, chunk []*importLine) (erased map[string]bool, err error) {
 	var ids []string
 	var drafts []*draft
 	for _, line := range chunk {
@@ -181,16 +178,16 @@ func (i *Importer) loadExisting(ctx context.Context, workspaceID string, plan *w
 			switch {
 			case r.expired(now):
 				erased[r.ID] = true
-			case plan.subjects[r.Subject] == nil:
-				plan.foreign[r.ID] = true
+			case set.subjects[r.Subject] == nil:
+				set.foreign[r.ID] = true
 			default:
-				if err := i.matcher.add(ctx, workspaceID, plan, r); err != nil {
+				if _, err := i.matcher.add(ctx, set, r); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return erased, i.matcher.loadMatches(ctx, workspaceID, plan, drafts)
+	return erased, i.matcher.loadMatches(ctx, workspaceID, set, drafts)
 }
 
 func (i *Imported) add(o Imported) {

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// matcher loads the memories that drafts replace or duplicate into a write plan.
+// matcher adds stored memories to a write set.
 type matcher struct {
-	store interface {
-		matchStore
-		TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
-	}
-	now clock
+	store matchStore
+	now   clock
 }
 
 // matchStore finds memories by keys.
 type matchStore interface {
 	// MatchingMemories reads for each of wanted the memory with its key, or the first limit memories with its dedup key.
 	MatchingMemories(ctx context.Context, workspaceID string, wanted []MatchKey, limit int, now time.Time) ([]*Row, error)
+	// TrimmedBytes returns how many bytes TrimMemoryRevisions would free.
+	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
 // MatchKey names a memory of a subject by its natural key or, if Key is zero, by its dedup key.
@@ -28,8 +27,8 @@ type MatchKey struct {
 	DedupKey   Hash
 }
 
-// loadMatches adds the memories that match drafts to a plan.
-func (m *matcher) loadMatches(ctx context.Context, workspaceID string, plan *writePlan, drafts []*draft) error {
+// loadMatches adds the memories that drafts replace or duplicate.
+func (m *matcher) loadMatches(ctx context.Context, workspaceID string, set *writeSet, drafts []*draft) error {
 	var wanted []MatchKey
 	limit := 1
 	for _, d := range drafts {
@@ -49,28 +48,33 @@ func (m *matcher) loadMatches(ctx context.Context, workspaceID string, plan *wri
 		return err
 	}
 	for _, r := range rows {
-		if state := plan.subjects[r.Subject]; state == nil || r.Generation != state.generation {
+		if state := set.subjects[r.Subject]; state == nil || r.Generation != state.generation {
 			continue
 		}
-		if err := m.add(ctx, workspaceID, plan, r); err != nil {
+		if _, err := m.add(ctx, set, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add adds a stored memory to a plan. If bytes are limited, it also reads what the next revision frees.
-func (m *matcher) add(ctx context.Context, workspaceID string, plan *writePlan, r *Row) error {
-	stored, err := open(workspaceID, r, plan.subjects[r.Subject].key)
-	if err != nil {
-		return err
+// add decrypts a stored memory and adds it. If bytes are limited, it also reads what the next revision frees.
+func (m *matcher) add(ctx context.Context, set *writeSet, r *Row) (*pending, error) {
+	if added := set.memories.byID[r.ID]; added != nil {
+		return added, nil
 	}
-	var trimmed int64
-	if plan.room.limitBytes && r.Revision >= maxRevisions {
-		if trimmed, err = m.store.TrimmedBytes(ctx, workspaceID, r.ID, maxRevisions-2); err != nil {
-			return err
+	state := set.subjects[r.Subject]
+	stored, err := open(state.workspaceID, r, state.key)
+	if err != nil {
+		return nil, err
+	}
+	added := &pending{memory: stored, row: r, base: r}
+	if set.room.limitBytes && r.Revision >= maxRevisions {
+		// In addition to the next revision and this one, which becomes an older one, maxRevisions-2 stay.
+		if added.trimmed, err = m.store.TrimmedBytes(ctx, state.workspaceID, r.ID, maxRevisions-2); err != nil {
+			return nil, err
 		}
 	}
-	plan.addStored(stored, r, trimmed)
-	return nil
+	set.memories.add(added)
+	return added, nil
 }

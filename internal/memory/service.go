@@ -103,6 +103,7 @@ func NewService(o Options) *Service {
 			alone: o.Alone, answered: o.Answered, now: now,
 		}
 		matcher  = &matcher{store: o.Store, now: now}
+		writer   = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
 		indexer  = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words}
 		reader   = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
 		subjects = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
@@ -111,9 +112,10 @@ func NewService(o Options) *Service {
 			sign: o.Sign, dropped: o.Dropped, now: now, random: o.Random,
 		}
 	)
+	writer.groups = newGroups(writer, o.Alone)
 	return &Service{
-		Writer:        &Writer{batches: newBatchWriter(committer, matcher, o.Alone), lookup: o.Lookup, now: now, random: o.Random},
-		Changer:       &Changer{committer: committer, reader: reader, store: o.Store, lookup: o.Lookup, now: now},
+		Writer:        writer,
+		Changer:       &Changer{committer: committer, matcher: matcher, reader: reader, store: o.Store, lookup: o.Lookup, now: now},
 		Reader:        reader,
 		SubjectReader: subjects,
 		Recaller: &Recaller{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"keepsake/internal/auth"
+	"keepsake/internal/coalesce"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
 )
@@ -38,37 +39,35 @@ type Result struct {
 // Writer creates memories. A write is prepared first, because keys are created and texts encrypted outside the transaction
 // that writes.
 type Writer struct {
-	batches *batchWriter
-	lookup  Lookup
-	now     clock
-	random  io.Reader
+	committer *committer
+	matcher   *matcher
+	groups    *coalesce.Batcher[*Prepared] // single memories
+	lookup    Lookup
+	now       clock
+	random    io.Reader
 }
-
-// Prepared is a memory, or a batch of them, that was validated and encrypted.
-type Prepared struct{ batch *batch }
 
 // Prepare validates and encrypts a memory.
 func (w *Writer) Prepare(ctx context.Context, p *auth.Principal, item Item) (*Prepared, error) {
-	b := &batch{workspaceID: p.WorkspaceID, drafts: []*draft{w.draft(callerOf(ctx, p), &item, w.now())}}
+	b := &Prepared{workspaceID: p.WorkspaceID, drafts: []*draft{w.draft(callerOf(ctx, p), &item, w.now())}}
 	if err := b.drafts[0].err; err != nil {
 		return nil, err
 	}
-	if err := w.batches.prepare(ctx, b); err != nil {
+	if err := retry(func() error { return w.prepare(ctx, b) }); err != nil {
 		return nil, fmt.Errorf("prepare memory: %w", err)
 	}
-	return &Prepared{b}, nil
+	return b, nil
 }
 
 // Create writes a prepared memory. It replaces the memory with the same key, and writes nothing if an equal one exists.
-func (w *Writer) Create(ctx context.Context, prepared *Prepared) (*Stored, error) {
-	results, err := w.batches.write(ctx, prepared.batch)
-	if err != nil {
+func (w *Writer) Create(ctx context.Context, b *Prepared) (*Stored, error) {
+	if err := w.write(ctx, b); err != nil {
 		return nil, fmt.Errorf("write memory: %w", err)
 	}
-	if err := results[0].Err; err != nil {
+	if err := b.results[0].Err; err != nil {
 		return nil, err
 	}
-	return &results[0].Stored, nil
+	return &b.results[0].Stored, nil
 }
 
 // PrepareBatch validates and encrypts items. If atomic is set, an invalid item is an error, whose field begins with items[n].
@@ -79,7 +78,7 @@ func (w *Writer) PrepareBatch(ctx context.Context, p *auth.Principal, items []It
 	case len(items) > MaxBatch:
 		return nil, problem.Validation("items", problem.TooLong, fmt.Sprintf("items must have at most %d items.", MaxBatch))
 	}
-	b := &batch{workspaceID: p.WorkspaceID, atomic: atomic, drafts: make([]*draft, len(items))}
+	b := &Prepared{workspaceID: p.WorkspaceID, atomic: atomic, drafts: make([]*draft, len(items))}
 	by, now := callerOf(ctx, p), w.now()
 	for i := range items {
 		if items[i].Err != nil {
@@ -91,19 +90,18 @@ func (w *Writer) PrepareBatch(ctx context.Context, p *auth.Principal, items []It
 			return nil, ofItem(i, err)
 		}
 	}
-	if err := w.batches.prepare(ctx, b); err != nil {
+	if err := retry(func() error { return w.prepare(ctx, b) }); err != nil {
 		return nil, fmt.Errorf("prepare memories: %w", err)
 	}
-	return &Prepared{b}, nil
+	return b, nil
 }
 
 // Batch writes prepared items as if one after the other, and returns their results in the same order.
-func (w *Writer) Batch(ctx context.Context, prepared *Prepared) ([]Result, error) {
-	results, err := w.batches.write(ctx, prepared.batch)
-	if err != nil {
+func (w *Writer) Batch(ctx context.Context, b *Prepared) ([]Result, error) {
+	if err := w.write(ctx, b); err != nil {
 		return nil, fmt.Errorf("write memories: %w", err)
 	}
-	return results, nil
+	return b.results, nil
 }
 
 // draft validates an item and completes its memory.

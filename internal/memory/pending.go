@@ -2,8 +2,8 @@ package memory
 
 import "slices"
 
-// planned is a memory as it will be stored.
-type planned struct {
+// pending is a memory as it will be stored.
+type pending struct {
 	memory  *Memory
 	row     *Row   // memory, encrypted
 	base    *Row   // the stored revision; nil for a new memory
@@ -12,7 +12,7 @@ type planned struct {
 }
 
 // matches returns the keys by which a memory is found.
-func (m *planned) matches() []MatchKey {
+func (m *pending) matches() []MatchKey {
 	same := MatchKey{Subject: m.row.Subject, Generation: m.row.Generation, DedupKey: m.row.DedupKey}
 	if m.row.Key == (Hash{}) {
 		return []MatchKey{same}
@@ -20,30 +20,30 @@ func (m *planned) matches() []MatchKey {
 	return []MatchKey{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
 }
 
-// plannedMemories finds the memories of a write plan.
-type plannedMemories struct {
-	byID    map[string]*planned
-	byMatch map[MatchKey][]*planned
-	order   []*planned
+// pendingMemories finds the memories of a write set.
+type pendingMemories struct {
+	byID    map[string]*pending
+	byMatch map[MatchKey][]*pending
+	order   []*pending
 }
 
-func (l *plannedMemories) add(m *planned) {
+func (l *pendingMemories) add(m *pending) {
 	l.byID[m.memory.ID] = m
 	l.order = append(l.order, m)
 	l.index(m)
 }
 
 // replace sets the current revision of a memory.
-func (l *plannedMemories) replace(m *planned, next *Memory, row *Row) {
+func (l *pendingMemories) replace(m *pending, next *Memory, row *Row) {
 	for _, match := range m.matches() {
-		l.byMatch[match] = slices.DeleteFunc(l.byMatch[match], func(o *planned) bool { return o == m })
+		l.byMatch[match] = slices.DeleteFunc(l.byMatch[match], func(o *pending) bool { return o == m })
 	}
 	m.memory, m.row = next, row
 	l.index(m)
 }
 
 // first returns the oldest memory that matches, or nil.
-func (l *plannedMemories) first(match MatchKey) (first *planned) {
+func (l *pendingMemories) first(match MatchKey) (first *pending) {
 	for _, m := range l.byMatch[match] {
 		if first == nil || earlier(m.memory, first.memory) {
 			first = m
@@ -52,7 +52,7 @@ func (l *plannedMemories) first(match MatchKey) (first *planned) {
 	return first
 }
 
-func (l *plannedMemories) index(m *planned) {
+func (l *pendingMemories) index(m *pending) {
 	for _, match := range m.matches() {
 		l.byMatch[match] = append(l.byMatch[match], m)
 	}
