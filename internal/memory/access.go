@@ -52,15 +52,17 @@ func visibilityOf(lookup Lookup, p *auth.Principal) (r Visibility) {
 // visible reports whether p can see a memory of a subject that it can see.
 func visible(p *auth.Principal, m *Memory) bool { return p.AgentID == "" || m.AgentID == p.AgentID }
 
-// setNames sets the hashes of the names that a list is filtered by.
-func (f *RowFilter) setNames(lookup Lookup, workspaceID, subjectID, agentID, sessionID string) {
+// newRowFilter returns a filter for what p can see of the given names. An empty name selects all.
+func newRowFilter(lookup Lookup, p *auth.Principal, subjectID, agentID, sessionID string) *RowFilter {
+	f := &RowFilter{Visible: visibilityOf(lookup, p)}
 	if subjectID != "" {
-		f.Subject = lookup.Subject(workspaceID, subjectID)
+		f.Subject = lookup.Subject(p.WorkspaceID, subjectID)
 	}
 	if agentID != "" {
-		f.Agent = lookup.Agent(workspaceID, agentID)
+		f.Agent = lookup.Agent(p.WorkspaceID, agentID)
 	}
 	if sessionID != "" {
-		f.Session = lookup.Session(workspaceID, sessionID)
+		f.Session = lookup.Session(p.WorkspaceID, sessionID)
 	}
+	return f
 }

@@ -55,7 +55,7 @@ func (l accessLog) record(ctx context.Context, entries ...audit.Entry) error {
 	return nil
 }
 
-// read writes entries about a read.
+// read writes entries about a read, in an order that does not depend on that of readMemories' map.
 func (l accessLog) read(ctx context.Context, entries ...audit.Entry) error {
 	slices.SortStableFunc(entries, func(a, b audit.Entry) int { return strings.Compare(a.Target, b.Target) })
 	return l.log.Read(ctx, entries...)

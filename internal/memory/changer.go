@@ -46,14 +46,12 @@ type Changer struct {
 	committer *committer
 	matcher   *matcher
 	reader    *Reader
-	store     changeStore
-	lookup    Lookup
-	now       clock
-}
-
-type changeStore interface {
-	matchStore
-	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
+	store     interface {
+		rowStore
+		matchStore
+	}
+	lookup Lookup
+	now    clock
 }
 
 // Change writes the next revision of a memory, if ifRevision allows the current one.

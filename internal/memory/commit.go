@@ -18,7 +18,12 @@ import (
 
 // committer loads subjects and commits writes about them.
 type committer struct {
-	store       commitStore
+	store interface {
+		subjectStore
+		subjectLocker
+		writeStore
+		countStore
+	}
 	units       unit.Runner
 	keys        Keys
 	lookup      Lookup
@@ -28,13 +33,6 @@ type committer struct {
 	alone       bool
 	answered    func(ctx context.Context, workspaceID string, subject Hash, generation int64)
 	now         clock
-}
-
-type commitStore interface {
-	subjectStore
-	subjectLocker
-	writeStore
-	AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
 }
 
 // writeStore writes memories.

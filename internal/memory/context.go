@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/fairshare"
-	"keepsake/internal/memory/recall"
 	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
@@ -43,27 +41,16 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.Release()
-	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID)
+	recalled, err := r.rank(ctx, task, p, &q.RecallQuery, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
-	if index == nil {
+	if recalled == nil {
 		return &Packed{MemoryIDs: []string{}}, nil
 	}
-	now := r.now()
-	ids, err := rankedIDs(task, index, &q, now)
-	if err != nil {
-		return nil, fmt.Errorf("pack a context: %w", err)
-	}
-	memories, err := r.load(ctx, p, q.SubjectID, ids, now)
-	if err != nil {
-		return nil, fmt.Errorf("pack a context: %w", err)
-	}
-	ranked := make([]*Memory, 0, len(ids))
-	for _, id := range ids {
-		if m := memories[id]; m != nil {
-			ranked = append(ranked, m)
-		}
+	ranked := make([]*Memory, len(recalled.Results))
+	for i, result := range recalled.Results {
+		ranked[i] = result.Memory
 	}
 	packed, err := pack(task, ranked, q.MaxTokens, q.MaxCharacters)
 	if err != nil {
@@ -71,20 +58,6 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 	}
 	task.Release()
 	return packed, r.record(ctx, p, audit.MemoryContext, q.SubjectID, packed.MemoryIDs)
-}
-
-// rankedIDs returns the IDs of the memories for a context, best first, and releases the task's slot.
-func rankedIDs(task *fairshare.Task, index *recall.Index, q *ContextQuery, now time.Time) ([]string, error) {
-	defer task.Release()
-	if q.Query == "" {
-		return index.Newest(task, q.ranked(now))
-	}
-	hits, err := index.Search(task, q.ranked(now))
-	ids := make([]string, len(hits))
-	for i := range hits {
-		ids[i] = hits[i].ID
-	}
-	return ids, err
 }
 
 func (q *ContextQuery) check() error {

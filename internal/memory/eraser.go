@@ -15,9 +15,7 @@ import (
 
 // Eraser erases single memories.
 type Eraser struct {
-	store interface {
-		Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
-	}
+	store  rowStore
 	units  unit.Runner
 	reader *Reader
 	rows   *rowEraser
@@ -56,7 +54,7 @@ type rowEraser struct {
 	store interface {
 		subjectLocker
 		eraseStore
-		AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
+		countStore
 	}
 	log     accessLog
 	journal Journal
@@ -68,8 +66,6 @@ type eraseStore interface {
 	// EraseMemories removes memories of one subject with their older revisions, overwrites their own keys, and adds tombstones
 	// with the number of a change.
 	EraseMemories(ctx context.Context, workspaceID string, subject Hash, ids []string, change int64, at time.Time) error
-	// MemoryTombstones returns those of ids that were erased.
-	MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error)
 }
 
 // eraseChunk is the maximum number of memories that one statement erases.

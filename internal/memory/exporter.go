@@ -18,17 +18,12 @@ type Portable struct {
 
 // Exporter exports the memories of a subject.
 type Exporter struct {
-	store    exportStore
+	store    rowStore
 	opener   *opener
 	subjects *SubjectReader
 	lookup   Lookup
 	log      accessLog
 	now      clock
-}
-
-type exportStore interface {
-	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
-	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 }
 
 // An export reads exportPage memories at a time, and the older revisions of as many of them as have up to exportRevisions in
@@ -44,7 +39,8 @@ func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID stri
 	if err != nil {
 		return nil, err
 	}
-	f := &RowFilter{Visibility: visibilityOf(e.lookup, p), Subject: subject.hash, OldestFirst: true, Now: e.now(), Limit: exportPage}
+	f := newRowFilter(e.lookup, p, subject.SubjectID, "", "")
+	f.OldestFirst, f.Now, f.Limit = true, e.now(), exportPage
 	return func(yield func(*Portable, error) bool) {
 		for first := true; ; first = false {
 			page, last, err := e.page(ctx, p, f)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -68,7 +67,12 @@ func (plan *StoredPlan) allows(p *auth.Principal, subject Hash, row *SubjectRow,
 
 // Forgetter erases selected memories: first it stores a plan, then it erases what the plan lists.
 type Forgetter struct {
-	store  forgetStore
+	store interface {
+		subjectStore
+		rowStore
+		countStore
+		planStore
+	}
 	units  unit.Runner
 	opener *opener
 	rows   *rowEraser
@@ -80,14 +84,6 @@ type Forgetter struct {
 	shares *fairshare.Scheduler
 	now    clock
 	random io.Reader
-}
-
-type forgetStore interface {
-	planStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
-	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
-	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
-	MemoryCount(ctx context.Context, workspaceID string) (int64, error)
 }
 
 // planStore stores plans.
@@ -177,24 +173,25 @@ func (f *Forgetter) selectIDs(ctx context.Context, p *auth.Principal, subject Ha
 		}
 		return ids, nil
 	}
-	rows := &RowFilter{Visibility: visibilityOf(f.lookup, p), Subject: subject, OldestFirst: true, Now: f.now(), Limit: tagPage}
+	rows := newRowFilter(f.lookup, p, forget.SubjectID, "", "")
 	var matches func(*Memory) bool
 	if filter := forget.Filter; filter != nil {
 		agentID, err := agentOf(p, filter.AgentID)
 		if err != nil {
 			return nil, err
 		}
-		rows.setNames(f.lookup, p.WorkspaceID, "", agentID, filter.SessionID)
+		rows = newRowFilter(f.lookup, p, forget.SubjectID, agentID, filter.SessionID)
 		rows.Kinds, rows.From, rows.To = filter.Kinds, filter.From, filter.To
 		matches = func(m *Memory) bool { return hasTags(m, filter.Tags) }
 	} else {
 		terms := termsOf(f.words, forget.Query)
 		matches = func(m *Memory) bool { return hasTerms(f.words, m.Text, terms) }
 	}
+	rows.OldestFirst, rows.Now, rows.Limit = true, f.now(), tagPage
 	task := f.shares.Start(ctx, p.WorkspaceID)
 	defer task.Release()
 	ids := []string{}
-	for m, err := range f.walk(ctx, task, p.WorkspaceID, rows) {
+	for m, err := range f.opener.list(ctx, task, f.store, p.WorkspaceID, rows) {
 		if err != nil {
 			return nil, err
 		}
@@ -219,39 +216,6 @@ func (f *Forgetter) visibleRows(ctx context.Context, p *auth.Principal, subject 
 	return slices.DeleteFunc(rows, func(r *Row) bool {
 		return r.Subject != subject || visibility.Agent != (Hash{}) && r.Agent != visibility.Agent || r.expired(now)
 	}), nil
-}
-
-// walk decrypts the memories of a list one by one, as steps of a task.
-func (f *Forgetter) walk(ctx context.Context, task *fairshare.Task, workspaceID string, filter *RowFilter) iter.Seq2[*Memory, error] {
-	return func(yield func(*Memory, error) bool) {
-		for {
-			task.Release()
-			rows, err := f.store.ListMemories(ctx, workspaceID, filter)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			memories, err := f.opener.memories(ctx, workspaceID, rows)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, m := range memories {
-				if err := task.Step(len(m.Text)); err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(m, nil) {
-					return
-				}
-			}
-			if len(rows) < filter.Limit {
-				return
-			}
-			last := rows[len(rows)-1]
-			filter.After = &Position{At: last.At, ID: last.ID}
-		}
-	}
 }
 
 // Forget erases the memories of a plan that still exist, and returns their number. A plan is removed when all of it is

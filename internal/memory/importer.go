@@ -32,17 +32,12 @@ type LineError struct {
 
 // Importer imports memories with their history.
 type Importer struct {
-	store     importStore
+	store     rowStore
 	committer *committer
 	matcher   *matcher
 	lookup    Lookup
 	now       clock
 	random    io.Reader
-}
-
-type importStore interface {
-	MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error)
-	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
 }
 
 // A chunk is what one transaction stores: enough lines to share the cost of a commit, few enough bytes that other writes do

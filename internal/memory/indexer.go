@@ -17,17 +17,14 @@ import (
 
 // indexer builds the recall indexes of subjects and keeps them up to date with the store.
 type indexer struct {
-	store  indexStore
+	store interface {
+		subjectStore
+		rowStore
+	}
 	keys   Keys
 	lookup Lookup
 	caches *Caches
 	words  *text.Analyzer
-}
-
-type indexStore interface {
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
-	MemorySubjects(ctx context.Context, workspaceID string, subjects []Hash) ([]*SubjectRow, error)
-	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
 }
 
 // fromStart is the change after which an empty index reads. Changes count from 1. An index that was interrupted in the first

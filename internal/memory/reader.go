@@ -35,18 +35,12 @@ func (m *Memory) Position() Position { return Position{At: m.At(), ID: m.ID} }
 
 // Reader reads memories and their histories.
 type Reader struct {
-	store  readStore
+	store  rowStore
 	opener *opener
 	lookup Lookup
 	log    accessLog
 	shares *fairshare.Scheduler
 	now    clock
-}
-
-type readStore interface {
-	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
-	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
-	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 }
 
 // Memory reads a memory.
@@ -161,10 +155,9 @@ func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err erro
 	if len(f.Tags) > 0 && f.SubjectID == "" {
 		return nil, problem.Validation("subjectId", problem.Required, "subjectId is required with tag, because tags are encrypted for each subject.")
 	}
-	rows := &RowFilter{
-		Visibility: visibilityOf(r.lookup, p), Kinds: f.Kinds, From: f.From, To: f.To, After: f.Before, Now: r.now(), Limit: f.Limit + 1,
-	}
-	rows.setNames(r.lookup, p.WorkspaceID, f.SubjectID, f.AgentID, f.SessionID)
+	rows := newRowFilter(r.lookup, p, f.SubjectID, f.AgentID, f.SessionID)
+	rows.Kinds, rows.From, rows.To, rows.After = f.Kinds, f.From, f.To, f.Before
+	rows.Now, rows.Limit = r.now(), f.Limit+1
 	return rows, nil
 }
 
@@ -178,34 +171,18 @@ func (r *Reader) collect(ctx context.Context, workspaceID string, f *RowFilter, 
 	}
 	task := r.shares.Start(ctx, workspaceID)
 	defer task.Release()
-	for {
-		task.Release()
-		rows, err := r.store.ListMemories(ctx, workspaceID, f)
-		if err != nil {
+	for m, err := range r.opener.list(ctx, task, r.store, workspaceID, f) {
+		switch {
+		case err != nil:
 			return nil, false, err
-		}
-		memories, err := r.opener.memories(ctx, workspaceID, rows)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, m := range memories {
-			if err := task.Step(len(m.Text)); err != nil {
-				return nil, false, err
-			}
-			if !hasTags(m, tags) {
-				continue
-			}
-			if len(list) == limit {
-				return list, true, nil
-			}
+		case !hasTags(m, tags):
+		case len(list) == limit:
+			return list, true, nil
+		default:
 			list = append(list, m)
 		}
-		if len(rows) < f.Limit {
-			return list, false, nil
-		}
-		last := rows[len(rows)-1]
-		f.After = &Position{At: last.At, ID: last.ID}
 	}
+	return list, false, nil
 }
 
 func hasTags(m *Memory, tags []string) bool {

@@ -52,18 +52,13 @@ type RecallResult struct {
 
 // Recaller ranks memories of a subject. An index finds their IDs; the store decides which of them exist and are visible.
 type Recaller struct {
-	store   recallStore
+	store   rowStore
 	opener  *opener
 	indexer *indexer
 	lookup  Lookup
 	log     accessLog
 	shares  *fairshare.Scheduler
 	now     clock
-}
-
-type recallStore interface {
-	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
-	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, current bool, err error)
 }
 
 // Recall returns the memories that answer a query. For an unknown subject there are none.
@@ -74,59 +69,38 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 	if err := q.complete(p, defaultRecall); err != nil {
 		return nil, err
 	}
-	now := r.now()
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.Release()
-	ranked, err := r.rank(ctx, task, p, &q, now)
+	recalled, err := r.rank(ctx, task, p, &q, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
-	if ranked == nil {
+	if recalled == nil {
 		return &Recalled{}, nil
 	}
-	recalled := &Recalled{Took: ranked.took}
-	var ids []string
-	for _, h := range ranked.hits {
-		if m := ranked.memories[h.ID]; m != nil {
-			recalled.Results = append(recalled.Results, RecallResult{Memory: m, Score: h.Score, Matched: h.Matched, Why: h.Why})
-			ids = append(ids, m.ID)
-		}
+	ids := make([]string, len(recalled.Results))
+	for i, result := range recalled.Results {
+		ids[i] = result.Memory.ID
 	}
 	return recalled, r.record(ctx, p, audit.MemoryRecalled, q.SubjectID, ids)
 }
 
-// ranking contains the hits of an index and those of their memories that the caller can see.
-type ranking struct {
-	hits     []recall.Hit
-	took     time.Duration
-	memories map[string]*Memory
-}
-
-func (r *ranking) ids() []string {
-	ids := make([]string, len(r.hits))
-	for i, h := range r.hits {
-		ids[i] = h.ID
-	}
-	return ids
-}
-
 // rank ranks the memories of a subject; nil if there is no such subject. It searches a cached index first and reads the
 // memories together with the subject's last change. Only if the index is stale, it updates the index and searches again.
-func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, now time.Time) (*ranking, error) {
+func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, now time.Time) (*Recalled, error) {
 	subject := r.lookup.Subject(p.WorkspaceID, q.SubjectID)
 	if index, generation, change := r.indexer.cached(p.WorkspaceID, subject); index != nil {
 		ranked, err := search(task, index, q, now)
 		if err != nil {
 			return nil, err
 		}
-		rows, still, err := r.store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, ranked.ids())
+		rows, current, err := r.store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, ranked.ids())
 		if err != nil {
 			return nil, err
 		}
-		if still {
+		if current {
 			r.indexer.countHit()
-			ranked.memories, err = r.visible(ctx, p, q.SubjectID, rows, now)
-			return ranked, err
+			return r.recalled(ctx, p, q.SubjectID, ranked, rows, now)
 		}
 	}
 	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID)
@@ -137,32 +111,46 @@ func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Princ
 	if err != nil {
 		return nil, err
 	}
-	ranked.memories, err = r.load(ctx, p, q.SubjectID, ranked.ids(), now)
-	return ranked, err
+	rows, err := r.store.MemoriesByID(ctx, p.WorkspaceID, ranked.ids())
+	if err != nil {
+		return nil, fmt.Errorf("read memories: %w", err)
+	}
+	return r.recalled(ctx, p, q.SubjectID, ranked, rows, now)
 }
 
-// search searches an index and releases the task's slot, because the store is read next.
+// ranking is what an index found, best first.
+type ranking struct {
+	hits []recall.Hit
+	took time.Duration
+}
+
+func (r *ranking) ids() []string {
+	ids := make([]string, len(r.hits))
+	for i, h := range r.hits {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+// search searches an index and releases the task's slot, because the store is read next. Without a text it finds the pinned
+// and the newest memories.
 func search(task *fairshare.Task, index *recall.Index, q *RecallQuery, now time.Time) (*ranking, error) {
 	defer task.Release()
+	if q.Query == "" {
+		ids, err := index.Newest(task, q.ranked(now))
+		hits := make([]recall.Hit, len(ids))
+		for i, id := range ids {
+			hits[i].ID = id
+		}
+		return &ranking{hits: hits}, err
+	}
 	began := time.Now()
 	hits, err := index.Search(task, q.ranked(now))
 	return &ranking{hits: hits, took: time.Since(began)}, err
 }
 
-// load reads those of the memories that an index found which exist and which p can see.
-func (r *Recaller) load(ctx context.Context, p *auth.Principal, subjectID string, ids []string, now time.Time) (map[string]*Memory, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := r.store.MemoriesByID(ctx, p.WorkspaceID, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read memories: %w", err)
-	}
-	return r.visible(ctx, p, subjectID, rows, now)
-}
-
-// visible decrypts rows and returns the memories that p can see now, by ID.
-func (r *Recaller) visible(ctx context.Context, p *auth.Principal, subjectID string, rows []*Row, now time.Time) (map[string]*Memory, error) {
+// recalled decrypts the rows of what was found. It leaves out memories that do not exist now or that p cannot see.
+func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID string, ranked *ranking, rows []*Row, now time.Time) (*Recalled, error) {
 	list, err := r.opener.memories(ctx, p.WorkspaceID, rows)
 	if err != nil {
 		return nil, err
@@ -173,7 +161,13 @@ func (r *Recaller) visible(ctx context.Context, p *auth.Principal, subjectID str
 			memories[m.ID] = m
 		}
 	}
-	return memories, nil
+	recalled := &Recalled{Took: ranked.took}
+	for _, h := range ranked.hits {
+		if m := memories[h.ID]; m != nil {
+			recalled.Results = append(recalled.Results, RecallResult{Memory: m, Score: h.Score, Matched: h.Matched, Why: h.Why})
+		}
+	}
+	return recalled, nil
 }
 
 // record writes an entry about recalled memories. A key that is bound to an agent may not learn whether the subject exists,

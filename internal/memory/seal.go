@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"keepsake/internal/fairshare"
 	"keepsake/internal/seal"
 )
 
@@ -171,8 +173,8 @@ func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
 	return c.memory(r.ID, r.Revision), nil
 }
 
-// openContent decrypts a revision by the memory's own key and the data key. Revisions that an earlier release wrote need the
-// data key alone, also if the memory has a key of its own today.
+// openContent decrypts a revision by the memory's own key and the data key. Revisions that were written before schema 16 need
+// the data key alone, also if the memory has a key of its own today.
 func openContent(r *Row, key *seal.DataKey, data []byte) ([]byte, error) {
 	if len(r.OwnKey) > 0 {
 		own, err := key.With(r.OwnKey)
@@ -220,6 +222,39 @@ func (o *opener) memories(ctx context.Context, workspaceID string, rows []*Row) 
 		list = append(list, m)
 	}
 	return list, nil
+}
+
+// list decrypts all memories of a list one by one, page by page of f.Limit, as steps of a task.
+func (o *opener) list(ctx context.Context, task *fairshare.Task, store rowStore, workspaceID string, f *RowFilter) iter.Seq2[*Memory, error] {
+	return func(yield func(*Memory, error) bool) {
+		for {
+			task.Release()
+			rows, err := store.ListMemories(ctx, workspaceID, f)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			memories, err := o.memories(ctx, workspaceID, rows)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range memories {
+				if err := task.Step(len(m.Text)); err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if len(rows) < f.Limit {
+				return
+			}
+			last := rows[len(rows)-1]
+			f.After = &Position{At: last.At, ID: last.ID}
+		}
+	}
 }
 
 // name decrypts the ID of a subject. It is empty if the data key was destroyed after the row was read.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Store stores memories. Each part of a Service declares what it needs of the store beside its code. Methods see only the
-// named workspace and the current generation of each subject. Methods that write join the transaction of ctx, which must
+// Store stores memories. It consists of interfaces, so that each part of a Service names those that it uses. Methods see only
+// the named workspace and the current generation of each subject. Methods that write join the transaction of ctx, which must
 // have locked the rows of the subjects.
 type Store interface {
 	subjectStore
@@ -57,7 +57,7 @@ type Row struct {
 	Change     int64 // the subject's change that wrote it
 	Sealed     []byte
 	// OwnKey is the memory's own key, which encrypts it together with the data key; OwnKeySlot says where it is stored, 0 if it is
-	// not yet. Revisions that an earlier release wrote have none.
+	// not yet. Revisions that were written before schema 16 have none.
 	OwnKey     []byte
 	OwnKeySlot int64
 }
@@ -72,7 +72,7 @@ type Visibility struct {
 
 // RowFilter selects rows, newest first or, with OldestFirst, oldest first. Zero fields select all.
 type RowFilter struct {
-	Visibility
+	Visible     Visibility
 	Subject     Hash
 	Agent       Hash
 	Session     Hash
@@ -112,6 +112,8 @@ type rowStore interface {
 	Memory(ctx context.Context, workspaceID, id string, visibility Visibility, now time.Time) (*Row, error)
 	// MemoriesByID reads the existing memories of ids, in any order, also those that have expired.
 	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
+	// MemoryTombstones returns those of ids that were erased.
+	MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error)
 	// MemoriesOf reads like MemoriesByID the memories of one generation of a subject. current reports whether change is the
 	// subject's last change; it is false if no memory is found.
 	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, current bool, err error)

@@ -22,7 +22,13 @@ import (
 // Sweeper resumes an erasure that was interrupted. If the Sweeper finishes it, the erasure stays stored until the same
 // request comes for the receipt, or for receiptLife.
 type SubjectEraser struct {
-	store   subjectEraseStore
+	store interface {
+		subjectStore
+		subjectLocker
+		countStore
+		planStore
+		erasureStore
+	}
 	units   unit.Runner
 	keys    Keys
 	lookup  Lookup
@@ -34,14 +40,6 @@ type SubjectEraser struct {
 	dropped func(ctx context.Context, workspaceID string, subject Hash) error
 	now     clock
 	random  io.Reader
-}
-
-type subjectEraseStore interface {
-	erasureStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
-	SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*SubjectRow) error
-	AddMemoryCount(ctx context.Context, workspaceID string, by int64) error
-	DeleteMemoryPlans(ctx context.Context, workspaceID string, subject Hash, generation int64) error
 }
 
 // receiptLife is how long the receipt of an erasure that the Sweeper finished can be requested.
@@ -218,29 +216,29 @@ func (e *SubjectEraser) finish(ctx context.Context, erasure *Erasure) (destroyed
 	return destroyed, nil
 }
 
-// resume finishes erasures that began before a time, and removes those that were finished more than receiptLife ago.
-func (e *SubjectEraser) resume(ctx context.Context, before time.Time) error {
+// resume finishes erasures that began before begunBefore, and removes those that were finished more than receiptLife ago.
+func (e *SubjectEraser) resume(ctx context.Context, begunBefore time.Time) error {
 	all, err := e.store.Erasures(ctx)
 	if err != nil {
 		return fmt.Errorf("list erasures: %w", err)
 	}
 	var errs []error
 	for _, erasure := range all {
-		if err := e.resumeOne(ctx, erasure, before); err != nil {
+		if err := e.resumeOne(ctx, erasure, begunBefore); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (e *SubjectEraser) resumeOne(ctx context.Context, erasure *Erasure, before time.Time) error {
+func (e *SubjectEraser) resumeOne(ctx context.Context, erasure *Erasure, begunBefore time.Time) error {
 	switch {
 	case erasure.finished():
 		if e.now().Before(erasure.BeganAt.Add(receiptLife)) {
 			return nil
 		}
 		return e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
-	case erasure.BeganAt.After(before):
+	case erasure.BeganAt.After(begunBefore):
 		return nil
 	}
 	destroyed, err := e.finish(ctx, erasure)

@@ -19,8 +19,6 @@ type Subject struct {
 	LastAt    *time.Time // the latest Memory.At
 	CreatedAt time.Time  // of the first memory since the last erasure
 	UpdatedAt time.Time
-
-	hash Hash
 }
 
 // SubjectPosition is the position of a subject in a list.
@@ -137,6 +135,6 @@ func (r *SubjectReader) open(ctx context.Context, workspaceID string, row *Subje
 	}
 	return &Subject{
 		SubjectID: name, Memories: row.Memories, Bytes: row.Bytes, FirstAt: row.FirstAt, LastAt: row.LastAt,
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, hash: row.Hash,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}, nil
 }

@@ -15,7 +15,12 @@ import (
 
 // Sweeper erases what has expired and finishes what was interrupted.
 type Sweeper struct {
-	store    sweepStore
+	store interface {
+		subjectStore
+		rowStore
+		planStore
+		expiryStore
+	}
 	units    unit.Runner
 	opener   *opener
 	rows     *rowEraser
@@ -23,13 +28,6 @@ type Sweeper struct {
 	indexer  *indexer
 	now      clock
 	log      *slog.Logger
-}
-
-type sweepStore interface {
-	expiryStore
-	MemorySubject(ctx context.Context, workspaceID string, subject Hash) (*SubjectRow, error)
-	MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*Row, error)
-	PruneMemoryPlans(ctx context.Context, now time.Time) error
 }
 
 // expiryStore finds and removes what is over.
@@ -57,25 +55,27 @@ const scrubAfter = 30 * time.Minute
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	before := s.now().Add(time.Hour) // at the start, no request of this process is erasing a subject
+	// At the start, no request of this process is erasing a subject, so all erasures are resumed. The hour is for those that
+	// another process began whose clock is ahead.
+	begunBefore := s.now().Add(time.Hour)
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if err := s.Sweep(ctx, before); err != nil && ctx.Err() == nil {
+		if err := s.Sweep(ctx, begunBefore); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "sweep of memories failed", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			before = s.now().Add(-sweepEvery)
+			begunBefore = s.now().Add(-sweepEvery)
 		}
 	}
 }
 
-// Sweep sweeps once. It leaves erasures that began after a time to the requests that began them.
-func (s *Sweeper) Sweep(ctx context.Context, before time.Time) error {
-	errs := []error{s.subjects.resume(ctx, before), s.expire(ctx), s.indexer.compactAll(ctx)}
+// Sweep sweeps once. It leaves erasures that began after begunBefore to the requests that began them.
+func (s *Sweeper) Sweep(ctx context.Context, begunBefore time.Time) error {
+	errs := []error{s.subjects.resume(ctx, begunBefore), s.expire(ctx), s.indexer.compactAll(ctx)}
 	if err := s.store.ScrubErased(ctx, s.now().Add(-scrubAfter)); err != nil {
 		errs = append(errs, fmt.Errorf("remove erased content from files: %w", err))
 	}

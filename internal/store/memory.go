@@ -165,7 +165,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	for _, of := range []struct {
 		column string
 		hash   memory.Hash
-	}{{`m.session`, f.Session}, {`m.subject`, f.Subject}, {`m.subject`, f.Visibility.Subject}, {`m.agent`, f.Agent}, {`m.agent`, f.Visibility.Agent}} {
+	}{{`m.session`, f.Session}, {`m.subject`, f.Subject}, {`m.subject`, f.Visible.Subject}, {`m.agent`, f.Agent}, {`m.agent`, f.Visible.Agent}} {
 		switch {
 		case of.hash == (memory.Hash{}):
 		case walked:

@@ -421,7 +421,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a subject", list(memory.RowFilter{Subject: named(1)}), "memory_subject_at"},
 		{"a subject, a page on", list(memory.RowFilter{Subject: named(1), After: place, Kinds: memory.Kinds()}), "memory_subject_at"},
 		{"an agent", list(memory.RowFilter{Agent: named(1)}), "memory_agent_at"},
-		{"a subject by an agent", list(memory.RowFilter{Visibility: memory.Visibility{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
+		{"a subject by an agent", list(memory.RowFilter{Visible: memory.Visibility{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
 		{"a session of a subject", list(memory.RowFilter{Session: named(1), Subject: named(1), Agent: named(1)}), "memory_session_at"},
 		{"an export", list(memory.RowFilter{Subject: named(1), OldestFirst: true, After: place}), "memory_subject_at"},
 		{"a key", alike(memory.MatchKey{Key: named(1)}), "memory_key"},
