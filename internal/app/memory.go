@@ -25,11 +25,11 @@ func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, dep
 	s.receipts = auth.NewReceiptKey(secret)
 	s.memories = memory.NewService(memory.Options{
 		Store: i.Store, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Journal: erasures{i.Store, s.lookup},
-		Alone: !i.Engine.Shared(), Max: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
-		Answered: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
+		Alone: !i.Engine.Shared(), MaxMemories: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
+		SealAnswerWith: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Shares: s.shares, Dropped: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
+		Shares: s.shares, DropKey: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
 		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil

@@ -225,7 +225,7 @@ func (p *peers) forgetSubject(name string) error {
 		return err
 	}
 	p.services.subjects.Forget(workspaceID, subject)
-	p.services.memories.ForgetSubject(workspaceID, subject)
+	p.services.memories.DropSubject(workspaceID, subject)
 	p.dropped.Store(true)
 	return nil
 }
@@ -233,7 +233,7 @@ func (p *peers) forgetSubject(name string) error {
 // forgetSubjects drops all subjects' keys and indexes from memory.
 func (p *peers) forgetSubjects() {
 	p.services.subjects.ForgetAll()
-	p.services.memories.ForgetSubjects()
+	p.services.memories.DropSubjects()
 	p.dropped.Store(true)
 }
 

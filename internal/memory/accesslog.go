@@ -9,8 +9,8 @@ import (
 	"keepsake/internal/auth"
 )
 
-// Log is the access log: *audit.Log.
-type Log interface {
+// AccessLog is *audit.Log.
+type AccessLog interface {
 	audit.Recorder
 	audit.Reader
 	// Subject returns the pseudonym of a subject, whose name the log must not contain.
@@ -20,7 +20,7 @@ type Log interface {
 }
 
 // accessLog writes entries about the memories of subjects. An entry about a read is written before the response.
-type accessLog struct{ log Log }
+type accessLog struct{ log AccessLog }
 
 // entry returns an entry about a subject, if subjectID is set, and at most audit.MaxMemoryIDs of its memories.
 func (l accessLog) entry(p *auth.Principal, action audit.Action, subjectID string, ids []string) audit.Entry {

@@ -129,7 +129,7 @@ func bareRow(i, subjects int64) *memory.Row {
 		Sealed: make([]byte, 400), Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
 	}
 	mixed := func(n int64) uint64 { return uint64(n+1) * 0x9e3779b97f4a7c15 }
-	binary.BigEndian.PutUint64(row.DedupKey[:], mixed(i))
+	binary.BigEndian.PutUint64(row.DedupHash[:], mixed(i))
 	binary.BigEndian.PutUint64(row.Subject[:], mixed(i%subjects))
 	return row
 }

@@ -70,7 +70,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			}
 			line := *theirs
 			line.ID = "mem_01jd7wz00000000000000000a0"
-			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}, Complete: true}), true)
+			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}, WithPast: true}), true)
 			noError(t, err)
 			if counts.Failed != 1 || counts.Errors[0].Field != "subjectId" {
 				t.Errorf("%s imports %+v", p.UserID, counts)
@@ -191,7 +191,7 @@ func TestAgentsKeySeesTheHistoryItImports(t *testing.T) {
 		older := m
 		older.Text, older.Revision = "old", 1
 		counts, err := b.Import(t.Context(), ofCoach, lines(memory.ImportLine{
-			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, Complete: true,
+			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, WithPast: true,
 		}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})

@@ -111,7 +111,7 @@ func (c *Changer) checkKey(ctx context.Context, state *subjectState, old, key st
 	if key == "" || key == old {
 		return nil
 	}
-	match := MatchKey{Subject: state.subject, Generation: state.generation, Key: state.hashKey(key)}
+	match := MatchKey{Subject: state.subject, Generation: state.generation, KeyHash: state.hashKey(key)}
 	rows, err := c.store.MatchingMemories(ctx, state.workspaceID, []MatchKey{match}, 1, c.now())
 	if err != nil {
 		return err

@@ -24,15 +24,15 @@ type committer struct {
 		writeStore
 		countStore
 	}
-	units       unit.Runner
-	keys        Keys
-	lookup      Lookup
-	limits      *tierLimits
-	log         accessLog
-	generations *generations
-	alone       bool
-	answered    func(ctx context.Context, workspaceID string, subject Hash, generation int64)
-	now         clock
+	units          unit.Runner
+	keys           Keys
+	lookup         Lookup
+	limits         *tierLimits
+	log            accessLog
+	generations    *generations
+	alone          bool
+	sealAnswerWith func(ctx context.Context, workspaceID string, subject Hash, generation int64)
+	now            clock
 }
 
 // writeStore writes memories.
@@ -83,11 +83,11 @@ type subjectState struct {
 // subjectWrites is what a write changes of one subject.
 type subjectWrites struct {
 	*subjectState
-	insert  []*Row
-	replace []*Row
-	older   []*Row // revisions
-	bytes   int64  // added to the subject's texts
-	events  []auditEvent
+	insert    []*Row
+	replace   []*Row
+	older     []*Row // revisions
+	textBytes int64  // added to the subject's texts
+	events    []auditEvent
 }
 
 // auditEvent is an entry of the access log about one subject.
@@ -143,7 +143,7 @@ func (c *committer) load(ctx context.Context, workspaceID string, names map[Hash
 		named[row.Hash] = len(row.SealedID) > 0
 	}
 	if err := c.loadKeys(ctx, workspaceID, states, named); err != nil {
-		c.forget(states)
+		c.dropGenerations(states)
 		return nil, err
 	}
 	for hash, state := range states {
@@ -218,7 +218,7 @@ func (c *committer) commit(
 		return c.apply(ctx, workspaceID, locked, writes)
 	})
 	if errors.Is(err, ErrStale) {
-		c.forget(states)
+		c.dropGenerations(states)
 		if unit.Running(ctx) {
 			return &unit.StaleError{Problem: errErasing}
 		}
@@ -268,7 +268,7 @@ func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Ha
 func (row *SubjectRow) add(w *subjectWrites, now time.Time) {
 	row.Change++
 	row.Memories += int64(len(w.insert))
-	row.Bytes += w.bytes
+	row.Bytes += w.textBytes
 	row.UpdatedAt = now
 	if len(row.SealedID) == 0 {
 		row.SealedID, row.CreatedAt = w.sealedName, now
@@ -311,15 +311,15 @@ func (c *committer) writeRows(ctx context.Context, workspaceID string, w *subjec
 
 // reportKeys reports the data keys under which a stored response about subjects must be encrypted.
 func (c *committer) reportKeys(ctx context.Context, workspaceID string, states map[Hash]*subjectState) {
-	if c.answered == nil {
+	if c.sealAnswerWith == nil {
 		return
 	}
 	for _, hash := range sortedHashes(states) {
-		c.answered(ctx, workspaceID, hash, states[hash].generation)
+		c.sealAnswerWith(ctx, workspaceID, hash, states[hash].generation)
 	}
 }
 
-func (c *committer) forget(states map[Hash]*subjectState) {
+func (c *committer) dropGenerations(states map[Hash]*subjectState) {
 	for hash := range states {
 		c.generations.remove(hash)
 	}

@@ -36,7 +36,7 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	if err := q.complete(p, defaultContext); err != nil {
+	if err := q.bind(p, defaultContext); err != nil {
 		return nil, err
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)

@@ -324,8 +324,8 @@ func (f *Forget) check(words *text.Analyzer) error {
 
 func (f *ForgetFilter) check() error {
 	for i, kind := range f.Kinds {
-		if !slices.Contains(Kinds(), kind) {
-			return problem.Validation(fmt.Sprintf("filter.kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
+		if err := checkKind(fmt.Sprintf("filter.kinds[%d]", i), kind); err != nil {
+			return err
 		}
 	}
 	if err := rules.Tags("filter.tags", f.Tags); err != nil {

@@ -13,9 +13,9 @@ import (
 type ImportLine struct {
 	Number int // from 1
 	Portable
-	// Complete says that the line has times, authors and a revision of its own, like that of an export. Other lines are written
-	// as new memories or changes; their ID is optional.
-	Complete bool
+	// WithPast says that the line has times, authors and a revision of its own, like that of an export. Other lines are new
+	// memories or replace existing ones; their ID is optional.
+	WithPast bool
 	Err      error // says why the line cannot be imported
 }
 
@@ -28,14 +28,14 @@ type importLine struct {
 	draft
 	number   int
 	hasID    bool
-	complete bool // ImportLine.Complete
+	withPast bool // ImportLine.WithPast
 	history  []*Memory
 	older    []*Row // history, encrypted
 }
 
 // newLine validates a line.
 func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool, now time.Time) *importLine {
-	line := &importLine{number: given.Number, complete: given.Complete}
+	line := &importLine{number: given.Number, withPast: given.WithPast}
 	if line.err = given.Err; line.err != nil {
 		return line
 	}
@@ -48,19 +48,19 @@ func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool,
 	case !line.hasID && requireID:
 		line.err = problem.Validation("id", problem.Required, "id is required in every line of a request with an Idempotency-Key.")
 		return line
-	case !line.hasID && line.complete:
+	case !line.hasID && line.withPast:
 		line.err = problem.Validation("id", problem.Required, "id is required in a line that brings its own past.")
 		return line
 	case !line.hasID:
 		m.ID = id.At(id.Memory, now, i.random)
 	}
-	if !line.complete {
+	if !line.withPast {
 		m.CreatedAt, m.UpdatedAt, m.CreatedBy, m.UpdatedBy, m.Revision = now, now, p.Actor(), p.Actor(), 1
 	}
 	if m.Kind == "" {
 		m.Kind = Fact
 	}
-	if line.err = lineError(m.complete(p)); line.err != nil {
+	if line.err = lineError(m.bind(p)); line.err != nil {
 		return line
 	}
 	if line.err = checkExpiry(m.ExpiresAt, now); line.err != nil {
@@ -109,7 +109,7 @@ func lineError(err error) error {
 
 // addHistory validates the times, authors and revisions of a line, and adds its older revisions.
 func (l *importLine) addHistory(m *Memory, history []*Memory) error {
-	if !l.complete {
+	if !l.withPast {
 		return nil
 	}
 	if m.Revision < 1 {

@@ -62,7 +62,7 @@ func (s *writeSet) importLine(line *importLine, erased map[string]bool) (Stored,
 func (s *writeSet) overwrite(existing *pending, line *importLine) (Stored, error) {
 	unchanged := Stored{Memory: existing.memory, Deduplicated: true}
 	next := *line.memory
-	if !line.complete { // the line replaces what the memory contains
+	if !line.withPast { // the line replaces what the memory contains
 		next.CreatedAt, next.CreatedBy = existing.memory.CreatedAt, existing.memory.CreatedBy
 		next.Revision = existing.memory.Revision
 		if sameContent(next, *existing.memory) {

@@ -235,7 +235,7 @@ func (x *indexer) compact(ctx context.Context, e *indexEntry, row *SubjectRow) e
 	case e.index == nil:
 		return nil
 	case row == nil || row.Generation > e.generation:
-		x.caches.forgetIndex(e.name.workspaceID, e.name.subject)
+		x.caches.dropIndex(e.name.workspaceID, e.name.subject)
 		return nil
 	}
 	index, err := x.catchUp(ctx, nil, e, row)

@@ -19,12 +19,12 @@ type matchStore interface {
 	TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (int64, error)
 }
 
-// MatchKey names a memory of a subject by its natural key or, if Key is zero, by its dedup key.
+// MatchKey names a memory of a subject by its natural key or, if KeyHash is zero, by its dedup key.
 type MatchKey struct {
 	Subject    Hash
 	Generation int64
-	Key        Hash
-	DedupKey   Hash
+	KeyHash    Hash
+	DedupHash  Hash
 }
 
 // loadMatches adds the memories that drafts replace or duplicate.

@@ -2,7 +2,7 @@ package memory
 
 import "time"
 
-// Hash is the keyed hash by which a name is found. The zero value stands for no name.
+// Hash is a keyed hash by which rows are found: of a name, a natural key or a dedup key. The zero value stands for none.
 type Hash = [16]byte
 
 // Kind says what a memory contains.
@@ -27,7 +27,7 @@ type Status string
 
 // The statuses.
 const (
-	Active     Status = "active"
+	Active     Status = "active"     // also before its ValidFrom
 	Superseded Status = "superseded" // its ValidTo has passed
 )
 

@@ -13,11 +13,11 @@ type pending struct {
 
 // matches returns the keys by which a memory is found.
 func (m *pending) matches() []MatchKey {
-	same := MatchKey{Subject: m.row.Subject, Generation: m.row.Generation, DedupKey: m.row.DedupKey}
-	if m.row.Key == (Hash{}) {
+	same := MatchKey{Subject: m.row.Subject, Generation: m.row.Generation, DedupHash: m.row.DedupHash}
+	if m.row.KeyHash == (Hash{}) {
 		return []MatchKey{same}
 	}
-	return []MatchKey{same, {Subject: m.row.Subject, Generation: m.row.Generation, Key: m.row.Key}}
+	return []MatchKey{same, {Subject: m.row.Subject, Generation: m.row.Generation, KeyHash: m.row.KeyHash}}
 }
 
 // pendingMemories finds the memories of a write set.

@@ -46,7 +46,7 @@ func (b *bundle) export(t testing.TB, p *auth.Principal, subjectID string) []*me
 func linesOf(list []*memory.Portable) memory.Lines {
 	var all []memory.ImportLine
 	for _, m := range list {
-		all = append(all, memory.ImportLine{Portable: *m, Complete: true})
+		all = append(all, memory.ImportLine{Portable: *m, WithPast: true})
 	}
 	return lines(all...)
 }
@@ -129,7 +129,7 @@ func TestLinesFailAlone(t *testing.T) {
 			m.ID = "mem_01jd7wz00000000000000000a0"
 			m.Key, m.Text = "", "line"
 			change(&m)
-			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, Complete: true}
+			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, WithPast: true}
 		}
 		plain := func(id, text, key string) memory.ImportLine {
 			return memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: id, SubjectID: "ada", Text: text, Key: key}}}
@@ -242,7 +242,7 @@ func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
 			ID: fmt.Sprintf("mem_01jd7wz00000000000000000a%d", i), SubjectID: "ada", Text: fmt.Sprint("text ", i), Revision: 100,
 			CreatedAt: noon, CreatedBy: "usr_anna", UpdatedAt: noon, UpdatedBy: "usr_anna",
 		}
-		line := memory.ImportLine{Portable: memory.Portable{Memory: m}, Complete: true}
+		line := memory.ImportLine{Portable: memory.Portable{Memory: m}, WithPast: true}
 		for revision := range int64(99) {
 			older := *m
 			older.Revision = revision + 1
@@ -304,7 +304,7 @@ func TestImportedCreationTimeCountsForDuplicates(t *testing.T) {
 		noError(t, err)
 		moved := *first
 		moved.CreatedAt, moved.Revision = noon.Add(time.Minute), 2
-		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}, Complete: true}), true)
+		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}, WithPast: true}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
 		stored, err := b.put(t.Context(), anna, say("same"))

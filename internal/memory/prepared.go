@@ -39,9 +39,9 @@ func (d *draft) seal(state *subjectState) (err error) {
 	}
 	d.match = MatchKey{Subject: d.subject, Generation: state.generation}
 	if d.memory.Key != "" {
-		d.match.Key = d.row.Key
+		d.match.KeyHash = d.row.KeyHash
 	} else {
-		d.match.DedupKey = d.row.DedupKey
+		d.match.DedupHash = d.row.DedupHash
 	}
 	return nil
 }

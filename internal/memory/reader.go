@@ -20,7 +20,7 @@ type Filter struct {
 	Kinds     []Kind
 	Tags      []string   // all must match
 	From, To  *time.Time // Memory.At is at or after From, and before To
-	Before    *Position  // only memories after this position of the list
+	After     *Position  // only memories after this position of the list
 	Limit     int
 }
 
@@ -74,8 +74,8 @@ func (r *Reader) find(ctx context.Context, p *auth.Principal, id string) (*Row, 
 	return row, memories[0], nil
 }
 
-// History reads at most limit revisions of a memory below the revision before (0: all), newest first, including the current
-// one.
+// History reads at most limit revisions of a memory, newest first, with the current one. If before is not 0, it reads only
+// revisions below it.
 func (r *Reader) History(ctx context.Context, p *auth.Principal, id string, before int64, limit int) (list []*Memory, more bool, err error) {
 	_, current, err := r.find(ctx, p, id)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *Reader) List(ctx context.Context, p *auth.Principal, f Filter) (list []
 	return list, more, nil
 }
 
-// ShowAgain records that a stored response shows memories again. They need only SubjectID and ID.
-func (r *Reader) ShowAgain(ctx context.Context, p *auth.Principal, memories []*Memory) error {
+// RecordShownAgain records that a stored response shows memories again. They need only SubjectID and ID.
+func (r *Reader) RecordShownAgain(ctx context.Context, p *auth.Principal, memories []*Memory) error {
 	return r.log.readMemories(ctx, p, audit.MemoryRead, memories)
 }
 
@@ -145,8 +145,8 @@ func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err erro
 		return nil, err
 	}
 	for _, kind := range f.Kinds {
-		if !slices.Contains(Kinds(), kind) {
-			return nil, problem.Validation("kind", problem.NotAllowed, "There is no such kind.")
+		if err := checkKind("kind", kind); err != nil {
+			return nil, err
 		}
 	}
 	if err := rules.Tags("tag", f.Tags); err != nil {
@@ -156,7 +156,7 @@ func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err erro
 		return nil, problem.Validation("subjectId", problem.Required, "subjectId is required with tag, because tags are encrypted for each subject.")
 	}
 	rows := newRowFilter(r.lookup, p, f.SubjectID, f.AgentID, f.SessionID)
-	rows.Kinds, rows.From, rows.To, rows.After = f.Kinds, f.From, f.To, f.Before
+	rows.Kinds, rows.From, rows.To, rows.After = f.Kinds, f.From, f.To, f.After
 	rows.Now, rows.Limit = r.now(), f.Limit+1
 	return rows, nil
 }

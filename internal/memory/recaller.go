@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"keepsake/internal/audit"
@@ -66,7 +65,7 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 	if err := checkQuery(q.Query); err != nil {
 		return nil, err
 	}
-	if err := q.complete(p, defaultRecall); err != nil {
+	if err := q.bind(p, defaultRecall); err != nil {
 		return nil, err
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
@@ -189,8 +188,8 @@ func checkQuery(query string) error {
 	return nil
 }
 
-// complete validates a query and sets what the caller is bound to and the default limit.
-func (q *RecallQuery) complete(p *auth.Principal, limit int) (err error) {
+// bind validates a query and sets what the caller is bound to and the default limit.
+func (q *RecallQuery) bind(p *auth.Principal, limit int) (err error) {
 	if q.SubjectID, err = subjectOf(p, q.SubjectID); err != nil {
 		return err
 	}
@@ -201,8 +200,8 @@ func (q *RecallQuery) complete(p *auth.Principal, limit int) (err error) {
 		return err
 	}
 	for i, kind := range q.Kinds {
-		if !slices.Contains(Kinds(), kind) {
-			return problem.Validation(fmt.Sprintf("kinds[%d]", i), problem.NotAllowed, "There is no such kind.")
+		if err := checkKind(fmt.Sprintf("kinds[%d]", i), kind); err != nil {
+			return err
 		}
 	}
 	if err := rules.Tags("tags", q.Tags); err != nil {

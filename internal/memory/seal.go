@@ -102,7 +102,7 @@ type sealer struct {
 func (s *sealer) sealMemory(m *Memory, base *Row) (*Row, error) {
 	r := &Row{
 		ID: m.ID, Subject: s.subject, Generation: s.generation, Kind: m.Kind, At: m.At(), CreatedAt: m.CreatedAt,
-		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, Key: s.hashKey(m.Key), DedupKey: s.key.Hash("same", dedupKey(m)),
+		UpdatedAt: m.UpdatedAt, ExpiresAt: m.ExpiresAt, KeyHash: s.hashKey(m.Key), DedupHash: s.key.Hash("same", dedupKey(m)),
 		Size: int64(len(m.Text)), Revision: m.Revision,
 	}
 	if m.AgentID != "" {

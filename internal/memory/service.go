@@ -36,20 +36,20 @@ type Options struct {
 	Units   unit.Runner
 	Keys    Keys
 	Lookup  Lookup
-	Audit   Log
+	Audit   AccessLog
 	Journal Journal
 	// Alone says that no other process writes to the store, so that the generation that this process wrote last is current.
 	Alone bool
-	// Max returns how many memories a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store; nil is
-	// no limit.
-	Max      func(workspaceID string) int64
-	MaxBytes func(workspaceID string) *int64
+	// MaxMemories returns how many memories a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store;
+	// nil is no limit, and 0 allows none.
+	MaxMemories func(workspaceID string) int64
+	MaxBytes    func(workspaceID string) *int64
 	// Sign returns a compact JWS of a payload by a key of the JWKS.
 	Sign func(payload []byte) (string, error)
-	// Answered, if not nil, receives the data key under which a stored response to the request of ctx must be encrypted.
-	Answered func(ctx context.Context, workspaceID string, subject Hash, generation int64)
-	// Dropped, if not nil, is called after a data key was destroyed. It returns when no other process has it in memory.
-	Dropped func(ctx context.Context, workspaceID string, subject Hash) error
+	// SealAnswerWith, if not nil, sets the data key that must encrypt a stored response to the request of ctx.
+	SealAnswerWith func(ctx context.Context, workspaceID string, subject Hash, generation int64)
+	// DropKey, if not nil, removes a destroyed data key from the memory of other processes, and waits until it is removed.
+	DropKey func(ctx context.Context, workspaceID string, subject Hash) error
 	// Shares, if not nil, divides the processors among workspaces whose recalls and lists take long.
 	Shares *fairshare.Scheduler
 	// RecallBytes is the size of the cache of recall indexes.
@@ -72,9 +72,9 @@ type Keys interface {
 
 // Lookup returns the keyed hashes by which names are found.
 type Lookup interface {
-	Subject(workspaceID, id string) [16]byte
-	Agent(workspaceID, id string) [16]byte
-	Session(workspaceID, id string) [16]byte
+	Subject(workspaceID, id string) Hash
+	Agent(workspaceID, id string) Hash
+	Session(workspaceID, id string) Hash
 }
 
 // Journal records erasures outside the database and its backups, so that a restore repeats them. Its methods are called in
@@ -94,22 +94,22 @@ func NewService(o Options) *Service {
 		words  = text.NewAnalyzer()
 		log    = accessLog{o.Audit}
 		opener = &opener{o.Keys}
-		limits = &tierLimits{store: o.Store, maxMemories: o.Max, maxBytes: o.MaxBytes}
+		limits = &tierLimits{store: o.Store, maxMemories: o.MaxMemories, maxBytes: o.MaxBytes}
 		caches = &Caches{words: words, indexes: newIndexCache(o.RecallBytes)}
 		rows   = &rowEraser{store: o.Store, log: log, journal: o.Journal, now: now}
 
 		committer = &committer{
 			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, limits: limits, log: log, generations: &caches.generations,
-			alone: o.Alone, answered: o.Answered, now: now,
+			alone: o.Alone, sealAnswerWith: o.SealAnswerWith, now: now,
 		}
-		matcher  = &matcher{store: o.Store, now: now}
-		writer   = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
-		indexer  = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words}
-		reader   = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
-		subjects = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
-		eraser   = &SubjectEraser{
+		matcher       = &matcher{store: o.Store, now: now}
+		writer        = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
+		indexer       = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words}
+		reader        = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
+		subjects      = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
+		subjectEraser = &SubjectEraser{
 			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, rows: rows, log: log, journal: o.Journal, caches: caches,
-			sign: o.Sign, dropped: o.Dropped, now: now, random: o.Random,
+			sign: o.Sign, dropKey: o.DropKey, now: now, random: o.Random,
 		}
 	)
 	writer.groups = newGroups(writer, o.Alone)
@@ -126,9 +126,9 @@ func NewService(o Options) *Service {
 			store: o.Store, units: o.Units, opener: opener, rows: rows, limits: limits, lookup: o.Lookup, log: log, words: words,
 			caches: caches, shares: o.Shares, now: now, random: o.Random,
 		},
-		SubjectEraser: eraser,
+		SubjectEraser: subjectEraser,
 		Sweeper: &Sweeper{
-			store: o.Store, units: o.Units, opener: opener, rows: rows, subjects: eraser, indexer: indexer, now: now, log: o.Log,
+			store: o.Store, units: o.Units, opener: opener, rows: rows, subjects: subjectEraser, indexer: indexer, now: now, log: o.Log,
 		},
 		Exporter: &Exporter{store: o.Store, opener: opener, subjects: subjects, lookup: o.Lookup, log: log, now: now},
 		Importer: &Importer{
@@ -149,42 +149,42 @@ type Caches struct {
 	words       *text.Analyzer
 	indexes     *indexCache
 	generations generations
-	forgotten   atomic.Int64 // how often words was emptied
+	emptied     atomic.Int64 // how often words was emptied
 }
 
-// ForgetSubject removes a subject that another process erased.
-func (c *Caches) ForgetSubject(workspaceID string, subject Hash) {
-	c.forgetIndex(workspaceID, subject)
+// DropSubject removes an erased subject.
+func (c *Caches) DropSubject(workspaceID string, subject Hash) {
+	c.dropIndex(workspaceID, subject)
 	c.generations.remove(subject)
 }
 
-// ForgetSubjects removes all subjects. It is for a process that cannot know which of them were erased.
-func (c *Caches) ForgetSubjects() {
+// DropSubjects removes all subjects. It is for a process that cannot know which of them were erased.
+func (c *Caches) DropSubjects() {
 	c.indexes.clear()
-	c.forgetWords()
+	c.dropWords()
 	c.generations.clear()
 }
 
 // RecallStats returns the statistics of the cache of recall indexes.
 func (c *Caches) RecallStats() RecallStats { return c.indexes.statistics() }
 
-// forgetIndex removes all words of a subject.
-func (c *Caches) forgetIndex(workspaceID string, subject Hash) {
+// dropIndex removes all words of a subject.
+func (c *Caches) dropIndex(workspaceID string, subject Hash) {
 	c.indexes.remove(workspaceID, subject)
-	c.forgetWords()
+	c.dropWords()
 }
 
-func (c *Caches) forgetWords() {
-	c.forgotten.Add(1)
-	c.words.Forget()
+func (c *Caches) dropWords() {
+	c.emptied.Add(1)
+	c.words.Clear()
 }
 
 // analyze calls analyze, which analyzes texts of a subject. If words was emptied meanwhile, it empties words again, because
 // the subject can have been erased.
 func (c *Caches) analyze(analyze func()) {
-	before := c.forgotten.Load()
+	before := c.emptied.Load()
 	analyze()
-	if c.forgotten.Load() != before {
-		c.words.Forget()
+	if c.emptied.Load() != before {
+		c.words.Clear()
 	}
 }

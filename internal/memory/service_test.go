@@ -261,7 +261,7 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 				if !more {
 					break
 				}
-				f.Before = pointer(page[len(page)-1].Position())
+				f.After = pointer(page[len(page)-1].Position())
 			}
 			if !cmp.Equal(got, want) || len(want) == 0 {
 				t.Errorf("%s: got %v, want %v", name, got, want)
@@ -466,7 +466,7 @@ func TestTimesAreCheckedAsTheyAreStored(t *testing.T) {
 	older.Revision = 1
 	m.ValidFrom, m.ValidTo = nil, nil
 	counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
-		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, Complete: true,
+		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, WithPast: true,
 	}), true)
 	noError(t, err)
 	if counts.Failed != 1 || counts.Errors[0].Field != "history[0].validTo" {

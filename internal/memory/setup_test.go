@@ -132,9 +132,9 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 	})
 	b.options = memory.Options{
 		Store: b.store, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
-		Alone: !engine.Shared(), Max: func(string) int64 { return b.max.Load() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
+		Alone: !engine.Shared(), MaxMemories: func(string) int64 { return b.max.Load() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
 		Sign: func(payload []byte) (string, error) { return base64.RawURLEncoding.EncodeToString(payload), nil },
-		Answered: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {
+		SealAnswerWith: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.answered = append(b.answered, fmt.Sprintf("%s %x %d", workspaceID, subject, generation))

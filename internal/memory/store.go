@@ -45,8 +45,8 @@ type Row struct {
 	Generation int64
 	Agent      Hash
 	Session    Hash
-	Key        Hash // natural key, hashed with the data key
-	DedupKey   Hash // dedup key, hashed with the data key
+	KeyHash    Hash // natural key, hashed with the data key
+	DedupHash  Hash // dedup key, hashed with the data key
 	Kind       Kind
 	At         time.Time
 	CreatedAt  time.Time
@@ -119,7 +119,8 @@ type rowStore interface {
 	MemoriesOf(ctx context.Context, workspaceID string, subject Hash, generation, change int64, ids []string) (rows []*Row, current bool, err error)
 	// ListMemories reads at most f.Limit memories.
 	ListMemories(ctx context.Context, workspaceID string, f *RowFilter) ([]*Row, error)
-	// MemoryRevisions reads older revisions of memories below a revision (0: all), at most limit of each (0: all), newest first.
+	// MemoryRevisions reads older revisions of memories, newest first: below the revision before, unless it is 0, and at
+	// most limit of each, unless that is 0.
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
 	// MemoryChanges reads what was written and erased of a subject after a change, or only what was written if after is
 	// negative. A caller that catches up must read the subject's row before and remember its Change; a later change is then

@@ -37,7 +37,7 @@ type SubjectEraser struct {
 	journal Journal
 	caches  *Caches
 	sign    func(payload []byte) (string, error)
-	dropped func(ctx context.Context, workspaceID string, subject Hash) error
+	dropKey func(ctx context.Context, workspaceID string, subject Hash) error
 	now     clock
 	random  io.Reader
 }
@@ -78,7 +78,7 @@ type Receipt struct {
 	ID               string // rcp_…
 	Memories         int64
 	ErasedAt         time.Time
-	KeyBackupsBefore time.Time // backups of keys that are older can still decrypt older data
+	KeyBackupsBefore time.Time // backups of keys that are older can still decrypt older data; equal to ErasedAt, when the key was destroyed
 	Signature        string    // compact JWS over the other fields and the workspace's ID
 }
 
@@ -196,9 +196,9 @@ func (e *SubjectEraser) finish(ctx context.Context, erasure *Erasure) (destroyed
 	if err := e.keys.Destroy(ctx, erasure.WorkspaceID, erasure.Subject, erasure.Generation); err != nil {
 		return destroyed, fmt.Errorf("destroy a data key: %w", err)
 	}
-	e.caches.ForgetSubject(erasure.WorkspaceID, erasure.Subject)
-	if e.dropped != nil {
-		if err := e.dropped(ctx, erasure.WorkspaceID, erasure.Subject); err != nil {
+	e.caches.DropSubject(erasure.WorkspaceID, erasure.Subject)
+	if e.dropKey != nil {
+		if err := e.dropKey(ctx, erasure.WorkspaceID, erasure.Subject); err != nil {
 			return destroyed, fmt.Errorf("remove a data key from other processes: %w", err)
 		}
 	}

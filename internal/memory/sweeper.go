@@ -95,7 +95,7 @@ func (s *Sweeper) expire(ctx context.Context) error {
 			return fmt.Errorf("list expired memories: %w", err)
 		}
 		var errs []error
-		progress := false
+		erasedAny := false
 		for len(list) > 0 {
 			n := 1
 			for n < len(list) && list[n].WorkspaceID == list[0].WorkspaceID && list[n].Subject == list[0].Subject {
@@ -105,10 +105,10 @@ func (s *Sweeper) expire(ctx context.Context) error {
 			if err != nil {
 				errs = append(errs, fmt.Errorf("erase expired memories: %w", err))
 			}
-			progress = progress || erased > 0
+			erasedAny = erasedAny || erased > 0
 			list = list[n:]
 		}
-		if !progress || ctx.Err() != nil {
+		if !erasedAny || ctx.Err() != nil {
 			return errors.Join(errs...)
 		}
 	}

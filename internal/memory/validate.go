@@ -109,6 +109,14 @@ func checkName(what, name string, needed bool) error {
 	return problem.Validation(what, problem.Format, fmt.Sprintf("%s must have at most %d letters, digits and . _ : @ | + = - and must not begin with . : or @.", what, maxName))
 }
 
+// checkKind validates a kind of a filter.
+func checkKind(what string, kind Kind) error {
+	if !slices.Contains(Kinds(), kind) {
+		return problem.Validation(what, problem.NotAllowed, "There is no such kind.")
+	}
+	return nil
+}
+
 func checkText(text string) error {
 	switch {
 	case field.Blank(text):
@@ -149,9 +157,6 @@ func ValidID(s string) bool {
 
 // normalize brings a memory into the form in which it is stored, so that a response is equal to what is read later.
 func (m *Memory) normalize() {
-	if m.Kind == "" {
-		m.Kind = Fact
-	}
 	tags := make([]string, 0, len(m.Tags))
 	for _, tag := range m.Tags {
 		if !slices.Contains(tags, tag) {

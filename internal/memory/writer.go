@@ -113,7 +113,7 @@ func (w *Writer) draft(by *caller, item *Item, at time.Time) *draft {
 	if m.Kind == "" {
 		m.Kind = Fact
 	}
-	if d.err = m.complete(by.Principal); d.err != nil {
+	if d.err = m.bind(by.Principal); d.err != nil {
 		return d
 	}
 	if d.err = checkExpiry(m.ExpiresAt, at); d.err != nil {
@@ -127,8 +127,8 @@ func (w *Writer) draft(by *caller, item *Item, at time.Time) *draft {
 // idTime returns the time from which the ID of item i is generated. IDs sort by time down to 250 ns.
 func idTime(now time.Time, i int) time.Time { return now.Add(time.Duration(i) * 250 * time.Nanosecond) }
 
-// complete sets the subject and the agent that the caller is bound to, truncates times, and validates the memory.
-func (m *Memory) complete(p *auth.Principal) (err error) {
+// bind sets the subject and the agent that the caller is bound to, truncates times, and validates the memory.
+func (m *Memory) bind(p *auth.Principal) (err error) {
 	if m.SubjectID, err = subjectOf(p, m.SubjectID); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *writeSet) create(m *Memory, r *Row, older []*Row) error {
 	if s.room.memories <= 0 {
 		return errFull
 	}
-	if !s.room.take(int64(len(r.Sealed)) + sizeOf(older)) {
+	if !s.room.take(int64(len(r.Sealed)) + sealedBytes(older)) {
 		return problem.StorageFull()
 	}
 	s.room.memories--
@@ -85,7 +85,7 @@ func (s *writeSet) revise(m *pending, next *Memory, older ...*Row) error {
 	if err != nil {
 		return err
 	}
-	if !s.room.take(sizeOf(older) + int64(len(row.Sealed)) - m.trimmed) {
+	if !s.room.take(sealedBytes(older) + int64(len(row.Sealed)) - m.trimmed) {
 		return problem.StorageFull()
 	}
 	m.older = append(append(m.older, m.row), older...)
@@ -115,12 +115,12 @@ func (s *writeSet) writes() []*subjectWrites {
 		}
 		w := s.writesOf(m.row.Subject)
 		w.older = append(w.older, m.older...)
-		w.bytes += m.row.Size
+		w.textBytes += m.row.Size
 		if m.base == nil {
 			w.insert = append(w.insert, m.row)
 		} else {
 			w.replace = append(w.replace, m.row)
-			w.bytes -= m.base.Size
+			w.textBytes -= m.base.Size
 		}
 	}
 	list := make([]*subjectWrites, 0, len(s.perSubject))
@@ -130,8 +130,8 @@ func (s *writeSet) writes() []*subjectWrites {
 	return list
 }
 
-// sizeOf returns what rows count as stored bytes.
-func sizeOf(rows []*Row) (bytes int64) {
+// sealedBytes returns what rows count as stored bytes.
+func sealedBytes(rows []*Row) (bytes int64) {
 	for _, r := range rows {
 		bytes += int64(len(r.Sealed))
 	}

@@ -61,7 +61,7 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Subject, r.Agent, r.Session, r.Key, r.DedupKey = hashOf(subject), hashOf(agent), hashOf(session), hashOf(key), hashOf(same)
+	r.Subject, r.Agent, r.Session, r.KeyHash, r.DedupHash = hashOf(subject), hashOf(agent), hashOf(session), hashOf(key), hashOf(same)
 	r.At, r.CreatedAt, r.UpdatedAt, r.ExpiresAt = timeOf(at), timeOf(created), timeOf(updated), maybeTime(expires)
 	return &r, nil
 }
@@ -206,18 +206,18 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 func (s *Store) MatchingMemories(ctx context.Context, workspaceID string, wanted []memory.MatchKey, limit int, now time.Time) ([]*memory.Row, error) {
 	var keyed, same []memory.MatchKey
 	for _, w := range wanted {
-		if w.Key != (memory.Hash{}) {
+		if w.KeyHash != (memory.Hash{}) {
 			keyed = append(keyed, w)
 		} else {
 			same = append(same, w)
 		}
 	}
-	list, err := s.duplicates(ctx, keyed, func(w *memory.MatchKey) []byte { return w.Key[:] },
+	list, err := s.duplicates(ctx, keyed, func(w *memory.MatchKey) []byte { return w.KeyHash[:] },
 		&Duplicates{WorkspaceID: workspaceID, Column: "key_hash", Now: micros(now), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.duplicates(ctx, same, func(w *memory.MatchKey) []byte { return w.DedupKey[:] },
+	more, err := s.duplicates(ctx, same, func(w *memory.MatchKey) []byte { return w.DedupHash[:] },
 		&Duplicates{WorkspaceID: workspaceID, Column: "same_hash", Now: micros(now), Limit: limit})
 	return append(list, more...), err
 }

@@ -54,7 +54,7 @@ func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, ro
 	written, err = s.insert(ctx, s.main, b, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
-			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.Key), r.DedupKey[:], r.Size,
+			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.KeyHash), r.DedupHash[:], r.Size,
 			r.Revision, r.Change, r.Sealed, slots[i])
 	})
 	if err != nil {

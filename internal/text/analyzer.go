@@ -26,8 +26,8 @@ type Analyzer struct {
 // NewAnalyzer creates an Analyzer.
 func NewAnalyzer() *Analyzer { return &Analyzer{forms: newFormCache()} }
 
-// Forget clears the cached words, because they must not outlive their texts.
-func (a *Analyzer) Forget() { a.forms.forget() }
+// Clear clears the cached words, because they must not outlive their texts.
+func (a *Analyzer) Clear() { a.forms.clear() }
 
 // maxWord is the max number of bytes of a word that count. Longer words, which no person writes, are equal if these
 // bytes are.

@@ -103,7 +103,7 @@ func TestAForgottenWordIsReadAgain(t *testing.T) {
 	if remembered() == 0 {
 		t.Error("no word is remembered")
 	}
-	a.Forget()
+	a.Clear()
 	if n := remembered(); n != 0 {
 		t.Errorf("%d words are remembered", n)
 	}

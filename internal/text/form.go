@@ -41,8 +41,8 @@ func (c *formCache) of(raw string) *form {
 	return f
 }
 
-// forget clears all slots.
-func (c *formCache) forget() {
+// clear clears all slots.
+func (c *formCache) clear() {
 	for i := range c.slots {
 		c.slots[i].Store(nil)
 	}

@@ -304,7 +304,7 @@ func (in *listMemories) list(ctx context.Context, memories *memory.Service, curs
 		filter.Kinds = []memory.Kind{memory.Kind(in.Kind)}
 	}
 	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *memory.Position) ([]*memory.Memory, *memory.Position, error) {
-		filter.Before = after
+		filter.After = after
 		found, more, err := memories.List(ctx, p, filter)
 		return found, lastOf(found, more, (*memory.Memory).Position), err
 	})

@@ -63,7 +63,7 @@ func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) 
 		for _, r := range answer.Results {
 			add(r.Memory)
 		}
-		return memories.ShowAgain(ctx, auth.From(ctx), list)
+		return memories.RecordShownAgain(ctx, auth.From(ctx), list)
 	}
 }
 

@@ -201,7 +201,7 @@ func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memo
 		}
 		var m portableMemory
 		if line.Err = decoder.Decode(text, &m); line.Err == nil {
-			line.Complete = m.complete()
+			line.WithPast = m.complete()
 			line.Portable, line.Err = m.line()
 		}
 		return line, true, nil

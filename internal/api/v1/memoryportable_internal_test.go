@@ -56,7 +56,7 @@ func TestALineHasAllOfItsPastOrNone(t *testing.T) {
 {"subjectId":"a",`+past+`}
 {"subjectId":"a",`+past+`,"history":[{"text":"w","updatedAt":"2026-01-01T00:00:00Z","updatedBy":"key_x","revision":1}]}
 `))
-	if list[0].Complete || !list[1].Complete || list[1].Memory.UpdatedBy != "key_y" || list[1].Memory.Revision != 2 || list[0].Err != nil || list[1].Err != nil {
+	if list[0].WithPast || !list[1].WithPast || list[1].Memory.UpdatedBy != "key_y" || list[1].Memory.Revision != 2 || list[0].Err != nil || list[1].Err != nil {
 		t.Errorf("got %+v and %+v", list[0], list[1])
 	}
 	if h := list[2].History; list[2].Err != nil || len(h) != 1 || h[0].Text != "w" || h[0].UpdatedBy != "key_x" || h[0].Revision != 1 {

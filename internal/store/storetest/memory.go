@@ -24,7 +24,7 @@ func memoryRow(n int, subject byte) *memory.Row {
 	at := after(time.Duration(n) * time.Second)
 	return &memory.Row{
 		ID: fmt.Sprintf("mem_%03d", n), Subject: named(subject), Generation: 1, Session: named(byte(n % 3)), Agent: named(byte(n % 2)),
-		Kind: memory.Fact, At: at, CreatedAt: at, UpdatedAt: at, DedupKey: named(byte(n)), Size: int64(n), Revision: 1, Change: int64(n),
+		Kind: memory.Fact, At: at, CreatedAt: at, UpdatedAt: at, DedupHash: named(byte(n)), Size: int64(n), Revision: 1, Change: int64(n),
 		Sealed: []byte{byte(n), 0, 255},
 	}
 }
@@ -74,7 +74,7 @@ func testMemory(t *testing.T, setup setup) {
 	t.Run("AMemoryComesBackAsItWas", func(t *testing.T) {
 		s := setup(t)
 		full := memoryRow(7, 1)
-		full.ExpiresAt, full.Key = pointer(after(2*time.Hour)), named(9)
+		full.ExpiresAt, full.KeyHash = pointer(after(2*time.Hour)), named(9)
 		bare := memoryRow(8, 1)
 		bare.Agent, bare.Session = memory.Hash{}, memory.Hash{}
 		writeMemories(t, s, "wsp_a", full, bare)
@@ -113,7 +113,7 @@ func testMemory(t *testing.T, setup setup) {
 		first := memoryRow(1, 1)
 		writeMemories(t, s, "wsp_a", first, memoryRow(2, 1))
 		next := memoryRow(1, 1)
-		next.Revision, next.Change, next.Kind, next.Sealed, next.Key, next.Session = 2, 5, memory.Note, []byte("second"), named(3), named(8)
+		next.Revision, next.Change, next.Kind, next.Sealed, next.KeyHash, next.Session = 2, 5, memory.Note, []byte("second"), named(3), named(8)
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			if err := s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{first, first}); err != nil {
 				return err
@@ -142,10 +142,10 @@ func testMemory(t *testing.T, setup setup) {
 	t.Run("WhatIsAlikeIsFound", func(t *testing.T) {
 		s := setup(t)
 		keyed, first, second := memoryRow(1, 1), memoryRow(3, 1), memoryRow(2, 1)
-		keyed.Key = named(9)
-		first.DedupKey, second.DedupKey = named(7), named(7)
+		keyed.KeyHash = named(9)
+		first.DedupHash, second.DedupHash = named(7), named(7)
 		gone := memoryRow(4, 1)
-		gone.DedupKey, gone.ExpiresAt, gone.CreatedAt = named(7), pointer(epoch), epoch
+		gone.DedupHash, gone.ExpiresAt, gone.CreatedAt = named(7), pointer(epoch), epoch
 		writeMemories(t, s, "wsp_a", keyed, first, second, gone, memoryRow(5, 2))
 		ask := func(workspaceID string, limit int, wanted ...memory.MatchKey) []string {
 			t.Helper()
@@ -153,13 +153,13 @@ func testMemory(t *testing.T, setup setup) {
 			noError(t, err)
 			return memoryIDs(rows)
 		}
-		key := memory.MatchKey{Subject: named(1), Generation: 1, Key: named(9)}
-		same := memory.MatchKey{Subject: named(1), Generation: 1, DedupKey: named(7)}
+		key := memory.MatchKey{Subject: named(1), Generation: 1, KeyHash: named(9)}
+		same := memory.MatchKey{Subject: named(1), Generation: 1, DedupHash: named(7)}
 		wantIDs(t, ask("wsp_a", 1, key), "mem_001")
 		wantIDs(t, ask("wsp_a", 1, same), "mem_002")
-		wantIDs(t, ask("wsp_a", 5, key, same, memory.MatchKey{Subject: named(2), Generation: 1, DedupKey: named(7)}), "mem_001", "mem_002", "mem_003")
-		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(2), Generation: 1, Key: named(9)}))
-		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(1), Generation: 2, Key: named(9)}))
+		wantIDs(t, ask("wsp_a", 5, key, same, memory.MatchKey{Subject: named(2), Generation: 1, DedupHash: named(7)}), "mem_001", "mem_002", "mem_003")
+		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(2), Generation: 1, KeyHash: named(9)}))
+		wantIDs(t, ask("wsp_a", 1, memory.MatchKey{Subject: named(1), Generation: 2, KeyHash: named(9)}))
 		wantIDs(t, ask("wsp_b", 1, key))
 	})
 
@@ -392,7 +392,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 	var rows []*memory.Row
 	for n := range 900 {
 		r := memoryRow(n, byte(1+n%9))
-		r.Key, r.Session, r.Agent = named(byte(n)), named(byte(1+n%20)), named(1)
+		r.KeyHash, r.Session, r.Agent = named(byte(n)), named(byte(1+n%20)), named(1)
 		rows = append(rows, r)
 	}
 	writeMemories(t, s, "wsp_a", rows...)
@@ -424,8 +424,8 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a subject by an agent", list(memory.RowFilter{Visible: memory.Visibility{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
 		{"a session of a subject", list(memory.RowFilter{Session: named(1), Subject: named(1), Agent: named(1)}), "memory_session_at"},
 		{"an export", list(memory.RowFilter{Subject: named(1), OldestFirst: true, After: place}), "memory_subject_at"},
-		{"a key", alike(memory.MatchKey{Key: named(1)}), "memory_key"},
-		{"an equal one", alike(memory.MatchKey{DedupKey: named(1)}), "memory_same"},
+		{"a key", alike(memory.MatchKey{KeyHash: named(1)}), "memory_key"},
+		{"an equal one", alike(memory.MatchKey{DedupHash: named(1)}), "memory_same"},
 		{"what has changed", func() error {
 			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1)
 			return err
