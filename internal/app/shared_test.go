@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -317,7 +318,7 @@ func TestRedisIsLostAtNineTenths(t *testing.T) {
 		redis := enginetest.StartRedis(t, enginetest.RedisOptions{})
 		// Long enough for a busy machine, and short enough for a connection that is made while Redis ends.
 		p, n := togetherWaiting(t, redis.URL()+"?dial_timeout=5s&write_timeout=5s", 5*time.Second, nil)
-		p.loseRedis(n, true, sharedMost, func() { redis.Kill(t) }, func() { redis.Start(t) })
+		p.loseRedis(n, redis, true, sharedMost, func() { redis.Kill(t) }, func() { redis.Start(t) })
 	})
 	t.Run("Paused", func(t *testing.T) {
 		t.Parallel()
@@ -326,14 +327,15 @@ func TestRedisIsLostAtNineTenths(t *testing.T) {
 		// The waits are the real ones. A busy machine exceeds them at any time, and while one process counts alone and the other
 		// does not they serve half as much again. A process that waited long has no share of the minute's rest.
 		p, n := togetherWaiting(t, redis.URL(), config.Default().Limits.RedisWait, nil)
-		p.loseRedis(n, false, sharedMost+sharedLimit/2, func() { redis.Pause(t) }, func() { redis.Resume(t) })
+		p.loseRedis(n, redis, false, sharedMost+sharedLimit/2, func() { redis.Pause(t) }, func() { redis.Resume(t) })
 	})
 }
 
 // loseRedis wants at most so many requests to pass in a minute, and each process to serve some without Redis where serve says so.
-func (p *pair) loseRedis(n *tenant, serve bool, most int, lose, back func()) {
+func (p *pair) loseRedis(n *tenant, redis *enginetest.RedisServer, serve bool, most int, lose, back func()) {
 	got, r := newTally(), ofOneMinute(n)
 	p.flood(got, p.both(), r, sharedLimit*9/10, 8)
+	p.awaitSums(redis, got)
 	lose()
 	for _, at := range p.both() {
 		await.Until(p.t, "a process counts without Redis", func() bool { return p.degraded(at) })
@@ -353,6 +355,34 @@ func (p *pair) loseRedis(n *tenant, serve bool, most int, lose, back func()) {
 	p.flood(got, p.both(), r, sharedLimit/4, 4)
 	got.atMost(p.t, most)
 }
+
+// awaitSums waits until both processes have read a sum with all requests that have passed: Redis has it, and both have sent a
+// further sync request. What passes between the last sums and the loss of Redis can exceed the bound (decision 16).
+func (p *pair) awaitSums(redis *enginetest.RedisServer, got *tally) {
+	p.t.Helper()
+	var first []string
+	await.Until(p.t, "both processes have read the sum", func() bool {
+		got.mu.Lock()
+		passed, over := 0, time.Now().Unix() >= got.ends // there is nothing to wait for in a minute that is over
+		for _, m := range got.minutes {
+			passed += m.passed
+		}
+		got.mu.Unlock()
+		numbers := strings.Fields(strings.Trim(redis.Do(p.t, fmt.Sprintf(requestNumbers, passed)), "+ "))
+		switch {
+		case len(numbers) != 2:
+			return over
+		case first == nil:
+			first = numbers
+		}
+		return over || numbers[0] != first[0] && numbers[1] != first[1]
+	})
+}
+
+// requestNumbers returns the number of the last request of each process about the minute with a sum.
+const requestNumbers = `EVAL "local out = '' for _, k in ipairs(redis.call('KEYS', 'keepsake:*:minute:*')) do ` +
+	`if tonumber(redis.call('HGET', k, 's')) >= %d then for _, f in ipairs(redis.call('HKEYS', k)) do ` +
+	`if string.sub(f, 1, 2) == 'n:' then out = out .. ' ' .. redis.call('HGET', k, f) end end end end return redis.status_reply(out)" 0`
 
 func TestRedisIsEmptiedAtNineTenths(t *testing.T) {
 	t.Parallel()
