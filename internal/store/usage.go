@@ -16,7 +16,7 @@ import (
 //
 // Several processes flush at once, thousands of rows that others also write. All write in one order, so none waits in a circle.
 func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
-	cells := mergedCells(d.Cells)
+	cells := mergedCells(minutesOf(d.Cells))
 	charged := chargedOf(cells)
 	uses := slices.SortedFunc(slices.Values(d.LastUses), func(a, b usage.LastUse) int {
 		return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hint, b.Hint), b.At.Compare(a.At))
@@ -28,7 +28,7 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 			return err
 		}
 		if added {
-			if err := s.addCells(ctx, addMinutes, cells); err != nil {
+			if err := s.addCells(ctx, addMinutes, time.Minute, cells); err != nil {
 				return fmt.Errorf("add usage: %w", err)
 			}
 			if quotas, err = s.addToQuotas(ctx, charged, d.Totals); err != nil {
@@ -59,32 +59,38 @@ func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err er
 	return written > 0, nil
 }
 
-// mergedCells sorts cells and merges those with the same dimensions.
+// minutesOf returns a copy of cells in which each starts with its minute.
+func minutesOf(cells []usage.Cell) []usage.Cell {
+	cells = slices.Clone(cells)
+	for i := range cells {
+		cells[i].Start = cells[i].Start.Truncate(time.Minute)
+		cells[i].Latency = cells[i].Latency.Clone()
+	}
+	return cells
+}
+
+// mergedCells sorts cells and merges those with the same dimensions. It changes the list.
 func mergedCells(cells []usage.Cell) []usage.Cell {
-	sorted := slices.SortedFunc(slices.Values(cells), func(a, b usage.Cell) int {
-		return cmp.Or(
-			cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Minute, b.Minute),
-			cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status),
-			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Surface, b.Surface),
-		)
-	})
-	merged := sorted[:0]
-	for _, c := range sorted {
-		if n := len(merged); n > 0 && dimensionsOf(c) == dimensionsOf(merged[n-1]) {
-			last := &merged[n-1]
-			last.Requests, last.Charged = last.Requests+c.Requests, last.Charged+c.Charged
-			last.BytesIn, last.BytesOut = last.BytesIn+c.BytesIn, last.BytesOut+c.BytesOut
+	slices.SortFunc(cells, func(a, b usage.Cell) int { return compareCells(&a, &b) })
+	merged := cells[:0]
+	for i := range cells {
+		c := &cells[i]
+		if n := len(merged); n > 0 && compareCells(c, &merged[n-1]) == 0 {
+			merged[n-1].Add(c)
 			continue
 		}
-		merged = append(merged, c)
+		merged = append(merged, *c)
 	}
 	return merged
 }
 
-// dimensionsOf is a cell without its sums.
-func dimensionsOf(c usage.Cell) usage.Cell {
-	c.Requests, c.Charged, c.BytesIn, c.BytesOut = 0, 0, 0, 0
-	return c
+// compareCells compares the dimensions of cells in the order of the primary key.
+func compareCells(a, b *usage.Cell) int {
+	return cmp.Or(
+		cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyID, b.KeyID), a.Start.Compare(b.Start),
+		cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status),
+		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Surface, b.Surface),
+	)
 }
 
 // chargedOf returns what cells add to quotas, sorted.
@@ -98,9 +104,9 @@ func chargedOf(cells []usage.Cell) []usage.Quota {
 		if c.Charged == 0 {
 			continue
 		}
-		if c.Minute/(24*60) != dayOf {
-			at := time.Unix(c.Minute*60, 0).UTC()
-			dayOf, day, month = c.Minute/(24*60), at.Format(time.DateOnly), at.Format("2006-01")
+		if n := c.Start.Unix() / 86400; n != dayOf {
+			at := c.Start.UTC()
+			dayOf, day, month = n, at.Format(time.DateOnly), at.Format("2006-01")
 		}
 		for _, owner := range [...]string{c.WorkspaceID, c.KeyID} {
 			if owner != "" {
@@ -147,11 +153,12 @@ var (
 	}
 )
 
-// addCells adds merged cells to minutes, or to hours, whose number then is in Minute.
-func (s *Store) addCells(ctx context.Context, to *bulk, cells []usage.Cell) error {
+// addCells adds merged cells to minutes, or to hours.
+func (s *Store) addCells(ctx context.Context, to *bulk, step time.Duration, cells []usage.Cell) error {
+	seconds := int64(step / time.Second)
 	_, err := s.insert(ctx, s.usage, to, len(cells), func(i int, values []any) []any {
 		c := &cells[i]
-		return append(values, c.WorkspaceID, c.KeyID, c.Minute, c.Route, c.Method, c.Status, c.Version, c.Surface,
+		return append(values, c.WorkspaceID, c.KeyID, c.Start.Unix()/seconds, c.Route, c.Method, c.Status, c.Version, c.Surface,
 			c.Requests, c.Charged, c.BytesIn, c.BytesOut)
 	})
 	return err
@@ -376,13 +383,12 @@ func (s *Store) rollUp(ctx context.Context, minute int64) error {
 		RETURNING workspace_id, key_id, minute / 60, route, method, status, version, surface, requests, charged, bytes_in, bytes_out`,
 		[]any{minute}, func(row Row) error {
 			var c usage.Cell
-			err := row.Scan(&c.WorkspaceID, &c.KeyID, &c.Minute, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface,
-				&c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut)
+			err := scanCell(row, time.Hour, &c)
 			cells = append(cells, c)
 			return err
 		})
 	if err == nil {
-		err = s.addCells(ctx, addHours, mergedCells(cells))
+		err = s.addCells(ctx, addHours, time.Hour, mergedCells(cells))
 	}
 	if err != nil {
 		return fmt.Errorf("roll usage up: %w", err)

@@ -167,7 +167,7 @@ func (r *Recorder) cells() []Cell {
 		route := r.routes.name(c.route)
 		workspaceID, keyID := r.owners.name(c.owner)
 		list = append(list, Cell{
-			Minute: int64(c.minute), WorkspaceID: workspaceID, KeyID: keyID,
+			Start: time.Unix(int64(c.minute)*60, 0).UTC(), WorkspaceID: workspaceID, KeyID: keyID,
 			Route: route.path, Method: route.method,
 			Status: int(c.status), Version: int(c.version), Surface: c.surface.String(),
 			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut,

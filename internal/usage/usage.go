@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Cell contains the counts of one combination of dimensions in one minute. Quotas are the sum of Charged, so that
-// quotas and analytics agree.
+// Cell contains the counts of one combination of dimensions in one minute, hour or day. Quotas are the sum of Charged, so
+// that quotas and analytics agree.
 type Cell struct {
-	Minute      int64 // Unix minute in which the requests were charged
+	Start       time.Time // of the minute, hour or day in which the requests were charged, in UTC
 	WorkspaceID string
-	KeyID       string // empty if no key was used
-	Route       string // template, /api/v1/documents/{id}; never a raw path
+	KeyID       string // empty if no key was used; Other for those beyond MaxPairs
+	Route       string // template, /api/v1/documents/{id}; never a raw path; Other for those beyond MaxPairs
 	Method      string
 	Status      int
 	Version     int
@@ -21,6 +21,28 @@ type Cell struct {
 	Charged     int64
 	BytesIn     int64
 	BytesOut    int64
+	Latency     Histogram // of the requests whose duration was recorded
+}
+
+// Add adds the counts of o to c.
+func (c *Cell) Add(o *Cell) {
+	c.Requests += o.Requests
+	c.Charged += o.Charged
+	c.BytesIn += o.BytesIn
+	c.BytesOut += o.BytesOut
+	c.Latency.Merge(o.Latency)
+}
+
+// Other is the key and the route of requests that were counted together, because their minute had more combinations of key and
+// route than MaxPairs.
+const Other = "__other__"
+
+// CellQuery selects cells.
+type CellQuery struct {
+	WorkspaceID string        // empty for all workspaces
+	KeyIDs      []string      // empty for all keys; an empty ID is requests without a key
+	From, To    time.Time     // To is exclusive
+	Step        time.Duration // time.Minute, time.Hour or 24*time.Hour: the finest step that the caller needs
 }
 
 // Quota is the usage of an owner, identified by a workspace's or a key's ID, in a UTC day or month.
@@ -75,6 +97,10 @@ type Store interface {
 	// KeySeries sums a key's cells of the time range into steps in ascending order, without steps that have no
 	// requests.
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
+	// EachCell calls fn for cells that together count each request of the query once, in no order. Start is at a multiple of
+	// q.Step, or of a longer step if the minutes or hours of that time are no longer kept. A cell of a longer step counts if its
+	// start is in the time range. c and its histogram are valid until fn returns, which must not write to the store.
+	EachCell(ctx context.Context, q CellQuery, fn func(c *Cell) error) error
 	// RollUpUsage merges minute cells into hour cells, for hours that ended by before. It uses short transactions, so
 	// that flushes can run between them. Each of them leaves all sums and quotas unchanged. A minute that is added late
 	// is a cell of its own until the next roll-up.

@@ -400,7 +400,7 @@ func testOnceSideBySide(t *testing.T, setup pairSetup) {
 			for m := range minutes {
 				for status := range 3 {
 					cells = append(cells, usage.Cell{
-						Minute: start.Unix()/60 + int64(m), WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/x", Method: "GET",
+						Start: start.Add(time.Duration(m) * time.Minute), WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/x", Method: "GET",
 						Status: 200 + status, Version: 1, Surface: "primary", Requests: 1, Charged: 1,
 					})
 				}

@@ -16,10 +16,9 @@ import (
 )
 
 func testUsage(t *testing.T, setup setup) {
-	minute := func(at time.Time) int64 { return at.Unix() / 60 }
 	cell := func(at time.Time, status int, requests, charged int64) usage.Cell {
 		return usage.Cell{
-			Minute: minute(at), WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
+			Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
 			Version: 1, Surface: "primary", Requests: requests, Charged: charged, BytesIn: 10, BytesOut: 20,
 		}
 	}
@@ -78,6 +77,54 @@ func testUsage(t *testing.T, setup setup) {
 		want = want[1:]
 		check("pruned")
 		wantQuotas(t, s, []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 106, "2026-11-20 key_a": 206, "2026-11-20 wsp_b": 100})
+	})
+
+	t.Run("CellsOfAQueryComeOnceWhateverIsRolledUp", func(t *testing.T) {
+		s := setup(t)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		of := func(workspaceID, keyID string, at time.Time) usage.Cell {
+			c := cell(at, 200, 1, 1)
+			c.WorkspaceID, c.KeyID = workspaceID, keyID
+			return c
+		}
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
+			of("wsp_a", "key_a", start), of("wsp_a", "key_a", start.Add(30*time.Minute)), of("wsp_a", "key_b", start.Add(time.Hour)),
+			of("wsp_a", "", start), of("wsp_b", "key_c", start), of("wsp_a", "key_a", start.Add(-time.Minute)), of("wsp_a", "key_a", start.Add(2*time.Hour)),
+		}})
+		q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(2 * time.Hour), Step: time.Hour}
+		check := func(when string) {
+			t.Helper()
+			for _, c := range []struct {
+				workspaceID string
+				keyIDs      []string
+				want        map[string]int64
+			}{
+				{"wsp_a", nil, map[string]int64{"wsp_a key_a 08:00": 2, "wsp_a key_b 09:00": 1, "wsp_a  08:00": 1}},
+				{"wsp_a", []string{"key_a"}, map[string]int64{"wsp_a key_a 08:00": 2}},
+				{"wsp_a", []string{"key_b", "key_c", ""}, map[string]int64{"wsp_a key_b 09:00": 1, "wsp_a  08:00": 1}},
+				{"wsp_b", []string{"key_a"}, map[string]int64{}},
+				{"", []string{"key_a", "key_c"}, map[string]int64{"wsp_a key_a 08:00": 2, "wsp_b key_c 08:00": 1}},
+			} {
+				q.WorkspaceID, q.KeyIDs = c.workspaceID, c.keyIDs
+				got := map[string]int64{}
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+					if c.Route != "/api/v1/search" || c.Method != "GET" || c.Status != 200 || c.Version != 1 || c.Surface != "primary" ||
+						c.Charged != c.Requests {
+						t.Errorf("%s: got %+v", when, c)
+					}
+					got[c.WorkspaceID+" "+c.KeyID+" "+c.Start.Format("15:04")] += c.Requests
+					return nil
+				}))
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s, keys %q of %q: %s", when, c.keyIDs, c.workspaceID, diff)
+				}
+			}
+		}
+		check("minutes")
+		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
+		check("the first hour rolled up")
+		noError(t, s.RollUpUsage(t.Context(), start.Add(3*time.Hour)))
+		check("everything rolled up")
 	})
 
 	t.Run("AFlushIsCountedOnceHoweverOftenItIsSent", func(t *testing.T) {

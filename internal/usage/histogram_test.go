@@ -1,0 +1,176 @@
+package usage
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// durations draws durations of all sizes that a request can take.
+func durations(t *rapid.T, label string) []time.Duration {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
+		return time.Duration(math.Exp(rapid.Float64Range(0, math.Log(float64(30*time.Minute))).Draw(t, "log")))
+	}), 0, 200).Draw(t, label)
+}
+
+func histogramOf(list ...time.Duration) Histogram {
+	var h Histogram
+	for _, d := range list {
+		h.Add(d)
+	}
+	return h
+}
+
+func equalHistograms(a, b Histogram) bool { return slices.Equal(a.buckets, b.buckets) }
+
+func TestBucketsAreInOrderWithoutGaps(t *testing.T) {
+	t.Parallel()
+	for number := range bucketCount {
+		middle := middleOf(number)
+		if got := bucketOf(middle); got != number {
+			t.Fatalf("the middle of bucket %d, %v, is in bucket %d", number, middle, got)
+		}
+		half := time.Duration(1) << max(number>>stepBits-1, 0) << unitBits / 2
+		if got := bucketOf(middle - half); got != number {
+			t.Fatalf("bucket %d starts after %v, which is in %d", number, middle-half, got)
+		}
+		if got := bucketOf(middle + half); got != min(number+1, bucketCount-1) {
+			t.Fatalf("bucket %d does not end at %v, which is in %d", number, middle+half, got)
+		}
+	}
+	if bucketOf(-time.Second) != 0 || bucketOf(math.MaxInt64) != bucketCount-1 {
+		t.Error("a negative or very long duration is not in the first or last bucket")
+	}
+}
+
+func TestQuantilesAreWithinTwoPercent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := durations(t, "durations")
+		h := histogramOf(list...)
+		if h.Count() != int64(len(list)) {
+			t.Fatalf("count is %d, want %d", h.Count(), len(list))
+		}
+		slices.Sort(list)
+		for _, q := range []float64{0, 0.5, 0.9, 0.99, 1, rapid.Float64Range(0, 1).Draw(t, "q")} {
+			got := h.Quantile(q)
+			if len(list) == 0 {
+				if got != 0 {
+					t.Fatalf("the quantile of nothing is %v", got)
+				}
+				continue
+			}
+			want := list[max(int(math.Ceil(q*float64(len(list))))-1, 0)]
+			if diff := (got - want).Abs(); float64(diff) > 0.02*float64(want) && diff > 16 {
+				t.Fatalf("quantile %v of %v is %v, want %v", q, list, got, want)
+			}
+		}
+	})
+}
+
+func TestMergedHistogramsEqualOneOfAll(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := durations(t, "a"), durations(t, "b")
+		merged, other := histogramOf(a...), histogramOf(b...)
+		kept := other.Clone()
+		merged.Merge(other)
+		if all := histogramOf(slices.Concat(a, b)...); !equalHistograms(merged, all) {
+			t.Fatalf("got %v, want %v", merged, all)
+		}
+		if !equalHistograms(other, kept) {
+			t.Fatal("the merged histogram changed")
+		}
+	})
+}
+
+func TestEncodedHistogramsCanBeAppended(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := histogramOf(durations(t, "a")...), histogramOf(durations(t, "b")...)
+		data, err := a.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err = b.AppendBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		got := histogramOf(time.Hour) // replaced
+		if err := got.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		a.Merge(b)
+		if !equalHistograms(got, a) {
+			t.Fatalf("got %v, want %v", got, a)
+		}
+	})
+}
+
+func TestCountOfBucketStopsAtItsMaximum(t *testing.T) {
+	t.Parallel()
+	full := Histogram{[]bucket{newBucket(7, maxCount)}}
+	h := full.Clone()
+	h.add(7, 1)
+	h.Merge(full)
+	if !equalHistograms(h, full) {
+		t.Errorf("got %v, want %v", h, full)
+	}
+}
+
+// Any bytes are refused or decode into a histogram that encodes and decodes to itself.
+func FuzzHistogram(f *testing.F) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for n := range 5 {
+		var h Histogram
+		for range n * n * 10 {
+			h.Add(time.Duration(random.Int64N(int64(time.Second))))
+		}
+		f.Add(h.encode(nil))
+	}
+	f.Add([]byte{0, 1, 1, 0, 1, 1})
+	f.Add([]byte{0, 0, 0x80})
+	f.Add([]byte{0, 0x80, 0x08, 1, 1, 1})
+	f.Add([]byte{1, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h, again Histogram
+		if h.UnmarshalBinary(data) != nil {
+			return
+		}
+		for i, b := range h.buckets {
+			if b.count() == 0 || i > 0 && b.number() <= h.buckets[i-1].number() {
+				t.Fatalf("decoded %v", h)
+			}
+		}
+		if len(h.buckets) > bucketCount || h.Count() < 0 || h.Quantile(0.5) < 0 {
+			t.Fatalf("decoded %v", h)
+		}
+		if err := again.UnmarshalBinary(h.encode(nil)); err != nil || !equalHistograms(h, again) {
+			t.Fatalf("decoded %v, then %v (%v)", h, again, err)
+		}
+	})
+}
+
+func BenchmarkHistogramMerge(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var all, one Histogram
+	for range 100_000 {
+		all.Add(time.Duration(float64(5*time.Millisecond) * math.Exp(random.NormFloat64())))
+	}
+	for range 100 {
+		one.Add(time.Duration(float64(5*time.Millisecond) * math.Exp(random.NormFloat64())))
+	}
+	data := one.encode(nil)
+	b.ReportMetric(float64(len(data)), "bytes")
+	b.ReportMetric(float64(len(one.buckets)), "buckets")
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := one.UnmarshalBinary(data); err != nil {
+			b.Fatal(err)
+		}
+		all.Merge(one)
+	}
+}
