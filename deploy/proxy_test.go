@@ -97,7 +97,8 @@ func newPair(t *testing.T) *pair {
 	}}
 	port := enginetest.FreePort(t, net.IPv4zero) // at all addresses of this machine
 	p.backendPort = enginetest.FreePort(t, net.IPv4zero)
-	p.address = enginetest.FreeAddress(t)
+	// Caddy listens at all addresses, also if its configuration names one.
+	p.address = net.JoinHostPort("127.0.0.1", enginetest.FreePort(t, net.IPv4zero))
 	for i := range p.members {
 		p.members[i] = &member{data: filepath.Join(t.TempDir(), "data"), host: "127.0.0." + strconv.Itoa(2+i), port: port}
 	}
