@@ -30,6 +30,7 @@ var edges = map[string][]string{
 	"internal/auth":        {"internal/coalesce", "internal/id", "internal/problem"},
 	"internal/limit":       {},
 	"internal/usage":       {},
+	"internal/event":       {"internal/id", "internal/unit"},
 	"internal/seal":        {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
 	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},

@@ -185,6 +185,8 @@ func (p *peers) Apply(ctx context.Context, events []cluster.Event) error {
 			err = s.people.LoadTiers(ctx)
 		case cluster.Version:
 			err = p.logIncompatible(s.releases.Hear(ctx))
+		case cluster.Webhook:
+			err = s.interests.Reload(ctx, e.Subject)
 		case cluster.Subject:
 			err = p.forgetSubject(e.Subject)
 		case cluster.Secret:
@@ -206,6 +208,9 @@ func (p *peers) ApplyAll(ctx context.Context) error {
 	p.forgetSubjects()
 	s.bearers.ForgetAll()
 	p.reloadSecrets(ctx)
+	if err := s.interests.Load(ctx); err != nil {
+		return err
+	}
 	if err := s.people.LoadTiers(ctx); err != nil {
 		return err
 	}

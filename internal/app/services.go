@@ -21,6 +21,7 @@ import (
 	clusterpg "keepsake/internal/cluster/postgres"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
+	"keepsake/internal/event"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/id"
 	"keepsake/internal/idempotency"
@@ -48,6 +49,8 @@ type services struct {
 	addresses *limit.Addresses
 	usage     *usage.Recorder
 	audit     *audit.Log
+	events    *event.Outbox
+	interests *event.Interests
 	keeper    *seal.Keeper
 	replays   *idempotency.Service
 	cursors   *page.Sealer
@@ -110,6 +113,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	if err := s.audit.Begin(ctx, !i.Initialised); err != nil {
 		return nil, fmt.Errorf("read the audit log's record: %w", err)
 	}
+	s.assembleEvents(deps)
 	s.keeper = &seal.Keeper{
 		Secrets: i.Secrets, Audit: s.audit, Now: deps.Now,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -202,6 +206,9 @@ func (s *services) load(ctx context.Context) error {
 		}
 	}
 	if err := s.releases.Load(ctx); err != nil {
+		return err
+	}
+	if err := s.interests.Load(ctx); err != nil {
 		return err
 	}
 	used, err := s.usage.Restore(ctx)

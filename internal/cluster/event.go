@@ -16,6 +16,7 @@ const (
 	Version    Kind = "version"   // by number, of the API: released, its end changed, or rehearsed
 	Subject    Kind = "subject"   // by workspace and hash: its data key was destroyed
 	Secret     Kind = "secret"    // a secret of the instance was stored or removed, or all were rewrapped
+	Webhook    Kind = "webhook"   // by workspace: the events that its webhooks can want changed
 	Everything Kind = "all"       // anything can have changed
 )
 

@@ -22,6 +22,8 @@ const (
 	Webhook   = "whk"
 	Audit     = "aud"
 	Session   = "ses"
+	Event     = "evt"
+	Delivery  = "dlv"
 )
 
 // UUID is an ID without its prefix.

@@ -8,6 +8,7 @@ import (
 	"keepsake/internal/apikey"
 	"keepsake/internal/audit"
 	"keepsake/internal/document"
+	"keepsake/internal/event"
 	"keepsake/internal/idempotency"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/seal"
@@ -38,6 +39,7 @@ var (
 	_ apikey.Store          = (*Store)(nil)
 	_ audit.Store           = (*Store)(nil)
 	_ document.Store        = (*Store)(nil)
+	_ event.Store           = (*Store)(nil)
 	_ idempotency.Store     = (*Store)(nil)
 	_ lifecycle.Store       = (*Store)(nil)
 	_ lifecycle.CallerStore = (*Store)(nil)

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"keepsake/internal/cluster"
+	"keepsake/internal/event"
+)
+
+// Interests reads the types of events that the webhooks of a workspace can want; those of all workspaces if the ID is empty.
+func (s *Store) Interests(ctx context.Context, workspaceID string) (map[string]event.TypeSet, error) {
+	query, args := `SELECT workspace_id, types FROM webhook_interest`, []any(nil)
+	if workspaceID != "" {
+		query, args = query+` WHERE workspace_id = $1`, []any{workspaceID}
+	}
+	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list wanted events: %w", err)
+	}
+	all := map[string]event.TypeSet{}
+	err = ForEach(rows, func(row Row) error {
+		var id string
+		var types int64
+		if err := row.Scan(&id, &types); err != nil {
+			return err
+		}
+		all[id] = event.TypeSet(types)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list wanted events: %w", err)
+	}
+	return all, nil
+}
+
+// HoldInterest implements event.Store.
+func (s *Store) HoldInterest(ctx context.Context, workspaceID string) (event.TypeSet, time.Time, error) {
+	var types, widened int64
+	if _, err := s.main.In(ctx).Exec(ctx, `
+		INSERT INTO webhook_interest (workspace_id, types, widened_at) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING`, workspaceID); err != nil {
+		return 0, time.Time{}, fmt.Errorf("hold wanted events: %w", err)
+	}
+	err := s.main.HoldRow(ctx, `SELECT types, widened_at FROM webhook_interest WHERE workspace_id = $1`, workspaceID).Scan(&types, &widened)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("hold wanted events: %w", err)
+	}
+	return event.TypeSet(types), timeOf(widened), nil
+}
+
+// SetInterest implements event.Store.
+func (s *Store) SetInterest(ctx context.Context, workspaceID string, types event.TypeSet, at time.Time) error {
+	_, err := s.main.In(ctx).Exec(ctx, `
+		UPDATE webhook_interest SET types = $1, widened_at = $2 WHERE workspace_id = $3`, int64(types), micros(at), workspaceID)
+	if err != nil {
+		return fmt.Errorf("store wanted events: %w", err)
+	}
+	s.announce(ctx, cluster.Webhook, workspaceID)
+	return nil
+}
+
+// Subscribers implements event.OutboxStore.
+func (s *Store) Subscribers(ctx context.Context, workspaceID string) ([]event.Subscriber, error) {
+	query, args := `SELECT id, workspace_id, events FROM webhook WHERE disabled_at IS NULL`, []any(nil)
+	if workspaceID != "" {
+		query, args = query+` AND workspace_id = $1`, []any{workspaceID}
+	}
+	rows, err := s.main.In(ctx).Query(ctx, query+` ORDER BY id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list subscribers: %w", err)
+	}
+	var list []event.Subscriber
+	err = ForEach(rows, func(row Row) error {
+		var one event.Subscriber
+		var types string
+		if err := row.Scan(&one.WebhookID, &one.WorkspaceID, &types); err != nil {
+			return err
+		}
+		names, err := typesOf(types)
+		one.Types = event.SetOf(names...)
+		if len(names) == 0 {
+			one.Types = event.AllTypes
+		}
+		list = append(list, one)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list subscribers: %w", err)
+	}
+	return list, nil
+}
+
+func typesOf(text string) ([]event.Type, error) {
+	names, err := listOf(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []event.Type
+	for _, name := range names {
+		list = append(list, event.Type(name))
+	}
+	return list, nil
+}
+
+var addDeliveries = &bulk{
+	into: `webhook_delivery (id, webhook_id, workspace_id, event_id, type, payload, state, created_at, due_at, claim, tries, attempts)`,
+
+	columns: 12,
+}
+
+// AddDeliveries implements event.OutboxStore.
+func (s *Store) AddDeliveries(ctx context.Context, list []event.Delivery) error {
+	err := s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.insert(ctx, s.main, addDeliveries, len(list), func(i int, values []any) []any {
+			d := &list[i]
+			return append(values, d.ID, d.WebhookID, d.WorkspaceID, d.EventID, string(d.Type), d.Payload, string(d.State),
+				micros(d.CreatedAt), maybeMicros(d.DueAt), d.Claim, int64(d.Tries), "[]")
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add deliveries: %w", err)
+	}
+	return nil
+}
+
+// AddOnce implements event.OutboxStore.
+func (s *Store) AddOnce(ctx context.Context, name string, at time.Time) (first bool, err error) {
+	n, err := s.main.Once(ctx, `INSERT INTO event_once (name, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, micros(at))
+	if err != nil {
+		return false, fmt.Errorf("add the name of an event: %w", err)
+	}
+	return n > 0, nil
+}
+
+// PruneOnce implements event.Store.
+func (s *Store) PruneOnce(ctx context.Context, before time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM event_once WHERE at < $1`, micros(before))
+		if err != nil {
+			return fmt.Errorf("prune names of events: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,242 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/event"
+	"keepsake/internal/problem"
+	"keepsake/internal/store"
+)
+
+func newWebhook(t *testing.T, s *store.Store, id, workspaceID string, types ...event.Type) *event.Webhook {
+	t.Helper()
+	w := &event.Webhook{
+		ID: id, WorkspaceID: workspaceID, Types: types, Sealed: []byte{1, 2}, Description: "d", CreatedAt: epoch, CreatedBy: "key_a",
+		UpdatedAt: epoch, Revision: 1,
+	}
+	noError(t, s.CreateWebhook(t.Context(), w, 10))
+	return w
+}
+
+func newDelivery(t *testing.T, s *store.Store, id, webhookID string, due time.Time) event.Delivery {
+	t.Helper()
+	d := event.Delivery{
+		ID: id, WebhookID: webhookID, WorkspaceID: "wsp_a", EventID: "evt_" + id, Type: event.APIKeyCreated, Payload: `{"a":1}`,
+		State: event.Pending, CreatedAt: epoch, DueAt: &due, Attempts: []event.Attempt{},
+	}
+	noError(t, s.AddDeliveries(t.Context(), []event.Delivery{d}))
+	return d
+}
+
+func testWebhook(t *testing.T, setup setup) {
+	t.Run("WebhooksComeBackAsTheyWere", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		newWorkspace(t, s, "wsp_b")
+		want := newWebhook(t, s, "whk_a", "wsp_a", event.APIKeyCreated, event.MemoryCreated)
+		newWebhook(t, s, "whk_b", "wsp_b")
+		got, err := s.Webhook(t.Context(), "wsp_a", "whk_a")
+		noError(t, err)
+		equal(t, want, got)
+		_, err = s.Webhook(t.Context(), "wsp_a", "whk_b")
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+
+		want.Types, want.DisabledAt, want.DisabledReason = nil, pointer(after(time.Hour)), event.DisabledByUser
+		want.FailingSince, want.UpdatedAt, want.Revision = pointer(epoch), after(time.Hour), 2
+		noError(t, s.UpdateWebhook(t.Context(), want))
+		got, err = s.Webhook(t.Context(), "wsp_a", "whk_a")
+		noError(t, err)
+		equal(t, want, got)
+		wantProblem(t, s.UpdateWebhook(t.Context(), want), problem.Mismatch, problem.CodeRevisionMismatch)
+
+		wantProblem(t, s.DeleteWebhook(t.Context(), "wsp_a", "whk_b"), problem.NotFound, problem.CodeNotFound)
+		noError(t, s.DeleteWebhook(t.Context(), "wsp_a", "whk_a"))
+		_, err = s.Webhook(t.Context(), "wsp_a", "whk_a")
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+	})
+
+	t.Run("WebhooksAreListedNewestFirstAndLimited", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		for i := range 10 {
+			newWebhook(t, s, fmt.Sprint("whk_", i), "wsp_a")
+		}
+		extra := &event.Webhook{ID: "whk_x", WorkspaceID: "wsp_a", Sealed: []byte{}, CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}
+		wantProblem(t, s.CreateWebhook(t.Context(), extra, 10), problem.Conflict, problem.CodeLimitReached)
+		list, err := s.ListWebhooks(t.Context(), "wsp_a", "whk_4", 3)
+		noError(t, err)
+		var ids []string
+		for _, w := range list {
+			ids = append(ids, w.ID)
+		}
+		equal(t, []string{"whk_3", "whk_2", "whk_1"}, ids)
+	})
+
+	t.Run("SubscribersAreEnabledWebhooks", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		newWorkspace(t, s, "wsp_b")
+		newWebhook(t, s, "whk_a", "wsp_a", event.APIKeyCreated)
+		newWebhook(t, s, "whk_b", "wsp_b")
+		off := newWebhook(t, s, "whk_c", "wsp_a")
+		off.DisabledAt, off.Revision = pointer(epoch), 2
+		noError(t, s.UpdateWebhook(t.Context(), off))
+		a := event.Subscriber{WebhookID: "whk_a", WorkspaceID: "wsp_a", Types: event.SetOf(event.APIKeyCreated)}
+		b := event.Subscriber{WebhookID: "whk_b", WorkspaceID: "wsp_b", Types: event.AllTypes}
+		for workspace, want := range map[string][]event.Subscriber{"wsp_a": {a}, "": {a, b}} {
+			got, err := s.Subscribers(t.Context(), workspace)
+			noError(t, err)
+			equal(t, want, got)
+		}
+	})
+
+	t.Run("AnInterestIsHeldAndSet", func(t *testing.T) {
+		s := setup(t)
+		for _, want := range []event.TypeSet{0, 5} {
+			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+				types, at, err := s.HoldInterest(ctx, "wsp_a")
+				if err != nil || types != want || want != 0 && !at.Equal(after(time.Hour)) {
+					t.Errorf("got %v, %v, %v", types, at, err)
+				}
+				return s.SetInterest(ctx, "wsp_a", 5, after(time.Hour))
+			}))
+		}
+		all, err := s.Interests(t.Context(), "")
+		noError(t, err)
+		equal(t, map[string]event.TypeSet{"wsp_a": 5}, all)
+	})
+
+	t.Run("ANameIsAddedOnce", func(t *testing.T) {
+		s := setup(t)
+		for i, want := range []bool{true, false} {
+			first, err := s.AddOnce(t.Context(), "n", epoch)
+			if err != nil || first != want {
+				t.Errorf("%d: got %v, %v", i, first, err)
+			}
+		}
+		noError(t, s.PruneOnce(t.Context(), after(time.Second)))
+		if first, err := s.AddOnce(t.Context(), "n", epoch); err != nil || !first {
+			t.Errorf("after pruning: got %v, %v", first, err)
+		}
+	})
+
+	t.Run("ADeliveryIsClaimedOnceUntilItsClaimEnds", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		newWebhook(t, s, "whk_a", "wsp_a")
+		newWebhook(t, s, "whk_b", "wsp_a")
+		newDelivery(t, s, "dlv_2", "whk_a", after(2*time.Second))
+		newDelivery(t, s, "dlv_1", "whk_a", after(time.Second))
+		newDelivery(t, s, "dlv_3", "whk_b", epoch)
+		newDelivery(t, s, "dlv_4", "whk_gone", epoch)
+
+		due, err := s.DueWebhooks(t.Context(), after(time.Second), 10)
+		noError(t, err)
+		equal(t, []string{"whk_b", "whk_a"}, due)
+		claim := func(by string, now time.Time) (ids []string) {
+			t.Helper()
+			w, list, err := s.ClaimDeliveries(t.Context(), "whk_a", by, now, now.Add(time.Minute), 10)
+			noError(t, err)
+			if w == nil || w.ID != "whk_a" {
+				t.Fatalf("claimed of %v", w)
+			}
+			for _, d := range list {
+				ids = append(ids, d.ID)
+			}
+			return ids
+		}
+		equal(t, []string{"dlv_1"}, claim("one", after(time.Second)))
+		equal(t, []string{"dlv_2"}, claim("two", after(3*time.Second)))
+		equal(t, []string(nil), claim("three", after(4*time.Second)))
+		equal(t, []string{"dlv_1"}, claim("four", after(time.Minute+time.Second)))
+	})
+
+	t.Run("OnlyTheHolderOfAClaimSavesADelivery", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		newWebhook(t, s, "whk_a", "wsp_a")
+		d := newDelivery(t, s, "dlv_1", "whk_a", epoch)
+		_, _, err := s.ClaimDeliveries(t.Context(), "whk_a", "mine", epoch, after(time.Minute), 10)
+		noError(t, err)
+		d.State, d.DueAt, d.Tries, d.TriesSince, d.FinishedAt = event.Delivered, nil, 1, pointer(epoch), pointer(after(time.Second))
+		d.Attempts = []event.Attempt{{At: epoch, Status: 204, Duration: time.Second}}
+		for claim, want := range map[string]bool{"other": false, "mine": true} {
+			saved, err := s.SaveDelivery(t.Context(), &d, claim)
+			if err != nil || saved != want {
+				t.Errorf("%s: got %v, %v", claim, saved, err)
+			}
+		}
+		got, err := s.Delivery(t.Context(), "whk_a", "dlv_1")
+		noError(t, err)
+		equal(t, &d, got)
+		_, err = s.Delivery(t.Context(), "whk_b", "dlv_1")
+		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
+	})
+
+	t.Run("ADisabledWebhookIsNotDue", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		w := newWebhook(t, s, "whk_a", "wsp_a")
+		newDelivery(t, s, "dlv_1", "whk_a", epoch)
+		w.FailingSince, w.DisabledAt, w.DisabledReason = pointer(epoch), pointer(after(time.Hour)), event.DisabledFailing
+		noError(t, s.SaveHealth(t.Context(), w))
+		due, err := s.DueWebhooks(t.Context(), after(time.Hour), 10)
+		if err != nil || len(due) != 0 {
+			t.Errorf("got %v, %v", due, err)
+		}
+		claimed, _, err := s.ClaimDeliveries(t.Context(), "whk_a", "c", epoch, after(time.Minute), 10)
+		if err != nil || claimed != nil {
+			t.Errorf("got %v, %v", claimed, err)
+		}
+		got, err := s.HoldWebhook(t.Context(), "whk_a")
+		noError(t, err)
+		w.UpdatedAt, w.Revision = after(time.Hour), 2
+		equal(t, w, got)
+	})
+
+	t.Run("DeliveriesAreFilteredAndPruned", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		newWebhook(t, s, "whk_a", "wsp_a")
+		for i := range 5 {
+			newDelivery(t, s, fmt.Sprint("dlv_", i), "whk_a", epoch)
+		}
+		newDelivery(t, s, "dlv_x", "whk_gone", epoch)
+		ids := func(f event.DeliveryFilter) (ids []string) {
+			t.Helper()
+			list, err := s.ListDeliveries(t.Context(), "whk_a", f)
+			noError(t, err)
+			for _, d := range list {
+				ids = append(ids, d.ID)
+			}
+			return ids
+		}
+		equal(t, []string{"dlv_2", "dlv_1"}, ids(event.DeliveryFilter{Before: "dlv_3", Limit: 2}))
+		equal(t, []string{"dlv_1"}, ids(event.DeliveryFilter{EventID: "evt_dlv_1", State: event.Pending, Type: event.APIKeyCreated, Limit: 9}))
+		equal(t, []string(nil), ids(event.DeliveryFilter{State: event.Failed, Limit: 9}))
+		n, err := s.PruneDeliveries(t.Context(), epoch, 9)
+		if err != nil || n != 1 {
+			t.Errorf("pruned %d, %v; want that of a removed webhook", n, err)
+		}
+		n, err = s.PruneDeliveries(t.Context(), after(time.Second), 3)
+		if err != nil || n != 3 {
+			t.Errorf("pruned %d, %v; want as many as the limit", n, err)
+		}
+		n, err = s.PruneDeliveries(t.Context(), after(time.Second), 9)
+		if left := ids(event.DeliveryFilter{Limit: 9}); err != nil || len(left) != 0 {
+			t.Errorf("pruned %d, %v; left %v", n, err, left)
+		}
+	})
+}
+
+func equal[T any](t *testing.T, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
