@@ -57,6 +57,3 @@ CREATE TABLE event_once (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX event_once_at ON event_once (at);
-
-CREATE INDEX api_key_expiry ON api_key (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX api_key_secret_end ON api_key_secret (valid_until) WHERE valid_until IS NOT NULL;
