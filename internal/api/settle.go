@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"time"
 
 	"keepsake/internal/usage"
 )
@@ -14,9 +15,10 @@ func (x *requestState) settle() {
 		x.api.room.give(x.roomOf, x.roomSize)
 	}
 	x.stop()
+	took := x.api.o.Now().Sub(x.at)
 	event := usage.Event{
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
-		At: x.at, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
+		At: x.at, Took: took, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
 	}
 	if x.body != nil {
 		event.BytesIn = x.body.read
@@ -29,7 +31,7 @@ func (x *requestState) settle() {
 		x.note()
 	}
 	if x.api.o.LogRequests {
-		x.log()
+		x.log(took)
 	}
 }
 
@@ -57,7 +59,7 @@ func (x *requestState) routeOf(version int) *route {
 }
 
 // log logs the request with the route's template instead of its path, and nothing that a client chooses freely.
-func (x *requestState) log() {
+func (x *requestState) log(took time.Duration) {
 	route := x.route.template
 	if route == "" {
 		route = "none"
@@ -67,7 +69,7 @@ func (x *requestState) log() {
 		slog.String("method", knownMethod(x.r.Method)),
 		slog.String("route", route),
 		slog.Int("status", x.status),
-		slog.Float64("ms", float64(x.api.o.Now().Sub(x.at).Microseconds())/1000),
+		slog.Float64("ms", float64(took.Microseconds())/1000),
 		slog.Int("bytes", x.size),
 		slog.String("key", x.principal.Actor()),
 		slog.String("client", x.clientText()),

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Dialect is what engines do differently. Each engine implements it in its own folder, in files with the same names, so that
 // the rest of this package does not depend on the engine.
@@ -29,6 +32,15 @@ type Dialect interface {
 	NextKeySlot(ctx context.Context, q Querier) (int64, error)
 	// EraseKeys erases the keys in the slots that a SELECT names.
 	EraseKeys(ctx context.Context, q Querier, slots string, args ...any) error
+
+	// Concat is the SQL of two binary values, one after another.
+	Concat(a, b string) string
+	// DeleteSome deletes about limit rows of a table that fulfil where, which uses $1. key is its primary key.
+	DeleteSome(table, key, where string, limit int) string
+	// HoldUsage makes a transaction that closes an hour (alone) wait for those that add usage, and these for it.
+	HoldUsage(ctx context.Context, q Querier, alone bool) error
+	// PartitionUsage creates the partitions of usage_minute for the days after now, and drops those of days that ended by from.
+	PartitionUsage(ctx context.Context, db Database, now, from time.Time) error
 
 	// Clock is the SQL of the current time of the database, in microseconds since 1970.
 	Clock() string
@@ -64,6 +76,8 @@ type statements struct {
 	existing      string
 	memoriesByID  string
 	memoriesOf    string
+	addMinutes    *bulk
+	addLate       *bulk
 }
 
 func newStatements(d Dialect) statements {
@@ -72,6 +86,7 @@ func newStatements(d Dialect) statements {
 	memory, byMemoryID := d.ByID("memory", "m", 2)
 	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4)
 	return statements{
+		addMinutes: addingCells(d, "usage_minute"), addLate: addingCells(d, "usage_late"),
 		documentsByID: `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
 			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,

@@ -3,8 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,8 +14,8 @@ import (
 //
 // Several processes flush at once, thousands of rows that others also write. All write in one order, so none waits in a circle.
 func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
-	cells := mergedCells(minutesOf(d.Cells))
-	charged := chargedOf(cells)
+	charged := chargedOf(d.Cells)
+	cells := mergedCells(storedCells(d.Cells))
 	uses := slices.SortedFunc(slices.Values(d.LastUses), func(a, b usage.LastUse) int {
 		return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hint, b.Hint), b.At.Compare(a.At))
 	})
@@ -28,7 +26,7 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 			return err
 		}
 		if added {
-			if err := s.addCells(ctx, addMinutes, time.Minute, cells); err != nil {
+			if err := s.addCells(ctx, cells); err != nil {
 				return fmt.Errorf("add usage: %w", err)
 			}
 			if quotas, err = s.addToQuotas(ctx, charged, d.Totals); err != nil {
@@ -59,12 +57,16 @@ func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err er
 	return written > 0, nil
 }
 
-// minutesOf returns a copy of cells in which each starts with its minute.
-func minutesOf(cells []usage.Cell) []usage.Cell {
+// storedCells returns a copy of cells as they are stored: each starts with its minute, and those of the route Other have the
+// key Other.
+func storedCells(cells []usage.Cell) []usage.Cell {
 	cells = slices.Clone(cells)
 	for i := range cells {
-		cells[i].Start = cells[i].Start.Truncate(time.Minute)
-		cells[i].Latency = cells[i].Latency.Clone()
+		c := &cells[i]
+		c.Start, c.Latency = c.Start.Truncate(time.Minute), c.Latency.Clone()
+		if c.Route == usage.Other {
+			c.KeyID = usage.Other
+		}
 	}
 	return cells
 }
@@ -82,15 +84,6 @@ func mergedCells(cells []usage.Cell) []usage.Cell {
 		merged = append(merged, *c)
 	}
 	return merged
-}
-
-// compareCells compares the dimensions of cells in the order of the primary key.
-func compareCells(a, b *usage.Cell) int {
-	return cmp.Or(
-		cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyID, b.KeyID), a.Start.Compare(b.Start),
-		cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status),
-		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Surface, b.Surface),
-	)
 }
 
 // chargedOf returns what cells add to quotas, sorted.
@@ -126,20 +119,6 @@ func chargedOf(cells []usage.Cell) []usage.Quota {
 }
 
 var (
-	addMinutes = &bulk{
-		into:    `usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)`,
-		columns: 12,
-		rest: `ON CONFLICT (workspace_id, key_id, minute, route, method, status, version, surface) DO UPDATE SET
-			requests = usage_minute.requests + excluded.requests, charged = usage_minute.charged + excluded.charged,
-			bytes_in = usage_minute.bytes_in + excluded.bytes_in, bytes_out = usage_minute.bytes_out + excluded.bytes_out`,
-	}
-	addHours = &bulk{
-		into:    `usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)`,
-		columns: 12,
-		rest: `ON CONFLICT (workspace_id, key_id, hour, route, method, status, version, surface) DO UPDATE SET
-			requests = usage_hour.requests + excluded.requests, charged = usage_hour.charged + excluded.charged,
-			bytes_in = usage_hour.bytes_in + excluded.bytes_in, bytes_out = usage_hour.bytes_out + excluded.bytes_out`,
-	}
 	addQuotas = &bulk{
 		into:    `usage_quota (owner_id, period, charged)`,
 		columns: 3,
@@ -153,13 +132,51 @@ var (
 	}
 )
 
-// addCells adds merged cells to minutes, or to hours.
-func (s *Store) addCells(ctx context.Context, to *bulk, step time.Duration, cells []usage.Cell) error {
-	seconds := int64(step / time.Second)
+const (
+	cellKey     = `workspace_id, key_id, minute, route, method, status, version, surface`
+	cellColumns = cellKey + `, requests, charged, bytes_in, bytes_out, latency`
+)
+
+// addingCells returns a statement that adds cells to those of a table. Encoded histograms are appended.
+func addingCells(d Dialect, table string) *bulk {
+	return &bulk{
+		into: table + ` (` + cellColumns + `)`, columns: 13,
+		rest: `ON CONFLICT (` + cellKey + `) DO UPDATE SET
+			requests = ` + table + `.requests + excluded.requests, charged = ` + table + `.charged + excluded.charged,
+			bytes_in = ` + table + `.bytes_in + excluded.bytes_in, bytes_out = ` + table + `.bytes_out + excluded.bytes_out,
+			latency = ` + d.Concat(table+`.latency`, `excluded.latency`),
+	}
+}
+
+// addCells adds merged cells to those of their minutes. While the transaction runs, no hour is closed.
+func (s *Store) addCells(ctx context.Context, cells []usage.Cell) error {
+	if err := s.dialect.HoldUsage(ctx, s.usage.In(ctx), false); err != nil {
+		return err
+	}
+	m, err := s.usageMarks(ctx)
+	if err != nil {
+		return err
+	}
+	var open, late []*usage.Cell
+	for i := range cells {
+		if cells[i].Start.Unix()/3600 < m.closed {
+			late = append(late, &cells[i])
+		} else {
+			open = append(open, &cells[i])
+		}
+	}
+	if err := s.insertCells(ctx, s.statements.addMinutes, open); err != nil {
+		return err
+	}
+	return s.insertCells(ctx, s.statements.addLate, late)
+}
+
+func (s *Store) insertCells(ctx context.Context, to *bulk, cells []*usage.Cell) error {
 	_, err := s.insert(ctx, s.usage, to, len(cells), func(i int, values []any) []any {
-		c := &cells[i]
-		return append(values, c.WorkspaceID, c.KeyID, c.Start.Unix()/seconds, c.Route, c.Method, c.Status, c.Version, c.Surface,
-			c.Requests, c.Charged, c.BytesIn, c.BytesOut)
+		c := cells[i]
+		latency, _ := c.Latency.AppendBinary([]byte{}) // never fails
+		return append(values, c.WorkspaceID, c.KeyID, c.Start.Unix()/60, c.Route, c.Method, c.Status, c.Version, c.Surface,
+			c.Requests, c.Charged, c.BytesIn, c.BytesOut, latency)
 	})
 	return err
 }
@@ -290,143 +307,6 @@ func (s *Store) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse,
 		}
 	}
 	return list, nil
-}
-
-// KeySeries implements usage.Store. An hour that was rolled up counts in the step that contains its start.
-func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error) {
-	seconds := int64(step / time.Second)
-	if seconds <= 0 {
-		return nil, fmt.Errorf("read usage series: a step of %v is too short", step)
-	}
-	var list []usage.Point
-	err := s.eachUsageRow(ctx, `
-		SELECT at / $1 * $1 AS step, CAST(sum(requests) AS BIGINT),
-			CAST(sum(CASE WHEN status >= 400 AND status <> 429 THEN requests ELSE 0 END) AS BIGINT),
-			CAST(sum(CASE WHEN status = 429 THEN requests ELSE 0 END) AS BIGINT), CAST(sum(charged) AS BIGINT)
-		FROM (
-			SELECT minute * 60 AS at, status, requests, charged FROM usage_minute
-			WHERE workspace_id = $2 AND key_id = $3 AND minute >= $4 AND minute < $5
-			UNION ALL
-			SELECT hour * 3600, status, requests, charged FROM usage_hour
-			WHERE workspace_id = $2 AND key_id = $3 AND hour >= $6 AND hour < $7
-		) cells GROUP BY 1 ORDER BY 1`,
-		[]any{seconds, workspaceID, keyID, ceilDiv(from.Unix(), 60), ceilDiv(to.Unix(), 60), ceilDiv(from.Unix(), 3600), ceilDiv(to.Unix(), 3600)},
-		func(row Row) error {
-			var p usage.Point
-			var at int64
-			if err := row.Scan(&at, &p.Requests, &p.Errors, &p.Throttled, &p.Charged); err != nil {
-				return err
-			}
-			p.At = time.Unix(at, 0).UTC()
-			list = append(list, p)
-			return nil
-		})
-	if err != nil {
-		return nil, fmt.Errorf("read usage series: %w", err)
-	}
-	return list, nil
-}
-
-// ceilDiv is the first cell of a size that starts at n or later.
-func ceilDiv(n, size int64) int64 { return (n + size - 1) / size }
-
-// compactCells is about how many cells one transaction of a roll-up or clean-up handles. A flush waits a tenth of a second for
-// it; for a whole busy hour it would wait longer than usage can be lost.
-const compactCells = 10_000
-
-// compact runs fn in several transactions, each up to a minute (or hour), until that is end. Processes that do so at once take
-// turns.
-func (s *Store) compact(ctx context.Context, table, column string, end int64, fn func(ctx context.Context, upTo int64) error) error {
-	for more := true; more; {
-		err := s.usage.Run(ctx, func(ctx context.Context) error {
-			if err := s.holdCompacting(ctx); err != nil {
-				return err
-			}
-			upTo := end
-			err := s.usage.In(ctx).QueryRow(ctx, `SELECT `+column+` + 1 FROM `+table+` WHERE `+column+` < $1 ORDER BY `+column+` LIMIT 1 OFFSET $2`,
-				end, int64(compactCells)).Scan(&upTo)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return fmt.Errorf("count old usage: %w", err)
-			}
-			more = upTo < end
-			return fn(ctx, upTo)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// holdCompacting makes other processes wait that compact, but not those that flush.
-func (s *Store) holdCompacting(ctx context.Context) error {
-	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
-	if err == nil {
-		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
-	}
-	if err != nil {
-		return fmt.Errorf("wait for other processes that compact usage: %w", err)
-	}
-	return nil
-}
-
-// RollUpUsage implements usage.Store.
-func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
-	return s.compact(ctx, "usage_minute", "minute", before.Unix()/3600*60, s.rollUp)
-}
-
-// rollUp adds the cells of minutes before one to their hours: exactly those that the DELETE returned. A minute that another
-// process adds meanwhile remains.
-func (s *Store) rollUp(ctx context.Context, minute int64) error {
-	var cells []usage.Cell
-	err := s.eachUsageRow(ctx, `DELETE FROM usage_minute WHERE minute < $1
-		RETURNING workspace_id, key_id, minute / 60, route, method, status, version, surface, requests, charged, bytes_in, bytes_out`,
-		[]any{minute}, func(row Row) error {
-			var c usage.Cell
-			err := scanCell(row, time.Hour, &c)
-			cells = append(cells, c)
-			return err
-		})
-	if err == nil {
-		err = s.addCells(ctx, addHours, time.Hour, mergedCells(cells))
-	}
-	if err != nil {
-		return fmt.Errorf("roll usage up: %w", err)
-	}
-	return nil
-}
-
-// PruneUsage implements usage.Store.
-func (s *Store) PruneUsage(ctx context.Context, before time.Time) error {
-	for _, t := range []struct {
-		table, column string
-		end           int64
-	}{{"usage_minute", "minute", before.Unix() / 60}, {"usage_hour", "hour", before.Unix() / 3600}} {
-		err := s.compact(ctx, t.table, t.column, t.end, func(ctx context.Context, upTo int64) error {
-			_, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM `+t.table+` WHERE `+t.column+` < $1`, upTo)
-			if err != nil {
-				return fmt.Errorf("prune usage: %w", err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return s.usage.Run(ctx, func(ctx context.Context) error {
-		if err := s.holdCompacting(ctx); err != nil {
-			return err
-		}
-		q := s.usage.In(ctx)
-		// "2026-10-31" < "2026-11" < "2026-11-01".
-		if _, err := q.Exec(ctx, `DELETE FROM usage_quota WHERE period < $1`, before.UTC().Format("2006-01")); err != nil {
-			return fmt.Errorf("prune quotas: %w", err)
-		}
-		if _, err := q.Exec(ctx, `DELETE FROM usage_flush WHERE flushed_at < $1 AND recorder <> ''`, micros(before)); err != nil {
-			return fmt.Errorf("prune numbers of flushes: %w", err)
-		}
-		return nil
-	})
 }
 
 func (s *Store) eachUsageRow(ctx context.Context, query string, args []any, fn func(Row) error) error {

@@ -102,15 +102,6 @@ func (c *conditions) arg(a any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// list adds a parameter for each value and returns their names.
-func (c *conditions) list(values []string) string {
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = c.arg(v)
-	}
-	return strings.Join(names, ", ")
-}
-
 func (c *conditions) String() string { return strings.Join(c.all, " AND ") }
 
 // ListSize is how many values a statement with a list has. Shorter lists are padded, so that there is one text.

@@ -2,6 +2,8 @@ package usage
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -20,20 +22,39 @@ func BenchmarkRecord(b *testing.B) {
 			}
 			b.ReportAllocs()
 			i := 0
+			took := latencies()
+			for _, o := range owners[:min(keys, 1_000)] {
+				for _, d := range took {
+					r.Record(Event{Owner: o, Route: route, Version: 1, Status: 200, At: noon, Charged: 1, Took: d})
+				}
+			}
 			for b.Loop() {
-				r.Record(Event{Owner: owners[i%keys], Route: route, Version: 1, Status: 200, At: noon, Charged: 1, BytesOut: 90})
+				r.Record(Event{Owner: owners[i%keys], Route: route, Version: 1, Status: 200, At: noon, Charged: 1, Took: took[i%len(took)], BytesOut: 90})
 				i++
 			}
 		})
 	}
 }
 
+// latencies are durations as of real requests: around a millisecond, in some 60 buckets.
+func latencies() []time.Duration {
+	random := rand.New(rand.NewPCG(1, 1))
+	list := make([]time.Duration, 251)
+	for i := range list {
+		list[i] = time.Duration(float64(time.Millisecond) * math.Exp(random.NormFloat64()/2))
+	}
+	return list
+}
+
 func BenchmarkRecordParallel(b *testing.B) {
 	_, r := setup(atNoon)
 	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
+	took := latencies()
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
+		e := e
+		for i := 0; pb.Next(); i++ {
+			e.Took = took[i%len(took)]
 			r.Record(e)
 		}
 	})

@@ -135,21 +135,39 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	if err := p.recorder.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	hourly, quotas := series(time.Hour), inQuotas(ctx, t, s, noon)
+	minutes, hours, quotas := series(time.Minute), series(time.Hour), inQuotas(ctx, t, s, noon)
+	if len(minutes) != 150 || len(hours) != 3 {
+		t.Fatalf("got %d minutes and %d hours", len(minutes), len(hours))
+	}
+	prune := func(minutes time.Time) {
+		t.Helper()
+		for range 2 { // the second call deletes what the first marked
+			if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: minutes, Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 
 	for _, before := range []time.Duration{2*time.Hour + 59*time.Minute, 2 * time.Hour} { // the third hour has not ended
 		if err := s.RollUpUsage(ctx, noon.Add(before)); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(hourly, series(time.Hour)); diff != "" {
+		if diff := cmp.Diff(hours, series(time.Hour)); diff != "" {
 			t.Errorf("hours after the roll-up (-want +got):\n%s", diff)
 		}
-		if got := len(series(time.Minute)); got != 2+30 {
-			t.Errorf("got %d steps, want 2 hours and 30 minutes", got)
+		if diff := cmp.Diff(minutes, series(time.Minute)); diff != "" {
+			t.Errorf("minutes after the roll-up (-want +got):\n%s", diff)
 		}
 	}
 	if diff := cmp.Diff(quotas, inQuotas(ctx, t, s, noon)); diff != "" {
 		t.Errorf("quotas after the roll-up (-want +got):\n%s", diff)
+	}
+	prune(noon.Add(5 * time.Hour)) // at most the minutes that are rolled up
+	if diff := cmp.Diff(hours, series(time.Hour)); diff != "" {
+		t.Errorf("hours after deleting minutes (-want +got):\n%s", diff)
+	}
+	if got := len(series(time.Minute)); got != 2+30 {
+		t.Errorf("got %d steps, want 2 hours and 30 minutes", got)
 	}
 
 	p.call(noon.Add(30*time.Minute), 0, 1, 404) // from a flush that failed for days
@@ -164,17 +182,11 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 		t.Errorf("got %+v, want %+v", first, want)
 	}
 
-	if err := s.PruneUsage(ctx, noon.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if got := series(time.Hour); !cmp.Equal(got, hourly[1:]) {
-		t.Errorf("after pruning the first hour: got %+v, want %+v", got, hourly[1:])
-	}
 	for _, c := range []struct {
 		before time.Time
 		want   int
 	}{{time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), 2}, {time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), 0}} {
-		if err := s.PruneUsage(ctx, c.before); err != nil {
+		if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: c.before, Hours: c.before, Days: noon.AddDate(-2, 0, 0)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(inQuotas(ctx, t, s, noon)); got != c.want {
@@ -193,7 +205,7 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
 	const minutes = 60
-	owners := testtier.Rounds(180, 400) // of 60 cells each; a transaction processes 10,000
+	owners := testtier.Rounds(120, 400) // of 60 cells each; 50 are in memory at once, and 16 in a transaction
 	for i := range owners {
 		owner := r.Owner(workspace, fmt.Sprintf("key_%d", i))
 		for m := range minutes {
@@ -205,6 +217,11 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	}
 	if err := s.RollUpUsage(ctx, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: noon.Add(time.Hour), Hours: noon, Days: noon}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want := []usage.Point{{At: noon, Requests: minutes, Charged: minutes}}
 	for i := range owners {

@@ -40,8 +40,9 @@ type Event struct {
 	Version uint8  // API version that served it; 0 for none
 	Status  uint16 // HTTP status
 
-	At       time.Time // of the charge (limit.Receipt.At), so that cells and counters agree at midnight
-	Charged  int64     // cost charged to its workspace and key; 0 if uncharged, denied or refunded (5xx)
+	At       time.Time     // of the charge (limit.Receipt.At), so that cells and counters agree at midnight
+	Charged  int64         // cost charged to its workspace and key; 0 if uncharged, denied or refunded (5xx)
+	Took     time.Duration // from its first byte to its last
 	BytesIn  int64
 	BytesOut int64
 }

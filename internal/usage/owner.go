@@ -63,6 +63,11 @@ type routes struct {
 
 type template struct{ method, path string }
 
+// otherRoute is the handle of the route Other.
+const otherRoute Route = 1
+
+func newRoutes() *routes { return &routes{list: []template{{}, {path: Other}}} } // handle 0: no route
+
 func (r *routes) add(t template) Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,10 +27,11 @@ type Recorder struct {
 	uses    *lastUses
 
 	flushing sync.Mutex
-	name     string       // a random name that identifies this recorder's flushes
-	number   int64        // of the last flush that was sent
-	unsure   []Cell       // sent under that number, with an unknown outcome; sent again unchanged
-	pending  map[cell]sum // drained from the stripes and not sent yet
+	name     string    // a random name that identifies this recorder's flushes
+	number   int64     // of the last flush that was sent
+	unsure   []Cell    // sent under that number, with an unknown outcome; sent again unchanged
+	pending  *pending  // drained from the stripes and not sent yet
+	warned   time.Time // when requests under Other were last logged
 	degraded atomic.Bool
 	began    atomic.Pointer[time.Time] // when the current flush began; nil between flushes
 }
@@ -40,10 +41,10 @@ func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder 
 	return &Recorder{
 		store: store, now: now, log: log, name: rand.Text(),
 		owners:  newOwners(),
-		routes:  &routes{list: []template{{}}}, // handle 0: no route
+		routes:  newRoutes(),
 		stripes: newStripes(),
 		uses:    newLastUses(),
-		pending: map[cell]sum{},
+		pending: newPending(),
 	}
 }
 
@@ -65,7 +66,7 @@ func (r *Recorder) Route(method, path string) Route { return r.routes.add(templa
 // Record counts e.
 func (r *Recorder) Record(e Event) {
 	r.stripes.add(
-		cell{uint32(e.At.Unix() / 60), e.Owner, e.Route, e.Status, e.Version, e.Surface},
+		cell{uint32(e.At.Unix() / 60), e.Owner, e.Route, e.Status, e.Version, e.Surface, uint16(bucketOf(e.Took) + 1)},
 		sum{1, e.Charged, e.BytesIn, e.BytesOut},
 	)
 }
@@ -107,9 +108,10 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if was := r.degraded.Swap(err != nil); was != (err != nil) {
 		r.tell(err)
 	}
+	r.tellOthers()
 	if err != nil {
-		r.stripes.drain(r.pending)
-		r.coarsen()
+		r.stripes.drain(r.pending.add)
+		r.pending.coarsen()
 		return fmt.Errorf("add usage: %w", err)
 	}
 	return nil
@@ -121,14 +123,14 @@ func (r *Recorder) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	r.stripes.drain(r.pending)
+	r.stripes.drain(r.pending.add)
 	uses, saved := r.uses.unsaved(r.owners)
-	if len(r.pending) == 0 && len(uses) == 0 {
+	if len(r.pending.cells) == 0 && len(uses) == 0 {
 		return nil
 	}
 	r.number++
-	r.unsure = r.cells()
-	r.forgetPending()
+	r.unsure = r.pending.list(r.owners, r.routes)
+	r.pending.reset()
 	if err := r.send(ctx, uses); err != nil {
 		return err
 	}
@@ -160,45 +162,17 @@ func (r *Recorder) tell(err error) {
 	r.log.Info("stored usage again")
 }
 
-// cells converts the pending counts for the store.
-func (r *Recorder) cells() []Cell {
-	list := make([]Cell, 0, len(r.pending))
-	for c, s := range r.pending {
-		route := r.routes.name(c.route)
-		workspaceID, keyID := r.owners.name(c.owner)
-		list = append(list, Cell{
-			Start: time.Unix(int64(c.minute)*60, 0).UTC(), WorkspaceID: workspaceID, KeyID: keyID,
-			Route: route.path, Method: route.method,
-			Status: int(c.status), Version: int(c.version), Surface: c.surface.String(),
-			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut,
-		})
-	}
-	return list
-}
+// tellEvery is how often a recorder logs that it counted requests under Other.
+const tellEvery = time.Hour
 
-func (r *Recorder) forgetPending() {
-	if len(r.pending) > maxKept {
-		r.pending = map[cell]sum{}
+// tellOthers logs that requests were counted under Other.
+func (r *Recorder) tellOthers() {
+	if r.pending.others == 0 {
 		return
 	}
-	clear(r.pending)
-}
-
-// tooMany is how many cells can be pending after a failed flush before minutes are merged into hours.
-const tooMany = 100_000
-
-// coarsen limits the pending cells while the store is unavailable: beyond tooMany cells, the minutes of an hour become
-// one cell, as in a roll-up. Sums and quotas do not change.
-func (r *Recorder) coarsen() {
-	if len(r.pending) <= tooMany {
-		return
+	if now := r.now(); r.warned.IsZero() || now.Sub(r.warned) >= tellEvery {
+		r.log.Warn("counted requests without their key and route, because a minute had too many combinations",
+			"requests", r.pending.others, "combinations", MaxPairs)
+		r.warned, r.pending.others = now, 0
 	}
-	merged := make(map[cell]sum, len(r.pending)/2)
-	for c, s := range r.pending {
-		c.minute -= c.minute % 60
-		total := merged[c]
-		total.add(s)
-		merged[c] = total
-	}
-	r.pending = merged
 }

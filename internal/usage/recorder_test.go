@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"strings"
@@ -27,7 +28,7 @@ type memoryStore struct {
 	uses    map[string]time.Time
 	adds    int
 	rolled  []time.Time
-	pruned  []time.Time
+	pruned  []Retention
 	quotas  []Quota
 	periods []string
 }
@@ -68,6 +69,8 @@ func (s *memoryStore) add(d Delta) {
 		total.Charged += c.Charged
 		total.BytesIn += c.BytesIn
 		total.BytesOut += c.BytesOut
+		total.Latency = total.Latency.Clone()
+		total.Latency.Merge(c.Latency)
 		s.cells[dimensionsOf(c)] = total
 	}
 }
@@ -116,10 +119,10 @@ func (s *memoryStore) RollUpUsage(_ context.Context, before time.Time) error {
 	return nil
 }
 
-func (s *memoryStore) PruneUsage(_ context.Context, before time.Time) error {
+func (s *memoryStore) PruneUsage(_ context.Context, r Retention) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pruned = append(s.pruned, before)
+	s.pruned = append(s.pruned, r)
 	return nil
 }
 
@@ -134,17 +137,17 @@ func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
 	t.Parallel()
 	store, r := setup(atNoon)
 	owner, route := r.Owner("wsp_a", "key_a"), r.Route("GET", "/api/v1/documents/{id}")
-	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon.Add(59 * time.Second), Charged: 1, BytesIn: 2, BytesOut: 3})
-	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon, Charged: 1, BytesIn: 20, BytesOut: 30})
-	r.Record(Event{Status: 404, At: noon})
+	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon.Add(59 * time.Second), Charged: 1, Took: time.Millisecond, BytesIn: 2, BytesOut: 3})
+	r.Record(Event{Owner: owner, Route: route, Surface: AI, Version: 1, Status: 200, At: noon, Charged: 1, Took: time.Second, BytesIn: 20, BytesOut: 30})
+	r.Record(Event{Status: 404, At: noon, Took: time.Minute})
 	if err := r.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	known := Cell{Start: noon, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/documents/{id}", Method: "GET", Status: 200, Version: 1, Surface: "ai"}
 	unknown := Cell{Start: noon, Status: 404, Surface: "primary"}
 	want := map[dimensions]Cell{
-		dimensionsOf(known):   {Requests: 2, Charged: 2, BytesIn: 22, BytesOut: 33},
-		dimensionsOf(unknown): {Requests: 1},
+		dimensionsOf(known):   {Requests: 2, Charged: 2, BytesIn: 22, BytesOut: 33, Latency: histogramOf(time.Millisecond, time.Second)},
+		dimensionsOf(unknown): {Requests: 1, Latency: histogramOf(time.Minute)},
 	}
 	if diff := cmp.Diff(want, store.cells, cmp.Comparer(equalHistograms)); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
@@ -176,12 +179,15 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 					Owner: owners[who], Status: rapid.SampledFrom([]uint16{200, 429, 500}).Draw(t, "status"),
 					At:      noon.Add(time.Duration(rapid.IntRange(-90, 90).Draw(t, "second")) * time.Second),
 					Charged: rapid.Int64Range(0, 3).Draw(t, "charged"), BytesIn: 5, BytesOut: 7,
+					Took: time.Duration(rapid.IntRange(0, 3).Draw(t, "took")) * time.Millisecond,
 				}
 				r.Record(e)
 				c := names[who]
 				c.Start, c.Status, c.Surface = e.At, int(e.Status), "primary"
 				total := want[dimensionsOf(c)]
-				want[dimensionsOf(c)] = Cell{Requests: total.Requests + 1, Charged: total.Charged + e.Charged, BytesIn: total.BytesIn + 5, BytesOut: total.BytesOut + 7}
+				total.Latency = total.Latency.Clone()
+				total.Add(&Cell{Requests: 1, Charged: e.Charged, BytesIn: 5, BytesOut: 7, Latency: histogramOf(e.Took)})
+				want[dimensionsOf(c)] = total
 			},
 			"touch": func(t *rapid.T) {
 				at := noon.Add(time.Duration(rapid.IntRange(-5_000, 5_000).Draw(t, "ms")) * time.Millisecond)
@@ -284,8 +290,9 @@ func TestLongOutageKeepsSumsInBoundedMemory(t *testing.T) {
 			r.Record(Event{Owner: owner, Status: 200, At: noon.Add(time.Duration(m) * time.Minute), Charged: 1})
 		}
 	}
-	if r.Flush(t.Context()) == nil || len(r.pending) > owners*minutes/60 {
-		t.Fatalf("%d cells wait, want one for each owner and hour", len(r.pending))
+	// One cell for each owner and hour, with its route or as Other.
+	if r.Flush(t.Context()) == nil || len(r.pending.cells) > 2*owners*minutes/60 {
+		t.Fatalf("%d cells wait", len(r.pending.cells))
 	}
 	store.fails = false
 	if err := r.Flush(t.Context()); err != nil {
@@ -454,19 +461,109 @@ func TestRunFlushesAndTidiesUntilStopped(t *testing.T) {
 		r.Record(Event{Status: 200, At: time.Now()})
 		time.Sleep(2 * time.Hour)
 		stored(3)
-		if diff := cmp.Diff([]time.Time{start.Add(-48 * time.Hour), start.Add(-47 * time.Hour)}, store.rolled); diff != "" {
-			t.Errorf("minutes rolled up before (-want +got):\n%s", diff)
+		if n := len(store.rolled); n != 61 || !store.rolled[0].Equal(start.Add(-2*time.Minute)) || !store.rolled[60].Equal(start.Add(58*time.Minute)) {
+			t.Errorf("rolled up %d times, until %v", n, store.rolled)
 		}
-		if diff := cmp.Diff([]time.Time{start.Add(-90 * 24 * time.Hour), start.Add(-90*24*time.Hour + time.Hour)}, store.pruned); diff != "" {
-			t.Errorf("hours pruned before (-want +got):\n%s", diff)
+		want := func(now time.Time) Retention {
+			return Retention{Now: now, Minutes: now.Add(-48 * time.Hour), Hours: now.Add(-90 * 24 * time.Hour), Days: now.AddDate(0, -25, 0)}
+		}
+		if diff := cmp.Diff([]Retention{want(start), want(start.Add(time.Hour))}, store.pruned); diff != "" {
+			t.Errorf("pruned (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestHoursStayOpenWhileFlushesFail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, r := setup(time.Now)
+		store.fails = true
+		r.Record(Event{Status: 200, At: time.Now()})
+		if r.Flush(t.Context()) == nil {
+			t.Fatal("a flush was stored")
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go r.Run(ctx)
+		time.Sleep(10*time.Minute + time.Second/2)
+		store.mu.Lock()
+		store.fails = false
+		rolled := len(store.rolled)
+		store.mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if rolled != 0 || len(store.rolled) != 1 {
+			t.Errorf("rolled up %d times while flushes failed, then %d times", rolled, len(store.rolled))
+		}
+	})
+}
+
+func TestRequestsBeyondMaxPairsAreCountedAsOther(t *testing.T) {
+	t.Parallel()
+	var logged strings.Builder
+	store := newMemoryStore()
+	r := NewRecorder(store, atNoon, slog.New(slog.NewTextHandler(&logged, nil)))
+	route := r.Route("GET", "/a")
+	const beyond = 20
+	for round := range 2 { // known pairs stay known
+		for i := range MaxPairs + beyond {
+			e := Event{Status: 200, At: noon, Charged: 1, BytesOut: 3, Took: time.Millisecond, Route: route}
+			if round == 0 {
+				r.Owner("wsp_a", fmt.Sprint("key_", i))
+			}
+			e.Owner = Owner(i + 1)
+			r.Record(e)
+		}
+		r.Record(Event{Owner: 1, Route: route, Status: 200, At: noon.Add(time.Minute)})
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var known, other, requests int64
+	for d, c := range store.cells {
+		requests += c.Requests
+		switch {
+		case d.route == "/a" && d.method == "GET":
+			known++
+		case d.route == Other && d.method == "" && d.key != "":
+			other += c.Requests
+			if c.Charged != 2 || c.BytesOut != 6 || c.Latency.Count() != 2 {
+				t.Fatalf("the cell of %s is %+v", d.key, c)
+			}
+		default:
+			t.Fatalf("unexpected cell %+v", d)
+		}
+	}
+	if known != MaxPairs+1 || other != 2*beyond || requests != 2*(MaxPairs+beyond+1) {
+		t.Errorf("%d pairs, %d requests of others, %d requests", known, other, requests)
+	}
+	if n := strings.Count(logged.String(), "counted requests without their key and route"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, logged.String())
+	}
+}
+
+func TestTableThatIsNotDrainedStaysSmall(t *testing.T) {
+	t.Parallel()
+	table := newSumTable()
+	for i := range 3 * maxCells {
+		table.add(cell{owner: 1, route: 2, status: 200, took: uint16(1 + i%bucketCount), minute: uint32(i / bucketCount)}, sum{requests: 1, charged: 2})
+	}
+	if len(table.sums) > maxCells+3*maxCells/bucketCount {
+		t.Errorf("the table has %d cells", len(table.sums))
+	}
+	total := sum{}
+	for _, s := range table.sums {
+		total.add(s)
+	}
+	if total.requests != 3*maxCells || total.charged != 6*maxCells {
+		t.Errorf("counted %+v", total)
+	}
 }
 
 // Not parallel, because AllocsPerRun counts the allocations of the whole process.
 func TestRecordingKnownDimensionsAllocatesNothing(t *testing.T) {
 	_, r := setup(atNoon)
-	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1}
+	e := Event{Owner: r.Owner("wsp_a", "key_a"), Route: r.Route("GET", "/a"), Status: 200, At: noon, Charged: 1, Took: time.Millisecond}
 	secret := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_abcd")
 	for range 100 {
 		r.Record(e)

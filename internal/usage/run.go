@@ -11,21 +11,34 @@ import (
 const (
 	keepMinutes = 48 * time.Hour
 	keepHours   = 90 * 24 * time.Hour
+	keepMonths  = 25 // of days
 )
 
 const (
-	flushEvery = time.Second
-	tidyEvery  = time.Hour
+	flushEvery  = time.Second
+	rollUpEvery = time.Minute
+	pruneEvery  = time.Hour
+
+	// closeAfter is how long after its end an hour is rolled up. Counts of it that arrive later cost more to read.
+	closeAfter = 2 * time.Minute
 )
 
-// Run flushes each second and tidies the store each hour, beginning now, until ctx is done. It then completes the
-// current flush.
+// Run flushes each second, rolls up the hours and days that have ended, and deletes what is no longer kept, until ctx is done.
+// It then completes the current flush.
 func (r *Recorder) Run(ctx context.Context) {
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
 	tidying.Go(func() {
-		r.tidyAndTell(ctx)
-		each(ctx, tidyEvery, func() { r.tidyAndTell(ctx) })
+		var pruned time.Time
+		tidy := func() {
+			if now := r.now(); pruned.IsZero() || now.Sub(pruned) >= pruneEvery {
+				r.warn(ctx, "pruning usage failed; retrying in an hour", r.prune(ctx, now))
+				pruned = now
+			}
+			r.warn(ctx, "rolling up usage failed; retrying in a minute", r.rollUp(ctx))
+		}
+		tidy()
+		each(ctx, rollUpEvery, tidy)
 	})
 	each(ctx, flushEvery, func() {
 		_ = r.Flush(context.WithoutCancel(ctx)) // Degraded and the log report errors
@@ -49,22 +62,24 @@ func each(ctx context.Context, interval time.Duration, fn func()) {
 // Close flushes the rest. It must be called after Run has returned and the last event was recorded.
 func (r *Recorder) Close(ctx context.Context) error { return r.Flush(ctx) }
 
-func (r *Recorder) tidyAndTell(ctx context.Context) {
-	if err := r.tidy(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("tidying usage failed; retrying in an hour", "error", err)
+func (r *Recorder) warn(ctx context.Context, message string, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn(message, "error", err)
 	}
 }
 
-// tidy rolls up old minutes into hours and deletes old hours.
-func (r *Recorder) tidy(ctx context.Context) error {
-	now := r.now()
-	if err := r.store.RollUpUsage(ctx, now.Add(-keepMinutes)); err != nil {
-		return fmt.Errorf("roll up usage: %w", err)
+// rollUp packs the hours and days that have ended. It waits while flushes fail: their counts are of hours that would be closed.
+func (r *Recorder) rollUp(ctx context.Context) error {
+	if r.Degraded() {
+		return nil
 	}
-	if err := r.store.PruneUsage(ctx, now.Add(-keepHours)); err != nil {
-		return fmt.Errorf("prune usage: %w", err)
-	}
-	return nil
+	return r.store.RollUpUsage(ctx, r.now().Add(-closeAfter))
+}
+
+func (r *Recorder) prune(ctx context.Context, now time.Time) error {
+	return r.store.PruneUsage(ctx, Retention{
+		Now: now, Minutes: now.Add(-keepMinutes), Hours: now.Add(-keepHours), Days: now.AddDate(0, -keepMonths, 0),
+	})
 }
 
 // Restore reads the costs charged in the current UTC day and month, to initialize the owners' counters. The returned

@@ -14,6 +14,7 @@ type cell struct {
 	status  uint16
 	version uint8
 	surface Surface
+	took    uint16 // the bucket of the duration, from 1; 0 for none
 }
 
 type sum struct {
@@ -51,6 +52,10 @@ func (t *sumTable) add(c cell, s sum) {
 		return
 	}
 	at, known := t.places[c]
+	if !known && len(t.sums) >= maxCells {
+		c.took, c.route = 0, otherRoute
+		at, known = t.places[c]
+	}
 	if !known {
 		at = uint32(len(t.sums))
 		t.places[c] = at
@@ -59,6 +64,10 @@ func (t *sumTable) add(c cell, s sum) {
 	t.sums[at].add(s)
 	t.last, t.at = c, at
 }
+
+// maxCells is how many cells a sumTable can have before it counts new ones without their route and duration. It limits memory
+// while a flush hangs.
+const maxCells = 1 << 16
 
 // maxKept is the number of cells that an emptied sumTable keeps memory for.
 const maxKept = 4096
@@ -100,17 +109,15 @@ func (s *stripes) add(c cell, amount sum) {
 	s.nearby.Put(near)
 }
 
-// drain moves all counts into a map. Only one goroutine at a time can call it.
-func (s *stripes) drain(into map[cell]sum) {
+// drain calls fn for all counts and removes them. Only one goroutine at a time can call it.
+func (s *stripes) drain(fn func(c cell, amount *sum)) {
 	for i := range s.all {
 		one := &s.all[i]
 		one.mu.Lock()
 		one.cells, s.spare = s.spare, one.cells
 		one.mu.Unlock()
 		for c, at := range s.spare.places {
-			total := into[c]
-			total.add(s.spare.sums[at])
-			into[c] = total
+			fn(c, &s.spare.sums[at])
 		}
 		s.spare.reset()
 	}

@@ -101,10 +101,16 @@ type Store interface {
 	// q.Step, or of a longer step if the minutes or hours of that time are no longer kept. A cell of a longer step counts if its
 	// start is in the time range. c and its histogram are valid until fn returns, which must not write to the store.
 	EachCell(ctx context.Context, q CellQuery, fn func(c *Cell) error) error
-	// RollUpUsage merges minute cells into hour cells, for hours that ended by before. It uses short transactions, so
-	// that flushes can run between them. Each of them leaves all sums and quotas unchanged. A minute that is added late
-	// is a cell of its own until the next roll-up.
+	// RollUpUsage packs the cells of the hours, and of the days, that ended by before. It uses short transactions, so that flushes
+	// can run between them. No sum and no quota changes. Cells of these hours that are added later still count.
 	RollUpUsage(ctx context.Context, before time.Time) error
-	// PruneUsage deletes cells of minutes and hours before a time, and the quotas of days and months before its month.
-	PruneUsage(ctx context.Context, before time.Time) error
+	// PruneUsage forgets what r no longer keeps. The rows are deleted by a later call.
+	PruneUsage(ctx context.Context, r Retention) error
+}
+
+// Retention is how long usage is kept. Cells before Minutes are kept as hours, and cells before Hours as days. Hours is also
+// the time before whose month quotas are deleted.
+type Retention struct {
+	Now                  time.Time
+	Minutes, Hours, Days time.Time
 }

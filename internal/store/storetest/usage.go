@@ -17,10 +17,14 @@ import (
 
 func testUsage(t *testing.T, setup setup) {
 	cell := func(at time.Time, status int, requests, charged int64) usage.Cell {
-		return usage.Cell{
+		c := usage.Cell{
 			Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
 			Version: 1, Surface: "primary", Requests: requests, Charged: charged, BytesIn: 10, BytesOut: 20,
 		}
+		for i := range requests {
+			c.Latency.Add(time.Duration(i+1) * time.Millisecond)
+		}
+		return c
 	}
 
 	t.Run("QuotasAreTheSumOfWhatWasCharged", func(t *testing.T) {
@@ -73,10 +77,67 @@ func testUsage(t *testing.T, setup setup) {
 			noError(t, s.RollUpUsage(t.Context(), start.Add(3*time.Hour)))
 			check("rolled up again")
 		}
-		noError(t, s.PruneUsage(t.Context(), start.Add(time.Hour)))
-		want = want[1:]
-		check("pruned")
+		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour))) // with an older time
+		check("rolled up by a slow clock")
 		wantQuotas(t, s, []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 106, "2026-11-20 key_a": 206, "2026-11-20 wsp_b": 100})
+	})
+
+	t.Run("MinutesBecomeHoursAndHoursBecomeDaysAsTheyAge", func(t *testing.T) {
+		s := setup(t)
+		midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+		at := func(hour, minute int) time.Time {
+			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+		}
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
+			cell(at(8, 1), 200, 1, 1), cell(at(8, 2), 200, 2, 2), cell(at(9, 0), 200, 4, 4), cell(at(26, 30), 200, 8, 8), cell(at(50, 10), 200, 16, 16),
+		}})
+		// check reads everything, and by day and hour.
+		check := func(when string, minutes map[time.Time]int64, requests int64) {
+			t.Helper()
+			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
+				got, total := map[time.Time]int64{}, int64(0)
+				q := usage.CellQuery{WorkspaceID: "wsp_a", From: midnight, To: at(72, 0), Step: step}
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+					got[c.Start] += c.Requests
+					total += c.Requests
+					if c.Latency.Count() != c.Requests {
+						t.Errorf("%s: %d durations of %d requests", when, c.Latency.Count(), c.Requests)
+					}
+					return nil
+				}))
+				if total != requests {
+					t.Errorf("%s, by %v: %d requests, want %d", when, step, total, requests)
+				}
+				if diff := cmp.Diff(minutes, got); step == time.Minute && diff != "" {
+					t.Errorf("%s: %s", when, diff)
+				}
+			}
+		}
+		rollUp := func(end time.Time) {
+			t.Helper()
+			noError(t, s.RollUpUsage(t.Context(), end))
+		}
+		prune := func(r usage.Retention) {
+			t.Helper()
+			for range 2 { // the second call deletes the rows
+				r.Now = at(50, 0)
+				noError(t, s.PruneUsage(t.Context(), r))
+			}
+		}
+		all := map[time.Time]int64{at(8, 1): 1, at(8, 2): 2, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}
+		check("not rolled up", all, 31)
+		rollUp(at(50, 0))
+		check("two days rolled up", all, 31)
+		prune(usage.Retention{Minutes: at(9, 30), Hours: midnight, Days: midnight})
+		check("minutes of the first hours deleted", map[time.Time]int64{at(8, 0): 3, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 31)
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(at(8, 30), 200, 32, 32)}})
+		check("a late minute", map[time.Time]int64{at(8, 0): 3, at(8, 30): 32, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 63)
+		prune(usage.Retention{Minutes: at(49, 0), Hours: at(30, 0), Days: midnight})
+		check("hours of the first day deleted", map[time.Time]int64{at(0, 0): 7, at(8, 30): 32, at(26, 0): 8, at(50, 10): 16}, 63)
+		prune(usage.Retention{Minutes: at(49, 0), Hours: at(30, 0), Days: at(24, 0)})
+		check("the first day deleted", map[time.Time]int64{at(26, 0): 8, at(50, 10): 16}, 24)
+		rollUp(at(72, 0))
+		check("everything rolled up", map[time.Time]int64{at(26, 0): 8, at(50, 10): 16}, 24)
 	})
 
 	t.Run("CellsOfAQueryComeOnceWhateverIsRolledUp", func(t *testing.T) {
@@ -199,7 +260,7 @@ func testUsage(t *testing.T, setup setup) {
 					if err := s.RollUpUsage(t.Context(), start.Add(time.Hour)); err != nil {
 						t.Error(err)
 					}
-					if err := s.PruneUsage(t.Context(), start); err != nil {
+					if err := s.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}); err != nil {
 						t.Error(err)
 					}
 				}
