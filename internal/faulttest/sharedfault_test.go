@@ -44,13 +44,18 @@ func pausedFor(t testing.TB) time.Duration {
 
 // fault is something that happens to a fleet under load.
 type fault struct {
-	name   string
-	strike func(f *fleet)
-	lasts  time.Duration
-	during func(r *strikeRound) // what must hold while it lasts, and takes its time
-	end    func(f *fleet)       // what was lost is there again when it returns
-	kills  bool                 // a process, so that connections to it are lost
+	name     string
+	strike   func(f *fleet)
+	lasts    time.Duration
+	during   func(r *strikeRound) // what must hold while it lasts, and takes its time
+	end      func(f *fleet)       // what was lost is there again when it returns
+	kills    bool                 // a process, so that connections to it are lost
+	uncounts bool                 // Redis, so that counting is lost
 }
+
+// lostCounting is how much counting the loss of Redis can lose (decisions.md, H). The simulations of internal/limit hold the
+// narrower bounds of the implementation, which a machine without a free core does not keep.
+const lostCounting = 5 * time.Second
 
 // waits are the longest that requests took: those that memory answers and those that need the database. They are only
 // reported.
@@ -172,9 +177,13 @@ func (r *strikeRound) run(all *figures) {
 	light := slices.Concat(minutes.samples, days.samples)
 	was := waits{longest(light, struck, ended), longest(l.samples, struck, ended)}
 	sum := l.check(t)
-	over := [2]int64{minutes.check(t), days.check(t)}
+	var over [2]int64
 	for i, h := range []*hammered{minutes, days} {
-		lost := int64(0)
+		var lost, uncounted int64
+		if r.fault.uncounts {
+			uncounted = h.admittedBefore(done) - h.admittedBefore(struck.Add(-lostCounting))
+		}
+		over[i] = h.check(t, uncounted)
 		if r.fault.kills {
 			lost = h.admittedBefore(done) - stored[i] // what was stored is not lost
 		}
@@ -253,14 +262,14 @@ func TestRedisIsLostUnderLoad(t *testing.T) {
 	f := startFleet(t, enginetest.StartNetwork(t))
 	start := func(f *fleet) { f.redis.Start(f.t) }
 	lost := func(name string, strike, end func(f *fleet)) fault {
-		return fault{name: name, strike: strike, end: end, lasts: 2 * time.Second, during: (*strikeRound).withoutRedis}
+		return fault{name: name, strike: strike, end: end, lasts: 2 * time.Second, during: (*strikeRound).withoutRedis, uncounts: true}
 	}
 	f.suffers(
 		lost("killed", func(f *fleet) { f.redis.Kill(f.t) }, start),
 		lost("stopped", func(f *fleet) { f.redis.Stop(f.t) }, start),
 		lost("paused", func(f *fleet) { f.redis.Pause(f.t) }, func(f *fleet) { f.redis.Resume(f.t) }),
 		lost("cut off", func(f *fleet) { f.network.Cut(f.t) }, func(f *fleet) { f.network.Mend(f.t) }),
-		fault{name: "emptied", strike: func(f *fleet) { f.redis.Flush(f.t) }, end: func(*fleet) {}},
+		fault{name: "emptied", strike: func(f *fleet) { f.redis.Flush(f.t) }, end: func(*fleet) {}, uncounts: true},
 	)
 }
 
