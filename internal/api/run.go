@@ -111,7 +111,10 @@ func (x *requestState) respond(resp *endpoint.Response) {
 		return
 	}
 	media := mediaJSON
-	if resp.Body == nil {
+	switch {
+	case resp.Media != "":
+		media = []string{resp.Media}
+	case resp.Body == nil:
 		media = nil
 	}
 	x.send(resp.Status, media, resp.Body)

@@ -15,12 +15,12 @@ import (
 type Response struct {
 	Status int
 	Header []Field // from fields of Out: ETag, Location
-	Body   []byte  // JSON; nil with 204
+	Body   []byte  // JSON, or of type Media; nil with 204
 	// Kept is Body for a repeated request: secrets that are shown once are null. It equals Body if there are none.
 	Kept []byte
 	// Pieces replaces Body unless it is nil: pieces that are encoded while they are sent, each valid until the next.
 	Pieces iter.Seq2[[]byte, error]
-	Media  string // of Pieces
+	Media  string // of Pieces, and of Body if that is not JSON
 }
 
 // Field is a response header with its canonical name.
@@ -39,6 +39,7 @@ type output struct {
 	sequence    int    // the member that is a sequence, or -1
 	line        *shape // of each line; nil if the operation has no Lines
 	linesIndex  []int
+	csvIndex    []int // of the table; nil if the operation has no CSV
 }
 
 type outHeader struct {
@@ -79,8 +80,10 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			}
 			o.linesIndex = f.Index
 			o.line = shapes.of(item)
+		case f.Name == "CSV" && f.Type == reflect.TypeFor[[]byte]():
+			o.csvIndex = f.Index
 		default:
-			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body nor Lines", op.ID, f.Name))
+			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body, Lines nor CSV", op.ID, f.Name))
 		}
 	}
 	for _, s := range shapes.objects {
@@ -131,7 +134,7 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 			response.Header = append(response.Header, Field{h.canonical, text})
 		}
 	}
-	if o.inPieces(response, v, whole) || o.body == nil {
+	if o.asTable(response, v) || o.inPieces(response, v, whole) || o.body == nil {
 		return nil
 	}
 	body := v.FieldByIndex(o.bodyIndex)
@@ -153,6 +156,19 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 		response.Kept, err = o.withoutSecrets(body)
 	}
 	return err
+}
+
+// asTable makes response a table, if v has one.
+func (o *output) asTable(response *Response, v reflect.Value) bool {
+	if o.csvIndex == nil {
+		return false
+	}
+	response.Body = v.FieldByIndex(o.csvIndex).Bytes()
+	if response.Body == nil {
+		return false
+	}
+	response.Media, response.Kept = MediaCSV+"; charset=utf-8", response.Body
+	return true
 }
 
 // inPieces makes response one that is encoded while it is sent, if v is such a response.

@@ -122,6 +122,7 @@ var sharedHeaderTable = []sharedHeader{
 	{"WWW-Authenticate", huma.Schema{Type: "string"}, "The credentials that the operation accepts.", false},
 	{"ETag", huma.Schema{Type: "string"}, "The revision in quotes, for If-Match and If-None-Match.", false},
 	{"Location", huma.Schema{Type: "string"}, "The path of the new resource.", false},
+	{"X-Next-Cursor", huma.Schema{Type: "string"}, "The cursor of the next page of a list that was sent as CSV. The last page has none.", false},
 }
 
 const (

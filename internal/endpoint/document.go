@@ -155,6 +155,9 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	if op.output.line != nil {
 		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.line.typ, capitalised(op.ID)+"Line")}
 	}
+	if op.output.csvIndex != nil {
+		content[MediaCSV] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+	}
 	for _, status := range op.output.statuses {
 		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: successes[status], Headers: headers, Content: content}
 	}

@@ -120,3 +120,49 @@ func TestTheDocumentOffersLines(t *testing.T) {
 		t.Error("the document does not say what a line is")
 	}
 }
+
+type tableAnswer struct {
+	Body struct {
+		N int64 `json:"n"`
+	}
+	CSV []byte
+}
+
+func TestTableIsSentInPlaceOfJSON(t *testing.T) {
+	t.Parallel()
+	r := endpoint.NewRegistry()
+	endpoint.Add(r, endpoint.Operation{
+		ID: "table", Method: "GET", Path: "/table", Since: 1, Summary: "-", Tag: "-", Status: 200,
+	}, func(_ context.Context, in *numbers) (*tableAnswer, error) {
+		out := &tableAnswer{}
+		if in.Accept.CSV() {
+			out.CSV = []byte("n\n0\n")
+		}
+		return out, nil
+	})
+	for accept, want := range map[string]endpoint.Response{
+		"application/json": {Status: 200, Body: []byte("{\"n\":0}\n")},
+		"TEXT/CSV":         {Status: 200, Body: []byte("n\n0\n"), Media: "text/csv; charset=utf-8"},
+		"text/csv;q=0":     {Status: 200, Body: []byte("{\"n\":0}\n")},
+	} {
+		request := httptest.NewRequest("GET", "/api/v1/table", nil)
+		request.Header.Set("Accept", accept)
+		op := r.Operations()[0]
+		in, err := op.Bind(request, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := op.Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := op.Encode(out, nil)
+		if err != nil || got.Status != want.Status || !bytes.Equal(got.Body, want.Body) || got.Media != want.Media {
+			t.Errorf("Accept: %s: got %d %s %q, %v", accept, got.Status, got.Media, got.Body, err)
+		}
+	}
+	text, err := endpoint.Document(r, 1, "/")
+	if err != nil || !bytes.Contains(text, []byte(`"text/csv"`)) {
+		t.Errorf("the document does not offer it: %v\n%s", err, text)
+	}
+}

@@ -58,6 +58,7 @@
 //		Loc    string   `header:"Location"`
 //		Body   noteView                                     // no Body: 204
 //		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
+//		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
 //	}
 //
 //	type manyNotes struct {
