@@ -237,6 +237,27 @@ func (d *Directory) counters(keyID string, workspace *account.Entry) *limit.Use 
 	return fresh
 }
 
+// EachUsed calls fn for the API keys of a workspace that were charged in the UTC month of now. It leaves out keys that were
+// revoked some time ago.
+func (d *Directory) EachUsed(workspaceID string, now time.Time, fn func(keyID string, today, thisMonth int64)) {
+	for _, e := range d.entriesOf(workspaceID) {
+		if today, thisMonth := e.counters.Used(now); thisMonth > 0 {
+			fn(id.Format(id.APIKey, e.id), today, thisMonth)
+		}
+	}
+}
+
+func (d *Directory) entriesOf(workspaceID string) (list []*entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.byID {
+		if e.workspace.ID() == workspaceID {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // lastUsed is when a secret was last used since the program started; the zero time if it was not.
 func (d *Directory) lastUsed(hash [32]byte) time.Time {
 	if e := d.index.find(hash); e != nil {

@@ -102,7 +102,7 @@ func (c *Callers) Note(version int, p *auth.Principal, route, agent string, at t
 	if p.Kind != auth.APIKey && p.Kind != auth.User {
 		return
 	}
-	k := callerKey{version, p.Key, p.UserID, route, product(agent)}
+	k := callerKey{version, p.Key, p.UserID, route, Product(agent)}
 	s := (*c.seen.Load())[k]
 	if s == nil {
 		if s = c.add(k, p.WorkspaceID); s == nil {
@@ -131,9 +131,9 @@ func (c *Callers) add(k callerKey, workspaceID string) *sighting {
 	return s
 }
 
-// product returns the first product of a User-Agent (RFC 9110, 10.1.5). It distinguishes programs, but not people. It is
+// Product returns the first product of a User-Agent (RFC 9110, 10.1.5). It distinguishes programs, but not people. It is
 // empty if the header does not begin with a product.
-func product(agent string) string {
+func Product(agent string) string {
 	name, _, _ := strings.Cut(agent, " ")
 	if len(name) > maxName {
 		return ""

@@ -139,7 +139,7 @@ func TestOnlyTheFirstProductOfAUserAgentIsKept(t *testing.T) {
 		"curl/8.5.0": "curl/8.5.0", "Mozilla/5.0 (X11; of Ada Lovelace)": "Mozilla/5.0", "keepsake/0.1+dirty x": "keepsake/0.1+dirty",
 		"": "", " curl": "", "(nothing)": "", "a\"b": "", "ada@example.org": "", "é/1": "", strings.Repeat("x", 65): "",
 	} {
-		if got := product(agent); got != want {
+		if got := Product(agent); got != want {
 			t.Errorf("%q: got %q, want %q", agent, got, want)
 		}
 	}

@@ -56,6 +56,14 @@ func (u *Use) Restore(now time.Time, usedToday, usedThisMonth int64) {
 	u.windows[Month], u.used[Month] = monthOf(today), min(max(usedThisMonth, 0), maxCount)
 }
 
+// Used returns what the subject has used of the UTC day and month of now, as far as this process knows.
+func (u *Use) Used(now time.Time) (today, thisMonth int64) {
+	defer u.lock().Unlock()
+	unix := secondOf(now)
+	u.advance(unix, u.dayAt(unix))
+	return u.used[Day], u.used[Month]
+}
+
 // lock locks the counters of the workspace and all its keys, or those of the address. It returns the lock for
 // `defer u.lock().Unlock()`.
 func (u *Use) lock() *sync.Mutex {
