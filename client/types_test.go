@@ -106,6 +106,20 @@ var calls = map[string]struct{ sends, reads any }{
 	"exportSubject":       {},
 	"importMemories":      {reads: client.MemoryImport{}},
 
+	"getUsageSummary": {reads: client.UsageSummary{}},
+	"getUsageSeries":  {reads: client.UsageSeries{}},
+	"getTopUsage": {reads: struct {
+		Items []client.RankedUsage `json:"items"`
+	}{}},
+	"getQuotaUsage": {reads: client.QuotaUsage{}},
+	"getVersionUsage": {reads: struct {
+		Items []client.VersionUse `json:"items"`
+	}{}},
+	"listErrors": {reads: struct {
+		Items []client.ErrorCount `json:"items"`
+	}{}},
+	"listRequests": {reads: client.RequestPage{}},
+
 	"search":     {reads: client.Found{}},
 	"searchPost": {sends: client.Query{}, reads: client.Found{}},
 }

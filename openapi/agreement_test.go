@@ -49,6 +49,7 @@ func declarations() *endpoint.Registry {
 	v1.AddSubjects(r, nil, nil)
 	v1.AddPortableMemories(r, nil)
 	v1.AddRecall(r, nil)
+	v1.AddAnalytics(r, nil, nil)
 	return r
 }
 

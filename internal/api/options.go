@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"keepsake/internal/account"
+	"keepsake/internal/analytics"
 	"keepsake/internal/apikey"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/idempotency"
@@ -40,6 +41,7 @@ type Options struct {
 	Versions   *lifecycle.Registry
 	Changes    []lifecycle.Change // for migration guides
 	Callers    *lifecycle.Callers // records who uses which version; can be nil
+	Requests   *analytics.Log     // records single requests; can be nil
 	// Document returns the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 

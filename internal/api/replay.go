@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -167,7 +168,21 @@ func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) 
 	if body == nil {
 		media = nil
 	}
+	if kept.Status >= http.StatusBadRequest {
+		x.code = codeOf(body)
+	}
 	x.send(kept.Status, media, body)
+}
+
+// codeOf returns the code of a stored error.
+func codeOf(body []byte) string {
+	var stored struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &stored) != nil {
+		return ""
+	}
+	return stored.Error
 }
 
 // read performs a GET for the same caller within this request.

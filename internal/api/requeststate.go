@@ -39,6 +39,7 @@ type requestState struct {
 	incoming arriving  // of other classes, while it is read
 
 	buf    []byte // for the encoded response; reused
+	code   string // of the error, if the response is one
 	status int    // of the response; 0 before it is sent
 	size   int    // of its body in bytes
 }

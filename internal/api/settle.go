@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"keepsake/internal/analytics"
 	"keepsake/internal/usage"
 )
 
@@ -30,6 +31,9 @@ func (x *requestState) settle() {
 	if x.known && x.api.o.Callers != nil {
 		x.note()
 	}
+	if x.api.o.Requests != nil && (x.known || x.api.o.Surface != usage.Backend) { // not the probes, which come each second
+		x.record(took)
+	}
 	if x.api.o.LogRequests {
 		x.log(took)
 	}
@@ -41,11 +45,25 @@ func (x *requestState) note() {
 	if x.gone != nil {
 		version, rt = x.gone.Number, x.routeOf(x.gone.Number)
 	}
-	var agent string
+	x.api.o.Callers.Note(version, &x.principal, rt.name, x.agent(), x.at)
+}
+
+// agent is the header User-Agent.
+func (x *requestState) agent() string {
 	if sent := x.r.Header["User-Agent"]; len(sent) > 0 {
-		agent = sent[0]
+		return sent[0]
 	}
-	x.api.o.Callers.Note(version, &x.principal, rt.name, agent, x.at)
+	return ""
+}
+
+// record adds the request to the log of requests.
+func (x *requestState) record(took time.Duration) {
+	x.api.o.Requests.Add(&analytics.Event{
+		At: x.at, Took: took, UUID: x.uuid, CallerID: x.callerID,
+		WorkspaceID: x.principal.WorkspaceID, Key: x.principal.Key, UserID: x.principal.UserID,
+		Route: x.route.template, Method: knownMethod(x.r.Method), Status: x.status, Code: x.code,
+		Version: x.version.Number, Surface: x.api.o.Surface.String(), Agent: x.agent(),
+	})
 }
 
 // routeOf returns the route that the request would have in another version.

@@ -35,6 +35,9 @@ var edges = map[string][]string{
 	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
+	"internal/analytics": {
+		"internal/account", "internal/auth", "internal/id", "internal/lifecycle", "internal/limit", "internal/problem", "internal/usage",
+	},
 	"internal/account": {
 		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/lru", "internal/problem", "internal/revision",
 		"internal/unit", "internal/usage",

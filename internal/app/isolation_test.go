@@ -16,6 +16,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 )
 
@@ -125,6 +126,14 @@ type alternatives struct{ theirs, nobodys string }
 // what comes before it, a cursor with its operation.
 func (n *tenant) places() map[string]alternatives {
 	const none = "00000000000000000000000000"
+	var logged string
+	await.Until(n.t, "the log has two requests", func() bool {
+		items := n.make("GET", "/api/v1/analytics/requests?limit=2", "")["items"].([]any)
+		if len(items) > 0 {
+			logged = items[0].(map[string]any)["requestId"].(string)
+		}
+		return len(items) == 2
+	})
 	cursor := func(path string) alternatives {
 		return alternatives{n.cursor(path), "bm90IGEgY3Vyc29yIG9mIGFueWJvZHkh"}
 	}
@@ -146,6 +155,7 @@ func (n *tenant) places() map[string]alternatives {
 		"searchPost cursor":    cursor("/api/v1/search?q=canary&limit=1"),
 		"listMemories cursor":  cursor("/api/v1/memories?limit=1"),
 		"listSubjects cursor":  cursor("/api/v1/memories/subjects?limit=1"),
+		"listRequests cursor":  cursor("/api/v1/analytics/requests?limit=1"),
 
 		// Lists that are the operator's alone, or everybody's.
 		"listWorkspaces cursor":     {"bm90IGEgY3Vyc29y", "b3RoZXI"},
@@ -153,6 +163,7 @@ func (n *tenant) places() map[string]alternatives {
 		"listVersionRecords cursor": {"bm90IGEgY3Vyc29y", "b3RoZXI"},
 
 		"workspace":   {n.workspace, "wsp_" + none},
+		"requestId":   {logged, "req_" + none},
 		"workspaceId": {n.workspace, "wsp_" + none},
 		"keyId":       {n.keyID, "key_" + none},
 		"key":         {n.other, "kpsk_0000000000000000000000000000001gcy1u"},
@@ -176,7 +187,8 @@ func (n *tenant) places() map[string]alternatives {
 // harmless lists the parameters and fields that name nothing that exists. An email is one: it is unique in the whole
 // instance, and an admin who creates users can find that out.
 var harmless = map[string]bool{
-	"email": true,
+	"email":    true,
+	"interval": true, "groupBy": true, "format": true,
 	"limit": true, "reads": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
 	"action": true, "from": true, "to": true, "name": true, "scopes": true, "expiresAt": true, "rateLimit": true, "quota": true,
 	"allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,

@@ -51,6 +51,9 @@ func (a *App) Run(ctx context.Context) error {
 	if flushed := a.services.callers.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("flush version callers: %w", flushed))
 	}
+	if flushed := a.services.requests.Close(context.WithoutCancel(ctx)); flushed != nil {
+		err = errors.Join(err, flushed)
+	}
 	if closed := a.services.audit.Close(context.WithoutCancel(ctx)); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"keepsake/internal/account"
+	"keepsake/internal/analytics"
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/apikey"
 	"keepsake/internal/audit"
@@ -68,6 +69,9 @@ type services struct {
 	versions *lifecycle.Registry
 	releases *lifecycle.Service
 	callers  *lifecycle.Callers
+
+	requests  *analytics.Log
+	analytics *analytics.Service
 
 	health      *v1.Health
 	caches      *v1.CacheStats
@@ -171,6 +175,10 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		Newest: newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
 	})
+	s.requests = analytics.NewLog(i.Store, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
+	s.analytics = analytics.NewService(analytics.Options{
+		Store: i.Store, Accounts: s.accounts, Keys: s.keys, Limiter: s.limiter, Log: s.requests, Flush: s.callers.Flush, Now: deps.Now,
+	})
 	s.snapshots = newSnapshots(s, cfg, deps)
 	s.assemblePeers(cfg, deps)
 	s.assembleStatus(cfg, deps.Now)
@@ -252,6 +260,7 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.usage.Run(ctx) })
 	running.Go(func() { s.audit.Run(ctx) })
 	running.Go(func() { s.callers.Run(ctx) })
+	running.Go(func() { s.requests.Run(ctx) })
 	running.Go(func() { s.replays.Run(ctx, log) })
 	running.Go(func() { s.subjects.Run(ctx, log) })
 	running.Go(func() { s.memories.Run(ctx) })

@@ -25,7 +25,7 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.12.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.13.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
@@ -49,6 +49,7 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddSubjects(r, memories, s.cursors)
 	v1.AddPortableMemories(r, memories)
 	v1.AddRecall(r, memories.Recaller)
+	v1.AddAnalytics(r, s.analytics, s.cursors)
 	return r
 }
 
@@ -116,7 +117,7 @@ func (a *App) describe(version int) ([]byte, error) {
 func (a *App) surfaces() error {
 	options := api.Options{
 		Surface: usage.Primary, Operations: operations(a.services), Versions: a.services.versions,
-		Changes: changes, Document: a.describe, Callers: a.services.callers,
+		Changes: changes, Document: a.describe, Callers: a.services.callers, Requests: a.services.requests,
 		Keys: a.services.keys, Bearers: a.services.bearers, Workspaces: a.services.accounts.Entry, Operator: a.services.accounts.Operator, Addresses: a.services.addresses,
 		Limiter: a.services.limiter,
 		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),

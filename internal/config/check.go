@@ -80,8 +80,13 @@ func (c *Config) check() error {
 	if days := c.Audit.ReadRetentionDays; days < 0 || days > maxRetentionDays {
 		return wrong("audit.readRetentionDays", "must be from 0 to %d, where 0 keeps reads for ever", maxRetentionDays)
 	}
+	if days := c.Analytics.RequestLogDays; days < 0 || days > maxRequestLogDays {
+		return wrong("analytics.requestLogDays", "must be from 0 to %d, where 0 turns the log of requests off", maxRequestLogDays)
+	}
 	return c.checkTiers()
 }
+
+const maxRequestLogDays = 366
 
 const maxRetentionDays = 36_500
 

@@ -32,6 +32,7 @@ type Config struct {
 	Audit    Audit    `setting:"audit"`
 	Memory   Memory   `setting:"memory"`
 
+	Analytics Analytics `setting:"analytics"`
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
 	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others. A tier whose
@@ -100,6 +101,11 @@ type Memory struct {
 	Cache int `setting:"cache" help:"recall index cache size in MiB; least recently used indexes are evicted and rebuilt on demand"`
 }
 
+// Analytics is what is recorded of requests beyond their counts.
+type Analytics struct {
+	RequestLogDays int `setting:"requestLogDays" help:"days that the log of single requests is kept; 0 turns it off"`
+}
+
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"permit releases of versions that this build does not declare, for rehearsals; they inherit everything"`
@@ -131,6 +137,7 @@ func Default() Config {
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, StartTimeout: 10 * time.Second},
 		Audit:         Audit{Reads: "durable"},
 		Memory:        Memory{Cache: 256},
+		Analytics:     Analytics{RequestLogDays: 7},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"keepsake/internal/account"
+	"keepsake/internal/analytics"
 	"keepsake/internal/apikey"
 	"keepsake/internal/audit"
 	"keepsake/internal/document"
@@ -36,6 +37,7 @@ var (
 	_ account.Store         = (*Store)(nil)
 	_ account.SessionStore  = (*Store)(nil)
 	_ account.GuessStore    = (*Store)(nil)
+	_ analytics.Store       = (*Store)(nil)
 	_ apikey.Store          = (*Store)(nil)
 	_ audit.Store           = (*Store)(nil)
 	_ document.Store        = (*Store)(nil)

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
 	t.Run("Session", func(t *testing.T) { testSession(t, setup) })
 	t.Run("Storage", func(t *testing.T) { testStorage(t, setup) })
+	t.Run("RequestLog", func(t *testing.T) { testRequestLog(t, setup) })
 	t.Run("Restore", func(t *testing.T) { testRestore(t, setup) })
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
 	t.Run("SubjectKey", func(t *testing.T) { testSubjectKey(t, setup) })

@@ -1,0 +1,288 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"keepsake/internal/analytics"
+	"keepsake/internal/usage"
+)
+
+var (
+	addRequests = &bulk{
+		into: `request_log (` + requestColumns + `)`,
+		rest: `ON CONFLICT DO NOTHING`, columns: 14,
+	}
+	addGaps = &bulk{into: `request_gap (workspace_id, minute)`, rest: `ON CONFLICT DO NOTHING`, columns: 2}
+
+	addErrors = &bulk{
+		into: `request_error (` + errorColumns + `)`,
+		rest: `ON CONFLICT (workspace_id, minute, key_id, route, method, status, code, version, surface) DO UPDATE SET
+			errors = request_error.errors + excluded.errors,
+			last_at = CASE WHEN excluded.last_at > request_error.last_at THEN excluded.last_at ELSE request_error.last_at END`,
+		columns: 11,
+	}
+)
+
+// AddRequests implements analytics.LogStore. Several processes call it at once; all write in one order, so none waits in a
+// circle.
+func (s *Store) AddRequests(ctx context.Context, b analytics.Batch) error {
+	errors := mergedErrors(slices.Clone(b.Errors))
+	gaps := slices.SortedFunc(slices.Values(b.Gaps), func(a, b analytics.Gap) int {
+		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), a.Minute.Compare(b.Minute))
+	})
+	return s.usage.Run(ctx, func(ctx context.Context) error {
+		added, err := s.addFlush(ctx, usage.Delta{Recorder: b.Recorder, Number: b.Number, At: b.At})
+		if err != nil || !added {
+			return err
+		}
+		_, err = s.insert(ctx, s.usage, addRequests, len(b.Requests), func(i int, values []any) []any {
+			r := &b.Requests[i]
+			return append(values, r.WorkspaceID, micros(r.At), r.Number, r.ID, r.KeyID, r.UserID, r.Route, r.Method, r.Status, r.Code,
+				r.Took.Microseconds(), r.Version, r.Surface, r.Client)
+		})
+		if err != nil {
+			return fmt.Errorf("add requests: %w", err)
+		}
+		_, err = s.insert(ctx, s.usage, addGaps, len(gaps), func(i int, values []any) []any {
+			return append(values, gaps[i].WorkspaceID, gaps[i].Minute.Unix()/60)
+		})
+		if err != nil {
+			return fmt.Errorf("add gaps: %w", err)
+		}
+		return s.addErrors(ctx, errors)
+	})
+}
+
+func compareErrors(a, b analytics.ErrorCount) int {
+	return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), a.Start.Compare(b.Start), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Route, b.Route),
+		cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Version, b.Version),
+		cmp.Compare(a.Surface, b.Surface))
+}
+
+// mergedErrors sorts counts and merges those with the same dimensions. It reuses the memory of list.
+func mergedErrors(list []analytics.ErrorCount) []analytics.ErrorCount {
+	slices.SortFunc(list, compareErrors)
+	merged := list[:0]
+	for _, c := range list {
+		if n := len(merged); n > 0 && compareErrors(c, merged[n-1]) == 0 {
+			last := &merged[n-1]
+			last.Count += c.Count
+			if c.LastAt.After(last.LastAt) {
+				last.LastAt = c.LastAt
+			}
+			continue
+		}
+		merged = append(merged, c)
+	}
+	return merged
+}
+
+// addErrors adds merged counts.
+func (s *Store) addErrors(ctx context.Context, merged []analytics.ErrorCount) error {
+	_, err := s.insert(ctx, s.usage, addErrors, len(merged), func(i int, values []any) []any {
+		c := &merged[i]
+		return append(values, c.WorkspaceID, c.Start.Unix()/60, c.KeyID, c.Route, c.Method, c.Status, c.Code, c.Version, c.Surface, c.Count, micros(c.LastAt))
+	})
+	if err != nil {
+		return fmt.Errorf("add counts of errors: %w", err)
+	}
+	return nil
+}
+
+const requestColumns = `workspace_id, at, number, request_id, key_id, user_id, route, method, status, code, took, version, surface, client`
+
+// Requests implements analytics.LogStore.
+func (s *Store) Requests(ctx context.Context, q analytics.RequestQuery) ([]analytics.Request, error) {
+	var c conditions
+	if q.WorkspaceID != "" {
+		c.where("workspace_id = ?", q.WorkspaceID)
+	}
+	c.where("at >= ?", micros(q.From))
+	if b := q.Before; b != nil {
+		c.where("(at, number) < (?, ?)", micros(b.At), b.Number)
+	} else {
+		c.where("at < ?", micros(q.To))
+	}
+	if q.ID != "" {
+		c.where("request_id = ?", q.ID)
+	}
+	var list []analytics.Request
+	err := s.eachUsageRow(ctx, `SELECT `+requestColumns+` FROM request_log WHERE `+c.String()+` ORDER BY at DESC, number DESC LIMIT `+c.arg(int64(q.Limit)),
+		c.args, func(row Row) error {
+			var r analytics.Request
+			var at, took int64
+			err := row.Scan(&r.WorkspaceID, &at, &r.Number, &r.ID, &r.KeyID, &r.UserID, &r.Route, &r.Method, &r.Status, &r.Code, &took, &r.Version,
+				&r.Surface, &r.Client)
+			r.At, r.Took = timeOf(at), time.Duration(took)*time.Microsecond
+			list = append(list, r)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list requests: %w", err)
+	}
+	return list, nil
+}
+
+// HasGap implements analytics.LogStore.
+func (s *Store) HasGap(ctx context.Context, workspaceID string, from, to time.Time) (found bool, err error) {
+	var c conditions
+	if workspaceID != "" {
+		c.where("workspace_id = ?", workspaceID)
+	}
+	c.where("minute >= ?", from.Unix()/60)
+	c.where("minute < ?", ceilDiv(to.Unix(), 60))
+	err = s.eachUsageRow(ctx, `SELECT 1 FROM request_gap WHERE `+c.String()+` LIMIT 1`, c.args, func(Row) error {
+		found = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("read gaps: %w", err)
+	}
+	return found, nil
+}
+
+const errorColumns = `workspace_id, minute, key_id, route, method, status, code, version, surface, errors, last_at`
+
+func scanError(row Row) (c analytics.ErrorCount, err error) {
+	var minute, last int64
+	err = row.Scan(&c.WorkspaceID, &minute, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Code, &c.Version, &c.Surface, &c.Count, &last)
+	c.Start, c.LastAt = time.Unix(minute*60, 0).UTC(), timeOf(last)
+	return c, err
+}
+
+// EachError implements analytics.LogStore.
+func (s *Store) EachError(ctx context.Context, q analytics.ErrorQuery, fn func(c *analytics.ErrorCount)) error {
+	var c conditions
+	if q.WorkspaceID != "" {
+		c.where("workspace_id = ?", q.WorkspaceID)
+	}
+	c.where("minute >= ?", ceilDiv(q.From.Unix(), 60))
+	c.where("minute < ?", ceilDiv(q.To.Unix(), 60))
+	err := s.eachUsageRow(ctx, `SELECT `+errorColumns+` FROM request_error WHERE `+c.String(), c.args, func(row Row) error {
+		found, err := scanError(row)
+		if err == nil {
+			fn(&found)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read counts of errors: %w", err)
+	}
+	return nil
+}
+
+// tidiedRows is about how many rows one transaction of a clean-up deletes, so that a flush waits only some milliseconds for it.
+const tidiedRows = 200
+
+// holdTidying makes other processes wait that tidy the log of requests, but not those that flush. Two that delete the same rows
+// in different orders could wait for each other.
+func (s *Store) holdTidying(ctx context.Context) error {
+	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
+	if err == nil {
+		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for other processes that tidy the log of requests: %w", err)
+	}
+	return nil
+}
+
+// RollUpErrors implements analytics.LogStore. A minute that is added late is a row of its own until the next roll-up.
+func (s *Store) RollUpErrors(ctx context.Context, before time.Time) error {
+	for more := true; more; {
+		err := s.usage.Run(ctx, func(ctx context.Context) error {
+			if err := s.holdTidying(ctx); err != nil {
+				return err
+			}
+			var old []analytics.ErrorCount
+			err := s.eachUsageRow(ctx, `DELETE FROM request_error WHERE (workspace_id, minute, key_id, route, method, status, code, version, surface) IN (
+				SELECT workspace_id, minute, key_id, route, method, status, code, version, surface FROM request_error
+				WHERE minute < $1 AND minute % 60 <> 0 ORDER BY minute LIMIT $2) RETURNING `+errorColumns,
+				[]any{before.Unix() / 3600 * 60, int64(tidiedRows)}, func(row Row) error {
+					c, err := scanError(row)
+					c.Start = c.Start.Truncate(time.Hour)
+					old = append(old, c)
+					return err
+				})
+			if err != nil {
+				return fmt.Errorf("take old counts of errors: %w", err)
+			}
+			more = len(old) > 0
+			return s.addErrors(ctx, mergedErrors(old))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PruneRequests implements analytics.LogStore.
+func (s *Store) PruneRequests(ctx context.Context, before time.Time) error {
+	err := s.pruneSlices(ctx, `DELETE FROM request_log WHERE (workspace_id, at, number) IN (
+		SELECT workspace_id, at, number FROM request_log WHERE at < $1 ORDER BY at, number LIMIT $2)`, micros(before))
+	if err == nil {
+		err = s.pruneSlices(ctx, `DELETE FROM request_gap WHERE (workspace_id, minute) IN (
+			SELECT workspace_id, minute FROM request_gap WHERE minute < $1 LIMIT $2)`, before.Unix()/60)
+	}
+	if err != nil {
+		return fmt.Errorf("delete old requests: %w", err)
+	}
+	return nil
+}
+
+// PruneErrors implements analytics.LogStore.
+func (s *Store) PruneErrors(ctx context.Context, before time.Time) error {
+	err := s.pruneSlices(ctx, `DELETE FROM request_error WHERE (workspace_id, minute, key_id, route, method, status, code, version, surface) IN (
+		SELECT workspace_id, minute, key_id, route, method, status, code, version, surface FROM request_error
+		WHERE minute < $1 ORDER BY minute LIMIT $2)`, before.Unix()/60)
+	if err != nil {
+		return fmt.Errorf("delete old counts of errors: %w", err)
+	}
+	return nil
+}
+
+// pruneSlices repeats a statement that deletes up to $2 rows before $1, each time in a transaction of its own, until none is
+// left.
+func (s *Store) pruneSlices(ctx context.Context, query string, before int64) error {
+	for deleted := int64(tidiedRows); deleted == tidiedRows; {
+		err := s.usage.Run(ctx, func(ctx context.Context) (err error) {
+			if err = s.holdTidying(ctx); err == nil {
+				deleted, err = s.usage.In(ctx).Exec(ctx, query, before, int64(tidiedRows))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LastCalls implements analytics.Store.
+func (s *Store) LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error) {
+	var c conditions
+	if workspaceID != "" {
+		c.where("workspace_id = ?", workspaceID)
+	}
+	query := `SELECT version, max(last_at) FROM version_caller`
+	if len(c.all) > 0 {
+		query += ` WHERE ` + c.String()
+	}
+	calls := map[int]time.Time{}
+	err := s.eachUsageRow(ctx, query+` GROUP BY version`, c.args, func(row Row) error {
+		var version int
+		var at int64
+		err := row.Scan(&version, &at)
+		calls[version] = timeOf(at)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read last calls: %w", err)
+	}
+	return calls, nil
+}
