@@ -18,6 +18,8 @@ const (
 	sliceBytes  = 64 << 10 // bytes of packed rows in one transaction
 	deletedRows = 250      // rows that one transaction deletes
 	packedKeys  = 50       // keys whose cells are in memory at once
+
+	shortenedRows = 20 // rows of which one transaction shortens the durations
 )
 
 // rollUpLock is the name of the lock that roll-ups and clean-ups of several processes take.
@@ -133,12 +135,65 @@ func (s *Store) packHour(ctx context.Context, hour int64) error {
 		each: func(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
 			r := &cellReader{s: s, q: q, fn: fn}
 			in := span{hour * hourSeconds, (hour + 1) * hourSeconds}
+			if err := r.oldHours(ctx, in); err != nil {
+				return err
+			}
+			var long []longLatency
+			r.fn = func(c *usage.Cell) error {
+				if short, is := shortened(c, len(r.latency)); is {
+					long = append(long, short)
+				}
+				return fn(c)
+			}
 			if err := r.rows(ctx, "usage_minute", in); err != nil {
 				return err
 			}
-			return r.oldHours(ctx, in)
+			return s.shortenLatencies(ctx, long)
 		},
 	})
+}
+
+// longLatency is the durations of a minute that many flushes appended to, as one histogram.
+type longLatency struct {
+	cell   usage.Cell // without counts
+	before int        // bytes that are stored
+	after  []byte
+}
+
+// shortened returns the durations of a cell as one histogram, if that saves much of the stored size.
+func shortened(c *usage.Cell, size int) (l longLatency, saves bool) {
+	const small = 512
+	if size < small {
+		return l, false
+	}
+	l = longLatency{cell: *c, before: size}
+	l.cell.Latency = usage.Histogram{}
+	l.after, _ = c.Latency.AppendBinary(nil) // never fails
+	return l, 2*len(l.after) <= size
+}
+
+// shortenLatencies stores the durations of closed minutes as one histogram each.
+func (s *Store) shortenLatencies(ctx context.Context, list []longLatency) error {
+	for some := range slices.Chunk(list, shortenedRows) {
+		err := s.usage.Run(ctx, func(ctx context.Context) error {
+			for _, l := range some {
+				c := &l.cell
+				// An older release, which closes no hours, can have changed them meanwhile.
+				_, err := s.usage.In(ctx).Exec(ctx, `
+					UPDATE usage_minute SET latency = $1 WHERE workspace_id = $2 AND key_id = $3 AND minute = $4 AND route = $5
+						AND method = $6 AND status = $7 AND version = $8 AND surface = $9 AND length(latency) = $10`,
+					l.after, c.WorkspaceID, c.KeyID, c.Start.Unix()/60, c.Route, c.Method, c.Status, c.Version, c.Surface, l.before)
+				if err != nil {
+					return fmt.Errorf("shorten durations: %w", err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // packDays packs the days whose hours are packed.

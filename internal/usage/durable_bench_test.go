@@ -1,25 +1,40 @@
 package usage_test
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"keepsake/internal/account"
 	"keepsake/internal/enginetest"
+	"keepsake/internal/store"
 	"keepsake/internal/usage"
 )
 
-// BenchmarkFlushToDisk is the flush of a busy second with many combinations of key and minute, each counted before.
+// BenchmarkFlushToDisk is the flush of a busy second with many combinations of key and minute, each counted before, with a
+// hundred durations each.
 func BenchmarkFlushToDisk(b *testing.B) {
-	for _, c := range []struct {
-		engine string
-		open   opener
-	}{{"SQLite", onSQLite(b.TempDir())}, {"PostgreSQL", onPostgres(durable(b))}} {
-		for _, cells := range []int{10, 1_000, 10_000} {
+	for _, c := range engines(b) {
+		for _, cells := range []int{10, 2_000, 10_000} {
 			b.Run(fmt.Sprintf("%s/Cells=%d", c.engine, cells), func(b *testing.B) { benchmarkFlush(b, c.open, cells) })
 		}
 	}
+}
+
+type engine struct {
+	engine string
+	open   opener
+}
+
+func engines(b *testing.B) []engine {
+	return []engine{{"SQLite", onSQLite(b.TempDir())}, {"PostgreSQL", onPostgres(durable(b))}}
 }
 
 // durable is a database on a server that syncs its disk at each commit.
@@ -27,23 +42,239 @@ func durable(b *testing.B) string {
 	return enginetest.StartPostgres(b, enginetest.PostgresOptions{Fsync: true}).Database(b)
 }
 
+// benchmarkFlush flushes as each second of a minute does. A new minute begins after 60 flushes.
 func benchmarkFlush(b *testing.B, open opener, cells int) {
 	s, end := open(b)
 	defer end()
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
-	owners := make([]usage.Owner, cells)
-	for i := range owners {
-		owners[i] = r.Owner(workspace, fmt.Sprintf("key_%026d", i))
-	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	second := newSecond(s, cells)
+	random := rand.New(rand.NewPCG(1, 1))
+	n := 0
 	for b.Loop() {
-		for _, o := range owners {
-			r.Record(usage.Event{Owner: o, Status: 200, At: now, Charged: 1})
-		}
-		if err := r.Flush(b.Context()); err != nil {
+		b.StopTimer()
+		second.record(at.Add(time.Duration(n)*time.Second), random)
+		n++
+		b.StartTimer()
+		if err := second.recorder.Flush(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
+	var bytes, rows int64
+	err := s.EachCell(b.Context(), usage.CellQuery{From: at, To: at.Add(24 * time.Hour), Step: time.Minute}, func(c *usage.Cell) error {
+		encoded, err := c.Latency.AppendBinary(nil)
+		bytes, rows = bytes+int64(len(encoded)), rows+1
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(bytes)/float64(rows), "bytes/histogram")
+}
+
+// second records a second's requests of many series: ten of each, with durations around a millisecond.
+type second struct {
+	recorder *usage.Recorder
+	owners   []usage.Owner
+	route    usage.Route
+}
+
+func newSecond(s usage.Store, series int) *second {
+	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
+	c := &second{recorder: r, route: r.Route("GET", "/api/v1/search"), owners: make([]usage.Owner, series)}
+	for i := range c.owners {
+		c.owners[i] = r.Owner(workspace, fmt.Sprintf("key_%026d", i))
+	}
+	return c
+}
+
+func (c *second) record(at time.Time, random *rand.Rand) {
+	for _, o := range c.owners {
+		for range 10 {
+			c.recorder.Record(usage.Event{Owner: o, Route: c.route, Status: 200, At: at, Charged: 1, Took: took(random)})
+		}
+	}
+}
+
+func took(random *rand.Rand) time.Duration {
+	return time.Duration(float64(time.Millisecond) * math.Exp(random.NormFloat64()/2))
+}
+
+// BenchmarkWritesDuringFlushes is the p99 of a client's writes, without flushes and with one of 2,000 series each second.
+func BenchmarkWritesDuringFlushes(b *testing.B) {
+	const seconds = 15
+	for _, c := range engines(b) {
+		for _, series := range []int{0, 2_000} {
+			b.Run(fmt.Sprintf("%s/Series=%d", c.engine, series), func(b *testing.B) {
+				s, end := c.open(b)
+				defer end()
+				ctx, stop := context.WithTimeout(b.Context(), seconds*time.Second)
+				defer stop()
+				var flushing sync.WaitGroup
+				if series > 0 {
+					counts := newSecond(s, series)
+					flushing.Go(func() {
+						random := rand.New(rand.NewPCG(1, 1))
+						for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
+							counts.record(time.Now(), random)
+							if err := counts.recorder.Flush(context.WithoutCancel(ctx)); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				var all []time.Duration
+				prefix := fmt.Sprintf("wsp_%s_%d_%d", c.engine, series, time.Now().UnixNano())
+				for n := 0; ctx.Err() == nil; n++ {
+					began := time.Now()
+					if err := s.CreateWorkspace(context.WithoutCancel(ctx), &account.Workspace{ID: fmt.Sprint(prefix, n), Name: "x", Tier: "free", CreatedAt: began, Revision: 1}); err != nil {
+						b.Fatal(err)
+					}
+					all = append(all, time.Since(began))
+				}
+				flushing.Wait()
+				slices.Sort(all)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(float64(len(all)/seconds), "writes/s")
+				b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+			})
+		}
+	}
+}
+
+// BenchmarkReadCells reads 90 days of 100 keys with 20 routes each, all of it by day and key.
+func BenchmarkReadCells(b *testing.B) {
+	const keys, routes, days = 100, 20, 90
+	for _, c := range engines(b) {
+		s, end := c.open(b)
+		defer end()
+		first := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+		random := rand.New(rand.NewPCG(1, 1))
+		for day := range days {
+			var cells []usage.Cell
+			for key := range keys {
+				for route := range routes {
+					cell := usage.Cell{
+						Start: first.AddDate(0, 0, day), WorkspaceID: workspace, KeyID: fmt.Sprintf("key_%026d", key),
+						Route: fmt.Sprintf("/api/v1/resource/%d/{id}", route), Method: "GET", Status: 200, Version: 1, Surface: "primary",
+						Requests: 200, Charged: 200, BytesIn: 10_000, BytesOut: 100_000,
+					}
+					for range cell.Requests {
+						cell.Latency.Add(took(random))
+					}
+					cells = append(cells, cell)
+				}
+			}
+			if _, err := s.AddUsage(b.Context(), usage.Delta{Cells: cells}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		midnight := first.Truncate(24 * time.Hour)
+		if err := s.RollUpUsage(b.Context(), midnight.AddDate(0, 0, days)); err != nil {
+			b.Fatal(err)
+		}
+		for _, read := range []struct {
+			name    string
+			keyIDs  []string
+			groupBy func(c *usage.Cell) string
+			step    time.Duration
+		}{
+			{"OneKey", []string{fmt.Sprintf("key_%026d", 50)}, func(c *usage.Cell) string { return c.Route }, 24 * time.Hour},
+			{"AllKeys", nil, func(c *usage.Cell) string { return c.KeyID }, 24 * time.Hour},
+			{"AllKeysByHour", nil, func(c *usage.Cell) string { return c.KeyID }, time.Hour},
+		} {
+			b.Run(c.engine+"/"+read.name, func(b *testing.B) {
+				q := usage.CellQuery{WorkspaceID: workspace, KeyIDs: read.keyIDs, From: midnight, To: midnight.AddDate(0, 0, days), Step: read.step}
+				for b.Loop() {
+					groups := map[string]*usage.Cell{}
+					var n int64
+					err := s.EachCell(b.Context(), q, func(c *usage.Cell) error {
+						g := groups[read.groupBy(c)]
+						if g == nil {
+							g = &usage.Cell{}
+							groups[read.groupBy(c)] = g
+						}
+						g.Add(c)
+						n += c.Requests
+						return nil
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if want := int64(days * routes * 200 * cmp.Or(len(read.keyIDs), keys)); n != want {
+						b.Fatalf("read %d requests, want %d", n, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkRollUp packs an hour of 2,000 series, one in each minute, and reports the longest transaction on the writer that
+// flushes wait for.
+func BenchmarkRollUp(b *testing.B) {
+	for _, c := range engines(b) {
+		b.Run(c.engine, func(b *testing.B) {
+			timed := &timedEngine{}
+			watched = func(e store.Engine) store.Engine {
+				timed.Engine = e
+				return timed
+			}
+			defer func() { watched = nil }()
+			s, end := c.open(b)
+			defer end()
+			start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+			counts := newSecond(s, 2_000)
+			random := rand.New(rand.NewPCG(1, 1))
+			var longest, all []time.Duration
+			for hour := 0; b.Loop(); hour++ {
+				b.StopTimer()
+				at := start.Add(time.Duration(hour) * time.Hour)
+				for minute := range 60 {
+					counts.record(at.Add(time.Duration(minute)*time.Minute), random)
+					if err := counts.recorder.Flush(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				timed.runs = nil
+				b.StartTimer()
+				if err := s.RollUpUsage(b.Context(), at.Add(time.Hour)); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				slices.Sort(timed.runs)
+				longest, all = append(longest, timed.runs[len(timed.runs)-1]), append(all, timed.runs...)
+				b.StartTimer()
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(slices.Max(longest).Microseconds())/1000, "max-ms/transaction")
+			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms/transaction")
+			b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms/transaction")
+		})
+	}
+}
+
+// timedEngine measures the transactions of the usage database.
+type timedEngine struct {
+	store.Engine
+	runs []time.Duration
+}
+
+type timedDatabase struct {
+	store.Database
+	of *timedEngine
+}
+
+func (e *timedEngine) Usage() store.Database { return timedDatabase{e.Engine.Usage(), e} }
+
+func (d timedDatabase) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	var began time.Time
+	err := d.Database.Run(ctx, func(ctx context.Context) error {
+		began = time.Now() // without waiting for the writer
+		return fn(ctx)
+	})
+	d.of.runs = append(d.of.runs, time.Since(began))
+	return err
 }
 
 // BenchmarkRestore is the time that a start with 100,000 keys used this month spends on their counters.

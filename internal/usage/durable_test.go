@@ -61,7 +61,22 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 				}
 			},
 			"roll up": func(t *rapid.T) {
-				if err := s.RollUpUsage(ctx, now.Add(-time.Hour)); err != nil {
+				// The counts of the last minutes are late if they were not flushed before.
+				if err := s.RollUpUsage(ctx, now.Add(-time.Duration(rapid.IntRange(0, 3).Draw(t, "hours"))*time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"prune": func(t *rapid.T) {
+				hours := func(label string) time.Time {
+					return now.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, label)) * time.Hour)
+				}
+				r := usage.Retention{Now: now, Minutes: hours("minutes"), Hours: hours("hours"), Days: now.AddDate(0, -25, 0)}
+				// Quotas are kept as long as hours, to the month.
+				r.Hours = time.Date(r.Hours.Year(), r.Hours.Month(), max(r.Hours.Day(), 2), 0, 0, 0, 0, time.UTC)
+				if r.Hours.Month() != now.Month() {
+					return
+				}
+				if err := s.PruneUsage(ctx, r); err != nil {
 					t.Fatal(err)
 				}
 			},

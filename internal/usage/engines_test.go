@@ -66,6 +66,9 @@ func migrated(t testing.TB) string {
 	})
 }
 
+// watched wraps engines that are opened, for benchmarks.
+var watched func(store.Engine) store.Engine
+
 func opened[E interface {
 	store.Engine
 	Close() error
@@ -74,7 +77,11 @@ func opened[E interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.New(engine), func() {
+	var used store.Engine = engine
+	if watched != nil {
+		used = watched(used)
+	}
+	return store.New(used), func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
 		}

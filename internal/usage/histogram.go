@@ -15,7 +15,12 @@ import (
 // There are 32 buckets between each power of two and the next, in units of 32 ns. A duration below 1 µs is wrong by at most
 // 16 ns. The last bucket contains durations of 36 minutes and more.
 type Histogram struct {
-	buckets []bucket // in ascending order of their numbers, without empty ones
+	buckets []bucket // in ascending order of their numbers, without empty ones; nil if dense is used
+
+	// dense contains the counts of the buckets from number first on. A histogram with many buckets next to each other uses it
+	// instead, because adding to it is faster.
+	dense []int64
+	first int
 }
 
 // bucket contains the number of a bucket in its upper bits, and its count in the others.
@@ -60,18 +65,93 @@ func middleOf(number int) time.Duration {
 func (h *Histogram) Add(d time.Duration) { h.add(bucketOf(d), 1) }
 
 func (h *Histogram) add(number int, count int64) {
+	if h.dense != nil {
+		h.addDense(number, count)
+		return
+	}
 	at, found := slices.BinarySearchFunc(h.buckets, number, func(b bucket, number int) int { return b.number() - number })
 	if found {
 		h.buckets[at] = h.buckets[at].plus(count)
 		return
 	}
 	h.buckets = slices.Insert(h.buckets, at, newBucket(number, min(count, maxCount)))
+	h.condense()
+}
+
+func (h *Histogram) addDense(number int, count int64) {
+	if uint(number-h.first) >= uint(len(h.dense)) {
+		h.widen(number)
+	}
+	at := &h.dense[number-h.first]
+	*at = min(*at+count, maxCount)
+}
+
+// widen makes room for a number, and for some more.
+func (h *Histogram) widen(number int) {
+	const more = 16
+	first, last := h.first, h.first+len(h.dense)
+	if number < first {
+		first = max(number-more, 0)
+	} else {
+		last = min(number+more, bucketCount)
+	}
+	dense := make([]int64, last-first)
+	copy(dense[h.first-first:], h.dense)
+	h.dense, h.first = dense, first
+}
+
+// condense makes h dense if it has many buckets, and that takes at most three times their memory.
+func (h *Histogram) condense() {
+	const many = 32
+	n := len(h.buckets)
+	if n < many {
+		return
+	}
+	first, last := h.buckets[0].number(), h.buckets[n-1].number()
+	if last-first >= 3*n {
+		return
+	}
+	h.dense, h.first = make([]int64, last-first+1), first
+	for _, b := range h.buckets {
+		h.dense[b.number()-first] = b.count()
+	}
+	h.buckets = nil
+}
+
+// all iterates over the buckets that are not empty, in ascending order.
+func (h *Histogram) all(yield func(number int, count int64) bool) {
+	for _, b := range h.buckets {
+		if !yield(b.number(), b.count()) {
+			return
+		}
+	}
+	for i, count := range h.dense {
+		if count > 0 && !yield(h.first+i, count) {
+			return
+		}
+	}
 }
 
 // Merge adds everything that o counted.
 func (h *Histogram) Merge(o Histogram) {
+	if h.dense == nil && o.dense == nil {
+		h.mergeSparse(o.buckets)
+		h.condense()
+		return
+	}
+	for _, b := range o.buckets { // h is dense
+		h.addDense(b.number(), b.count())
+	}
+	for i, count := range o.dense {
+		if count > 0 {
+			h.add(o.first+i, count)
+		}
+	}
+}
+
+func (h *Histogram) mergeSparse(buckets []bucket) {
 	missing, at := 0, 0
-	for _, b := range o.buckets {
+	for _, b := range buckets {
 		for at < len(h.buckets) && h.buckets[at].number() < b.number() {
 			at++
 		}
@@ -80,10 +160,10 @@ func (h *Histogram) Merge(o Histogram) {
 		}
 	}
 	// From the end, so that each bucket moves at most once.
-	from, other := len(h.buckets)-1, len(o.buckets)-1
+	from, other := len(h.buckets)-1, len(buckets)-1
 	h.buckets = slices.Grow(h.buckets, missing)[:len(h.buckets)+missing]
 	for to := len(h.buckets) - 1; other >= 0; to-- {
-		b := o.buckets[other]
+		b := buckets[other]
 		switch {
 		case from < 0 || h.buckets[from].number() < b.number():
 			h.buckets[to] = b
@@ -99,15 +179,17 @@ func (h *Histogram) Merge(o Histogram) {
 }
 
 // Clone returns a copy that shares no memory with h.
-func (h *Histogram) Clone() Histogram { return Histogram{slices.Clone(h.buckets)} }
+func (h *Histogram) Clone() Histogram {
+	return Histogram{buckets: slices.Clone(h.buckets), dense: slices.Clone(h.dense), first: h.first}
+}
 
-// Reset empties h and keeps its memory.
-func (h *Histogram) Reset() { h.buckets = h.buckets[:0] }
+// Reset empties h and keeps the memory of its buckets.
+func (h *Histogram) Reset() { *h = Histogram{buckets: h.buckets[:0]} }
 
 // Count returns how many durations were counted.
 func (h *Histogram) Count() (n int64) {
-	for _, b := range h.buckets {
-		n += b.count()
+	for _, count := range h.all {
+		n += count
 	}
 	return n
 }
@@ -117,9 +199,9 @@ func (h *Histogram) Count() (n int64) {
 func (h *Histogram) Quantile(q float64) time.Duration {
 	total := h.Count()
 	rank := min(max(int64(math.Ceil(q*float64(total))), 1), total)
-	for _, b := range h.buckets {
-		if rank -= b.count(); rank <= 0 {
-			return middleOf(b.number())
+	for number, count := range h.all {
+		if rank -= count; rank <= 0 {
+			return middleOf(number)
 		}
 	}
 	return 0
@@ -133,15 +215,14 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) { return h.encode(b), nil }
 
 func (h *Histogram) encode(to []byte) []byte {
-	if len(h.buckets) == 0 {
-		return to
-	}
-	to = append(to, 0)
-	previous := 0
-	for _, b := range h.buckets {
-		to = binary.AppendUvarint(to, uint64(b.number()-previous+1))
-		to = binary.AppendUvarint(to, uint64(b.count()))
-		previous = b.number()
+	previous := -1
+	for number, count := range h.all {
+		if previous < 0 {
+			to, previous = append(to, 0), 0
+		}
+		to = binary.AppendUvarint(to, uint64(number-previous+1))
+		to = binary.AppendUvarint(to, uint64(count))
+		previous = number
 	}
 	return to
 }
@@ -151,28 +232,41 @@ var errHistogram = errors.New("usage: damaged histogram")
 // UnmarshalBinary replaces h by the histograms that data encodes, one after another. It reuses the memory of h.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	h.Reset()
-	number, first := 0, true
-	for len(data) > 0 {
-		distance, size := uvarint(data)
-		if size <= 0 || distance > bucketCount || first && distance != 0 {
+	if len(data) > 0 && data[0] != 0 {
+		return errHistogram
+	}
+	// The first histogram is in order and needs no search.
+	buckets, number, first := h.buckets, 0, true
+	for i := 0; i < len(data); {
+		distance, size := uvarint(data[i:])
+		if size <= 0 || distance > bucketCount {
 			return errHistogram
 		}
-		data, first = data[size:], false
+		i += size
 		if distance == 0 {
 			number = 0
+			if len(buckets) > 0 && first {
+				h.buckets, first = buckets, false
+			}
 			continue
 		}
 		number += int(distance) - 1
-		count, size := uvarint(data)
+		count, size := uvarint(data[i:])
 		if size <= 0 || number >= bucketCount || count == 0 || count > maxCount {
 			return errHistogram
 		}
-		data = data[size:]
-		if n := len(h.buckets); n == 0 || h.buckets[n-1].number() < number {
-			h.buckets = append(h.buckets, newBucket(number, int64(count)))
-		} else {
+		i += size
+		switch n := len(buckets); {
+		case !first:
 			h.add(number, int64(count))
+		case n > 0 && buckets[n-1].number() == number: // a distance of 1
+			buckets[n-1] = buckets[n-1].plus(int64(count))
+		default:
+			buckets = append(buckets, newBucket(number, int64(count)))
 		}
+	}
+	if first {
+		h.buckets = buckets
 	}
 	return nil
 }

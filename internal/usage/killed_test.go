@@ -18,6 +18,7 @@ import (
 	"keepsake/internal/await"
 	"keepsake/internal/enginetest"
 	"keepsake/internal/testtier"
+	"keepsake/internal/usage"
 )
 
 // childPlace is set in the process that will be killed, to a folder or the URL of a database.
@@ -131,12 +132,22 @@ func chargeUntilKilled(t *testing.T, open opener, now time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 10_000 {
+	for n := range 10_000 {
 		for range 50 {
 			p.call(now, rand.IntN(len(keys)), rand.Int64N(3)+1, 200)
 		}
 		total := p.inMemory(now)[workspace][0]
 		fmt.Println("charged", total)
+		// Hours are closed and packed while their counts arrive; a kill can come at any point of that, too.
+		p.late = time.Duration(rand.IntN(600)) * time.Minute
+		if n%8 == 0 {
+			if err := s.RollUpUsage(t.Context(), now.Add(-time.Duration(rand.IntN(8))*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.PruneUsage(t.Context(), usage.Retention{Now: now, Minutes: now.Add(-6 * time.Hour), Hours: now, Days: now.AddDate(0, -25, 0)}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := p.recorder.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package usage_test
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
 
 	"keepsake/internal/limit"
@@ -24,6 +25,7 @@ type party struct {
 	keys      [len(keys)]*limit.Use
 	owners    [len(keys)]usage.Owner
 	route     usage.Route
+	late      time.Duration // by which requests are recorded after their time
 }
 
 // newParty initializes the counters from the store.
@@ -61,7 +63,7 @@ func (p *party) accounts(key int) (ws, own limit.Account) {
 func (p *party) call(now time.Time, key int, cost int64, status uint16) {
 	ws, own := p.accounts(key)
 	v, receipt := limit.Local{}.Charge(now, cost, ws, own)
-	e := usage.Event{Owner: p.owners[key], Route: p.route, Version: 1, Status: status, At: receipt.At()}
+	e := usage.Event{Owner: p.owners[key], Route: p.route, Version: 1, Status: status, At: receipt.At().Add(-p.late), Took: time.Duration(cost) * time.Millisecond}
 	switch {
 	case !v.Allowed:
 		e.Status = 429
@@ -116,30 +118,37 @@ func inQuotas(ctx context.Context, t failer, s usage.Store, now time.Time) count
 	return c
 }
 
-// inCells sums the stored cells of the day and month of a time.
+// inCells sums the stored cells of the day and month of a time. Cells of minutes, hours and days have the same sums.
 func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
 	t.Helper()
-	c := counted{}
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	for i, from := range []time.Time{today, month} {
-		to := [...]time.Time{today.AddDate(0, 0, 1), month.AddDate(0, 1, 0)}[i]
-		for _, key := range keys {
-			points, err := s.KeySeries(ctx, workspace, key, from, to, time.Hour)
-			if err != nil {
-				t.Fatalf("read cells: %v", err)
-			}
-			for _, p := range points {
-				for _, owner := range []string{workspace, key} {
-					if used := c[owner]; owner != "" && p.Charged > 0 {
-						used[i] += p.Charged
+	var all []counted
+	for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
+		c := counted{}
+		today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+		month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+		for i, from := range []time.Time{today, month} {
+			q := usage.CellQuery{WorkspaceID: workspace, From: from, To: [...]time.Time{today.AddDate(0, 0, 1), month.AddDate(0, 1, 0)}[i], Step: step}
+			err := s.EachCell(ctx, q, func(cell *usage.Cell) error {
+				if cell.Latency.Count() != cell.Requests {
+					t.Fatalf("%d durations of %d requests", cell.Latency.Count(), cell.Requests)
+				}
+				for _, owner := range []string{workspace, cell.KeyID} {
+					if used := c[owner]; owner != "" && cell.Charged > 0 {
+						used[i] += cell.Charged
 						c[owner] = used
 					}
 				}
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("read cells: %v", err)
 			}
 		}
+		if all = append(all, c); !maps.Equal(c, all[0]) {
+			t.Fatalf("in steps of %v the sums are %v, of minutes %v", step, c, all[0])
+		}
 	}
-	return c
+	return all[0]
 }
 
 type failer interface {

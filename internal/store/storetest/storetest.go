@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
 	t.Run("SubjectKey", func(t *testing.T) { testSubjectKey(t, setup) })
 	t.Run("Throttle", func(t *testing.T) { testThrottle(t, setup) })
-	t.Run("Usage", func(t *testing.T) { testUsage(t, setup) })
+	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })
 	t.Run("Version", func(t *testing.T) { testVersion(t, setup) })
 	t.Run("Webhook", func(t *testing.T) { testWebhook(t, setup) })
 	t.Run("Binding", func(t *testing.T) { testBinding(t, open) })

@@ -15,7 +15,12 @@ import (
 	"keepsake/internal/usage"
 )
 
-func testUsage(t *testing.T, setup setup) {
+func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
+	setup := func(t *testing.T) *store.Store {
+		t.Helper()
+		t.Parallel()
+		return store.New(open(t))
+	}
 	cell := func(at time.Time, status int, requests, charged int64) usage.Cell {
 		c := usage.Cell{
 			Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
@@ -188,6 +193,87 @@ func testUsage(t *testing.T, setup setup) {
 		check("everything rolled up")
 	})
 
+	t.Run("DurationsOfManyFlushesAreOneHistogramAfterTheRollUp", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		s := store.New(e)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		var want usage.Histogram
+		for range 60 {
+			c := cell(start, 200, 10, 10)
+			addUsage(t, s, usage.Delta{Cells: []usage.Cell{c}})
+			want.Merge(c.Latency)
+		}
+		check := func(when string, longest int64) {
+			t.Helper()
+			var stored int64
+			noError(t, e.Usage().In(t.Context()).QueryRow(t.Context(), "SELECT length(latency) FROM usage_minute").Scan(&stored))
+			if stored > longest {
+				t.Errorf("%s: %d bytes are stored, want at most %d", when, stored, longest)
+			}
+			for _, step := range []time.Duration{time.Minute, time.Hour} {
+				var got usage.Histogram
+				q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(time.Hour), Step: step}
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+					got.Merge(c.Latency)
+					return nil
+				}))
+				for _, q := range []float64{0.1, 0.5, 0.9, 0.99} {
+					if got.Count() != 600 || got.Quantile(q) != want.Quantile(q) {
+						t.Errorf("%s: quantile %v of %d is %v, want %v of 600", when, q, got.Count(), got.Quantile(q), want.Quantile(q))
+					}
+				}
+			}
+		}
+		check("appended", 60*30)
+		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
+		check("rolled up", 60)
+	})
+
+	t.Run("HoursOfAnOlderReleaseCountAndArePacked", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		s := store.New(e)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		older := func(hour time.Time, requests int64) {
+			t.Helper()
+			_, err := e.Usage().Once(t.Context(), `
+				INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
+				VALUES ('wsp_a', 'key_a', $1, '/api/v1/search', 'GET', 200, 1, 'primary', $2, $2, 1, 1)`, hour.Unix()/3600, requests)
+			noError(t, err)
+		}
+		check := func(when string, want map[string]int64) {
+			t.Helper()
+			got := map[string]int64{}
+			q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(40 * time.Hour), Step: time.Hour}
+			noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+				got[c.Start.Format("02 15:04")] += c.Requests
+				return nil
+			}))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", when, diff)
+			}
+		}
+		older(start, 1)
+		older(start.Add(20*time.Hour), 2)
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
+			cell(start.Add(20*time.Hour), 200, 4, 4), cell(start.Add(30*time.Hour), 200, 8, 8), // the first was late then
+		}})
+		want := map[string]int64{"20 08:00": 1, "21 04:00": 6, "21 14:00": 8}
+		check("before the roll-up", want)
+		noError(t, s.RollUpUsage(t.Context(), start.Add(20*time.Hour)))
+		check("the first hours rolled up", want)
+		noError(t, s.RollUpUsage(t.Context(), start.Add(31*time.Hour)))
+		check("all rolled up", want)
+		older(start.Add(30*time.Hour), 8) // an older release that still runs has rolled up minutes that are packed
+		check("rolled up by an older release", want)
+		noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}))
+		check("pruned", want)
+		if n := count(t, e.Usage(), "usage_hour"); n != 0 {
+			t.Errorf("%d rows remain", n)
+		}
+	})
+
 	t.Run("AFlushIsCountedOnceHoweverOftenItIsSent", func(t *testing.T) {
 		s := setup(t)
 		day := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
@@ -295,6 +381,12 @@ func testUsage(t *testing.T, setup setup) {
 			t.Error(diff)
 		}
 	})
+}
+
+func count(t *testing.T, d store.Database, table string) (n int64) {
+	t.Helper()
+	noError(t, d.In(t.Context()).QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	return n
 }
 
 func addUsage(t *testing.T, s *store.Store, d usage.Delta) []usage.Quota {
