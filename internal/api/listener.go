@@ -92,8 +92,7 @@ func (l *Listener) Close() error {
 // process can take new connections, Retire runs first and the open ones are served.
 func (l *Listener) Retire(ctx context.Context) error {
 	l.retired.Store(true)
-	l.empty()
-	if err := l.Listener.Close(); err != nil {
+	if err := l.closeEmptied(); err != nil {
 		return err
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -108,14 +107,14 @@ func (l *Listener) Retire(ctx context.Context) error {
 	return nil
 }
 
-// empty accepts the connections in the system's queue. Clients can have sent requests on them, and closing the listener
-// would reset them.
-func (l *Listener) empty() {
+// closeEmptied closes the socket after accepting the connections in the system's queue. Clients can have sent requests on
+// them.
+func (l *Listener) closeEmptied() error {
 	tcp, ok := l.Listener.(*net.TCPListener)
 	if !ok {
-		return
+		return l.Listener.Close()
 	}
-	eachQueued(tcp, func(accepted net.Conn) {
+	return closeEmptied(tcp, func(accepted net.Conn) {
 		select {
 		case l.slots <- struct{}{}:
 		default:
