@@ -126,6 +126,9 @@ func (c *check) endpointsByScope() []endpoint {
 		{scope: "developer:manage", call: func() *call { return c.post("/api/v1/developer/verify").json(fields{}) }},
 		{scope: "admin", call: func() *call { return c.get("/api/v1/admin/cache-stats") }},
 	}
+	for _, name := range []string{"summary", "timeseries", "top", "usage", "versions", "errors", "requests"} {
+		list = append(list, endpoint{scope: "analytics:read", call: func() *call { return c.get(analyticsPath + name) }})
+	}
 	for _, path := range []string{
 		usersPath, usersPath + "/" + unknownUser, workspacesPath, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/tiers",
 		"/api/v1/admin/audit-log", "/api/v1/admin/audit-log/verify?nothing=1", "/api/v1/admin/versions", "/api/v1/admin/versions/9",

@@ -139,7 +139,7 @@ func sections() []section {
 		{"4 endpoints: memories out and in", portableChecks()},
 		{"4 endpoints: access log", accessLogChecks()},
 		{"4 endpoints: keys bound to a subject or agent", boundKeyChecks()},
-		{"4 endpoints: analytics", laterChecks()},
+		{"4 endpoints: analytics", analyticsChecks()},
 		{"5 authentication", authenticationChecks()},
 		{"5.2 bearer tokens", tokenChecks()},
 		{"5.3 scopes", scopeChecks()},
