@@ -9,6 +9,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
@@ -180,8 +181,12 @@ func (s *Service) add(ctx context.Context, k *APIKey, maxKeys int64) error {
 		return err
 	}
 	s.putAfterCommit(ctx, k)
-	return s.o.Audit.Record(ctx, audit.Entry{
+	err := s.o.Audit.Record(ctx, audit.Entry{
 		Action: audit.KeyCreated, WorkspaceID: k.WorkspaceID, Actor: k.CreatedBy, Target: k.ID,
 		Details: map[string]string{"scopes": k.Scopes.String()},
 	})
+	if err != nil {
+		return err
+	}
+	return s.recordEvent(ctx, event.APIKeyCreated, k, k.CreatedBy)
 }

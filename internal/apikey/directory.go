@@ -33,6 +33,8 @@ type Directory struct {
 	reads    singleflight.Group // of keys that are not in memory
 	refusals *refusals          // what those reads refused, for a short time
 
+	revokedUses revokedUses
+
 	mu        sync.Mutex // serializes writers and guards what follows
 	byID      map[id.UUID]*entry
 	toForget  []forgettable    // oldest first

@@ -29,6 +29,9 @@ type LiveKey struct {
 func (d *Directory) liveKey(e *entry, hash [32]byte, now time.Time) (LiveKey, error) {
 	s := e.secretWith(hash)
 	if refusal := e.check(s, now); refusal != nil {
+		if refusal == errRevoked {
+			d.revokedUses.add(e.ID(), e.workspace.ID(), now)
+		}
 		return LiveKey{}, refusal
 	}
 	k := LiveKey{

@@ -11,6 +11,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -163,16 +164,20 @@ func (s *Service) LoadPending(ctx context.Context) error {
 // retryEvery is how often Run tries to store pending revocations.
 const retryEvery = time.Second
 
-// Run stores pending revocations until ctx ends.
+// Run stores pending revocations and records events that no request causes, until ctx ends.
 func (s *Service) Run(ctx context.Context) {
-	tick := time.NewTicker(retryEvery)
+	tick, notices := time.NewTicker(retryEvery), time.NewTicker(noticeEvery)
 	defer tick.Stop()
+	defer notices.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			s.storePending(ctx)
+			s.recordRevokedUses(ctx)
+		case <-notices.C:
+			s.Notice(ctx)
 		}
 	}
 }
@@ -221,9 +226,13 @@ func (s *Service) storeRevocation(ctx context.Context, r *PendingRevocation) err
 			return err
 		}
 		s.putAfterCommit(ctx, k)
-		return s.o.Audit.Record(ctx, audit.Entry{
+		err = s.o.Audit.Record(ctx, audit.Entry{
 			Action: audit.KeyRevoked, WorkspaceID: r.WorkspaceID, Actor: r.Actor, Target: r.KeyID, Address: r.Address, RequestID: r.RequestID,
 			Details: map[string]string{"revokedAt": r.At.Format(time.RFC3339)},
 		})
+		if err != nil {
+			return err
+		}
+		return s.recordEvent(ctx, event.APIKeyRevoked, k, r.Actor)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/account"
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/id"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
@@ -26,6 +27,7 @@ type Options struct {
 	Hasher       *Hasher
 	Uses         UsageStore
 	Audit        audit.Recorder
+	Events       event.Recorder // none if nil
 	Limiter      limit.Limiter
 	PendingStore PendingStore // of revocations that the database does not accept
 	Random       io.Reader    // for IDs and key texts: crypto/rand.Reader except in tests
@@ -42,10 +44,16 @@ type Options struct {
 type Service struct {
 	o       Options
 	pending pending
+	noticed map[string]bool // the names of notices that were recorded; only Run uses it
 }
 
 // NewService returns a Service.
-func NewService(o Options) *Service { return &Service{o: o} }
+func NewService(o Options) *Service {
+	if o.Events == nil {
+		o.Events = event.Discard{}
+	}
+	return &Service{o: o}
+}
 
 // APIKey reads one key.
 func (s *Service) APIKey(ctx context.Context, p *auth.Principal, keyID string) (*Record, error) {
@@ -145,7 +153,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 			return err
 		}
 		updated = k
-		stored := k.Revision
+		stored, wasDisabled := k.Revision, k.DisabledAt != nil
 		changed, err := change(ctx, k)
 		if err != nil {
 			return err
@@ -162,7 +170,14 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 		}
 		s.putAfterCommit(ctx, k)
 		entry.WorkspaceID, entry.Actor, entry.Target = k.WorkspaceID, p.Actor(), k.ID
-		return s.o.Audit.Record(ctx, entry)
+		if err := s.o.Audit.Record(ctx, entry); err != nil {
+			return err
+		}
+		what := eventOf[entry.Action]
+		if entry.Action == audit.KeyChanged && k.DisabledAt != nil && !wasDisabled {
+			what = event.APIKeyDisabled
+		}
+		return s.recordEvent(ctx, what, k, p.Actor())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change API key: %w", err)

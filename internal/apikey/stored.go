@@ -60,7 +60,9 @@ func (d *Directory) readStored(ctx context.Context, hash [32]byte, now time.Time
 	case err != nil:
 		return fmt.Errorf("read API key by its secret: %w", err)
 	case k.RevokedAt != nil:
-		refusal = k.revokedProblem(hash, now)
+		if refusal = k.revokedProblem(hash, now); refusal == errRevoked {
+			d.revokedUses.add(k.ID, k.WorkspaceID, now)
+		}
 	default:
 		// A revocation that was committed since that read has a higher revision, so the order of the two does not matter.
 		return d.add(k)

@@ -38,6 +38,7 @@ type tenant struct {
 	subject   string // a person there are memories of, in this workspace alone
 	memory    string
 	plan      string // to forget it, not carried out
+	webhook   string
 }
 
 const tenantPassword = "correct horse battery staple"
@@ -68,6 +69,10 @@ func newTenant(t *testing.T, p *apptest.Running, name, word string) *tenant {
 	}
 	n.make("POST", "/api/v1/memories", fmt.Sprintf(`{"subjectId":"%s-second","text":"%s"}`, n.subject, word))
 	n.plan = n.make("POST", "/api/v1/memories/forget", fmt.Sprintf(`{"subjectId":"%s","ids":["%s"]}`, n.subject, n.memory))["planId"].(string)
+	for range 2 {
+		n.webhook = n.make("POST", "/api/v1/webhooks", `{"url":"https://`+word+`.example/hook","events":["version.retired"]}`)["id"].(string)
+	}
+	n.make("POST", "/api/v1/webhooks/"+n.webhook+"/ping", "")
 	return n
 }
 
@@ -144,6 +149,7 @@ func (n *tenant) places() map[string]alternatives {
 		"documents/{id}":  {n.document, "doc_" + none},
 		"memories/{id}":   {n.memory, "mem_" + none},
 		"tiers/{name}":    {"business", "gold"},
+		"webhooks/{id}":   {n.webhook, "whk_" + none},
 
 		"subjects/{subjectId}": {n.subject, "nobody"},
 
@@ -151,11 +157,14 @@ func (n *tenant) places() map[string]alternatives {
 		"listUsers cursor":     cursor("/api/v1/admin/users?limit=1"),
 		"listAuditLog cursor":  cursor("/api/v1/admin/audit-log?limit=1"),
 		"listDocuments cursor": cursor("/api/v1/documents?limit=1"),
+		"listWebhooks cursor":  cursor("/api/v1/webhooks?limit=1"),
 		"search cursor":        cursor("/api/v1/search?q=canary&limit=1"),
 		"searchPost cursor":    cursor("/api/v1/search?q=canary&limit=1"),
 		"listMemories cursor":  cursor("/api/v1/memories?limit=1"),
 		"listSubjects cursor":  cursor("/api/v1/memories/subjects?limit=1"),
 		"listRequests cursor":  cursor("/api/v1/analytics/requests?limit=1"),
+
+		"adminListWebhooks cursor": cursor("/api/v1/admin/webhooks?limit=1"),
 
 		// Lists that are the operator's alone, or everybody's.
 		"listWorkspaces cursor":     {"bm90IGEgY3Vyc29y", "b3RoZXI"},
@@ -195,6 +204,7 @@ var harmless = map[string]bool{
 	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,
 	"requiredScopes": true, "cost": true, "consume": true, "ip": true, "filter": true, "facets": true, "daily": true,
 	"monthly": true, "keys": true, "users": true, "documents": true, "memories": true, "requestsPerMinute": true,
+	"description": true, "events": true, "event": true, "eventId": true,
 	"currentPassword": true, "newPassword": true, "refreshToken": true,
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
 	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
@@ -216,12 +226,17 @@ var bodies = map[string]string{
 	"createWorkspace": `{"name":"x"}`,
 	"changeTier":      `{"requestsPerMinute":1,"daily":1,"monthly":1,"keys":0,"users":0,"documents":0,"memories":0}`,
 	"createDocument":  `{"text":"x"}`,
-	"putDocument":     `{"text":"x"}`,
-	"searchPost":      `{"q":"canary"}`,
-	"createMemory":    `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
-	"changeMemory":    `{"text":"x"}`,
-	"createMemories":  `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
-	"forgetMemories":  `{"subjectId":"sparrow-own","filter":{}}`,
+	"createWebhook":   `{"url":"https://example.org"}`,
+	"changeWebhook":   `{"description":"x"}`,
+
+	"adminCreateWebhook": `{"url":"https://example.org"}`,
+	"adminChangeWebhook": `{"description":"x"}`,
+	"putDocument":        `{"text":"x"}`,
+	"searchPost":         `{"q":"canary"}`,
+	"createMemory":       `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
+	"changeMemory":       `{"text":"x"}`,
+	"createMemories":     `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
+	"forgetMemories":     `{"subjectId":"sparrow-own","filter":{}}`,
 
 	"forgetMemories ids":    `{"subjectId":"sparrow-own"}`,
 	"forgetMemories query":  `{"subjectId":"sparrow-own"}`,
@@ -311,7 +326,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 		t.Helper()
 		for _, bearer := range []bool{false, true} {
 			_, _, text := beta.send(strings.ToUpper(method), path, body, bearer)
-			for _, mark := range []string{alpha.workspace, alpha.admin, alpha.keyID, alpha.document, alpha.memory, alpha.plan, alpha.other, "canary", "alpha@"} {
+			for _, mark := range []string{alpha.workspace, alpha.admin, alpha.keyID, alpha.document, alpha.memory, alpha.plan, alpha.webhook, alpha.other, "canary", "alpha@"} {
 				if bytes.Contains(text, []byte(mark)) {
 					t.Errorf("%s, bearer %v: the answer holds %s of another workspace:\n%s", operation, bearer, mark, text)
 				}
@@ -433,7 +448,7 @@ func with(t *testing.T, operation, name, value string, list bool) string {
 var (
 	moments = regexp.MustCompile(`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
 	numbers = regexp.MustCompile(`"(requestId|tookMs|remaining)":("[^"]*"|[0-9.]+)`)
-	made    = regexp.MustCompile(`\b(usr|doc|key|wsp|mem|pln|rcp|aud)_[0-9a-z]{26}\b|kpsk_[0-9A-Za-z]+|eyJ[\w.-]+|"(hint|password)":"[^"]*"`)
+	made    = regexp.MustCompile(`\b(usr|doc|key|wsp|mem|pln|rcp|aud|whk|dlv|evt)_[0-9a-z]{26}\b|kpsk_[0-9A-Za-z]+|eyJ[\w.-]+|"(hint|password)":"[^"]*"`)
 )
 
 // answer is what a request gets, without what differs between any two answers and without the value it repeats.

@@ -24,7 +24,7 @@ func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, dep
 	}
 	s.receipts = auth.NewReceiptKey(secret)
 	s.memories = memory.NewService(memory.Options{
-		Store: i.Store, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Journal: erasures{i.Store, s.lookup},
+		Store: i.Store, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Events: s.events, Journal: erasures{i.Store, s.lookup},
 		Alone: !i.Engine.Shared(), MaxMemories: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
 		SealAnswerWith: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})

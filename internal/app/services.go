@@ -40,21 +40,24 @@ import (
 type services struct {
 	instance *instance.Instance
 
-	accounts  *account.Directory
-	people    *account.Service
-	logins    *account.LoginService
-	bearers   *account.Bearers
-	signing   *auth.SigningKeys
-	keys      *apikey.Directory
-	apiKeys   *apikey.Service
-	addresses *limit.Addresses
-	usage     *usage.Recorder
-	audit     *audit.Log
-	events    *event.Outbox
-	interests *event.Interests
-	keeper    *seal.Keeper
-	replays   *idempotency.Service
-	cursors   *page.Sealer
+	accounts   *account.Directory
+	people     *account.Service
+	logins     *account.LoginService
+	bearers    *account.Bearers
+	signing    *auth.SigningKeys
+	keys       *apikey.Directory
+	apiKeys    *apikey.Service
+	addresses  *limit.Addresses
+	usage      *usage.Recorder
+	audit      *audit.Log
+	events     *event.Outbox
+	interests  *event.Interests
+	webhooks   *event.Service
+	deliverer  *event.Deliverer // nil in a local process
+	quotaWatch *event.QuotaWatch
+	keeper     *seal.Keeper
+	replays    *idempotency.Service
+	cursors    *page.Sealer
 
 	documents *document.Service
 	indexer   *search.Indexer
@@ -117,7 +120,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	if err := s.audit.Begin(ctx, !i.Initialised); err != nil {
 		return nil, fmt.Errorf("read the audit log's record: %w", err)
 	}
-	s.assembleEvents(deps)
+	s.assembleEvents(cfg, deps)
 	s.keeper = &seal.Keeper{
 		Secrets: i.Secrets, Audit: s.audit, Now: deps.Now,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -158,8 +161,9 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	}
 	s.apiKeys = apikey.NewService(apikey.Options{
 		Store: i.Store, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store,
-		Audit: s.audit, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Audit: s.audit, Events: s.events, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
+	s.assembleQuotaWatch(deps)
 	s.documents = document.NewService(document.Options{
 		Store: i.Store, Units: i.Store, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Pace: s.indexer.Pace,
 		Together: i.Engine.Shared(),
@@ -266,6 +270,10 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.memories.Run(ctx) })
 	running.Go(func() { s.logins.Run(ctx) })
 	running.Go(func() { s.apiKeys.Run(ctx) })
+	if s.deliverer != nil {
+		running.Go(func() { s.deliverer.Run(ctx) })
+		running.Go(func() { s.quotaWatch.Run(ctx) })
+	}
 	s.runClaims(ctx, running)
 	running.Go(func() {
 		if err := s.indexer.Run(ctx); err != nil && ctx.Err() == nil {

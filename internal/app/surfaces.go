@@ -25,7 +25,7 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.13.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.14.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
@@ -41,6 +41,7 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
 	v1.AddAPIKeyRotation(r, s.apiKeys)
 	v1.AddVerify(r, s.apiKeys)
+	v1.AddWebhooks(r, s.webhooks, s.cursors)
 	v1.AddDocuments(r, s.documents, s.cursors)
 	v1.AddSearch(r, s.search)
 	v1.AddMemories(r, memories, s.cursors)

@@ -25,6 +25,11 @@ import (
 // twoMembers are two programs on one database. The second is given the first one's master key, and no more.
 func twoMembers(t *testing.T) [2]*apptest.Running {
 	t.Helper()
+	return twoMembersWith(t)
+}
+
+func twoMembersWith(t *testing.T, options ...apptest.Option) [2]*apptest.Running {
+	t.Helper()
 	url := apptest.Database(t)
 	common := apptest.With(func(c *config.Config) {
 		c.DatabaseURL = url
@@ -32,12 +37,12 @@ func twoMembers(t *testing.T) [2]*apptest.Running {
 		anonymous.RequestsPerMinute = 10_000 // what is counted here is something else
 		c.Tiers["anonymous"] = anonymous
 	})
-	first := apptest.Start(t, common)
+	first := apptest.Start(t, append(options, common)...)
 	master, err := os.ReadFile(instance.MasterKeyPath(first.Config.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := apptest.Start(t, common, apptest.With(func(c *config.Config) { c.MasterKey = strings.TrimSpace(string(master)) }))
+	second := apptest.Start(t, append(options, common, apptest.With(func(c *config.Config) { c.MasterKey = strings.TrimSpace(string(master)) }))...)
 	second.Key, second.Workspace = first.Key, first.Workspace
 	return [2]*apptest.Running{first, second}
 }

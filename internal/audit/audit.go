@@ -43,6 +43,11 @@ const (
 	VersionChanged      Action = "version.changed"
 	VersionRehearsed    Action = "version.sunset_rehearsed"
 	VersionRetired      Action = "version.retired"
+	WebhookCreated      Action = "webhook.created"
+	WebhookChanged      Action = "webhook.changed"
+	WebhookDeleted      Action = "webhook.deleted"
+	WebhookRotated      Action = "webhook.secret_rotated"
+	WebhookDisabled     Action = "webhook.disabled" // because nothing could be delivered
 	InstanceInitialised Action = "instance.initialised"
 	InstanceRestored    Action = "instance.restored"
 	BackupMade          Action = "backup.made"

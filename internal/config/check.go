@@ -83,6 +83,9 @@ func (c *Config) check() error {
 	if days := c.Analytics.RequestLogDays; days < 0 || days > maxRequestLogDays {
 		return wrong("analytics.requestLogDays", "must be from 0 to %d, where 0 turns the log of requests off", maxRequestLogDays)
 	}
+	if days := c.Webhooks.LogDays; days < 4 || days > maxRetentionDays {
+		return wrong("webhooks.logDays", "must be from 4 to %d: retries last three days", maxRetentionDays)
+	}
 	return c.checkTiers()
 }
 

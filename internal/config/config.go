@@ -31,6 +31,7 @@ type Config struct {
 	Cluster  Cluster  `setting:"cluster"`
 	Audit    Audit    `setting:"audit"`
 	Memory   Memory   `setting:"memory"`
+	Webhooks Webhooks `setting:"webhooks"`
 
 	Analytics Analytics `setting:"analytics"`
 	Lifecycle Lifecycle `setting:"lifecycle"`
@@ -106,6 +107,12 @@ type Analytics struct {
 	RequestLogDays int `setting:"requestLogDays" help:"days that the log of single requests is kept; 0 turns it off"`
 }
 
+// Webhooks says where events may be delivered, and how long deliveries are kept.
+type Webhooks struct {
+	AllowPrivate bool `setting:"allowPrivate" help:"deliver events also to addresses that are not on the public internet, such as 10.0.0.5 or localhost"`
+	LogDays      int  `setting:"logDays" help:"days that deliveries of events are kept"`
+}
+
 // Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"permit releases of versions that this build does not declare, for rehearsals; they inherit everything"`
@@ -138,6 +145,7 @@ func Default() Config {
 		Audit:         Audit{Reads: "durable"},
 		Memory:        Memory{Cache: 256},
 		Analytics:     Analytics{RequestLogDays: 7},
+		Webhooks:      Webhooks{LogDays: 30},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {

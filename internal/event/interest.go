@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,11 @@ func (i *Interests) replace(all map[string]TypeSet) {
 // Any reports whether a workspace can have webhooks.
 func (i *Interests) Any() bool {
 	return i.fresh != nil && !i.fresh() || i.all.Load().union != 0
+}
+
+// Workspaces lists the workspaces that can have webhooks.
+func (i *Interests) Workspaces() []string {
+	return slices.Sorted(maps.Keys(i.all.Load().byWorkspace))
 }
 
 // want reports whether a webhook can want an event.

@@ -21,8 +21,8 @@ type Webhook struct {
 	Revision  int64
 }
 
-// wants returns the types that the webhook gets.
-func (w *Webhook) wants() TypeSet {
+// Wants returns the types that the webhook gets.
+func (w *Webhook) Wants() TypeSet {
 	if len(w.Types) == 0 {
 		return AllTypes
 	}

@@ -11,6 +11,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
 	"keepsake/internal/unit"
@@ -29,6 +30,7 @@ type committer struct {
 	lookup         Lookup
 	limits         *tierLimits
 	log            accessLog
+	events         eventLog
 	generations    *generations
 	alone          bool
 	sealAnswerWith func(ctx context.Context, workspaceID string, subject Hash, generation int64)
@@ -261,7 +263,10 @@ func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Ha
 			}
 		}
 	}
-	return nil
+	if err := c.events.record(ctx, event.MemoryCreated, workspaceID, all.insert); err != nil {
+		return err
+	}
+	return c.events.record(ctx, event.MemoryUpdated, workspaceID, all.replace)
 }
 
 // add counts writes as the next change of a subject.

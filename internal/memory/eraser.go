@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -57,6 +58,7 @@ type rowEraser struct {
 		countStore
 	}
 	log     accessLog
+	events  eventLog
 	journal Journal
 	now     clock
 }
@@ -106,6 +108,13 @@ func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID stri
 		}
 	}
 	if err := e.store.SaveMemorySubjectCounts(ctx, p.WorkspaceID, []*SubjectRow{subject}); err != nil {
+		return err
+	}
+	what := event.MemoryForgotten
+	if action == audit.MemoryExpired {
+		what = event.MemoryExpired
+	}
+	if err := e.events.record(ctx, what, p.WorkspaceID, rows); err != nil {
 		return err
 	}
 	if action == audit.MemoryExpired {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"keepsake/internal/event"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/seal"
 	"keepsake/internal/text"
@@ -37,6 +38,7 @@ type Options struct {
 	Keys    Keys
 	Lookup  Lookup
 	Audit   AccessLog
+	Events  event.Recorder // none if nil
 	Journal Journal
 	// Alone says that no other process writes to the store, so that the generation that this process wrote last is current.
 	Alone bool
@@ -89,6 +91,9 @@ type Journal interface {
 
 // NewService assembles a Service.
 func NewService(o Options) *Service {
+	if o.Events == nil {
+		o.Events = event.Discard{}
+	}
 	var (
 		now    = clock(o.Now)
 		words  = text.NewAnalyzer()
@@ -96,11 +101,12 @@ func NewService(o Options) *Service {
 		opener = &opener{o.Keys}
 		limits = &tierLimits{store: o.Store, maxMemories: o.MaxMemories, maxBytes: o.MaxBytes}
 		caches = &Caches{words: words, indexes: newIndexCache(o.RecallBytes)}
-		rows   = &rowEraser{store: o.Store, log: log, journal: o.Journal, now: now}
+		rows   = &rowEraser{store: o.Store, log: log, events: eventLog{o.Events}, journal: o.Journal, now: now}
 
 		committer = &committer{
-			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, limits: limits, log: log, generations: &caches.generations,
-			alone: o.Alone, sealAnswerWith: o.SealAnswerWith, now: now,
+			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, limits: limits, log: log, events: eventLog{o.Events},
+			generations: &caches.generations,
+			alone:       o.Alone, sealAnswerWith: o.SealAnswerWith, now: now,
 		}
 		matcher       = &matcher{store: o.Store, now: now}
 		writer        = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
@@ -108,7 +114,8 @@ func NewService(o Options) *Service {
 		reader        = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
 		subjects      = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
 		subjectEraser = &SubjectEraser{
-			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, rows: rows, log: log, journal: o.Journal, caches: caches,
+			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, rows: rows, log: log, events: o.Events,
+			journal: o.Journal, caches: caches,
 			sign: o.Sign, dropKey: o.DropKey, now: now, random: o.Random,
 		}
 	)

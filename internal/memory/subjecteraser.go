@@ -12,6 +12,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -34,6 +35,7 @@ type SubjectEraser struct {
 	lookup  Lookup
 	rows    *rowEraser
 	log     accessLog
+	events  event.Recorder
 	journal Journal
 	caches  *Caches
 	sign    func(payload []byte) (string, error)
@@ -113,7 +115,12 @@ func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, nam
 	if err != nil {
 		return nil, err
 	}
-	err = e.units.Run(ctx, func(ctx context.Context) error { return e.store.EndErasure(ctx, erasure) })
+	err = e.units.Run(ctx, func(ctx context.Context) error {
+		if err := e.erased(ctx, erasure, destroyed); err != nil {
+			return err
+		}
+		return e.store.EndErasure(ctx, erasure)
+	})
 	if err != nil {
 		return nil, errUnfinished.Because(fmt.Errorf("end an erasure: %w", err))
 	}
@@ -245,7 +252,12 @@ func (e *SubjectEraser) resumeOne(ctx context.Context, erasure *Erasure, begunBe
 	if err != nil {
 		return err
 	}
-	return e.units.Run(ctx, func(ctx context.Context) error { return e.store.FinishErasure(ctx, erasure, destroyed) })
+	return e.units.Run(ctx, func(ctx context.Context) error {
+		if err := e.erased(ctx, erasure, destroyed); err != nil {
+			return err
+		}
+		return e.store.FinishErasure(ctx, erasure, destroyed)
+	})
 }
 
 // receiptPayload is the signed payload of a receipt.
@@ -262,7 +274,7 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 
 func (e *SubjectEraser) receipt(workspaceID string, erasure *Erasure, destroyed time.Time) (*Receipt, error) {
 	r := &Receipt{
-		ID: id.At("rcp", destroyed, e.random), Memories: erasure.Memories, ErasedAt: destroyed, KeyBackupsBefore: destroyed,
+		ID: erasure.receiptID(), Memories: erasure.Memories, ErasedAt: destroyed, KeyBackupsBefore: destroyed,
 	}
 	payload, err := json.Marshal(receiptPayload{
 		ReceiptID: r.ID, WorkspaceID: workspaceID, Memories: r.Memories, ErasedAt: r.ErasedAt.Format(timeFormat),

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"keepsake/internal/event"
@@ -224,11 +226,11 @@ func (s *Store) ListDeliveries(ctx context.Context, webhookID string, f event.De
 	if f.Before != "" {
 		c.where("id < ?", f.Before)
 	}
-	return s.deliveries(ctx, `WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.arg(f.Limit), c.args...)
+	return s.deliveriesOf(s.main.In(ctx).Query(ctx,
+		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.arg(f.Limit), c.args...))
 }
 
-func (s *Store) deliveries(ctx context.Context, which string, args ...any) ([]event.Delivery, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `SELECT `+deliveryColumns+` FROM webhook_delivery `+which, args...)
+func (*Store) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
@@ -286,17 +288,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, no
 		if err != nil {
 			return fmt.Errorf("read webhook: %w", err)
 		}
-		n, err := q.Exec(ctx, `
+		list, err = s.deliveriesOf(q.Query(ctx, `
 			UPDATE webhook_delivery SET due_at = $1, claim = $2 WHERE due_at <= $3 AND id IN (
-				SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND due_at IS NOT NULL AND due_at <= $3 ORDER BY due_at, id LIMIT $5)`,
-			micros(until), claim, micros(now), webhookID, limit)
-		if err != nil {
-			return fmt.Errorf("claim deliveries: %w", err)
-		}
+				SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND due_at IS NOT NULL AND due_at <= $3 ORDER BY due_at, id LIMIT $5)
+			RETURNING `+deliveryColumns, micros(until), claim, micros(now), webhookID, limit))
+		slices.SortFunc(list, func(a, b event.Delivery) int { return strings.Compare(a.ID, b.ID) })
 		w = found
-		if n > 0 {
-			list, err = s.deliveries(ctx, `WHERE webhook_id = $1 AND due_at IS NOT NULL AND claim = $2 ORDER BY id`, webhookID, claim)
-		}
 		return err
 	})
 	return w, list, err

@@ -11,6 +11,7 @@ func DescribeTags(r *endpoint.Registry) {
 	r.DescribeTag("documents", "Store, import and delete the documents that search finds.")
 	r.DescribeTag("search", "Search documents.")
 	r.DescribeTag("memories", "Store, recall, export and erase memories about subjects.")
+	r.DescribeTag("webhooks", "Deliver events to other systems, and read what was delivered.")
 	r.DescribeTag("admin", "Administer workspaces, users, tiers, signing keys and caches, and read the audit log.")
 	r.DescribeTag("analytics", "Read who uses what: requests over time, the slowest and most frequent ones, errors, quotas and single requests.")
 	r.DescribeTag("versions", "List the versions of the API, release new ones and retire old ones.")

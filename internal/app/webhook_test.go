@@ -1,0 +1,157 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"keepsake/client"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
+	"keepsake/internal/config"
+)
+
+// deliveries are what a receiver on a free port has got, by event.
+type deliveries struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies map[string][]string
+	wrong  int // signatures
+}
+
+func receive(t *testing.T, secret func() string) *deliveries {
+	t.Helper()
+	d := &deliveries{bodies: map[string][]string{}}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		_, kind, _ := strings.Cut(string(body), `"type":"`)
+		kind, _, _ = strings.Cut(kind, `"`)
+		d.bodies[kind] = append(d.bodies[kind], string(body))
+		if v, err := standardwebhooks.NewWebhook(secret()); err != nil || v.Verify(body, r.Header) != nil {
+			d.wrong++
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// count returns how many deliveries of an event arrived that contain a text.
+func (d *deliveries) count(kind, text string) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, body := range d.bodies[kind] {
+		if strings.Contains(body, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func allowPrivate(c *config.Config) { c.Webhooks.AllowPrivate = true }
+
+func TestEventsReachAWebhook(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t, apptest.With(allowPrivate))
+	c, err := client.New(p.URL, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secret string
+	got := receive(t, func() string { return secret })
+	w, err := c.CreateWebhook(t.Context(), client.NewWebhook{URL: got.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret = w.Secret
+
+	daily := int64(2)
+	k, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: "canary", Scopes: []string{"read"}, Quota: &client.Quota{Daily: &daily}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "canary-person", Text: "canary text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := c.EraseSubject(t.Context(), "canary-person")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := client.New(p.URL, k.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := other.Search(t.Context(), client.Query{Q: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await.Until(t, "all thresholds have arrived", func() bool { return got.count("quota.threshold_reached", k.ID) == 4 })
+	if _, err := c.RevokeAPIKey(t.Context(), k.ID, "canary reason"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := other.Search(t.Context(), client.Query{Q: "x"}); err == nil {
+			t.Fatal("a revoked key was accepted")
+		}
+	}
+	for kind, id := range map[string]string{
+		"api_key.created": k.ID, "memory.created": m.ID, "subject.erased": receipt.ReceiptID, "api_key.revoked": k.ID, "api_key.revoked_key_used": k.ID,
+	} {
+		await.Until(t, kind+" has arrived", func() bool { return got.count(kind, id) > 0 })
+		if n := got.count(kind, id); n != 1 {
+			t.Errorf("%s arrived %d times", kind, n)
+		}
+		if got.count(kind, "canary") > 0 {
+			t.Errorf("%s contains a text of the client", kind)
+		}
+	}
+	if got.wrong > 0 {
+		t.Errorf("%d signatures are wrong", got.wrong)
+	}
+}
+
+func TestEventOfAnotherMemberReachesANewWebhook(t *testing.T) {
+	t.Parallel()
+	two := twoMembersWith(t, apptest.With(allowPrivate))
+	var secret string
+	got := receive(t, func() string { return secret })
+	var members [2]*client.Client
+	for i, m := range two {
+		c, err := client.New(m.URL, m.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members[i] = c
+	}
+	w, err := members[0].CreateWebhook(t.Context(), client.NewWebhook{URL: got.URL, Events: []string{"memory.created"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret = w.Secret
+	const each = 20
+	var ids []string
+	for range each {
+		for _, c := range members {
+			m, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "person", Text: "text", AllowDuplicate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, m.ID)
+		}
+	}
+	await.Until(t, "all events have arrived", func() bool { return got.count("memory.created", "mem_") >= 2*each })
+	for _, id := range ids {
+		if n := got.count("memory.created", id); n != 1 {
+			t.Errorf("the event about %s arrived %d times", id, n)
+		}
+	}
+}
