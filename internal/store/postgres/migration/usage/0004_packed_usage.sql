@@ -1,4 +1,5 @@
 -- +goose Up
+-- keepsake: oldest 3, as before: earlier programs go on counting minutes, and hours that they roll up are packed by then.
 
 -- The durations of a cell's requests: encoded histograms, one after another.
 ALTER TABLE usage_minute ADD COLUMN latency BYTEA NOT NULL DEFAULT '';
