@@ -18,8 +18,8 @@ import (
 	"keepsake/internal/usage"
 )
 
-// BenchmarkFlushToDisk is the flush of a busy second with many combinations of key and minute, each counted before, with a
-// hundred durations each.
+// BenchmarkFlushToDisk is the flush of a busy second with many combinations of key and route, most of them counted before in
+// the same minute.
 func BenchmarkFlushToDisk(b *testing.B) {
 	for _, c := range engines(b) {
 		for _, cells := range []int{10, 2_000, 10_000} {
@@ -71,26 +71,33 @@ func benchmarkFlush(b *testing.B, open opener, cells int) {
 	b.ReportMetric(float64(bytes)/float64(rows), "bytes/histogram")
 }
 
-// second records a second's requests of many series: ten of each, with durations around a millisecond.
+// second records a second's requests of many series, 20 routes of each key: ten requests of each, with durations around a
+// millisecond.
 type second struct {
 	recorder *usage.Recorder
 	owners   []usage.Owner
-	route    usage.Route
+	routes   []usage.Route
 }
 
 func newSecond(s usage.Store, series int) *second {
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
-	c := &second{recorder: r, route: r.Route("GET", "/api/v1/search"), owners: make([]usage.Owner, series)}
-	for i := range c.owners {
-		c.owners[i] = r.Owner(workspace, fmt.Sprintf("key_%026d", i))
+	c := &second{recorder: r}
+	const routes = 20
+	for i := range min(series, routes) {
+		c.routes = append(c.routes, r.Route("GET", fmt.Sprintf("/api/v1/resource/%d/{id}", i)))
+	}
+	for i := range (series + routes - 1) / routes {
+		c.owners = append(c.owners, r.Owner(workspace, fmt.Sprintf("key_%026d", i)))
 	}
 	return c
 }
 
 func (c *second) record(at time.Time, random *rand.Rand) {
 	for _, o := range c.owners {
-		for range 10 {
-			c.recorder.Record(usage.Event{Owner: o, Route: c.route, Status: 200, At: at, Charged: 1, Took: took(random)})
+		for _, route := range c.routes {
+			for range 10 {
+				c.recorder.Record(usage.Event{Owner: o, Route: route, Status: 200, At: at, Charged: 1, Took: took(random)})
+			}
 		}
 	}
 }
