@@ -47,6 +47,7 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 				return idempotency.Outcome{}, err
 			}
 			resp, err = op.Encode(out, nil)
+			x.locate(op, &resp)
 			return outcome(resp), err
 		}
 	}

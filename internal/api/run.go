@@ -84,10 +84,20 @@ func (x *requestState) runBound(op *endpoint.Operation, in endpoint.Bound) {
 // invoke runs the operation and encodes its response into the reused buffer.
 func (x *requestState) invoke(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) error {
 	err := op.Answer(x.operationContext, in, resp, x.buf[:0])
+	x.locate(op, resp)
 	if cap(resp.Body) > cap(x.buf) {
 		x.buf = resp.Body
 	}
 	return err
+}
+
+// locate completes the path of a new resource, which operations return below the version.
+func (x *requestState) locate(op *endpoint.Operation, resp *endpoint.Response) {
+	for i := range resp.Header {
+		if f := &resp.Header[i]; f.Name == "Location" && op.Since > 0 {
+			f.Value = x.table.prefix + strings.TrimPrefix(f.Value, "/")
+		}
+	}
 }
 
 // respond sends an operation's response, or 304 for a GET whose If-None-Match matches.

@@ -157,7 +157,7 @@ func (n *notes) create(text string) (*noteAnswer, error) {
 	id := "note_" + strings.Repeat("i", n.created)
 	n.text[id] = text
 	secret := "shown once"
-	return &noteAnswer{Location: "/api/v1/notes/" + id, ETag: `"1"`, Body: noteBody{ID: id, Text: text, Secret: &secret}}, nil
+	return &noteAnswer{Location: "/notes/" + id, ETag: `"1"`, Body: noteBody{ID: id, Text: text, Secret: &secret}}, nil
 }
 
 // request makes one, headers in pairs.

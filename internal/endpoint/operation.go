@@ -55,7 +55,7 @@
 //	type oneNote struct {
 //		Status int      `enum:"200,201"`                    // optional: overrides Operation.Status where not 0
 //		ETag   string   `header:"ETag"`                     // sent where not empty
-//		Loc    string   `header:"Location"`
+//		Loc    string   `header:"Location"`                 // below the version: /notes/n1
 //		Body   noteView                                     // no Body: 204
 //		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
 //		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
@@ -123,7 +123,7 @@ const (
 
 // Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute.
 type Operation struct {
-	ID          string // unique, camelCase: createAPIKey
+	ID          string // unique in a version, camelCase: createAPIKey
 	Method      string
 	Path        string // /documents/{id}
 	Since       int    // first API version that has it; 0: unversioned, Path is absolute

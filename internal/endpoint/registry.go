@@ -27,7 +27,8 @@ type Registry struct {
 func NewRegistry() *Registry { return &Registry{documents: map[int]string{}} }
 
 // Add declares an operation with its function. In and Out are structs as the package comment describes. Add panics if it
-// cannot compile them, or if two operations have the same ID: that is a mistake in the code.
+// cannot compile them, or if two operations have the same ID and neither replaces the other in a later version: that is a mistake
+// in the code.
 func Add[In, Out any](r *Registry, op Operation, fn func(ctx context.Context, in *In) (*Out, error)) {
 	AddPrepared(r, op, nil, fn)
 }
@@ -69,7 +70,8 @@ func AddSignIn[In, Out any](r *Registry, op Operation, refused func(ctx context.
 func compile[In, Out any](r *Registry, op *Operation, prototype *In) {
 	op.mustBeWhole()
 	for _, other := range r.operations {
-		if other.ID == op.ID || other.Method == op.Method && other.Path == op.Path && other.Since == op.Since {
+		same := other.Method == op.Method && other.Path == op.Path
+		if same && other.Since == op.Since || other.ID == op.ID && (!same || op.Since == 0) {
 			panic(fmt.Sprintf("endpoint: %s is declared twice", op.ID))
 		}
 	}

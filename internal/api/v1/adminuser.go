@@ -37,7 +37,7 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 			return nil, err
 		}
 		return &createdUser{
-			ETag: endpoint.ETag(u.Revision), Location: "/api/v1/admin/users/" + u.ID,
+			ETag: endpoint.ETag(u.Revision), Location: "/admin/users/" + u.ID,
 			Body: createdUserView{userView: viewOfUser(u.User), Password: textOrNull(u.Password)},
 		}, nil
 	})

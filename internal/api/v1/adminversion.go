@@ -60,7 +60,7 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 				return nil, err
 			}
 			out := v.answer(ctx, released)
-			out.Location = "/api/v1/admin/versions/" + strconv.Itoa(released.Number)
+			out.Location = "/admin/versions/" + strconv.Itoa(released.Number)
 			return out, nil
 		})
 

@@ -29,7 +29,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 			return nil, err
 		}
 		out := answerWorkspace(w)
-		out.Location = "/api/v1/admin/workspaces/" + w.ID
+		out.Location = "/admin/workspaces/" + w.ID
 		return out, nil
 	})
 

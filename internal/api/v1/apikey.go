@@ -35,7 +35,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 		}
 		sealIfBound(ctx, k.Record)
 		return &createdAPIKey{
-			ETag: endpoint.ETag(k.Revision), Location: "/api/v1/developer/api-keys/" + k.ID,
+			ETag: endpoint.ETag(k.Revision), Location: "/developer/api-keys/" + k.ID,
 			Body: createdAPIKeyView{apiKeyView: viewOfAPIKey(k.Record), Key: &k.Text},
 		}, nil
 	})

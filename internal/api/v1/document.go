@@ -181,7 +181,7 @@ type storedDocument struct {
 	Body     documentView
 }
 
-func documentPath(d *document.Document) string { return "/api/v1/documents/" + d.ID }
+func documentPath(d *document.Document) string { return "/documents/" + d.ID }
 
 func viewOfDocument(d *document.Document) documentView {
 	return documentView{

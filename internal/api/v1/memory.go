@@ -254,7 +254,7 @@ func answerStored(ctx context.Context, s *memory.Stored) *storedMemory {
 		Body: storedMemoryView{viewOfMemory(ctx, s.Memory), s.Deduplicated},
 	}
 	if s.Created {
-		out.Status, out.Location = 201, "/api/v1/memories/"+s.Memory.ID
+		out.Status, out.Location = 201, "/memories/"+s.Memory.ID
 	}
 	return out
 }
