@@ -50,13 +50,13 @@ vulncheck:
 bench:
 	$(GO) run ./bench
 
-# Writes the description of the API that the code declares. Read the diff; a change wants another info.version.
+# Writes the descriptions of the versions that the code declares. Read the diff; a change wants another info.version.
 openapi:
 	$(GO) run openapi/generate.go
 
-# Makes the description what clients are promised from now on; part of a release.
+# Makes the descriptions what clients are promised from now on; part of a release.
 openapi-baseline: openapi
-	cp openapi/v1.json openapi/baseline/v1.json
+	cp openapi/v*.json openapi/baseline/
 
 # The binary in bin/, without debugging symbols and with the version of this checkout.
 VERSION ?= $(shell git describe --tags --always --dirty)

@@ -12,9 +12,38 @@ import (
 // VersionRecord is a version of the API as admins see it.
 type VersionRecord struct {
 	Version
-	RetiresAt  *time.Time  `json:"retiresAt"` // when its paths are removed
-	Rehearsals []Rehearsal `json:"rehearsals"`
-	Revision   int64       `json:"revision"`
+	RetiresAt  *time.Time     `json:"retiresAt"`      // when its paths are removed
+	CheckAt    *time.Time     `json:"trafficCheckAt"` // the next traffic check
+	Checks     []VersionCheck `json:"checks"`
+	Rehearsals []Rehearsal    `json:"rehearsals"`
+	Revision   int64          `json:"revision"`
+}
+
+// VersionCheck is a check of a version's traffic thirty days before its sunset. Significant traffic moves the sunset.
+type VersionCheck struct {
+	SunsetAt    time.Time       `json:"sunsetAt"` // before the check
+	CheckedAt   time.Time       `json:"checkedAt"`
+	Verdict     string          `json:"verdict"`     // kept, extended (of much traffic), postponed (of a check that was missed)
+	NewSunsetAt time.Time       `json:"newSunsetAt"` // after the check
+	Traffic     *VersionTraffic `json:"traffic"`     // nil for callers who are not operators
+	Thresholds  struct {
+		Days        int   `json:"days"`
+		Percent     int64 `json:"percent"`
+		Keys        int64 `json:"keys"`
+		KeysPercent int64 `json:"keysPercent"`
+		KeyRequests int64 `json:"keyRequests"`
+		KeyDays     int   `json:"keyDays"`
+	} `json:"thresholds"`
+}
+
+// VersionTraffic is the traffic that a VersionCheck counted.
+type VersionTraffic struct {
+	From        time.Time `json:"from"`
+	Days        int       `json:"days"`     // in which the service ran
+	Requests    int64     `json:"requests"` // authenticated ones to the version
+	AllRequests int64     `json:"allRequests"`
+	Keys        int64     `json:"keys"` // API keys that use the version regularly
+	ActiveKeys  int64     `json:"activeKeys"`
 }
 
 // Rehearsal is a period in which an API key sees a version as after its sunset.

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Command generate writes the description of the API that the code declares to v1.json and records its info.version in
-// versions.txt. It refuses to give a version that is recorded a second meaning. Run it by `make openapi`.
+// Command generate writes the description of each version of the API that the code declares to v1.json and so on, and records its
+// info.version in versions.txt. It refuses to give a version that is recorded a second meaning. Run it by `make openapi`.
 package main
 
 import (
@@ -17,13 +17,15 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if err := generate("openapi/v1.json", "openapi/versions.txt"); err != nil {
-		log.Fatal(err)
+	for number := 1; number <= app.Newest(); number++ {
+		if err := generate(number, fmt.Sprintf("openapi/v%d.json", number), "openapi/versions.txt"); err != nil {
+			log.Fatalf("version %d: %v", number, err)
+		}
 	}
 }
 
-func generate(document, versions string) error {
-	text, err := app.OpenAPI(1)
+func generate(number int, document, versions string) error {
+	text, err := app.OpenAPI(number)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
@@ -76,14 +77,13 @@ func takesGzip(header []string) bool {
 	return any
 }
 
-// guide renders the migration guide between two consecutive versions from the declared changes, if both versions are
-// released.
+// guide renders the migration guide between two consecutive versions from the declared steps, if both versions are released.
 func (x *requestState) guide() (page, error) {
 	from, to, ok := guideOf(x.r.PathValue("guide"))
 	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
 		return page{}, errNotFound
 	}
-	body := guidePage(from, to, lifecycle.Between(x.api.o.Changes, from, to))
+	body := guidePage(x.snapshot, from, lifecycle.Between(x.api.o.Steps, from, to), x.at)
 	return page{media: mediaHTML, body: body}, nil
 }
 
@@ -102,24 +102,66 @@ func guideOf(name string) (from, to int, ok bool) {
 
 // guidePage renders the guide as HTML. It does not use html/template, which calls methods by name, so that the linker keeps
 // every exported method of the program.
-func guidePage(from, to int, changes []lifecycle.Change) []byte {
+func guidePage(s *lifecycle.Snapshot, from int, steps []lifecycle.Step, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>From version %[1]d to version %[2]d</title>
 <h1>From version %[1]d to version %[2]d of the API</h1>
-<p>Replace <code>/api/v%[1]d/</code> by <code>/api/v%[2]d/</code> in every path.
-`, from, to)
-	if len(changes) == 0 {
+`, from, from+1)
+	datesTable(&b, s, from, now)
+	fmt.Fprintf(&b, "<h2>What to change</h2>\n<p>Replace <code>/api/v%d/</code> by <code>/api/v%d/</code> in every path.\n", from, from+1)
+	if len(steps) == 0 {
 		b.WriteString("<p>Nothing else differs: every operation works as before.\n</html>\n")
 		return b.Bytes()
 	}
-	fmt.Fprintf(&b, "<p>These operations differ; all others work as before.\n<table>\n<tr><th>Operation<th>Version %d<th>Version %d\n", from, to)
-	for _, c := range changes {
-		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s\n",
-			html.EscapeString(c.Operation), html.EscapeString(c.Before), html.EscapeString(c.After))
+	b.WriteString("<p>Then take these steps. Operations that no step names work as before.\n<ol>\n")
+	for i := range steps {
+		step := &steps[i]
+		fmt.Fprintf(&b, "<li id=\"%s\"><p>%s\n<p>", html.EscapeString(step.ID), html.EscapeString(step.Summary))
+		for j, route := range step.Routes {
+			if j > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "<code>%s</code>", html.EscapeString(route))
+		}
+		b.WriteString("\n")
+		example(&b, from, step.Before)
+		example(&b, from+1, step.After)
 	}
-	b.WriteString("</table>\n</html>\n")
+	b.WriteString("</ol>\n</html>\n")
 	return b.Bytes()
+}
+
+// datesTable writes the dates of a version's end.
+func datesTable(b *bytes.Buffer, s *lifecycle.Snapshot, from int, now time.Time) {
+	v := s.Version(from)
+	fmt.Fprintf(b, "<h2>Dates</h2>\n<table>\n<tr><th>Version %d<th>Date (UTC)<th>What happens\n", from)
+	row := func(name string, at time.Time, what string) {
+		if !at.IsZero() {
+			fmt.Fprintf(b, "<tr><td>%s<td><time datetime=\"%s\">%s</time><td>%s\n",
+				name, at.UTC().Format(time.RFC3339), at.UTC().Format("2 January 2006, 15:04"), what)
+		}
+	}
+	row("Released", v.Since, "It became the current version.")
+	row("Deprecated", v.AnnouncedAt, "It works as before. Its responses have the headers <code>Deprecation</code> and <code>Sunset</code>.")
+	if !v.SunsetAt.IsZero() {
+		row("Traffic check", v.NextCheck(now), "If many requests still use the version, the sunset moves three months later.")
+		row("Sunset", v.SunsetAt, "From here on, requests are answered with 410 and the address of this page.")
+		row("Retired", v.Retires(), "Its paths no longer exist.")
+	}
+	fmt.Fprintf(b, "</table>\n<p>Version %d is %s now.", from, v.At(now))
+	if next := s.Replacement(from, now); next != nil {
+		fmt.Fprintf(b, " Its replacement is version %d.", next.Number)
+	}
+	b.WriteString("\n")
+}
+
+// example writes an example of a version; nothing if there is none.
+func example(b *bytes.Buffer, version int, text string) {
+	if text != "" {
+		fmt.Fprintf(b, "<p>Version %d:\n<pre>%s</pre>\n", version, html.EscapeString(text))
+	}
 }

@@ -39,7 +39,7 @@ type Options struct {
 	Surface    usage.Surface
 	Operations *endpoint.Registry
 	Versions   *lifecycle.Registry
-	Changes    []lifecycle.Change // for migration guides
+	Steps      []lifecycle.Step   // for migration guides
 	Callers    *lifecycle.Callers // records who uses which version; can be nil
 	Requests   *analytics.Log     // records single requests; can be nil
 	// Document returns the OpenAPI description of a version; nil serves none.

@@ -37,14 +37,17 @@ func successor(t *testing.T) *bundle {
 		op.ID, op.Path = "fresh", "/fresh"
 		endpoint.Add(o.Operations, op, says("fresh"))
 		o.PublicURL = "https://keepsake.example"
-		o.Changes = []lifecycle.Change{{Version: 2, Operation: "GET /read", Before: "says its scopes", After: "says <version 2>"}}
+		o.Steps = []lifecycle.Step{{
+			Version: 2, ID: "read-says", Summary: "It says <something> else.", Routes: []string{"GET /read"},
+			Before: `{"says":"its scopes"}`, After: `{"says":"<version 2>"}`,
+		}}
 	})
 }
 
 func (b *bundle) release(at, sunset time.Time) {
 	b.t.Helper()
 	one := lifecycle.First()
-	one.AnnouncedAt, one.SunsetAt, one.RetiredAt = at, sunset, lifecycle.AddMonths(sunset, 12)
+	one.AnnouncedAt, one.SunsetAt, one.RetiredAt, one.Checked = at, sunset, lifecycle.AddMonths(sunset, 12), true
 	if err := b.Versions.Replace([]lifecycle.Version{one, {Number: 2, Since: at}}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -101,8 +104,12 @@ func TestVersion2InheritsVersion1(t *testing.T) {
 		t.Errorf("the path's version lost against Accept-Version")
 	}
 	guide := get("/docs/api/migration/v1-to-v2").want(t, 200, "")
-	if !strings.Contains(guide.text, "GET /read") || !strings.Contains(guide.text, "says &lt;version 2&gt;") {
-		t.Errorf("the guide is %s", guide.text)
+	for _, want := range []string{
+		`<li id="read-says"><p>It says &lt;something&gt; else.`, "<code>GET /read</code>", "&lt;version 2&gt;", "<tr><td>Sunset<td>",
+	} {
+		if !strings.Contains(guide.text, want) {
+			t.Errorf("the guide lacks %s: %s", want, guide.text)
+		}
 	}
 	get("/docs/api/migration/v2-to-v3").want(t, 404, "not_found")
 	get("/docs/api/migration/v01-to-v2").want(t, 404, "not_found")

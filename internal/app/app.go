@@ -15,7 +15,10 @@ import (
 
 	"keepsake/internal/account"
 	"keepsake/internal/config"
+	"keepsake/internal/document"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/instance"
+	"keepsake/internal/lifecycle"
 )
 
 // Deps is what the program takes from outside, except its configuration. The zero value is right for production.
@@ -35,6 +38,10 @@ type Deps struct {
 	Statement func(ctx context.Context, text string)
 	// Demo loads samples at a first start.
 	Demo bool
+	// Declare adds operations to those of the build, and Steps says what they change. Tests serve a version with them that the
+	// build does not have.
+	Declare func(r *endpoint.Registry, documents *document.Service)
+	Steps   []lifecycle.Step
 
 	// MinTimeout is the shortest timeout of requests, the database and search indexes. Tests set it because a busy machine can be
 	// slow.
@@ -121,7 +128,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.start(ctx, Admin{}); err != nil {
 		return err
 	}
-	if err := a.services.load(ctx); err != nil {
+	if err := a.services.load(ctx, a.deps.Local); err != nil {
 		return err
 	}
 	a.warn()

@@ -166,7 +166,7 @@ func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
 	p, h, list := everyOperation()
 	one := lifecycle.First()
 	one.AnnouncedAt = p.Now().Add(-200 * 24 * time.Hour)
-	one.SunsetAt = p.Now()
+	one.SunsetAt, one.Checked = p.Now(), true
 	if err := p.Versions.Replace([]lifecycle.Version{one, {Number: 2, Since: one.AnnouncedAt}}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,11 @@ var edges = map[string][]string{
 	"internal/event": {
 		"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit",
 	},
-	"internal/seal":        {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
-	"internal/audit":       {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
-	"internal/lifecycle":   {"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/seal":  {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
+	"internal/audit": {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
+	"internal/lifecycle": {
+		"internal/audit", "internal/auth", "internal/event", "internal/id", "internal/problem", "internal/revision", "internal/unit",
+	},
 	"internal/idempotency": {"internal/problem", "internal/unit"},
 	"internal/analytics": {
 		"internal/account", "internal/auth", "internal/id", "internal/lifecycle", "internal/limit", "internal/problem", "internal/usage",

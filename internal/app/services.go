@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"keepsake/internal/account"
 	"keepsake/internal/analytics"
@@ -22,6 +24,7 @@ import (
 	clusterpg "keepsake/internal/cluster/postgres"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
+	"keepsake/internal/endpoint"
 	"keepsake/internal/event"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/id"
@@ -69,6 +72,7 @@ type services struct {
 	shares    *fairshare.Scheduler // of CPU time, for searches and recalls
 	snapshots *backup.Snapshots
 
+	declare  func(r *endpoint.Registry, documents *document.Service) // can be nil
 	versions *lifecycle.Registry
 	releases *lifecycle.Service
 	callers  *lifecycle.Callers
@@ -105,7 +109,7 @@ type backgroundTask struct {
 
 func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
 	tiers := cfg.TierList()
-	s = &services{instance: i}
+	s = &services{instance: i, declare: deps.Declare}
 	if s.versions, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}
@@ -175,9 +179,10 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	s.search = search.NewService(s.indexer, s.cursors, s.shares, deps.Now)
 	s.callers = lifecycle.NewCallers(i.Store, deps.Now, deps.Log)
 	s.releases = lifecycle.NewService(lifecycle.Options{
-		Store: i.Store, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit,
-		Newest: newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
-		AllowBackdating: cfg.Lifecycle.AllowBackdating, Now: deps.Now,
+		Store: i.Store, History: i.Store, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit, Events: s.events,
+		PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Newest: deps.newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
+		AllowBackdating: cfg.Lifecycle.AllowBackdating, Thresholds: lifecycle.Thresholds(cfg.Lifecycle.Traffic), EachUse: s.eachUse,
+		Now: deps.Now, Log: deps.Log,
 	})
 	s.requests = analytics.NewLog(i.Store, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
 	s.analytics = analytics.NewService(analytics.Options{
@@ -207,8 +212,9 @@ func (s *services) maxStorage(workspaceID string) *int64 {
 	return &bytes
 }
 
-// load fills the caches that must be complete, and joins the other processes.
-func (s *services) load(ctx context.Context) error {
+// load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions
+// of the API up to date.
+func (s *services) load(ctx context.Context, local bool) error {
 	if err := s.peers.begin(ctx); err != nil {
 		return err
 	}
@@ -245,7 +251,26 @@ func (s *services) load(ctx context.Context) error {
 	if s.shared != nil {
 		s.shared.Start(ctx)
 	}
+	if !local {
+		s.releases.AdvanceOrLog(ctx)
+	}
 	return nil
+}
+
+// eachUse calls fn with the authenticated requests of a range of time, for the traffic check of a version.
+func (s *services) eachUse(ctx context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
+	q := usage.CellQuery{From: from, To: to, Step: 24 * time.Hour}
+	return s.instance.Store.EachCell(ctx, q, func(c *usage.Cell) error {
+		if c.WorkspaceID == "" {
+			return nil
+		}
+		use := lifecycle.Use{At: c.Start, KeyID: c.KeyID, Version: c.Version, Route: c.Route, Requests: c.Requests}
+		if use.KeyID == usage.Other {
+			use.KeyID = "" // many keys, of which it is not known how regularly each called
+		}
+		fn(use)
+		return nil
+	})
 }
 
 func (s *services) close() error {
@@ -265,6 +290,7 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.audit.Run(ctx) })
 	running.Go(func() { s.callers.Run(ctx) })
 	running.Go(func() { s.requests.Run(ctx) })
+	running.Go(func() { s.releases.Run(ctx) })
 	running.Go(func() { s.replays.Run(ctx, log) })
 	running.Go(func() { s.subjects.Run(ctx, log) })
 	running.Go(func() { s.memories.Run(ctx) })

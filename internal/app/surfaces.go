@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,7 +26,7 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.14.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.15.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
@@ -51,26 +52,27 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddPortableMemories(r, memories)
 	v1.AddRecall(r, memories.Recaller)
 	v1.AddAnalytics(r, s.analytics, s.cursors)
+	if s.declare != nil {
+		s.declare(r, s.documents)
+	}
 	return r
 }
 
-// newest returns the newest version that this build declares.
+// Newest returns the newest version of the API that this build declares.
+func Newest() int { return newest() }
+
 var newest = sync.OnceValue(func() int { return operations(&services{}).Newest() })
 
-// changes lists what each version of the API changes, for the migration guides. It is empty while there is only one version.
-var changes []lifecycle.Change
+// Steps lists what each version of the API changes, for the migration guides. A breaking difference between two versions that no
+// step names fails the tests of openapi/. The list is empty while there is only one version.
+var Steps []lifecycle.Step
 
 // OpenAPI returns the OpenAPI description of a version of the API. It is deterministic.
 func OpenAPI(version int) ([]byte, error) {
 	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
-	return describe(version, "/")
-}
-
-// describe is OpenAPI for any version, including one that was released but is not declared in this build.
-func describe(version int, server string) ([]byte, error) {
-	return endpoint.Document(operations(&services{}), version, server)
+	return endpoint.Document(operations(&services{}), version, "/")
 }
 
 // handleSocket attaches the API to the folder's socket, with the operations below /local/.
@@ -109,16 +111,26 @@ func memoryLimit() int64 {
 	return limit
 }
 
-// describe is the description for clients of this instance, with its public address if that is set.
+// describe is OpenAPI for any version, including one that was released but is not declared in this build. It names the public
+// address of this instance if that is set.
 func (a *App) describe(version int) ([]byte, error) {
-	return describe(version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"))
+	declared := operations(&services{declare: a.deps.Declare})
+	return endpoint.Document(declared, version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"))
+}
+
+// newest returns the newest version that this process declares.
+func (d *Deps) newest() int {
+	if d.Declare == nil {
+		return newest()
+	}
+	return operations(&services{declare: d.Declare}).Newest()
 }
 
 // surfaces attaches the handlers to the listeners.
 func (a *App) surfaces() error {
 	options := api.Options{
 		Surface: usage.Primary, Operations: operations(a.services), Versions: a.services.versions,
-		Changes: changes, Document: a.describe, Callers: a.services.callers, Requests: a.services.requests,
+		Steps: slices.Concat(Steps, a.deps.Steps), Document: a.describe, Callers: a.services.callers, Requests: a.services.requests,
 		Keys: a.services.keys, Bearers: a.services.bearers, Workspaces: a.services.accounts.Entry, Operator: a.services.accounts.Operator, Addresses: a.services.addresses,
 		Limiter: a.services.limiter,
 		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),

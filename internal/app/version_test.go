@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,7 @@ func startVersioned(t *testing.T, c *calendar, dir, key string, change func(*con
 	if key == "" {
 		key = p.Key
 	}
+	p.Key = key // also after a restart
 	return &versioned{p, t, key}
 }
 
@@ -119,17 +121,40 @@ const (
 	second = "/api/v2/admin/versions"
 )
 
-// A version lives through its year: it is current, announced to end, deprecated, moved later, sunset, retired. The dates
-// are those on which months differ in length.
-func TestAVersionLivesThroughItsYear(t *testing.T) {
+// calls sends n requests to a version that count as its traffic.
+func (v *versioned) calls(version string, n int) {
+	v.t.Helper()
+	for range n {
+		v.ask(200, "", "GET", "/api/v"+version+"/search?q=x", "")
+	}
+}
+
+// checks returns the verdicts of the checks of version 1, with the date that each decided on.
+func (v *versioned) checks(path string) (list []string) {
+	v.t.Helper()
+	for _, item := range v.ask(200, "", "GET", path, "").object["checks"].([]any) {
+		check := item.(map[string]any)
+		list = append(list, check["verdict"].(string)+" "+check["newSunsetAt"].(string)[:10])
+	}
+	return list
+}
+
+// A version lives for two years: it is current, deprecated, moved later by an operator, extended because clients still use it,
+// sunset after they have left, and retired. The dates are those on which months differ in length. Each part is a run of the program.
+func TestAVersionLivesForTwoYears(t *testing.T) {
 	t.Parallel()
 	dir, key := t.TempDir(), ""
 	apptest.DatabaseURL(t, dir) // which outlives the steps
 	c := &calendar{}
+	run := func(name, at string, part func(t *testing.T, v *versioned)) {
+		t.Helper()
+		c.turn(at)
+		t.Run(name, func(t *testing.T) {
+			part(t, startVersioned(t, c, dir, key, func(cfg *config.Config) { cfg.Lifecycle.Traffic.Days = 3 }))
+		})
+	}
 
-	c.turn("2026-08-31T12:00:00Z")
-	t.Run("Release", func(t *testing.T) {
-		v := startVersioned(t, c, dir, "", nil)
+	run("Release", "2026-08-31T12:00:00Z", func(t *testing.T, v *versioned) {
 		key = v.key
 		v.states("active")
 		v.ask(404, "version_not_found", "GET", "/api/v2/health", "")
@@ -172,8 +197,7 @@ func TestAVersionLivesThroughItsYear(t *testing.T) {
 		}
 	})
 
-	t.Run("Deprecated", func(t *testing.T) { // and after a restart
-		v := startVersioned(t, c, dir, key, nil)
+	run("Deprecated", "2026-08-31T12:00:00Z", func(t *testing.T, v *versioned) {
 		for name, want := range map[string]string{
 			"Deprecation": "true", "Sunset": "Sun, 28 Feb 2027 12:00:00 GMT", "X-API-Replacement-Version": "2", "X-API-Version": "1",
 			"Link": `</docs/api/migration/v1-to-v2>; rel="deprecation"`,
@@ -189,27 +213,62 @@ func TestAVersionLivesThroughItsYear(t *testing.T) {
 			t.Error("the current version says that it is deprecated")
 		}
 
-		// The last day of February is moved to the last of March, and not back.
+		// An operator moves the last day of February to the last of March, and not back.
 		v.ask(400, "validation_error", "PATCH", first+"/1", `{"sunsetAt":"2027-02-28T11:59:59Z"}`).field(t, "sunsetAt", "too_small")
 		v.ask(412, "revision_mismatch", "PATCH", first+"/1", `{"sunsetAt":"2027-03-31T12:00:00Z"}`, "If-Match", `"1"`)
 		a := v.ask(200, "", "PATCH", first+"/1", `{"sunsetAt":"2027-03-31T12:00:00Z","guideUrl":"https://example.org/moving"}`, "If-Match", `"2"`)
 		if a.object["sunsetAt"] != "2027-03-31T12:00:00.000Z" || a.object["retiresAt"] != "2028-03-31T12:00:00.000Z" ||
-			a.object["migrationGuideUrl"] != "https://example.org/moving" || a.header.Get("ETag") != `"3"` {
+			a.object["trafficCheckAt"] != "2027-03-01T12:00:00.000Z" || a.object["migrationGuideUrl"] != "https://example.org/moving" || a.header.Get("ETag") != `"3"` {
 			t.Errorf("the moved version is %s", a.text)
 		}
 		v.ask(400, "validation_error", "PATCH", first+"/1", `{"sunsetAt":"2027-03-30T12:00:00Z"}`).field(t, "sunsetAt", "too_small")
 		v.ask(409, "conflict", "POST", first+"/1/retire", "")
-		c.turn("2027-03-31T11:59:59Z")
-		v.ask(200, "", "GET", "/api/v1/health", "")
 	})
 
-	c.turn("2027-03-31T12:00:00Z")
-	t.Run("Sunset", func(t *testing.T) {
-		v := startVersioned(t, c, dir, key, nil)
+	// Clients still use version 1 on the eve of the check. The program stops, and starts again when the check is due.
+	run("BeforeTheCheck", "2027-03-01T11:59:59Z", func(t *testing.T, v *versioned) {
+		v.calls("1", 3)
+		v.calls("2", 1)
+		if got := v.checks(first + "/1"); len(got) != 0 {
+			t.Errorf("checked too early: %v", got)
+		}
+	})
+	for range 2 { // the second time there is nothing to do
+		run("Extended", "2027-03-01T12:00:00Z", func(t *testing.T, v *versioned) {
+			if got := v.checks(first + "/1"); !slices.Equal(got, []string{"extended 2027-06-30"}) {
+				t.Errorf("the checks are %v, want three months more, to the end of June", got)
+			}
+			a := v.ask(200, "", "GET", first+"/1", "")
+			check := a.object["checks"].([]any)[0].(map[string]any)
+			traffic, thresholds := check["traffic"].(map[string]any), check["thresholds"].(map[string]any)
+			if traffic["requests"].(float64) < 3 || traffic["allRequests"].(float64) <= traffic["requests"].(float64) || traffic["activeKeys"] != 1.0 || traffic["days"] != 3.0 || thresholds["percent"] != 1.0 || thresholds["days"] != 3.0 {
+				t.Errorf("the check is %v", check)
+			}
+			if a.object["sunsetAt"] != "2027-06-30T12:00:00.000Z" || a.object["trafficCheckAt"] != "2027-05-31T12:00:00.000Z" || a.header.Get("ETag") != `"4"` {
+				t.Errorf("the extended version is %s", a.text)
+			}
+		})
+	}
+
+	for _, day := range []string{"2027-05-29", "2027-05-30"} { // the clients have left
+		run("Leaving", day+"T12:00:00Z", func(_ *testing.T, v *versioned) { v.calls("2", 2) })
+	}
+	run("Kept", "2027-05-31T12:00:00Z", func(t *testing.T, v *versioned) {
+		if got := v.checks(first + "/1"); !slices.Equal(got, []string{"extended 2027-06-30", "kept 2027-06-30"}) {
+			t.Errorf("the checks are %v", got)
+		}
+		c.turn("2027-06-30T11:59:59Z")
+		v.states("deprecated", "active")
+		v.ask(200, "", "GET", "/api/v1/health", "")
+		c.turn("2027-06-30T12:00:00Z") // on the second, without a restart
+		v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
+	})
+
+	run("Sunset", "2027-06-30T12:00:00Z", func(t *testing.T, v *versioned) {
 		v.states("sunset", "active")
 		a := v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
 		for member, want := range map[string]any{
-			"migrationGuideUrl": "https://example.org/moving", "replacementVersion": "2", "sunsetAt": "2027-03-31T12:00:00.000Z",
+			"migrationGuideUrl": "https://example.org/moving", "replacementVersion": "2", "sunsetAt": "2027-06-30T12:00:00.000Z",
 		} {
 			if a.object[member] != want {
 				t.Errorf("%s is %v, want %v", member, a.object[member], want)
@@ -223,44 +282,50 @@ func TestAVersionLivesThroughItsYear(t *testing.T) {
 		v.ask(409, "conflict", "PATCH", second+"/1", `{"sunsetAt":"2027-12-31T00:00:00Z"}`)
 
 		// Who still calls it is seen also now, by what would have served it.
-		list := v.ask(200, "", "GET", second+"/1/usage?from=2027-03-31T12:00:00Z", "").object["items"].([]any)
+		list := v.ask(200, "", "GET", second+"/1/usage?from=2027-06-30T12:00:00Z", "").object["items"].([]any)
 		found := false
 		for _, item := range list {
 			caller := item.(map[string]any)
 			found = found || caller["route"] == "/api/v1/health" && caller["method"] == "GET" && caller["client"] == "cycle/1.0" &&
-				caller["lastAt"] == "2027-03-31T12:00:00.000Z" && caller["keyId"] != nil
+				caller["lastAt"] == "2027-06-30T12:00:00.000Z" && caller["keyId"] != nil
 		}
 		if !found {
 			t.Errorf("the callers of version 1 are %v", list)
 		}
 	})
 
-	c.turn("2028-03-31T11:59:59Z")
-	t.Run("Retired", func(t *testing.T) { // by itself
-		v := startVersioned(t, c, dir, key, nil)
+	run("Retired", "2028-06-30T11:59:59Z", func(_ *testing.T, v *versioned) { // by itself
 		v.ask(410, "version_sunset", "GET", "/api/v1/health", "")
-		c.turn("2028-03-31T12:00:00Z")
+		c.turn("2028-06-30T12:00:00Z")
 		v.ask(404, "version_not_found", "GET", "/api/v1/health", "")
 		v.ask(404, "version_not_found", "GET", "/api/v1/openapi.json", "")
 		v.ask(400, "validation_error", "GET", "/api/versions", "", "Accept-Version", "1").field(t, "Accept-Version", "unsupported")
 		v.states("retired", "active")
 	})
 
-	c.turn("2031-08-31T12:00:00Z")
-	t.Run("TheNextOne", func(t *testing.T) { // whose sunset falls on a leap day, and which is retired by hand
-		v := startVersioned(t, c, dir, key, nil)
+	// The next version's check is missed, because the program does not run before its sunset, which falls on a leap day.
+	run("TheNextOne", "2031-08-31T12:00:00Z", func(t *testing.T, v *versioned) {
 		v.ask(201, "", "POST", second+"/release", `{"version":3,"announcedAt":"2031-08-31T12:00:00Z"}`)
 		if a := v.ask(200, "", "GET", "/api/v2/health", ""); a.header.Get("Sunset") != "Sun, 29 Feb 2032 12:00:00 GMT" {
 			t.Errorf("the sunset is %s, want the leap day", a.header.Get("Sunset"))
 		}
 		v.states("retired", "deprecated", "active")
-		c.turn("2032-02-29T12:00:00Z")
+	})
+	for _, day := range []string{"2031-09-02", "2031-09-03"} {
+		run("Quiet", day+"T12:00:00Z", func(*testing.T, *versioned) {})
+	}
+	run("Missed", "2032-03-02T12:00:00Z", func(t *testing.T, v *versioned) {
+		v.states("retired", "deprecated", "active")
+		if got := v.checks("/api/v3/admin/versions/2"); !slices.Equal(got, []string{"postponed 2032-04-01", "kept 2032-04-01"}) {
+			t.Errorf("the checks are %v, want thirty days more", got)
+		}
+		c.turn("2032-04-01T12:00:00Z")
 		v.ask(410, "version_sunset", "GET", "/api/v2/health", "")
-		if a := v.ask(200, "", "GET", "/api/v3/admin/versions/2", ""); a.object["retiresAt"] != "2033-02-28T12:00:00.000Z" {
-			t.Errorf("it retires at %v, want the last of February", a.object["retiresAt"])
+		if a := v.ask(200, "", "GET", "/api/v3/admin/versions/2", ""); a.object["retiresAt"] != "2033-04-01T12:00:00.000Z" {
+			t.Errorf("it retires at %v", a.object["retiresAt"])
 		}
 		a := v.ask(200, "", "POST", "/api/v3/admin/versions/2/retire", "")
-		if a.object["state"] != "retired" || a.object["retiresAt"] != "2032-02-29T12:00:00.000Z" {
+		if a.object["state"] != "retired" || a.object["retiresAt"] != "2032-04-01T12:00:00.000Z" {
 			t.Errorf("the retired version is %s", a.text)
 		}
 		v.ask(404, "version_not_found", "GET", "/api/v2/health", "")
@@ -270,18 +335,55 @@ func TestAVersionLivesThroughItsYear(t *testing.T) {
 		v.states("retired", "retired", "active")
 	})
 
-	t.Run("Logged", func(t *testing.T) {
-		v := startVersioned(t, c, dir, key, nil)
+	run("Logged", "2032-04-02T12:00:00Z", func(t *testing.T, v *versioned) {
 		got := map[string]int{}
 		for _, item := range v.ask(200, "", "GET", "/api/v3/admin/audit-log?limit=200", "").object["items"].([]any) {
 			got[item.(map[string]any)["action"].(string)]++
 		}
-		for action, want := range map[string]int{"version.released": 2, "version.changed": 1, "version.retired": 1} {
+		for action, want := range map[string]int{
+			"version.released": 2, "version.changed": 1, "version.deprecated": 2, "version.traffic_checked": 4, "version.sunset": 2,
+			"version.retired": 2,
+		} {
 			if got[action] != want {
 				t.Errorf("%s was logged %d times, want %d", action, got[action], want)
 			}
 		}
 	})
+}
+
+// A release in the past with a sunset some days ahead is checked, and leaves clients no thirty days if there are few.
+func TestABackdatedSunsetIsExtendedOnlyByTraffic(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Traffic": "2027-03-01T00:00:00.000Z", "None": "2026-12-01T00:00:00.000Z"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, c := t.TempDir(), &calendar{}
+			apptest.DatabaseURL(t, dir)
+			c.turn("2026-11-21T12:00:00Z")
+			key := ""
+			allow := func(cfg *config.Config) { cfg.Lifecycle.AllowBackdating = true }
+			t.Run("Release", func(t *testing.T) {
+				v := startVersioned(t, c, dir, key, allow)
+				key = v.key
+				v.ask(201, "", "POST", first+"/release", `{"version":2,"announcedAt":"2026-05-01T00:00:00Z","sunsetAt":"2026-12-01T00:00:00Z"}`)
+				v.calls("2", 1)
+				if name == "Traffic" {
+					v.calls("1", 1)
+				}
+			})
+			t.Run("Check", func(t *testing.T) {
+				v := startVersioned(t, c, dir, key, allow)
+				if a := v.ask(200, "", "GET", first+"/1", ""); a.object["sunsetAt"] != want || len(a.object["checks"].([]any)) != 1 {
+					t.Errorf("got %s, want the sunset at %s", a.text, want)
+				}
+				// An admin of another workspace sees the verdict, but not how much others call.
+				seen := newTenant(t, v.Running, "clinic", "canary").make("GET", first+"/1", "")["checks"].([]any)[0].(map[string]any)
+				if seen["traffic"] != nil || seen["verdict"] == nil || seen["thresholds"] == nil {
+					t.Errorf("another workspace sees %v", seen)
+				}
+			})
+		})
+	}
 }
 
 func TestAnAnnouncementInTheFutureDeprecatesThen(t *testing.T) {

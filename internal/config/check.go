@@ -86,10 +86,37 @@ func (c *Config) check() error {
 	if days := c.Webhooks.LogDays; days < 4 || days > maxRetentionDays {
 		return wrong("webhooks.logDays", "must be from 4 to %d: retries last three days", maxRetentionDays)
 	}
+	if err := c.checkTraffic(); err != nil {
+		return err
+	}
 	return c.checkTiers()
 }
 
 const maxRequestLogDays = 366
+
+// maxTrafficDays is lifecycle.MaxDays.
+const maxTrafficDays = 60
+
+// checkTraffic refuses thresholds that any traffic, or none, would reach.
+func (c *Config) checkTraffic() error {
+	t := &c.Lifecycle.Traffic
+	for _, n := range []struct {
+		setting         string
+		value, min, max int64
+	}{
+		{"days", int64(t.Days), 1, maxTrafficDays},
+		{"percent", t.Percent, 1, 100},
+		{"keys", t.Keys, 1, 1_000_000},
+		{"keysPercent", t.KeysPercent, 0, 100},
+		{"keyRequests", t.KeyRequests, 1, 1_000_000_000},
+		{"keyDays", int64(t.KeyDays), 1, int64(t.Days)},
+	} {
+		if n.value < n.min || n.value > n.max {
+			return &Error{Setting: "lifecycle.traffic." + n.setting, Reason: fmt.Sprintf("must be from %d to %d", n.min, n.max)}
+		}
+	}
+	return nil
+}
 
 const maxRetentionDays = 36_500
 

@@ -113,10 +113,23 @@ type Webhooks struct {
 	LogDays      int  `setting:"logDays" help:"days that deliveries of events are kept"`
 }
 
-// Lifecycle loosens the rules for releasing versions of the API. Neither belongs on an instance that has clients.
+// Lifecycle is how versions of the API end. The two permissions loosen the rules for releases; neither belongs on an instance
+// that has clients.
 type Lifecycle struct {
 	AllowUndeclared bool `setting:"allowUndeclared" help:"permit releases of versions that this build does not declare, for rehearsals; they inherit everything"`
 	AllowBackdating bool `setting:"allowBackdating" help:"permit an announcement date in the past, for announcements that were published elsewhere"`
+
+	Traffic Traffic `setting:"traffic"`
+}
+
+// Traffic says which traffic of a deprecated version moves its sunset three months later, thirty days before the date.
+type Traffic struct {
+	Days        int   `setting:"days" help:"days in which the service ran that the traffic check counts"`
+	Percent     int64 `setting:"percent" help:"percentage of all authenticated requests from which the traffic of a deprecated version is significant"`
+	Keys        int64 `setting:"keys" help:"number of API keys that use a deprecated version regularly from which its traffic is significant"`
+	KeysPercent int64 `setting:"keysPercent" help:"the same as a percentage of the API keys in use; the greater number counts"`
+	KeyRequests int64 `setting:"keyRequests" help:"requests of an API key that uses a version regularly"`
+	KeyDays     int   `setting:"keyDays" help:"days on which such an API key uses the version"`
 }
 
 // Tier is the numbers of a limit.Tier. A count of 0 is no limit of that kind.
@@ -146,6 +159,7 @@ func Default() Config {
 		Memory:        Memory{Cache: 256},
 		Analytics:     Analytics{RequestLogDays: 7},
 		Webhooks:      Webhooks{LogDays: 30},
+		Lifecycle:     Lifecycle{Traffic: Traffic{Days: 14, Percent: 1, Keys: 5, KeysPercent: 2, KeyRequests: 10, KeyDays: 3}},
 		Tiers:         map[string]Tier{},
 	}
 	for _, t := range limit.Tiers() {

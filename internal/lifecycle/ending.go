@@ -40,12 +40,12 @@ func (s *Service) ChangeEnd(ctx context.Context, p *auth.Principal, number int, 
 		default:
 			return nil, problem.Conflicts("This version has already been sunset.")
 		}
-		return c.apply(v)
+		return c.apply(v, now)
 	})
 }
 
 // apply changes v and returns the changed fields for the audit log.
-func (c *EndChange) apply(v *Version) (map[string]string, error) {
+func (c *EndChange) apply(v *Version, now time.Time) (map[string]string, error) {
 	details := map[string]string{}
 	if c.SunsetAt != nil {
 		at := whole(*c.SunsetAt)
@@ -53,7 +53,11 @@ func (c *EndChange) apply(v *Version) (map[string]string, error) {
 			return nil, err
 		}
 		if !at.Equal(v.SunsetAt) {
-			v.SunsetAt, details["sunsetAt"] = at, dateText(at)
+			if err := checkSunset(at, now); err != nil {
+				return nil, err
+			}
+			v.date(at, now)
+			details["sunsetAt"] = dateText(at)
 		}
 	}
 	if c.GuideURL != nil && *c.GuideURL != v.GuideURL {
@@ -95,7 +99,10 @@ func (s *Service) changeVersion(ctx context.Context, p *auth.Principal, action a
 		if err := s.Store.KeepVersion(ctx, v); err != nil {
 			return err
 		}
-		return s.record(ctx, p, action, number, "", details)
+		if err := s.record(ctx, p, action, number, "", details); err != nil {
+			return err
+		}
+		return s.recordTransitions(ctx, st, v, s.now(), Retired) // it has an entry, if it was just retired
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change version %d: %w", number, err)

@@ -22,7 +22,7 @@ func TestAVersionPassesThroughItsStates(t *testing.T) {
 	t.Parallel()
 	v := lifecycle.Version{
 		Number: 1, Since: date("2026-07-01"),
-		AnnouncedAt: date("2027-01-10"), SunsetAt: date("2027-07-10"),
+		AnnouncedAt: date("2027-01-10"), SunsetAt: date("2027-07-10"), Checked: true,
 	}
 	for _, c := range []struct {
 		at   time.Time
@@ -95,7 +95,7 @@ func TestARegistryRefusesWhatCannotBe(t *testing.T) {
 func TestTheReplacementIsTheOldestLiveSuccessor(t *testing.T) {
 	t.Parallel()
 	ends := func(n int, sunset string) lifecycle.Version {
-		return lifecycle.Version{Number: n, AnnouncedAt: date("2027-01-01"), SunsetAt: date(sunset)}
+		return lifecycle.Version{Number: n, AnnouncedAt: date("2027-01-01"), SunsetAt: date(sunset), Checked: true}
 	}
 	r, err := lifecycle.New(ends(1, "2027-07-01"), ends(2, "2028-07-01"), lifecycle.Version{Number: 3})
 	if err != nil {

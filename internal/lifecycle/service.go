@@ -3,13 +3,16 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -17,10 +20,11 @@ import (
 
 // Store stores versions and rehearsals.
 type Store interface {
-	// Versions lists the versions that were released or changed, by number. Version 1 is among them only after its end
-	// was announced.
+	// Versions lists the versions that were released or changed, by number, with their checks. Version 1 is among them only
+	// after its end was announced.
 	Versions(ctx context.Context) ([]Version, error)
-	// KeepVersion adds v or replaces it, if its stored revision is v.Revision-1; otherwise RevisionMismatch.
+	// KeepVersion adds v or replaces it, if its stored revision is v.Revision-1; otherwise RevisionMismatch. It does not store
+	// checks and notices.
 	KeepVersion(ctx context.Context, v *Version) error
 	// Rehearsals lists all rehearsals, also past ones.
 	Rehearsals(ctx context.Context) ([]Rehearsal, error)
@@ -33,16 +37,24 @@ type Store interface {
 // Options configures a Service. All fields are required unless they are said to be optional.
 type Options struct {
 	Store    Store
+	History  History
 	Units    unit.Runner
 	Registry *Registry
 	Callers  *Callers
 	Audit    audit.Recorder
+	Events   event.Recorder
 
-	Newest          int  // the latest version that the running build declares
-	AllowUndeclared bool // later ones can be released, too
-	AllowBackdating bool // an announcement in the past counts for the notice
+	PublicURL       string     // base of links in events, without a slash at its end; can be empty
+	Newest          int        // the latest version that the running build declares
+	AllowUndeclared bool       // later ones can be released, too
+	AllowBackdating bool       // an announcement in the past counts for the notice
+	Thresholds      Thresholds // of the traffic check
+
+	// EachUse calls fn with the authenticated requests of a range of time.
+	EachUse func(ctx context.Context, from, to time.Time, fn func(Use)) error
 
 	Now func() time.Time
+	Log *slog.Logger
 }
 
 // Service releases and ends versions. Its changes are stored, and in force on every surface for all requests that begin
@@ -50,6 +62,7 @@ type Options struct {
 type Service struct {
 	Options
 	changed turns
+	day     atomic.Int64 // Unix time of the last day that was stored as one in which the service ran
 }
 
 // NewService creates a Service.
@@ -185,9 +198,13 @@ func (s *Service) Release(ctx context.Context, p *auth.Principal, r Release) (*V
 			}
 		}
 		ends := st.version(r.Number - 1)
-		return s.record(ctx, p, audit.VersionReleased, r.Number, "", map[string]string{
+		err := s.record(ctx, p, audit.VersionReleased, r.Number, "", map[string]string{
 			"announcedAt": dateText(ends.AnnouncedAt), "sunsetAt": dateText(ends.SunsetAt),
 		})
+		if err != nil {
+			return err
+		}
+		return s.recordTransitions(ctx, st, ends, released.Since, "")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("release version %d: %w", r.Number, err)
@@ -203,10 +220,10 @@ func (s *Service) announce(v *Version, r *Release, now time.Time) error {
 	}
 	earliest := Earliest(v.AnnouncedAt, now)
 	if r.SunsetAt == nil {
-		v.SunsetAt = earliest
+		v.date(earliest, now)
 		return nil
 	}
-	v.SunsetAt = whole(*r.SunsetAt)
+	v.date(whole(*r.SunsetAt), now)
 	if v.SunsetAt.Before(earliest) && s.AllowBackdating {
 		v.Backdated = true
 		earliest = AddMonths(v.AnnouncedAt, notice)

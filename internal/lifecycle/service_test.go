@@ -13,20 +13,126 @@ import (
 
 	"keepsake/internal/audit/audittest"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 )
 
-// cupboard is a Store in memory whose units always commit. What follows from a unit that does not is the engines' test.
+// cupboard is a Store and a History in memory whose units always commit. What follows from a unit that does not is the engines'
+// test.
 type cupboard struct {
-	versions   []lifecycle.Version
-	rehearsals []lifecycle.Rehearsal
+	versions    []lifecycle.Version
+	rehearsals  []lifecycle.Rehearsal
+	checks      []lifecycle.Check
+	transitions []lifecycle.Transition
+	notices     []notice
+	days        []time.Time // the latest first
+	callers     []lifecycle.Caller
+	uses        []lifecycle.Use
+	events      []event.Event
+}
+
+type notice struct {
+	version  int
+	sunsetAt time.Time
+	days     int
 }
 
 func (c *cupboard) Run(ctx context.Context, fn func(ctx context.Context) error) error { return fn(ctx) }
 
 func (c *cupboard) Versions(context.Context) ([]lifecycle.Version, error) {
-	return slices.Clone(c.versions), nil
+	list := slices.Clone(c.versions)
+	for i := range list {
+		v := &list[i]
+		v.Checks, v.Checked, v.NoticeDays = nil, false, 0
+		for _, check := range c.checks {
+			if check.Version == v.Number {
+				v.Checks = append(v.Checks, check)
+				v.Checked = v.Checked || check.SunsetAt.Equal(v.SunsetAt)
+			}
+		}
+		for _, n := range c.notices {
+			if n.version == v.Number && n.sunsetAt.Equal(v.SunsetAt) && (v.NoticeDays == 0 || n.days < v.NoticeDays) {
+				v.NoticeDays = n.days
+			}
+		}
+	}
+	return list, nil
+}
+
+func (c *cupboard) AddCheck(_ context.Context, check *lifecycle.Check) (bool, error) {
+	for _, known := range c.checks {
+		if known.Version == check.Version && known.SunsetAt.Equal(check.SunsetAt) {
+			return false, nil
+		}
+	}
+	c.checks = append(c.checks, *check)
+	return true, nil
+}
+
+func (c *cupboard) AddTransition(_ context.Context, t lifecycle.Transition, _ time.Time) (bool, error) {
+	for _, known := range c.transitions {
+		if known.Version == t.Version && known.State == t.State {
+			return false, nil
+		}
+	}
+	c.transitions = append(c.transitions, t)
+	return true, nil
+}
+
+func (c *cupboard) Transitions(context.Context) ([]lifecycle.Transition, error) {
+	return slices.Clone(c.transitions), nil
+}
+
+func (c *cupboard) AddNotice(_ context.Context, version int, sunsetAt time.Time, days int, _ time.Time) (bool, error) {
+	n := notice{version, sunsetAt, days}
+	if slices.Contains(c.notices, n) {
+		return false, nil
+	}
+	c.notices = append(c.notices, n)
+	return true, nil
+}
+
+func (c *cupboard) AddServiceDay(_ context.Context, day time.Time) error {
+	if !slices.ContainsFunc(c.days, day.Equal) {
+		c.days = append(c.days, day)
+		slices.SortFunc(c.days, func(a, b time.Time) int { return b.Compare(a) })
+	}
+	return nil
+}
+
+func (c *cupboard) ServiceDays(_ context.Context, max int) ([]time.Time, error) {
+	return slices.Clone(c.days[:min(max, len(c.days))]), nil
+}
+
+func (c *cupboard) eachUse(_ context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
+	for _, u := range c.uses {
+		if !u.At.Before(from) && u.At.Before(to) {
+			fn(u)
+		}
+	}
+	return nil
+}
+
+// AddCallers and the methods below make it a CallerStore.
+func (c *cupboard) AddCallers(context.Context, []lifecycle.Caller, int) error { return nil }
+
+func (c *cupboard) Callers(_ context.Context, q lifecycle.CallerQuery) ([]lifecycle.Caller, error) {
+	var list []lifecycle.Caller
+	for _, caller := range c.callers {
+		if caller.Version == q.Version && !caller.LastAt.Before(q.From) {
+			list = append(list, caller)
+		}
+	}
+	return list, nil
+}
+
+func (c *cupboard) PruneCallers(context.Context, time.Time) error { return nil }
+
+// Record makes it an event.Recorder.
+func (c *cupboard) Record(_ context.Context, e event.Event) error {
+	c.events = append(c.events, e)
+	return nil
 }
 
 func (c *cupboard) KeepVersion(_ context.Context, v *lifecycle.Version) error {
@@ -60,8 +166,9 @@ func newService(t interface{ Fatal(...any) }, c *cupboard, now func() time.Time,
 		t.Fatal(err)
 	}
 	s := lifecycle.NewService(lifecycle.Options{
-		Store: c, Units: c, Registry: registry, Audit: &audittest.Recorder{}, Newest: 3,
-		AllowBackdating: backdating, Now: now, Callers: lifecycle.NewCallers(nil, now, slog.New(slog.DiscardHandler)),
+		Store: c, History: c, Units: c, Registry: registry, Audit: &audittest.Recorder{}, Events: c, Newest: 3, EachUse: c.eachUse,
+		AllowBackdating: backdating, Thresholds: thresholds, Now: now, Log: slog.New(slog.DiscardHandler),
+		Callers: lifecycle.NewCallers(c, now, slog.New(slog.DiscardHandler)),
 	})
 	if err := s.Load(context.Background()); err != nil {
 		t.Fatal(err)
@@ -125,7 +232,18 @@ func TestPromisesToClientsAreKept(t *testing.T) {
 				_, err := s.Retire(ctx, operator, number())
 				refused(err)
 			},
-			"wait": func(t *rapid.T) { now = day("days", 1, 200) },
+			"wait": func(t *rapid.T) { now = day("days", 1, 200) }, // and the service does not run
+			"run": func(t *rapid.T) {
+				for range rapid.IntRange(1, 15).Draw(t, "days of service") {
+					now = now.AddDate(0, 0, rapid.IntRange(1, 3).Draw(t, "days later"))
+					if rapid.Bool().Draw(t, "traffic") {
+						c.uses = append(c.uses, lifecycle.Use{At: now, Version: number(), Route: "/api/v1/search", Requests: 10})
+					}
+					if err := s.Advance(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
 			"": func(t *rapid.T) {
 				snapshot := s.Registry.Snapshot()
 				for _, v := range snapshot.All() {
@@ -136,6 +254,9 @@ func TestPromisesToClientsAreKept(t *testing.T) {
 					if rank[state] < reached[v.Number] {
 						t.Fatalf("version %d went back to %s", v.Number, state)
 					}
+					if state == lifecycle.Sunset && !v.Checked {
+						t.Fatalf("version %d is sunset without a check", v.Number)
+					}
 					if v.Live(now) != (state == lifecycle.Active || state == lifecycle.Deprecated) {
 						t.Fatalf("version %d is %s and live is %v", v.Number, state, v.Live(now))
 					}
@@ -143,6 +264,14 @@ func TestPromisesToClientsAreKept(t *testing.T) {
 				}
 				if !snapshot.Current().Live(now) {
 					t.Fatal("no version is served")
+				}
+				for _, check := range c.checks {
+					if check.NewSunsetAt.Before(check.SunsetAt) || check.At.Before(check.SunsetAt.Add(-30*24*time.Hour)) {
+						t.Fatalf("check %+v", check)
+					}
+					if v := snapshot.Version(check.Version); v.SunsetAt.Before(check.NewSunsetAt) {
+						t.Fatalf("version %d is sunset %s, before the date of the check %+v", v.Number, v.SunsetAt, check)
+					}
 				}
 				again := newService(t, c, s.Now, false)
 				if diff := cmp.Diff(snapshot.All(), again.Registry.Snapshot().All()); diff != "" {

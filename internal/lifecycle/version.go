@@ -33,14 +33,27 @@ type Version struct {
 	GuideURL    string    // of the migration guide, if it is published elsewhere
 	Backdated   bool      // the notice was counted from an announcement in the past
 	Revision    int64     // 1 when it was released
+
+	DatedAt    time.Time // when SunsetAt was set; zero: unknown
+	Checks     []Check   // the traffic checks that have run, by time
+	Checked    bool      // the one for SunsetAt is among them
+	NoticeDays int       // the days before SunsetAt of the last notice; 0 for none
 }
 
-// At returns the state at now.
+// date sets the sunset date.
+func (v *Version) date(at, now time.Time) {
+	if !at.Equal(v.SunsetAt) {
+		v.SunsetAt, v.DatedAt, v.Checked, v.NoticeDays = at, now, false, 0
+	}
+}
+
+// At returns the state at now. A version is not sunset before the traffic check for its date has run, unless its announcement
+// was backdated.
 func (v *Version) At(now time.Time) State {
 	switch {
 	case v.AnnouncedAt.IsZero() || now.Before(v.AnnouncedAt):
 		return Active
-	case now.Before(v.SunsetAt):
+	case v.Live(now):
 		return Deprecated
 	case now.Before(v.Retires()):
 		return Sunset
@@ -51,7 +64,7 @@ func (v *Version) At(now time.Time) State {
 
 // Live reports whether requests are served at now.
 func (v *Version) Live(now time.Time) bool {
-	return v.SunsetAt.IsZero() || now.Before(v.SunsetAt)
+	return v.SunsetAt.IsZero() || now.Before(v.SunsetAt) || !v.Checked && !v.Backdated
 }
 
 // Retires is when the routes of a version with a sunset are removed: twelve months after the sunset, or earlier if an

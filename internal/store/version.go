@@ -15,41 +15,37 @@ import (
 
 // Versions implements lifecycle.Store.
 func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision FROM api_version ORDER BY number`)
+	var list []lifecycle.Version
+	err := s.eachRow(ctx, func(row Row) error {
+		var v lifecycle.Version
+		var since int64
+		var announced, sunset, retired, dated *int64
+		if err := row.Scan(&v.Number, &since, &announced, &sunset, &retired, &v.GuideURL, &v.Backdated, &v.Revision, &dated); err != nil {
+			return err
+		}
+		v.Since, v.AnnouncedAt, v.SunsetAt, v.RetiredAt = timeOf(since), timeOrZero(announced), timeOrZero(sunset), timeOrZero(retired)
+		v.DatedAt = timeOrZero(dated)
+		list = append(list, v)
+		return nil
+	}, `SELECT number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision, dated_at FROM api_version ORDER BY number`)
 	if err != nil {
 		return nil, fmt.Errorf("list versions: %w", err)
 	}
-	defer rows.Close()
-	var list []lifecycle.Version
-	for rows.Next() {
-		var v lifecycle.Version
-		var since int64
-		var announced, sunset, retired *int64
-		if err := rows.Scan(&v.Number, &since, &announced, &sunset, &retired, &v.GuideURL, &v.Backdated, &v.Revision); err != nil {
-			return nil, fmt.Errorf("read version: %w", err)
-		}
-		v.Since, v.AnnouncedAt, v.SunsetAt, v.RetiredAt = timeOf(since), timeOrZero(announced), timeOrZero(sunset), timeOrZero(retired)
-		list = append(list, v)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	return list, nil
+	return list, s.addHistory(ctx, list)
 }
 
 // KeepVersion implements lifecycle.Store.
 func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO api_version (number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			INSERT INTO api_version (number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision, dated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 			ON CONFLICT (number) DO UPDATE SET since = excluded.since, announced_at = excluded.announced_at,
 				sunset_at = excluded.sunset_at, retired_at = excluded.retired_at, guide_url = excluded.guide_url,
-				backdated = excluded.backdated, revision = excluded.revision
+				backdated = excluded.backdated, revision = excluded.revision, dated_at = excluded.dated_at
 			WHERE api_version.revision = excluded.revision - 1`,
 			v.Number, micros(v.Since), microsOrNull(v.AnnouncedAt), microsOrNull(v.SunsetAt), microsOrNull(v.RetiredAt),
-			v.GuideURL, v.Backdated, v.Revision)
+			v.GuideURL, v.Backdated, v.Revision, microsOrNull(v.DatedAt))
 		if err != nil {
 			return fmt.Errorf("store version %d: %w", v.Number, err)
 		}

@@ -180,8 +180,52 @@ type versionCallerList struct {
 type versionRecord struct {
 	versionView
 	RetiresAt  *wire.Time      `json:"retiresAt" doc:"The time from which the version's paths no longer exist."`
+	CheckAt    *wire.Time      `json:"trafficCheckAt" doc:"The time of the next traffic check, thirty days before the sunset. It is null if there will be none."`
+	Checks     []checkView     `json:"checks" doc:"The traffic checks that have run, by time."`
 	Rehearsals []rehearsalView `json:"rehearsals" doc:"The API keys that see the version as if it were sunset. Only operators see keys of other workspaces."`
 	Revision   int64           `json:"revision"`
+}
+
+// checkView is a traffic check with what it was decided on.
+type checkView struct {
+	SunsetAt    wire.Time      `json:"sunsetAt" doc:"The time of the sunset before the check."`
+	CheckedAt   wire.Time      `json:"checkedAt"`
+	Verdict     string         `json:"verdict" enum:"kept,extended,postponed" doc:"The sunset was kept, extended by three months because significant traffic remained, or postponed because the check was missed."`
+	NewSunsetAt wire.Time      `json:"newSunsetAt" doc:"The time of the sunset after the check."`
+	Traffic     *trafficView   `json:"traffic" doc:"The traffic that was counted. Only operators see it."`
+	Thresholds  thresholdsView `json:"thresholds" doc:"The settings at the time of the check."`
+}
+
+type trafficView struct {
+	From        wire.Time `json:"from" doc:"The beginning of the first day."`
+	Days        int       `json:"days" doc:"The number of days in which the service ran."`
+	Requests    int64     `json:"requests" doc:"The authenticated requests to the version."`
+	AllRequests int64     `json:"allRequests" doc:"The authenticated requests to all versions."`
+	Keys        int64     `json:"keys" doc:"The API keys that used the version regularly."`
+	ActiveKeys  int64     `json:"activeKeys" doc:"The API keys with a request to any version."`
+}
+
+type thresholdsView struct {
+	Days        int   `json:"days"`
+	Percent     int64 `json:"percent" doc:"The percentage of all authenticated requests from which traffic is significant."`
+	Keys        int64 `json:"keys" doc:"The number of API keys that use the version regularly from which traffic is significant."`
+	KeysPercent int64 `json:"keysPercent" doc:"The same as a percentage of all active API keys. The greater number counts."`
+	KeyRequests int64 `json:"keyRequests" doc:"The least number of requests of an API key that uses the version regularly."`
+	KeyDays     int   `json:"keyDays" doc:"The least number of days on which such an API key uses the version."`
+}
+
+func viewOfCheck(p *auth.Principal, c *lifecycle.Check) checkView {
+	view := checkView{
+		SunsetAt: wire.At(c.SunsetAt), CheckedAt: wire.At(c.At), Verdict: string(c.Verdict), NewSunsetAt: wire.At(c.NewSunsetAt),
+		Thresholds: thresholdsView(c.Thresholds),
+	}
+	if p.Operator {
+		u := &c.Traffic
+		view.Traffic = &trafficView{
+			From: wire.At(u.From), Days: u.Days, Requests: u.Requests, AllRequests: u.AllRequests, Keys: u.Keys, ActiveKeys: u.ActiveKeys,
+		}
+	}
+	return view
 }
 
 type rehearsalView struct {
@@ -212,6 +256,11 @@ func (v *Versions) record(p *auth.Principal, version *lifecycle.Version) version
 		at := wire.At(version.Retires())
 		out.RetiresAt = &at
 	}
+	if check := version.NextCheck(now); !check.IsZero() {
+		at := wire.At(check)
+		out.CheckAt = &at
+	}
+	out.Checks = viewsOf(version.Checks, func(c *lifecycle.Check) checkView { return viewOfCheck(p, c) })
 	for _, r := range snapshot.Rehearsals(version.Number, now) {
 		if p.Operator || r.WorkspaceID == p.WorkspaceID {
 			out.Rehearsals = append(out.Rehearsals, viewOfRehearsal(&r))

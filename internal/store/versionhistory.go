@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"keepsake/internal/cluster"
+	"keepsake/internal/lifecycle"
+)
+
+// AddCheck implements lifecycle.History.
+func (s *Store) AddCheck(ctx context.Context, c *lifecycle.Check) (added bool, err error) {
+	t, u := &c.Thresholds, &c.Traffic
+	added, err = s.addOnce(ctx, `
+		INSERT INTO version_check (version, sunset_at, checked_at, verdict, new_sunset_at, first_day, days, requests, all_requests,
+			keys, active_keys, max_days, percent, min_keys, keys_percent, key_requests, key_days)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+		ON CONFLICT (version, sunset_at) DO NOTHING`,
+		c.Version, micros(c.SunsetAt), micros(c.At), string(c.Verdict), micros(c.NewSunsetAt), micros(u.From), u.Days, u.Requests,
+		u.AllRequests, u.Keys, u.ActiveKeys, t.Days, t.Percent, t.Keys, t.KeysPercent, t.KeyRequests, t.KeyDays)
+	if err != nil {
+		return false, fmt.Errorf("store the check of version %d: %w", c.Version, err)
+	}
+	return added, nil
+}
+
+// addOnce runs a statement that adds a row about a version unless the row exists. Other processes read the versions again if it
+// does.
+func (s *Store) addOnce(ctx context.Context, insert string, version int, args ...any) (added bool, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, insert, append([]any{version}, args...)...)
+		if added = n > 0; err == nil && added {
+			s.announce(ctx, cluster.Version, strconv.Itoa(version))
+		}
+		return err
+	})
+	return added && err == nil, err
+}
+
+// AddTransition implements lifecycle.History.
+func (s *Store) AddTransition(ctx context.Context, t lifecycle.Transition, at time.Time) (added bool, err error) {
+	added, err = s.addOnce(ctx, `
+		INSERT INTO version_transition (version, state, at, recorded_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (version, state) DO NOTHING`, t.Version, string(t.State), micros(t.At), micros(at))
+	if err != nil {
+		return false, fmt.Errorf("store a transition of version %d: %w", t.Version, err)
+	}
+	return added, nil
+}
+
+// Transitions implements lifecycle.History.
+func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error) {
+	var list []lifecycle.Transition
+	err := s.eachRow(ctx, func(row Row) error {
+		var t lifecycle.Transition
+		var at int64
+		if err := row.Scan(&t.Version, &t.State, &at); err != nil {
+			return err
+		}
+		t.At = timeOf(at)
+		list = append(list, t)
+		return nil
+	}, `SELECT version, state, at FROM version_transition ORDER BY version, at, state`)
+	if err != nil {
+		return nil, fmt.Errorf("list transitions: %w", err)
+	}
+	return list, nil
+}
+
+// AddNotice implements lifecycle.History.
+func (s *Store) AddNotice(ctx context.Context, version int, sunsetAt time.Time, days int, at time.Time) (added bool, err error) {
+	added, err = s.addOnce(ctx, `
+		INSERT INTO version_notice (version, sunset_at, days, sent_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (version, sunset_at, days) DO NOTHING`, version, micros(sunsetAt), days, micros(at))
+	if err != nil {
+		return false, fmt.Errorf("store a notice about version %d: %w", version, err)
+	}
+	return added, nil
+}
+
+// AddServiceDay implements lifecycle.History.
+func (s *Store) AddServiceDay(ctx context.Context, day time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		if _, err := q.Exec(ctx, `INSERT INTO service_day (day) VALUES ($1) ON CONFLICT (day) DO NOTHING`, micros(day)); err != nil {
+			return fmt.Errorf("store a day of service: %w", err)
+		}
+		_, err := q.Exec(ctx, `
+			DELETE FROM service_day WHERE day < (SELECT min(day) FROM (SELECT day FROM service_day ORDER BY day DESC LIMIT $1) latest)`, lifecycle.MaxDays)
+		if err != nil {
+			return fmt.Errorf("prune days of service: %w", err)
+		}
+		return nil
+	})
+}
+
+// ServiceDays implements lifecycle.History.
+func (s *Store) ServiceDays(ctx context.Context, max int) ([]time.Time, error) {
+	var list []time.Time
+	err := s.eachRow(ctx, func(row Row) error {
+		var day int64
+		err := row.Scan(&day)
+		list = append(list, timeOf(day))
+		return err
+	}, `SELECT day FROM service_day ORDER BY day DESC LIMIT $1`, max)
+	if err != nil {
+		return nil, fmt.Errorf("list days of service: %w", err)
+	}
+	return list, nil
+}
+
+// addHistory adds the checks and the last notice of each version.
+func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) error {
+	byNumber := map[int]*lifecycle.Version{}
+	for i := range versions {
+		byNumber[versions[i].Number] = &versions[i]
+	}
+	err := s.eachRow(ctx, func(row Row) error {
+		var c lifecycle.Check
+		var sunset, at, next, first int64
+		t, u := &c.Thresholds, &c.Traffic
+		err := row.Scan(&c.Version, &sunset, &at, &c.Verdict, &next, &first, &u.Days, &u.Requests, &u.AllRequests, &u.Keys, &u.ActiveKeys,
+			&t.Days, &t.Percent, &t.Keys, &t.KeysPercent, &t.KeyRequests, &t.KeyDays)
+		if err != nil {
+			return err
+		}
+		c.SunsetAt, c.At, c.NewSunsetAt, u.From = timeOf(sunset), timeOf(at), timeOf(next), timeOf(first)
+		if v := byNumber[c.Version]; v != nil {
+			v.Checks = append(v.Checks, c)
+			v.Checked = v.Checked || v.SunsetAt.Equal(c.SunsetAt)
+		}
+		return nil
+	}, `
+		SELECT version, sunset_at, checked_at, verdict, new_sunset_at, first_day, days, requests, all_requests, keys, active_keys,
+			max_days, percent, min_keys, keys_percent, key_requests, key_days
+		FROM version_check ORDER BY version, checked_at, sunset_at`)
+	if err != nil {
+		return fmt.Errorf("list checks of versions: %w", err)
+	}
+	err = s.eachRow(ctx, func(row Row) error {
+		var version, days int
+		var sunset int64
+		if err := row.Scan(&version, &sunset, &days); err != nil {
+			return err
+		}
+		if v := byNumber[version]; v != nil && v.SunsetAt.Equal(timeOf(sunset)) {
+			v.NoticeDays = days
+		}
+		return nil
+	}, `SELECT version, sunset_at, min(days) FROM version_notice GROUP BY version, sunset_at`)
+	if err != nil {
+		return fmt.Errorf("list notices about versions: %w", err)
+	}
+	return nil
+}
