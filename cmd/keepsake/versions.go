@@ -13,17 +13,25 @@ import (
 )
 
 func versionsCommand(st *stage) *cobra.Command {
-	return group("versions", "List, release, deprecate and retire versions of the API",
+	c := group("versions", "List, release, deprecate and retire versions of the API",
 		versionsListCommand(st), versionsGetCommand(st), versionsReleaseCommand(st), versionsChangeCommand(st),
 		versionsRehearseCommand(st), versionsRetireCommand(st), versionsUsageCommand(st))
+	listVersions(st, c)
+	return c
 }
 
 func versionsListCommand(st *stage) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the versions", Args: cobra.NoArgs,
+		Use: "list", Short: "List the versions with a timeline", Args: cobra.NoArgs,
 		Example: "  keepsake versions list",
 	}
+	listVersions(st, cmd)
+	return cmd
+}
+
+// listVersions lets a command list the versions.
+func listVersions(st *stage, cmd *cobra.Command) {
+	var asJSON bool
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -35,12 +43,15 @@ func versionsListCommand(st *stage) *cobra.Command {
 				}
 				versions = append(versions, v)
 			}
-			return st.printVersions(versions, asJSON, struct {
+			err := st.printVersions(versions, asJSON, struct {
 				Items []client.VersionRecord `json:"items"`
 			}{versions})
+			if lines := timeline(versions, time.Now()); err == nil && !asJSON && lines != "" {
+				fmt.Fprint(st.out, "\n", lines)
+			}
+			return err
 		})
 	}
-	return cmd
 }
 
 // printVersions prints versions as a table, or object as JSON.
