@@ -50,6 +50,7 @@ func declarations() *endpoint.Registry {
 	v1.AddPortableMemories(r, nil)
 	v1.AddRecall(r, nil)
 	v1.AddAnalytics(r, nil, nil)
+	v1.AddWebhooks(r, nil, nil)
 	return r
 }
 

@@ -224,6 +224,7 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	c.call(204, "DELETE", key, keyID, "", "")
 
 	c.callAnalytics()
+	c.callWebhooks()
 	c.callMemories()
 	c.callAdministration()
 	c.callLogin()

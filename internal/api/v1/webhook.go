@@ -94,7 +94,10 @@ func addWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 	remove := op("deleteWebhook", "DELETE", "/{id}", "Delete a webhook and its deliveries", problem.CodeNotFound, problem.CodeRevisionMismatch)
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteWebhook) (*struct{}, error) {
-		return nil, hooks.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions())
+		if err := hooks.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
 	})
 
 	rotate := op("rotateWebhookSecret", "POST", "/{id}/rotate", "Rotate the secret of a webhook",
