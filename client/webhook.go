@@ -92,7 +92,7 @@ type DeliveryQuery struct {
 	Cursor  string
 }
 
-const webhooks = "/api/v1/webhooks"
+const webhooks = "/api/v1/admin/webhooks"
 
 func webhookPath(id string) string { return webhooks + "/" + url.PathEscape(id) }
 

@@ -132,20 +132,24 @@ func (c *check) endpointsByScope() []endpoint {
 	for _, path := range []string{
 		usersPath, usersPath + "/" + unknownUser, workspacesPath, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/tiers",
 		"/api/v1/admin/audit-log", "/api/v1/admin/audit-log/verify?nothing=1", "/api/v1/admin/versions", "/api/v1/admin/versions/9",
-		"/api/v1/admin/versions/9/usage",
+		"/api/v1/admin/versions/9/usage", hooksPath, hooksPath + "/" + unknownHook, hooksPath + "/" + unknownHook + "/deliveries",
+		hooksPath + "/" + unknownHook + "/deliveries/" + unknownDelivery,
 	} {
 		list = append(list, endpoint{scope: "admin", call: func() *call { return c.get(path) }})
 	}
 	for _, path := range []string{
 		usersPath, workspacesPath, "/api/v1/admin/signing-keys/rotate?nothing=1", "/api/v1/admin/versions/release", "/api/v1/admin/versions/9/retire", "/api/v1/admin/versions/9/rehearse-sunset",
+		hooksPath, hooksPath + "/" + unknownHook + "/rotate", hooksPath + "/" + unknownHook + "/ping?nothing=1",
+		hooksPath + "/" + unknownHook + "/deliveries/" + unknownDelivery + "/replay?nothing=1",
 	} {
 		list = append(list, endpoint{scope: "admin", call: func() *call { return c.post(path).json(fields{"nothing": true}) }})
 	}
-	for _, path := range []string{usersPath + "/" + unknownUser, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/versions/9"} {
+	for _, path := range []string{usersPath + "/" + unknownUser, workspacesPath + "/wsp_01kakakakafkhvayayayayayay", "/api/v1/admin/versions/9", hooksPath + "/" + unknownHook} {
 		list = append(list, endpoint{scope: "admin", call: func() *call { return c.patch(path).json(fields{"nothing": true}) }})
 	}
 	return append(list, endpoint{scope: "admin", call: func() *call { return c.put("/api/v1/admin/tiers/nothing").json(fields{}) }},
-		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + unknownUser) }})
+		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + unknownUser) }},
+		endpoint{scope: "admin", call: func() *call { return c.delete(hooksPath + "/" + unknownHook) }})
 }
 
 // scopeChecks checks §5.3 and the table of decisions.md, E.

@@ -18,15 +18,18 @@ func isolationChecks() []promise {
 			mine := map[string]string{
 				docsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id,
 				memoriesPath: c.remember(who, "conformance").text("id"), subjectsPath: who,
+				hooksPath: c.newWebhook(nil).text("id"),
 			}
 			never := map[string]string{
 				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: unknownUser,
 				memoriesPath: neverMemory, subjectsPath: "conformance-never-was-" + c.suite.mark,
+				hooksPath: unknownHook,
 			}
 			tried := 0
 			for _, op := range c.operationsWithID() {
 				base, rest, _ := strings.Cut(op.path, "/{")
 				_, rest, _ = strings.Cut(rest, "}")
+				rest = strings.Replace(rest, "{deliveryId}", unknownDelivery, 1)
 				if mine[base] == "" || op.method == http.MethodPut {
 					continue // PUT creates the caller's own document under any ID
 				}
@@ -64,13 +67,13 @@ func isolationChecks() []promise {
 			c.get(docsPath + "/" + doc).send().is(http.StatusOK).has(fields{"revision": 1})
 		}},
 		{"EveryOperationWithAnIDIsTried", func(c *check) {
-			known := []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
+			known := []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, hooksPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
 			for _, op := range c.operationsWithID() {
 				base, _, _ := strings.Cut(op.path, "/{")
 				if !slices.Contains(known, base) {
 					c.broken("%s %s takes an id and this suite does not know of whom", op.method, op.path)
 				}
-				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:5], base) {
+				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:6], base) {
 					c.broken("%s %s takes a body and this suite has none for it", op.method, op.path)
 				}
 			}
@@ -180,4 +183,5 @@ var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
 	"PATCH " + memoriesPath + "/{id}": fields{"text": "conformance"},
+	"PATCH " + hooksPath + "/{id}":    fields{"description": "conformance"}, "POST " + hooksPath + "/{id}/rotate": fields{},
 }

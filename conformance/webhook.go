@@ -6,7 +6,11 @@ import (
 	"time"
 )
 
-const hooksPath = "/api/v1/webhooks"
+const (
+	hooksPath       = "/api/v1/admin/webhooks"
+	unknownHook     = "whk_01kakakakafkhvayayayayayay"
+	unknownDelivery = "dlv_01kakakakafkhvayayayayayay"
+)
 
 // newWebhook creates a webhook whose host does not exist.
 func (c *check) newWebhook(members fields) *answer {

@@ -42,7 +42,13 @@ func (c *caller) call(want int, method, template, id, query, body string, header
 		c.t.Fatalf("%s %s is not in the document", method, template)
 	}
 	op := item.GetOperation(method)
-	target := c.base + pathParameter.ReplaceAllLiteralString(template, id) + query
+	path := template
+	for one := range strings.SplitSeq(id, ",") { // an ID for each parameter
+		if at := pathParameter.FindStringIndex(path); at != nil {
+			path = path[:at[0]] + one + path[at[1]:]
+		}
+	}
+	target := c.base + path + query
 	request, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
@@ -238,6 +244,26 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (c *caller) callWebhooks() {
+	c.t.Helper()
+	const hooks, hook = "/api/v1/admin/webhooks", "/api/v1/admin/webhooks/{id}"
+	made := c.call(201, "POST", hooks, "", "", `{"url":"https://hooks.invalid/a","events":["memory.created"],"description":"a"}`, "Idempotency-Key", "the-first-webhook")
+	c.call(201, "POST", hooks, "", "", `{"url":"https://hooks.invalid/a","events":["memory.created"],"description":"a"}`, "Idempotency-Key", "the-first-webhook")
+	c.call(400, "POST", hooks, "", "", `{"url":"ftp://hooks.invalid"}`)
+	id := made["id"].(string)
+	c.call(200, "GET", hooks, "", "?limit=1", "")
+	c.call(200, "GET", hook, id, "", "")
+	c.call(404, "GET", hook, "whk_01kakakakafkhvayayayayayay", "", "")
+	c.call(200, "PATCH", hook, id, "", `{"events":null,"description":"b"}`)
+	c.call(200, "POST", hook+"/rotate", id, "", `{"graceSeconds":60}`)
+	c.call(409, "POST", hook+"/rotate", id, "", "")
+	delivery := c.call(201, "POST", hook+"/ping", id, "", "")["id"].(string)
+	c.call(200, "GET", hook+"/deliveries", id, "?event=webhook.ping", "")
+	c.call(200, "GET", hook+"/deliveries/{deliveryId}", id+","+delivery, "", "")
+	c.call(404, "POST", hook+"/deliveries/{deliveryId}/replay", id+",dlv_01kakakakafkhvayayayayayay", "", "")
+	c.call(204, "DELETE", hook, id, "", "")
 }
 
 func (c *caller) callAnalytics() {

@@ -108,7 +108,7 @@ func TestUsageIsReportedByEveryDimension(t *testing.T) {
 	}
 
 	versions, err := c.VersionUsage(ctx, client.UsageQuery{Window: "1h"})
-	if err != nil || len(versions) != 1 || versions[0].Version != "1" || versions[0].Keys < 2 || time.Since(versions[0].LastAt) > time.Hour {
+	if err != nil || len(versions) != 1 || versions[0].Version != "1" || versions[0].Keys < 2 || versions[0].LastAt.IsZero() {
 		t.Errorf("versions: got %+v, %v", versions, err)
 	}
 	found, err := c.ErrorCounts(ctx, mine)

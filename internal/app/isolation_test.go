@@ -70,9 +70,9 @@ func newTenant(t *testing.T, p *apptest.Running, name, word string) *tenant {
 	n.make("POST", "/api/v1/memories", fmt.Sprintf(`{"subjectId":"%s-second","text":"%s"}`, n.subject, word))
 	n.plan = n.make("POST", "/api/v1/memories/forget", fmt.Sprintf(`{"subjectId":"%s","ids":["%s"]}`, n.subject, n.memory))["planId"].(string)
 	for range 2 {
-		n.webhook = n.make("POST", "/api/v1/webhooks", `{"url":"https://`+word+`.example/hook","events":["version.retired"]}`)["id"].(string)
+		n.webhook = n.make("POST", "/api/v1/admin/webhooks", `{"url":"https://`+word+`.example/hook","events":["version.retired"]}`)["id"].(string)
 	}
-	n.make("POST", "/api/v1/webhooks/"+n.webhook+"/ping", "")
+	n.make("POST", "/api/v1/admin/webhooks/"+n.webhook+"/ping", "")
 	return n
 }
 
@@ -157,14 +157,12 @@ func (n *tenant) places() map[string]alternatives {
 		"listUsers cursor":     cursor("/api/v1/admin/users?limit=1"),
 		"listAuditLog cursor":  cursor("/api/v1/admin/audit-log?limit=1"),
 		"listDocuments cursor": cursor("/api/v1/documents?limit=1"),
-		"listWebhooks cursor":  cursor("/api/v1/webhooks?limit=1"),
+		"listWebhooks cursor":  cursor("/api/v1/admin/webhooks?limit=1"),
 		"search cursor":        cursor("/api/v1/search?q=canary&limit=1"),
 		"searchPost cursor":    cursor("/api/v1/search?q=canary&limit=1"),
 		"listMemories cursor":  cursor("/api/v1/memories?limit=1"),
 		"listSubjects cursor":  cursor("/api/v1/memories/subjects?limit=1"),
 		"listRequests cursor":  cursor("/api/v1/analytics/requests?limit=1"),
-
-		"adminListWebhooks cursor": cursor("/api/v1/admin/webhooks?limit=1"),
 
 		// Lists that are the operator's alone, or everybody's.
 		"listWorkspaces cursor":     {"bm90IGEgY3Vyc29y", "b3RoZXI"},
@@ -228,15 +226,12 @@ var bodies = map[string]string{
 	"createDocument":  `{"text":"x"}`,
 	"createWebhook":   `{"url":"https://example.org"}`,
 	"changeWebhook":   `{"description":"x"}`,
-
-	"adminCreateWebhook": `{"url":"https://example.org"}`,
-	"adminChangeWebhook": `{"description":"x"}`,
-	"putDocument":        `{"text":"x"}`,
-	"searchPost":         `{"q":"canary"}`,
-	"createMemory":       `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
-	"changeMemory":       `{"text":"x"}`,
-	"createMemories":     `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
-	"forgetMemories":     `{"subjectId":"sparrow-own","filter":{}}`,
+	"putDocument":     `{"text":"x"}`,
+	"searchPost":      `{"q":"canary"}`,
+	"createMemory":    `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
+	"changeMemory":    `{"text":"x"}`,
+	"createMemories":  `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
+	"forgetMemories":  `{"subjectId":"sparrow-own","filter":{}}`,
 
 	"forgetMemories ids":    `{"subjectId":"sparrow-own"}`,
 	"forgetMemories query":  `{"subjectId":"sparrow-own"}`,

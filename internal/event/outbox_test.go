@@ -68,6 +68,7 @@ func TestEventReachesWebhooksThatWantIt(t *testing.T) {
 	}
 }
 
+// The test is not parallel, because AllocsPerRun counts what other tests allocate.
 func TestUnwantedEventCostsNoStatement(t *testing.T) {
 	b := setup(t)
 	b.subscribe(t, "wsp_b", event.APIKeyCreated)

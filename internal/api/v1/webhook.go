@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"keepsake/internal/auth"
@@ -13,34 +12,17 @@ import (
 	"keepsake/internal/wire"
 )
 
-// AddWebhooks declares the operations on webhooks. They exist at /webhooks for clients that manage API keys, because a webhook is
-// part of an integration, and at /admin/webhooks for admins, next to the rest of their workspace's administration.
+const webhooksPath = "/admin/webhooks"
+
+// AddWebhooks declares the operations on webhooks.
 func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Sealer) {
-	addWebhooks(r, hooks, cursors, webhookPlace{path: "/webhooks", scope: auth.DeveloperManage})
-	addWebhooks(r, hooks, cursors, webhookPlace{path: "/admin/webhooks", scope: auth.Admin, admin: true})
-}
-
-// webhookPlace is one of the paths of webhooks.
-type webhookPlace struct {
-	path  string
-	scope auth.Scopes
-	admin bool
-}
-
-func (w webhookPlace) operation(id, method, path, summary string, errors ...string) endpoint.Operation {
-	if w.admin {
-		id = "admin" + strings.ToUpper(id[:1]) + id[1:]
+	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+		return endpoint.Operation{
+			ID: id, Method: method, Path: webhooksPath + path, Since: 1, Tag: "webhooks", Summary: summary,
+			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 200, Errors: errors,
+		}
 	}
-	return endpoint.Operation{
-		ID: id, Method: method, Path: w.path + path, Since: 1, Tag: "webhooks", Summary: summary,
-		Credentials: endpoint.Key | endpoint.Bearer, Scope: w.scope, Status: 200, Errors: errors,
-	}
-}
-
-func (w webhookPlace) location(id string) string { return "/api/v1" + w.path + "/" + id }
-
-func addWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Sealer, place webhookPlace) {
-	op := place.operation
+	location := func(id string) string { return "/api/v1" + webhooksPath + "/" + id }
 
 	create := op("createWebhook", "POST", "", "Create a webhook", problem.CodeLimitReached)
 	create.Description = "Events are delivered as POST requests that are signed as Standard Webhooks describes. The response is the only one " +
@@ -57,7 +39,7 @@ func addWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 			return nil, err
 		}
 		return &createdWebhook{
-			ETag: endpoint.ETag(w.Revision), Location: place.location(w.ID),
+			ETag: endpoint.ETag(w.Revision), Location: location(w.ID),
 			Body: createdWebhookView{webhookView: viewOfWebhook(w.Record), Secret: &w.Secret},
 		}, nil
 	})
@@ -125,7 +107,7 @@ func addWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 		if err != nil {
 			return nil, err
 		}
-		return &oneDelivery{Location: place.location(in.ID) + "/deliveries/" + d.ID, Body: viewOfDelivery(d)}, nil
+		return &oneDelivery{Location: location(in.ID) + "/deliveries/" + d.ID, Body: viewOfDelivery(d)}, nil
 	})
 
 	list := op("listWebhookDeliveries", "GET", "/{id}/deliveries", "List the deliveries of a webhook, newest first", problem.CodeNotFound)
