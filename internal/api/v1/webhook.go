@@ -22,7 +22,7 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 200, Errors: errors,
 		}
 	}
-	location := func(id string) string { return "/api/v1" + webhooksPath + "/" + id }
+	location := func(id string) string { return webhooksPath + "/" + id }
 
 	create := op("createWebhook", "POST", "", "Create a webhook", problem.CodeLimitReached)
 	create.Description = "Events are delivered as POST requests that are signed as Standard Webhooks describes. The response is the only one " +
