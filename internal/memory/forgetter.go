@@ -119,8 +119,9 @@ func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Fo
 		return nil, fmt.Errorf("plan to forget: %w", err)
 	}
 	now := f.now.stored()
+	planID := id.At("pln", f.now(), f.random) // not of a whole millisecond, because plans are ordered by ID
 	plan := &StoredPlan{
-		Plan:    Plan{ID: id.At("pln", now, f.random), MemoryIDs: ids, ExpiresAt: now.Add(planLife)},
+		Plan:    Plan{ID: planID, MemoryIDs: ids, ExpiresAt: now.Add(planLife)},
 		Subject: subject, Credential: p.Actor(),
 	}
 	if row != nil {
