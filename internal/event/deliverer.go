@@ -162,6 +162,9 @@ func (d *Deliverer) reserve(webhookID string) int {
 
 // release gives back room that was not used.
 func (d *Deliverer) release(webhookID string, n int) {
+	if n == 0 {
+		return // all requests can have ended, and the lane with them
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.lanes[webhookID]

@@ -181,3 +181,16 @@ func TestURLsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsCanEndBeforeTheRoundDoes(t *testing.T) {
+	t.Parallel()
+	d := NewDeliverer(DelivererOptions{Now: func() time.Time { return time.Unix(0, 0) }})
+	n := d.reserve("whk_a")
+	for range n {
+		d.finish("whk_a", false)
+	}
+	d.release("whk_a", 0)
+	if n == 0 || d.running != 0 || len(d.lanes) != 0 {
+		t.Errorf("%d requests were reserved, %d run, and there are %d lanes", n, d.running, len(d.lanes))
+	}
+}
