@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"keepsake/internal/usage"
 )
 
 const (
@@ -107,15 +109,12 @@ func (l *Log) addFailure(e *Event) {
 	}
 }
 
-// other is the key and the route of errors that are counted together.
-const other = "__other__"
-
 // count counts an error. The caller holds mu.
 func (l *Log) count(e *Event) {
 	k := errorKey{e.At.Unix() / 60, e.traits(), e.WorkspaceID, e.Code}
 	sum, known := l.errors[k]
 	if !known && len(l.errors) >= maxErrors {
-		k.KeyID, k.Route = other, other
+		k.KeyID, k.Route = usage.Other, usage.Other
 		sum, known = l.errors[k]
 		if !known && len(l.errors) >= 2*maxErrors { // too many workspaces
 			return

@@ -241,7 +241,7 @@ func TestCountsOfErrorsAreBounded(t *testing.T) {
 	flush(t, l)
 	var together int64
 	for _, c := range store.batches[0].Errors {
-		if c.WorkspaceID == "wsp_a" && c.KeyID == other && c.Route == other {
+		if c.WorkspaceID == "wsp_a" && c.KeyID == usage.Other && c.Route == usage.Other {
 			together = c.Count
 		}
 	}

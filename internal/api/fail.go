@@ -74,7 +74,7 @@ func (x *requestState) bodyOf(p *problem.Problem) []byte {
 // resources maps the segment before an ID to the kind of the resource.
 var resources = map[string]string{
 	"api-keys": "API key", "documents": "Document", "memories": "Memory", "subjects": "Subject",
-	"users": "User", "workspaces": "Workspace", "tiers": "Tier", "versions": "Version",
+	"users": "User", "workspaces": "Workspace", "tiers": "Tier", "versions": "Version", "webhooks": "Webhook", "deliveries": "Delivery",
 }
 
 // missingFrom names the resource that does not exist: "Memory not found."
