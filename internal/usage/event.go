@@ -19,6 +19,8 @@ const (
 	Primary Surface = iota
 	AI
 	Backend
+
+	surfaces = iota // how many there are
 )
 
 func (s Surface) String() string {

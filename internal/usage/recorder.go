@@ -30,15 +30,19 @@ type Recorder struct {
 	name     string    // a random name that identifies this recorder's flushes
 	number   int64     // of the last flush that was sent
 	unsure   []Cell    // sent under that number, with an unknown outcome; sent again unchanged
-	pending  *pending  // drained from the stripes and not sent yet
 	warned   time.Time // when requests under Other were last logged
 	degraded atomic.Bool
 	began    atomic.Pointer[time.Time] // when the current flush began; nil between flushes
+	stats    flushStats
+
+	counting sync.Mutex // guards what follows; no flush holds it while the store works
+	pending  *pending   // drained from the stripes and not sent yet
+	totals   totals
 }
 
 // NewRecorder creates a Recorder. Run flushes it each second, Close one last time.
 func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder {
-	return &Recorder{
+	r := &Recorder{
 		store: store, now: now, log: log, name: rand.Text(),
 		owners:  newOwners(),
 		routes:  newRoutes(),
@@ -46,6 +50,8 @@ func NewRecorder(store Store, now func() time.Time, log *slog.Logger) *Recorder 
 		uses:    newLastUses(),
 		pending: newPending(),
 	}
+	r.stats.storedAt.Store(now().UnixNano())
+	return r
 }
 
 // OnFlushed sets a function that is called after each flush, with the stored quotas of the owners that the flush
@@ -105,16 +111,40 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	r.began.Store(&began)
 	defer r.began.Store(nil)
 	err := r.flush(ctx)
+	r.stats.count(r.now(), err)
 	if was := r.degraded.Swap(err != nil); was != (err != nil) {
 		r.tell(err)
 	}
 	r.tellOthers()
 	if err != nil {
-		r.stripes.drain(r.pending.add)
+		r.counting.Lock()
+		defer r.counting.Unlock()
+		r.drain()
 		r.pending.coarsen()
 		return fmt.Errorf("add usage: %w", err)
 	}
 	return nil
+}
+
+// drain moves what was counted in the stripes to pending and totals. The caller holds counting.
+func (r *Recorder) drain() {
+	r.stripes.drain(func(c cell, amount *sum) {
+		r.totals.add(c, amount)
+		r.pending.add(c, amount)
+	})
+}
+
+// take drains the stripes and returns everything that is pending.
+func (r *Recorder) take() []Cell {
+	r.counting.Lock()
+	defer r.counting.Unlock()
+	r.drain()
+	if len(r.pending.cells) == 0 {
+		return nil
+	}
+	cells := r.pending.list(r.owners, r.routes)
+	r.pending.reset()
+	return cells
 }
 
 func (r *Recorder) flush(ctx context.Context) error {
@@ -123,14 +153,14 @@ func (r *Recorder) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	r.stripes.drain(r.pending.add)
+	cells := r.take()
 	uses, saved := r.uses.unsaved(r.owners)
-	if len(r.pending.cells) == 0 && len(uses) == 0 {
+	if len(cells) == 0 && len(uses) == 0 {
 		return nil
 	}
 	r.number++
-	r.unsure = r.pending.list(r.owners, r.routes)
-	r.pending.reset()
+	r.unsure = cells
+	r.stats.sent.Store(int64(len(cells)))
 	if err := r.send(ctx, uses); err != nil {
 		return err
 	}
@@ -147,6 +177,7 @@ func (r *Recorder) send(ctx context.Context, uses []LastUse) error {
 		return err
 	}
 	r.unsure = nil
+	r.stats.sent.Store(0)
 	if r.flushed != nil && len(quotas) > 0 {
 		r.flushed(quotas)
 	}
@@ -167,6 +198,8 @@ const tellEvery = time.Hour
 
 // tellOthers logs that requests were counted under Other.
 func (r *Recorder) tellOthers() {
+	r.counting.Lock()
+	defer r.counting.Unlock()
 	if r.pending.others == 0 {
 		return
 	}
