@@ -16,8 +16,8 @@
 //     reads the database (stored.go). Directory.Reload reads the keys that other processes have changed (reload.go).
 //   - service.go, then create.go, change.go, rotate.go and revoke.go: Service changes keys. It returns a Record, the key
 //     as clients see it (record.go). After each commit it puts the changed key into the Directory.
-//   - verify.go: Service.Verify decides whether a key could make a request, for services that use API keys of this
-//     instance as their own.
+//   - verify.go and judge.go: Service.Verify answers whether a key could make a request, for services that use API keys of
+//     this instance as their own. LiveKey.Judge decides it.
 //   - pending.go: a pending revocation is one that is in force in this process while the database does not accept writes.
 package apikey
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"keepsake/internal/auth"
-	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
 
@@ -105,7 +104,12 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, charger Charger
 		return nil, fmt.Errorf("verify an API key: %w", err)
 	}
 	v := &Verification{Key: s.recordOf(k, live.Workspace.Tier(), now)}
-	v.Code = s.decide(&live, q, now) // before Remaining, which shows what it charges
+	j := live.Judge(s.o.Limiter, q, now)
+	if j.Charged {
+		live.recorder.Charge(live.Usage, j.Receipt.At(), q.Cost)
+		live.Touch(now)
+	}
+	v.Code = j.Code // before Remaining, which shows what was charged
 	v.Remaining = s.remaining(now, &live)
 	return v, nil
 }
@@ -131,34 +135,6 @@ func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text str
 	}
 	s.pending.apply(k)
 	return &Verification{Code: code, Key: s.recordOf(k, tier, s.stamp())}, nil
-}
-
-// decide decides q for a key that can be used. With q.Consume it charges the cost if the answer is Valid.
-func (s *Service) decide(l *LiveKey, q VerifyRequest, now time.Time) Code {
-	switch {
-	case !l.Principal.Scopes.Allows(q.Scopes):
-		return InsufficientScope
-	case !l.AllowedFrom(q.From):
-		return IPNotAllowed
-	}
-	var verdict limit.Verdict
-	if q.Consume {
-		var receipt limit.Receipt
-		if verdict, receipt = s.o.Limiter.Charge(now, q.Cost, l.Workspace.Account(), l.Account); verdict.Allowed {
-			l.recorder.Charge(l.Usage, receipt.At(), q.Cost)
-			l.Touch(now)
-		}
-	} else {
-		verdict = s.o.Limiter.Peek(now, q.Cost, l.Workspace.Account(), l.Account)
-	}
-	switch {
-	case verdict.Allowed:
-		return Valid
-	case verdict.Policy == limit.PolicyDailyQuota, verdict.Policy == limit.PolicyMonthlyQuota:
-		return QuotaExceeded
-	default:
-		return RateLimited
-	}
 }
 
 // remaining returns of each limit the one with less left, the key's or its workspace's.

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/account"
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
 
@@ -142,6 +144,19 @@ func TestEveryCodeOfAVerification(t *testing.T) {
 		if v, err := b.Verify(t.Context(), bound, &callerLimit{left: 1}, apikey.VerifyRequest{Text: text, Cost: 1}); err != nil || v.Code != apikey.Invalid || v.Key != nil {
 			t.Errorf("a bound key sees one that is not bound: %+v, %v", v, err)
 		}
+	}
+}
+
+func TestKeyOfASuspendedWorkspaceIsVerifiedAsDisabled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	created := b.newKey(t, apikey.Draft{})
+	if err := b.Accounts.Put(&account.Workspace{ID: b.tenant, Name: "tenant", Tier: limit.TierFree, Suspended: true, Revision: 2}); err != nil {
+		t.Fatal(err)
+	}
+	v := b.verify(t, apikey.VerifyRequest{Text: created.Text, Cost: 1, Consume: true})
+	if v.Code != apikey.KeyDisabled || v.Key == nil || v.Remaining.Minute.Remaining != 60 {
+		t.Errorf("got %s, %+v; want DISABLED without a charge", v.Code, v.Remaining)
 	}
 }
 
