@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -117,6 +118,117 @@ func documentChecks() []promise {
 				if n := len(a.list("items")); n != want {
 					a.broken("%d documents, want %d", n, want)
 				}
+			}
+		}},
+		{"ListsAreSorted", func(c *check) {
+			collection := c.suite.name()
+			first, second := c.suite.name(), c.suite.name()
+			c.document(first, fields{"collection": collection, "text": "x"})
+			c.wait(5 * time.Millisecond)
+			c.document(second, fields{"collection": collection, "text": "x"})
+			c.wait(5 * time.Millisecond)
+			third := c.suite.name()
+			c.document(third, fields{"collection": collection, "text": "x"})
+			for sort, want := range map[string][]string{"updatedAt": {first, second, third}, "-updatedAt": {third, second, first}, "id": slices.Sorted(slices.Values([]string{first, second, third}))} {
+				var got []string
+				path := docsPath + "?limit=2&collection=" + collection + "&sort=" + sort
+				for cursor := ""; ; {
+					a := c.get(path + cursor).send().is(http.StatusOK)
+					got = append(got, a.texts("items", "id")...)
+					if next, _ := a.at("nextCursor"); next == nil {
+						break
+					}
+					cursor = "&cursor=" + a.text("nextCursor")
+				}
+				if !slices.Equal(got, want) {
+					c.broken("by %s the list is %v, want %v", sort, got, want)
+				}
+			}
+			c.get(docsPath+"?sort=title").send().fails(400, "validation_error", "sort", "not_allowed")
+		}},
+		{"ListsAreFilteredByMetadata", func(c *check) {
+			collection := c.suite.name()
+			for n := range 3 {
+				c.document(c.suite.name(), fields{"collection": collection, "text": "x", "metadata": fields{"n": n, "name": fmt.Sprint("name ", n), "even": n%2 == 0}})
+			}
+			for filter, want := range map[string]int{
+				"n:eq:1": 1, "n:ne:1": 2, "n:lt:1": 1, "n:lte:1": 2, "n:gt:0": 2, "n:gte:3": 0, "name:eq:name 2": 1, "even:eq:true": 2, "none:eq:1": 0,
+			} {
+				a := c.get(docsPath + "?collection=" + collection + "&filter=" + url.QueryEscape(filter)).send().is(http.StatusOK)
+				if n := len(a.list("items")); n != want {
+					a.broken("the filter %s gives %d documents, want %d", filter, n, want)
+				}
+			}
+			if n := len(c.get(docsPath + "?collection=" + collection + "&filter=n:gte:1&filter=even:eq:true").send().is(http.StatusOK).list("items")); n != 1 {
+				c.broken("two filters give %d documents, want 1", n)
+			}
+			for _, bad := range []string{"n", "n:eq", "n:like:1"} {
+				c.get(docsPath+"?filter="+bad).send().fails(400, "validation_error", "filter|filter[0]", "format|invalid|not_allowed")
+			}
+			c.get(docsPath+"?filter=").send().fails(400, "validation_error", "filter|filter[0]", "required")
+		}},
+		{"PATCHMerges", func(c *check) {
+			id := c.suite.name()
+			path := docsPath + "/" + id
+			c.document(id, fields{"title": "one", "text": "two", "tags": []string{"x"}, "metadata": fields{"a": 1, "b": 2}})
+			for _, media := range []string{"application/json", "application/merge-patch+json"} {
+				a := c.patch(path).raw(media, `{"title":"three","metadata":{"a":null,"c":"x"}}`).send().is(http.StatusOK).shape(documentShape)
+				a.has(fields{"title": "three", "text": "two", "tags": []string{"x"}, "metadata": fields{"b": 2, "c": "x"}})
+			}
+			c.get(path).send().is(http.StatusOK).has(fields{"title": "three", "revision": 3}).head("ETag", `"3"`)
+			c.patch(path).with("If-Match", `"2"`).json(fields{"text": "x"}).send().fails(412, "revision_mismatch")
+			c.patch(path).with("If-Match", `"3"`).json(fields{"title": nil, "tags": nil}).send().is(http.StatusOK).has(fields{"title": "", "tags": []string{}, "revision": 4})
+			c.patch(path).json(fields{"text": nil}).send().fails(400, "validation_error", "text|title", "required|type")
+			c.patch(path).json(fields{"revision": 1}).send().fails(400, "validation_error", "revision", "unknown")
+			c.patch(docsPath+"/"+c.suite.name()).json(fields{"text": "x"}).send().fails(404, "not_found")
+		}},
+		{"APatchedDocumentIsFoundAtOnce", func(c *check) {
+			id, word := c.suite.name(), c.suite.word()
+			c.document(id, fields{"text": "x"})
+			c.patch(docsPath + "/" + id).json(fields{"text": word}).send().is(http.StatusOK)
+			c.finds(word, id)
+		}},
+		{"ManyAreDeletedByID", func(c *check) {
+			ids := []string{c.suite.name(), c.suite.name(), c.suite.name()}
+			for _, id := range ids {
+				c.document(id, fields{"text": "x"})
+			}
+			some := append([]string{c.suite.name()}, ids[:2]...)
+			c.post(docsPath + "/delete").json(fields{"ids": some}).send().is(http.StatusOK).has(fields{"matched": 2, "deleted": 0})
+			c.post(docsPath + "/delete").json(fields{"ids": some, "dryRun": false}).send().is(http.StatusOK).has(fields{"matched": 2, "deleted": 2})
+			c.get(docsPath+"/"+ids[0]).send().fails(404, "not_found")
+			c.get(docsPath + "/" + ids[2]).send().is(http.StatusOK)
+			for _, nothing := range []fields{{}, {"dryRun": false}} {
+				c.post(docsPath+"/delete").json(nothing).send().fails(400, "validation_error", "ids", "required")
+			}
+		}},
+		{"ManyAreDeletedBySelection", func(c *check) {
+			collection, word := c.suite.name(), c.suite.word()
+			for n := range 4 {
+				c.document(c.suite.name(), fields{"collection": collection, "text": word, "tags": []string{fmt.Sprint("t", n%2)}, "metadata": fields{"n": n}})
+			}
+			remove := func(more fields) *answer {
+				more["collection"] = collection
+				return c.post(docsPath + "/delete").json(more).send().is(http.StatusOK)
+			}
+			remove(fields{}).has(fields{"matched": 4, "deleted": 0})
+			remove(fields{"tags": []string{"t1"}, "filter": []string{"n:gte:2"}, "dryRun": false}).has(fields{"matched": 1, "deleted": 1})
+			remove(fields{"dryRun": false}).has(fields{"matched": 3, "deleted": 3})
+			c.finds(word)
+			remove(fields{"dryRun": false}).has(fields{"matched": 0, "deleted": 0})
+		}},
+		{"AnExportIsAnImport", func(c *check) {
+			collection := c.suite.name()
+			for n := range 3 {
+				c.document(c.suite.name(), fields{"collection": collection, "title": fmt.Sprint("Title ", n), "text": "x", "tags": []string{"x"}, "metadata": fields{"n": n}})
+			}
+			a := c.get(docsPath+"/export?collection="+collection).send().is(http.StatusOK).head("Content-Type", "application/x-ndjson")
+			if n := len(a.lines()); n != 3 {
+				a.broken("%d lines, want 3", n)
+			}
+			c.post(docsPath+"/import").raw("application/x-ndjson", string(a.body)).send().is(http.StatusOK).has(fields{"received": 3, "replaced": 3, "failed": 0})
+			if again := c.get(docsPath + "/export?collection=" + collection).send().is(http.StatusOK); string(again.body) != string(a.body) {
+				again.broken("an export of what was imported differs from the first one")
 			}
 		}},
 		{"EveryAllowedIDIsAPath", func(c *check) {

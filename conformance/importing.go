@@ -83,8 +83,27 @@ func importChecks() []promise {
 			c.post(path).raw(media, lines).send().is(http.StatusOK).has(fields{"received": 2, "created": 1, "replaced": 1})
 			c.get(docsPath + "/" + id).send().has(fields{"text": "second", "revision": 2})
 		}},
+		{"NDJSONHasSeveralNames", func(c *check) {
+			for _, name := range []string{media, "application/ndjson", "application/jsonl"} {
+				id := c.suite.name()
+				c.removeDocument(id)
+				c.post(path).raw(name, "\xef\xbb\xbf"+line(fields{"id": id, "text": "x"})).send().is(http.StatusOK).has(fields{"received": 1, "created": 1})
+			}
+		}},
+		{"AnArrayIsAnImport", func(c *check) {
+			first, last := c.suite.name(), c.suite.name()
+			c.removeDocument(first)
+			c.removeDocument(last)
+			body := "[" + line(fields{"id": first, "text": "x"}) + "," + line(fields{"id": "not allowed", "text": "x"}) + "," + line(fields{"id": last, "text": "x"}) + "]"
+			a := c.post(path).raw("application/json", body).send().is(http.StatusOK).has(fields{"received": 3, "created": 2, "failed": 1})
+			a.has(fields{"errors[0].line": 2, "errors[0].field": "id"})
+			for _, bad := range []string{line(fields{"id": first, "text": "x"}), "[", "7"} {
+				c.post(path).raw("application/json", bad).send().fails(400, "validation_error", "body", "type|format")
+			}
+			c.post(path).raw("application/json", "["+strings.Repeat(" ", 8<<20)+"]").send().fails(413, "payload_too_large")
+		}},
 		{"ItTakesNDJSONOnly", func(c *check) {
-			for _, other := range []string{"application/json", "text/plain", ""} {
+			for _, other := range []string{"text/plain", "text/csv", ""} {
 				c.post(path).raw(other, line(fields{"text": "x"})).send().fails(415, "unsupported_media_type")
 			}
 		}},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,13 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 	var in endpoint.Bound
 	var err error
 	body := x.api.o.Replays.BodyHash()
+	var text bytes.Buffer // the body of an operation that is committed in parts
+	copied := io.Writer(body)
+	if op.InParts {
+		copied = &text
+	}
 	if op.Class != endpoint.Stream { // read the whole body first
-		if in, err = x.receive(op, body); err == nil && in.Harmless() {
+		if in, err = x.receive(op, copied); err == nil && in.Harmless() {
 			x.runBound(op, in)
 			return
 		}
@@ -52,9 +58,13 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 		}
 	}
 	var kept *idempotency.Answer
-	if op.Class == endpoint.Stream {
+	switch {
+	case op.Class == endpoint.Stream:
 		kept, err = x.streamOnce(op, request, work)
-	} else {
+	case op.InParts:
+		run := func(ctx context.Context, _ io.Reader) (idempotency.Outcome, error) { return work(in)(ctx) }
+		kept, err = x.api.o.Replays.DoStream(x.operationContext, request, &text, run, x.refused)
+	default:
 		kept, err = x.api.o.Replays.Do(x.operationContext, request, body, idempotency.Work{
 			Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
 		})

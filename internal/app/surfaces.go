@@ -26,7 +26,7 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.16.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.17.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
@@ -44,6 +44,8 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddVerify(r, s.apiKeys)
 	v1.AddWebhooks(r, s.webhooks, s.cursors)
 	v1.AddDocuments(r, s.documents, s.cursors)
+	v1.AddDocumentDeletion(r, s.documents)
+	v1.AddPortableDocuments(r, s.documents)
 	v1.AddSearch(r, s.search)
 	v1.AddMemories(r, memories, s.cursors)
 	v1.AddMemoryBatch(r, memories)

@@ -1,7 +1,7 @@
 // Package document stores the documents that search finds.
 //
-// Read document.go (types and the store), validate.go, service.go, writegroup.go (single writes that share a transaction) and
-// import.go.
+// Read document.go (types and the store), validate.go, comparison.go (metadata filters), service.go, writegroup.go (single
+// writes that share a transaction), patch.go, list.go, deletion.go and import.go.
 package document
 
 import (
@@ -56,12 +56,34 @@ type Written struct {
 	Refused error // the problem because of which it was not written
 }
 
-// Filter selects documents of a list, which is sorted by ID.
+// Filter selects a page of documents.
 type Filter struct {
-	Collection string
+	IDs        []string // at most MaxIDs; nil: any
+	Collection string   // empty: any
 	Tags       []string // all must match
-	AfterID    string
+	Sort       Sort
+	After      *Position // nil: from the start
 	Limit      int
+	Brief      bool // leave Title, Text, URL and Tags empty
+}
+
+// MaxIDs is the number of IDs that a Filter can have.
+const MaxIDs = 100
+
+// Sort is the order of a list. The ID decides between documents that were changed at the same time.
+type Sort string
+
+// The orders.
+const (
+	ByID   Sort = "id"
+	Oldest Sort = "updatedAt"
+	Newest Sort = "-updatedAt"
+)
+
+// Position is the position of a document in a list.
+type Position struct {
+	ID        string
+	UpdatedAt time.Time
 }
 
 // Store stores documents. A document of another workspace is problem.Missing.
@@ -76,9 +98,13 @@ type Store interface {
 	Document(ctx context.Context, workspaceID, id string) (*Document, error)
 	// Documents reads the existing documents of ids, in any order.
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]Document, error)
+	// HoldDocuments lets no other transaction change documents of the workspace before the transaction of ctx ends.
+	HoldDocuments(ctx context.Context, workspaceID string) error
+	// DeleteDocuments removes the existing documents of ids, and returns how many these were.
+	DeleteDocuments(ctx context.Context, workspaceID string, ids []string) (int, error)
 	// DeleteDocument removes a document if ifRevision allows the stored revision.
 	DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error
-	// ListDocuments reads at most f.Limit documents.
+	// ListDocuments reads at most f.Limit documents in the order of f.Sort.
 	ListDocuments(ctx context.Context, workspaceID string, f Filter) ([]Document, error)
 	// DocumentChanges reads at most limit changes after a number.
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]Change, error)

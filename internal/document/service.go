@@ -139,15 +139,6 @@ func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision
 	return nil
 }
 
-// List reads at most f.Limit documents, sorted by ID.
-func (s *Service) List(ctx context.Context, workspaceID string, f Filter) ([]Document, error) {
-	list, err := s.o.Store.ListDocuments(ctx, workspaceID, f)
-	if err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
-	}
-	return list, nil
-}
-
 // now returns the current time as it is stored, so that a response is equal to what is read later.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 

@@ -22,6 +22,7 @@ type input struct {
 	bodyOptional bool       // the field is a pointer
 	items        wire.Items // reads its list of Loose items; can be nil
 	streamIndex  []int
+	arrayIndex   []int // Array is set if the stream is a JSON array; nil if it cannot be
 	media        string
 	patch        bool // a merge patch: its own media type is also accepted
 	limit        int64
@@ -60,6 +61,8 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 			prefill(d.body, prototype.Elem().FieldByIndex(f.Index))
 		case f.Name == "Stream" && f.Type == readerType && op.Class == Stream:
 			d.streamIndex = f.Index
+		case f.Name == "Array" && f.Type.Kind() == reflect.Bool && op.Class == Stream:
+			d.arrayIndex = f.Index
 		default:
 			panic(fmt.Sprintf("endpoint: %s: field %s is neither a parameter nor the body", op.ID, f.Name))
 		}

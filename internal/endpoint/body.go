@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,7 +28,7 @@ func (c Class) MaxBody() int64 {
 
 // bindBody reads and decodes the body. It also writes what it reads to copied, unless that is nil.
 func (d *input) bindBody(r *http.Request, in reflect.Value, copied io.Writer) error {
-	if err := d.accept(r); err != nil {
+	if _, err := d.accept(r); err != nil {
 		return err
 	}
 	buf := buffers.Get().(*[]byte)
@@ -56,7 +57,10 @@ func (d *input) bindBody(r *http.Request, in reflect.Value, copied io.Writer) er
 
 // bindItems is bindBody for a body that is decoded as it arrives.
 func (d *input) bindItems(r *http.Request, in reflect.Value, copied io.Writer) error {
-	body, err := d.open(r)
+	if _, err := d.accept(r); err != nil {
+		return err
+	}
+	body, err := open(r, d.limit)
 	if err != nil {
 		return err
 	}
@@ -104,33 +108,52 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	}
 }
 
-// accept checks the media type of a body, if there is one.
-func (d *input) accept(r *http.Request) error {
+// accept checks the media type of a body, if there is one, and returns it without aliases and parameters.
+func (d *input) accept(r *http.Request) (media string, err error) {
 	if r.ContentLength == 0 {
-		return nil
+		return d.media, nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return unsupportedMedia("The body must not have a Content-Encoding, such as gzip.")
+		return "", unsupportedMedia("The body must not have a Content-Encoding, such as gzip.")
 	}
 	types := r.Header["Content-Type"]
 	if len(types) != 1 {
-		return unsupportedMedia("Send the header Content-Type once: " + d.media + ".")
+		return "", unsupportedMedia("Send the header Content-Type once: " + d.accepted() + ".")
 	}
 	if types[0] == d.media {
-		return nil
+		return d.media, nil
 	}
 	media, params, err := mime.ParseMediaType(types[0])
-	if d.patch && media == mediaMergePatch {
+	switch {
+	case d.patch && media == mediaMergePatch, d.media == MediaLines && slices.Contains(linesAliases, media):
 		media = d.media
 	}
-	if charset := params["charset"]; err != nil || media != d.media || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return unsupportedMedia(fmt.Sprintf("The body must be %s in UTF-8, not %q.", d.media, printable(types[0])))
+	known := media == d.media || d.arrayIndex != nil && media == mediaJSON
+	if charset := params["charset"]; err != nil || !known || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return "", unsupportedMedia(fmt.Sprintf("The body must be %s in UTF-8, not %q.", d.accepted(), printable(types[0])))
 	}
-	return nil
+	return media, nil
+}
+
+// accepted names the media types of the body.
+func (d *input) accepted() string {
+	if d.arrayIndex != nil {
+		return d.media + " or " + mediaJSON
+	}
+	return d.media
 }
 
 func (d *input) bindStream(r *http.Request, in reflect.Value) error {
-	body, err := d.open(r)
+	media, err := d.accept(r)
+	if err != nil {
+		return err
+	}
+	limit := d.limit
+	if media == mediaJSON && d.arrayIndex != nil {
+		in.FieldByIndex(d.arrayIndex).SetBool(true)
+		limit = Batch.MaxBody() // its reader needs the whole array
+	}
+	body, err := open(r, limit)
 	if err != nil {
 		return err
 	}
@@ -138,18 +161,15 @@ func (d *input) bindStream(r *http.Request, in reflect.Value) error {
 	return nil
 }
 
-// open returns a body that is read as it arrives.
-func (d *input) open(r *http.Request) (io.Reader, error) {
-	if err := d.accept(r); err != nil {
-		return nil, err
-	}
-	if r.ContentLength > d.limit {
-		return nil, tooLarge(d.limit)
+// open returns a body of at most limit bytes that is read as it arrives.
+func open(r *http.Request, limit int64) (io.Reader, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
 	}
 	if r.Body == nil {
 		return strings.NewReader(""), nil
 	}
-	return &stream{body: r.Body, limit: d.limit, left: d.limit}, nil
+	return &stream{body: r.Body, limit: limit, left: limit}, nil
 }
 
 // stream is a body that is read as it arrives. Its errors are problems: 413, or 400 for a truncated one.

@@ -256,6 +256,14 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	if in.patch {
 		h.RequestBody.Content[mediaMergePatch] = h.RequestBody.Content[in.media]
 	}
+	if in.media == MediaLines {
+		for _, alias := range linesAliases {
+			h.RequestBody.Content[alias] = h.RequestBody.Content[in.media]
+		}
+	}
+	if in.arrayIndex != nil {
+		h.RequestBody.Content[mediaJSON] = &huma.MediaType{Schema: &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object"}}}
+	}
 }
 
 func capitalised(s string) string {

@@ -11,6 +11,9 @@ const mediaMergePatch = "application/merge-patch+json"
 // MediaLines is the media type of a list with one JSON value per line.
 const MediaLines = "application/x-ndjson"
 
+// linesAliases are other names of MediaLines, which requests can use.
+var linesAliases = []string{"application/ndjson", "application/jsonl"}
+
 // MediaCSV is the media type of a table (RFC 4180).
 const MediaCSV = "text/csv"
 

@@ -75,7 +75,8 @@
 //
 // Parameters are string, bool, int, int64, float64, named types of these, wire.Time, IfMatch, slices of them
 // (query only) and pointers to them where absent must differ from zero. Stream operations have `Stream io.Reader` in
-// place of Body and say its type in Operation.Media.
+// place of Body and say its type in Operation.Media. With a field `Array bool` they also accept a JSON array, and Array is
+// then true.
 //
 // Constraint tags hold in the binder and in the document alike; on a slice those of strings and numbers hold for each
 // item:
@@ -139,6 +140,7 @@ type Operation struct {
 	Media       string   // of a request body that is not JSON: application/x-ndjson
 	Errors      []string // codes in addition to those of every operation
 	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
+	InParts     bool     // Idempotent, but committed in parts, so that repeating it must be harmless (a Stream always is)
 	Uncharged   bool     // not charged to any limit
 	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential
 	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then

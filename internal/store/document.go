@@ -65,6 +65,12 @@ func (s *Store) documentHead(ctx context.Context, workspaceID string) (*document
 	return h, nil
 }
 
+// HoldDocuments implements document.Store.
+func (s *Store) HoldDocuments(ctx context.Context, workspaceID string) error {
+	_, err := s.documentHead(ctx, workspaceID)
+	return err
+}
+
 func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
 	const query = `SELECT change, documents FROM document_head WHERE workspace_id = $1`
 	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&h.change, &h.documents)

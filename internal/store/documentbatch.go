@@ -141,14 +141,8 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 var removeTombstones = `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
 func (s *Store) removeTombstones(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	for some := range slices.Chunk(rows, ListSize) {
-		ids := make([]string, len(some))
-		for i, r := range some {
-			ids[i] = r.ID
-		}
-		if _, err := s.main.In(ctx).Exec(ctx, removeTombstones, Padded([]any{workspaceID}, ids)...); err != nil {
-			return fmt.Errorf("remove tombstones: %w", err)
-		}
+	if err := s.eachIDList(ctx, removeTombstones, workspaceID, rows); err != nil {
+		return fmt.Errorf("remove tombstones: %w", err)
 	}
 	return nil
 }
@@ -226,6 +220,70 @@ func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*do
 	})
 	if err != nil {
 		return fmt.Errorf("add tags: %w", err)
+	}
+	return nil
+}
+
+// DeleteDocuments implements document.Store. Each document leaves a tombstone, as with DeleteDocument.
+func (s *Store) DeleteDocuments(ctx context.Context, workspaceID string, ids []string) (deleted int, err error) {
+	rows := make([]documentRow, len(ids))
+	for i, id := range ids {
+		rows[i].Document = &document.Document{ID: id}
+	}
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		head, err := s.documentHead(ctx, workspaceID)
+		if err != nil {
+			return err
+		}
+		if err := s.readExisting(ctx, workspaceID, rows); err != nil {
+			return err
+		}
+		var live []*documentRow
+		for i := range rows {
+			if r := &rows[i]; r.old.live {
+				head.change++
+				head.documents--
+				r.Change = head.change
+				live = append(live, r)
+			}
+		}
+		deleted = len(live)
+		if err := s.removeTagsOf(ctx, workspaceID, live); err != nil {
+			return err
+		}
+		return s.buryDocuments(ctx, workspaceID, live)
+	})
+	return deleted, err
+}
+
+var removeDocuments = `DELETE FROM document WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
+
+var insertTombstones = &bulk{into: `document_tombstone (workspace_id, id, change)`, columns: 3}
+
+// buryDocuments replaces documents with tombstones.
+func (s *Store) buryDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
+	if err := s.eachIDList(ctx, removeDocuments, workspaceID, rows); err != nil {
+		return fmt.Errorf("delete documents: %w", err)
+	}
+	_, err := s.insert(ctx, s.main, insertTombstones, len(rows), func(i int, values []any) []any {
+		return append(values, workspaceID, rows[i].ID, rows[i].Change)
+	})
+	if err != nil {
+		return fmt.Errorf("add tombstones: %w", err)
+	}
+	return nil
+}
+
+// eachIDList runs a statement for the IDs of rows, ListSize at a time.
+func (s *Store) eachIDList(ctx context.Context, statement, workspaceID string, rows []*documentRow) error {
+	for some := range slices.Chunk(rows, ListSize) {
+		ids := make([]string, len(some))
+		for i, r := range some {
+			ids[i] = r.ID
+		}
+		if _, err := s.main.In(ctx).Exec(ctx, statement, Padded([]any{workspaceID}, ids)...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

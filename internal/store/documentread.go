@@ -12,6 +12,9 @@ import (
 
 const documentColumns = `d.id, d.collection, d.title, d.text, d.url, d.tags, d.metadata, d.created_at, d.updated_at, d.revision, d.change`
 
+// briefColumns are documentColumns without title, text, URL and tags.
+const briefColumns = `d.id, d.collection, '', '', '', '[]', d.metadata, d.created_at, d.updated_at, d.revision, d.change`
+
 // scanDocument reads documentColumns.
 func scanDocument(row Row) (document.Document, error) {
 	var d document.Document
@@ -75,17 +78,19 @@ func (s *Store) documents(ctx context.Context, query string, args ...any) ([]doc
 // ListDocuments implements document.Store.
 func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
 	var c conditions
-	from := `document d`
+	from, id := `document d`, `d.id`
+	if len(f.Tags) > 0 {
+		id = `t.document_id`
+	}
 	c.where(`d.workspace_id = ?`, workspaceID)
-	if len(f.Tags) == 0 {
-		c.where(`d.id > ?`, f.AfterID)
+	if f.IDs != nil {
+		c.in(`d.id`, f.IDs)
 	}
 	for i, tag := range f.Tags {
 		if i == 0 { // the first tag determines the index
 			from = `document_tag t JOIN document d ON d.workspace_id = t.workspace_id AND d.id = t.document_id`
 			c.where(`t.workspace_id = ?`, workspaceID)
 			c.where(`t.tag = ?`, tag)
-			c.where(`t.document_id > ?`, f.AfterID)
 			continue
 		}
 		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace_id = d.workspace_id AND x.tag = ? AND x.document_id = d.id)`, tag)
@@ -93,11 +98,28 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 	if f.Collection != "" {
 		c.where(`d.collection = ?`, f.Collection)
 	}
-	order := `d.id`
-	if len(f.Tags) > 0 {
-		order = `t.document_id`
+	order := id
+	switch f.Sort {
+	case document.Newest:
+		order = `d.updated_at DESC, ` + id + ` DESC`
+		if f.After != nil {
+			c.where(`(d.updated_at, `+id+`) < (?, ?)`, micros(f.After.UpdatedAt), f.After.ID)
+		}
+	case document.Oldest:
+		order = `d.updated_at, ` + id
+		if f.After != nil {
+			c.where(`(d.updated_at, `+id+`) > (?, ?)`, micros(f.After.UpdatedAt), f.After.ID)
+		}
+	default:
+		if f.After != nil {
+			c.where(id+` > ?`, f.After.ID)
+		}
 	}
-	list, err := s.documents(ctx, `SELECT `+documentColumns+` FROM `+from+` WHERE `+c.String()+` ORDER BY `+order+` LIMIT `+c.arg(f.Limit), c.args...)
+	columns := documentColumns
+	if f.Brief {
+		columns = briefColumns
+	}
+	list, err := s.documents(ctx, `SELECT `+columns+` FROM `+from+` WHERE `+c.String()+` ORDER BY `+order+` LIMIT `+c.arg(f.Limit), c.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

@@ -96,6 +96,13 @@ func (c *conditions) where(condition string, args ...any) {
 	c.all = append(c.all, condition)
 }
 
+// in adds the condition that a column is one of at most ListSize values.
+func (c *conditions) in(column string, values []string) {
+	first := len(c.args) + 1
+	c.args = Padded(c.args, values)
+	c.all = append(c.all, column+` IN (`+Parameters(first, ListSize)+`)`)
+}
+
 // arg adds a parameter and returns its name.
 func (c *conditions) arg(a any) string {
 	c.args = append(c.args, a)

@@ -18,6 +18,7 @@ import (
 var (
 	errEmpty   = problem.Validation("body", problem.Required, "A JSON body is required.")
 	errTooDeep = problem.Validation("body", problem.Format, "The JSON is nested more than 32 levels deep.")
+	errNoArray = problem.Validation("body", problem.Type, "The body must be an array, not null.")
 )
 
 // explain converts a decoding error into a 400 that names the invalid member and the reason. at returns the line and

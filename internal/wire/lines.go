@@ -17,10 +17,13 @@ type Lines struct {
 	long   []byte // collects a line that is larger than the reader's buffer
 }
 
-// NewLines reads lines of at most limit bytes from r.
+// NewLines reads lines of at most limit bytes from r. A byte order mark at the beginning is skipped.
 func NewLines(r io.Reader, limit int) *Lines {
 	return &Lines{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
+
+// byteOrderMark is what some programs write in front of UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Number returns the number of the line that Next returned last, from 1, including blank lines.
 func (l *Lines) Number() int { return l.number }
@@ -51,7 +54,9 @@ func (l *Lines) line() ([]byte, error) {
 	if len(part) == 0 && err != nil {
 		return nil, err
 	}
-	l.number++
+	if l.number++; l.number == 1 {
+		part = bytes.TrimPrefix(part, byteOrderMark)
+	}
 	if err == nil || err == io.EOF {
 		return l.bounded(part)
 	}

@@ -29,6 +29,21 @@ func EachOf[E any](add func(list []E, text []byte) []E) Items {
 	}
 }
 
+// Array returns the values of a JSON array. They are syntactically correct, but otherwise not checked: Decode does that for each.
+func Array(data []byte) ([]Value, error) {
+	if blank(data) {
+		return nil, errEmpty
+	}
+	var list []Value
+	if err := json.Unmarshal(data, &list, jsontext.AllowDuplicateNames(true)); err != nil {
+		return nil, explain(err, &list, positionIn(data))
+	}
+	if list == nil {
+		return nil, errNoArray
+	}
+	return list, nil
+}
+
 // DecodeRead is Decode for a text that is decoded while it arrives. Lists of one type are decoded item by item, so that
 // only one item is in memory. rest is the text without the items of these lists.
 //

@@ -2,8 +2,9 @@ package v1
 
 import (
 	"context"
-	"io"
 	"iter"
+	"strings"
+	"time"
 
 	"keepsake/internal/auth"
 	"keepsake/internal/document"
@@ -15,14 +16,7 @@ import (
 
 // AddDocuments declares the operations on documents.
 func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *page.Sealer) {
-	op := func(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
-		return endpoint.Operation{
-			ID: id, Method: method, Path: path, Since: 1, Tag: "documents", Summary: summary,
-			Credentials: endpoint.Key | endpoint.Bearer, Scope: scope, Status: 200,
-		}
-	}
-
-	create := op("createDocument", "POST", "/documents", "Create a document", auth.Write)
+	create := documentOperation("createDocument", "POST", "", "Create a document", auth.Write)
 	create.Description = "If the document has no ID, one is generated."
 	create.Status, create.Idempotent = 201, true
 	create.Errors = []string{problem.CodeConflict, problem.CodeLimitReached}
@@ -38,7 +32,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return &createdDocument{ETag: endpoint.ETag(d.Revision), Location: documentPath(d), Body: viewOfDocument(d)}, nil
 	})
 
-	put := op("putDocument", "PUT", "/documents/{id}", "Create or replace a document", auth.Write)
+	put := documentOperation("putDocument", "PUT", "/{id}", "Create or replace a document", auth.Write)
 	put.Description = "With If-None-Match: *, the operation creates a document and does not replace one."
 	put.Errors = []string{problem.CodeLimitReached, problem.CodeRevisionMismatch}
 	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
@@ -57,7 +51,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return out, nil
 	})
 
-	get := op("getDocument", "GET", "/documents/{id}", "Get a document", auth.Read)
+	get := documentOperation("getDocument", "GET", "/{id}", "Get a document", auth.Read)
 	get.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, get, func(ctx context.Context, in *getDocument) (*oneDocument, error) {
 		d, err := documents.Document(ctx, auth.From(ctx).WorkspaceID, in.ID)
@@ -67,7 +61,19 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return &oneDocument{ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}, nil
 	})
 
-	remove := op("deleteDocument", "DELETE", "/documents/{id}", "Delete a document", auth.Write)
+	change := documentOperation("changeDocument", "PATCH", "/{id}", "Change a document", auth.Write)
+	change.Description = "The body is a merge patch. Fields that are omitted do not change, null removes a field, and metadata is merged name by name."
+	change.Errors = []string{problem.CodeNotFound, problem.CodeLimitReached, problem.CodeRevisionMismatch}
+	endpoint.Add(r, change, func(ctx context.Context, in *changeDocument) (*oneDocument, error) {
+		// `If-Match: *` only requires what the 404 checks anyway.
+		d, err := documents.Patch(ctx, auth.From(ctx).WorkspaceID, in.ID, in.patch(), in.IfMatch.Revisions())
+		if err != nil {
+			return nil, err
+		}
+		return &oneDocument{ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}, nil
+	})
+
+	remove := documentOperation("deleteDocument", "DELETE", "/{id}", "Delete a document", auth.Write)
 	remove.Status = 204
 	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
@@ -79,24 +85,19 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 		return &struct{}{}, nil
 	})
 
-	list := op("listDocuments", "GET", "/documents", "List documents in the order of their IDs", auth.Read)
+	list := documentOperation("listDocuments", "GET", "", "List documents", auth.Read)
+	list.Description = "If filter is given, a page can have fewer items than limit, or none, although nextCursor is not null."
 	endpoint.Add(r, list, func(ctx context.Context, in *listDocuments) (*documentList, error) {
 		return in.list(ctx, documents, cursors)
 	})
+}
 
-	load := op("importDocuments", "POST", "/documents/import", "Import documents from lines of JSON", auth.Write)
-	load.Description = "Each line is a document in the format of createDocument. A document whose ID exists is replaced. An invalid line does " +
-		"not affect the others. If the request has an Idempotency-Key, every line must have an ID."
-	load.Class, load.Media, load.Idempotent = endpoint.Stream, "application/x-ndjson", true
-	decoder := endpoint.NewDecoder[newDocument]()
-	endpoint.Add(r, load, func(ctx context.Context, in *importDocuments) (*importResult, error) {
-		imported, err := documents.Import(ctx, auth.From(ctx).WorkspaceID, documentLines(in.Stream, decoder),
-			document.ImportOptions{RequireID: in.IdempotencyKey != ""})
-		if err != nil {
-			return nil, err
-		}
-		return viewOfImport(imported), nil
-	})
+// documentOperation is what the operations on documents have in common.
+func documentOperation(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
+	return endpoint.Operation{
+		ID: id, Method: method, Path: "/documents" + path, Since: 1, Tag: "documents", Summary: summary,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: scope, Status: 200,
+	}
 }
 
 // documentFields are the fields of a document that a client writes.
@@ -145,9 +146,37 @@ type deleteDocument struct {
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
-type importDocuments struct {
-	IdempotencyKey string `header:"Idempotency-Key"`
-	Stream         io.Reader
+type changeDocument struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"null moves the document to the collection named default."`
+		Title      wire.Optional[string]              `json:"title" maxLength:"1024"`
+		Text       wire.Optional[string]              `json:"text" maxBytes:"262144"`
+		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048"`
+		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+	}
+}
+
+func (in *changeDocument) patch() document.Patch {
+	b := &in.Body
+	p := document.Patch{
+		Collection: replacement(&b.Collection), Title: replacement(&b.Title), Text: replacement(&b.Text), URL: replacement(&b.URL),
+		Tags: replacement(&b.Tags),
+	}
+	if metadata := replacement(&b.Metadata); metadata != nil {
+		p.Metadata = (*map[string]any)(metadata)
+	}
+	return p
+}
+
+// replacement returns the new value of a member of a merge patch: nil if it is omitted, and a zero value for null.
+func replacement[T any](o *wire.Optional[T]) *T {
+	if !o.Set {
+		return nil
+	}
+	return &o.Value
 }
 
 type documentView struct {
@@ -201,7 +230,15 @@ func textOrNull(s string) *string {
 type listDocuments struct {
 	Collection string   `query:"collection"`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
+	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt"`
 	pageQuery
+}
+
+// documentPosition is the position of a document in a list.
+type documentPosition struct {
+	ID        string    `json:"id"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
 type documentList struct {
@@ -213,14 +250,16 @@ type documentList struct {
 
 func (in *listDocuments) list(ctx context.Context, documents *document.Service, cursors *page.Sealer) (*documentList, error) {
 	workspaceID := auth.From(ctx).WorkspaceID
-	scope := page.Scope(workspaceID, "listDocuments", append([]string{in.Collection}, in.Tags...)...)
-	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *string, limit int) ([]document.Document, error) {
-		filter := document.Filter{Collection: in.Collection, Tags: in.Tags, Limit: limit}
-		if after != nil {
-			filter.AfterID = *after
-		}
-		return documents.List(ctx, workspaceID, filter)
-	}, func(d document.Document) string { return d.ID })
+	metadata, err := comparisons(in.Filters, func(int) string { return "filter" })
+	if err != nil {
+		return nil, err
+	}
+	selection := document.Selection{Collection: in.Collection, Tags: in.Tags, Metadata: metadata}
+	scope := page.Scope(workspaceID, "listDocuments", in.Sort, in.Collection, strings.Join(in.Tags, "\n"), strings.Join(in.Filters, "\n"))
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *documentPosition) ([]document.Document, *documentPosition, error) {
+		list, next, err := documents.List(ctx, workspaceID, selection, document.Sort(in.Sort), (*document.Position)(after), in.Limit)
+		return list, (*documentPosition)(next), err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -228,4 +267,17 @@ func (in *listDocuments) list(ctx context.Context, documents *document.Service, 
 	out.Body.NextCursor = next
 	out.Body.Items = views(found, func(d document.Document) documentView { return viewOfDocument(&d) })
 	return out, nil
+}
+
+// comparisons parses filters. name returns the name of one for an error.
+func comparisons(filters []string, name func(i int) string) ([]document.Comparison, error) {
+	list := make([]document.Comparison, len(filters))
+	for i, filter := range filters {
+		var ok bool
+		if list[i], ok = document.ParseComparison(filter); !ok {
+			return nil, problem.Validation(name(i), problem.Format,
+				name(i)+" must have the form name:op:value, where op is eq, ne, lt, lte, gt or gte.")
+		}
+	}
+	return list, nil
 }

@@ -212,6 +212,103 @@ func TestListsFollowIdsAndFilters(t *testing.T) {
 	c.do(t, "GET", documentsPath+"?q=x", nil).fails(400, "validation_error", "q", "unknown")
 }
 
+func TestListsAreSortedAndFilteredByMetadata(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	for i, id := range []string{"c", "a", "b"} {
+		c.put(t, id, object{"text": "x", "metadata": object{"n": i, "name": id}}).is(201)
+	}
+	c.put(t, "a", object{"text": "y", "metadata": object{"n": 1, "name": "a"}}).is(200)
+	for query, want := range map[string][]any{
+		"sort=id": {"a", "b", "c"}, "filter=n:gte:1": {"a", "b"}, "filter=n:gte:1&filter=name:ne:a": {"b"}, "filter=none:eq:x": nil,
+	} {
+		if got := c.do(t, "GET", documentsPath+"?"+query, nil).is(200).items("items", "id"); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", query, got, want)
+		}
+	}
+	for sort, least := range map[string]int{"updatedAt": -1, "-updatedAt": 1} {
+		var times []string
+		for cursor := ""; ; {
+			a := c.do(t, "GET", documentsPath+"?limit=2&sort="+sort+cursor, nil).is(200)
+			for _, at := range a.items("items", "updatedAt") {
+				times = append(times, at.(string))
+			}
+			next, ok := a.body["nextCursor"].(string)
+			if !ok {
+				break
+			}
+			cursor = "&cursor=" + next
+			c.do(t, "GET", documentsPath+"?limit=2"+cursor, nil).fails(400, "validation_error", "cursor", "invalid")
+		}
+		if len(times) != 3 || !slices.IsSortedFunc(times, func(a, b string) int { return -least * strings.Compare(a, b) }) {
+			t.Errorf("by %s: %v", sort, times)
+		}
+	}
+	c.do(t, "GET", documentsPath+"?sort=title", nil).fails(400, "validation_error", "sort", "not_allowed")
+	c.do(t, "GET", documentsPath+"?filter=n", nil).fails(400, "validation_error", "filter", "format")
+	c.do(t, "GET", documentsPath+"?filter=", nil).fails(400, "validation_error", "filter", "required")
+}
+
+func TestAPatchIsMergedIntoADocument(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.put(t, "d", object{"title": "one", "text": "two", "collection": "red", "tags": []string{"x"}, "metadata": object{"a": 1, "b": 2}, "url": "https://example.org/"}).is(201)
+	patch := func(body any, header ...string) *answer {
+		t.Helper()
+		return c.do(t, "PATCH", documentsPath+"/d", body, header...)
+	}
+	a := patch(object{"title": nil, "collection": nil, "url": nil, "metadata": object{"a": nil, "c": "x"}}, "If-Match", `"1"`).is(200)
+	for name, want := range map[string]any{"title": "", "text": "two", "collection": "default", "url": nil, "revision": 2.0} {
+		if a.body[name] != want {
+			t.Errorf("%s is %v, want %v", name, a.body[name], want)
+		}
+	}
+	if diff := cmp.Diff(object{"b": 2.0, "c": "x"}, a.body["metadata"]); diff != "" || a.header.Get("ETag") != `"2"` {
+		t.Errorf("ETag %s, metadata (-want +got):\n%s", a.header.Get("ETag"), diff)
+	}
+	patch(object{"tags": nil, "metadata": nil}).is(200)
+	patch(object{"text": "three"}, "If-Match", `"1"`).fails(412, "revision_mismatch")
+	patch(object{"text": nil}).fails(400, "validation_error", "text", "required")
+	patch(object{"id": "e"}).fails(400, "validation_error", "id", "unknown")
+	patch(object{"url": "javascript:x"}).fails(400, "validation_error", "url", "format")
+	c.do(t, "PATCH", documentsPath+"/none", object{"text": "x"}).fails(404, "not_found")
+}
+
+func TestDocumentsAreDeletedByIDsOrSelection(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	for i := range 6 {
+		c.put(t, fmt.Sprint("d", i), object{"text": "x", "collection": []string{"even", "odd"}[i%2], "tags": []string{fmt.Sprint("mod", i%3)}, "metadata": object{"n": i}}).is(201)
+	}
+	remove := func(body object, header ...string) *answer {
+		t.Helper()
+		return c.do(t, "POST", documentsPath+"/delete", body, header...)
+	}
+	gives := func(a *answer, matched, deleted float64) {
+		t.Helper()
+		if a.is(200); a.body["matched"] != matched || a.body["deleted"] != deleted {
+			t.Errorf("got %v, want %v matched and %v deleted", a.body, matched, deleted)
+		}
+	}
+	for _, nothing := range []object{{}, {"ids": []string{}}, {"dryRun": false}, {"tags": []string{}, "filter": []string{}}} {
+		remove(nothing).fails(400, "validation_error", "ids", "required")
+	}
+	remove(object{"ids": []string{"d0"}, "collection": "even"}).fails(400, "validation_error", "ids", "not_allowed")
+	remove(object{"ids": []string{"a b"}}).fails(400, "validation_error", "ids[0]", "format")
+	remove(object{"filter": []string{"n:eq:1", "n"}}).fails(400, "validation_error", "filter[1]", "format")
+	gives(remove(object{"collection": "even"}), 3, 0)
+	gives(remove(object{"collection": "even", "tags": []string{"mod2"}, "dryRun": false}), 1, 1)
+	gives(remove(object{"filter": []string{"n:gte:4"}, "dryRun": false}, "Idempotency-Key", "delete-1"), 2, 2)
+	again := remove(object{"filter": []string{"n:gte:4"}, "dryRun": false}, "Idempotency-Key", "delete-1")
+	if gives(again, 2, 2); again.header.Get("Idempotent-Replayed") != "true" {
+		t.Error("a repeated deletion was not a replay")
+	}
+	gives(remove(object{"ids": []string{"d0", "d4", "none"}, "dryRun": false}), 1, 1)
+	if got := c.do(t, "GET", documentsPath, nil).is(200).items("items", "id"); !slices.Equal(got, []any{"d1", "d3"}) {
+		t.Errorf("%v are left, want d1 and d3", got)
+	}
+}
+
 func TestAFullWorkspaceTakesNoMoreDocuments(t *testing.T) {
 	t.Parallel()
 	c := start(t, apptest.With(func(cfg *config.Config) {

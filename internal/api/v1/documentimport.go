@@ -1,15 +1,86 @@
 package v1
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
+	"context"
+	"errors"
 	"io"
+	"iter"
 
+	"keepsake/internal/auth"
 	"keepsake/internal/document"
 	"keepsake/internal/endpoint"
-	"keepsake/internal/problem"
+	"keepsake/internal/wire"
 )
+
+// AddPortableDocuments declares the import and export of documents.
+func AddPortableDocuments(r *endpoint.Registry, documents *document.Service) {
+	load := documentOperation("importDocuments", "POST", "/import", "Import documents from lines of JSON", auth.Write)
+	load.Description = "Each line is a document in the format of createDocument. A document whose ID exists is replaced. An invalid line does " +
+		"not affect the others. If the request has an Idempotency-Key, every line must have an ID. The body can also be a JSON array of at most " +
+		"8 MiB; line is then the position in the array, starting at 1."
+	load.Class, load.Media, load.Idempotent = endpoint.Stream, endpoint.MediaLines, true
+	decoder := endpoint.NewDecoder[newDocument]()
+	endpoint.Add(r, load, func(ctx context.Context, in *importDocuments) (*importResult, error) {
+		lines, err := in.lines(decoder)
+		if err != nil {
+			return nil, err
+		}
+		imported, err := documents.Import(ctx, auth.From(ctx).WorkspaceID, lines, document.ImportOptions{RequireID: in.IdempotencyKey != ""})
+		if err != nil {
+			return nil, err
+		}
+		return viewOfImport(imported), nil
+	})
+
+	export := documentOperation("exportDocuments", "GET", "/export", "Export documents as lines of JSON", auth.Read)
+	export.Class = endpoint.Stream
+	export.Description = "Each line is a document in the format of importDocuments, in the order of the IDs."
+	endpoint.Add(r, export, func(ctx context.Context, in *exportDocuments) (*exportedDocuments, error) {
+		found := documents.Export(ctx, auth.From(ctx).WorkspaceID, in.Collection)
+		return &exportedDocuments{Lines: func(yield func(*portableDocument, error) bool) {
+			for d, err := range found {
+				var view *portableDocument
+				if err == nil {
+					view = viewOfPortableDocument(d)
+				}
+				if !yield(view, err) {
+					return
+				}
+			}
+		}}, nil
+	})
+}
+
+type importDocuments struct {
+	IdempotencyKey string `header:"Idempotency-Key"`
+	Stream         io.Reader
+	Array          bool
+}
+
+type exportDocuments struct {
+	Collection string `query:"collection" doc:"The collection to export. Without it, all documents are exported."`
+}
+
+type exportedDocuments struct {
+	Lines iter.Seq2[*portableDocument, error]
+}
+
+// portableDocument is a line of an export.
+type portableDocument struct {
+	ID         string        `json:"id"`
+	Collection string        `json:"collection"`
+	Title      string        `json:"title"`
+	Text       string        `json:"text"`
+	URL        *string       `json:"url"`
+	Tags       []string      `json:"tags"`
+	Metadata   wire.Metadata `json:"metadata"`
+}
+
+func viewOfPortableDocument(d *document.Document) *portableDocument {
+	return &portableDocument{
+		ID: d.ID, Collection: d.Collection, Title: d.Title, Text: d.Text, URL: textOrNull(d.URL), Tags: d.Tags, Metadata: d.Metadata,
+	}
+}
 
 type importResult struct {
 	Body struct {
@@ -41,62 +112,63 @@ func viewOfImport(i document.Imported) *importResult {
 // maxLine is the maximum size of a line: the longest text with every character escaped.
 const maxLine = 2 << 20
 
+// lines returns the documents of the body one by one.
+func (in *importDocuments) lines(decoder *endpoint.Decoder[newDocument]) (document.Lines, error) {
+	if !in.Array {
+		return documentLines(in.Stream, decoder), nil
+	}
+	body, err := io.ReadAll(in.Stream)
+	if err != nil {
+		return nil, err
+	}
+	items, err := wire.Array(body)
+	if err != nil {
+		return nil, err
+	}
+	return documentItems(items, decoder), nil
+}
+
 // documentLines reads documents from a body with one JSON object per line. It skips blank lines. A line that is too long or
 // invalid is returned as such; an unreadable body is an error.
 func documentLines(body io.Reader, decoder *endpoint.Decoder[newDocument]) document.Lines {
-	r := bufio.NewReaderSize(body, 64<<10)
-	var buf []byte
+	lines := wire.NewLines(body, maxLine)
+	return func() (document.Line, bool, error) {
+		text, err := lines.Next()
+		var tooLong *wire.TooLong
+		switch {
+		case err == io.EOF:
+			return document.Line{}, false, nil
+		case errors.As(err, &tooLong):
+			return document.Line{Number: lines.Number(), Err: err}, true, nil
+		case err != nil:
+			return document.Line{}, false, err
+		default:
+			return documentLine(decoder, lines.Number(), text), true, nil
+		}
+	}
+}
+
+// documentItems is documentLines for the values of an array.
+func documentItems(items []wire.Value, decoder *endpoint.Decoder[newDocument]) document.Lines {
 	number := 0
 	return func() (document.Line, bool, error) {
-		for {
-			var tooLong bool
-			var err error
-			buf, tooLong, err = readLine(r, buf[:0])
-			if err != nil && err != io.EOF {
-				return document.Line{}, false, err
-			}
-			ended := err == io.EOF
-			if ended && len(buf) == 0 && !tooLong {
-				return document.Line{}, false, nil
-			}
-			number++
-			line := document.Line{Number: number}
-			if tooLong {
-				line.Err = problem.Validation("body", problem.TooLong, fmt.Sprintf("A line must have at most %d bytes.", maxLine))
-				return line, true, nil
-			}
-			if len(bytes.TrimSpace(buf)) == 0 {
-				continue
-			}
-			line.ID, line.Fields, line.Err = decodeLine(decoder, buf)
-			return line, true, nil
+		if number == len(items) {
+			return document.Line{}, false, nil
 		}
+		number++
+		return documentLine(decoder, number, items[number-1]), true, nil
 	}
 }
 
-func decodeLine(decoder *endpoint.Decoder[newDocument], data []byte) (id string, f document.Fields, err error) {
+func documentLine(decoder *endpoint.Decoder[newDocument], number int, text []byte) document.Line {
+	line := document.Line{Number: number}
 	var d newDocument
-	if err := decoder.Decode(data, &d); err != nil {
-		return "", f, err
+	if line.Err = decoder.Decode(text, &d); line.Err != nil {
+		return line
 	}
 	if d.ID != nil {
-		id = *d.ID
+		line.ID = *d.ID
 	}
-	return id, d.fields(), nil
-}
-
-// readLine appends the next line to buf, without its end. It keeps nothing of a line that is too long.
-func readLine(r *bufio.Reader, buf []byte) (line []byte, tooLong bool, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if tooLong = tooLong || len(buf)+len(part) > maxLine+1; tooLong {
-			buf = buf[:0]
-		} else {
-			buf = append(buf, part...)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		return bytes.TrimSuffix(buf, []byte("\n")), tooLong, err
-	}
+	line.Fields = d.fields()
+	return line
 }

@@ -61,7 +61,7 @@ func TestALineOfAnyLengthEndsWhereItEnds(t *testing.T) {
 	t.Parallel()
 	fits := `{"text":"` + strings.Repeat(`\u0078`, 262_144) + `"}`
 	over := `{"text":"` + strings.Repeat(`x`, maxLine) + `"}`
-	all := allLines(t, strings.NewReader(strings.Join([]string{fits, over, `{"text":"x"}`, over}, "\n")))
+	all := allLines(t, strings.NewReader("\xef\xbb\xbf"+strings.Join([]string{fits, over, `{"text":"x"}`, over}, "\n")))
 	if len(all) != 4 || all[0].Err != nil || len(all[0].Fields.Text) != 262_144 || all[2].Err != nil {
 		t.Fatalf("got %d lines, the first %v, the third %v", len(all), all[0].Err, all[2].Err)
 	}

@@ -132,11 +132,81 @@ func TestAnImportThatMayBeRepeatedNeedsIds(t *testing.T) {
 func TestAnImportIsOfItsMediaTypeAndSize(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.load(t, `{"text":"x"}`, "Content-Type", "application/json").fails(415, "unsupported_media_type")
+	c.load(t, `{"text":"x"}`, "Content-Type", "text/plain").fails(415, "unsupported_media_type")
+	for _, media := range []string{"application/ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"} {
+		if diff := cmp.Diff(counts(1, 1, 0, 0), counted(c.load(t, `{"text":"x"}`, "Content-Type", media).is(200))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", media, diff)
+		}
+	}
 	a := c.load(t, "").is(200)
 	if diff := cmp.Diff(object{"received": 0.0, "created": 0.0, "replaced": 0.0, "failed": 0.0, "errors": []any{}}, a.body,
 		cmp.FilterPath(func(p cmp.Path) bool { return strings.Contains(p.String(), "requestId") }, cmp.Ignore())); diff != "" {
 		t.Errorf("an import of nothing (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnImportCanBeAnArray(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	array := func(body string, header ...string) *answer {
+		t.Helper()
+		return c.load(t, body, append([]string{"Content-Type", "application/json"}, header...)...)
+	}
+	a := array(` [{"id":"a","text":"x"},7,{"id":"b","text":"x","text":"y"},{"id":"c","text":"x","colour":1},null,{"id":"d","text":"z"}] `).is(200)
+	if diff := cmp.Diff(counts(6, 2, 0, 4), counted(a)); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{2.0, 3.0, 4.0, 5.0}, a.items("errors", "line")); diff != "" {
+		t.Errorf("lines of the errors (-want +got):\n%s", diff)
+	}
+	c.do(t, "GET", documentsPath+"/d", nil).is(200)
+	array(`[]`).is(200)
+	for body, issue := range map[string]string{"": "required", "  ": "required", "null": "type", `{"id":"e","text":"x"}`: "type", `[{"id":"e","text":"x"}`: "format", `[{"id":"e","text":"x"}]]`: "format"} {
+		array(body).fails(400, "validation_error", "body", issue)
+	}
+	c.do(t, "GET", documentsPath+"/e", nil).fails(404, "not_found")
+	array(`["`+strings.Repeat("x", 8<<20)+`"]`).fails(413, "payload_too_large")
+	if a := array(`[{"text":"x"}]`, "Idempotency-Key", "array-1").is(200); a.body["failed"] != 1.0 {
+		t.Errorf("an item without an ID in a request that can be repeated: %v", a.body)
+	}
+	if again := array(`[{"id":"f","text":"x"}]`, "Idempotency-Key", "array-2").is(200); again.body["created"] != 1.0 {
+		t.Errorf("imported %v", again.body)
+	}
+}
+
+func TestAnExportCanBeImported(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.put(t, "a", object{"text": "one", "collection": "red", "tags": []string{"x"}, "metadata": object{"n": 1.5}, "url": "https://example.org/"}).is(201)
+	c.put(t, "b", object{"title": "two"}).is(201)
+	export := func(query string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", c.URL+documentsPath+"/export"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", c.key)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/x-ndjson" {
+			t.Fatalf("export: %d %s, %v", response.StatusCode, response.Header.Get("Content-Type"), err)
+		}
+		return string(body)
+	}
+	const a = `{"id":"a","collection":"red","title":"","text":"one","url":"https://example.org/","tags":["x"],"metadata":{"n":1.5}}` + "\n"
+	const b = `{"id":"b","collection":"default","title":"two","text":"","url":null,"tags":[],"metadata":{}}` + "\n"
+	if got := export(""); got != a+b {
+		t.Errorf("export:\n%s", got)
+	}
+	if got := export("?collection=red"); got != a {
+		t.Errorf("export of a collection:\n%s", got)
+	}
+	if diff := cmp.Diff(counts(2, 0, 2, 0), counted(c.load(t, export("")).is(200))); diff != "" {
+		t.Errorf("import of an export (-want +got):\n%s", diff)
 	}
 }
 

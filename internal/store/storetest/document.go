@@ -188,10 +188,10 @@ func testDocument(t *testing.T, setup setup) {
 			filter document.Filter
 			want   string
 		}{
-			{document.Filter{Collection: "a", AfterID: "d20"}, "d22 d24 d26 d28"},
+			{document.Filter{Collection: "a", After: &document.Position{ID: "d20"}}, "d22 d24 d26 d28"},
 			{document.Filter{Tags: []string{"m3"}}, "d00 d03 d06 d09 d12 d18 d21 d24 d27"},
 			{document.Filter{Tags: []string{"m5", "m3"}}, "d00"},
-			{document.Filter{Tags: []string{"m3"}, Collection: "b", AfterID: "d04"}, "d09 d21 d27"},
+			{document.Filter{Tags: []string{"m3"}, Collection: "b", After: &document.Position{ID: "d04"}}, "d09 d21 d27"},
 			{document.Filter{Tags: []string{"none"}}, ""},
 		} {
 			var got []string
@@ -206,11 +206,53 @@ func testDocument(t *testing.T, setup setup) {
 				if len(page) < f.Limit {
 					break
 				}
-				f.AfterID = page[len(page)-1].ID
+				f.After = &document.Position{ID: page[len(page)-1].ID}
 			}
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("%+v: got %v, want %s", c.filter, got, c.want)
 			}
+		}
+	})
+
+	t.Run("ListsAreSortedAndContinue", func(t *testing.T) {
+		s := setup(t)
+		for i := range 12 { // three documents of each time
+			d := newDocument(fmt.Sprintf("d%02d", i))
+			d.UpdatedAt, d.Tags, d.Metadata = after(time.Duration(i%4)*time.Second), []string{"all"}, map[string]any{"i": float64(i)}
+			_, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			noError(t, err)
+		}
+		oldest := strings.Fields("d00 d04 d08 d01 d05 d09 d02 d06 d10 d03 d07 d11")
+		newest := slices.Clone(oldest)
+		slices.Reverse(newest)
+		for _, tags := range [][]string{nil, {"all"}} {
+			for sort, want := range map[document.Sort][]string{document.Oldest: oldest, document.Newest: newest, document.ByID: slices.Sorted(slices.Values(oldest))} {
+				var got []string
+				f := document.Filter{Sort: sort, Tags: tags, Limit: 5, Brief: true}
+				for {
+					page, err := s.ListDocuments(t.Context(), "wsp_a", f)
+					noError(t, err)
+					for _, d := range page {
+						got = append(got, d.ID)
+						if d.Title != "" || d.Text != "" || d.Metadata["i"] == nil {
+							t.Errorf("a brief document is %+v", d)
+						}
+					}
+					if len(page) < f.Limit {
+						break
+					}
+					last := page[len(page)-1]
+					f.After = &document.Position{ID: last.ID, UpdatedAt: last.UpdatedAt}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("by %s with tags %v: got %v, want %v", sort, tags, got, want)
+				}
+			}
+		}
+		some, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{IDs: []string{"d03", "none", "d01"}, Limit: 10})
+		noError(t, err)
+		if len(some) != 2 || some[0].ID != "d01" || some[1].ID != "d03" {
+			t.Errorf("by IDs: %+v", some)
 		}
 	})
 
@@ -293,6 +335,36 @@ func testDocument(t *testing.T, setup setup) {
 				t.Fatalf("round %d: %d documents still have the old tag", round, len(old))
 			}
 		}
+	})
+
+	t.Run("ManyDocumentsAreDeletedTogether", func(t *testing.T) {
+		s := setup(t)
+		var writes []document.Write
+		var ids []string
+		for i := range 250 {
+			d := newDocument(fmt.Sprintf("d%03d", i))
+			d.Tags = []string{"x", "y"}
+			writes, ids = append(writes, document.Write{Document: d}), append(ids, d.ID)
+		}
+		_, err := s.PutDocuments(t.Context(), "wsp_a", writes)
+		noError(t, err)
+		none, err := s.DeleteDocuments(t.Context(), "wsp_b", ids)
+		noError(t, err)
+		deleted, err := s.DeleteDocuments(t.Context(), "wsp_a", append(ids[:240:240], "none"))
+		noError(t, err)
+		again, err := s.DeleteDocuments(t.Context(), "wsp_a", ids[:240])
+		noError(t, err)
+		if none != 0 || deleted != 240 || again != 0 {
+			t.Errorf("%d of another workspace, %d and then %d were deleted; want 0, 240 and 0", none, deleted, again)
+		}
+		wantChange(t, s, "wsp_a", 490)
+		left, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{"y"}, Limit: 1_000})
+		noError(t, err)
+		if len(left) != 10 {
+			t.Errorf("%d documents are left, want 10", len(left))
+		}
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d000"), document.Put{Max: 11}) // ten count
+		noError(t, err)
 	})
 
 	t.Run("FollowingTheChangesGivesTheDocuments", func(t *testing.T) {
@@ -395,7 +467,20 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	for i := range rapid.IntRange(1, 12).Draw(rt, "steps") {
 		id := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "id")
 		_, there := model[id]
-		switch rapid.SampledFrom([]string{"put", "put", "delete", "follow"}).Draw(rt, "step") {
+		switch rapid.SampledFrom([]string{"put", "put", "delete", "delete many", "follow"}).Draw(rt, "step") {
+		case "delete many":
+			ids := slices.Compact(slices.Sorted(slices.Values(rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})).Draw(rt, "ids"))))
+			want := 0
+			for _, id := range ids {
+				if _, there := model[id]; there {
+					delete(model, id)
+					want++
+				}
+			}
+			if got, err := s.DeleteDocuments(ctx, workspaceID, ids); err != nil || got != want {
+				rt.Fatalf("delete %v: %d, error %v; want %d", ids, got, err, want)
+			}
+			changes += int64(want)
 		case "put":
 			d := newDocument(id)
 			d.Title = fmt.Sprint("title ", i)
