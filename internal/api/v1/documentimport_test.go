@@ -161,15 +161,15 @@ func TestAnImportCanBeAnArray(t *testing.T) {
 	}
 	c.do(t, "GET", documentsPath+"/d", nil).is(200)
 	array(`[]`).is(200)
-	for body, issue := range map[string]string{"": "required", "  ": "required", "null": "type", `{"id":"e","text":"x"}`: "type", `[{"id":"e","text":"x"}`: "format", `[{"id":"e","text":"x"}]]`: "format"} {
+	for body, issue := range map[string]string{"  ": "required", "null": "type", `{"id":"e","text":"x"}`: "type", `[{"id":"e","text":"x"}`: "format", `[{"id":"e","text":"x"}]]`: "format"} {
 		array(body).fails(400, "validation_error", "body", issue)
 	}
 	c.do(t, "GET", documentsPath+"/e", nil).fails(404, "not_found")
 	array(`["`+strings.Repeat("x", 8<<20)+`"]`).fails(413, "payload_too_large")
-	if a := array(`[{"text":"x"}]`, "Idempotency-Key", "array-1").is(200); a.body["failed"] != 1.0 {
+	if a := array(`[{"text":"x"}]`, "Idempotency-Key", "array-import-1").is(200); a.body["failed"] != 1.0 {
 		t.Errorf("an item without an ID in a request that can be repeated: %v", a.body)
 	}
-	if again := array(`[{"id":"f","text":"x"}]`, "Idempotency-Key", "array-2").is(200); again.body["created"] != 1.0 {
+	if again := array(`[{"id":"f","text":"x"}]`, "Idempotency-Key", "array-import-2").is(200); again.body["created"] != 1.0 {
 		t.Errorf("imported %v", again.body)
 	}
 }
