@@ -80,7 +80,10 @@ var calls = map[string]struct{ sends, reads any }{
 	"putDocument":            {sends: client.NewDocument{}, reads: client.Document{}},
 	"getDocument":            {reads: client.Document{}},
 	"deleteDocument":         {},
+	"changeDocument":         {sends: client.DocumentChange{}, reads: client.Document{}},
+	"deleteDocuments":        {sends: client.DocumentDeletion{}, reads: client.DeletedDocuments{}},
 	"importDocuments":        {reads: client.Import{}},
+	"exportDocuments":        {},
 	"createMemory":           {sends: client.NewMemory{}, reads: client.StoredMemory{}},
 	"createMemories": {
 		sends: struct {

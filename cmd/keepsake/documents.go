@@ -13,7 +13,8 @@ import (
 )
 
 func documentsCommand(st *stage) *cobra.Command {
-	return group("documents", "Import documents", documentsImportCommand(st))
+	return group("documents", "Import, export and delete documents",
+		documentsImportCommand(st), documentsExportCommand(st), documentsDeleteCommand(st))
 }
 
 func documentsImportCommand(st *stage) *cobra.Command {
@@ -95,6 +96,91 @@ func (st *stage) openInput(name string) (io.ReadCloser, int64, error) {
 		return f, -1, nil
 	}
 	return f, info.Size(), nil
+}
+
+func documentsExportCommand(st *stage) *cobra.Command {
+	var (
+		collection, out string
+		asJSON          bool
+	)
+	cmd := &cobra.Command{
+		Use: "export", Short: "Export documents as NDJSON", Args: cobra.NoArgs,
+		Long: "Writes one document per line, in the order of the IDs. `keepsake documents import` reads the file on this or another\n" +
+			"instance. Only the owner of the file can read it, and an existing file is not overwritten.",
+		Example: "  keepsake documents export --collection handbook --out handbook.ndjson",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&collection, "collection", "", "`NAME` of the collection to export (default: all documents)")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: standard output)")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asJSON && (out == "" || out == "-") {
+			return usageError("--json needs --out: without it, standard output receives the documents")
+		}
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			lines, err := st.exportLines(out, func(w *lineCounter) error {
+				if !asJSON && st.errTTY {
+					bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
+						progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+					defer bar.Close()
+					w.progress = func(lines int64) { _ = bar.Set64(lines) } // errors of drawing are ignored
+				}
+				return c.ExportDocuments(cmd.Context(), collection, w)
+			})
+			if err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+			switch {
+			case out == "" || out == "-":
+				return nil
+			case asJSON:
+				return st.printJSON(struct {
+					File      string `json:"file"`
+					Documents int64  `json:"documents"`
+				}{out, lines})
+			}
+			fmt.Fprintf(st.out, "Exported %d documents to %s.\n", lines, out)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func documentsDeleteCommand(st *stage) *cobra.Command {
+	var (
+		deletion    client.DocumentDeletion
+		yes, asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "delete [ID…]", Short: "Delete documents by ID or by a selection",
+		Long: "Deletes documents by their IDs, or those that match --collection, --tag and --filter. Without --yes it only says how\n" +
+			"many documents it would delete.",
+		Example: "  keepsake documents delete --collection handbook --filter year:lt:2020\n  keepsake documents delete boiler tea --yes",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&deletion.Collection, "collection", "", "`NAME` of the collection")
+	cmd.Flags().StringArrayVar(&deletion.Tags, "tag", nil, "`TAG` that documents must have (repeatable)")
+	cmd.Flags().StringArrayVar(&deletion.Filters, "filter", nil, "comparison of metadata, `NAME:OP:VALUE` with eq, ne, lt, lte, gt or gte (repeatable)")
+	cmd.Flags().BoolVar(&yes, "yes", false, "delete the documents")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		deletion.IDs, deletion.DryRun = args, !yes
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			deleted, err := c.DeleteDocuments(cmd.Context(), deletion)
+			switch {
+			case err != nil:
+				return fmt.Errorf("delete: %w", err)
+			case asJSON:
+				return st.printJSON(deleted)
+			case yes:
+				fmt.Fprintf(st.out, "Deleted %d documents.\n", deleted.Deleted)
+			default:
+				fmt.Fprintf(st.out, "%d documents match. Add --yes to delete them.\n", deleted.Matched)
+			}
+			return nil
+		})
+	}
+	return cmd
 }
 
 // shownErrors is how many refused lines are printed. --json prints all that the server returned.

@@ -61,10 +61,27 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-// exportMemories writes memories to a new file or to standard output and returns their number. It deletes a file that it
-// could not finish.
-func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (lines int64, failed error) {
-	w := st.out
+// exportMemories writes memories to a new file or to standard output and returns their number.
+func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (int64, error) {
+	return st.exportLines(out, func(w *lineCounter) error {
+		person, err := c.Subject(ctx, subject)
+		if err != nil {
+			return err
+		}
+		if draw && person.Memories > 0 {
+			bar := progressbar.NewOptions64(person.Memories, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
+				progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+			defer bar.Close()
+			w.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // errors of drawing are ignored
+		}
+		return c.ExportSubject(ctx, subject, w)
+	})
+}
+
+// exportLines lets write fill a new file, or standard output if out is empty or "-", and returns the number of lines. It deletes
+// a file that could not be finished.
+func (st *stage) exportLines(out string, write func(w *lineCounter) error) (lines int64, failed error) {
+	counted := &lineCounter{w: st.out}
 	if out != "" && out != "-" {
 		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
@@ -78,20 +95,9 @@ func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, 
 				failed = errors.Join(failed, os.Remove(out))
 			}
 		}()
-		w = f
+		counted.w = f
 	}
-	person, err := c.Subject(ctx, subject)
-	if err != nil {
-		return 0, err
-	}
-	counted := &lineCounter{w: w}
-	if draw && person.Memories > 0 {
-		bar := progressbar.NewOptions64(person.Memories, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
-			progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
-		defer bar.Close()
-		counted.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // errors of drawing are ignored
-	}
-	err = c.ExportSubject(ctx, subject, counted)
+	err := write(counted)
 	return counted.lines, err
 }
 

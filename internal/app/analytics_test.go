@@ -347,8 +347,12 @@ func TestAnalyticsOfAnotherWorkspaceAreTheOperators(t *testing.T) {
 	beta.want(false, 200, "", "GET", "/api/v1/analytics/usage?workspace="+beta.workspace, "")
 	operator.want(false, 404, "not_found", "GET", "/api/v1/analytics/usage?workspace=wsp_none", "")
 	operator.want(false, 400, "validation_error", "GET", "/api/v1/analytics/usage?workspace=all", "")
-	items := operator.make("GET", "/api/v1/analytics/requests?workspace=all&filter=key:"+keyID, "")["items"].([]any)
-	if len(items) != 10 || items[0].(map[string]any)["workspaceId"] != alpha.workspace {
+	var items []any
+	await.Until(t, "the requests are in the log, which is written after the counts", func() bool {
+		items = operator.make("GET", "/api/v1/analytics/requests?workspace=all&filter=key:"+keyID, "")["items"].([]any)
+		return len(items) == 10
+	})
+	if items[0].(map[string]any)["workspaceId"] != alpha.workspace {
 		t.Errorf("the log of all workspaces: %v", items)
 	}
 }

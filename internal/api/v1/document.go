@@ -150,7 +150,7 @@ type changeDocument struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"null moves the document to the collection named default."`
+		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. null stands for the collection named default."`
 		Title      wire.Optional[string]              `json:"title" maxLength:"1024"`
 		Text       wire.Optional[string]              `json:"text" maxBytes:"262144"`
 		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048"`
