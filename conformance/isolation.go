@@ -182,6 +182,7 @@ func isolationChecks() []promise {
 var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
+	"PATCH " + docsPath + "/{id}":     fields{"text": "conformance"},
 	"PATCH " + memoriesPath + "/{id}": fields{"text": "conformance"},
 	"PATCH " + hooksPath + "/{id}":    fields{"description": "conformance"}, "POST " + hooksPath + "/{id}/rotate": fields{},
 }

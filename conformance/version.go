@@ -64,7 +64,8 @@ func versionChecks() []promise {
 			all, _ := paths.(map[string]any)
 			for path, methods := range map[string][]string{
 				"/api/v1/health": {"get"}, "/api/v1/search": {"get", "post"}, "/api/v1/documents": {"get", "post"},
-				"/api/v1/documents/{id}": {"get", "put", "delete"}, "/api/v1/documents/import": {"post"},
+				"/api/v1/documents/{id}": {"get", "put", "patch", "delete"}, "/api/v1/documents/import": {"post"},
+				"/api/v1/documents/export": {"get"}, "/api/v1/documents/delete": {"post"},
 				"/api/v1/developer/api-keys": {"get", "post"}, "/api/v1/developer/api-keys/{id}": {"get", "patch", "delete"},
 				"/api/v1/developer/api-keys/{id}/revoke": {"post"}, "/api/v1/developer/api-keys/{id}/usage": {"get"},
 				"/api/v1/developer/api-keys/{id}/limits": {"get"}, "/api/v1/developer/whoami": {"get"}, "/api/v1/admin/cache-stats": {"get"},
