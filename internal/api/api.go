@@ -27,6 +27,8 @@ type API struct {
 
 	room *room // for large bodies that are being processed
 
+	counters counters
+
 	states sync.Pool // of *requestState
 	vary   bool      // responses depend on the Origin
 }

@@ -105,6 +105,9 @@ func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 		seconds := max(1, int64((p.RetryAfter+time.Second-1)/time.Second))
 		h["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
 	}
+	if p.Kind == problem.RateLimited {
+		x.api.counters.throttle(p.Details.Policy)
+	}
 	x.code = p.Code
 	x.send(statuses[p.Kind], mediaJSON, body)
 }

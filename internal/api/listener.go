@@ -19,6 +19,7 @@ type Listener struct {
 	done    chan struct{}
 	once    sync.Once
 	retired atomic.Bool
+	refused atomic.Int64
 	queued  chan net.Conn // accepted during Retire; each has its slot
 }
 
@@ -49,6 +50,7 @@ func (l *Listener) admit(accepted net.Conn) net.Conn {
 		<-l.slots
 	}}
 	if !fair(int64(cap(l.slots)), int64(len(l.slots)), peer.connections.Add(1)) {
+		l.refused.Add(1)
 		c.Close()
 		return nil
 	}

@@ -63,6 +63,7 @@ func (x *requestState) makeRoom(op *endpoint.Operation) bool {
 		who = x.clientText()
 	}
 	if !x.api.room.take(who, size) {
+		x.api.counters.noMemory.Add(1)
 		return false
 	}
 	x.roomOf, x.roomSize = who, size

@@ -133,6 +133,9 @@ func (a *API) holderOf(w *account.Entry) *holder {
 func (x *requestState) enter(vital bool) bool {
 	s := &x.shares
 	s.inFlight = x.api.slots.take(1, vital, s.workspace.slots(), s.address.slots())
+	if !s.inFlight {
+		x.api.counters.noSlot.Add(1)
+	}
 	return s.inFlight
 }
 
@@ -140,6 +143,7 @@ func (x *requestState) enter(vital bool) bool {
 func (x *requestState) arrive(bytes int64) bool {
 	s := &x.shares
 	if !x.api.arriving.take(bytes, false, s.workspace.bytes(), s.address.bytes()) {
+		x.api.counters.noBody.Add(1)
 		return false
 	}
 	s.arriving += bytes

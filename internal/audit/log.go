@@ -62,6 +62,8 @@ type Log struct {
 	end       end
 	queue     queue // rows of reads without waiting callers
 
+	stats checkpointStats
+
 	verifying sync.Mutex
 
 	removing sync.Mutex      // guards scanned, and is held during RemoveReads

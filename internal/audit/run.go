@@ -12,7 +12,9 @@ const checkpointEvery = time.Minute
 
 // Run keeps counts and checkpoints up to date until ctx ends. Close follows it.
 func (l *Log) Run(ctx context.Context) {
-	if err := l.compare(ctx); err != nil && ctx.Err() == nil {
+	err := l.compare(ctx)
+	l.noteEnded(err)
+	if err != nil && ctx.Err() == nil {
 		l.Log.Error("comparing the audit log with its checkpoints failed", "error", err)
 	}
 	var retention sync.WaitGroup
@@ -25,7 +27,9 @@ func (l *Log) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := l.note(ctx); err != nil {
+			err := l.note(ctx)
+			l.noteEnded(err)
+			if err != nil {
 				l.Log.Error("writing an audit checkpoint failed", "error", err)
 			}
 		}

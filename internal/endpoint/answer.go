@@ -40,6 +40,8 @@ type output struct {
 	line        *shape // of each line; nil if the operation has no Lines
 	linesIndex  []int
 	csvIndex    []int // of the table; nil if the operation has no CSV
+	rawIndex    []int // of a body that the operation encodes itself; nil if it has none
+	rawMedia    string
 }
 
 type outHeader struct {
@@ -82,8 +84,10 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			o.line = shapes.of(item)
 		case f.Name == "CSV" && f.Type == reflect.TypeFor[[]byte]():
 			o.csvIndex = f.Index
+		case f.Name == "Raw" && f.Type == reflect.TypeFor[[]byte]():
+			o.rawIndex, o.rawMedia = f.Index, f.Tag.Get("media")
 		default:
-			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body, Lines nor CSV", op.ID, f.Name))
+			panic(fmt.Sprintf("endpoint: %s: field %s is neither Status, a header, Body, Lines, CSV nor Raw", op.ID, f.Name))
 		}
 	}
 	for _, s := range shapes.objects {
@@ -94,7 +98,7 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 	if shapes.sequences > 1 || shapes.sequences == 1 && (o.sequence < 0 || o.once) {
 		panic(fmt.Sprintf("endpoint: %s: a sequence is the one member of a body that is, where nothing is shown once", op.ID))
 	}
-	if (o.body == nil && o.line == nil) != (op.Status == 204) {
+	if (o.body == nil && o.line == nil && o.rawIndex == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
 	}
 	return o
@@ -133,6 +137,11 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 		if text := v.FieldByIndex(h.index).String(); text != "" {
 			response.Header = append(response.Header, Field{h.canonical, text})
 		}
+	}
+	if o.rawIndex != nil {
+		response.Body = v.FieldByIndex(o.rawIndex).Bytes()
+		response.Media, response.Kept = o.rawMedia, response.Body
+		return nil
 	}
 	if o.asTable(response, v) || o.inPieces(response, v, whole) || o.body == nil {
 		return nil

@@ -181,3 +181,26 @@ func TestResponseIsAppendedToTheBuffer(t *testing.T) {
 		t.Errorf("got %s, kept %s, %v", got.Body, got.Kept, err)
 	}
 }
+
+func TestRawBodyIsSentAsItIs(t *testing.T) {
+	t.Parallel()
+	type text struct {
+		Raw []byte `media:"text/plain"`
+	}
+	type object struct {
+		Raw []byte
+	}
+	r := endpoint.NewRegistry()
+	op := endpoint.Operation{ID: "text", Method: "GET", Path: "/text", Summary: "-", Tag: "-", Status: 200}
+	endpoint.Add(r, op, func(context.Context, *struct{}) (*text, error) { return &text{[]byte("a 1\n")}, nil })
+	op.ID, op.Path = "object", "/object"
+	endpoint.Add(r, op, func(context.Context, *struct{}) (*object, error) { return &object{[]byte("{}")}, nil })
+	for id, want := range map[string]endpoint.Response{
+		"text":   {Status: 200, Body: []byte("a 1\n"), Kept: []byte("a 1\n"), Media: "text/plain"},
+		"object": {Status: 200, Body: []byte("{}"), Kept: []byte("{}")},
+	} {
+		if diff := cmp.Diff(want, answered(t, operation(t, r, id))); diff != "" {
+			t.Errorf("%s: %s", id, diff)
+		}
+	}
+}

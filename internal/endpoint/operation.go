@@ -59,6 +59,7 @@
 //		Body   noteView                                     // no Body: 204
 //		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
 //		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
+//		Raw    []byte `media:"text/plain"`                  // in place of Body: a body that the operation encodes itself; JSON without media
 //	}
 //
 //	type manyNotes struct {

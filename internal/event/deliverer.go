@@ -26,6 +26,8 @@ type Deliverer struct {
 	lanes   map[string]*lane
 	running int
 	ended   *sync.Cond
+
+	stats deliveryStats
 }
 
 // DelivererOptions is what a Deliverer needs.
@@ -243,7 +245,9 @@ func (d *Deliverer) giveBack(ctx context.Context, one *Delivery) error {
 func (d *Deliverer) store(ctx context.Context, w *Webhook, one *Delivery, result Result) error {
 	now, jitter := d.o.Now().UTC(), d.o.Jitter()
 	next, after := *one, *w
-	if !next.apply(&after, result, now, jitter) && result.Error == "" {
+	health := next.apply(&after, result, now, jitter)
+	d.stats.count(next.State)
+	if !health && result.Error == "" {
 		_, err := d.o.Store.SaveDelivery(ctx, &next, one.Claim)
 		return err
 	}

@@ -63,6 +63,8 @@ type deliveryStore interface {
 type queueStore interface {
 	// DueWebhooks lists webhooks that are not disabled and have a delivery that is due, the longest waiting ones first.
 	DueWebhooks(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Backlog counts what waits in the outbox, up to a maximum.
+	Backlog(ctx context.Context, max int) (Backlog, error)
 	// ClaimDeliveries makes due deliveries of a webhook due at until and sets their Claim, so that no other process sends them
 	// before. It returns them with their webhook; nil if the webhook is gone or disabled.
 	ClaimDeliveries(ctx context.Context, webhookID, claim string, now, until time.Time, limit int) (*Webhook, []Delivery, error)

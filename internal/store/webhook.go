@@ -273,6 +273,27 @@ func (s *Store) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]st
 	return list, nil
 }
 
+// Backlog implements event.Store. It looks at the first due delivery of each webhook, and counts entries of an index.
+func (s *Store) Backlog(ctx context.Context, max int) (event.Backlog, error) {
+	var b event.Backlog
+	var oldest *int64
+	err := s.main.In(ctx).QueryRow(ctx, `
+		SELECT
+			(SELECT count(*) FROM (
+				SELECT d.due_at FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id AND d.due_at IS NOT NULL
+				WHERE w.disabled_at IS NULL LIMIT $1) p),
+			(SELECT min(q.due) FROM (
+				SELECT (SELECT min(d.due_at) FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL) AS due
+				FROM webhook w WHERE w.disabled_at IS NULL) q)`, max).Scan(&b.Pending, &oldest)
+	if err != nil {
+		return event.Backlog{}, fmt.Errorf("count the outbox: %w", err)
+	}
+	if oldest != nil {
+		b.OldestAt = timeOf(*oldest)
+	}
+	return b, nil
+}
+
 // ClaimDeliveries implements event.Store. A process that waited for the row of another one checks due_at again, so a delivery is
 // claimed once.
 func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, now, until time.Time, limit int) (*event.Webhook, []event.Delivery, error) {

@@ -40,6 +40,7 @@ type writer struct {
 	ended  chan struct{}
 
 	stopped atomic.Pointer[fault] // why nothing is written, or nil
+	busy    atomic.Bool           // a group is running
 }
 
 func newWriter(path string, s *session, opt Options) *writer {
@@ -107,7 +108,9 @@ func (w *writer) loop() {
 				m.finish(f.problem())
 				continue
 			}
+			w.busy.Store(true)
 			w.group(m)
+			w.busy.Store(false)
 		case <-tick.C:
 			w.probe()
 			w.watchLog()

@@ -199,6 +199,32 @@ func testWebhook(t *testing.T, setup setup) {
 		equal(t, w, got)
 	})
 
+	t.Run("TheBacklogIsWhatEnabledWebhooksWaitFor", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		backlog := func(max int) event.Backlog {
+			t.Helper()
+			b, err := s.Backlog(t.Context(), max)
+			noError(t, err)
+			return b
+		}
+		equal(t, event.Backlog{}, backlog(10))
+		w := newWebhook(t, s, "whk_a", "wsp_a", event.APIKeyCreated)
+		newWebhook(t, s, "whk_b", "wsp_a", event.APIKeyCreated)
+		newDelivery(t, s, "dlv_1", "whk_a", after(time.Minute))
+		newDelivery(t, s, "dlv_2", "whk_a", after(time.Hour))
+		d := newDelivery(t, s, "dlv_3", "whk_b", after(2*time.Minute))
+		equal(t, event.Backlog{Pending: 3, OldestAt: after(time.Minute)}, backlog(10))
+		equal(t, event.Backlog{Pending: 2, OldestAt: after(time.Minute)}, backlog(2))
+		w.DisabledAt, w.DisabledReason, w.Revision = pointer(epoch), event.DisabledByUser, 2
+		noError(t, s.UpdateWebhook(t.Context(), w))
+		equal(t, event.Backlog{Pending: 1, OldestAt: after(2 * time.Minute)}, backlog(10))
+		d.State, d.DueAt = event.Delivered, nil
+		if _, err := s.SaveDelivery(t.Context(), &d, ""); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, event.Backlog{}, backlog(10))
+	})
 	t.Run("DeliveriesAreFilteredAndPruned", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
