@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/id"
+	"keepsake/internal/trace"
 )
 
 // operationContext is the part of a request that its operation sees, as its context.Context and its endpoint.Request. It is
@@ -26,6 +27,8 @@ type operationContext struct {
 	known     bool                                   // principal is set
 	signIn    func(userID, workspaceID string) error // for SignIn operations
 	free      *requestState                          // for Uncharged operations that can charge their caller
+
+	span *trace.Span // of the request; nil if requests are not traced
 
 	parent  context.Context
 	timeout time.Duration // of the class; 0: none
@@ -74,6 +77,11 @@ func (c *operationContext) Value(key any) any {
 		return endpoint.Request(c)
 	case audit.SourceKey:
 		return audit.Source{Address: c.Client(), RequestID: c.RequestID()}
+	case trace.Key:
+		if c.span == nil {
+			return nil
+		}
+		return c.span
 	default:
 		return c.parent.Value(key)
 	}

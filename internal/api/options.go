@@ -18,6 +18,7 @@ import (
 	"keepsake/internal/idempotency"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/limit"
+	"keepsake/internal/trace"
 	"keepsake/internal/usage"
 )
 
@@ -67,7 +68,8 @@ type Options struct {
 	InFlight       int            // maximum of concurrent requests, more get 503; 0: DefaultInFlight
 
 	Log         *slog.Logger
-	LogRequests bool // one line per request
+	LogRequests bool          // one line per request
+	Tracer      *trace.Tracer // traces requests; nil traces none
 	Now         func() time.Time
 	MinTimeout  time.Duration // the shortest timeout of a request, if it is longer than that of the request's class
 }

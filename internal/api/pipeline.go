@@ -8,6 +8,7 @@ import (
 	"keepsake/internal/endpoint"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/trace"
 	"keepsake/internal/usage"
 )
 
@@ -105,7 +106,9 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 		x.free = x
 		return true
 	case x.known:
+		step := x.step("charge limits", trace.Internal) // it can wait for Redis
 		x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, *workspace, *key)
+		step.Finish(false)
 		x.paid = x.verdict.Allowed
 	case op.Uncharged || !x.chargeable():
 		x.peekAddress()

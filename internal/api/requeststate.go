@@ -54,6 +54,9 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *requestState {
 	x.operationContext = &operationContext{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
 	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
 	x.takeRequestID(r)
+	if a.o.Tracer != nil {
+		x.beginSpan()
+	}
 	return x
 }
 

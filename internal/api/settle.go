@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/analytics"
+	"keepsake/internal/trace"
 	"keepsake/internal/usage"
 )
 
@@ -36,6 +37,9 @@ func (x *requestState) settle() {
 	}
 	if x.api.o.LogRequests {
 		x.log(took)
+	}
+	if x.span != nil {
+		x.finishSpan(took)
 	}
 }
 
@@ -82,8 +86,10 @@ func (x *requestState) log(took time.Duration) {
 	if route == "" {
 		route = "none"
 	}
-	x.api.o.Log.LogAttrs(x.parent, slog.LevelInfo, "request",
+	attributes := append(
+		make([]slog.Attr, 0, 11),
 		slog.String("id", x.RequestID()),
+		slog.String("surface", x.api.o.Surface.String()),
 		slog.String("method", knownMethod(x.r.Method)),
 		slog.String("route", route),
 		slog.Int("status", x.status),
@@ -92,6 +98,13 @@ func (x *requestState) log(took time.Duration) {
 		slog.String("key", x.principal.Actor()),
 		slog.String("client", x.clientText()),
 	)
+	if x.code != "" {
+		attributes = append(attributes, slog.String("code", x.code))
+	}
+	if id := x.traceID(); id != (trace.ID{}) {
+		attributes = append(attributes, slog.String("trace", id.String()))
+	}
+	x.api.o.Log.LogAttrs(x.parent, slog.LevelInfo, "request", attributes...)
 }
 
 func (x *requestState) clientText() string {

@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/endpoint"
 	"keepsake/internal/instance"
 	"keepsake/internal/lifecycle"
+	"keepsake/internal/trace"
 )
 
 // Deps is what the program takes from outside, except its configuration. The zero value is right for production.
@@ -52,6 +53,8 @@ type Deps struct {
 	PasswordCost account.PasswordCost
 	// Sleep waits for shutdown.delay; time.Sleep if nil.
 	Sleep func(time.Duration)
+
+	tracer *trace.Tracer // of this process; nil if it traces nothing
 }
 
 func (d *Deps) complete(cfg *config.Config) error {
@@ -84,6 +87,7 @@ type App struct {
 	primary  *listener
 	backend  *listener
 	socket   *listener
+	served   []surface // for metrics
 	first    *instance.First
 	stopping atomic.Bool
 	closing  sync.Once
@@ -107,6 +111,9 @@ func New(ctx context.Context, cfg config.Config, deps Deps) (*App, error) {
 // open does the work of New. Ports and certificates come first, so that a mistake in them creates nothing; then the folder's
 // lock, which keeps other processes away.
 func (a *App) open(ctx context.Context) (err error) {
+	if a.deps.tracer, err = newTracer(&a.cfg, &a.deps); err != nil {
+		return err
+	}
 	if err := a.bind(ctx); err != nil {
 		return err
 	}

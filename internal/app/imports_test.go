@@ -23,6 +23,8 @@ var edges = map[string][]string{
 	"internal/fairshare": {},
 	"internal/lru":       {},
 	"internal/coalesce":  {},
+	"internal/metrics":   {},
+	"internal/trace":     {},
 	"internal/wire":      {"internal/problem"},
 	"internal/page":      {"internal/problem", "internal/wire"},
 

@@ -38,6 +38,9 @@ func (s *services) assembleLimiter(cfg *config.Config, deps *Deps) error {
 			return &config.Error{Setting: "redisUrl", Reason: err.Error()}
 		}
 		options.Store = store
+		if s.tracer != nil {
+			options.Store = tracedCounters{store, s.tracer}
+		}
 		task.err = s.limitsAreShared
 		task.close = func(context.Context) error { return store.Close() }
 	}

@@ -119,6 +119,12 @@ func (l *listener) close() error {
 	return l.inner.Close()
 }
 
+// loopback reports whether only this machine can reach the listener.
+func (l *listener) loopback() bool {
+	at, ok := l.inner.Addr().(*net.TCPAddr)
+	return ok && at.IP.IsLoopback()
+}
+
 // url returns the address on this machine, with localhost if the listener accepts on every address.
 func (l *listener) url() string {
 	if l == nil {

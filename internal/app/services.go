@@ -36,6 +36,7 @@ import (
 	"keepsake/internal/page"
 	"keepsake/internal/seal"
 	"keepsake/internal/search"
+	"keepsake/internal/trace"
 	"keepsake/internal/usage"
 )
 
@@ -80,6 +81,9 @@ type services struct {
 	requests  *analytics.Log
 	analytics *analytics.Service
 
+	now    func() time.Time
+	tracer *trace.Tracer // nil if nothing is traced
+
 	health      *v1.Health
 	caches      *v1.CacheStats
 	versionList *v1.Versions
@@ -109,7 +113,10 @@ type backgroundTask struct {
 
 func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
 	tiers := cfg.TierList()
-	s = &services{instance: i, declare: deps.Declare}
+	s = &services{instance: i, declare: deps.Declare, now: deps.Now, tracer: deps.tracer}
+	if s.tracer != nil {
+		i.Store.Observe(observeStore(i.Engine))
+	}
 	if s.versions, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}
@@ -290,6 +297,9 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.audit.Run(ctx) })
 	running.Go(func() { s.callers.Run(ctx) })
 	running.Go(func() { s.requests.Run(ctx) })
+	if s.tracer != nil {
+		running.Go(func() { s.tracer.Run(ctx) })
+	}
 	running.Go(func() { s.releases.Run(ctx) })
 	running.Go(func() { s.replays.Run(ctx, log) })
 	running.Go(func() { s.subjects.Run(ctx, log) })

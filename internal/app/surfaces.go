@@ -138,7 +138,7 @@ func (a *App) surfaces() error {
 		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
-		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
+		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Tracer: a.services.tracer, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
 	}
 	primary, err := api.New(options)
 	if err != nil {
@@ -152,11 +152,17 @@ func (a *App) surfaces() error {
 	}
 	a.primary.handle(primary, &a.stopping, a.deps.Log)
 
+	a.served = []surface{{"primary", primary, a.primary}}
 	options.Surface = usage.Backend
-	probes, err := backend.New(options, backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load})
+	service := backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load}
+	if a.backend.loopback() { // others must not read metrics without a secret
+		service.Metrics = a.metrics().Write
+	}
+	probes, err := backend.New(options, service)
 	if err != nil {
 		return err
 	}
+	a.served = append(a.served, surface{"backend", probes, a.backend})
 	a.backend.handle(probes, &a.stopping, a.deps.Log)
 	return nil
 }

@@ -86,10 +86,28 @@ func (c *Config) check() error {
 	if days := c.Webhooks.LogDays; days < 4 || days > maxRetentionDays {
 		return wrong("webhooks.logDays", "must be from 4 to %d: retries last three days", maxRetentionDays)
 	}
+	if err := c.checkTracing(); err != nil {
+		return err
+	}
 	if err := c.checkTraffic(); err != nil {
 		return err
 	}
 	return c.checkTiers()
+}
+
+// checkTracing never quotes the endpoint, because it can contain a password.
+func (c *Config) checkTracing() error {
+	t := &c.Tracing
+	if u, err := url.Parse(t.Endpoint); t.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return &Error{Setting: "tracing.endpoint", Reason: "is not an address such as http://localhost:4318"}
+	}
+	if t.Headers != "" && t.Endpoint == "" {
+		return &Error{Setting: "tracing.headers", Reason: "is of use only together with tracing.endpoint"}
+	}
+	if !(t.Sample >= 0 && t.Sample <= 1) { // also refuses NaN
+		return &Error{Setting: "tracing.sample", Reason: "must be from 0 to 1"}
+	}
+	return nil
 }
 
 const maxRequestLogDays = 366

@@ -34,6 +34,7 @@ type Config struct {
 	Webhooks Webhooks `setting:"webhooks"`
 
 	Analytics Analytics `setting:"analytics"`
+	Tracing   Tracing   `setting:"tracing"`
 	Lifecycle Lifecycle `setting:"lifecycle"`
 
 	// Tiers by name. The five of limit.Tiers are always there; a file may change their numbers and add others. A tier whose
@@ -107,6 +108,13 @@ type Analytics struct {
 	RequestLogDays int `setting:"requestLogDays" help:"days that the log of single requests is kept; 0 turns it off"`
 }
 
+// Tracing says where traces of requests go. There are none without an endpoint.
+type Tracing struct {
+	Endpoint string  `setting:"endpoint" help:"OpenTelemetry collector that traces are sent to, by OTLP over HTTP: http://localhost:4318 (default: no traces)"`
+	Headers  string  `setting:"headers" secret:"true" help:"headers of requests to the collector: name=value, separated by commas, with percent-encoded values"`
+	Sample   float64 `setting:"sample" help:"fraction of requests that are traced, from 0 to 1; for a request with the header traceparent, its caller decides"`
+}
+
 // Webhooks says where events may be delivered, and how long deliveries are kept.
 type Webhooks struct {
 	AllowPrivate bool `setting:"allowPrivate" help:"deliver events also to addresses that are not on the public internet, such as 10.0.0.5 or localhost"`
@@ -158,6 +166,7 @@ func Default() Config {
 		Audit:         Audit{Reads: "durable"},
 		Memory:        Memory{Cache: 256},
 		Analytics:     Analytics{RequestLogDays: 7},
+		Tracing:       Tracing{Sample: 1},
 		Webhooks:      Webhooks{LogDays: 30},
 		Lifecycle:     Lifecycle{Traffic: Traffic{Days: 14, Percent: 1, Keys: 5, KeysPercent: 2, KeyRequests: 10, KeyDays: 3}},
 		Tiers:         map[string]Tier{},

@@ -133,6 +133,12 @@ func assign(v reflect.Value, value any) error {
 			return fmt.Errorf("%q is not a whole number", text)
 		}
 		v.SetInt(n)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(f)
 	default:
 		panic("config: a setting of type " + v.Type().String())
 	}

@@ -2,68 +2,161 @@ package store
 
 import "context"
 
-// Watch calls fn with the text of every statement before it runs, so that tests can count statements. Call it before the store
-// is used.
-func (s *Store) Watch(fn func(ctx context.Context, text string)) {
-	for _, d := range []*Database{&s.main, &s.keys, &s.usage} {
-		*d = watched{*d, fn}
+// Observer sees what the store does, for tests that count statements and for traces.
+type Observer struct {
+	// Statement is called with the name of the database (main, keys or usage) and the text of every statement before it runs. The
+	// function that it returns, if any, is called after the statement, and after its rows were read.
+	Statement func(ctx context.Context, database, text string) func(error)
+	// Transaction is called before a transaction. fn runs with its context. Can be nil.
+	Transaction func(ctx context.Context, database string) (context.Context, func(error))
+}
+
+// Observe calls o for everything that the store does. Call it before the store is used.
+func (s *Store) Observe(o Observer) {
+	for name, d := range map[string]*Database{"main": &s.main, "keys": &s.keys, "usage": &s.usage} {
+		*d = observed{*d, name, o}
 	}
 }
 
-type watched struct {
+// Watch calls fn with the text of every statement before it runs.
+func (s *Store) Watch(fn func(ctx context.Context, text string)) {
+	s.Observe(Observer{Statement: func(ctx context.Context, _, text string) func(error) {
+		fn(ctx, text)
+		return nil
+	}})
+}
+
+type observed struct {
 	Database
-	fn func(ctx context.Context, text string)
+	name string
+	o    Observer
 }
 
-func (w watched) In(ctx context.Context) Querier { return watchedQuerier{w.Database.In(ctx), w.fn} }
+// observedKey marks the context of a transaction that is observed.
+type observedKey struct{ name string }
 
-func (w watched) Once(ctx context.Context, query string, args ...any) (int64, error) {
-	w.fn(ctx, query)
-	return w.Database.Once(ctx, query, args...)
+func (d observed) Run(ctx context.Context, fn func(ctx context.Context) error) error {
+	if d.o.Transaction == nil || ctx.Value(observedKey{d.name}) != nil {
+		return d.Database.Run(ctx, fn)
+	}
+	ctx, ended := d.o.Transaction(context.WithValue(ctx, observedKey{d.name}, true), d.name)
+	err := d.Database.Run(ctx, fn)
+	ended(err)
+	return err
 }
 
-func (w watched) Hold(ctx context.Context, query string, args ...any) error {
-	w.fn(ctx, query)
-	return w.Database.Hold(ctx, query, args...)
+func (d observed) In(ctx context.Context) Querier {
+	return observedQuerier{d.Database.In(ctx), d}
 }
 
-func (w watched) HoldRow(ctx context.Context, query string, args ...any) Row {
-	w.fn(ctx, query)
-	return w.Database.HoldRow(ctx, query, args...)
+func (d observed) Once(ctx context.Context, query string, args ...any) (int64, error) {
+	ended := d.begin(ctx, query)
+	n, err := d.Database.Once(ctx, query, args...)
+	ended.call(err)
+	return n, err
+}
+
+func (d observed) Hold(ctx context.Context, query string, args ...any) error {
+	ended := d.begin(ctx, query)
+	err := d.Database.Hold(ctx, query, args...)
+	ended.call(err)
+	return err
+}
+
+func (d observed) HoldRow(ctx context.Context, query string, args ...any) Row {
+	ended := d.begin(ctx, query)
+	return ended.row(d.Database.HoldRow(ctx, query, args...))
 }
 
 // Scrub implements Scrubbed, if the database does.
-func (w watched) Scrub(ctx context.Context) error {
-	if d, ok := w.Database.(Scrubbed); ok {
+func (d observed) Scrub(ctx context.Context) error {
+	if d, ok := d.Database.(Scrubbed); ok {
 		return d.Scrub(ctx)
 	}
 	return nil
 }
 
 // Rewrite implements Rewriter, if the database does.
-func (w watched) Rewrite(ctx context.Context, table string) (left int64, err error) {
-	if d, ok := w.Database.(Rewriter); ok {
+func (d observed) Rewrite(ctx context.Context, table string) (left int64, err error) {
+	if d, ok := d.Database.(Rewriter); ok {
 		return d.Rewrite(ctx, table)
 	}
 	return 0, nil
 }
 
-type watchedQuerier struct {
+func (d observed) begin(ctx context.Context, text string) ended {
+	return d.o.Statement(ctx, d.name, text)
+}
+
+// ended is called after a statement; nil for none.
+type ended func(error)
+
+func (e ended) call(err error) {
+	if e != nil {
+		e(err)
+	}
+}
+
+// row returns r so that reading it ends the statement.
+func (e ended) row(r Row) Row {
+	if e == nil {
+		return r
+	}
+	return observedRow{r, e}
+}
+
+type observedQuerier struct {
 	Querier
-	fn func(ctx context.Context, text string)
+	d observed
 }
 
-func (q watchedQuerier) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	q.fn(ctx, query)
-	return q.Querier.Exec(ctx, query, args...)
+func (q observedQuerier) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	ended := q.d.begin(ctx, query)
+	n, err := q.Querier.Exec(ctx, query, args...)
+	ended.call(err)
+	return n, err
 }
 
-func (q watchedQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
-	q.fn(ctx, query)
-	return q.Querier.Query(ctx, query, args...)
+func (q observedQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	ended := q.d.begin(ctx, query)
+	rows, err := q.Querier.Query(ctx, query, args...)
+	if err != nil || ended == nil {
+		ended.call(err)
+		return rows, err
+	}
+	return &observedRows{Rows: rows, ended: ended}, nil
 }
 
-func (q watchedQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
-	q.fn(ctx, query)
-	return q.Querier.QueryRow(ctx, query, args...)
+func (q observedQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
+	ended := q.d.begin(ctx, query)
+	return ended.row(q.Querier.QueryRow(ctx, query, args...))
+}
+
+type observedRow struct {
+	Row
+	ended ended
+}
+
+func (r observedRow) Scan(dest ...any) error {
+	err := r.Row.Scan(dest...)
+	r.ended(err)
+	return err
+}
+
+type observedRows struct {
+	Rows
+	ended ended // nil once the rows are closed
+}
+
+func (r *observedRows) Close() error {
+	failed := r.Err()
+	err := r.Rows.Close()
+	if r.ended != nil {
+		if failed == nil {
+			failed = err
+		}
+		r.ended(failed)
+		r.ended = nil
+	}
+	return err
 }

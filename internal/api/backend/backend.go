@@ -18,6 +18,8 @@ type Probes struct {
 	Checks []Check
 	// Stopping reports that the process is shutting down, and so not ready. Can be nil.
 	Stopping func() bool
+	// Metrics returns what /metrics serves. Can be nil.
+	Metrics func(ctx context.Context) []byte
 }
 
 // Check is a part of the process that can fail.
@@ -52,6 +54,9 @@ func (p *Probes) operations() *endpoint.Registry {
 	ready.ID, ready.Path, ready.Summary = "readyz", "/readyz", "Check whether the process can serve requests"
 	ready.Errors = []string{problem.CodeUnavailable}
 	endpoint.Add(r, ready, p.ready)
+	if p.Metrics != nil {
+		AddMetrics(r, p.Metrics)
+	}
 	return r
 }
 
