@@ -134,14 +134,12 @@ func (r *Recorder) drain() {
 	})
 }
 
-// take drains the stripes and returns everything that is pending.
+// take drains the stripes and returns everything that is pending. The result is never nil, so that a flush of last uses alone
+// counts as sent, too.
 func (r *Recorder) take() []Cell {
 	r.counting.Lock()
 	defer r.counting.Unlock()
 	r.drain()
-	if len(r.pending.cells) == 0 {
-		return nil
-	}
 	cells := r.pending.list(r.owners, r.routes)
 	r.pending.reset()
 	return cells
