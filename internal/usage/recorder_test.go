@@ -548,12 +548,12 @@ func TestTableThatIsNotDrainedStaysSmall(t *testing.T) {
 	for i := range 3 * maxCells {
 		table.add(cell{owner: 1, route: 2, status: 200, took: uint16(1 + i%bucketCount), minute: uint32(i / bucketCount)}, sum{requests: 1, charged: 2})
 	}
-	if len(table.sums) > maxCells+3*maxCells/bucketCount {
-		t.Errorf("the table has %d cells", len(table.sums))
+	if len(table.entries) > maxCells+3*maxCells/bucketCount {
+		t.Errorf("the table has %d cells", len(table.entries))
 	}
 	total := sum{}
-	for _, s := range table.sums {
-		total.add(s)
+	for _, e := range table.entries {
+		total.add(e.sum)
 	}
 	if total.requests != 3*maxCells || total.charged != 6*maxCells {
 		t.Errorf("counted %+v", total)

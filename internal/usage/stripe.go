@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -36,33 +37,66 @@ type stripe struct {
 	_     [64]byte // two stripes share no cache line
 }
 
-// sumTable is a set of sums. The map contains indexes into the slice, so that counting needs one lookup.
+// sumTable is a set of sums: a hash table with open addressing, which is faster here than a map.
 type sumTable struct {
-	places map[cell]uint32
-	sums   []sum
-	last   cell // the cell counted last, which is often the next one too
-	at     uint32
+	places  []uint32 // by hash: the index of an entry, plus 1; 0 for none. Their number is a power of two.
+	entries []sumEntry
 }
 
-func newSumTable() sumTable { return sumTable{places: map[cell]uint32{}} }
+type sumEntry struct {
+	cell cell
+	sum  sum
+}
+
+const minPlaces = 64
+
+func newSumTable() sumTable { return sumTable{places: make([]uint32, minPlaces)} }
+
+// hash mixes all bits of c.
+func (c *cell) hash() uint64 {
+	a := uint64(c.minute)<<32 | uint64(c.owner)
+	b := uint64(c.route)<<48 | uint64(c.status)<<32 | uint64(c.version)<<24 | uint64(c.surface)<<16 | uint64(c.took)
+	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
+	return high ^ low
+}
+
+// find returns the entry of c, or nil and the place for it.
+func (t *sumTable) find(c *cell) (e *sumEntry, place int) {
+	mask := len(t.places) - 1
+	for i := int(c.hash()) & mask; ; i = (i + 1) & mask {
+		at := t.places[i]
+		if at == 0 {
+			return nil, i
+		}
+		if e := &t.entries[at-1]; e.cell == *c {
+			return e, i
+		}
+	}
+}
 
 func (t *sumTable) add(c cell, s sum) {
-	if c == t.last && len(t.sums) > 0 {
-		t.sums[t.at].add(s)
+	e, place := t.find(&c)
+	if e == nil && len(t.entries) >= maxCells {
+		c.took, c.route = 0, otherRoute
+		e, place = t.find(&c)
+	}
+	if e != nil {
+		e.sum.add(s)
 		return
 	}
-	at, known := t.places[c]
-	if !known && len(t.sums) >= maxCells {
-		c.took, c.route = 0, otherRoute
-		at, known = t.places[c]
+	t.entries = append(t.entries, sumEntry{c, s})
+	t.places[place] = uint32(len(t.entries))
+	if len(t.entries) > len(t.places)/2 {
+		t.grow()
 	}
-	if !known {
-		at = uint32(len(t.sums))
-		t.places[c] = at
-		t.sums = append(t.sums, sum{})
+}
+
+func (t *sumTable) grow() {
+	t.places = make([]uint32, 2*len(t.places))
+	for i := range t.entries {
+		_, place := t.find(&t.entries[i].cell)
+		t.places[place] = uint32(i + 1)
 	}
-	t.sums[at].add(s)
-	t.last, t.at = c, at
 }
 
 // maxCells is how many cells a sumTable can have before it counts new ones without their route and duration. It limits memory
@@ -70,16 +104,16 @@ func (t *sumTable) add(c cell, s sum) {
 const maxCells = 1 << 16
 
 // maxKept is the number of cells that an emptied sumTable keeps memory for.
-const maxKept = 4096
+const maxKept = 1 << 14
 
-// reset empties t. After a burst it releases the memory, because clearing a map takes time in proportion to its size.
+// reset empties t. After a burst it releases the memory, because clearing it takes time in proportion to its size.
 func (t *sumTable) reset() {
-	if len(t.sums) > maxKept {
+	if len(t.entries) > maxKept {
 		*t = newSumTable()
 		return
 	}
 	clear(t.places)
-	t.sums = t.sums[:0]
+	t.entries = t.entries[:0]
 }
 
 // stripes are the stripes of a recorder.
@@ -116,8 +150,8 @@ func (s *stripes) drain(fn func(c cell, amount *sum)) {
 		one.mu.Lock()
 		one.cells, s.spare = s.spare, one.cells
 		one.mu.Unlock()
-		for c, at := range s.spare.places {
-			fn(c, &s.spare.sums[at])
+		for i := range s.spare.entries {
+			fn(s.spare.entries[i].cell, &s.spare.entries[i].sum)
 		}
 		s.spare.reset()
 	}
