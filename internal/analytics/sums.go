@@ -3,10 +3,12 @@ package analytics
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/usage"
 )
 
@@ -20,7 +22,7 @@ type Sums struct {
 	Latency   usage.Histogram
 }
 
-func (s *Sums) add(c *usage.Cell) {
+func (s *Sums) add(c *usage.Cell) error {
 	s.Requests += c.Requests
 	switch {
 	case Throttled(c.Status):
@@ -30,7 +32,7 @@ func (s *Sums) add(c *usage.Cell) {
 	}
 	s.BytesIn += c.BytesIn
 	s.BytesOut += c.BytesOut
-	s.Latency.Merge(c.Latency)
+	return s.Latency.MergeEncoded(c.Latency)
 }
 
 // Percentile returns the duration that a fraction of the requests did not exceed. ok is false if none was measured.
@@ -72,11 +74,10 @@ type Summary struct {
 func (q *Query) Summarize(cells Cells) (*Summary, error) {
 	s, keys := &Summary{}, map[string]bool{}
 	err := q.each(cells, func(c *usage.Cell, _ *Traits) error {
-		s.add(c)
 		if c.KeyID != "" && c.KeyID != usage.Other {
 			keys[c.KeyID] = true
 		}
-		return nil
+		return s.add(c)
 	})
 	s.ActiveKeys = len(keys)
 	return s, err
@@ -223,8 +224,7 @@ func (q *Query) rank(cells Cells, groups []Group) (list []Ranked, err error) {
 		for len(list) <= i {
 			list = append(list, Ranked{Group: table.groups[len(list)]})
 		}
-		list[i].add(c)
-		return nil
+		return list[i].add(c)
 	})
 	return list, err
 }
@@ -275,7 +275,7 @@ func (q *Query) fill(cells Cells, groups []Group) (list []Series, err error) {
 	for _, g := range groups {
 		list = append(list, Series{Group: g, Points: q.points()})
 	}
-	length := q.Interval.Length()
+	length, held := q.Interval.Length(), 0
 	err = q.each(cells, func(c *usage.Cell, t *Traits) error {
 		i, err := table.place(q.group(t))
 		if err != nil || i < 0 {
@@ -285,12 +285,31 @@ func (q *Query) fill(cells Cells, groups []Group) (list []Series, err error) {
 			list = append(list, Series{Group: table.groups[i], Points: q.points()})
 		}
 		if at := int(c.Start.Sub(q.From) / length); at >= 0 && at < len(list[i].Points) {
-			list[i].Points[at].add(c)
 			list[i].requests += c.Requests
+			latency := &list[i].Points[at].Latency
+			held -= latency.Size()
+			err = list[i].Points[at].add(c)
+			if held += latency.Size(); held > maxDurations && err == nil {
+				err = q.manyDurations(table)
+			}
 		}
-		return nil
+		return err
 	})
 	return list, err
+}
+
+// maxDurations is the max number of bytes of the histograms of a response. A point takes 1 to 2 KB if its requests took
+// different times.
+const maxDurations = 24 << 20
+
+// manyDurations ends the reading of series that take too much memory.
+func (q *Query) manyDurations(t *groupTable) error {
+	if !t.closed {
+		return errManyGroups // fewer can be enough
+	}
+	return problem.Validation("limit", problem.TooLargeVal, fmt.Sprintf(
+		"The durations of %d series with %d intervals take too much memory. Choose a smaller limit, a longer interval or a shorter period.",
+		len(t.groups), q.buckets()))
 }
 
 // points returns the points of the period, without requests.

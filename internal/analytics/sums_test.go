@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -261,6 +262,30 @@ func TestLargestOfManyGroupsAreExact(t *testing.T) {
 		if top[i].Group[0] != want.key || top[i].Requests != want.requests || top[i].Latency.Count() != want.requests || series[i].Group[0] != want.key || inSeries != want.requests {
 			t.Errorf("place %d: %s with %d, and a series of %s with %d; want %s with %d", i, top[i].Group[0], top[i].Requests, series[i].Group[0], inSeries, want.key, want.requests)
 		}
+	}
+}
+
+func TestSeriesWithTooManyDurationsAreRefused(t *testing.T) {
+	t.Parallel()
+	var all usage.Histogram
+	for d := 32 * time.Nanosecond; d < 30*time.Minute; d += d/32 + 32 {
+		all.Add(d)
+	}
+	latency, minutes, routes := all.Encode(nil), 60, maxDurations/all.Size()/60+1
+	var cells []usage.Cell
+	for i := range routes * minutes {
+		cells = append(cells, usage.Cell{
+			Start: one.Add(-time.Duration(i%minutes) * time.Minute), Route: fmt.Sprint("/", i/minutes), Status: 200, Requests: 1, Latency: latency,
+		})
+	}
+	q := parse(t, Params{From: new(one.Add(-time.Hour)), Interval: "minute", GroupBy: []string{"route"}})
+	if list, err := q.Series(cellsOf(cells), routes/2); err != nil || len(list) != routes/2 {
+		t.Errorf("half of the series: %d, %v", len(list), err)
+	}
+	_, err := q.Series(cellsOf(cells), routes)
+	var p *problem.Problem
+	if !errors.As(err, &p) || !strings.Contains(p.Error(), "limit") {
+		t.Errorf("all series: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ type bulk struct {
 	into    string // the table and its columns
 	columns int
 	rest    string // what follows the rows
+	updates bool   // rest contains DO UPDATE, and it is run so often that its speed matters
 }
 
 // bulkSizes are the numbers of rows in a statement. They are few, so that statements stay prepared.
@@ -28,7 +29,7 @@ func (s *Store) insert(ctx context.Context, d Database, b *bulk, n int, row func
 
 // eachInsert calls do for the statements that insert n rows.
 func (s *Store) eachInsert(b *bulk, n int, row func(i int, values []any) []any, do func(text string, values []any) error) error {
-	verb, maxRows := s.dialect.Insert()
+	verb, maxRows := s.dialect.Insert(b.updates)
 	at := 0
 	for _, rows := range bulkSizes {
 		for rows <= maxRows && n-at >= rows {

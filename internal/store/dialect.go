@@ -8,8 +8,9 @@ import (
 // Dialect is what engines do differently. Each engine implements it in its own folder, in files with the same names, so that
 // the rest of this package does not depend on the engine.
 type Dialect interface {
-	// Insert is the verb of a statement that inserts many rows, and the number of rows that it can have.
-	Insert() (verb string, maxRows int)
+	// Insert is the verb of a statement that inserts many rows, and the number of rows that it can have. updates says that it
+	// updates rows that exist.
+	Insert(updates bool) (verb string, maxRows int)
 
 	// ByID selects rows of a table by a list of IDs. from is an item of FROM that names the rows as, and where is a
 	// condition. $1 is the workspace, and $list is where the list begins.
@@ -39,7 +40,8 @@ type Dialect interface {
 	DeleteSome(table, key, where string, limit int) string
 	// HoldUsage makes a transaction that closes an hour (alone) wait for those that add usage, and these for it.
 	HoldUsage(ctx context.Context, q Querier, alone bool) error
-	// PartitionUsage creates the partitions of usage_minute for the days after now, and drops those of days that ended by from.
+	// PartitionUsage creates the partitions of usage_packed_minute for the days after now, and drops those of days that ended by
+	// from, also of usage_minute.
 	PartitionUsage(ctx context.Context, db Database, now, from time.Time) error
 
 	// Clock is the SQL of the current time of the database, in microseconds since 1970.
@@ -86,7 +88,7 @@ func newStatements(d Dialect) statements {
 	memory, byMemoryID := d.ByID("memory", "m", 2)
 	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4)
 	return statements{
-		addMinutes: addingCells(d, "usage_minute"), addLate: addingCells(d, "usage_late"),
+		addMinutes: addingCells(d, "usage_packed_minute"), addLate: addingCells(d, "usage_packed_late"),
 		documentsByID: `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
 			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,

@@ -1,20 +1,24 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"keepsake/internal/usage"
 )
 
-// Usage is kept three times: cells of minutes are rows for two days, packed hours are kept for months, and packed days for
-// longest. A roll-up closes an hour some time after its end and then packs it. Because no cell is added to the minutes of a
-// closed hour, packing it reads the same rows however often it runs, and needs no lock. Cells that arrive later go to
-// usage_late, which is read in addition to each of the three.
+// Usage is kept three times: minutes for two days, hours for months, and days for longest. A row contains the packed cells of a
+// key. A roll-up closes an hour some time after its end and then packs it. Because no cell is added to the minutes of a closed
+// hour, packing it reads the same rows however often it runs, and needs no lock. Cells that arrive later go to
+// usage_packed_late, until a roll-up moves them to the rows of their minute, hour and day in one transaction.
+//
+// usage_minute, usage_hour and usage_late contain cells of earlier releases, each in a row of its own.
 
 const (
 	hourSeconds = 3600
@@ -24,16 +28,26 @@ const (
 
 // usageMarks is the row of usage_mark. Each is a Unix hour; they only rise.
 type usageMarks struct {
-	closed      int64 // cells of earlier hours go to usage_late
+	closed      int64 // cells of earlier hours go to usage_packed_late
 	packedHours int64 // earlier hours are packed; at most closed
 	packedDays  int64 // earlier days are packed; at most packedHours
 	minutesFrom int64 // earlier minutes are deleted; at most packedHours
 	hoursFrom   int64 // earlier packed hours are deleted; at most packedDays
 }
 
-func (s *Store) usageMarks(ctx context.Context) (m usageMarks, err error) {
-	err = s.usage.In(ctx).QueryRow(ctx, `SELECT closed, packed_hours, packed_days, minutes_from, hours_from FROM usage_mark WHERE id = 1`).
-		Scan(&m.closed, &m.packedHours, &m.packedDays, &m.minutesFrom, &m.hoursFrom)
+const selectMarks = `SELECT closed, packed_hours, packed_days, minutes_from, hours_from FROM usage_mark WHERE id = 1`
+
+func (s *Store) usageMarks(ctx context.Context) (usageMarks, error) {
+	return scanMarks(s.usage.In(ctx).QueryRow(ctx, selectMarks))
+}
+
+// holdMarks reads the marks, which do not change until the transaction ends.
+func (s *Store) holdMarks(ctx context.Context) (usageMarks, error) {
+	return scanMarks(s.usage.HoldRow(ctx, selectMarks))
+}
+
+func scanMarks(row Row) (m usageMarks, err error) {
+	err = row.Scan(&m.closed, &m.packedHours, &m.packedDays, &m.minutesFrom, &m.hoursFrom)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return m, fmt.Errorf("read how far usage is packed: %w", err)
 	}
@@ -110,8 +124,8 @@ func floorTo(n, size int64) int64 { return n / size * size }
 
 // EachCell implements usage.Store.
 //
-// It reads the marks first. A roll-up that runs meanwhile only adds rows that this call does not read, and deletes no row that
-// it reads: see PruneUsage.
+// It reads the marks first, and then everything by one statement. A roll-up that runs meanwhile only adds rows that this call
+// does not read, and deletes no row that it reads: see PruneUsage.
 func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
 	if q.Step <= 0 {
 		return fmt.Errorf("read usage: a step of %v is too short", q.Step)
@@ -133,126 +147,211 @@ type cellReader struct {
 	q        usage.CellQuery
 	fn       func(c *usage.Cell) error
 	cell     usage.Cell
-	latency  []byte
 	unpacker cellUnpacker
 }
 
+// cellSource is a span of a table of packed cells.
+type cellSource struct {
+	table, column string
+	size          int64 // seconds of the column's unit
+	in            span
+}
+
+func minutesIn(table string, in span) cellSource { return cellSource{table, "minute", 60, in} }
+func hoursIn(table string, in span) cellSource   { return cellSource{table, "hour", hourSeconds, in} }
+
 func (r *cellReader) read(ctx context.Context, m usageMarks, in span) error {
 	p := m.plan(in.from, in.to, r.q.Step)
+	var sources []cellSource
 	for _, days := range p.days {
-		if err := r.packed(ctx, "usage_packed_day", days); err != nil {
-			return err
-		}
+		sources = append(sources, hoursIn("usage_packed_day", days))
 	}
 	for _, hours := range p.hours {
-		if err := r.packed(ctx, "usage_packed_hour", hours); err != nil {
-			return err
-		}
+		sources = append(sources, hoursIn("usage_packed_hour", hours))
 	}
 	for _, minutes := range p.minutes {
-		if err := r.rows(ctx, "usage_minute", minutes); err != nil {
+		sources = append(sources, minutesIn("usage_packed_minute", minutes))
+	}
+	if err := r.packed(ctx, append(sources, minutesIn("usage_packed_late", in))...); err != nil {
+		return err
+	}
+	for _, minutes := range p.minutes {
+		if err := r.oldRows(ctx, "usage_minute", minutes); err != nil {
 			return err
 		}
 		if err := r.oldHours(ctx, span{max(minutes.from, m.packedHours*hourSeconds), minutes.to}); err != nil {
 			return err
 		}
 	}
-	return r.rows(ctx, "usage_late", in)
+	return r.oldRows(ctx, "usage_late", in)
 }
 
-// where calls fn with the condition that selects a span of a table, in steps of size seconds. It calls it for each part of a
-// long list of keys.
-func (r *cellReader) where(column string, size int64, in span, fn func(where string, args []any) error) error {
-	if in.empty() {
-		return nil
+// keyLists returns the keys of the query in parts, each for one statement. A nil list is all keys.
+func (r *cellReader) keyLists() [][]string {
+	if len(r.q.KeyIDs) == 0 {
+		return [][]string{nil}
 	}
-	lists := slices.Collect(slices.Chunk(r.q.KeyIDs, ListSize))
-	if len(lists) == 0 {
-		lists = [][]string{nil}
+	return slices.Collect(slices.Chunk(r.q.KeyIDs, ListSize))
+}
+
+// owners returns the conditions that select the workspace and some keys.
+func (r *cellReader) owners(keys []string) *conditions {
+	w := &conditions{}
+	if r.q.WorkspaceID != "" {
+		w.where("workspace_id = ?", r.q.WorkspaceID)
 	}
-	for _, keys := range lists {
-		w := &conditions{}
-		if r.q.WorkspaceID != "" {
-			w.where("workspace_id = ?", r.q.WorkspaceID)
+	switch {
+	case len(keys) == 1:
+		w.where("key_id = ?", keys[0])
+	case len(keys) > 1:
+		w.where("key_id IN (" + Parameters(len(w.args)+1, ListSize) + ")")
+		w.args = Padded(w.args, keys)
+	}
+	return w
+}
+
+// inSpan returns the conditions of w and that a column is in a span, and adds their parameters to w.
+func (w *conditions) inSpan(column string, size int64, in span) string {
+	all := append(slices.Clip(w.all), column+" >= "+w.arg(ceilDiv(in.from, size)), column+" < "+w.arg(ceilDiv(in.to, size)))
+	return strings.Join(all, " AND ")
+}
+
+// packed reads packed cells. One statement reads all sources, so that it finds late cells once while a roll-up moves them.
+func (r *cellReader) packed(ctx context.Context, sources ...cellSource) error {
+	for _, keys := range r.keyLists() {
+		w := r.owners(keys)
+		var text []string
+		for _, s := range sources {
+			if !s.in.empty() {
+				text = append(text, fmt.Sprintf(`SELECT workspace_id, key_id, %s * %d, cells FROM %s WHERE %s`,
+					s.column, s.size, s.table, w.inSpan(s.column, s.size, s.in)))
+			}
 		}
-		w.where(column+" >= ? AND "+column+" < ?", ceilDiv(in.from, size), ceilDiv(in.to, size))
-		text := w.String()
-		switch {
-		case len(keys) == 1:
-			text += " AND key_id = " + w.arg(keys[0])
-		case len(keys) > 1:
-			text += " AND key_id IN (" + Parameters(len(w.args)+1, ListSize) + ")"
-			w.args = Padded(w.args, keys)
+		if len(text) == 0 {
+			continue
 		}
-		if err := fn(text, w.args); err != nil {
+		err := eachPacked(ctx, r.s.usage.In(ctx), strings.Join(text, " UNION ALL "), w.args, func(row *packedCells) error {
+			r.cell.WorkspaceID, r.cell.KeyID, r.cell.Start = row.workspaceID, row.keyID, r.start(row.at)
+			return r.unpacker.each(row.cells, &r.cell, r.fn)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *cellReader) packed(ctx context.Context, table string, in span) error {
-	return r.where("hour", hourSeconds, in, func(where string, args []any) error {
-		var body []byte
-		return r.s.eachUsageRow(ctx, `SELECT workspace_id, key_id, hour, cells FROM `+table+` WHERE `+where, args, func(row Row) error {
-			var hour int64
-			if err := row.Scan(&r.cell.WorkspaceID, &r.cell.KeyID, &hour, &body); err != nil {
-				return err
-			}
-			r.cell.Start = r.start(hour * hourSeconds)
-			return r.unpacker.each(body, &r.cell, r.fn)
-		})
-	})
-}
-
-func (r *cellReader) rows(ctx context.Context, table string, in span) error {
-	return r.where("minute", 60, in, func(where string, args []any) error {
-		return r.s.eachUsageRow(ctx, `SELECT `+cellColumns+` FROM `+table+` WHERE `+where, args, func(row Row) error {
-			at, err := scanCell(row, &r.cell, &r.latency)
-			if err != nil {
-				return err
-			}
-			r.cell.Start = r.start(at * 60)
-			return r.fn(&r.cell)
-		})
-	})
+// oldRows reads a table of an earlier release.
+func (r *cellReader) oldRows(ctx context.Context, table string, in span) error {
+	return r.old(ctx, `workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, latency`,
+		minutesIn(table, in))
 }
 
 // oldHours reads the hours that a release before packed ones rolled up. The next roll-up packs them.
 func (r *cellReader) oldHours(ctx context.Context, in span) error {
-	return r.where("hour", hourSeconds, in, func(where string, args []any) error {
-		return r.s.eachUsageRow(ctx, oldHours+where, args, func(row Row) error {
-			hour, err := scanCell(row, &r.cell, nil)
+	return r.old(ctx, `workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, NULL`,
+		hoursIn("usage_hour", in))
+}
+
+func (r *cellReader) old(ctx context.Context, columns string, from cellSource) error {
+	if from.in.empty() {
+		return nil
+	}
+	for _, keys := range r.keyLists() {
+		w := r.owners(keys)
+		text := `SELECT ` + columns + ` FROM ` + from.table + ` WHERE ` + w.inSpan(from.column, from.size, from.in)
+		err := r.s.eachUsageRow(ctx, text, w.args, func(row Row) error {
+			c := &r.cell
+			var at int64
+			var latency []byte
+			err := row.Scan(&c.WorkspaceID, &c.KeyID, &at, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface,
+				&c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut, &latency)
 			if err != nil {
 				return err
 			}
-			r.cell.Start = r.start(hour * hourSeconds)
-			return r.fn(&r.cell)
+			c.Start, c.Latency = r.start(at*from.size), latency
+			return r.fn(c)
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-const oldHours = `SELECT workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out
-	FROM usage_hour WHERE `
 
 func (r *cellReader) start(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC().Truncate(r.q.Step)
 }
 
-// scanCell reads a row of cellColumns, or of oldHours without latency, and returns the number of its minute or hour.
-func scanCell(row Row, c *usage.Cell, latency *[]byte) (at int64, err error) {
-	into := [...]any{
-		&c.WorkspaceID, &c.KeyID, &at, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface,
-		&c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut, latency,
+// packedBatch is rows that were read together. The cells of all are in one buffer.
+type packedBatch struct {
+	rows []packedCells
+	body []byte
+}
+
+const (
+	batchRows  = 32
+	batchBytes = 32 << 10
+)
+
+// add copies a row.
+func (b *packedBatch) add(r packedCells) {
+	from := len(b.body)
+	b.body = append(b.body, r.cells...)
+	r.cells = b.body[from:]
+	b.rows = append(b.rows, r)
+}
+
+func (b *packedBatch) full() bool { return len(b.rows) >= batchRows || len(b.body) >= batchBytes }
+
+// eachPacked calls fn for the rows of a query, while it reads the next ones. A row is valid until fn returns.
+func eachPacked(ctx context.Context, q Querier, text string, args []any, fn func(row *packedCells) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	filled, spare := make(chan *packedBatch), make(chan *packedBatch, 2)
+	for range cap(spare) {
+		spare <- &packedBatch{body: make([]byte, 0, batchBytes+batchBytes/4)}
 	}
-	if latency == nil {
-		c.Latency.Reset()
-		return at, row.Scan(into[:len(into)-1]...)
+	var failed error
+	go func() {
+		defer close(filled)
+		failed = fillBatches(ctx, q, text, args, filled, spare)
+	}()
+	var err error
+	for b := range filled {
+		for i := 0; i < len(b.rows) && err == nil; i++ {
+			if err = fn(&b.rows[i]); err != nil {
+				stop()
+			}
+		}
+		b.rows, b.body = b.rows[:0], b.body[:0]
+		spare <- b
 	}
-	if err := row.Scan(into[:]...); err != nil {
-		return 0, err
+	return cmp.Or(err, failed)
+}
+
+// fillBatches reads the rows of a query into spare batches and sends these.
+func fillBatches(ctx context.Context, q Querier, text string, args []any, filled chan<- *packedBatch, spare <-chan *packedBatch) error {
+	rows, err := q.Query(ctx, text, args...)
+	if err != nil {
+		return err
 	}
-	return at, c.Latency.UnmarshalBinary(*latency)
+	b := <-spare
+	var r packedCells
+	err = ForEach(rows, func(row Row) error {
+		if err := row.Scan(&r.workspaceID, &r.keyID, &r.at, (*sql.RawBytes)(&r.cells)); err != nil {
+			return err
+		}
+		if b.add(r); b.full() {
+			filled <- b
+			b = <-spare
+		}
+		return ctx.Err()
+	})
+	if err == nil {
+		filled <- b
+	}
+	return err
 }
 
 // KeySeries implements usage.Store. A cell of an hour or day counts in the step that contains its start.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -17,9 +18,9 @@ const (
 	sliceRows   = 16       // packed rows in one transaction
 	sliceBytes  = 64 << 10 // bytes of packed rows in one transaction
 	deletedRows = 250      // rows that one transaction deletes
+	sliceParts  = 64       // rows that the packed rows in one transaction replace
 	packedKeys  = 50       // keys whose cells are in memory at once
-
-	shortenedRows = 20 // rows of which one transaction shortens the durations
+	mergedRows  = 8        // late rows that one transaction merges
 )
 
 // rollUpLock is the name of the lock that roll-ups and clean-ups of several processes take.
@@ -29,8 +30,13 @@ const rollUpLock = "usage roll-up"
 func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
 	end := before.Unix() / hourSeconds
 	m, err := s.usageMarks(ctx)
-	if err != nil || m.packedHours >= end && m.packedDays >= floorTo(end, dayHours) {
+	if err != nil {
 		return err
+	}
+	if m.packedHours >= end && m.packedDays >= floorTo(end, dayHours) {
+		if late, err := s.lateRows(ctx, m, 1); err != nil || len(late) == 0 {
+			return err
+		}
 	}
 	err = s.engine.Alone(ctx, rollUpLock, func(ctx context.Context) error {
 		if err := s.closeHours(ctx, end); err != nil {
@@ -39,7 +45,10 @@ func (s *Store) RollUpUsage(ctx context.Context, before time.Time) error {
 		if err := s.packHours(ctx); err != nil {
 			return err
 		}
-		return s.packDays(ctx)
+		if err := s.packDays(ctx); err != nil {
+			return err
+		}
+		return s.mergeLate(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("roll up usage: %w", err)
@@ -108,6 +117,7 @@ func (s *Store) firstHour(ctx context.Context, from, end int64) (hour int64, err
 		query string
 		size  int64
 	}{
+		{`SELECT minute FROM usage_packed_minute WHERE minute >= $1 AND minute < $2 ORDER BY minute LIMIT 1`, 60},
 		{`SELECT minute FROM usage_minute WHERE minute >= $1 AND minute < $2 ORDER BY minute LIMIT 1`, 60},
 		{`SELECT hour FROM usage_hour WHERE hour >= $1 AND hour < $2 ORDER BY hour LIMIT 1`, 1},
 	} {
@@ -126,10 +136,16 @@ func (s *Store) firstHour(ctx context.Context, from, end int64) (hour int64, err
 
 // packHour packs the cells of a closed hour.
 func (s *Store) packHour(ctx context.Context, hour int64) error {
+	for minute := hour * 60; minute < (hour+1)*60; minute++ {
+		if err := s.compactMinute(ctx, minute); err != nil {
+			return fmt.Errorf("compact a minute: %w", err)
+		}
+	}
 	return s.pack(ctx, packing{
-		into: addPackedHours, hour: hour,
+		into: replaceHours, hour: hour,
 		done: func(m usageMarks) bool { return m.packedHours > hour },
-		keys: `SELECT DISTINCT workspace_id, key_id FROM usage_minute WHERE minute >= $1 AND minute < $2
+		keys: `SELECT DISTINCT workspace_id, key_id FROM usage_packed_minute WHERE minute >= $1 AND minute < $2
+			UNION SELECT workspace_id, key_id FROM usage_minute WHERE minute >= $1 AND minute < $2
 			UNION SELECT workspace_id, key_id FROM usage_hour WHERE hour = $3`,
 		keysArgs: []any{hour * 60, (hour + 1) * 60, hour},
 		each: func(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
@@ -138,56 +154,83 @@ func (s *Store) packHour(ctx context.Context, hour int64) error {
 			if err := r.oldHours(ctx, in); err != nil {
 				return err
 			}
-			var long []longLatency
-			r.fn = func(c *usage.Cell) error {
-				if short, is := shortened(c, len(r.latency)); is {
-					long = append(long, short)
-				}
-				return fn(c)
-			}
-			if err := r.rows(ctx, "usage_minute", in); err != nil {
+			if err := r.oldRows(ctx, "usage_minute", in); err != nil {
 				return err
 			}
-			return s.shortenLatencies(ctx, long)
+			return r.packed(ctx, minutesIn("usage_packed_minute", in))
 		},
 	})
 }
 
-// longLatency is the durations of a minute that many flushes appended to, as one histogram.
-type longLatency struct {
-	cell   usage.Cell // without counts
-	before int        // bytes that are stored
-	after  []byte
+// parts is the rows of a key in a minute.
+type parts struct {
+	group *cellGroup
+	rows  int
+	bytes int
 }
 
-// shortened returns the durations of a cell as one histogram, if that saves much of the stored size.
-func shortened(c *usage.Cell, size int) (l longLatency, saves bool) {
-	const small = 512
-	if size < small {
-		return l, false
-	}
-	l = longLatency{cell: *c, before: size}
-	l.cell.Latency = usage.Histogram{}
-	l.after, _ = c.Latency.AppendBinary(nil) // never fails
-	return l, 2*len(l.after) <= size
-}
-
-// shortenLatencies stores the durations of closed minutes as one histogram each.
-func (s *Store) shortenLatencies(ctx context.Context, list []longLatency) error {
-	for some := range slices.Chunk(list, shortenedRows) {
-		err := s.usage.Run(ctx, func(ctx context.Context) error {
-			for _, l := range some {
-				c := &l.cell
-				// An older release, which closes no hours, can have changed them meanwhile.
-				_, err := s.usage.In(ctx).Exec(ctx, `
-					UPDATE usage_minute SET latency = $1 WHERE workspace_id = $2 AND key_id = $3 AND minute = $4 AND route = $5
-						AND method = $6 AND status = $7 AND version = $8 AND surface = $9 AND length(latency) = $10`,
-					l.after, c.WorkspaceID, c.KeyID, c.Start.Unix()/60, c.Route, c.Method, c.Status, c.Version, c.Surface, l.before)
-				if err != nil {
-					return fmt.Errorf("shorten durations: %w", err)
-				}
+// compactMinute merges the parts of a minute of a closed hour: those of each key become one row.
+func (s *Store) compactMinute(ctx context.Context, minute int64) error {
+	var u cellUnpacker
+	var cell usage.Cell
+	type owner struct{ workspaceID, keyID string }
+	found := map[owner]*parts{}
+	err := eachPacked(ctx, s.usage.In(ctx), `SELECT workspace_id, key_id, part, cells FROM usage_packed_minute WHERE minute = $1`, []any{minute},
+		func(row *packedCells) error {
+			of := owner{row.workspaceID, row.keyID}
+			p := found[of]
+			if p == nil {
+				p = &parts{group: newCellGroup()}
+				found[of] = p
 			}
-			return nil
+			p.rows, p.bytes = p.rows+1, p.bytes+len(row.cells)
+			return u.each(row.cells, &cell, p.group.add)
+		})
+	if err != nil {
+		return err
+	}
+	var list []compacted
+	for of, p := range found {
+		if cells := p.group.pack(); p.rows > 1 || p.bytes > len(cells) {
+			list = append(list, compacted{packedCells{of.workspaceID, of.keyID, minute, cells}, p.rows})
+		}
+	}
+	slices.SortFunc(list, func(a, b compacted) int {
+		return cmp.Or(cmp.Compare(a.workspaceID, b.workspaceID), cmp.Compare(a.keyID, b.keyID))
+	})
+	return s.writeCompacted(ctx, list)
+}
+
+// compacted is a row that replaces some rows.
+type compacted struct {
+	packedCells
+	replaces int
+}
+
+var removeParts = `DELETE FROM usage_packed_minute WHERE minute = $1 AND part <> 0 AND workspace_id = $2 AND key_id IN (` + Parameters(3, sliceRows) + `)`
+
+// writeCompacted replaces the rows of a minute in slices, each of one workspace.
+func (s *Store) writeCompacted(ctx context.Context, list []compacted) error {
+	for len(list) > 0 {
+		n, bytes, replaced := 0, 0, 0
+		var rows []packedCells
+		var keys []string
+		for n < len(list) && n < sliceRows && list[n].workspaceID == list[0].workspaceID &&
+			(n == 0 || bytes+len(list[n].cells) <= sliceBytes && replaced+list[n].replaces <= sliceParts) {
+			bytes, replaced = bytes+len(list[n].cells), replaced+list[n].replaces
+			rows, keys = append(rows, list[n].packedCells), append(keys, list[n].keyID)
+			n++
+		}
+		list = list[n:]
+		err := s.usage.Run(ctx, func(ctx context.Context) error {
+			// A process that lost its lock must not replace what another has packed since.
+			if m, err := s.holdMarks(ctx); err != nil || m.packedHours > rows[0].at/60 {
+				return err
+			}
+			if _, err := s.usage.In(ctx).Exec(ctx, removeParts, padded([]any{rows[0].at, rows[0].workspaceID}, keys, sliceRows)...); err != nil {
+				return err
+			}
+			return s.insertCells(ctx, replaceMinutes, rows, 0)
 		})
 		if err != nil {
 			return err
@@ -225,13 +268,13 @@ func (s *Store) packDays(ctx context.Context) error {
 // packDay packs the packed hours of a day, which begins with a Unix hour.
 func (s *Store) packDay(ctx context.Context, day int64) error {
 	return s.pack(ctx, packing{
-		into: addPackedDays, hour: day,
+		into: replaceDays, hour: day,
 		done:     func(m usageMarks) bool { return m.packedDays > day },
 		keys:     `SELECT DISTINCT workspace_id, key_id FROM usage_packed_hour WHERE hour >= $1 AND hour < $2`,
 		keysArgs: []any{day, day + dayHours},
 		each: func(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
 			r := &cellReader{s: s, q: q, fn: fn}
-			return r.packed(ctx, "usage_packed_hour", span{day * hourSeconds, (day + dayHours) * hourSeconds})
+			return r.packed(ctx, hoursIn("usage_packed_hour", span{day * hourSeconds, (day + dayHours) * hourSeconds}))
 		},
 	})
 }
@@ -246,16 +289,28 @@ type packing struct {
 	each     func(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error
 }
 
+// The statements replace a row that exists.
 var (
-	addPackedHours = &bulk{
-		into: `usage_packed_hour (workspace_id, key_id, hour, cells)`, columns: 4,
+	replaceMinutes = &bulk{
+		into: `usage_packed_minute (workspace_id, key_id, minute, part, cells)`, columns: 5, updates: true,
+		rest: `ON CONFLICT (workspace_id, key_id, minute, part) DO UPDATE SET cells = excluded.cells`,
+	}
+	replaceHours = &bulk{
+		into: `usage_packed_hour (workspace_id, key_id, hour, cells)`, columns: 4, updates: true,
 		rest: `ON CONFLICT (workspace_id, key_id, hour) DO UPDATE SET cells = excluded.cells`,
 	}
-	addPackedDays = &bulk{
-		into: `usage_packed_day (workspace_id, key_id, hour, cells)`, columns: 4,
+	replaceDays = &bulk{
+		into: `usage_packed_day (workspace_id, key_id, hour, cells)`, columns: 4, updates: true,
 		rest: `ON CONFLICT (workspace_id, key_id, hour) DO UPDATE SET cells = excluded.cells`,
 	}
 )
+
+func (s *Store) insertPacked(ctx context.Context, to *bulk, rows []packedCells) error {
+	_, err := s.insert(ctx, s.usage, to, len(rows), func(i int, values []any) []any {
+		return append(values, rows[i].workspaceID, rows[i].keyID, rows[i].at, rows[i].cells)
+	})
+	return err
+}
 
 func (s *Store) pack(ctx context.Context, p packing) error {
 	keys := map[string][]string{} // by workspace
@@ -282,15 +337,14 @@ func (s *Store) pack(ctx context.Context, p packing) error {
 					g = newCellGroup()
 					groups[c.KeyID] = g
 				}
-				g.add(c)
-				return nil
+				return g.add(c)
 			})
 			if err != nil {
 				return err
 			}
 			for _, keyID := range some {
 				if g := groups[keyID]; g != nil {
-					rows = append(rows, packedCells{workspaceID, keyID, packCells(g.cells)})
+					rows = append(rows, packedCells{workspaceID, keyID, p.hour, g.pack()})
 				}
 			}
 			if rows, err = s.writePacked(ctx, p, rows, false); err != nil {
@@ -300,12 +354,6 @@ func (s *Store) pack(ctx context.Context, p packing) error {
 	}
 	_, err = s.writePacked(ctx, p, rows, true)
 	return err
-}
-
-// packedCells is a row of packed cells.
-type packedCells struct {
-	workspaceID, keyID string
-	cells              []byte
 }
 
 // writePacked writes rows in slices and returns those that do not fill one, unless all is set.
@@ -321,13 +369,10 @@ func (s *Store) writePacked(ctx context.Context, p packing, rows []packedCells, 
 		}
 		err := s.usage.Run(ctx, func(ctx context.Context) error {
 			// A process that lost its lock must not replace what another has completed.
-			if m, err := s.usageMarks(ctx); err != nil || p.done(m) {
+			if m, err := s.holdMarks(ctx); err != nil || p.done(m) {
 				return err
 			}
-			_, err := s.insert(ctx, s.usage, p.into, n, func(i int, values []any) []any {
-				return append(values, rows[i].workspaceID, rows[i].keyID, p.hour, rows[i].cells)
-			})
-			return err
+			return s.insertPacked(ctx, p.into, rows[:n])
 		})
 		if err != nil {
 			return nil, err
@@ -335,30 +380,6 @@ func (s *Store) writePacked(ctx context.Context, p packing, rows []packedCells, 
 		rows = rows[n:]
 	}
 	return nil, nil
-}
-
-// cellGroup merges the cells of one key and time.
-type cellGroup struct {
-	cells  []usage.Cell
-	places map[cellDimensions]int
-}
-
-type cellDimensions struct {
-	route, method, surface string
-	status, version        int
-}
-
-func newCellGroup() *cellGroup { return &cellGroup{places: map[cellDimensions]int{}} }
-
-func (g *cellGroup) add(c *usage.Cell) {
-	d := cellDimensions{c.Route, c.Method, c.Surface, c.Status, c.Version}
-	at, known := g.places[d]
-	if !known {
-		at = len(g.cells)
-		g.places[d] = at
-		g.cells = append(g.cells, usage.Cell{Route: c.Route, Method: c.Method, Surface: c.Surface, Status: c.Status, Version: c.Version})
-	}
-	g.cells[at].Add(c)
 }
 
 // PruneUsage implements usage.Store. It deletes what an earlier call has marked as no longer kept, so that no call of EachCell
@@ -378,10 +399,12 @@ func (s *Store) PruneUsage(ctx context.Context, r usage.Retention) error {
 			end                int64
 		}{
 			{"usage_hour", `workspace_id, key_id, hour, route, method, status, version, surface`, "hour", m.packedHours},
-			{"usage_minute", cellKey, "minute", m.minutesFrom * 60},
+			{"usage_packed_minute", minuteKey, "minute", m.minutesFrom * 60},
+			{"usage_minute", oldMinuteKey, "minute", m.minutesFrom * 60},
 			{"usage_packed_hour", packedKey, "hour", m.hoursFrom},
 			{"usage_packed_day", packedKey, "hour", days},
-			{"usage_late", cellKey, "minute", days * 60},
+			{"usage_packed_late", minuteKey, "minute", days * 60},
+			{"usage_late", oldMinuteKey, "minute", days * 60},
 		} {
 			if err := s.deleteUsage(ctx, s.dialect.DeleteSome(t.table, t.key, t.column+" < $1", deletedRows), t.end); err != nil {
 				return fmt.Errorf("prune %s: %w", t.table, err)
@@ -401,7 +424,11 @@ func (s *Store) PruneUsage(ctx context.Context, r usage.Retention) error {
 	return nil
 }
 
-const packedKey = `workspace_id, key_id, hour`
+const (
+	packedKey    = `workspace_id, key_id, hour`
+	minuteKey    = `workspace_id, key_id, minute, part`
+	oldMinuteKey = `workspace_id, key_id, minute, route, method, status, version, surface`
+)
 
 // deleteUsage runs a statement that deletes some rows until there are none.
 func (s *Store) deleteUsage(ctx context.Context, statement string, end int64) error {

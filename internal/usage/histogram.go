@@ -64,12 +64,16 @@ func middleOf(number int) time.Duration {
 // Add counts d.
 func (h *Histogram) Add(d time.Duration) { h.add(bucketOf(d), 1) }
 
+// add adds a count to a bucket. It is fastest in ascending order.
 func (h *Histogram) add(number int, count int64) {
 	if h.dense != nil {
 		h.addDense(number, count)
 		return
 	}
-	at, found := slices.BinarySearchFunc(h.buckets, number, func(b bucket, number int) int { return b.number() - number })
+	at, found := len(h.buckets), false
+	if at > 0 && h.buckets[at-1].number() >= number {
+		at, found = slices.BinarySearchFunc(h.buckets, number, func(b bucket, number int) int { return b.number() - number })
+	}
 	if found {
 		h.buckets[at] = h.buckets[at].plus(count)
 		return
@@ -178,13 +182,8 @@ func (h *Histogram) mergeSparse(buckets []bucket) {
 	}
 }
 
-// Clone returns a copy that shares no memory with h.
-func (h *Histogram) Clone() Histogram {
-	return Histogram{buckets: slices.Clone(h.buckets), dense: slices.Clone(h.dense), first: h.first}
-}
-
-// Reset empties h and keeps the memory of its buckets.
-func (h *Histogram) Reset() { *h = Histogram{buckets: h.buckets[:0]} }
+// Size returns about how many bytes the buckets of h take.
+func (h *Histogram) Size() int { return 8 * (cap(h.buckets) + cap(h.dense)) }
 
 // Count returns how many durations were counted.
 func (h *Histogram) Count() (n int64) {
@@ -207,74 +206,73 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// An encoded histogram is a list of pairs: the distance to the number of the previous bucket, plus 1, and the count. A distance
-// of 0 begins again at number 0, and each encoding begins with one. So the encodings of two histograms, one after another, are
-// an encoding of both merged, and a database can append to one.
+// Durations is an encoded Histogram, or several, one after another, which count as one. So a database can append to them. The
+// zero value is empty.
+//
+// A histogram is a zero and a list of pairs: the distance to the number of the previous bucket, plus 1, and the count. The first
+// distance is the one to bucket 0.
+type Durations []byte
 
-// AppendBinary appends an encoding of h to b. That of an empty histogram has no bytes.
-func (h *Histogram) AppendBinary(b []byte) ([]byte, error) { return h.encode(b), nil }
+// Add counts took.
+func (d *Durations) Add(took time.Duration) {
+	one := Histogram{buckets: []bucket{newBucket(bucketOf(took), 1)}}
+	*d = one.Encode(*d)
+}
 
-func (h *Histogram) encode(to []byte) []byte {
+// Encode appends h to d. An empty histogram has no bytes.
+func (h *Histogram) Encode(d Durations) Durations {
 	previous := -1
 	for number, count := range h.all {
 		if previous < 0 {
-			to, previous = append(to, 0), 0
+			d, previous = append(d, 0), 0
 		}
-		to = binary.AppendUvarint(to, uint64(number-previous+1))
-		to = binary.AppendUvarint(to, uint64(count))
+		d = binary.AppendUvarint(d, uint64(number-previous+1))
+		d = binary.AppendUvarint(d, uint64(count))
 		previous = number
 	}
-	return to
+	return d
 }
 
-var errHistogram = errors.New("usage: damaged histogram")
+var errDurations = errors.New("usage: damaged durations")
 
-// UnmarshalBinary replaces h by the histograms that data encodes, one after another. It reuses the memory of h.
-func (h *Histogram) UnmarshalBinary(data []byte) error {
-	h.Reset()
-	if len(data) > 0 && data[0] != 0 {
-		return errHistogram
-	}
-	// The first histogram is in order and needs no search.
-	buckets, number, first := h.buckets, 0, true
-	for i := 0; i < len(data); {
-		distance, size := uvarint(data[i:])
-		if size <= 0 || distance > bucketCount {
-			return errHistogram
+// MergeEncoded adds everything that d counts. After an error, h contains a part of it.
+func (h *Histogram) MergeEncoded(d Durations) error {
+	for len(d) > 0 {
+		if d[0] != 0 {
+			return errDurations
 		}
-		i += size
-		if distance == 0 {
-			number = 0
-			if len(buckets) > 0 && first {
-				h.buckets, first = buckets, false
-			}
-			continue
+		n, err := h.mergeNext(d[1:])
+		if err != nil {
+			return err
 		}
-		number += int(distance) - 1
-		count, size := uvarint(data[i:])
-		if size <= 0 || number >= bucketCount || count == 0 || count > maxCount {
-			return errHistogram
-		}
-		i += size
-		switch n := len(buckets); {
-		case !first:
-			h.add(number, int64(count))
-		case n > 0 && buckets[n-1].number() == number: // a distance of 1
-			buckets[n-1] = buckets[n-1].plus(int64(count))
-		default:
-			buckets = append(buckets, newBucket(number, int64(count)))
-		}
-	}
-	if first {
-		h.buckets = buckets
+		d = d[1+n:]
 	}
 	return nil
 }
 
-// uvarint is binary.Uvarint, faster for numbers of one byte.
-func uvarint(data []byte) (uint64, int) {
-	if len(data) > 0 && data[0] < 0x80 {
-		return uint64(data[0]), 1
+// mergeNext adds the first histogram of data, behind its zero, and returns how many bytes it has.
+func (h *Histogram) mergeNext(data []byte) (n int, err error) {
+	number := 0
+	dense, first := h.dense, h.first
+	for n < len(data) && data[n] != 0 {
+		if n+1 < len(data) && data[n]|data[n+1] < 0x80 { // the distance and the count have one byte each
+			at, count := number+int(data[n])-1-first, int64(data[n+1])
+			if uint(at) < uint(len(dense)) && count > 0 {
+				dense[at] = min(dense[at]+count, maxCount)
+				number = first + at
+				n += 2
+				continue
+			}
+		}
+		distance, a := binary.Uvarint(data[n:])
+		count, b := binary.Uvarint(data[n+max(a, 0):])
+		number += int(distance) - 1
+		if a <= 0 || b <= 0 || distance-1 >= bucketCount || number >= bucketCount || count-1 >= maxCount {
+			return 0, errDurations
+		}
+		n += a + b
+		h.add(number, int64(count))
+		dense, first = h.dense, h.first
 	}
-	return binary.Uvarint(data)
+	return n, nil
 }

@@ -129,8 +129,9 @@ func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counte
 		for i, from := range []time.Time{today, month} {
 			q := usage.CellQuery{WorkspaceID: workspace, From: from, To: [...]time.Time{today.AddDate(0, 0, 1), month.AddDate(0, 1, 0)}[i], Step: step}
 			err := s.EachCell(ctx, q, func(cell *usage.Cell) error {
-				if cell.Latency.Count() != cell.Requests {
-					t.Fatalf("%d durations of %d requests", cell.Latency.Count(), cell.Requests)
+				var latency usage.Histogram
+				if err := latency.MergeEncoded(cell.Latency); err != nil || latency.Count() != cell.Requests {
+					t.Fatalf("%d durations of %d requests (%v)", latency.Count(), cell.Requests, err)
 				}
 				for _, owner := range []string{workspace, cell.KeyID} {
 					if used := c[owner]; owner != "" && cell.Charged > 0 {

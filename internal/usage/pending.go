@@ -1,47 +1,68 @@
 package usage
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // pending contains counts that were not sent to the store yet. Only the flush uses it.
 type pending struct {
-	cells map[cell]counts // without durations, which are in the histograms
-	pairs pairs
+	places map[cell]int // indexes into cells
+	cells  []counts
+	pairs  pairs
 	// others is how many requests were counted under Other since the last report.
 	others int64
 }
 
 type counts struct {
+	cell cell // without a duration
 	sum
 	latency Histogram
 }
 
-func newPending() *pending { return &pending{cells: map[cell]counts{}, pairs: pairs{}} }
+func newPending() *pending { return &pending{places: map[cell]int{}, pairs: pairs{}} }
 
 // add counts what was drained from a stripe.
 func (p *pending) add(c cell, amount *sum) {
 	took := c.took
 	c.took = 0
-	if c.route != otherRoute && !p.pairs.allow(c) {
-		c.route = otherRoute
+	at, known := p.places[c]
+	if !known {
+		if c.route != otherRoute && !p.pairs.allow(c) {
+			c.route = otherRoute
+		}
+		at = p.place(c)
 	}
 	if c.route == otherRoute {
 		p.others += amount.requests
 	}
-	total := p.cells[c]
+	total := &p.cells[at]
 	total.add(*amount)
 	if took > 0 {
 		total.latency.add(int(took)-1, amount.requests)
 	}
-	p.cells[c] = total
+}
+
+// place returns the index of the counts of c. It adds them if there are none.
+func (p *pending) place(c cell) int {
+	at, known := p.places[c]
+	if !known {
+		at = len(p.cells)
+		p.places[c] = at
+		p.cells = append(p.cells, counts{cell: c})
+	}
+	return at
 }
 
 // reset removes all counts.
 func (p *pending) reset() {
 	if len(p.cells) > maxKept {
-		p.cells = map[cell]counts{}
+		p.places, p.cells = map[cell]int{}, nil
 		return
 	}
+	clear(p.places)
 	clear(p.cells)
+	p.cells = p.cells[:0]
 }
 
 // tooMany is how many cells can be pending after a failed flush before minutes are merged into hours.
@@ -53,28 +74,31 @@ func (p *pending) coarsen() {
 	if len(p.cells) <= tooMany {
 		return
 	}
-	merged := make(map[cell]counts, len(p.cells)/2)
-	for c, s := range p.cells {
-		c.minute -= c.minute % 60
-		total := merged[c]
+	all := p.cells
+	p.places, p.cells = make(map[cell]int, len(all)/2), nil
+	for _, s := range all {
+		s.cell.minute -= s.cell.minute % 60
+		total := &p.cells[p.place(s.cell)]
 		total.add(s.sum)
 		total.latency.Merge(s.latency)
-		merged[c] = total
 	}
-	p.cells = merged
 }
 
 // list converts the counts for the store.
 func (p *pending) list(owners *owners, routes *routes) []Cell {
 	list := make([]Cell, 0, len(p.cells))
-	for c, s := range p.cells {
+	var latencies Durations // of all cells
+	for i := range p.cells {
+		s, c := &p.cells[i], &p.cells[i].cell
+		from := len(latencies)
+		latencies = s.latency.Encode(latencies)
 		route := routes.name(c.route)
 		workspaceID, keyID := owners.name(c.owner)
 		list = append(list, Cell{
 			Start: time.Unix(int64(c.minute)*60, 0).UTC(), WorkspaceID: workspaceID, KeyID: keyID,
 			Route: route.path, Method: route.method,
 			Status: int(c.status), Version: int(c.version), Surface: c.surface.String(),
-			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut, Latency: s.latency,
+			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut, Latency: slices.Clip(latencies[from:]),
 		})
 	}
 	return list

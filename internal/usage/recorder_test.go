@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,12 +66,8 @@ func (s *memoryStore) add(d Delta) {
 	s.adds++
 	for _, c := range d.Cells {
 		total := s.cells[dimensionsOf(c)]
-		total.Requests += c.Requests
-		total.Charged += c.Charged
-		total.BytesIn += c.BytesIn
-		total.BytesOut += c.BytesOut
-		total.Latency = total.Latency.Clone()
-		total.Latency.Merge(c.Latency)
+		total.Latency = slices.Clip(total.Latency)
+		total.Add(&c)
 		s.cells[dimensionsOf(c)] = total
 	}
 }
@@ -87,7 +84,7 @@ func dimensionsOf(c Cell) dimensions {
 
 func sameCounts(a, b Cell) bool {
 	return a.Requests == b.Requests && a.Charged == b.Charged && a.BytesIn == b.BytesIn && a.BytesOut == b.BytesOut &&
-		equalHistograms(a.Latency, b.Latency)
+		equalDurations(a.Latency, b.Latency)
 }
 
 func (s *memoryStore) EachCell(context.Context, CellQuery, func(*Cell) error) error {
@@ -146,10 +143,10 @@ func TestRecordedEventsArriveUnderTheirDimensions(t *testing.T) {
 	known := Cell{Start: noon, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/documents/{id}", Method: "GET", Status: 200, Version: 1, Surface: "ai"}
 	unknown := Cell{Start: noon, Status: 404, Surface: "primary"}
 	want := map[dimensions]Cell{
-		dimensionsOf(known):   {Requests: 2, Charged: 2, BytesIn: 22, BytesOut: 33, Latency: histogramOf(time.Millisecond, time.Second)},
-		dimensionsOf(unknown): {Requests: 1, Latency: histogramOf(time.Minute)},
+		dimensionsOf(known):   {Requests: 2, Charged: 2, BytesIn: 22, BytesOut: 33, Latency: encoded(time.Millisecond, time.Second)},
+		dimensionsOf(unknown): {Requests: 1, Latency: encoded(time.Minute)},
 	}
-	if diff := cmp.Diff(want, store.cells, cmp.Comparer(equalHistograms)); diff != "" {
+	if diff := cmp.Diff(want, store.cells, cmp.Comparer(equalDurations)); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
 	}
 }
@@ -185,8 +182,8 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 				c := names[who]
 				c.Start, c.Status, c.Surface = e.At, int(e.Status), "primary"
 				total := want[dimensionsOf(c)]
-				total.Latency = total.Latency.Clone()
-				total.Add(&Cell{Requests: 1, Charged: e.Charged, BytesIn: 5, BytesOut: 7, Latency: histogramOf(e.Took)})
+				total.Latency = slices.Clip(total.Latency)
+				total.Add(&Cell{Requests: 1, Charged: e.Charged, BytesIn: 5, BytesOut: 7, Latency: encoded(e.Took)})
 				want[dimensionsOf(c)] = total
 			},
 			"touch": func(t *rapid.T) {
@@ -215,7 +212,7 @@ func TestNothingIsLostOrCountedTwiceWhenFlushesFail(t *testing.T) {
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, store.cells, cmp.Comparer(equalHistograms)); diff != "" {
+		if diff := cmp.Diff(want, store.cells, cmp.Comparer(equalDurations)); diff != "" {
 			t.Fatalf("cells (-want +got):\n%s", diff)
 		}
 		if got := store.uses["key_a kpsk_abcd"]; !got.Equal(lastUse) {
@@ -527,7 +524,7 @@ func TestRequestsBeyondMaxPairsAreCountedAsOther(t *testing.T) {
 			known++
 		case d.route == Other && d.method == "" && d.key != "":
 			other += c.Requests
-			if c.Charged != 2 || c.BytesOut != 6 || c.Latency.Count() != 2 {
+			if c.Charged != 2 || c.BytesOut != 6 || decoded(c.Latency).Count() != 2 {
 				t.Fatalf("the cell of %s is %+v", d.key, c)
 			}
 		default:

@@ -21,7 +21,7 @@ type Cell struct {
 	Charged     int64
 	BytesIn     int64
 	BytesOut    int64
-	Latency     Histogram // of the requests whose duration was recorded
+	Latency     Durations // of the requests whose duration was recorded
 }
 
 // Add adds the counts of o to c.
@@ -30,7 +30,7 @@ func (c *Cell) Add(o *Cell) {
 	c.Charged += o.Charged
 	c.BytesIn += o.BytesIn
 	c.BytesOut += o.BytesOut
-	c.Latency.Merge(o.Latency)
+	c.Latency = append(c.Latency, o.Latency...)
 }
 
 // Other is the key and the route of requests that were counted together, because their minute had more combinations of key and
@@ -99,7 +99,7 @@ type Store interface {
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
 	// EachCell calls fn for cells that together count each request of the query once, in no order. Start is at a multiple of
 	// q.Step, or of a longer step if the minutes or hours of that time are no longer kept. A cell of a longer step counts if its
-	// start is in the time range. c and its histogram are valid until fn returns, which must not write to the store.
+	// start is in the time range. c and its durations are valid until fn returns, which must not write to the store.
 	EachCell(ctx context.Context, q CellQuery, fn func(c *Cell) error) error
 	// RollUpUsage packs the cells of the hours, and of the days, that ended by before. It uses short transactions, so that flushes
 	// can run between them. No sum and no quota changes. Cells of these hours that are added later still count.

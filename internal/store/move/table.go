@@ -228,7 +228,7 @@ func (t *table) write(ctx context.Context, m *Move, b *batch) error {
 	if len(b.rows) > 0 {
 		after = t.keyOf(b.rows[len(b.rows)-1])
 	}
-	_, maxRows := m.To.Dialect().Insert()
+	_, maxRows := m.To.Dialect().Insert(false)
 	rows := max(1, min(maxRows, statementValues/len(t.Columns)))
 	err := t.to.Run(ctx, func(ctx context.Context) error {
 		for some := range slices.Chunk(b.rows, rows) {

@@ -21,7 +21,7 @@ func (*Engine) Dialect() store.Dialect { return dialect{} }
 func (*View) Dialect() store.Dialect { return dialect{} }
 
 // Insert implements store.Dialect.
-func (dialect) Insert() (verb string, maxRows int) { return "INSERT", 512 }
+func (dialect) Insert(bool) (verb string, maxRows int) { return "INSERT", 512 }
 
 // ByID implements store.Dialect.
 func (dialect) ByID(table, as string, list int) (from, where string) {

@@ -40,7 +40,7 @@ func wantUsage(t *testing.T, s *store.Store, when string, want map[string]int64)
 // rowsByTable lists the partitions that have rows.
 func rowsByTable(t *testing.T, url string) map[string]int64 {
 	t.Helper()
-	rows, err := connect(t, url).Query(t.Context(), `SELECT tableoid::regclass::text, count(*) FROM keepsake_usage.usage_minute GROUP BY 1`)
+	rows, err := connect(t, url).Query(t.Context(), `SELECT tableoid::regclass::text, count(*) FROM keepsake_usage.usage_packed_minute GROUP BY 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func rowsByTable(t *testing.T, url string) map[string]int64 {
 
 func partitions(t *testing.T, url string) []string {
 	t.Helper()
-	rows, err := connect(t, url).Query(t.Context(), `SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'keepsake_usage.usage_minute'::regclass ORDER BY 1`)
+	rows, err := connect(t, url).Query(t.Context(), `SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'keepsake_usage.usage_packed_minute'::regclass ORDER BY 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMinutesOfADayAreAPartitionThatIsDropped(t *testing.T) {
 			}
 		}
 	}
-	const rest, first, second = "keepsake_usage.usage_minute_rest", "keepsake_usage.usage_minute_20261122", "keepsake_usage.usage_minute_20261123"
+	const rest, first, second = "keepsake_usage.usage_packed_minute_rest", "keepsake_usage.usage_packed_minute_20261122", "keepsake_usage.usage_packed_minute_20261123"
 
 	prune(noon, day(-2))
 	if diff := cmp.Diff([]string{first, second, rest}, partitions(t, url)); diff != "" {
@@ -108,7 +108,7 @@ func TestMinutesOfADayAreAPartitionThatIsDropped(t *testing.T) {
 	wantUsage(t, s, "before the roll-up", want)
 
 	prune(day(2), day(-2)) // the default partition has rows of the 24th, so that day gets no partition
-	if got := partitions(t, url); !slices.Contains(got, "keepsake_usage.usage_minute_20261125") || slices.Contains(got, "keepsake_usage.usage_minute_20261124") {
+	if got := partitions(t, url); !slices.Contains(got, "keepsake_usage.usage_packed_minute_20261125") || slices.Contains(got, "keepsake_usage.usage_packed_minute_20261124") {
 		t.Errorf("partitions are %q", got)
 	}
 	if err := s.RollUpUsage(t.Context(), day(4)); err != nil {
@@ -127,8 +127,18 @@ func TestMinutesOfADayAreAPartitionThatIsDropped(t *testing.T) {
 
 func TestUsageOfAnOlderReleaseIsKept(t *testing.T) {
 	t.Parallel()
+	for _, newer := range []string{"usage/0004", "usage/0006"} {
+		t.Run("before "+newer, func(t *testing.T) {
+			t.Parallel()
+			usageOfOlderRelease(t, newer)
+		})
+	}
+}
+
+// usageOfOlderRelease migrates a database of a release before a migration.
+func usageOfOlderRelease(t *testing.T, newer string) {
 	url := enginetest.Postgres(t)
-	err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool { return path < "usage/0004" })
+	err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool { return path < newer })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,19 +148,22 @@ func TestUsageOfAnOlderReleaseIsKept(t *testing.T) {
 			VALUES ('wsp_a', 'key_a', %d, '/x', 'GET', 200, 1, 'primary', %d, %[4]d, 0, 0)`, table, column, number, requests)
 	}
 	hour := noon.Unix() / 3600
-	older := []string{
-		row("usage_hour", "hour", hour-72, 1), row("usage_minute", "minute", hour*60-60, 2), row("usage_minute", "minute", hour*60+1, 4),
-	}
-	exec(t, url, older...)
+	exec(t, url, row("usage_hour", "hour", hour-72, 1), row("usage_minute", "minute", hour*60-60, 2), row("usage_minute", "minute", hour*60+1, 4))
 	s := store.New(open(t, postgres.Options{URL: url, Connections: 2}))
 	want := map[string]int64{"18 12h": 1, "21 11h": 2, "21 12h": 4}
 	wantUsage(t, s, "after the migration", want)
 	flush(t, s, noon, 8)
-	exec(t, url, row("usage_minute", "minute", hour*60+2, 16)) // by a process of the older release
-	want["21 12h"] = 28
-	wantUsage(t, s, "after flushes of both releases", want)
+	want["21 12h"] = 12
+	wantUsage(t, s, "after a flush", want)
 	if err := s.RollUpUsage(t.Context(), noon.Add(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	wantUsage(t, s, "after the roll-up", want)
+	for range 2 { // the second call deletes what the first marked
+		err := s.PruneUsage(t.Context(), usage.Retention{Now: noon, Minutes: noon.Add(24 * time.Hour), Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantUsage(t, s, "without minutes", want)
 }

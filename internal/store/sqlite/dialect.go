@@ -22,8 +22,13 @@ func (*Engine) Dialect() store.Dialect { return dialect{} }
 func (*View) Dialect() store.Dialect { return dialect{} }
 
 // Insert implements store.Dialect. A transaction ends with its first error in any case. With OR FAIL, SQLite needs no journal
-// for undoing the first rows of a statement that fails at a later one.
-func (dialect) Insert() (verb string, maxRows int) { return "INSERT OR FAIL", 8 }
+// for undoing the first rows of a statement that fails at a later one. It needs one for several updates.
+func (dialect) Insert(updates bool) (verb string, maxRows int) {
+	if updates {
+		return "INSERT OR FAIL", 1
+	}
+	return "INSERT OR FAIL", 8
+}
 
 // ByID implements store.Dialect.
 func (dialect) ByID(table, as string, list int) (from, where string) {

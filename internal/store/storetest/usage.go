@@ -105,8 +105,10 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
 					got[c.Start] += c.Requests
 					total += c.Requests
-					if c.Latency.Count() != c.Requests {
-						t.Errorf("%s: %d durations of %d requests", when, c.Latency.Count(), c.Requests)
+					var latency usage.Histogram
+					noError(t, latency.MergeEncoded(c.Latency))
+					if latency.Count() != c.Requests {
+						t.Errorf("%s: %d durations of %d requests", when, latency.Count(), c.Requests)
 					}
 					return nil
 				}))
@@ -193,41 +195,148 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		check("everything rolled up")
 	})
 
-	t.Run("DurationsOfManyFlushesAreOneHistogramAfterTheRollUp", func(t *testing.T) {
+	t.Run("MinutesOfManyFlushesAreOneRowAfterTheRollUp", func(t *testing.T) {
 		t.Parallel()
 		e := open(t)
 		s := store.New(e)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		const keys = 20 // more than a transaction compacts
 		var want usage.Histogram
-		for range 60 {
-			c := cell(start, 200, 10, 10)
-			addUsage(t, s, usage.Delta{Cells: []usage.Cell{c}})
-			want.Merge(c.Latency)
+		for second := range 60 {
+			d := usage.Delta{At: start.Add(time.Duration(second) * time.Second)}
+			for key := range keys {
+				c := cell(start, 200, 10, 10)
+				c.KeyID = fmt.Sprint("key_", key)
+				d.Cells = append(d.Cells, c)
+				noError(t, want.MergeEncoded(c.Latency))
+			}
+			addUsage(t, s, d)
 		}
-		check := func(when string, longest int64) {
+		check := func(when string, rowsOfKey, longest int64) {
 			t.Helper()
-			var stored int64
-			noError(t, e.Usage().In(t.Context()).QueryRow(t.Context(), "SELECT length(latency) FROM usage_minute").Scan(&stored))
-			if stored > longest {
-				t.Errorf("%s: %d bytes are stored, want at most %d", when, stored, longest)
+			var rows, bytes int64
+			noError(t, e.Usage().In(t.Context()).QueryRow(t.Context(), "SELECT count(*), max(length(cells)) FROM usage_packed_minute").Scan(&rows, &bytes))
+			if rows != keys*rowsOfKey || bytes > longest {
+				t.Errorf("%s: %d rows of up to %d bytes, want %d of %d", when, rows, bytes, keys*rowsOfKey, longest)
 			}
 			for _, step := range []time.Duration{time.Minute, time.Hour} {
 				var got usage.Histogram
 				q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(time.Hour), Step: step}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
-					got.Merge(c.Latency)
-					return nil
-				}))
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error { return got.MergeEncoded(c.Latency) }))
 				for _, q := range []float64{0.1, 0.5, 0.9, 0.99} {
-					if got.Count() != 600 || got.Quantile(q) != want.Quantile(q) {
-						t.Errorf("%s: quantile %v of %d is %v, want %v of 600", when, q, got.Count(), got.Quantile(q), want.Quantile(q))
+					if got.Count() != want.Count() || got.Quantile(q) != want.Quantile(q) {
+						t.Errorf("%s: quantile %v of %d is %v, want %v of %d", when, q, got.Count(), got.Quantile(q), want.Quantile(q), want.Count())
 					}
 				}
 			}
 		}
-		check("appended", 60*30)
+		check("appended", 12, 600)
 		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
-		check("rolled up", 60)
+		check("rolled up", 1, 120)
+	})
+
+	t.Run("LateMinutesJoinTheirHourAndDayAtTheNextRollUp", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		s := store.New(e)
+		midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+		at := func(hour, minute int) time.Time {
+			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+		}
+		check := func(when string, late int64, want map[string]int64) {
+			t.Helper()
+			if n := count(t, e.Usage(), "usage_packed_late"); n != late {
+				t.Errorf("%s: %d rows are late, want %d", when, n, late)
+			}
+			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
+				got := map[string]int64{}
+				q := usage.CellQuery{WorkspaceID: "wsp_a", From: midnight, To: at(72, 0), Step: step}
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+					var latency usage.Histogram
+					noError(t, latency.MergeEncoded(c.Latency))
+					got[c.Start.Format("02 ")+c.KeyID] += latency.Count()
+					return nil
+				}))
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, by %v: %s", when, step, diff)
+				}
+			}
+		}
+		add := func(keyID string, requests int64, times ...time.Time) {
+			t.Helper()
+			d := usage.Delta{At: at(50, 0)}
+			for _, at := range times {
+				c := cell(at, 200, requests, 0)
+				c.KeyID = keyID
+				d.Cells = append(d.Cells, c)
+			}
+			addUsage(t, s, d)
+		}
+		rollUp := func(end time.Time) {
+			t.Helper()
+			noError(t, s.RollUpUsage(t.Context(), end))
+		}
+		add("key_a", 1, at(8, 1), at(8, 2), at(26, 0))
+		rollUp(at(26, 0))
+		noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: at(50, 0), Minutes: at(8, 0), Hours: at(8, 0), Days: midnight}))
+		add("key_a", 2, at(8, 1), at(9, 0), at(25, 30))
+		add("key_b", 4, at(7, 59), at(25, 30), at(26, 0))
+		check("late", 5, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8})
+		rollUp(at(26, 0))
+		check("merged", 0, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8})
+		many := make([]time.Time, 60)
+		for i := range many {
+			many[i] = at(8, i)
+		}
+		add("key_c", 1, many...)
+		check("an hour late", 60, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
+		rollUp(at(48, 0))
+		check("everything packed", 0, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
+		add("key_a", 8, at(8, 1))
+		rollUp(at(48, 0))
+		check("late again", 0, map[string]int64{"20 key_a": 14, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
+	})
+
+	t.Run("RowsOfAnOlderReleaseCountAndArePacked", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		s := store.New(e)
+		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		older := func(table string, at time.Time, requests int64) {
+			t.Helper()
+			var latency usage.Durations
+			for range requests {
+				latency.Add(time.Millisecond)
+			}
+			_, err := e.Usage().Once(t.Context(), `
+				INSERT INTO `+table+` (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, latency)
+				VALUES ('wsp_a', 'key_a', $1, '/api/v1/search', 'GET', 200, 1, 'primary', $2, $2, 1, 1, $3)`, at.Unix()/60, requests, []byte(latency))
+			noError(t, err)
+		}
+		check := func(when string) {
+			t.Helper()
+			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
+				var got usage.Histogram
+				var requests int64
+				q := usage.CellQuery{WorkspaceID: "wsp_a", KeyIDs: []string{"key_a"}, From: start, To: start.Add(40 * time.Hour), Step: step}
+				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+					requests += c.Requests
+					return got.MergeEncoded(c.Latency)
+				}))
+				if requests != 15 || got.Count() != 15 {
+					t.Errorf("%s, by %v: %d requests and %d durations, want 15", when, step, requests, got.Count())
+				}
+			}
+		}
+		older("usage_minute", start, 1)
+		older("usage_minute", start.Add(time.Hour), 2)
+		older("usage_late", start.Add(30*time.Minute), 4)
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(start, 200, 8, 8)}})
+		check("before the roll-up")
+		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
+		check("the first hour rolled up")
+		noError(t, s.RollUpUsage(t.Context(), start.Add(48*time.Hour)))
+		check("all rolled up")
 	})
 
 	t.Run("HoursOfAnOlderReleaseCountAndArePacked", func(t *testing.T) {
