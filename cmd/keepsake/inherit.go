@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,19 +14,21 @@ import (
 // of being refused. The protocol is systemd's (sd_listen_fds): LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
 const firstInherited = 3
 
-// inherited returns the inherited sockets by the name of their listener, primary or backend. Without names from the manager,
-// their order decides.
+// listenerNames are the names of listeners, in the order of sockets without a name.
+var listenerNames = []string{"primary", "backend", "ai"}
+
+// inherited returns the inherited sockets by the name of their listener. Without names from the manager, their order decides.
 func (st *stage) inherited() (map[string]net.Listener, error) {
 	if st.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil // they are for the parent process
 	}
 	n, err := strconv.Atoi(st.getenv("LISTEN_FDS"))
-	if err != nil || n < 1 || n > 2 {
-		return nil, fmt.Errorf("LISTEN_FDS must be 1 or 2: a socket for the API and one for the probes")
+	if err != nil || n < 1 || n > len(listenerNames) {
+		return nil, fmt.Errorf("LISTEN_FDS must be from 1 to %d: sockets for the API, the probes and the AI services", len(listenerNames))
 	}
-	names := [...]string{"primary", "backend"}
+	names := slices.Clone(listenerNames)
 	for i, name := range strings.Split(st.getenv("LISTEN_FDNAMES"), ":") {
-		if i < n && (name == "primary" || name == "backend") {
+		if i < n && slices.Contains(listenerNames, name) {
 			names[i] = name
 		}
 	}

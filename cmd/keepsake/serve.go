@@ -79,6 +79,9 @@ func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
 // only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
 func welcome(st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
+	if a.AIURL() != a.PrimaryURL() {
+		fmt.Fprintf(st.out, "The AI services are at %s\n", a.AIURL())
+	}
 	path := instance.FirstStartPath(cfg.Data)
 	first, ok := a.First()
 	switch {

@@ -101,7 +101,7 @@ func (w *proxyWarning) due(peer netip.Addr, now time.Time) bool {
 // warnOfProxy logs a warning if the peer sent X-Forwarded-For and is not a trusted proxy. Usually it is a proxy that is
 // missing in trustedProxies, so that all its clients count as one. Connections to the data folder's socket have no peer.
 func (x *requestState) warnOfProxy() {
-	if x.r.Header["X-Forwarded-For"] == nil || x.api.o.Surface != usage.Primary {
+	if x.r.Header["X-Forwarded-For"] == nil || x.api.o.Surface == usage.Backend {
 		return
 	}
 	at, err := netip.ParseAddrPort(x.r.RemoteAddr)

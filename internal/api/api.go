@@ -17,8 +17,16 @@ type API struct {
 	tables   atomic.Pointer[[]*table] // by version; nil until one is requested
 	building sync.Mutex
 
-	proxies proxyWarning
+	*pool // shared with Options.Primary
 
+	counters counters
+
+	states sync.Pool // of *requestState
+	vary   bool      // responses depend on the Origin
+}
+
+// pool is the capacity for requests that surfaces of one process share, and who uses it.
+type pool struct {
 	slots    capacity // of requests in flight
 	arriving capacity // of bytes of bodies that are arriving
 
@@ -27,10 +35,18 @@ type API struct {
 
 	room *room // for large bodies that are being processed
 
-	counters counters
+	proxies proxyWarning
+}
 
-	states sync.Pool // of *requestState
-	vary   bool      // responses depend on the Origin
+func newPool(inFlight int, memory int64) *pool {
+	p := &pool{room: newRoom(memory)}
+	p.slots.all = int64(cmp.Or(inFlight, DefaultInFlight))
+	p.slots.reserved = min(max(p.slots.all/16, 1), 32)
+	p.arriving.all = p.slots.all * endpoint.Small.MaxBody()
+	if memory > 0 {
+		p.arriving.all = min(p.arriving.all, memory/4)
+	}
+	return p
 }
 
 // New returns a surface, or an error if options are missing.
@@ -39,12 +55,11 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{o: o, vary: len(o.Origins) > 0, room: newRoom(o.Memory)}
-	a.slots.all = int64(cmp.Or(o.InFlight, DefaultInFlight))
-	a.slots.reserved = min(max(a.slots.all/16, 1), 32)
-	a.arriving.all = a.slots.all * endpoint.Small.MaxBody()
-	if o.Memory > 0 {
-		a.arriving.all = min(a.arriving.all, o.Memory/4)
+	a := &API{o: o, vary: len(o.Origins) > 0}
+	if o.Primary != nil {
+		a.pool = o.Primary.pool
+	} else {
+		a.pool = newPool(o.InFlight, o.Memory)
 	}
 	a.states.New = func() any { return new(requestState) }
 	a.tables.Store(&[]*table{})

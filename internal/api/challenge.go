@@ -5,6 +5,7 @@ import (
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/problem"
+	"keepsake/internal/usage"
 )
 
 // challenges say how to authenticate, as a 401 must. API keys have no registered scheme.
@@ -17,7 +18,9 @@ var (
 // challenge returns how to authenticate for the operation of the request, after a problem with its credential.
 func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	bearer := bearerChallenge
-	if p.Code == problem.CodeInvalidToken || p.Code == problem.CodeTokenExpired {
+	switch {
+	case p.Code == problem.CodeInvalidToken, p.Code == problem.CodeTokenExpired,
+		x.api.o.Surface == usage.AI && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
 		bearer = tokenChallenge
 	}
 	takes := takesOf(x.route.op)

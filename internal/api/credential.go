@@ -12,6 +12,7 @@ import (
 	"keepsake/internal/endpoint"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/usage"
 )
 
 // caller is the authenticated sender of the request.
@@ -27,6 +28,8 @@ var (
 		"Send an access token in the header Authorization: Bearer ….")
 	errMissingCredentials = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
 		"Send an API key in the header X-API-Key, or an access token in the header Authorization: Bearer ….")
+	errMissingOfAgent = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key or Authorization: Bearer kpsk_…, or an access token in the header Authorization: Bearer ….")
 	errKeyAsToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
 		"This is an API key, not an access token. API keys go in the header X-API-Key.")
 	errKeyInAuthorization = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
@@ -65,6 +68,11 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 		case len(sent) == 1 && sent[0] != "":
 			return x.identifyKey(sent[0])
 		}
+		if x.api.o.Surface == usage.AI {
+			if text, ok := x.keyInAuthorization(); ok {
+				return x.identifyKey(text)
+			}
+		}
 	}
 	if takes&endpoint.Bearer != 0 && x.api.o.Bearers != nil {
 		switch sent := x.r.Header["Authorization"]; {
@@ -82,20 +90,26 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
 		return x.identifyLocal(takes)
 	}
-	if takes == endpoint.Key && x.sentKeyAsToken() {
-		return errKeyInAuthorization
+	if takes == endpoint.Key {
+		if text, ok := x.keyInAuthorization(); ok && apikey.WellFormed(text) {
+			return errKeyInAuthorization
+		}
+	}
+	if x.api.o.Surface == usage.AI {
+		return errMissingOfAgent
 	}
 	return missing(takes)
 }
 
-// sentKeyAsToken reports whether an API key was sent in the header for access tokens.
-func (x *requestState) sentKeyAsToken() bool {
+// keyInAuthorization returns what was sent as an API key in the header for access tokens. On the AI surface that is allowed,
+// because it is what clients of the Model Context Protocol send (decisions.md, J).
+func (x *requestState) keyInAuthorization() (string, bool) {
 	sent := x.r.Header["Authorization"]
 	if len(sent) != 1 {
-		return false
+		return "", false
 	}
 	token, ok := bearerToken(sent[0])
-	return ok && apikey.WellFormed(token)
+	return token, ok && apikey.LooksLike(token)
 }
 
 func (x *requestState) identifyKey(text string) error {

@@ -39,10 +39,13 @@ type Bearers interface {
 type Options struct {
 	Surface    usage.Surface
 	Operations *endpoint.Registry
-	Versions   *lifecycle.Registry
-	Steps      []lifecycle.Step   // for migration guides
-	Callers    *lifecycle.Callers // records who uses which version; can be nil
-	Requests   *analytics.Log     // records single requests; can be nil
+	// Primary is the surface that has the resources which Location headers name. This surface shares its capacity for
+	// requests. Nil for a surface with capacity and resources of its own.
+	Primary  *API
+	Versions *lifecycle.Registry
+	Steps    []lifecycle.Step   // for migration guides
+	Callers  *lifecycle.Callers // records who uses which version; can be nil
+	Requests *analytics.Log     // records single requests; can be nil
 	// Document returns the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 

@@ -119,9 +119,16 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 	return x.verdict.Allowed
 }
 
-// chargeable reports whether requests for the path are charged: those under /api/ are (decisions.md, H).
+// chargeable reports whether requests for the path are charged: those under /api/ and /ai/ are (decisions.md, H).
 func (x *requestState) chargeable() bool {
-	return x.api.o.Surface == usage.Primary && strings.HasPrefix(x.r.URL.Path, "/api/")
+	switch path := x.r.URL.Path; x.api.o.Surface {
+	case usage.Primary:
+		return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/ai/")
+	case usage.AI:
+		return strings.HasPrefix(path, "/ai/")
+	default:
+		return false
+	}
 }
 
 // noSuchRoute responds to unknown paths and methods, alike for all callers, and to OPTIONS.

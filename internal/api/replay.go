@@ -12,6 +12,7 @@ import (
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/idempotency"
+	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 )
 
@@ -202,8 +203,14 @@ func (x *requestState) read(location string) (resp endpoint.Response, err error)
 	if err != nil {
 		return resp, fmt.Errorf("read its location: %w", err)
 	}
+	t := x.table
+	if number, ok := lifecycle.InPath(target.Path); ok && x.api.o.Primary != nil {
+		if t, err = x.api.o.Primary.table(number); err != nil {
+			return resp, err
+		}
+	}
 	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
-	rt, values := x.table.find(r)
+	rt, values := t.find(r)
 	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
 		return resp, problem.Missing()
 	}

@@ -9,8 +9,8 @@ import (
 
 // Stats says how busy a surface is, and what it has refused since the program started.
 type Stats struct {
-	InFlight    int64 // requests with a slot
-	MaxInFlight int64
+	InFlight    int64 // requests with a slot; those of a surface with Options.Primary count there
+	MaxInFlight int64 // 0 for a surface with Options.Primary
 
 	NoSlot   int64 // requests that were refused because no slot was left for them
 	NoBody   int64 // because too many bodies were arriving
@@ -48,9 +48,9 @@ func (c *counters) throttle(policy string) {
 // Stats returns the statistics of now.
 func (a *API) Stats() Stats {
 	c := &a.counters
-	s := Stats{
-		InFlight: a.slots.taken.Load(), MaxInFlight: a.slots.all,
-		NoSlot: c.noSlot.Load(), NoBody: c.noBody.Load(), NoMemory: c.noMemory.Load(),
+	s := Stats{NoSlot: c.noSlot.Load(), NoBody: c.noBody.Load(), NoMemory: c.noMemory.Load()}
+	if a.o.Primary == nil {
+		s.InFlight, s.MaxInFlight = a.slots.taken.Load(), a.slots.all
 	}
 	for i := range policies {
 		s.Throttled = append(s.Throttled, PolicyCount{policies[i], c.throttled[i].Load()})

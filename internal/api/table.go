@@ -81,11 +81,11 @@ func (a *API) build(version int) (*table, error) {
 	for _, op := range a.o.Operations.Unversioned() {
 		a.add(t, op.Method, op.Path, &route{op: op})
 	}
-	if a.o.Surface != usage.Primary {
-		return t, nil
-	}
 	for _, op := range a.o.Operations.At(version) {
 		a.add(t, op.Method, op.Route(version), &route{op: op})
+	}
+	if a.o.Surface != usage.Primary {
+		return t, nil
 	}
 	if a.o.Document != nil {
 		// Created on first use: it takes longer than the rest of a start.

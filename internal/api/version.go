@@ -113,7 +113,11 @@ func (x *requestState) deprecation(h http.Header) {
 		if x.inPath {
 			successor.Path = "/api/v" + strconv.Itoa(next.Number) + successor.Path[len("/api/v"+strconv.Itoa(v.Number)):]
 		}
-		links = append(links, "<"+x.link(successor.EscapedPath())+`>; rel="successor-version"`)
+		target := successor.EscapedPath()
+		if x.api.o.Surface == usage.Primary {
+			target = x.link(target) // publicUrl is the address of the primary surface
+		}
+		links = append(links, "<"+target+`>; rel="successor-version"`)
 	}
 	h["Link"] = links
 }

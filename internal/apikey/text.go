@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strings"
 )
 
 // A key's text is kpsk_, 30 random base62 characters (178 bits) and a checksum: the CRC-32 (IEEE) of all characters before
@@ -52,6 +53,9 @@ func checksum(head string) (digits [checksumLen]byte) {
 	}
 	return digits
 }
+
+// LooksLike reports whether text begins like a key, so that its sender means it as one.
+func LooksLike(text string) bool { return strings.HasPrefix(text, textPrefix) }
 
 // WellFormed reports whether text has the length, prefix, alphabet and checksum of a key.
 func WellFormed(text string) bool {

@@ -32,7 +32,7 @@ type Deps struct {
 	// Local opens an existing instance without network listeners: only the folder's socket is served. Commands that work
 	// directly on a data folder use it.
 	Local bool
-	// Listeners were opened by another process, by name (primary, backend), and stay open there. They replace the settings
+	// Listeners were opened by another process, by name (primary, backend, ai), and stay open there. They replace the settings
 	// of addresses.
 	Listeners map[string]net.Listener
 	// Statement is called with every SQL statement before it runs. Tests count statements with it.
@@ -86,6 +86,7 @@ type App struct {
 	services *services
 	primary  *listener
 	backend  *listener
+	agents   *listener // nil if the AI services are on the primary listener
 	socket   *listener
 	served   []surface // for metrics
 	first    *instance.First
@@ -199,7 +200,7 @@ func Init(ctx context.Context, cfg config.Config, deps Deps, admin Admin) (insta
 func (a *App) Close() error {
 	a.closing.Do(func() {
 		var all []error
-		for _, l := range []*listener{a.primary, a.backend, a.socket} {
+		for _, l := range []*listener{a.primary, a.backend, a.agents, a.socket} {
 			if err := l.close(); err != nil && !errors.Is(err, net.ErrClosed) {
 				all = append(all, err)
 			}
@@ -217,6 +218,14 @@ func (a *App) Close() error {
 
 // PrimaryURL returns the base address of the API on this machine, such as http://127.0.0.1:8080, or "" without a listener.
 func (a *App) PrimaryURL() string { return a.primary.url() }
+
+// AIURL is like PrimaryURL, for the AI services. It is the same unless they have a listener of their own.
+func (a *App) AIURL() string {
+	if a.agents == nil {
+		return a.PrimaryURL()
+	}
+	return a.agents.url()
+}
 
 // BackendURL is like PrimaryURL, for the probes.
 func (a *App) BackendURL() string { return a.backend.url() }

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
 	"keepsake/internal/api"
+	"keepsake/internal/api/ai"
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
@@ -18,17 +20,21 @@ import (
 // These tests visit every operation that is declared, also those of next year. The operations have no services behind
 // them: an operation that is reached is a 500, and one that is refused is not reached.
 
-// everyOperation is a surface with all of them.
+// everyOperation is the primary surface and that for agents, with all of them.
 func everyOperation() (p *apitest.Place, h http.Handler, list []*endpoint.Operation) {
 	clock := &apitest.Clock{}
 	tiers := apitest.Tiers()
 	p = apitest.New(clock.Now, tiers)
 	r := operations(&services{})
-	a, err := api.New(p.Options(r))
+	primary, err := api.New(p.Options(r))
 	if err != nil {
 		panic(err)
 	}
-	return p, a, r.Operations()
+	agents, err := ai.New(p.Options(r), primary)
+	if err != nil {
+		panic(err)
+	}
+	return p, ai.Beside(primary, agents), slices.Concat(r.Operations(), ai.Operations(r).Operations())
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
@@ -174,7 +180,7 @@ func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
 		if op.Since == 0 {
 			continue
 		}
-		resp := visit(h, op, "", fitting(p, op))
+		resp := visit(h, op, "", fitting(p, op), credential{name: "Accept-Version", value: "1"}) // which counts without a version in the path
 		if code := errorCode(t, resp); resp.StatusCode != http.StatusGone || code != "version_sunset" {
 			t.Errorf("%s: got %d %s, want 410 version_sunset", op.ID, resp.StatusCode, code)
 		}

@@ -105,11 +105,15 @@ func plainHTTP(cfg *config.Config) string {
 	if err == nil && public.Scheme == "http" && !isLoopback(public.Hostname()) {
 		return fmt.Sprintf("publicUrl %s is not https: %s", cfg.PublicURL, remedy)
 	}
-	host, _, err := net.SplitHostPort(cfg.Listen)
-	if err != nil || isLoopback(host) || cfg.PublicURL != "" || len(cfg.TrustedProxies) > 0 {
+	if cfg.PublicURL != "" || len(cfg.TrustedProxies) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("other machines reach %s without TLS: %s", cfg.Listen, remedy)
+	for _, address := range []string{cfg.Listen, cfg.AIListen} {
+		if host, _, err := net.SplitHostPort(address); err == nil && !isLoopback(host) {
+			return fmt.Sprintf("other machines reach %s without TLS: %s", address, remedy)
+		}
+	}
+	return ""
 }
 
 // isLoopback reports whether a host is only reachable from this machine. An empty host means every address.
@@ -125,6 +129,9 @@ func (a *App) warn() {
 	}
 	cfg := a.cfg
 	cfg.Listen = a.primary.inner.Addr().String()
+	if a.agents != nil {
+		cfg.AIListen = a.agents.inner.Addr().String()
+	}
 	for _, e := range Exposures(&cfg) {
 		a.deps.Log.Warn("found an exposure", "about", e.About, "problem", e.Text)
 	}

@@ -38,6 +38,8 @@ func TestSettingsThatSendPlainTextAreNamed(t *testing.T) {
 		{func(c *config.Config) { c.Listen = "127.0.0.1:80" }, ""},
 		{func(c *config.Config) { c.Listen = "[::1]:80" }, ""},
 		{func(c *config.Config) { c.Listen = "localhost:80" }, ""},
+		{func(c *config.Config) { c.Listen, c.AIListen = "127.0.0.1:80", ":82" }, "tls"},
+		{func(c *config.Config) { c.Listen, c.AIListen = "127.0.0.1:80", "127.0.0.1:82" }, ""},
 		{func(c *config.Config) { c.TLS = config.TLS{Cert: "cert.pem", Key: "key.pem"} }, ""},
 		{func(c *config.Config) { c.PublicURL = "https://search.example.org" }, ""}, // a proxy in front
 		{func(c *config.Config) { c.PublicURL = "http://search.example.org" }, "tls"},

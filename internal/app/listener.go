@@ -28,7 +28,7 @@ type listener struct {
 	inherited bool
 }
 
-// bind opens the two network listeners. Connections wait until Run.
+// bind opens the network listeners. Connections wait until Run.
 func (a *App) bind(ctx context.Context) (err error) {
 	if a.deps.Local {
 		return nil
@@ -37,6 +37,9 @@ func (a *App) bind(ctx context.Context) (err error) {
 	if err == nil {
 		a.backend, err = a.bindTCP("backend", "backendListen", a.cfg.BackendListen)
 	}
+	if err == nil && (a.cfg.AIListen != "" || a.deps.Listeners["ai"] != nil) {
+		a.agents, err = a.bindTCP("ai", "aiListen", a.cfg.AIListen)
+	}
 	if err != nil {
 		if client.SocketAnswers(ctx, instance.SocketPath(a.cfg.Data)) {
 			// The same command was run twice. An error about the port would mislead.
@@ -44,7 +47,10 @@ func (a *App) bind(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	return a.primary.useTLS(a.cfg.TLS)
+	if err := a.primary.useTLS(a.cfg.TLS); err != nil || a.agents == nil {
+		return err
+	}
+	return a.agents.useTLS(a.cfg.TLS)
 }
 
 func bindSocket(data string) (*listener, error) {

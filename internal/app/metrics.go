@@ -124,8 +124,10 @@ func addSurfaceMetrics(r *metrics.Registry, surfaces func() []surface) {
 	r.Add(func(_ context.Context, s *metrics.Scrape) {
 		for _, f := range surfaces() {
 			n := f.api.Stats()
-			s.Set(inFlight, float64(n.InFlight), f.name)
-			s.Set(maxInFlight, float64(n.MaxInFlight), f.name)
+			if n.MaxInFlight > 0 {
+				s.Set(inFlight, float64(n.InFlight), f.name)
+				s.Set(maxInFlight, float64(n.MaxInFlight), f.name)
+			}
 			s.Set(refused, float64(n.NoSlot), f.name, "slots")
 			s.Set(refused, float64(n.NoBody), f.name, "bodies")
 			s.Set(refused, float64(n.NoMemory), f.name, "memory")

@@ -21,7 +21,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.services.run(background, &running, a.deps.Log, fail)
 	for _, l := range a.listeners() {
 		running.Go(func() {
-			if l == a.primary {
+			if l == a.primary || l == a.agents {
 				a.services.awaitCounted(ctx)
 			}
 			if err := l.server.Serve(l.inner); !errors.Is(err, http.ErrServerClosed) {
@@ -29,7 +29,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	a.deps.Log.Info("serving", "url", a.PrimaryURL(), "backendUrl", a.BackendURL(), "data", a.cfg.Data, "version", a.deps.Version)
+	a.deps.Log.Info("serving", "url", a.PrimaryURL(), "aiUrl", a.AIURL(), "backendUrl", a.BackendURL(), "data", a.cfg.Data, "version", a.deps.Version)
 
 	<-ctx.Done()
 	err := context.Cause(ctx)
@@ -99,7 +99,7 @@ func (a *App) shutDown() {
 
 func (a *App) listeners() []*listener {
 	var list []*listener
-	for _, l := range []*listener{a.primary, a.backend, a.socket} {
+	for _, l := range []*listener{a.primary, a.backend, a.agents, a.socket} {
 		if l != nil {
 			list = append(list, l)
 		}

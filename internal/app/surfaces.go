@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"keepsake/internal/api"
+	"keepsake/internal/api/ai"
 	"keepsake/internal/api/backend"
 	"keepsake/internal/api/local"
 	v1 "keepsake/internal/api/v1"
@@ -77,8 +78,8 @@ func OpenAPI(version int) ([]byte, error) {
 	return endpoint.Document(operations(&services{}), version, "/")
 }
 
-// handleSocket attaches the API to the folder's socket, with the operations below /local/.
-func (a *App) handleSocket(options api.Options, primary *api.API) error {
+// handleSocket attaches the API and the AI services to the folder's socket, with the operations below /local/.
+func (a *App) handleSocket(options api.Options, primary, agents *api.API) error {
 	options.Operations = operations(a.services)
 	local.AddMasterKey(options.Operations, a.services.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
@@ -88,7 +89,7 @@ func (a *App) handleSocket(options api.Options, primary *api.API) error {
 		return err
 	}
 	if a.socket != nil {
-		a.socket.handle(h, &a.stopping, a.deps.Log)
+		a.socket.handle(ai.Beside(h, agents), &a.stopping, a.deps.Log)
 		a.socket.server.ConnContext = api.LocalContext
 	}
 	return nil
@@ -144,15 +145,24 @@ func (a *App) surfaces() error {
 	if err != nil {
 		return err
 	}
-	if err := a.handleSocket(options, primary); err != nil {
+	agents, err := ai.New(options, primary)
+	if err != nil {
+		return err
+	}
+	if err := a.handleSocket(options, primary, agents); err != nil {
 		return err
 	}
 	if a.deps.Local {
 		return nil
 	}
-	a.primary.handle(primary, &a.stopping, a.deps.Log)
+	if a.agents == nil {
+		a.primary.handle(ai.Beside(primary, agents), &a.stopping, a.deps.Log)
+	} else {
+		a.primary.handle(primary, &a.stopping, a.deps.Log)
+		a.agents.handle(agents, &a.stopping, a.deps.Log)
+	}
 
-	a.served = []surface{{"primary", primary, a.primary}}
+	a.served = []surface{{"primary", primary, a.primary}, {"ai", agents, a.agents}}
 	options.Surface = usage.Backend
 	service := backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load}
 	if a.backend.loopback() { // others must not read metrics without a secret

@@ -20,7 +20,10 @@ func (c *Config) check() error {
 	if c.Data == "" {
 		return wrong("data", "must name a folder")
 	}
-	for _, a := range []struct{ setting, address string }{{"listen", c.Listen}, {"backendListen", c.BackendListen}} {
+	for _, a := range []struct{ setting, address string }{{"listen", c.Listen}, {"backendListen", c.BackendListen}, {"aiListen", c.AIListen}} {
+		if a.setting == "aiListen" && a.address == "" {
+			continue // the AI services are on the listener of the API
+		}
 		if _, _, err := net.SplitHostPort(a.address); err != nil {
 			return wrong(a.setting, "%q is not an address such as :8080 or 127.0.0.1:8080", a.address)
 		}

@@ -15,6 +15,7 @@ type Config struct {
 	Data           string         `setting:"data" flag:"data" help:"data folder, with the master key, the search index and, without databaseUrl, the databases"`
 	Listen         string         `setting:"listen" flag:"listen" help:"address the API listens on"`
 	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address for health probes and metrics; do not expose it to the internet"`
+	AIListen       string         `setting:"aiListen" flag:"ai-listen" help:"address for the AI services under /ai/ (default: the address of the API)"`
 	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"URL under which clients reach the API, used in links"`
 	TrustedProxies []netip.Prefix `setting:"trustedProxies" flag:"trusted-proxies" help:"networks of proxies whose X-Forwarded-For header is trusted"`
 	DatabaseURL    string         `setting:"databaseUrl" flag:"database-url" secret:"true" help:"PostgreSQL database, which several processes can share: postgres://user@host/name (default: SQLite files in the data folder)"`

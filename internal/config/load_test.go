@@ -132,6 +132,7 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 	}{
 		{env("KEEPSAKE_LISTEN=8080"), `setting listen: "8080" is not an address`},
 		{config.Sources{Flags: map[string]string{"backendListen": ""}}, `setting backendListen: "" is not an address`},
+		{env("KEEPSAKE_AI_LISTEN=8082"), `setting aiListen: "8082" is not an address`},
 		{config.Sources{Flags: map[string]string{"data": ""}}, "setting data: must name a folder"},
 		{env("KEEPSAKE_LISTN=:1"), "setting KEEPSAKE_LISTN (environment): there is no such setting"},
 		{env("KEEPSAKE_LOG_LEVEL=loud"), `setting log.level: "loud" is not debug`},

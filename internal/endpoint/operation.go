@@ -123,7 +123,7 @@ const (
 	Stream              // deadlines renewed by progress, 64 MiB
 )
 
-// Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute.
+// Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute. See Mount for other surfaces.
 type Operation struct {
 	ID          string // unique in a version, camelCase: createAPIKey
 	Method      string
@@ -149,6 +149,7 @@ type Operation struct {
 	WithoutStorage bool
 	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
 
+	mounted bool // by Mount: Path is absolute although the operation has versions
 	input   *input
 	output  *output
 	newIn   func() any

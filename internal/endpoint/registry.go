@@ -66,6 +66,31 @@ func AddSignIn[In, Out any](r *Registry, op Operation, refused func(ctx context.
 	Add(r, op, fn)
 }
 
+// Mount adds operations of from under absolute paths, for a surface on which only a header names the version. paths maps
+// their IDs to these paths. A version that changes an operation changes it under both paths. Mount panics if an operation
+// does not exist or has parameters in its path: that is a mistake in the code.
+func (r *Registry) Mount(from *Registry, paths map[string]string) {
+	found := map[string]bool{}
+	for _, op := range from.operations {
+		path, ok := paths[op.ID]
+		if !ok {
+			continue
+		}
+		if len(pathParams(op.Path)) > 0 || op.Since == 0 {
+			panic(fmt.Sprintf("endpoint: %s cannot be mounted at %s", op.ID, path))
+		}
+		found[op.ID] = true
+		mounted := *op
+		mounted.Path, mounted.mounted = path, true
+		r.operations = append(r.operations, &mounted)
+	}
+	for id := range paths {
+		if !found[id] {
+			panic("endpoint: there is no operation " + id + " to mount")
+		}
+	}
+}
+
 // compile checks and compiles a declaration. It stores defaults in prototype.
 func compile[In, Out any](r *Registry, op *Operation, prototype *In) {
 	op.mustBeWhole()
@@ -126,7 +151,7 @@ func (op *Operation) mustNamePathParams() {
 // Operations lists all operations in the order in which they were added. The caller must not change them.
 func (r *Registry) Operations() []*Operation { return r.operations }
 
-// At lists the operations of API version n, below /api/v{n}: its own and those it inherits. If a method and path is declared
+// At lists the operations of API version n, below /api/v{n} or mounted: its own and those it inherits. If a method and path is declared
 // more than once, the newest declaration up to n applies.
 func (r *Registry) At(n int) []*Operation {
 	newest := map[string]*Operation{}
@@ -185,10 +210,10 @@ func (r *Registry) DocumentVersion(n int) string {
 	return cmp.Or(r.documents[n], fmt.Sprintf("%d.0.0", n))
 }
 
-// Route returns the path template of an operation in API version n: /api/v1/documents/{id}. For an unversioned operation it
-// is Path.
+// Route returns the path template of an operation in API version n: /api/v1/documents/{id}. For an operation that is
+// unversioned or mounted, it is Path.
 func (op *Operation) Route(n int) string {
-	if op.Since == 0 {
+	if op.Since == 0 || op.mounted {
 		return op.Path
 	}
 	return fmt.Sprintf("/api/v%d%s", n, op.Path)
