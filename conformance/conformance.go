@@ -20,6 +20,7 @@ import (
 // Target is the deployment to be checked.
 type Target struct {
 	URL        string       // of the primary API, http://127.0.0.1:8080
+	AIURL      string       // of the AI services; empty: URL
 	BackendURL string       // of the backend service; empty skips its checks
 	Key        string       // an API key that has all scopes
 	HTTP       *http.Client // nil: a client of the suite
@@ -148,6 +149,7 @@ func sections() []section {
 		{"8 limits", limitChecks()},
 		{"9 versioning", versionChecks()},
 		{"9.5 surfaces", surfaceChecks()},
+		{"J AI services", aiChecks()},
 		{"A conventions: requests", requestChecks()},
 		{"A conventions: values and conditions", conventionChecks()},
 		{"A conventions: idempotency", idempotencyChecks()},

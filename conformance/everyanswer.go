@@ -92,7 +92,7 @@ func (a *answer) rateHeaders() {
 // commonHeaders checks the version, the request ID and the headers of decisions.md, A.
 func (a *answer) commonHeaders() {
 	path, _, _ := strings.Cut(a.call.path, "?")
-	if want := a.call.check.suite.versionOf(a.call); strings.HasPrefix(path, "/api/") && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
+	if want := a.call.check.suite.versionOf(a.call); (strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/ai/")) && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
 		a.broken("header X-API-Version is %q, want %s, once", a.header.Values("X-API-Version"), want)
 	}
 	given, got := a.call.header.Get("X-Request-Id"), a.header.Get("X-Request-Id")
@@ -120,6 +120,8 @@ func (a *answer) authenticated(path string) bool {
 		return false
 	case strings.HasPrefix(path, "/api/auth/"):
 		return true
+	case oneOf(aiRemember+"|"+aiRecall+"|"+aiContext, path):
+		break
 	case strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v"):
 		return false
 	}

@@ -25,7 +25,7 @@ func (s *suite) versionOf(q *call) string {
 		return q.version
 	case strings.HasPrefix(first, "v") && slices.Contains(s.live, first[1:]):
 		return first[1:]
-	case first == "versions" && slices.Contains(s.live, asked):
+	case (first == "versions" || strings.HasPrefix(path, "/ai/")) && slices.Contains(s.live, asked):
 		return asked
 	}
 	return s.live[len(s.live)-1]
@@ -136,6 +136,14 @@ func releaseChecks() []promise {
 			}
 			c.get("/api/v1/health").with("Accept-Version", "2").send().is(http.StatusOK).head("X-API-Version", "1")
 			c.get("/api/v3/health").send().fails(404, "version_not_found").head("X-API-Version", "2")
+			for given, serving := range map[string]string{"": "2", "1": "1", "v1": "1", "2": "2"} {
+				q := c.ai(aiRecall).json(fields{"subjectId": c.suite.name(), "query": "x"})
+				if given != "" {
+					q.with("Accept-Version", given)
+				}
+				deprecation := map[string]string{"1": "true"}[serving]
+				q.send().is(http.StatusOK).head("X-API-Version", serving).head("Deprecation", deprecation)
+			}
 		}},
 		{"AMigrationGuideIsPublished", func(c *check) {
 			c.deprecated()
@@ -208,6 +216,8 @@ func releaseChecks() []promise {
 			c.call(http.MethodHead, "/api/v1/health").send().is(http.StatusGone)
 			c.get("/api/v1/openapi.json").anonymous().serving("1").send().is(http.StatusOK)
 			c.get("/api/versions").anonymous().with("Accept-Version", "1").send().fails(410, "version_sunset")
+			c.ai(aiRecall).json(fields{}).with("Accept-Version", "1").send().fails(410, "version_sunset").head("X-API-Version", "2")
+			c.ai(aiRecall).json(fields{"subjectId": c.suite.name(), "query": "x"}).send().is(http.StatusOK).head("X-API-Version", "2")
 			c.get("/api/versions").anonymous().send().has(fields{"items[0].state": "sunset"})
 			c.get("/api/v2/health").send().is(http.StatusOK)
 		}},

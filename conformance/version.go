@@ -108,6 +108,5 @@ func surfaceChecks() []promise {
 				c.get(path).anonymous().send().fails(404, "not_found")
 			}
 		}},
-		waits("TheAIServicesReportTheSameVersion", "the AI services"),
 	}
 }

@@ -21,6 +21,7 @@ func conformanceCommand(st *stage) *cobra.Command {
 		Example: "  keepsake conformance --url https://keepsake.example.com",
 	}
 	cmd.Flags().StringVar(&to.URL, "url", "", "`URL` of the API (KEEPSAKE_URL; default "+localURL+")")
+	cmd.Flags().StringVar(&to.AIURL, "ai-url", "", "`URL` of the AI services, if they have a listener of their own")
 	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`URL` of the backend listener; without it, its checks are skipped")
 	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; prefer KEEPSAKE_KEY or KEEPSAKE_KEY_FILE")
 	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier and release, sunset and retire versions; only for a deployment created for this run,\nwith lifecycle.allowUndeclared and allowBackdating")
