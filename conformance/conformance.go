@@ -150,6 +150,7 @@ func sections() []section {
 		{"9 versioning", versionChecks()},
 		{"9.5 surfaces", surfaceChecks()},
 		{"J AI services", aiChecks()},
+		{"J tools", toolChecks()},
 		{"A conventions: requests", requestChecks()},
 		{"A conventions: values and conditions", conventionChecks()},
 		{"A conventions: idempotency", idempotencyChecks()},

@@ -26,7 +26,7 @@ var codes = map[int][]string{
 		"missing_credentials", "invalid_api_key", "api_key_expired", "api_key_revoked", "api_key_disabled", "invalid_token",
 		"token_expired", "token_reused", "invalid_credentials",
 	},
-	403: {"insufficient_scope", "ip_not_allowed", "workspace_suspended"},
+	403: {"insufficient_scope", "ip_not_allowed", "workspace_suspended", "origin_not_allowed"},
 	404: {"not_found", "version_not_found"},
 	405: {"method_not_allowed"},
 	409: {"conflict", "limit_reached", "rotation_in_progress", "idempotency_in_progress"},
@@ -58,7 +58,7 @@ func (a *answer) keepsEveryPromise() {
 	if len(a.body) > 0 && asItIs && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") && a.value == nil {
 		a.broken("the body says it is JSON and is not")
 	}
-	if a.status >= 400 && a.call.method != http.MethodHead {
+	if a.status >= 400 && a.call.method != http.MethodHead && a.text("jsonrpc") == "" { // an error of JSON-RPC has another form
 		a.errorBody()
 	}
 }
@@ -120,7 +120,7 @@ func (a *answer) authenticated(path string) bool {
 		return false
 	case strings.HasPrefix(path, "/api/auth/"):
 		return true
-	case oneOf(aiRemember+"|"+aiRecall+"|"+aiContext, path):
+	case oneOf(aiRemember+"|"+aiRecall+"|"+aiContext+"|"+toolsPath, path):
 		break
 	case strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v"):
 		return false

@@ -23,6 +23,9 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 		x.api.o.Surface == usage.AI && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
 		bearer = tokenChallenge
 	}
+	if op := x.route.op; op != nil && op.Metadata != "" {
+		bearer += `, resource_metadata="` + x.link(op.Metadata) + `"`
+	}
 	takes := takesOf(x.route.op)
 	var list []string
 	if takes&endpoint.Key != 0 {
@@ -32,6 +35,14 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 		list = append(list, bearer)
 	}
 	h["WWW-Authenticate"] = list
+}
+
+// challengeScope says which scope a credential lacks, for clients that look for one (RFC 6750).
+func (x *requestState) challengeScope(h http.Header, p *problem.Problem) {
+	if op := x.route.op; op != nil && op.Metadata != "" && p.Details.RequiredScope != "" {
+		h["WWW-Authenticate"] = []string{`Bearer realm="keepsake", error="insufficient_scope", scope="` + p.Details.RequiredScope +
+			`", resource_metadata="` + x.link(op.Metadata) + `"`}
+	}
 }
 
 // takesOf returns the credentials that an operation accepts. For sign-in, it is the token that it returns.

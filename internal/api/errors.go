@@ -56,6 +56,8 @@ var (
 	errVersionNotFound = problem.New(problem.NotFound, problem.CodeVersionNotFound, "There is no such API version.")
 	errMethod          = problem.New(problem.MethodNotAllowed, problem.CodeMethodNotAllowed,
 		"This path does not support this method. The header Allow lists the methods it supports.")
+	errOrigin = problem.New(problem.Forbidden, problem.CodeOriginNotAllowed,
+		"Pages of this origin cannot call this path. The setting cors.origins lists those that can.")
 	errAcceptVersion = problem.Validation("Accept-Version", problem.Unsupported,
 		"Accept-Version names no API version that is served. /api/versions lists the versions.")
 	errTooLarge = problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "The body is larger than 64 MiB.")

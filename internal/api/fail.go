@@ -101,6 +101,8 @@ func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 	switch p.Kind {
 	case problem.Unauthenticated:
 		x.challenge(h, p)
+	case problem.Forbidden:
+		x.challengeScope(h, p)
 	case problem.Unavailable, problem.RateLimited:
 		seconds := max(1, int64((p.RetryAfter+time.Second-1)/time.Second))
 		h["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}

@@ -27,6 +27,7 @@ type operationContext struct {
 	known     bool                                   // principal is set
 	signIn    func(userID, workspaceID string) error // for SignIn operations
 	free      *requestState                          // for Uncharged operations that can charge their caller
+	calls     *requestState                          // for operations that call others
 
 	span *trace.Span // of the request; nil if requests are not traced
 

@@ -33,9 +33,12 @@ func (x *requestState) serve() {
 	}
 	x.route = rt
 	rt.setPathValues(x.r, values)
-	if rt.page != nil {
+	switch {
+	case rt.page != nil:
 		x.servePage(rt)
-	} else {
+	case rt.op.CheckOrigin && !x.originAllowed():
+		x.turnAway(errOrigin)
+	default:
 		x.serveOperation(rt.op)
 	}
 }
@@ -75,6 +78,9 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 	}
 	x.allot(op.Class)
 	x.findHolders()
+	if op.Calls {
+		x.calls = x
+	}
 	x.run(op)
 }
 

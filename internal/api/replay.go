@@ -43,20 +43,10 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 		x.fail(err)
 		return
 	}
-	request := idempotency.Request{
-		Credential: x.principal.Actor(), Workspace: x.principal.WorkspaceID, Method: x.r.Method, Path: x.r.URL.Path, Key: key[0],
-	}
+	request := x.onceRequest(x.r, key[0])
 	var resp endpoint.Response
 	work := func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error) {
-		return func(ctx context.Context) (idempotency.Outcome, error) {
-			out, err := op.Run(ctx, in)
-			if err != nil {
-				return idempotency.Outcome{}, err
-			}
-			resp, err = op.Encode(out, nil)
-			x.locate(op, &resp)
-			return outcome(resp), err
-		}
+		return x.onceWork(op, in, &resp)
 	}
 	var kept *idempotency.Answer
 	switch {
@@ -79,6 +69,26 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 		x.replay(op, kept)
 	default:
 		x.respond(&resp)
+	}
+}
+
+// onceRequest identifies a request that runs once.
+func (x *requestState) onceRequest(r *http.Request, key string) idempotency.Request {
+	return idempotency.Request{
+		Credential: x.principal.Actor(), Workspace: x.principal.WorkspaceID, Method: r.Method, Path: r.URL.Path, Key: key,
+	}
+}
+
+// onceWork returns the work of such a request, which runs the operation and encodes its response into resp.
+func (x *requestState) onceWork(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) func(context.Context) (idempotency.Outcome, error) {
+	return func(ctx context.Context) (idempotency.Outcome, error) {
+		out, err := op.Run(ctx, in)
+		if err != nil {
+			return idempotency.Outcome{}, err
+		}
+		*resp, err = op.Encode(out, nil)
+		x.locate(op, resp)
+		return outcome(*resp), err
 	}
 }
 
@@ -153,20 +163,10 @@ func checkIdempotencyKey(sent []string) error {
 
 // replay sends a stored response again.
 func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) {
-	body := kept.Body
-	if body != nil && kept.Status < 300 && op.Again != nil {
-		if err := op.Again(x.operationContext, body); err != nil {
-			x.fail(fmt.Errorf("show a kept answer again: %w", err))
-			return
-		}
-	}
-	if body == nil && kept.Location != "" {
-		again, err := x.read(kept.Location)
-		if err != nil {
-			x.fail(fmt.Errorf("rebuild a kept answer: %w", err))
-			return
-		}
-		body = again.Body
+	body, err := x.again(op, kept)
+	if err != nil {
+		x.fail(err)
+		return
 	}
 	h := x.w.Header()
 	h["Idempotent-Replayed"] = replayed
@@ -184,6 +184,23 @@ func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) 
 		x.code = codeOf(body)
 	}
 	x.send(kept.Status, media, body)
+}
+
+// again returns the body of a stored response, which is not stored if it is large.
+func (x *requestState) again(op *endpoint.Operation, kept *idempotency.Answer) ([]byte, error) {
+	if kept.Body != nil && kept.Status < 300 && op.Again != nil {
+		if err := op.Again(x.operationContext, kept.Body); err != nil {
+			return nil, fmt.Errorf("show a kept answer again: %w", err)
+		}
+	}
+	if kept.Body != nil || kept.Location == "" {
+		return kept.Body, nil
+	}
+	resp, err := x.read(kept.Location)
+	if err != nil {
+		return nil, fmt.Errorf("rebuild a kept answer: %w", err)
+	}
+	return resp.Body, nil
 }
 
 // codeOf returns the code of a stored error.

@@ -66,7 +66,7 @@ func (x *requestState) release() {
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
-	x.operationContext.signIn, x.operationContext.free = nil, nil // the context can outlive the request
+	x.operationContext.signIn, x.operationContext.free, x.operationContext.calls = nil, nil, nil // the context can outlive the request
 	*x = requestState{buf: buf}
 	a.states.Put(x)
 }

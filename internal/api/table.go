@@ -18,6 +18,8 @@ type table struct {
 	number string // the value of X-API-Version
 	root   node
 
+	operations map[string]*route // by the operation's ID
+
 	prefix  string // of the paths of this version: /api/v1/
 	version *node  // the subtree below the prefix, which nearly all requests use
 }
@@ -75,7 +77,7 @@ func (a *API) table(version int) (*table, error) {
 }
 
 func (a *API) build(version int) (*table, error) {
-	t := &table{number: strconv.Itoa(version)}
+	t := &table{number: strconv.Itoa(version), operations: map[string]*route{}}
 	t.prefix = "/api/v" + t.number + "/"
 	t.version = t.root.at(&route{}, t.prefix[:len(t.prefix)-1])
 	for _, op := range a.o.Operations.Unversioned() {
@@ -113,6 +115,9 @@ func (a *API) add(t *table, method, template string, rt *route) {
 		panic("api: " + rt.name + " is served twice")
 	}
 	n.routes = append(n.routes, rt)
+	if rt.op != nil {
+		t.operations[rt.op.ID] = rt
+	}
 }
 
 // at returns the node of a route's template.

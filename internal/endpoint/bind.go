@@ -23,6 +23,7 @@ type input struct {
 	items        wire.Items // reads its list of Loose items; can be nil
 	streamIndex  []int
 	arrayIndex   []int // Array is set if the stream is a JSON array; nil if it cannot be
+	rawIndex     []int
 	media        string
 	patch        bool // a merge patch: its own media type is also accepted
 	limit        int64
@@ -63,6 +64,8 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 			d.streamIndex = f.Index
 		case f.Name == "Array" && f.Type.Kind() == reflect.Bool && op.Class == Stream:
 			d.arrayIndex = f.Index
+		case f.Name == "Raw" && f.Type == reflect.TypeFor[[]byte]():
+			d.rawIndex = f.Index
 		default:
 			panic(fmt.Sprintf("endpoint: %s: field %s is neither a parameter nor the body", op.ID, f.Name))
 		}
@@ -99,6 +102,8 @@ func (d *input) bind(r *http.Request, in any, copied io.Writer) error {
 	switch {
 	case d.streamIndex != nil:
 		return d.bindStream(r, v)
+	case d.rawIndex != nil:
+		return d.bindRaw(r, v)
 	case d.items != nil:
 		return d.bindItems(r, v, copied)
 	case d.body != nil:

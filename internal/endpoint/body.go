@@ -161,6 +161,19 @@ func (d *input) bindStream(r *http.Request, in reflect.Value) error {
 	return nil
 }
 
+// bindRaw reads the body without decoding it.
+func (d *input) bindRaw(r *http.Request, in reflect.Value) error {
+	if _, err := d.accept(r); err != nil {
+		return err
+	}
+	data, err := readBody(r, d.limit, nil)
+	if err != nil {
+		return err
+	}
+	in.FieldByIndex(d.rawIndex).SetBytes(data)
+	return nil
+}
+
 // open returns a body of at most limit bytes that is read as it arrives.
 func open(r *http.Request, limit int64) (io.Reader, error) {
 	if r.ContentLength > limit {

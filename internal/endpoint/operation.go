@@ -74,6 +74,9 @@
 //		Key       *string    `json:"key" once:"true"`       // a secret shown once: null in a repeated answer
 //	}
 //
+// An operation of another protocol, which says how bodies are decoded, has `Raw []byte` in place of Body in its input: the bytes
+// that were sent.
+//
 // Parameters are string, bool, int, int64, float64, named types of these, wire.Time, IfMatch, slices of them
 // (query only) and pointers to them where absent must differ from zero. Stream operations have `Stream io.Reader` in
 // place of Body and say its type in Operation.Media. With a field `Array bool` they also accept a JSON array, and Array is
@@ -148,6 +151,11 @@ type Operation struct {
 	// not stored, and a repeated request runs again.
 	WithoutStorage bool
 	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
+	Calls          bool // runs other operations (Request.Call)
+	// CheckOrigin refuses requests from web pages, except those of configured origins and of the instance itself. A page that
+	// makes its name resolve to this machine could otherwise reach an instance that only listens here.
+	CheckOrigin bool
+	Metadata    string // path of a document that says how to get credentials (RFC 9728), for responses without one; can be empty
 
 	mounted bool // by Mount: Path is absolute although the operation has versions
 	input   *input

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"net/netip"
+	"net/url"
 	"time"
 )
 
@@ -19,6 +20,19 @@ type Request interface {
 	// left. Refund undoes it.
 	Charge() error
 	Refund()
+	// Call runs another operation for the caller, within this request: with the operation's scope, validation and
+	// Idempotency-Key, and without another charge. Only operations that declare Calls can use it. The response has a body and
+	// no pieces. An error is what the operation's own caller would get.
+	Call(c *Call) (Response, error)
+}
+
+// Call is a request to an operation of the API version that serves the calling request.
+type Call struct {
+	Operation string            // its ID
+	Path      map[string]string // parameters in the path
+	Query     url.Values
+	Header    map[string]string // by canonical name
+	Body      []byte            // JSON; nil for none
 }
 
 type requestKey struct{}

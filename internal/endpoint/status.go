@@ -20,6 +20,7 @@ var statuses = map[string]int{
 	problem.CodeInvalidCredentials: http.StatusUnauthorized,
 	problem.CodeInsufficientScope:  http.StatusForbidden,
 	problem.CodeIPNotAllowed:       http.StatusForbidden,
+	problem.CodeOriginNotAllowed:   http.StatusForbidden,
 	problem.CodeSuspended:          http.StatusForbidden,
 	problem.CodeNotFound:           http.StatusNotFound,
 	problem.CodeVersionNotFound:    http.StatusNotFound,

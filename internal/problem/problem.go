@@ -44,6 +44,7 @@ const (
 	CodeInvalidCredentials = "invalid_credentials"
 	CodeInsufficientScope  = "insufficient_scope"
 	CodeIPNotAllowed       = "ip_not_allowed"
+	CodeOriginNotAllowed   = "origin_not_allowed"
 	CodeSuspended          = "workspace_suspended"
 	CodeNotFound           = "not_found"
 	CodeVersionNotFound    = "version_not_found"

@@ -1,4 +1,4 @@
-// Package ai is the surface for agents: remembering and recalling under /ai/, where only a header names the version of the API
+// Package ai is the surface for agents: remembering, recalling and tools under /ai/, where only a header names the version of the API
 // and an API key can be sent like an access token.
 package ai
 
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"keepsake/internal/api"
+	"keepsake/internal/api/mcp"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/usage"
 )
@@ -32,14 +33,16 @@ func Operations(of *endpoint.Registry) *endpoint.Registry {
 func New(o api.Options, primary *api.API) (*api.API, error) {
 	o.Surface, o.Primary = usage.AI, primary
 	o.Operations = Operations(o.Operations)
+	mcp.Add(o.Operations, mcp.Options{Release: o.Release, PublicURL: o.PublicURL})
 	o.Document = nil
 	return api.New(o)
 }
 
-// Beside returns a handler for a listener with both surfaces: agents serves the paths under /ai/, primary all others.
+// Beside returns a handler for a listener with both surfaces: agents serves the paths under /ai/ and the metadata of its
+// endpoint for tools, primary all others.
 func Beside(primary, agents http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, Prefix) {
+		if strings.HasPrefix(r.URL.Path, Prefix) || r.URL.Path == mcp.MetadataPath {
 			agents.ServeHTTP(w, r)
 			return
 		}
