@@ -116,7 +116,7 @@ func rootCommand(st *stage) *cobra.Command {
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd.OutOrStderr(), cmd) })
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), memoriesCommand(st),
-		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), usageCommand(st), auditCommand(st), webhooksCommand(st),
+		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), usageCommand(st), auditCommand(st), webhooksCommand(st), mcpCommand(st),
 		backupCommand(st), restoreCommand(st), migrateCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), benchCommand(st), versionCommand(st),
 		settingsTopic(),
