@@ -8,6 +8,19 @@ set -eu
 pairs="postgres:postgresql redis-server:redis-server strace:strace"
 [ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd"
 
+# The conformance suite of the Model Context Protocol and the Node that runs it, at the versions of the lock file.
+if [ "$1" != quick ] && [ tools/mcp/package-lock.json -nt tools/mcp/node_modules/.package-lock.json ]; then
+	if command -v npm >/dev/null; then
+		echo "installing the conformance suite of the Model Context Protocol"
+		npm ci --prefix tools/mcp --ignore-scripts --no-audit --no-fund --silent
+	elif [ -n "${CI:-}" ]; then
+		echo "not installed: npm" >&2
+		exit 1
+	else
+		echo "not installed, so a test is skipped: npm"
+	fi
+fi
+
 missing() {
 	# Servers are often installed outside of PATH.
 	bins=$(echo /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin | tr ' ' ':')

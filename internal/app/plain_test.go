@@ -114,7 +114,7 @@ func eachFile(t *testing.T, root string, fn func(path string)) {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "spec") {
+		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "spec" || name == "node_modules") {
 			return fs.SkipDir
 		}
 		if !entry.IsDir() && path != "plain_test.go" {
