@@ -19,13 +19,17 @@ import (
 
 // Target is the deployment to be checked.
 type Target struct {
-	URL        string       // of the primary API, http://127.0.0.1:8080
-	AIURL      string       // of the AI services; empty: URL
-	BackendURL string       // of the backend service; empty skips its checks
-	Key        string       // an API key that has all scopes
-	HTTP       *http.Client // nil: a client of the suite
-	Proxied    bool         // it trusts X-Forwarded-For from this machine; then each check uses its own address
-	Only       string       // run only checks whose "section/name" contains this; empty for all
+	URL        string // of the primary API, http://127.0.0.1:8080
+	AIURL      string // of the AI services; empty: URL
+	BackendURL string // of the backend service; empty skips its checks
+	Key        string // an API key that has all scopes
+
+	// BackendSecret is the backend secret; empty skips the checks that need it.
+	BackendSecret string
+
+	HTTP    *http.Client // nil: a client of the suite
+	Proxied bool         // it trusts X-Forwarded-For from this machine; then each check uses its own address
+	Only    string       // run only checks whose "section/name" contains this; empty for all
 
 	// Disposable means that only this run uses the deployment. Then the suite also changes what concerns all clients: the
 	// limits of a tier, and its versions, which are released, sunset and retired. These checks need the settings

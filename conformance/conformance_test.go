@@ -54,7 +54,7 @@ var disposable = apptest.With(func(c *config.Config) {
 var oneLoopback = runtime.GOOS != "linux"
 
 func target(r *apptest.Running) conformance.Target {
-	return conformance.Target{URL: r.URL, BackendURL: r.BackendURL, Key: r.Key, Disposable: true, Proxied: oneLoopback}
+	return conformance.Target{URL: r.URL, BackendURL: r.BackendURL, BackendSecret: r.Secret, Key: r.Key, Disposable: true, Proxied: oneLoopback}
 }
 
 // TestASmallTiersLimitsAreKept runs the checks that spend what a whole workspace has.

@@ -97,16 +97,16 @@ func surfaceChecks() []promise {
 		}}
 	}
 	same := func(_ *check, a *answer) { a.is(http.StatusOK).head("X-API-Version", "1") }
-	return []promise{
+	return append(backendChecks(), []promise{
 		backend("TheBackendServiceIsAlive", "/livez", same),
 		backend("TheBackendServiceIsReady", "/readyz", same),
 		backend("TheBackendServiceAnswers404Alike", "/nothing-here", func(_ *check, a *answer) {
 			a.fails(404, "not_found").head("X-API-Version", "1")
 		}),
 		{"TheBackendServicesPathsAreNotOnThePrimary", func(c *check) {
-			for _, path := range []string{"/livez", "/readyz"} {
+			for _, path := range []string{"/livez", "/readyz", "/verify"} {
 				c.get(path).anonymous().send().fails(404, "not_found")
 			}
 		}},
-	}
+	}...)
 }

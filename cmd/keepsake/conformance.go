@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +12,9 @@ import (
 
 func conformanceCommand(st *stage) *cobra.Command {
 	var (
-		to     conformance.Target
-		asJSON bool
+		to         conformance.Target
+		secretFile string
+		asJSON     bool
 	)
 	cmd := &cobra.Command{
 		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
@@ -23,6 +26,7 @@ func conformanceCommand(st *stage) *cobra.Command {
 	cmd.Flags().StringVar(&to.URL, "url", "", "`URL` of the API (KEEPSAKE_URL; default "+localURL+")")
 	cmd.Flags().StringVar(&to.AIURL, "ai-url", "", "`URL` of the AI services, if they have a listener of their own")
 	cmd.Flags().StringVar(&to.BackendURL, "backend-url", "", "`URL` of the backend listener; without it, its checks are skipped")
+	cmd.Flags().StringVar(&secretFile, "backend-secret-file", "", "`FILE` with the backend secret; without it, checks that need it are skipped")
 	cmd.Flags().StringVar(&to.Key, "key", "", "API `KEY` with all scopes; prefer KEEPSAKE_KEY or KEEPSAKE_KEY_FILE")
 	cmd.Flags().BoolVar(&to.Disposable, "disposable", false, "also change a tier and release, sunset and retire versions; only for a deployment created for this run,\nwith lifecycle.allowUndeclared and allowBackdating")
 	cmd.Flags().StringVar(&to.Only, "only", "", "only checks whose section/name contains this `TEXT`")
@@ -34,6 +38,13 @@ func conformanceCommand(st *stage) *cobra.Command {
 			if to.URL == "" {
 				to.URL = address
 			}
+		}
+		if secretFile != "" {
+			text, err := os.ReadFile(secretFile)
+			if err != nil {
+				return fmt.Errorf("read the backend secret: %w", err)
+			}
+			to.BackendSecret = strings.TrimSpace(string(text))
 		}
 		if to.Key, err = st.apiKey(to.Key); err != nil {
 			return err

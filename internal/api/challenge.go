@@ -8,11 +8,12 @@ import (
 	"keepsake/internal/usage"
 )
 
-// challenges say how to authenticate, as a 401 must. API keys have no registered scheme.
+// challenges say how to authenticate, as a 401 must. API keys and the backend secret have no registered scheme.
 var (
-	keyChallenge    = `ApiKey realm="keepsake", header="X-API-Key"`
-	bearerChallenge = `Bearer realm="keepsake"`
-	tokenChallenge  = `Bearer realm="keepsake", error="invalid_token"`
+	keyChallenge     = `ApiKey realm="keepsake", header="X-API-Key"`
+	backendChallenge = `BackendSecret realm="keepsake", header="X-Keepsake-Backend"`
+	bearerChallenge  = `Bearer realm="keepsake"`
+	tokenChallenge   = `Bearer realm="keepsake", error="invalid_token"`
 )
 
 // challenge returns how to authenticate for the operation of the request, after a problem with its credential.
@@ -27,9 +28,15 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 		bearer += `, resource_metadata="` + x.link(op.Metadata) + `"`
 	}
 	takes := takesOf(x.route.op)
+	if p == errMissingBackendSecret || p == errWrongBackendSecret {
+		takes = endpoint.Backend
+	}
 	var list []string
 	if takes&endpoint.Key != 0 {
 		list = append(list, keyChallenge)
+	}
+	if takes&endpoint.Backend != 0 {
+		list = append(list, backendChallenge)
 	}
 	if takes&endpoint.Bearer != 0 {
 		list = append(list, bearer)

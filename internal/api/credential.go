@@ -30,6 +30,8 @@ var (
 		"Send an API key in the header X-API-Key, or an access token in the header Authorization: Bearer ….")
 	errMissingOfAgent = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
 		"Send an API key in the header X-API-Key or Authorization: Bearer kpsk_…, or an access token in the header Authorization: Bearer ….")
+	errMissingKeyOrSecret = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key, or the backend secret in the header X-Keepsake-Backend.")
 	errKeyAsToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
 		"This is an API key, not an access token. API keys go in the header X-API-Key.")
 	errKeyInAuthorization = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
@@ -50,13 +52,15 @@ func missing(takes endpoint.Credentials) *problem.Problem {
 		return errMissingKey
 	case endpoint.Bearer:
 		return errMissingToken
+	case endpoint.Key | endpoint.Backend:
+		return errMissingKeyOrSecret
 	default:
 		return errMissingCredentials
 	}
 }
 
 // identify authenticates the caller with the kinds of credentials that are accepted here. It does nothing if the caller is
-// known. If a key and a token are sent, the key is used; a kind that is not accepted is ignored.
+// known. If a key and a token or the backend secret are sent, the key is used; a kind that is not accepted is ignored.
 func (x *requestState) identify(takes endpoint.Credentials) error {
 	if x.known {
 		return nil
@@ -86,6 +90,9 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 				return x.identifyBearer(token)
 			}
 		}
+	}
+	if takes&endpoint.Backend != 0 && x.trusted {
+		return x.identifyBackend(takes)
 	}
 	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
 		return x.identifyLocal(takes)
@@ -131,9 +138,10 @@ func (x *requestState) identifyKey(text string) error {
 }
 
 // lookupStoredKey looks for a key in the database. Most unknown keys are invalid, so the client's address is charged first,
-// and refunded for a valid key. There is no read if the address cannot be charged or has no requests left.
+// and refunded for a valid key, also on the backend listener, whose requests are free otherwise. There is no read if the address
+// cannot be charged or has no requests left.
 func (x *requestState) lookupStoredKey(text string) (apikey.LiveKey, error) {
-	if !x.chargeable() || x.toll.taken {
+	if !x.chargeable() && x.api.o.Surface != usage.Backend || x.toll.taken {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
 	if verdict, _ := x.chargeAddress(); !verdict.Allowed {

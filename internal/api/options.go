@@ -56,8 +56,10 @@ type Options struct {
 	News interface{ Current() bool }
 	// Workspaces finds the workspaces of users who sign in; required for SignIn operations.
 	Workspaces func(id string) (*account.Entry, bool)
-	// Operator returns the workspace of callers on the data folder's socket (see LocalContext); false if there is none.
+	// Operator returns the workspace of callers on the data folder's socket (see LocalContext) and of those with the backend
+	// secret; false if there is none.
 	Operator  func() (*account.Entry, bool)
+	Backend   *BackendAccess   // of the backend listener; nil elsewhere
 	Addresses *limit.Addresses // counters of callers without a credential
 	Limiter   limit.Limiter
 	Usage     *usage.Recorder
@@ -104,6 +106,9 @@ func (o *Options) check() error {
 		}
 		if op.Credentials&endpoint.Bearer != 0 && o.Bearers == nil {
 			return errors.New("api: " + op.ID + " takes an access token and nothing recognises one")
+		}
+		if op.Credentials&endpoint.Backend != 0 && (o.Backend == nil || o.Operator == nil) {
+			return errors.New("api: " + op.ID + " takes the backend secret and nothing recognises it")
 		}
 		if op.SignIn && o.Workspaces == nil {
 			return errors.New("api: " + op.ID + " signs users in and nothing knows their workspaces")

@@ -44,6 +44,10 @@ func (x *requestState) serve() {
 }
 
 func (x *requestState) serveOperation(op *endpoint.Operation) {
+	if p := x.checkBackendSecret(op); p != nil {
+		x.turnAway(p)
+		return
+	}
 	if op.SignIn {
 		x.signIn = x.signedIn
 	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {

@@ -24,6 +24,7 @@ type requestState struct {
 	route    *route
 
 	caller  caller
+	trusted bool          // the request has the backend secret
 	address limit.Account // counters of the client's address, once they were needed
 	toll    toll          // charged to the address
 	verdict limit.Verdict // of the rate-limit headers

@@ -40,7 +40,7 @@ type Options struct {
 // problem.Missing.
 //
 // In the methods, p is the principal that calls, and caller is p's own key as the database stores it. caller is nil if p
-// is a user or auth.Local, a process on the local socket.
+// is a user, auth.Local (a process on the local socket) or auth.Backend (a service with the backend secret).
 type Service struct {
 	o       Options
 	pending pending
@@ -187,10 +187,15 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 
 // visible reads a key that p can see.
 func (s *Service) visible(ctx context.Context, p *auth.Principal, keyID string) (*APIKey, error) {
+	return s.visibleIn(ctx, p, p.WorkspaceID, keyID)
+}
+
+// visibleIn reads a key of a workspace that p can see.
+func (s *Service) visibleIn(ctx context.Context, p *auth.Principal, workspaceID, keyID string) (*APIKey, error) {
 	if _, ok := id.Parse(id.APIKey, keyID); !ok {
 		return nil, problem.Missing()
 	}
-	k, err := s.o.Store.APIKey(ctx, p.WorkspaceID, keyID)
+	k, err := s.o.Store.APIKey(ctx, workspaceID, keyID)
 	if err != nil {
 		return nil, fmt.Errorf("read API key %s: %w", keyID, err)
 	}

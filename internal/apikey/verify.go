@@ -57,10 +57,10 @@ type Charger interface {
 	Refund()
 }
 
-// Verify decides whether a key could make a request. Keys that p cannot see are Invalid, like texts of no key. An Invalid
-// answer costs the caller one request, so that guessing keys is not free; all other answers are free. Only a Valid answer
-// with q.Consume is charged to the key, and counts as a use of its secret. A key with allowed addresses cannot be used from
-// an unknown address.
+// Verify decides whether a key could make a request. Keys that p cannot see are Invalid, like texts of no key. A holder of the
+// backend secret sees the keys of all workspaces. An Invalid answer costs the caller one request, so that guessing keys is not
+// free; all other answers are free. Only a Valid answer with q.Consume is charged to the key, and counts as a use of its
+// secret. A key with allowed addresses cannot be used from an unknown address.
 func (s *Service) Verify(ctx context.Context, p *auth.Principal, charger Charger, q VerifyRequest) (*Verification, error) {
 	v, err := s.verify(ctx, p, charger, q)
 	if err != nil {
@@ -93,10 +93,10 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, charger Charger
 	if err != nil {
 		return nil, fmt.Errorf("verify an API key: %w", err)
 	}
-	if live.Principal.WorkspaceID != p.WorkspaceID {
+	if !seesWorkspace(p, live.Principal.WorkspaceID) {
 		return &Verification{Code: Invalid}, nil
 	}
-	k, err := s.visible(ctx, p, live.Principal.KeyID())
+	k, err := s.visibleIn(ctx, p, live.Principal.WorkspaceID, live.Principal.KeyID())
 	if isMissing(err) {
 		return &Verification{Code: Invalid}, nil
 	}
@@ -114,6 +114,11 @@ func (s *Service) verify(ctx context.Context, p *auth.Principal, charger Charger
 	return v, nil
 }
 
+// seesWorkspace reports whether p can verify keys of a workspace.
+func seesWorkspace(p *auth.Principal, workspaceID string) bool {
+	return p.Kind == auth.Backend || p.WorkspaceID == workspaceID
+}
+
 // verifyRefused answers for a key that cannot be used. code is empty for a text of no key.
 func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text string, code Code) (*Verification, error) {
 	if code == "" {
@@ -126,7 +131,7 @@ func (s *Service) verifyRefused(ctx context.Context, p *auth.Principal, text str
 	if err != nil {
 		return nil, fmt.Errorf("verify an API key: %w", err)
 	}
-	if k.WorkspaceID != p.WorkspaceID || !visibleTo(p, k) {
+	if !seesWorkspace(p, k.WorkspaceID) || !visibleTo(p, k) {
 		return &Verification{Code: Invalid}, nil
 	}
 	tier, err := s.tier(k.WorkspaceID)

@@ -89,6 +89,7 @@ type App struct {
 	agents   *listener // nil if the AI services are on the primary listener
 	socket   *listener
 	served   []surface // for metrics
+	secret   string // of the backend listener; empty for a local process
 	first    *instance.First
 	stopping atomic.Bool
 	closing  sync.Once
@@ -164,6 +165,9 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 		if err := a.instance.Unseal(ctx); err != nil {
 			return err
 		}
+		if err := a.loadBackendSecret(); err != nil {
+			return err
+		}
 		if a.services, err = assemble(ctx, a.instance, &a.cfg, &a.deps); err != nil || a.instance.Initialised {
 			return err
 		}
@@ -173,6 +177,20 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 		})
 		return err
 	})
+}
+
+// loadBackendSecret reads or creates the backend secret. An instance that has none yet also starts on a full disk; then no
+// service has its backend secret.
+func (a *App) loadBackendSecret() (err error) {
+	if a.deps.Local {
+		return nil
+	}
+	a.secret, err = instance.BackendSecret(&a.cfg)
+	if err != nil && a.secret != "" && a.instance.Initialised {
+		a.deps.Log.Warn("creating the backend secret failed; the next start tries again", "error", err)
+		return nil
+	}
+	return err
 }
 
 // Admin is the user that Init creates. The zero value is admin@localhost with a generated password.
@@ -227,7 +245,7 @@ func (a *App) AIURL() string {
 	return a.agents.url()
 }
 
-// BackendURL is like PrimaryURL, for the probes.
+// BackendURL is like PrimaryURL, for the backend listener.
 func (a *App) BackendURL() string { return a.backend.url() }
 
 // First returns what the first start created, if New did one. instance.FirstStartPath contains the same.

@@ -240,9 +240,9 @@ func TestReadinessWarnsOfAWrongClock(t *testing.T) {
 	}))
 	for _, by := range []time.Duration{0, 2 * time.Second, time.Minute, 0, -year, -2 * time.Second, year} {
 		clock.wrong.Store(int64(by))
-		want := `"clock":"ok"`
+		want := `"clock":{"status":"ok"`
 		if by.Abs() > 5*time.Second {
-			want = `"clock":"degraded"`
+			want = `"clock":{"status":"degraded"`
 		}
 		await.Until(t, fmt.Sprintf("a clock that is ahead by %s is %s", by, want), func() bool {
 			answer := ready(t, p)

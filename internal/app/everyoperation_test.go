@@ -12,6 +12,7 @@ import (
 	"keepsake/internal/api"
 	"keepsake/internal/api/ai"
 	"keepsake/internal/api/apitest"
+	"keepsake/internal/api/backend"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
@@ -183,6 +184,66 @@ func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
 		resp := visit(h, op, "", fitting(p, op), credential{name: "Accept-Version", value: "1"}) // which counts without a version in the path
 		if code := errorCode(t, resp); resp.StatusCode != http.StatusGone || code != "version_sunset" {
 			t.Errorf("%s: got %d %s, want 410 version_sunset", op.ID, resp.StatusCode, code)
+		}
+	}
+}
+
+// everyBackendOperation is the backend surface with all of its operations. required says that everything but probes needs the
+// backend secret.
+func everyBackendOperation(t *testing.T, required bool) (p *apitest.Place, h http.Handler, list []*endpoint.Operation) {
+	t.Helper()
+	p = apitest.New((&apitest.Clock{}).Now, apitest.Tiers())
+	r := backendOperations(&services{}, backendParts{probes: &backend.Probes{}})
+	o := p.Options(r)
+	o.Backend = api.NewBackendAccess("the secret of the tests", required)
+	a, err := backend.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, a, r.Operations()
+}
+
+func TestEveryBackendOperationChecksTheSecret(t *testing.T) {
+	t.Parallel()
+	secretOf := func(text string) credential { return credential{name: "X-Keepsake-Backend", value: text} }
+	right, wrong := secretOf("the secret of the tests"), secretOf("the secret of the test")
+	for _, required := range []bool{false, true} {
+		p, h, list := everyBackendOperation(t, required)
+		all := keyOf(p.Key(apitest.Operator, auth.All, nil))
+		weak := keyOf(p.Key(apitest.Operator, auth.All&^auth.Admin&^auth.DeveloperManage, nil))
+		for _, op := range list {
+			refused := func(want string, sent ...credential) {
+				t.Helper()
+				resp := visit(h, op, "", sent...)
+				code := ""
+				if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+					code = errorCode(t, resp)
+				}
+				if code != want {
+					t.Errorf("%s, secret required %v, with %v: got %d %q, want %q", op.ID, required, sent, resp.StatusCode, code, want)
+				}
+			}
+			switch {
+			case op.Probe:
+				refused("")
+				refused("", wrong)
+			case required:
+				refused("missing_credentials")
+				refused("missing_credentials", all)
+				refused("invalid_credentials", wrong, all)
+			default:
+				refused("invalid_credentials", wrong, all)
+			}
+			if op.Credentials&endpoint.Backend == 0 {
+				continue
+			}
+			refused("", right)
+			refused("insufficient_scope", right, weak)
+			refused("invalid_api_key", right, keyOf("kpsk_not-a-key"))
+			if !required {
+				refused("missing_credentials")
+				refused("", all)
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // Exposure is a file or a setting that reveals secrets or stored data to others than the operator.
 type Exposure struct {
-	About string // data, master key, journal, database, file, tls or redis
+	About string // data, master key, backend secret, journal, database, file, tls, backend or redis
 	Text  string // the problem, and what would be safe
 }
 
@@ -29,6 +29,10 @@ func Exposures(cfg *config.Config) []Exposure {
 	list := exposedFiles(cfg)
 	if text := plainHTTP(cfg); text != "" {
 		list = append(list, Exposure{"tls", text})
+	}
+	if host, _, err := net.SplitHostPort(cfg.BackendListen); err == nil && isPublic(host) {
+		list = append(list, Exposure{"backend", fmt.Sprintf(
+			"other machines on the internet reach the backend listener at %s, which has no TLS; choose an address of a private network as backendListen", cfg.BackendListen)})
 	}
 	for _, database := range []struct{ setting, url string }{{"databaseUrl", cfg.DatabaseURL}, {"keysUrl", cfg.KeysURL}} {
 		if database.url == "" {
@@ -78,13 +82,17 @@ func exposedFile(about, path string) []Exposure {
 }
 
 // aboutSecret maps a setting to Exposure.About.
-var aboutSecret = map[string]string{"masterKey": "master key", "databaseUrl": "database", "keysUrl": "database", "redisUrl": "redis"}
+var aboutSecret = map[string]string{
+	"masterKey": "master key", "databaseUrl": "database", "keysUrl": "database", "redisUrl": "redis", "backend.secret": "backend secret",
+}
 
 // aboutFile returns Exposure.About of a file in the data folder.
 func aboutFile(name string) string {
 	switch {
 	case strings.HasPrefix(name, filepath.Base(instance.MasterKeyPath(""))):
 		return "master key"
+	case name == filepath.Base(instance.BackendSecretPath("")):
+		return "backend secret"
 	case name == filepath.Base(instance.JournalPath("")):
 		return "journal"
 	case strings.Contains(name, ".db"):
@@ -120,6 +128,12 @@ func plainHTTP(cfg *config.Config) string {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isPublic reports whether a host is an address on the public internet.
+func isPublic(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsGlobalUnicast() && !ip.Unmap().IsPrivate()
 }
 
 // warn logs exposures. It uses the bound address, because an inherited socket can differ from the setting.

@@ -74,6 +74,9 @@ func TestSettingsThatSendPlainTextAreNamed(t *testing.T) {
 			c.Listen, c.RedisURL = "127.0.0.1:80", "redis://:secret@cache.example.org:6379"
 		}, ""},
 		{func(c *config.Config) { c.Listen, c.RedisURL = "127.0.0.1:80", "unix:///run/redis.sock" }, ""},
+		{func(c *config.Config) { c.Listen, c.BackendListen = "127.0.0.1:80", "192.0.2.1:81" }, "backend"},
+		{func(c *config.Config) { c.Listen, c.BackendListen = "127.0.0.1:80", "10.0.0.1:81" }, ""},
+		{func(c *config.Config) { c.Listen, c.BackendListen = "127.0.0.1:80", ":81" }, ""},
 	} {
 		cfg := config.Default()
 		cfg.Data = filepath.Join(t.TempDir(), "absent")
@@ -116,13 +119,14 @@ func TestFilesThatOthersCanReadAreNamed(t *testing.T) {
 		t.Errorf("a folder as it is made: %v", got)
 	}
 	for path, about := range map[string]string{
-		cfg.Data:                            "data",
-		instance.MasterKeyPath(cfg.Data):    "master key",
-		instance.JournalPath(cfg.Data):      "journal",
-		instance.FirstStartPath(cfg.Data):   "file",
-		filepath.Join(cfg.Data, "keys.db"):  "database",
-		filepath.Join(cfg.Data, "usage.db"): "database",
-		elsewhere:                           "master key",
+		cfg.Data:                             "data",
+		instance.MasterKeyPath(cfg.Data):     "master key",
+		instance.BackendSecretPath(cfg.Data): "backend secret",
+		instance.JournalPath(cfg.Data):       "journal",
+		instance.FirstStartPath(cfg.Data):    "file",
+		filepath.Join(cfg.Data, "keys.db"):   "database",
+		filepath.Join(cfg.Data, "usage.db"):  "database",
+		elsewhere:                            "master key",
 	} {
 		info, err := os.Stat(path)
 		if os.IsNotExist(err) && apptest.OnPostgres(t) {

@@ -37,7 +37,7 @@ func (s *services) assembleLimiter(cfg *config.Config, deps *Deps) error {
 		if err != nil {
 			return &config.Error{Setting: "redisUrl", Reason: err.Error()}
 		}
-		options.Store = store
+		options.Store, s.redis = store, store
 		if s.tracer != nil {
 			options.Store = tracedCounters{store, s.tracer}
 		}

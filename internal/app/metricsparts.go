@@ -131,7 +131,8 @@ func (s *services) addCheckMetrics(r *metrics.Registry) {
 		ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 		defer cancel()
 		for _, c := range checks {
-			scrape.SetBool(failed, c.Err(ctx) != nil, c.Name)
+			_, err := c.Run(ctx)
+			scrape.SetBool(failed, err != nil, c.Name)
 		}
 	}, failed)
 }

@@ -146,8 +146,6 @@ func (p *peers) notSettled(context.Context) error {
 	return errors.New("not every other process counts this one")
 }
 
-func (p *peers) clockWrong(context.Context) error { return p.members.ClockError() }
-
 // close ends the membership and the connections. It can be called more than once.
 func (p *peers) close(ctx context.Context) error {
 	if p == nil {

@@ -22,6 +22,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/backup"
 	clusterpg "keepsake/internal/cluster/postgres"
+	"keepsake/internal/cluster/redis"
 	"keepsake/internal/config"
 	"keepsake/internal/document"
 	"keepsake/internal/endpoint"
@@ -43,6 +44,7 @@ import (
 // services are everything that a process runs, except HTTP. Operations call some of them.
 type services struct {
 	instance *instance.Instance
+	data     string // the data folder
 
 	accounts   *account.Directory
 	people     *account.Service
@@ -95,6 +97,7 @@ type services struct {
 	// Nil unless processes share the database.
 	peers  *peers
 	shared *limit.Shared // also the limiter
+	redis  *redis.Store  // nil if none is configured
 	claims *clusterpg.Claims
 }
 
@@ -113,7 +116,7 @@ type backgroundTask struct {
 
 func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
 	tiers := cfg.TierList()
-	s = &services{instance: i, declare: deps.Declare, now: deps.Now, tracer: deps.tracer}
+	s = &services{instance: i, data: cfg.Data, declare: deps.Declare, now: deps.Now, tracer: deps.tracer}
 	if s.tracer != nil {
 		i.Store.Observe(observeStore(i.Engine))
 	}

@@ -84,7 +84,7 @@ func (p *pair) ready(r *apptest.Running) map[string]string {
 	}
 	defer resp.Body.Close()
 	var body struct {
-		Checks map[string]any `json:"checks"`
+		Checks map[string]struct{ Status string } `json:"checks"`
 	}
 	text, err := io.ReadAll(resp.Body)
 	if err == nil {
@@ -95,7 +95,7 @@ func (p *pair) ready(r *apptest.Running) map[string]string {
 	}
 	checks := map[string]string{}
 	for name, v := range body.Checks {
-		checks[name] = fmt.Sprint(v)
+		checks[name] = v.Status
 	}
 	return checks
 }

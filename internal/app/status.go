@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"keepsake/internal/api/backend"
 	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/cluster"
 	"keepsake/internal/config"
 )
 
@@ -51,25 +53,104 @@ func (s *services) limiterDegraded() bool {
 	return false
 }
 
-// checks are the checks of readiness.
+// checks are the checks of readiness. Every instance has the first seven; those that it does not need are off.
 func (s *services) checks() []backend.Check {
 	checks := []backend.Check{
-		{Name: "storage", Err: s.instance.Store.Readable},
-		{Name: "writes", Err: s.instance.Store.Ready, Optional: true}, // reads still work
-		{Name: "index", Err: s.indexesReady},
-		{Name: "usage", Err: s.usageFlushes},
+		{Name: "storage", Run: timed(s.instance.Store.Readable)},
+		{Name: "writes", Run: plain(s.instance.Store.Ready), Optional: true}, // reads still work
+		{Name: "index", Run: s.checkIndexes},
+		{Name: "usage", Run: plain(s.usageFlushes)},
+		{Name: "disk", Run: func(context.Context) (backend.Measured, error) { return checkDisk(freeSpace(s.data)) }, Optional: true},
+		{Name: "clock", Run: s.checkClock, Optional: true},
+		{Name: "redis", Run: s.checkRedis, Optional: true},
 	}
 	if s.peers != nil {
-		checks = append(
-			checks,
-			backend.Check{Name: "joined", Err: s.counted}, // only matters after a start
-			backend.Check{Name: "clock", Err: s.peers.clockWrong, Optional: true},
-		)
+		checks = append(checks, backend.Check{Name: "joined", Run: plain(s.counted)}) // only matters after a start
 	}
 	for _, task := range s.background {
-		checks = append(checks, backend.Check{Name: task.name, Err: task.err, Optional: task.optional})
+		checks = append(checks, backend.Check{Name: task.name, Run: plain(task.err), Optional: task.optional})
 	}
 	return checks
+}
+
+// plain makes a check of a function that measures nothing.
+func plain(check func(context.Context) error) func(context.Context) (backend.Measured, error) {
+	return func(ctx context.Context) (backend.Measured, error) { return backend.Measured{}, check(ctx) }
+}
+
+// timed makes a check that measures how long the function takes.
+func timed(check func(context.Context) error) func(context.Context) (backend.Measured, error) {
+	return func(ctx context.Context) (backend.Measured, error) {
+		began := time.Now()
+		err := check(ctx)
+		ms := float64(time.Since(began).Microseconds()) / 1000
+		return backend.Measured{Milliseconds: &ms}, err
+	}
+}
+
+func (s *services) checkIndexes(ctx context.Context) (backend.Measured, error) {
+	lag, most, awaited := s.indexer.Lag(), int64(maxIndexLag), max(s.indexer.Awaited(), 0)
+	m := backend.Measured{ChangesBehind: &lag, MaxChangesBehind: &most}
+	if s.instance.Engine.Shared() {
+		m.IndexesAwaited = &awaited
+	}
+	return m, s.indexesReady(ctx)
+}
+
+// minFree is the free space below which readiness reports degraded: soon nothing can be written.
+const minFree = 64 << 20
+
+func checkDisk(free int64) (backend.Measured, error) {
+	if free == math.MaxInt64 {
+		return backend.Measured{Off: true}, nil // the system does not report it
+	}
+	least := int64(minFree)
+	m := backend.Measured{FreeBytes: &free, MinFreeBytes: &least}
+	if free < least {
+		return m, fmt.Errorf("only %d MiB are free", free>>20)
+	}
+	return m, nil
+}
+
+// checkClock compares the clock of this machine with those of the database and of Redis.
+func (s *services) checkClock(context.Context) (backend.Measured, error) {
+	if s.peers == nil {
+		return backend.Measured{Off: true}, nil
+	}
+	most := cluster.ClockTolerance.Milliseconds()
+	database := s.peers.members.ClockOffset()
+	ahead := database.Milliseconds()
+	m := backend.Measured{DatabaseOffsetMs: &ahead, MaxOffsetMs: &most}
+	err := clockError("database", database)
+	if offset, known := s.shared.ClockOffset(); known {
+		ahead := offset.Milliseconds()
+		m.RedisOffsetMs = &ahead
+		err = errors.Join(err, clockError("Redis", offset))
+	}
+	return m, err
+}
+
+// clockError returns an error if the clock of this machine is too far ahead of another clock, or behind it.
+func clockError(other string, ahead time.Duration) error {
+	if ahead.Abs() <= cluster.ClockTolerance {
+		return nil
+	}
+	return fmt.Errorf("the clock of this machine is ahead of that of the %s by %s", other, ahead.Round(time.Millisecond))
+}
+
+// redisTimeout is how long readiness waits for Redis.
+const redisTimeout = 500 * time.Millisecond
+
+func (s *services) checkRedis(ctx context.Context) (backend.Measured, error) {
+	if s.redis == nil {
+		return backend.Measured{Off: true}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	return timed(func(ctx context.Context) error {
+		_, _, err := s.redis.Ping(ctx)
+		return err
+	})(ctx)
 }
 
 func (s *services) usageFlushes(context.Context) error {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -163,16 +164,32 @@ func (a *App) surfaces() error {
 	}
 
 	a.served = []surface{{"primary", primary, a.primary}, {"ai", agents, a.agents}}
-	options.Surface = usage.Backend
-	service := backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load}
-	if a.backend.loopback() { // others must not read metrics without a secret
-		service.Metrics = a.metrics().Write
-	}
-	probes, err := backend.New(options, service)
+	options.Operations = backendOperations(a.services, backendParts{
+		probes:  &backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load, Log: a.deps.Log},
+		metrics: a.metrics().Write,
+	})
+	options.Backend = api.NewBackendAccess(a.secret, !a.backend.loopback())
+	service, err := backend.New(options)
 	if err != nil {
 		return err
 	}
-	a.served = append(a.served, surface{"backend", probes, a.backend})
-	a.backend.handle(probes, &a.stopping, a.deps.Log)
+	a.served = append(a.served, surface{"backend", service, a.backend})
+	a.backend.handle(service, &a.stopping, a.deps.Log)
 	return nil
+}
+
+// backendParts are what operations of the backend listener report on, in addition to services.
+type backendParts struct {
+	probes  *backend.Probes
+	metrics func(ctx context.Context) []byte
+}
+
+// backendOperations declares all operations of the backend listener. s and the parts can be empty if only the declarations are
+// needed.
+func backendOperations(s *services, p backendParts) *endpoint.Registry {
+	r := endpoint.NewRegistry()
+	backend.AddProbes(r, p.probes)
+	backend.AddMetrics(r, p.metrics)
+	backend.AddVerify(r, s.apiKeys)
+	return r
 }

@@ -13,8 +13,9 @@ type Kind uint8
 const (
 	Anonymous Kind = iota
 	APIKey
-	User  // a person, by the bearer token of a session
-	Local // a process that can open the data folder's socket: the operator of the machine
+	User    // a person, by the bearer token of a session
+	Local   // a process that can open the data folder's socket: the operator of the machine
+	Backend // a service that has the backend secret; it can use API keys of all workspaces
 )
 
 // Principal is the caller of a request. It is made once per request and only read afterwards.
@@ -41,7 +42,8 @@ func (p *Principal) KeyID() string {
 // Bound reports whether the caller's key is bound to one subject or agent.
 func (p *Principal) Bound() bool { return p.SubjectID != "" || p.AgentID != "" }
 
-// Actor names the principal in records such as createdBy: a key's or a user's id, or "local" for the folder's socket.
+// Actor names the principal in records such as createdBy: a key's or a user's id, "local" for the folder's socket, or "backend"
+// for the backend secret.
 func (p *Principal) Actor() string {
 	switch p.Kind {
 	case APIKey:
@@ -50,6 +52,8 @@ func (p *Principal) Actor() string {
 		return p.UserID
 	case Local:
 		return "local"
+	case Backend:
+		return "backend"
 	default:
 		return ""
 	}

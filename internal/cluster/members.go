@@ -76,8 +76,8 @@ type MembersOptions struct {
 // heartbeatTimeout leaves room for a second heartbeat before the others count this process as dead.
 const heartbeatTimeout = 2 * time.Second
 
-// clockTolerance is the offset from the database's clock above which a warning is logged.
-const clockTolerance = 5 * time.Second
+// ClockTolerance is the offset from another clock above which a warning is logged.
+const ClockTolerance = 5 * time.Second
 
 // NewMembers returns Members that know only this process until Join.
 func NewMembers(o MembersOptions) *Members {
@@ -166,7 +166,7 @@ func (m *Members) update(began time.Time, membership *Membership) []Member {
 	defer m.mu.Unlock()
 	at := m.Now()
 	m.clockOffset = m.Clock().Add(-at.Sub(began) / 2).Sub(membership.At) // the database read its clock about halfway
-	if far := m.clockOffset.Abs() > clockTolerance; far != m.warned {
+	if far := m.clockOffset.Abs() > ClockTolerance; far != m.warned {
 		m.warned = far
 		if far {
 			m.Log.Warn("clock differs from the database's", "ahead", m.clockOffset.Round(time.Millisecond).String())
@@ -301,14 +301,11 @@ func (m *Members) away() bool {
 	return m.Now().Sub(m.began)-time.Duration(m.lastHeartbeat.Load()) >= DeadAfter
 }
 
-// ClockError returns an error if the clock of this machine differed too much from the database's at the last heartbeat.
-func (m *Members) ClockError() error {
+// ClockOffset returns the clock of this machine minus the database's, at the last heartbeat.
+func (m *Members) ClockOffset() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.clockOffset.Abs() <= clockTolerance {
-		return nil
-	}
-	return fmt.Errorf("the clock of this machine is ahead of the database's by %s", m.clockOffset.Round(time.Millisecond))
+	return m.clockOffset
 }
 
 // List returns the last membership by name, including members that left or died recently.

@@ -34,6 +34,9 @@ func (c *Config) check() error {
 	if err := c.checkServers(); err != nil {
 		return err
 	}
+	if strings.ContainsFunc(c.Backend.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return wrong("backend.secret", "must have only printable ASCII characters and no spaces: it is sent in a header")
+	}
 	if c.TLS.Cert == "" && c.TLS.Key != "" {
 		return wrong("tls.cert", "is missing beside tls.key")
 	}

@@ -10,7 +10,8 @@ import (
 
 // Config is what an operator may decide. The path of a setting is its tags joined by dots (`log.requests`); the same
 // path is its place in the YAML file and, as KEEPSAKE_LOG_REQUESTS, its environment variable. A flag is named where
-// there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE.
+// there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE. One tagged
+// `atLeast` has a minimum length, also where it is given as empty text.
 type Config struct {
 	Data           string         `setting:"data" flag:"data" help:"data folder, with the master key, the search index and, without databaseUrl, the databases"`
 	Listen         string         `setting:"listen" flag:"listen" help:"address the API listens on"`
@@ -23,6 +24,7 @@ type Config struct {
 	RedisURL       string         `setting:"redisUrl" flag:"redis-url" secret:"true" help:"Redis or Valkey for limits shared by several processes: redis://host:6379 (default: each process enforces a share)"`
 	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets, 32 bytes in base64 (default: master.key in the data folder)"`
 
+	Backend  Backend  `setting:"backend"`
 	TLS      TLS      `setting:"tls"`
 	CORS     CORS     `setting:"cors"`
 	Log      Log      `setting:"log"`
@@ -44,6 +46,11 @@ type Config struct {
 
 	// SecretFiles are the files that secrets were read from, by the path of the setting. Load fills it.
 	SecretFiles map[string]string
+}
+
+// Backend is who can use the backend listener.
+type Backend struct {
+	Secret string `setting:"secret" secret:"true" atLeast:"16" help:"secret that services send to the backend listener in X-Keepsake-Backend, at least 16 printable characters without spaces (default: backend-secret in the data folder, which the first start creates)"`
 }
 
 // TLS serves the API over TLS when both files are named; otherwise put a proxy in front.

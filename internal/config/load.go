@@ -156,7 +156,11 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 		if rest[s.Path] {
 			delete(rest, s.Path)
 			delete(c.SecretFiles, s.Path)
-			if err := assign(root.FieldByIndex(s.field), k.Get(s.Path)); err != nil {
+			err := assign(root.FieldByIndex(s.field), k.Get(s.Path))
+			if err == nil && s.atLeast > 0 {
+				err = s.checkLength(root.FieldByIndex(s.field).String())
+			}
+			if err != nil {
 				return &Error{s.Path, source, err.Error()}
 			}
 		}
@@ -169,7 +173,11 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 			if err != nil {
 				return &Error{path, source, oneLine(err)}
 			}
-			if err := assign(root.FieldByIndex(s.field), strings.TrimSpace(string(text))); err != nil {
+			err = assign(root.FieldByIndex(s.field), strings.TrimSpace(string(text)))
+			if err == nil {
+				err = s.checkLength(strings.TrimSpace(string(text)))
+			}
+			if err != nil {
 				return &Error{path, source, err.Error()}
 			}
 			if c.SecretFiles == nil {

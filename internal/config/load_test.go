@@ -115,6 +115,15 @@ func TestASecretMayLieInAFile(t *testing.T) {
 	}
 }
 
+func TestBackendSecretIsReadFromAFile(t *testing.T) {
+	t.Parallel()
+	path := file(t, "0123456789abcdef\n")
+	got := load(t, config.Sources{Env: []string{"KEEPSAKE_BACKEND_SECRET_FILE=" + path, "KEEPSAKE_BACKEND_PORT=tcp://10.0.0.3:8081"}})
+	if got.Backend.Secret != "0123456789abcdef" || got.SecretFiles["backend.secret"] != path {
+		t.Errorf("got %q from %v", got.Backend.Secret, got.SecretFiles)
+	}
+}
+
 func TestAValueOverAFileIsFromNoFile(t *testing.T) {
 	t.Parallel()
 	got := load(t, config.Sources{File: file(t, "masterKeyFile: "+file(t, "b2xk")), Env: []string{"KEEPSAKE_MASTER_KEY=bmV3"}})
@@ -134,6 +143,11 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		{config.Sources{Flags: map[string]string{"backendListen": ""}}, `setting backendListen: "" is not an address`},
 		{env("KEEPSAKE_AI_LISTEN=8082"), `setting aiListen: "8082" is not an address`},
 		{config.Sources{Flags: map[string]string{"data": ""}}, "setting data: must name a folder"},
+		{config.Sources{File: file(t, `backend: {secret: ""}`)}, "setting backend.secret (config file"},
+		{env("KEEPSAKE_BACKEND_SECRET=short"), "setting backend.secret (environment): must have at least 16 characters"},
+		{env("KEEPSAKE_BACKEND_SECRET_FILE=" + file(t, "short\n")), "setting backend.secretFile (environment): must have at least 16 characters"},
+		{env("KEEPSAKE_BACKEND_SECRET_FILE=" + file(t, "")), "setting backend.secretFile (environment): must have at least 16 characters"},
+		{env("KEEPSAKE_BACKEND_SECRET=with spaces in between"), "setting backend.secret: must have only printable ASCII"},
 		{env("KEEPSAKE_LISTN=:1"), "setting KEEPSAKE_LISTN (environment): there is no such setting"},
 		{env("KEEPSAKE_LOG_LEVEL=loud"), `setting log.level: "loud" is not debug`},
 		{env("KEEPSAKE_LOG_REQUESTS=maybe"), `setting log.requests (environment): "maybe" is not true or false`},

@@ -21,11 +21,21 @@ type Setting struct {
 	Help   string
 	Secret bool // may also come from a file: Path + "File"
 
+	atLeast int // bytes that a given text must have
+
 	field []int // index path in Config; nil for a tier's number
 }
 
 // Env is the setting's environment variable: KEEPSAKE_LIMITS_IN_FLIGHT.
 func (s Setting) Env() string { return envName(s.Path) }
+
+// checkLength refuses a text that is too short. The error does not quote it, because it can be a secret.
+func (s Setting) checkLength(text string) error {
+	if len(text) < s.atLeast {
+		return fmt.Errorf("must have at least %d characters", s.atLeast)
+	}
+	return nil
+}
 
 // In gives the setting's value in c.
 func (s Setting) In(c *Config) any {
@@ -47,9 +57,10 @@ func settingsOf(t reflect.Type, prefix string, index []int) []Setting {
 		case f.Type.Kind() == reflect.Map:
 			// tiers: see tierSettings
 		default:
+			atLeast, _ := strconv.Atoi(f.Tag.Get("atLeast")) // 0 without the tag
 			list = append(list, Setting{
 				Path: path, Flag: f.Tag.Get("flag"), Help: f.Tag.Get("help"),
-				Secret: f.Tag.Get("secret") != "", field: at,
+				Secret: f.Tag.Get("secret") != "", atLeast: atLeast, field: at,
 			})
 		}
 	}

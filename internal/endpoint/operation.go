@@ -110,8 +110,9 @@ type Credentials uint8
 
 // The kinds.
 const (
-	Key    Credentials = 1 << iota // an API key in X-API-Key
-	Bearer                         // an access token in Authorization
+	Key     Credentials = 1 << iota // an API key in X-API-Key
+	Bearer                          // an access token in Authorization
+	Backend                         // the backend secret in X-Keepsake-Backend, on the backend listener
 
 	NoCredential Credentials = 0
 )
@@ -150,6 +151,7 @@ type Operation struct {
 	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then
 	// not stored, and a repeated request runs again.
 	WithoutStorage bool
+	Probe          bool // on the backend listener, never needs the backend secret
 	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
 	Calls          bool // runs other operations (Request.Call)
 	// CheckOrigin refuses requests from web pages, except those of configured origins and of the instance itself. A page that

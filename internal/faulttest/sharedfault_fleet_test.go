@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,17 +106,18 @@ func (s *server) readiness() (status, degraded string) {
 	defer res.Body.Close()
 	var body struct {
 		Status, Message string
-		Checks          map[string]string
+		Checks          map[string]struct{ Status string }
 	}
 	if json.NewDecoder(res.Body).Decode(&body) != nil || res.StatusCode != http.StatusOK {
 		return body.Message, ""
 	}
 	var parts []string
-	for name, state := range body.Checks {
-		if state != "ok" {
+	for name, check := range body.Checks {
+		if check.Status != "ok" && check.Status != "off" {
 			parts = append(parts, name)
 		}
 	}
+	slices.Sort(parts)
 	return body.Status, strings.Join(parts, ", ")
 }
 

@@ -19,6 +19,9 @@ func MasterKeyPath(data string) string { return filepath.Join(data, "master.key"
 // MasterKeyFile is MasterKeyPath as the file that seal reads and replaces.
 func MasterKeyFile(data string) seal.KeyFile { return seal.KeyFile(MasterKeyPath(data)) }
 
+// BackendSecretPath returns the file of the backend secret, which is used if no setting provides it.
+func BackendSecretPath(data string) string { return filepath.Join(data, "backend-secret") }
+
 // FirstStartPath returns the file in which a first start leaves its secrets for the operator.
 func FirstStartPath(data string) string { return filepath.Join(data, "first-start.json") }
 

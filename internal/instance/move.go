@@ -186,7 +186,7 @@ func (p Place) openTarget(ctx context.Context, instance string, opt *Options) (E
 }
 
 // besideDatabases are files that an operator can copy into the target folder before the move.
-var besideDatabases = []string{"master.key", "audit.checkpoints", "journal.ndjson", "keepsake.lock"}
+var besideDatabases = []string{"master.key", "audit.checkpoints", "journal.ndjson", "backend-secret", "keepsake.lock"}
 
 // checkFolder refuses a folder with other content than an interrupted move of the instance.
 func (p Place) checkFolder(ctx context.Context, instance string) error {

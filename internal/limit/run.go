@@ -37,6 +37,12 @@ func (s *Shared) storeTime(now time.Time) time.Time {
 	return now
 }
 
+// ClockOffset returns the clock of this process minus the counter store's; false until the store has answered.
+func (s *Shared) ClockOffset() (ahead time.Duration, known bool) {
+	now := s.o.Now()
+	return now.Sub(s.storeTime(now)), s.clock.Load() != 0
+}
+
 // observe takes in the counter store's time, from a response to a request that was sent at sent.
 func (s *Shared) observe(sent time.Duration, at time.Time) {
 	s.clock.Store(at.UnixNano() - int64(sent+s.elapsed())/2)

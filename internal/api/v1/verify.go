@@ -19,7 +19,12 @@ func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
 		"costs the caller nothing. If code is VALID and consume is not false, the verified key and its workspace are charged " +
 		"cost once."
 	verify.Uncharged = true
-	endpoint.Add(r, verify, func(ctx context.Context, in *verifyAPIKey) (*verifiedAPIKey, error) {
+	endpoint.Add(r, verify, Verify(keys))
+}
+
+// Verify returns the function of the operation, which the backend listener has too.
+func Verify(keys *apikey.Service) func(context.Context, *verifyAPIKey) (*verifiedAPIKey, error) {
+	return func(ctx context.Context, in *verifyAPIKey) (*verifiedAPIKey, error) {
 		inquiry, err := in.inquiry()
 		if err != nil {
 			return nil, err
@@ -29,7 +34,7 @@ func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
 			return nil, err
 		}
 		return &verifiedAPIKey{Body: viewOfVerification(v)}, nil
-	})
+	}
 }
 
 type verifyAPIKey struct {

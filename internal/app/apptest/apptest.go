@@ -22,7 +22,8 @@ type Running struct {
 	App        *app.App
 	Config     config.Config
 	URL        string // of the API, without a slash at the end
-	BackendURL string // of the probes
+	BackendURL string // of the backend listener
+	Secret     string // of the backend listener
 	Key        string // an API key with all scopes in the operator workspace
 	Workspace  string // its ID
 }
@@ -106,6 +107,9 @@ func Start(t testing.TB, options ...Option) *Running {
 		}
 	})
 	r := &Running{App: a, Config: cfg, URL: a.PrimaryURL(), BackendURL: a.BackendURL()}
+	if r.Secret, err = instance.BackendSecret(&cfg); err != nil {
+		t.Fatal(err)
+	}
 	if cfg.DatabaseURL != "" {
 		AwaitReady(t, r.BackendURL)
 	}

@@ -1,9 +1,11 @@
 package backend_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +13,12 @@ import (
 
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/api/backend"
+	"keepsake/internal/endpoint"
 )
+
+func run(err *error) func(context.Context) (backend.Measured, error) {
+	return func(context.Context) (backend.Measured, error) { return backend.Measured{}, *err }
+}
 
 func TestProbesNameFailedPartsWithoutTheCause(t *testing.T) {
 	t.Parallel()
@@ -19,14 +26,20 @@ func TestProbesNameFailedPartsWithoutTheCause(t *testing.T) {
 	place := apitest.New(clock.Now, apitest.Tiers())
 	var storage, index, limits error
 	stopping := false
-	h, err := backend.New(place.Options(nil), backend.Probes{
+	r := endpoint.NewRegistry()
+	lag := int64(7)
+	var log bytes.Buffer
+	backend.AddProbes(r, &backend.Probes{
 		Checks: []backend.Check{
-			{Name: "storage", Err: func(context.Context) error { return storage }},
-			{Name: "index", Err: func(context.Context) error { return index }},
-			{Name: "limits", Err: func(context.Context) error { return limits }, Optional: true},
+			{Name: "storage", Run: run(&storage)},
+			{Name: "index", Run: func(context.Context) (backend.Measured, error) { return backend.Measured{ChangesBehind: &lag}, index }},
+			{Name: "limits", Run: run(&limits), Optional: true},
+			{Name: "redis", Run: func(context.Context) (backend.Measured, error) { return backend.Measured{Off: true}, nil }},
 		},
+		Log:      slog.New(slog.NewTextHandler(&log, nil)),
 		Stopping: func() bool { return stopping },
 	})
+	h, err := backend.New(place.Options(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +66,20 @@ func TestProbesNameFailedPartsWithoutTheCause(t *testing.T) {
 		}
 	}
 	want("/livez", 200, `{"status":"alive"}`)
-	want("/readyz", 200, `{"status":"ready","checks":{"index":"ok","limits":"ok","storage":"ok"}}`)
+	want("/readyz", 200, `{"status":"ready","checks":{"index":{"status":"ok","changesBehind":7},"limits":{"status":"ok"},"redis":{"status":"off"},"storage":{"status":"ok"}}}`)
 	limits = errors.New("secret cause")
-	want("/readyz", 200, `{"status":"degraded","checks":{"index":"ok","limits":"degraded","storage":"ok"}}`)
+	want("/readyz", 200, `{"status":"degraded","checks":{"index":{"status":"ok","changesBehind":7},"limits":{"status":"degraded"},`)
 	storage, index = errors.New("secret cause"), errors.New("secret cause")
-	want("/readyz", 503, "storage, index")
+	want("/readyz", 503, `{"error":"unavailable","message":"Not ready: storage, index.","requestId":"`)
+	want("/readyz", 503, `"status":"unavailable","checks":{"index":{"status":"failed","changesBehind":7},"limits":{"status":"degraded"},`)
 	want("/livez", 200, "alive")
 	storage, index, stopping = nil, nil, true
 	want("/readyz", 503, "shutting down")
+	stopping = false
+	want("/readyz", 200, `{"status":"degraded"`)
+	if n := strings.Count(log.String(), "readiness checks failed"); n != 3 || !strings.Contains(log.String(), "secret cause") {
+		t.Errorf("logged %d changes of the failed checks, want 3 with their causes: %s", n, log.String())
+	}
 
 	want("/", 404, "not_found")
 	want("/livez/", 404, "not_found")
