@@ -1,6 +1,9 @@
 package conformance
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // service returns a request of another service to the backend listener, with an API key. It adds the backend secret if the
 // listener requires that.
@@ -29,12 +32,18 @@ func (c *check) trusted(path string, body fields) *call {
 
 const backendHeader = "X-Keepsake-Backend"
 
-// backendChecks checks the backend listener (decisions.md, J).
+// backendChecks checks /verify and /usage on the backend listener (decisions.md, J).
 func backendChecks() []promise {
+	item := func(c *check, id string, k key, at time.Time, count int) fields {
+		return fields{
+			"id": c.suite.mark + id, "keyId": k.id, "route": "GET /conformance/{id}", "status": 200, "count": count,
+			"at": at.UTC().Format(time.RFC3339),
+		}
+	}
 	return []promise{
 		{"TheBackendServiceChecksItsCallers", func(c *check) {
 			weak := c.newKey(nil, "read")
-			for _, path := range []string{"/verify"} {
+			for _, path := range []string{"/verify", "/usage"} {
 				c.service(path, fields{}).send().fails(400, "validation_error")
 				c.service(path, fields{}).as(weak.text).send().fails(403, "insufficient_scope")
 				c.service(path, fields{}).as(c.strangersKey()).send().fails(401, "invalid_api_key")
@@ -53,6 +62,20 @@ func backendChecks() []promise {
 			k := c.newKey(nil, "read")
 			c.trusted("/verify", fields{"key": k.text}).send().is(http.StatusOK).has(fields{"code": "VALID", "keyId": k.id})
 			c.trusted("/verify", fields{"key": c.strangersKey()}).send().is(http.StatusOK).has(fields{"code": "INVALID"})
+		}},
+		{"ReportedUsageCountsOnce", func(c *check) {
+			k := c.newKey(fields{"quota": fields{"daily": 10}}, "read")
+			now := c.suite.now()
+			body := fields{"items": []fields{
+				item(c, "a", k, now, 3), item(c, "b", k, now.Add(-23*time.Hour), 4), item(c, "a", k, now, 3),
+				item(c, "c", k, now.Add(-25*time.Hour), 1), item(c, "d", key{id: "key_01kakakakafkhvayayayayayay"}, now, 1),
+			}}
+			a := c.service("/usage", body).send().is(http.StatusOK).has(fields{"accepted": 2, "duplicates": 1})
+			a.has(fields{"errors[0].index": 3, "errors[0].field": "items[3].at", "errors[1].index": 4, "errors[1].field": "items[4].keyId"})
+			c.service("/usage", body).send().is(http.StatusOK).has(fields{"accepted": 0, "duplicates": 3})
+			c.get("/api/v1/health").as(k.text).send().head("X-RateLimit-Daily-Remaining", "2")
+			c.service("/usage", fields{"items": []fields{item(c, "e", k, now, 100)}}).send().is(http.StatusOK).has(fields{"accepted": 1})
+			c.get("/api/v1/health").as(k.text).now().send().fails(429, "rate_limit_exceeded")
 		}},
 		{"ReadinessIsForMachines", func(c *check) {
 			if c.suite.target.BackendURL == "" {

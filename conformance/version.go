@@ -104,7 +104,7 @@ func surfaceChecks() []promise {
 			a.fails(404, "not_found").head("X-API-Version", "1")
 		}),
 		{"TheBackendServicesPathsAreNotOnThePrimary", func(c *check) {
-			for _, path := range []string{"/livez", "/readyz", "/verify"} {
+			for _, path := range []string{"/livez", "/readyz", "/verify", "/usage"} {
 				c.get(path).anonymous().send().fails(404, "not_found")
 			}
 		}},

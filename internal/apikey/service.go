@@ -16,6 +16,7 @@ import (
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
+	"keepsake/internal/usage"
 )
 
 // Options is what a Service needs.
@@ -26,6 +27,7 @@ type Options struct {
 	Accounts     *account.Directory
 	Hasher       *Hasher
 	Uses         UsageStore
+	Reports      usage.ReportStore
 	Audit        audit.Recorder
 	Events       event.Recorder // none if nil
 	Limiter      limit.Limiter
@@ -44,6 +46,7 @@ type Options struct {
 type Service struct {
 	o       Options
 	pending pending
+	routes  reportedRoutes
 	noticed map[string]bool // the names of notices that were recorded; only Run uses it
 }
 

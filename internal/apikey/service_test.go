@@ -91,7 +91,7 @@ func setup(t testing.TB) *bundle {
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Options = apikey.Options{
 		Limiter: limit.Local{},
-		Store:   b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
+		Store:   b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Reports: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
 		PendingStore: &b.reserve, Log: slog.New(slog.DiscardHandler),
 		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
 	}

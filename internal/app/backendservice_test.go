@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/id"
 )
 
 // service is a caller of the backend listener.
@@ -115,6 +118,49 @@ func TestBackendVerifyKnowsTheWorkspacesOfItsCaller(t *testing.T) {
 	if code := verify(secret, "kpsk_nonsense"); code != "INVALID" {
 		t.Errorf("nonsense is %s", code)
 	}
+}
+
+func TestReportedUsageIsInQuotasAndAnalytics(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	n := twoWorkspaces(t, r)[0]
+	report := func(status int, s service, items ...string) map[string]any {
+		t.Helper()
+		return s.post(status, "/usage", `{"items":[`+strings.Join(items, ",")+`]}`)
+	}
+	now := time.Now().UTC()
+	item := func(id, keyID string, status, count int, at time.Time) string {
+		return fmt.Sprintf(`{"id":%q,"keyId":%q,"route":"GET /orders/{id}","status":%d,"count":%d,"at":%q}`, id, keyID, status, count, at.Format(time.RFC3339))
+	}
+	before := n.dailyUsed()
+	items := []string{
+		item("a", n.keyID, 200, 10, now), item("b", n.keyID, 500, 5, now.Add(-time.Hour)),
+		item("c", n.keyID, 200, 1, now.Add(-25*time.Hour)), item("d", id.New(id.APIKey), 200, 1, now), `{"id":"e"}`, `7`,
+	}
+	got := report(200, backendService(t, r), items...)
+	if got["accepted"] != 2.0 || got["duplicates"] != 0.0 {
+		t.Errorf("got %v, want two accepted", got)
+	}
+	var fields []string
+	for _, e := range got["errors"].([]any) {
+		e := e.(map[string]any)
+		fields = append(fields, fmt.Sprint(e["index"], " ", e["field"], " ", e["issue"]))
+	}
+	if got, want := strings.Join(fields, ", "), "2 items[2].at expired, 3 items[3].keyId invalid, 4 items[4].keyId required, 5 items[5] type"; got != want {
+		t.Errorf("errors: %s, want %s", got, want)
+	}
+	if got := report(200, backendService(t, r).with(n.key), items[:2]...); got["accepted"] != 0.0 || got["duplicates"] != 2.0 {
+		t.Errorf("sent again: %v", got)
+	}
+	if used := n.dailyUsed() - before; used != 16 {
+		t.Errorf("the quota lost %v, want 15 and the question", used)
+	}
+	await.Until(t, "the numbers are flushed", func() bool {
+		series := n.make("GET", "/api/v1/analytics/summary?window=24h&filter=surface:backend&filter=route:/orders/%7Bid%7D", "")
+		return series["requests"] == 15.0 && series["errors"] == 5.0
+	})
+	report(400, backendService(t, r))
+	report(401, backendService(t, r).with("kpsk_nonsense"), items[0])
 }
 
 func TestBackendListenerOfOtherMachinesNeedsTheSecret(t *testing.T) {

@@ -174,7 +174,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		deps.Log.Warn("preallocating room for pending revocations failed", "error", err)
 	}
 	s.apiKeys = apikey.NewService(apikey.Options{
-		Store: i.Store, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store,
+		Store: i.Store, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store, Reports: i.Store,
 		Audit: s.audit, Events: s.events, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	s.assembleQuotaWatch(deps)
@@ -271,7 +271,7 @@ func (s *services) load(ctx context.Context, local bool) error {
 func (s *services) eachUse(ctx context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
 	q := usage.CellQuery{From: from, To: to, Step: 24 * time.Hour}
 	return s.instance.Store.EachCell(ctx, q, func(c *usage.Cell) error {
-		if c.WorkspaceID == "" {
+		if c.WorkspaceID == "" || c.Version == 0 { // requests to other services, which reported them, have no version
 			return nil
 		}
 		use := lifecycle.Use{At: c.Start, KeyID: c.KeyID, Version: c.Version, Route: c.Route, Requests: c.Requests}

@@ -191,5 +191,6 @@ func backendOperations(s *services, p backendParts) *endpoint.Registry {
 	backend.AddProbes(r, p.probes)
 	backend.AddMetrics(r, p.metrics)
 	backend.AddVerify(r, s.apiKeys)
+	backend.AddUsage(r, s.apiKeys)
 	return r
 }

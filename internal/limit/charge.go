@@ -217,6 +217,20 @@ func (r Receipt) Refund() {
 	r.add(-r.cost)
 }
 
+// Spend adds units to the day and the month of the charge, whether or not they are left; a negative number takes them back.
+// Windows that are over stay as they are. Requests that another service has counted are spent with it.
+func (r Receipt) Spend(units int64) {
+	if r.workspace.use == nil {
+		return
+	}
+	defer r.workspace.use.lock().Unlock()
+	r.workspace.windows[Minute], r.key.windows[Minute] = noWindow, noWindow
+	r.add(units)
+}
+
+// noWindow is the number of no window.
+const noWindow = -1
+
 // add adds units to all windows of the charge that are not over.
 func (r *Receipt) add(units int64) {
 	for _, t := range []taken{r.workspace, r.key} {

@@ -45,6 +45,7 @@ var properties = map[string]func(t *testing.T, l limit.Limiter){
 	"RefusalNamesTheLastToEnd":      refusalNamesTheLastToEnd,
 	"RefundGoesToItsWindow":         refundGoesToItsWindow,
 	"RefundLeavesNoTrace":           refundLeavesNoTrace,
+	"SpendingPassesAllQuotas":       spendingPassesAllQuotas,
 	"CostIsTakenWholeOrNotAtAll":    costIsTakenWholeOrNotAtAll,
 	"NewQuotaIncludesEarlierUse":    newQuotaIncludesEarlierUse,
 	"SmallerTierKeepsTheUse":        smallerTierKeepsTheUse,
@@ -220,6 +221,28 @@ func limitPlusOneIsRefused(t *testing.T, l limit.Limiter) {
 			t.Fatalf("the refund of a refused charge changed %+v to %+v", before, after)
 		}
 	})
+}
+
+func spendingPassesAllQuotas(t *testing.T, l limit.Limiter) {
+	workspace := account(10, 5, 9)
+	key := keyOf(workspace, 10, 3, 0)
+	now := time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
+	before := l.Peek(now, 1, workspace, key)
+	_, receipt := l.Charge(now, 0, workspace, key)
+	receipt.Spend(100)
+	if v := l.Peek(now, 1, workspace, key); v.Allowed || v.Policy != limit.PolicyMonthlyQuota || v.Remaining != 10 || v.DailyRemaining != 0 {
+		t.Errorf("after 100 were spent: %+v, want no quota left and a whole minute", v)
+	}
+	_, more := l.Charge(now, 0, workspace, key) // nothing is left, and nothing is charged
+	more.Spend(1)
+	if today, month := workspace.Use.Used(now); today != 101 || month != 101 {
+		t.Errorf("the workspace has used %d and %d, want 101", today, month)
+	}
+	more.Spend(-1)
+	receipt.Spend(-100)
+	if after := l.Peek(now, 1, workspace, key); after != before {
+		t.Errorf("taken back: got %+v, want %+v", after, before)
+	}
 }
 
 func waitingRetryAfterIsEnough(t *testing.T, l limit.Limiter) {

@@ -410,6 +410,9 @@ func (s *Store) PruneUsage(ctx context.Context, r usage.Retention) error {
 				return fmt.Errorf("prune %s: %w", t.table, err)
 			}
 		}
+		if err := s.deleteUsage(ctx, s.dialect.DeleteSome("usage_report", "id", "known_until <= $1", deletedRows), micros(r.Now)); err != nil {
+			return fmt.Errorf("prune usage_report: %w", err)
+		}
 		if err := s.pruneQuotas(ctx, r.Hours); err != nil {
 			return err
 		}
