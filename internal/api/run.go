@@ -122,6 +122,8 @@ func (x *requestState) respond(resp *endpoint.Response) {
 	}
 	media := mediaJSON
 	switch {
+	case h["Content-Type"] != nil: // the operation says it
+		media = h["Content-Type"]
 	case resp.Media != "":
 		media = []string{resp.Media}
 	case resp.Body == nil:

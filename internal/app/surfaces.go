@@ -168,6 +168,9 @@ func (a *App) surfaces() error {
 		probes:  &backend.Probes{Checks: a.services.checks(), Stopping: a.stopping.Load, Log: a.deps.Log},
 		metrics: a.metrics().Write,
 	})
+	if a.cfg.Backend.Pprof {
+		backend.AddProfiles(options.Operations, wait)
+	}
 	options.Backend = api.NewBackendAccess(a.secret, !a.backend.loopback())
 	service, err := backend.New(options)
 	if err != nil {

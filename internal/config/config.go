@@ -51,6 +51,7 @@ type Config struct {
 // Backend is who can use the backend listener.
 type Backend struct {
 	Secret string `setting:"secret" secret:"true" atLeast:"16" help:"secret that services send to the backend listener in X-Keepsake-Backend, at least 16 printable characters without spaces (default: backend-secret in the data folder, which the first start creates)"`
+	Pprof  bool   `setting:"pprof" help:"serve profiles of the process on the backend listener, at /debug/pprof/"`
 }
 
 // TLS serves the API over TLS when both files are named; otherwise put a proxy in front.
