@@ -1,5 +1,5 @@
 -- +goose Up
--- keepsake: oldest 3, as before: earlier programs neither read nor write the new table.
+-- keepsake: oldest 6, as before: earlier programs neither read nor write the new table.
 
 -- The IDs of usage that other services have reported, as hashes. A report that is sent again before known_until counts once.
 CREATE TABLE usage_report (
