@@ -41,11 +41,13 @@ func aiChecks() []promise {
 	each := func(c *check, fn func(q *call)) { forSubject(c, c.suite.name(), fn) } // for requests that store nothing
 	return []promise{
 		{"TheAIServicesReportTheSameVersion", func(c *check) {
-			forSubject(c, c.subject(), func(q *call) {
+			who := c.subject()
+			forSubject(c, who, func(q *call) {
 				if a := q.send().head("X-API-Version", "1"); a.status/100 != 2 {
 					a.broken("want a 2xx")
 				}
 			})
+			c.ai(aiRecall).json(fields{"subjectId": who, "query": "x"}).send().is(http.StatusOK).shape(map[string]string{"results": "array"})
 		}},
 		{"WhatAnAgentRemembersIsAMemory", func(c *check) {
 			who, word := c.subject(), c.suite.word()
