@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,7 @@ func TestRequestsAndTheirStatementsAreTraced(t *testing.T) {
 		hit(t, p.URL+"/api/v1/documents?collection=canary", headers...)
 		hit(t, p.URL+"/api/v1/memories/subjects/"+person, headers...)
 		hit(t, p.BackendURL+"/livez", headers...)
+		post(t, p.URL+"/ai/recall", `{"subjectId":"`+person+`","query":"canary"}`, headers...)
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +93,7 @@ func TestRequestsAndTheirStatementsAreTraced(t *testing.T) {
 			t.Errorf("the span %s belongs to the trace %s", s.Name, s.TraceID)
 		}
 	}
-	for _, want := range []string{"GET /api/v1/documents", "GET /api/v1/memories/subjects/{subjectId}", "GET /livez", "SELECT document"} {
+	for _, want := range []string{"GET /api/v1/documents", "GET /api/v1/memories/subjects/{subjectId}", "GET /livez", "POST /ai/recall", "SELECT document"} {
 		if names[want] != 1 {
 			t.Errorf("%d spans %s, want 1; all are %v", names[want], want, names)
 		}
@@ -110,17 +112,42 @@ func TestRequestsAndTheirStatementsAreTraced(t *testing.T) {
 			t.Errorf("a span contains %q", secret)
 		}
 	}
-	lines := 0
+	var surfaces []string
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, `"id":"request-of-caller"`) {
-			lines++
+			var entry struct{ Surface string }
+			if err := json.Unmarshal([]byte(line), &entry); err != nil {
+				t.Fatal(err)
+			}
+			surfaces = append(surfaces, entry.Surface)
 			if !strings.Contains(line, `"trace":"`+sent+`"`) {
 				t.Errorf("the line lacks the trace: %s", line)
 			}
 		}
 	}
-	if lines != 3 {
-		t.Errorf("%d lines have the caller's request ID, want 3:\n%s", lines, log.String())
+	if want := []string{"primary", "primary", "backend", "ai"}; !slices.Equal(surfaces, want) {
+		t.Errorf("the caller's request ID is in lines of %q, want %q:\n%s", surfaces, want, log.String())
+	}
+}
+
+// post sends a body, and ignores what is answered.
+func post(t *testing.T, url, body string, headers ...string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode >= 300 {
+		t.Errorf("POST %s: %s", url, res.Status)
 	}
 }
 
