@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -123,11 +124,13 @@ func node(t *testing.T) []string {
 	if err != nil {
 		testtier.Missing(t, "node 22.18 or newer, or npm to install it")
 	}
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-save", "--no-audit", "--no-fund", "node@"+nodeVersion).CombinedOutput(); err != nil {
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	dir, program := t.TempDir(), "node-"+runtime.GOOS+"-"+arch // the package node runs a script that installs this one
+	install := []string{"install", "--prefix", dir, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", program + "@" + nodeVersion}
+	if out, err := exec.CommandContext(t.Context(), npm, install...).CombinedOutput(); err != nil {
 		t.Fatalf("npm: %v: %s", err, out)
 	}
-	return []string{filepath.Join(dir, "node_modules", "node", "bin", "node")}
+	return []string{filepath.Join(dir, "node_modules", program, "bin", "node")}
 }
 
 const nodeVersion = "22.23.3"
