@@ -21,16 +21,21 @@ func BenchmarkRecord(b *testing.B) {
 				r.Record(Event{Owner: o, Route: route, Version: 1, Status: 200, At: noon, Charged: 1})
 			}
 			b.ReportAllocs()
-			i := 0
 			took := latencies()
 			for _, o := range owners[:min(keys, 1_000)] {
 				for _, d := range took {
 					r.Record(Event{Owner: o, Route: route, Version: 1, Status: 200, At: noon, Charged: 1, Took: d})
 				}
 			}
+			key, duration := 0, 0
 			for b.Loop() {
-				r.Record(Event{Owner: owners[i%keys], Route: route, Version: 1, Status: 200, At: noon, Charged: 1, Took: took[i%len(took)], BytesOut: 90})
-				i++
+				r.Record(Event{Owner: owners[key], Route: route, Version: 1, Status: 200, At: noon, Charged: 1, Took: took[duration], BytesOut: 90})
+				if key++; key == len(owners) {
+					key = 0
+				}
+				if duration++; duration == len(took) {
+					duration = 0
+				}
 			}
 		})
 	}

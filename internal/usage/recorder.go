@@ -72,7 +72,7 @@ func (r *Recorder) Route(method, path string) Route { return r.routes.add(templa
 // Record counts e.
 func (r *Recorder) Record(e Event) {
 	r.stripes.add(
-		cell{uint32(e.At.Unix() / 60), e.Owner, e.Route, e.Status, e.Version, e.Surface, uint16(bucketOf(e.Took) + 1)},
+		cell{uint32(e.At.Unix() / 60), e.Owner, e.Route, e.Status, e.Version, e.Surface, uint16(bucketOf(e.Took) + 1)}.key(),
 		sum{1, e.Charged, e.BytesIn, e.BytesOut},
 	)
 }
@@ -80,7 +80,7 @@ func (r *Recorder) Record(e Event) {
 // Charge counts a cost in addition to the owner's own requests, when its key was verified for another service. at is
 // the time of the charge (limit.Receipt.At). The cell has no route.
 func (r *Recorder) Charge(o Owner, at time.Time, cost int64) {
-	r.stripes.add(cell{minute: uint32(at.Unix() / 60), owner: o}, sum{charged: cost})
+	r.stripes.add(cell{minute: uint32(at.Unix() / 60), owner: o}.key(), sum{charged: cost})
 }
 
 // Touch records a use of a secret. It ignores times older than the recorded one.

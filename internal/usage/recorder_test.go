@@ -543,7 +543,7 @@ func TestTableThatIsNotDrainedStaysSmall(t *testing.T) {
 	t.Parallel()
 	table := newSumTable()
 	for i := range 3 * maxCells {
-		table.add(cell{owner: 1, route: 2, status: 200, took: uint16(1 + i%bucketCount), minute: uint32(i / bucketCount)}, sum{requests: 1, charged: 2})
+		table.add(cell{owner: 1, route: 2, status: 200, took: uint16(1 + i%bucketCount), minute: uint32(i / bucketCount)}.key(), sum{requests: 1, charged: 2})
 	}
 	if len(table.entries) > maxCells+3*maxCells/bucketCount {
 		t.Errorf("the table has %d cells", len(table.entries))

@@ -18,6 +18,27 @@ type cell struct {
 	took    uint16 // the bucket of the duration, from 1; 0 for none
 }
 
+// cellKey is a cell in two numbers, which are faster to build, hash and compare.
+type cellKey struct{ when, what uint64 }
+
+func (c cell) key() cellKey {
+	return cellKey{
+		uint64(c.minute)<<32 | uint64(c.owner),
+		uint64(c.route)<<48 | uint64(c.status)<<32 | uint64(c.version)<<24 | uint64(c.surface)<<16 | uint64(c.took),
+	}
+}
+
+func (k cellKey) cell() cell {
+	return cell{
+		uint32(k.when >> 32), Owner(k.when), Route(k.what >> 48), uint16(k.what >> 32), uint8(k.what >> 24), Surface(k.what >> 16), uint16(k.what),
+	}
+}
+
+func (k cellKey) hash() uint64 {
+	high, low := bits.Mul64(k.when^0x9e3779b97f4a7c15, k.what^0xd6e8feb86659fd93)
+	return high ^ low
+}
+
 type sum struct {
 	requests, charged, bytesIn, bytesOut int64
 }
@@ -44,47 +65,41 @@ type sumTable struct {
 }
 
 type sumEntry struct {
-	cell cell
-	sum  sum
+	key cellKey
+	sum sum
 }
 
 const minPlaces = 64
 
 func newSumTable() sumTable { return sumTable{places: make([]uint32, minPlaces)} }
 
-// hash mixes all bits of c.
-func (c *cell) hash() uint64 {
-	a := uint64(c.minute)<<32 | uint64(c.owner)
-	b := uint64(c.route)<<48 | uint64(c.status)<<32 | uint64(c.version)<<24 | uint64(c.surface)<<16 | uint64(c.took)
-	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
-	return high ^ low
-}
-
-// find returns the entry of c, or nil and the place for it.
-func (t *sumTable) find(c *cell) (e *sumEntry, place int) {
+// find returns the entry of k, or nil and the place for it.
+func (t *sumTable) find(k cellKey) (e *sumEntry, place int) {
 	mask := len(t.places) - 1
-	for i := int(c.hash()) & mask; ; i = (i + 1) & mask {
+	for i := int(k.hash()) & mask; ; i = (i + 1) & mask {
 		at := t.places[i]
 		if at == 0 {
 			return nil, i
 		}
-		if e := &t.entries[at-1]; e.cell == *c {
+		if e := &t.entries[at-1]; e.key == k {
 			return e, i
 		}
 	}
 }
 
-func (t *sumTable) add(c cell, s sum) {
-	e, place := t.find(&c)
+func (t *sumTable) add(k cellKey, s sum) {
+	e, place := t.find(k)
 	if e == nil && len(t.entries) >= maxCells {
+		c := k.cell()
 		c.took, c.route = 0, otherRoute
-		e, place = t.find(&c)
+		k = c.key()
+		e, place = t.find(k)
 	}
 	if e != nil {
 		e.sum.add(s)
 		return
 	}
-	t.entries = append(t.entries, sumEntry{c, s})
+	t.entries = append(t.entries, sumEntry{k, s})
 	t.places[place] = uint32(len(t.entries))
 	if len(t.entries) > len(t.places)/2 {
 		t.grow()
@@ -94,7 +109,7 @@ func (t *sumTable) add(c cell, s sum) {
 func (t *sumTable) grow() {
 	t.places = make([]uint32, 2*len(t.places))
 	for i := range t.entries {
-		_, place := t.find(&t.entries[i].cell)
+		_, place := t.find(t.entries[i].key)
 		t.places[place] = uint32(i + 1)
 	}
 }
@@ -135,10 +150,10 @@ func newStripes() *stripes {
 	return s
 }
 
-func (s *stripes) add(c cell, amount sum) {
+func (s *stripes) add(k cellKey, amount sum) {
 	near := s.nearby.Get().(*stripe)
 	near.mu.Lock()
-	near.cells.add(c, amount)
+	near.cells.add(k, amount)
 	near.mu.Unlock()
 	s.nearby.Put(near)
 }
@@ -151,7 +166,7 @@ func (s *stripes) drain(fn func(c cell, amount *sum)) {
 		one.cells, s.spare = s.spare, one.cells
 		one.mu.Unlock()
 		for i := range s.spare.entries {
-			fn(s.spare.entries[i].cell, &s.spare.entries[i].sum)
+			fn(s.spare.entries[i].key.cell(), &s.spare.entries[i].sum)
 		}
 		s.spare.reset()
 	}
