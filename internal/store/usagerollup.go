@@ -15,10 +15,10 @@ import (
 // A roll-up shares its writer with the flush. So it reads and encodes outside of transactions, and each of its transactions
 // writes little, for some milliseconds.
 const (
-	sliceRows   = 16       // packed rows in one transaction
-	sliceBytes  = 64 << 10 // bytes of packed rows in one transaction
+	sliceRows   = 8        // packed rows in one transaction
+	sliceBytes  = 32 << 10 // bytes of packed rows in one transaction
 	deletedRows = 250      // rows that one transaction deletes
-	sliceParts  = 64       // rows that the packed rows in one transaction replace
+	sliceParts  = 32       // rows that the packed rows in one transaction replace
 	packedKeys  = 50       // keys whose cells are in memory at once
 	mergedRows  = 8        // late rows that one transaction merges
 )
