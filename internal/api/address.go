@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"keepsake/internal/limit"
-	"keepsake/internal/usage"
 )
 
 // Client returns who sent the request: the peer, or if the peer is a trusted proxy, the rightmost hop of X-Forwarded-For
@@ -101,7 +100,7 @@ func (w *proxyWarning) due(peer netip.Addr, now time.Time) bool {
 // warnOfProxy logs a warning if the peer sent X-Forwarded-For and is not a trusted proxy. Usually it is a proxy that is
 // missing in trustedProxies, so that all its clients count as one. Connections to the data folder's socket have no peer.
 func (x *requestState) warnOfProxy() {
-	if x.r.Header["X-Forwarded-For"] == nil || x.api.o.Surface == usage.Backend {
+	if x.r.Header["X-Forwarded-For"] == nil {
 		return
 	}
 	at, err := netip.ParseAddrPort(x.r.RemoteAddr)

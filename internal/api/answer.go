@@ -90,6 +90,9 @@ func (x *requestState) everyAnswer(h headers, status int) headers {
 	if v.HasKey {
 		h = h.number("X-RateLimit-Key-Limit: ", v.KeyLimit).number("X-RateLimit-Key-Remaining: ", v.KeyRemaining)
 	}
+	if x.passed {
+		h = x.owner(h)
+	}
 	if x.callerID != "" {
 		return h.text("X-Request-Id: ", x.callerID)
 	}

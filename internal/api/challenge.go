@@ -5,7 +5,6 @@ import (
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/problem"
-	"keepsake/internal/usage"
 )
 
 // challenges say how to authenticate, as a 401 must. API keys and the backend secret have no registered scheme.
@@ -21,7 +20,7 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	bearer := bearerChallenge
 	switch {
 	case p.Code == problem.CodeInvalidToken, p.Code == problem.CodeTokenExpired,
-		x.api.o.Surface == usage.AI && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
+		x.takesKeyAsBearer() && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
 		bearer = tokenChallenge
 	}
 	if op := x.route.op; op != nil && op.Metadata != "" {
@@ -52,8 +51,11 @@ func (x *requestState) challengeScope(h http.Header, p *problem.Problem) {
 	}
 }
 
-// takesOf returns the credentials that an operation accepts. For sign-in, it is the token that it returns.
+// takesOf returns the credentials that an operation accepts or judges. For sign-in, it is the token that it returns.
 func takesOf(op *endpoint.Operation) endpoint.Credentials {
+	if op != nil && op.Judging {
+		return endpoint.Key | endpoint.Bearer
+	}
 	if op == nil || op.Credentials == endpoint.NoCredential {
 		return endpoint.Bearer
 	}

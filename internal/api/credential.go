@@ -72,7 +72,7 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 		case len(sent) == 1 && sent[0] != "":
 			return x.identifyKey(sent[0])
 		}
-		if x.api.o.Surface == usage.AI {
+		if x.takesKeyAsBearer() {
 			if text, ok := x.keyInAuthorization(); ok {
 				return x.identifyKey(text)
 			}
@@ -102,14 +102,19 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 			return errKeyInAuthorization
 		}
 	}
-	if x.api.o.Surface == usage.AI {
+	if x.takesKeyAsBearer() {
 		return errMissingOfAgent
 	}
 	return missing(takes)
 }
 
-// keyInAuthorization returns what was sent as an API key in the header for access tokens. On the AI surface that is allowed,
-// because it is what clients of the Model Context Protocol send (decisions.md, J).
+// takesKeyAsBearer reports whether an API key can be sent in the header for access tokens: on the AI surface, because clients of
+// the Model Context Protocol do so (decisions.md, J), and to other services, whose clients can be the same.
+func (x *requestState) takesKeyAsBearer() bool {
+	return x.api.o.Surface == usage.AI || x.judging != nil
+}
+
+// keyInAuthorization returns what was sent as an API key in the header for access tokens.
 func (x *requestState) keyInAuthorization() (string, bool) {
 	sent := x.r.Header["Authorization"]
 	if len(sent) != 1 {

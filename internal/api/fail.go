@@ -18,6 +18,9 @@ import (
 
 // fail responds with an error: a problem, or a fixed 500 for any other error, whose cause is only logged.
 func (x *requestState) fail(err error) {
+	if !x.judged { // a Judging operation failed before it judged
+		x.peekAddress()
+	}
 	p := x.problemOf(err)
 	body := x.bodyOf(p)
 	if statuses[p.Kind] >= http.StatusInternalServerError {
@@ -111,6 +114,10 @@ func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 		x.api.counters.throttle(p.Details.Policy)
 	}
 	x.code = p.Code
+	if x.judging != nil {
+		x.sendRefusal(p, body)
+		return
+	}
 	x.send(statuses[p.Kind], mediaJSON, body)
 }
 

@@ -28,6 +28,7 @@ type operationContext struct {
 	signIn    func(userID, workspaceID string) error // for SignIn operations
 	free      *requestState                          // for Uncharged operations that can charge their caller
 	calls     *requestState                          // for operations that call others
+	judging   *requestState                          // for Judging operations
 
 	span *trace.Span // of the request; nil if requests are not traced
 

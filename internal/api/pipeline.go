@@ -14,7 +14,9 @@ import (
 
 // serve checks a request in the order of decisions.md (E), so that a refusal reveals nothing that only a later check knows.
 func (x *requestState) serve() {
-	x.warnOfProxy()
+	if x.api.o.Surface != usage.Backend {
+		x.warnOfProxy()
+	}
 	p := x.negotiate()
 	if p == nil && x.snapshot.Rehearsing(x.version.Number, x.at) {
 		p = x.rehearse()
@@ -50,6 +52,8 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 	}
 	if op.SignIn {
 		x.signIn = x.signedIn
+	} else if op.Judging {
+		x.judging = x
 	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {
 		// It is free, so the headers are those of a caller without a credential (decisions.md, H).
 	} else if op.Credentials == endpoint.NoCredential {
@@ -64,7 +68,7 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 		x.turnAwayFor(err)
 		return
 	}
-	if !x.charge(op) {
+	if !op.Judging && !x.charge(op) {
 		if op.SignIn {
 			x.refuseSignIn(op)
 		} else {
@@ -129,7 +133,8 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 	return x.verdict.Allowed
 }
 
-// chargeable reports whether requests for the path are charged: those under /api/ and /ai/ are (decisions.md, H).
+// chargeable reports whether requests for the path are charged: those under /api/ and /ai/ are (decisions.md, H), and wrong
+// credentials that are judged for another service.
 func (x *requestState) chargeable() bool {
 	switch path := x.r.URL.Path; x.api.o.Surface {
 	case usage.Primary:
@@ -137,7 +142,7 @@ func (x *requestState) chargeable() bool {
 	case usage.AI:
 		return strings.HasPrefix(path, "/ai/")
 	default:
-		return false
+		return x.judging != nil
 	}
 }
 

@@ -31,6 +31,8 @@ type requestState struct {
 	judged  bool          // verdict is set
 	receipt limit.Receipt // of the charge
 	paid    bool          // the caller was charged, not an address
+	passed  bool          // the credential was judged and passed
+	carry   bool          // send a 429 as a 403 (endpoint.Demand)
 	shares  shares        // of capacity that all callers share
 
 	roomOf   string // whose room the request's body takes
@@ -67,7 +69,8 @@ func (x *requestState) release() {
 	if cap(buf) > maxBuffer {
 		buf = nil
 	}
-	x.operationContext.signIn, x.operationContext.free, x.operationContext.calls = nil, nil, nil // the context can outlive the request
+	c := x.operationContext
+	c.signIn, c.free, c.calls, c.judging = nil, nil, nil, nil // the context can outlive the request
 	*x = requestState{buf: buf}
 	a.states.Put(x)
 }

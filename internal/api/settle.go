@@ -26,10 +26,10 @@ func (x *requestState) settle() {
 		event.BytesIn = x.body.read
 	}
 	if x.paid {
-		event.At, event.Charged = x.receipt.At(), 1
+		event.At, event.Charged = x.receipt.At(), x.receipt.Cost()
 	}
 	x.api.o.Usage.Record(event)
-	if x.known && x.api.o.Callers != nil {
+	if x.known && x.api.o.Callers != nil && x.judging == nil { // a credential that was judged calls another service
 		x.note()
 	}
 	if x.api.o.Requests != nil && (x.known || x.api.o.Surface != usage.Backend) { // not the probes, which come each second

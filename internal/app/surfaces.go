@@ -177,7 +177,7 @@ func (a *App) surfaces() error {
 		return err
 	}
 	a.served = append(a.served, surface{"backend", service, a.backend})
-	a.backend.handle(service, &a.stopping, a.deps.Log)
+	a.backend.handle(backend.ForwardAuthPaths(service), &a.stopping, a.deps.Log)
 	return nil
 }
 
@@ -195,5 +195,6 @@ func backendOperations(s *services, p backendParts) *endpoint.Registry {
 	backend.AddMetrics(r, p.metrics)
 	backend.AddVerify(r, s.apiKeys)
 	backend.AddUsage(r, s.apiKeys)
+	backend.AddForwardAuth(r)
 	return r
 }

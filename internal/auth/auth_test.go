@@ -31,8 +31,8 @@ func TestScopesAreNamedInTheOrderOfTheSpecification(t *testing.T) {
 			set |= scope
 		}
 		slices.SortFunc(names, func(a, b string) int { return slices.Index(table, a) - slices.Index(table, b) })
-		if got := set.String(); got != strings.Join(names, " ") {
-			t.Fatalf("%v are written %q", names, got)
+		if got := set.String(); got != strings.Join(names, " ") || string(set.Append([]byte("scopes: "))) != "scopes: "+got {
+			t.Fatalf("%v are written %q and %q", names, got, set.Append(nil))
 		}
 	})
 }

@@ -40,6 +40,18 @@ func (s Scopes) Names() []string {
 // String joins the names with spaces, as an OAuth scope claim does.
 func (s Scopes) String() string { return strings.Join(s.Names(), " ") }
 
+// Append appends String to text.
+func (s Scopes) Append(text []byte) []byte {
+	space := ""
+	for i, name := range names {
+		if s&(1<<i) != 0 {
+			text = append(append(text, space...), name...)
+			space = " "
+		}
+	}
+	return text
+}
+
 // ParseScope finds one scope by its name.
 func ParseScope(name string) (Scopes, bool) {
 	for i, n := range names {

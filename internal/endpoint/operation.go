@@ -148,6 +148,7 @@ type Operation struct {
 	InParts     bool     // Idempotent, but committed in parts, so that repeating it must be harmless (a Stream always is)
 	Uncharged   bool     // not charged to any limit
 	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential
+	Judging     bool     // judges a credential for another service (Request.Judge), and accepts none for itself
 	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then
 	// not stored, and a repeated request runs again.
 	WithoutStorage bool

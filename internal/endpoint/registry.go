@@ -120,6 +120,8 @@ func (op *Operation) mustBeWhole() {
 		wrong = "what concerns the whole instance needs the scope admin"
 	case op.SignIn && op.Credentials != NoCredential:
 		wrong = "who signs in has no credential yet"
+	case op.Judging && (op.Credentials != NoCredential || !op.Uncharged):
+		wrong = "a credential that is judged pays for itself"
 	case op.Idempotent && op.Method != http.MethodPost:
 		wrong = "Idempotency-Key is for POST"
 	}

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"time"
+
+	"keepsake/internal/auth"
 )
 
 // Request is what an operation can know of its request in addition to its input and its caller.
@@ -24,6 +26,9 @@ type Request interface {
 	// Idempotency-Key, and without another charge. Only operations that declare Calls can use it. The response has a body and
 	// no pieces. An error is what the operation's own caller would get.
 	Call(c *Call) (Response, error)
+	// Judge decides for a Judging operation whether the owner of the credential in this request can make a request to another
+	// service. If so, it charges the cost, and headers of the response name the owner. Otherwise it returns a *problem.Problem.
+	Judge(d Demand) error
 }
 
 // Call is a request to an operation of the API version that serves the calling request.
@@ -33,6 +38,14 @@ type Call struct {
 	Query     url.Values
 	Header    map[string]string // by canonical name
 	Body      []byte            // JSON; nil for none
+}
+
+// Demand is what another service requires of its callers.
+type Demand struct {
+	Scopes auth.Scopes // all of them
+	Cost   int64       // requests to charge, at least 1
+	// Carry429 sends a 429 as a 403 with X-Keepsake-Status, for proxies that pass on no other refusal.
+	Carry429 bool
 }
 
 type requestKey struct{}

@@ -208,6 +208,9 @@ type taken struct {
 // and recorded usage agree to the unit.
 func (r Receipt) At() time.Time { return time.Unix(r.at, 0).UTC() }
 
+// Cost is what the charge took from each budget.
+func (r Receipt) Cost() int64 { return r.cost }
+
 // Refund gives the charge back to the windows it came from. A receipt is refunded once.
 func (r Receipt) Refund() {
 	if r.workspace.use == nil {
