@@ -133,8 +133,12 @@ func (a *answer) errorBody() {
 	if got := a.header.Get("Content-Type"); got != "application/json" && got != "application/json; charset=utf-8" {
 		a.broken("Content-Type of an error is %q, want application/json", got)
 	}
-	if !slices.Contains(codes[a.status], a.text("error")) {
-		a.broken("error is %q, want one of %v for %d", a.text("error"), codes[a.status], a.status)
+	status := a.status
+	if a.header.Get(carried) == "429" {
+		status = http.StatusTooManyRequests
+	}
+	if !slices.Contains(codes[status], a.text("error")) {
+		a.broken("error is %q, want one of %v for %d", a.text("error"), codes[status], a.status)
 	}
 	if a.text("message") == "" {
 		a.broken("message is empty")

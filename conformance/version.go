@@ -97,7 +97,7 @@ func surfaceChecks() []promise {
 		}}
 	}
 	same := func(_ *check, a *answer) { a.is(http.StatusOK).head("X-API-Version", "1") }
-	return append(backendChecks(), []promise{
+	return append(append(backendChecks(), forwardAuthChecks()...), []promise{
 		backend("TheBackendServiceIsAlive", "/livez", same),
 		backend("TheBackendServiceIsReady", "/readyz", same),
 		backend("TheBackendServiceAnswers404Alike", "/nothing-here", func(_ *check, a *answer) {
