@@ -26,17 +26,7 @@ func TestInstancesAreReplacedBehindNginx(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "two instances wait through their shutdown delay behind nginx")
 	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
-		dir := t.TempDir()
-		conf := filepath.Join(dir, "nginx.conf")
-		text := p.adapt(read(t, "nginx.conf"), "listen 8080", "listen "+p.address)
-		// What a package sets up for nginx: where it may write.
-		text = strings.Replace(text, "http {", fmt.Sprintf("http {\nclient_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; "+
-			"fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;", dir), 1)
-		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return exec.Command(installed(t, "nginx", "/usr/sbin/nginx"), "-c", conf, "-e", filepath.Join(dir, "error.log"),
-			"-g", "daemon off; user root; pid "+filepath.Join(dir, "pid")+";")
+		return nginx(t, p.adapt(read(t, "nginx.conf"), "listen 8080", "listen "+p.address))
 	})
 }
 
@@ -44,15 +34,52 @@ func TestInstancesAreReplacedBehindCaddy(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "two instances wait through their shutdown delay behind Caddy")
 	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
-		dir := t.TempDir()
-		conf := filepath.Join(dir, "Caddyfile")
-		text := p.adapt(read(t, "Caddyfile"), "\n:8080 {", "\nhttp://"+p.address+" {", "health_port 8081", "health_port "+p.backendPort)
-		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		return caddy(t, p.adapt(read(t, "Caddyfile"), "\n:8080 {", "\nhttp://"+p.address+" {", "health_port 8081", "health_port "+p.backendPort))
+	})
+}
+
+// nginx is the command that runs nginx with a configuration.
+func nginx(t *testing.T, text string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "nginx.conf")
+	// What a package sets up for nginx: where it may write.
+	text = strings.Replace(text, "http {", fmt.Sprintf("http {\nclient_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; "+
+		"fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;", dir), 1)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(installed(t, "nginx", "/usr/sbin/nginx"), "-c", conf, "-e", filepath.Join(dir, "error.log"),
+		"-g", "daemon off; user root; pid "+filepath.Join(dir, "pid")+";")
+}
+
+// caddy is the command that runs Caddy with a Caddyfile.
+func caddy(t *testing.T, text string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "Caddyfile")
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(installed(t, "caddy", "/usr/bin/caddy"), "run", "--config", conf, "--adapter", "caddyfile")
+	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "HOME="+dir)
+	return cmd
+}
+
+// runProxy runs a proxy until the test ends.
+func runProxy(t *testing.T, front *exec.Cmd) {
+	t.Helper()
+	var printed programtest.Output
+	front.Stdout, front.Stderr = &printed, &printed
+	if err := front.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = front.Process.Signal(syscall.SIGTERM)
+		_ = front.Wait()
+		if t.Failed() {
+			t.Logf("the proxy printed:\n%s", printed.Tail())
 		}
-		cmd := exec.Command(installed(t, "caddy", "/usr/bin/caddy"), "run", "--config", conf, "--adapter", "caddyfile")
-		cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "HOME="+dir)
-		return cmd
 	})
 }
 
@@ -143,19 +170,7 @@ func (p *pair) bothServe() {
 
 func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
 	p := newPair(t)
-	front := proxy(t, p)
-	var printed programtest.Output
-	front.Stdout, front.Stderr = &printed, &printed
-	if err := front.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = front.Process.Signal(syscall.SIGTERM)
-		_ = front.Wait()
-		if t.Failed() {
-			t.Logf("the proxy printed:\n%s", printed.Tail())
-		}
-	})
+	runProxy(t, proxy(t, p))
 	url := "http://" + p.address
 	await.Until(t, "the proxy answers", func() bool {
 		res, err := http.Get(url + "/api/versions")
