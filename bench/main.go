@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, outside, bearer, post, search, shared, recall, memory, servers, secrecy
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, shared, recall, memory, servers, secrecy, forward
 package main
 
 import (
@@ -63,6 +63,7 @@ func main() {
 		{"memory", measureMemory},
 		{"servers", measureServers},
 		{"secrecy", measureSecrecy},
+		{"forward", measureForward},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

@@ -33,13 +33,9 @@ func measureOutside(c contest) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	builds := c.programs
-	if len(builds) == 0 {
-		path := filepath.Join(dir, "keepsake")
-		if out, err := exec.Command("go", "build", "-o", path, "keepsake/cmd/keepsake").CombinedOutput(); err != nil {
-			return fmt.Errorf("build the program: %w: %s", err, out)
-		}
-		builds = []string{path}
+	builds, err := c.builds(dir)
+	if err != nil {
+		return err
 	}
 	if out, err := exec.Command("taskset", "-a", "-c", "-p", "1", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
 		fmt.Printf("The clients share the servers' core: %v %s", err, out)
@@ -51,6 +47,9 @@ func measureOutside(c contest) (err error) {
 			return fmt.Errorf("start %s: %w", path, err)
 		}
 		defer p.stop()
+		if err := p.fill(); err != nil {
+			return fmt.Errorf("fill %s: %w", path, err)
+		}
 		programs = append(programs, p)
 	}
 	for _, o := range []operation{
@@ -71,6 +70,18 @@ func measureOutside(c contest) (err error) {
 type operation struct {
 	method, path, body string
 	searches           bool
+}
+
+// builds returns the programs to measure. Without -programs, it builds the present one into dir.
+func (c contest) builds(dir string) ([]string, error) {
+	if len(c.programs) > 0 {
+		return c.programs, nil
+	}
+	path := filepath.Join(dir, "keepsake")
+	if out, err := exec.Command("go", "build", "-o", path, "keepsake/cmd/keepsake").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the program: %w: %s", err, out)
+	}
+	return []string{path}, nil
 }
 
 // outside compares the servers for one operation.
@@ -132,8 +143,10 @@ func (p *process) side(name string, requests ...[]byte) side {
 }
 
 // cpu returns the CPU time of the process; 0 if the system does not report it in nanoseconds.
-func (p *process) cpu() (total time.Duration) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+func (p *process) cpu() time.Duration { return cpuOf(p.cmd.Process.Pid) }
+
+func cpuOf(pid int) (total time.Duration) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -150,10 +163,15 @@ func (p *process) cpu() (total time.Duration) {
 type program struct {
 	process
 	path, key, keyID string
+	backend          string // address of the backend listener
+	client           *keepsake.Client
 }
 
-// startProgram creates an instance with documents, whose tier refuses no request of the measurement.
-func startProgram(path, dir string) (_ *program, err error) {
+// startProgram creates an instance whose tier refuses no request of the measurement. It runs on the first core.
+func startProgram(path, dir string) (*program, error) { return startOn(onFirstCore, path, dir) }
+
+// startOn is startProgram with a command of the caller's choice and further variables of the environment.
+func startOn(command func(path string, args ...string) *exec.Cmd, path, dir string, env ...string) (_ *program, err error) {
 	printed, err := exec.Command(path, "init", "--data", dir, "--json").Output()
 	if err != nil {
 		return nil, fmt.Errorf("init: %w", err)
@@ -168,12 +186,11 @@ func startProgram(path, dir string) (_ *program, err error) {
 	if p.address, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	backend, err := freeAddress()
-	if err != nil {
+	if p.backend, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	p.cmd = onFirstCore(path, "serve", "--data", dir, "--listen", p.address, "--backend-listen", backend)
-	p.cmd.Env = append(p.cmd.Env, "KEEPSAKE_LOG_REQUESTS=false")
+	p.cmd = command(path, "serve", "--data", dir, "--listen", p.address, "--backend-listen", p.backend)
+	p.cmd.Env = append(append(p.cmd.Env, "KEEPSAKE_LOG_REQUESTS=false"), env...)
 	var said bytes.Buffer
 	p.cmd.Stdout, p.cmd.Stderr = &said, &said
 	if err := p.cmd.Start(); err != nil {
@@ -185,26 +202,32 @@ func startProgram(path, dir string) (_ *program, err error) {
 			err = fmt.Errorf("%w\n%s", err, said.Bytes())
 		}
 	}()
-	return p, p.fill()
+	return p, p.ready()
 }
 
-func (p *program) fill() error {
+// ready waits until the program serves, and raises its tier.
+func (p *program) ready() (err error) {
 	ctx := context.Background()
-	c, err := keepsake.New("http://"+p.address, p.key)
-	if err != nil {
+	if p.client, err = keepsake.New("http://"+p.address, p.key); err != nil {
 		return err
 	}
-	self, err := c.WhoAmI(ctx)
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); self, err = c.WhoAmI(ctx) {
+	self, err := p.client.WhoAmI(ctx)
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); self, err = p.client.WhoAmI(ctx) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for the program: %w", err)
 	}
 	p.keyID = self.ID
-	if _, err := c.ChangeTier(ctx, self.Workspace.Tier, keepsake.TierNumbers{RequestsPerMinute: 1e9, Daily: 1e10, Monthly: 1e11}, nil); err != nil {
+	if _, err := p.client.ChangeTier(ctx, self.Workspace.Tier, keepsake.TierNumbers{RequestsPerMinute: 1e9, Daily: 1e10, Monthly: 1e11}, nil); err != nil {
 		return fmt.Errorf("raise the tier: %w", err)
 	}
+	return nil
+}
+
+// fill writes documents and memories.
+func (p *program) fill() error {
+	ctx, c := context.Background(), p.client
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(1, 2))
 	for range documents {

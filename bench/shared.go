@@ -62,12 +62,31 @@ func measureShared(run contest) (err error) {
 
 // delays prints how long one client waited for its responses.
 func (c contest) delays(title string, sides ...side) error {
+	taken, err := c.waits(sides)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%s\n", title)
+	for i, s := range sides {
+		fmt.Printf("%26s  median %v, p99 %v, p99.9 %v of %d answers\n", s.name, quantile(taken[i], 0.5), quantile(taken[i], 0.99),
+			quantile(taken[i], 0.999), len(taken[i]))
+	}
+	return nil
+}
+
+// quantile returns a quantile of sorted times.
+func quantile(sorted []time.Duration, share float64) time.Duration {
+	return sorted[int(share*float64(len(sorted)-1))].Round(time.Microsecond)
+}
+
+// waits returns how long one client waited for each of its responses, sorted.
+func (c contest) waits(sides []side) ([][]time.Duration, error) {
 	taken := make([][]time.Duration, len(sides))
 	only := make([]*client, len(sides))
 	for i, s := range sides {
 		a, err := open(s, 1)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		defer a.close()
 		only[i] = a.clients[0]
@@ -77,7 +96,7 @@ func (c contest) delays(title string, sides ...side) error {
 			for end := time.Now().Add(c.length); time.Now().Before(end); {
 				began := time.Now()
 				if err := only[i].exchange(); err != nil {
-					return fmt.Errorf("%s: %w", sides[i].name, err)
+					return nil, fmt.Errorf("%s: %w", sides[i].name, err)
 				}
 				if round > 0 { // the first one warms up
 					taken[i] = append(taken[i], time.Since(began))
@@ -85,15 +104,10 @@ func (c contest) delays(title string, sides ...side) error {
 			}
 		}
 	}
-	fmt.Printf("\n%s\n", title)
-	for i, s := range sides {
+	for i := range taken {
 		slices.Sort(taken[i])
-		at := func(share float64) time.Duration {
-			return taken[i][int(share*float64(len(taken[i])-1))].Round(time.Microsecond)
-		}
-		fmt.Printf("%26s  median %v, p99 %v, p99.9 %v of %d answers\n", s.name, at(0.5), at(0.99), at(0.999), len(taken[i]))
 	}
-	return nil
+	return taken, nil
 }
 
 // ground is the environment of whole programs. It implements testing.TB, because the servers are for tests.
