@@ -125,7 +125,7 @@ func (c *Client) VersionRecord(ctx context.Context, number int) (*VersionRecord,
 // ReleaseVersion makes the next version the current one. Every change of a version needs a credential of the operator
 // workspace.
 func (c *Client) ReleaseVersion(ctx context.Context, n NewRelease) (*VersionRecord, error) {
-	r := request{method: http.MethodPost, path: versions + "/release", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: versions + "/release", keyed: true}
 	return result[VersionRecord](func(out any) error { return c.send(ctx, r, n, out) })
 }
 
@@ -137,7 +137,7 @@ func (c *Client) ChangeVersion(ctx context.Context, number int, change VersionCh
 
 // RehearseSunset lets an API key see a deprecated version as after its sunset, until the given time.
 func (c *Client) RehearseSunset(ctx context.Context, number int, keyID string, until time.Time) (*StartedRehearsal, error) {
-	r := request{method: http.MethodPost, path: versionPath(number) + "/rehearse-sunset", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: versionPath(number) + "/rehearse-sunset", keyed: true}
 	in := struct {
 		KeyID string    `json:"keyId"`
 		Until time.Time `json:"until"`
@@ -147,7 +147,7 @@ func (c *Client) RehearseSunset(ctx context.Context, number int, keyID string, u
 
 // RetireVersion removes the paths of a sunset version.
 func (c *Client) RetireVersion(ctx context.Context, number int) (*VersionRecord, error) {
-	r := request{method: http.MethodPost, path: versionPath(number) + "/retire", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: versionPath(number) + "/retire", keyed: true}
 	return result[VersionRecord](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 

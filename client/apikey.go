@@ -107,7 +107,7 @@ func apiKeyPath(id string) string { return apiKeys + "/" + url.PathEscape(id) }
 // CreateAPIKey creates a key.
 func (c *Client) CreateAPIKey(ctx context.Context, k NewAPIKey) (*CreatedAPIKey, error) {
 	return result[CreatedAPIKey](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: apiKeys, idempotency: newIdempotencyKey()}, k, out)
+		return c.send(ctx, request{method: http.MethodPost, path: apiKeys, keyed: true}, k, out)
 	})
 }
 
@@ -140,7 +140,7 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id, reason string) (*APIKey, 
 	body := struct {
 		Reason string `json:"reason,omitempty"`
 	}{reason}
-	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/revoke", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/revoke", keyed: true}
 	return result[APIKey](func(out any) error { return c.send(ctx, r, body, out) })
 }
 
@@ -153,13 +153,13 @@ type Rotation struct {
 // RotateAPIKey gives a key a new secret; with ifRevision, only if the key still has that revision. The new text cannot be
 // read again.
 func (c *Client) RotateAPIKey(ctx context.Context, id string, rotation Rotation, ifRevision *int64) (*CreatedAPIKey, error) {
-	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/rotate", ifMatch: ifRevision, idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/rotate", ifMatch: ifRevision, keyed: true}
 	return result[CreatedAPIKey](func(out any) error { return c.send(ctx, r, rotation, out) })
 }
 
 // CompleteAPIKeyRotation ends the older secret of a key now. If the key has only one secret, nothing changes.
 func (c *Client) CompleteAPIKeyRotation(ctx context.Context, id string) (*APIKey, error) {
-	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/complete-rotation", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: apiKeyPath(id) + "/complete-rotation", keyed: true}
 	return result[APIKey](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 

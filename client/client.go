@@ -3,15 +3,16 @@
 //	c, err := client.New("https://search.example.org", os.Getenv("KEEPSAKE_KEY"))
 //	found, err := c.Search(ctx, client.Query{Q: "refund policy"})
 //
-// A call that exceeded a limit (429), or that found a part of the server unavailable (503), is repeated after the time that
-// the server asks for, at most as often as Retries allows. Any other refusal is returned at once as an *Error.
+// A response with an error is returned as an *Error. A call is repeated, at most as often as Retries allows, if it exceeded a
+// limit (429), if the server or its proxy was unavailable (502, 503, 504), or if the connection failed. It waits for as long as
+// the server asks in Retry-After, otherwise for a random time that grows with each repetition. A call that can have had an
+// effect is only repeated if the repetition has no second one: a POST that creates something has an Idempotency-Key for that.
 package client
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,31 +21,24 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // Client calls one server with one credential. It is safe for concurrent use.
 type Client struct {
-	base    string
-	key     string
-	token   string
-	http    *http.Client
-	retries int
-	maxWait time.Duration
-	agent   string
-	sleep   func(context.Context, time.Duration) error
-	follow  *follow // nil: do not follow versions
+	base   string
+	key    string
+	token  string
+	http   *http.Client
+	agent  string
+	retry  retry
+	follow *follow // nil: do not follow versions
+	limits atomic.Pointer[RateLimits]
 }
 
 // Option configures a Client.
 type Option func(*Client)
-
-// Retries sets how often a call is repeated after 429 and 503. The default is 3; 0 means never.
-func Retries(n int) Option { return func(c *Client) { c.retries = n } }
-
-// MaxWait sets the longest wait before a call is repeated. If the server asks for more, the call returns its error. The
-// default is a minute.
-func MaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
 
 // HTTPClient sets the HTTP client, which can have its own transport.
 func HTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
@@ -73,7 +67,7 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base: strings.TrimSuffix(baseURL, "/"), key: apiKey,
-		http: http.DefaultClient, retries: 3, maxWait: time.Minute, agent: "keepsake-client", sleep: sleep,
+		http: http.DefaultClient, agent: "keepsake-client", retry: defaultRetry(),
 	}
 	for _, o := range options {
 		o(c)
@@ -90,27 +84,40 @@ type request struct {
 	contentType string
 	accept      string // empty: JSON
 	ifMatch     *int64
-	idempotency string // Idempotency-Key, the same for each repetition
-	once        bool   // not repeated after a 503, because the first call can have had an effect
+
+	keyed     bool          // a POST that accepts an Idempotency-Key
+	keySuffix string        // distinguishes the requests of one method of Client
+	key       string        // the Idempotency-Key of all attempts; set by call
+	safe      bool          // a POST without a key that can be repeated
+	once      bool          // a DELETE that is not repeated if its response is lost
+	within    time.Duration // how long a repetition has no second effect; 0: forever
 }
 
 // mediaLines is the media type of one JSON object per line.
 const mediaLines = "application/x-ndjson"
 
-// call sends r and decodes a successful response into out, which can be nil. If out is an io.Writer, the response is copied
-// into it.
+// call sends r, repeats it if necessary, and decodes a successful response into out, which can be nil. If out is an
+// io.Writer, the response is copied into it.
 func (c *Client) call(ctx context.Context, r request, out any) error {
-	for attempt := 0; ; attempt++ {
+	if r.keyed {
+		r.key = idempotencyKey(ctx) + r.keySuffix
+	}
+	attempts := c.retry.start(&r)
+	for {
 		err := c.try(ctx, r, out)
 		var e *Error
 		if errors.As(err, &e) && c.follow.learn(e) {
 			continue
 		}
-		if e == nil || attempt >= c.retries || !e.worthRepeating(r.once) || e.RetryAfter > c.maxWait {
+		wait, again := attempts.next(ctx, err)
+		if e != nil {
+			e.Attempts = attempts.made
+		}
+		if !again {
 			return err
 		}
-		if err := c.sleep(ctx, max(e.RetryAfter, time.Second)); err != nil {
-			return err
+		if ended := c.retry.sleep(ctx, wait); ended != nil {
+			return fmt.Errorf("%w, while the call waited after: %w", ended, err)
 		}
 	}
 }
@@ -138,34 +145,47 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	if r.ifMatch != nil {
 		req.Header.Set("If-Match", `"`+strconv.FormatInt(*r.ifMatch, 10)+`"`)
 	}
-	if r.idempotency != "" {
-		req.Header.Set("Idempotency-Key", r.idempotency)
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the method and the URL, whose query can be confidential
 		}
-		return fmt.Errorf("%s %s%s: %w", r.method, c.base, r.path, err)
+		return fmt.Errorf("%s %s%s: %w", r.method, c.base, r.path, &lostError{err})
 	}
 	defer res.Body.Close()
+	if limits := rateLimitsOf(res.Header); limits != nil {
+		c.limits.Store(limits)
+	}
 	if res.StatusCode >= 300 {
-		return errorOf(res)
+		return errorOf(res, c.retry.now())
 	}
 	switch out := out.(type) {
 	case nil:
-		_, err := io.Copy(io.Discard, res.Body)
-		return err
+		_, err = io.Copy(io.Discard, res.Body)
 	case io.Writer:
-		if _, err := io.Copy(out, res.Body); err != nil {
-			return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
+		_, err = io.Copy(out, res.Body) // out can have a part of the response, so a failure is the end
+		return r.unread(err)
+	default:
+		var body []byte
+		if body, err = io.ReadAll(res.Body); err == nil {
+			return r.unread(json.Unmarshal(body, out))
 		}
+	}
+	if err != nil {
+		err = &lostError{err}
+	}
+	return r.unread(err)
+}
+
+// unread returns the error of a response that could not be read.
+func (r *request) unread(err error) error {
+	if err == nil {
 		return nil
 	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
-	}
-	return nil
+	return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
 }
 
 // get sends a GET without a body.
@@ -173,8 +193,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	return c.call(ctx, request{method: http.MethodGet, path: path, query: query}, out)
 }
 
-// send sends a call with a JSON body. A POST that changes something has its own Idempotency-Key, so that a repetition has no
-// second effect.
+// send sends a call with a JSON body.
 func (c *Client) send(ctx context.Context, r request, in, out any) error {
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -184,18 +203,4 @@ func (c *Client) send(ctx context.Context, r request, in, out any) error {
 		r.body, r.contentType = body, "application/json"
 	}
 	return c.call(ctx, r, out)
-}
-
-// newIdempotencyKey returns a random key.
-func newIdempotencyKey() string { return rand.Text() }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

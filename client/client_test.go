@@ -22,13 +22,19 @@ type scripted struct {
 	answers  []answer
 	requests []received
 	slept    []time.Duration
+	now      time.Time
 }
 
 type answer struct {
-	status     int
+	status     int // or lost, or cut
 	retryAfter string
 	body       string
 }
+
+const (
+	lost = -1 // the connection ends before the answer
+	cut  = -2 // the connection ends within the answer
+)
 
 type received struct {
 	Line, Key, Idempotency, IfMatch, Media, Body string
@@ -46,7 +52,14 @@ func serve(t *testing.T, s *scripted, options ...Option) *Client {
 		if len(s.answers) > 1 {
 			s.answers = s.answers[1:]
 		}
-		if a.retryAfter != "" {
+		switch {
+		case a.status == lost:
+			panic(http.ErrAbortHandler)
+		case a.status == cut:
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, a.body)
+			panic(http.ErrAbortHandler)
+		case a.retryAfter != "":
 			w.Header().Set("Retry-After", a.retryAfter)
 		}
 		w.WriteHeader(a.status)
@@ -57,10 +70,12 @@ func serve(t *testing.T, s *scripted, options ...Option) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.sleep = func(_ context.Context, d time.Duration) error {
-		s.slept = append(s.slept, d)
+	c.retry.now = func() time.Time { return s.now }
+	c.retry.sleep = func(_ context.Context, d time.Duration) error {
+		s.slept, s.now = append(s.slept, d), s.now.Add(d)
 		return nil
 	}
+	c.retry.jitter = func() float64 { return 1 }
 	return c
 }
 
@@ -79,7 +94,7 @@ func TestARefusalIsATypedError(t *testing.T) {
 	}
 	want := &Error{
 		Status: 400, Code: "validation_error", Message: "A scope is unknown.", RequestID: "req_1",
-		Details: Details{Field: "scopes[1]", Issue: "not_allowed"},
+		Details: Details{Field: "scopes[1]", Issue: "not_allowed"}, Attempts: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -99,82 +114,6 @@ func TestAProxysPageStillGivesItsStatus(t *testing.T) {
 	var got *Error
 	if !errors.As(err, &got) || got.Status != 502 || got.Code != "" || !strings.Contains(got.Message, "502") {
 		t.Errorf("got %#v", err)
-	}
-}
-
-func TestALimitIsWaitedForAsLongAsTheServerAsks(t *testing.T) {
-	t.Parallel()
-	s := &scripted{answers: []answer{
-		{429, "7", limited},
-		{503, "2", `{"error":"unavailable","message":"m"}`},
-		{200, "", `{"status":"healthy"}`},
-	}}
-	h, err := serve(t, s).Health(t.Context())
-	if err != nil || h.Status != "healthy" {
-		t.Fatalf("got %v, %v", h, err)
-	}
-	if diff := cmp.Diff([]time.Duration{7 * time.Second, 2 * time.Second}, s.slept); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestRepetitionEndsSomewhere(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		options []Option
-		answer  answer
-		want    int // requests
-	}{
-		"after three more tries": {nil, answer{429, "1", limited}, 4},
-		"when told to":           {[]Option{Retries(0)}, answer{429, "1", limited}, 1},
-		"when the wait is long":  {[]Option{MaxWait(5 * time.Second)}, answer{429, "6", limited}, 1},
-		"before a defect":        {nil, answer{500, "", `{"error":"internal_error","message":"m"}`}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &scripted{answers: []answer{c.answer}}
-			if _, err := serve(t, s, c.options...).Health(t.Context()); err == nil {
-				t.Error("no error")
-			}
-			if len(s.requests) != c.want {
-				t.Errorf("got %d requests, want %d", len(s.requests), c.want)
-			}
-		})
-	}
-}
-
-func TestWaitingEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	s := &scripted{answers: []answer{{429, "30", limited}}}
-	c := serve(t, s)
-	ctx, cancel := context.WithCancel(t.Context())
-	c.sleep = func(ctx context.Context, d time.Duration) error {
-		cancel()
-		return sleep(ctx, d)
-	}
-	if _, err := c.Health(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestARepeatedPostKeepsItsIdempotencyKey(t *testing.T) {
-	t.Parallel()
-	s := &scripted{answers: []answer{{503, "1", `{"error":"unavailable","message":"m"}`}, {201, "", `{"id":"key_1","key":"kpsk_x"}`}}}
-	c := serve(t, s)
-	for range 2 {
-		if _, err := c.CreateAPIKey(t.Context(), NewAPIKey{Name: "x", Scopes: []string{"read"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	first, again, other := s.requests[0], s.requests[1], s.requests[2]
-	if first != again {
-		t.Errorf("the repetition differs: %+v, %+v", first, again)
-	}
-	if len(first.Idempotency) < 8 || first.Idempotency == other.Idempotency {
-		t.Errorf("keys %q and %q", first.Idempotency, other.Idempotency)
-	}
-	if first.Key != "kpsk_test" || first.Media != "application/json" || first.Body != `{"name":"x","scopes":["read"]}` {
-		t.Errorf("sent %+v", first)
 	}
 }
 
@@ -198,7 +137,7 @@ func TestAServerThatDoesNotAnswerIsNamedAndTheQueryIsNot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	c, err := New(server.URL, "")
+	c, err := New(server.URL, "", Retries(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,22 +288,6 @@ func TestAPartOfAnImportIsBoundedInBytes(t *testing.T) {
 	_, err = c.ImportDocuments(t.Context(), strings.NewReader("a\n"+strings.Repeat("x", 4<<20+1)), nil)
 	if !errors.Is(err, ErrLineTooLong) || !strings.Contains(err.Error(), "line 2:") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestOnlyAnImportWhoseLinesHaveIDsIsRepeatedAfterA503(t *testing.T) {
-	t.Parallel()
-	for body, want := range map[string]int{
-		`{"id":"a","text":"x"}` + "\n" + `{"id":"b"}`:   2,
-		`{"id":"a","text":"x"}` + "\n" + `{"text":"y"}`: 1,
-		`{"id":""}`: 1,
-		`{`:         1,
-	} {
-		s := &scripted{answers: []answer{{503, "1", `{"error":"unavailable","message":"m"}`}, {200, "", `{"received":1}`}}}
-		_, err := serve(t, s).ImportDocuments(t.Context(), strings.NewReader(body), nil)
-		if len(s.requests) != want || (err == nil) != (want == 2) {
-			t.Errorf("%s: %d requests, %v; want %d", body, len(s.requests), err, want)
-		}
 	}
 }
 

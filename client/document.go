@@ -74,7 +74,7 @@ const documents = "/api/v1/documents"
 // CreateDocument adds a document. An existing ID is a conflict.
 func (c *Client) CreateDocument(ctx context.Context, d NewDocument) (*Document, error) {
 	return result[Document](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: documents, idempotency: newIdempotencyKey()}, d, out)
+		return c.send(ctx, request{method: http.MethodPost, path: documents, keyed: true}, d, out)
 	})
 }
 

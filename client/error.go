@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -22,6 +21,10 @@ type Error struct {
 
 	// RetryAfter is how long the server asks to wait, or 0.
 	RetryAfter time.Duration `json:"-"`
+
+	// Attempts is how often the call was sent. If it is more than 1 and an earlier response was lost, an earlier attempt
+	// can have had the effect: then a DELETE finds nothing, and a change of a revision finds the next one.
+	Attempts int `json:"-"`
 }
 
 // Details contains details of an Error. An empty field was not sent.
@@ -41,13 +44,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// worthRepeating reports whether to repeat the call. A call with a 429 had no effect; one with a 503 can have had one.
-func (e *Error) worthRepeating(once bool) bool {
-	return e.Status == http.StatusTooManyRequests || (e.Status == http.StatusServiceUnavailable && !once)
-}
-
 // errorOf reads an error response. One that is not Keepsake's JSON, such as a proxy's page, still has its status.
-func errorOf(res *http.Response) *Error {
+func errorOf(res *http.Response, now time.Time) *Error {
 	e := &Error{}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if json.Unmarshal(body, e) != nil || e.Code == "" {
@@ -57,8 +55,6 @@ func errorOf(res *http.Response) *Error {
 	if e.Code == "version_not_found" {
 		e.ReplacementVersion = res.Header.Get("X-API-Version") // the current one
 	}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	e.RetryAfter = retryAfter(res.Header.Get("Retry-After"), now)
 	return e
 }

@@ -59,12 +59,14 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 		if err != nil {
 			return err
 		}
-		outcome, err := result[T](func(out any) error {
-			return c.call(ctx, request{
-				method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
-				once: !part.named(), // a repetition would store a line without an ID a second time
-			}, out)
-		})
+		r := request{
+			method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
+			keyed: part.named(), // the server accepts no key for lines without IDs, which a repetition would store twice
+		}
+		if part.firstLine > 1 {
+			r.keySuffix = fmt.Sprintf("-%d", part.firstLine)
+		}
+		outcome, err := result[T](func(out any) error { return c.call(ctx, r, out) })
 		if err != nil {
 			return fmt.Errorf("from line %d: %w", part.firstLine, err)
 		}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -39,9 +40,12 @@ func (c *Client) Login(ctx context.Context, email, password string) (*Tokens, er
 		Email    string `json:"email"`
 		Password string `json:"password"`
 	}{email, password}
-	r := request{method: http.MethodPost, path: "/api/auth/login", once: true}
+	r := request{method: http.MethodPost, path: "/api/auth/login"}
 	return result[Tokens](func(out any) error { return c.send(ctx, r, in, out) })
 }
+
+// refreshRepeat is how long a refresh can be repeated. The server accepts a used refresh token for ten seconds.
+const refreshRepeat = 8 * time.Second
 
 // Refresh returns a new pair of tokens for a refresh token, which works once. A repetition within ten seconds returns the
 // same new refresh token, so that a lost response does not end the session.
@@ -49,13 +53,17 @@ func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, err
 	in := struct {
 		RefreshToken string `json:"refreshToken"`
 	}{refreshToken}
-	r := request{method: http.MethodPost, path: "/api/auth/refresh"}
+	r := request{method: http.MethodPost, path: "/api/auth/refresh", safe: true, within: refreshRepeat}
 	return result[Tokens](func(out any) error { return c.send(ctx, r, in, out) })
 }
 
 // Logout ends the session of the client's access token.
 func (c *Client) Logout(ctx context.Context) error {
-	return c.call(ctx, request{method: http.MethodPost, path: "/api/auth/logout"}, nil)
+	err := c.call(ctx, request{method: http.MethodPost, path: "/api/auth/logout", safe: true}, nil)
+	if e, ok := errors.AsType[*Error](err); ok && e.Attempts > 1 && e.Status == http.StatusUnauthorized {
+		return nil // an earlier attempt, whose response was lost, has ended the session
+	}
+	return err
 }
 
 // ChangePassword changes the password of the signed-in user and ends the user's other sessions.
@@ -64,7 +72,7 @@ func (c *Client) ChangePassword(ctx context.Context, current, wanted string) err
 		CurrentPassword string `json:"currentPassword"`
 		NewPassword     string `json:"newPassword"`
 	}{current, wanted}
-	return c.send(ctx, request{method: http.MethodPost, path: "/api/auth/password", once: true}, in, nil)
+	return c.send(ctx, request{method: http.MethodPost, path: "/api/auth/password"}, in, nil)
 }
 
 // Profile reads the profile of the signed-in user.
@@ -109,6 +117,6 @@ type RotatedSigningKey struct {
 
 // RotateSigningKey creates a new key that signs access tokens. Existing tokens stay valid until they expire.
 func (c *Client) RotateSigningKey(ctx context.Context) (*RotatedSigningKey, error) {
-	r := request{method: http.MethodPost, path: "/api/v1/admin/signing-keys/rotate", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: "/api/v1/admin/signing-keys/rotate", keyed: true}
 	return result[RotatedSigningKey](func(out any) error { return c.call(ctx, r, out) })
 }

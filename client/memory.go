@@ -119,7 +119,7 @@ const memories = "/api/v1/memories"
 // CreateMemory stores a memory. It replaces a memory of the subject with the same Key.
 func (c *Client) CreateMemory(ctx context.Context, m NewMemory) (*StoredMemory, error) {
 	return result[StoredMemory](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: memories, idempotency: newIdempotencyKey()}, m, out)
+		return c.send(ctx, request{method: http.MethodPost, path: memories, keyed: true}, m, out)
 	})
 }
 
@@ -133,7 +133,7 @@ func (c *Client) CreateMemories(ctx context.Context, items []NewMemory, atomic b
 		Items  []NewMemory `json:"items"`
 		Atomic bool        `json:"atomic,omitempty"`
 	}{items, atomic}
-	r := request{method: http.MethodPost, path: memories + "/batch", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: memories + "/batch", keyed: true}
 	err := c.send(ctx, r, in, &out)
 	return out.Results, err
 }
@@ -163,6 +163,11 @@ func (c *Client) MemoryHistory(ctx context.Context, id string, limit int, cursor
 	return result[Page[MemoryRevision]](func(out any) error {
 		return c.get(ctx, memories+"/"+url.PathEscape(id)+"/history", values, out)
 	})
+}
+
+// EachMemoryRevision reads all revisions of a memory, page by page.
+func (c *Client) EachMemoryRevision(ctx context.Context, id string) iter.Seq2[MemoryRevision, error] {
+	return each("", func(cursor string) (*Page[MemoryRevision], error) { return c.MemoryHistory(ctx, id, 0, cursor) })
 }
 
 // ListMemories reads one page of memories, newest first.

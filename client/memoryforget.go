@@ -34,7 +34,7 @@ type ForgetPlan struct {
 // PlanForget plans what to forget. It erases nothing.
 func (c *Client) PlanForget(ctx context.Context, q ForgetQuery) (*ForgetPlan, error) {
 	return result[ForgetPlan](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: memories + "/forget"}, q, out)
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/forget", safe: true}, q, out)
 	})
 }
 
@@ -48,7 +48,7 @@ func (c *Client) Forget(ctx context.Context, subjectID, planID string) (int64, e
 	var out struct {
 		Forgotten int64 `json:"forgotten"`
 	}
-	r := request{method: http.MethodPost, path: memories + "/forget", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: memories + "/forget", keyed: true}
 	err := c.send(ctx, r, in, &out)
 	return out.Forgotten, err
 }

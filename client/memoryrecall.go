@@ -75,13 +75,13 @@ type PackedContext struct {
 // Recall finds the memories of a subject that answer a question.
 func (c *Client) Recall(ctx context.Context, q RecallQuery) (*Recalled, error) {
 	return result[Recalled](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: memories + "/recall"}, q, out)
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/recall", safe: true}, q, out)
 	})
 }
 
 // Context packs memories of a subject into a text of limited length.
 func (c *Client) Context(ctx context.Context, q ContextQuery) (*PackedContext, error) {
 	return result[PackedContext](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: memories + "/context"}, q, out)
+		return c.send(ctx, request{method: http.MethodPost, path: memories + "/context", safe: true}, q, out)
 	})
 }

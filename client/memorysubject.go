@@ -52,7 +52,8 @@ func (c *Client) Subject(ctx context.Context, id string) (*Subject, error) {
 	return result[Subject](func(out any) error { return c.get(ctx, subjects+"/"+url.PathEscape(id), nil, out) })
 }
 
-// EraseSubject erases a subject: it destroys the data key and deletes the memories. It cannot be undone.
+// EraseSubject erases a subject: it destroys the data key and deletes the memories. It cannot be undone. The receipt is returned
+// once, so the call is not repeated if its response is lost.
 func (c *Client) EraseSubject(ctx context.Context, id string) (*Receipt, error) {
 	return result[Receipt](func(out any) error {
 		return c.call(ctx, request{method: http.MethodDelete, path: subjects + "/" + url.PathEscape(id), once: true}, out)
@@ -67,4 +68,9 @@ func (c *Client) AccessLog(ctx context.Context, id string, limit int, cursor str
 	return result[Page[AccessEntry]](func(out any) error {
 		return c.get(ctx, subjects+"/"+url.PathEscape(id)+"/access-log", values, out)
 	})
+}
+
+// EachAccess reads the whole access log of a subject, page by page.
+func (c *Client) EachAccess(ctx context.Context, id string) iter.Seq2[AccessEntry, error] {
+	return each("", func(cursor string) (*Page[AccessEntry], error) { return c.AccessLog(ctx, id, 200, cursor) })
 }

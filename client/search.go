@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"time"
 )
@@ -60,6 +61,18 @@ type FacetCount struct {
 // Search finds documents. It sends the query in the body, so that a proxy does not log it.
 func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
 	return result[Found](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search"}, q, out)
+		return c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search", safe: true}, q, out)
+	})
+}
+
+// EachResult reads all results of a search, page by page.
+func (c *Client) EachResult(ctx context.Context, q Query) iter.Seq2[Result, error] {
+	return each(q.Cursor, func(cursor string) (*Page[Result], error) {
+		q.Cursor = cursor
+		found, err := c.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return &Page[Result]{Items: found.Results, NextCursor: found.NextCursor}, nil
 	})
 }

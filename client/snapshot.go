@@ -24,7 +24,7 @@ const snapshots = "/local/snapshots"
 // StartSnapshot starts a snapshot of a running instance. The snapshot is kept for a minute after the last call about it. It
 // only works with a client from OverSocket.
 func (c *Client) StartSnapshot(ctx context.Context) (*Snapshot, error) {
-	r := request{method: http.MethodPost, path: snapshots, once: true}
+	r := request{method: http.MethodPost, path: snapshots}
 	return result[Snapshot](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 

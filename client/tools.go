@@ -44,6 +44,9 @@ func (c *Client) Message(ctx context.Context, message []byte, headers map[string
 		return nil, fmt.Errorf("POST %s%s: %w", c.base, toolsPath, err)
 	}
 	defer res.Body.Close()
+	if limits := rateLimitsOf(res.Header); limits != nil {
+		c.limits.Store(limits)
+	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxToolsResponse))
 	if err != nil {
 		return nil, fmt.Errorf("POST %s%s: read the answer: %w", c.base, toolsPath, err)
@@ -55,6 +58,6 @@ func (c *Client) Message(ctx context.Context, message []byte, headers map[string
 		return bytes.TrimSpace(body), nil
 	default:
 		res.Body = io.NopCloser(bytes.NewReader(body))
-		return nil, errorOf(res)
+		return nil, errorOf(res, c.retry.now())
 	}
 }

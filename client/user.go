@@ -61,7 +61,7 @@ func userPath(id string) string { return users + "/" + url.PathEscape(id) }
 // CreateUser creates a user.
 func (c *Client) CreateUser(ctx context.Context, u NewUser) (*CreatedUser, error) {
 	return result[CreatedUser](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: users, idempotency: newIdempotencyKey()}, u, out)
+		return c.send(ctx, request{method: http.MethodPost, path: users, keyed: true}, u, out)
 	})
 }
 

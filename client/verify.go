@@ -27,9 +27,9 @@ type Verification struct {
 	Quota       *Budgets       `json:"quota"`
 }
 
-// VerifyAPIKey verifies a key of the client's own workspace, and charges the key if it is valid. The call is not repeated if
-// its first attempt can have had an effect, so that a key is never charged twice.
+// VerifyAPIKey verifies a key of the client's own workspace, and charges the key if it is valid. A call that charges is not
+// repeated if its first attempt can have had an effect, so that a key is never charged twice.
 func (c *Client) VerifyAPIKey(ctx context.Context, q Inquiry) (*Verification, error) {
-	r := request{method: http.MethodPost, path: "/api/v1/developer/verify", once: true}
+	r := request{method: http.MethodPost, path: "/api/v1/developer/verify", safe: q.Consume != nil && !*q.Consume}
 	return result[Verification](func(out any) error { return c.send(ctx, r, q, out) })
 }

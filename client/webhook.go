@@ -103,7 +103,7 @@ func deliveryPath(webhookID, id string) string {
 // CreateWebhook creates a webhook.
 func (c *Client) CreateWebhook(ctx context.Context, w NewWebhook) (*CreatedWebhook, error) {
 	return result[CreatedWebhook](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: webhooks, idempotency: newIdempotencyKey()}, w, out)
+		return c.send(ctx, request{method: http.MethodPost, path: webhooks, keyed: true}, w, out)
 	})
 }
 
@@ -141,13 +141,13 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string, ifRevision *int64
 
 // RotateWebhookSecret gives a webhook a new secret. Deliveries are signed with both for the grace.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string, rotation Rotation, ifRevision *int64) (*CreatedWebhook, error) {
-	r := request{method: http.MethodPost, path: webhookPath(id) + "/rotate", ifMatch: ifRevision, idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: webhookPath(id) + "/rotate", ifMatch: ifRevision, keyed: true}
 	return result[CreatedWebhook](func(out any) error { return c.send(ctx, r, rotation, out) })
 }
 
 // PingWebhook sends a test event. The delivery shows the result a moment later.
 func (c *Client) PingWebhook(ctx context.Context, id string) (*Delivery, error) {
-	r := request{method: http.MethodPost, path: webhookPath(id) + "/ping", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: webhookPath(id) + "/ping", keyed: true}
 	return result[Delivery](func(out any) error { return c.send(ctx, r, nil, out) })
 }
 
@@ -177,6 +177,6 @@ func (c *Client) Delivery(ctx context.Context, webhookID, id string) (*Delivery,
 
 // ReplayDelivery sends a delivery again.
 func (c *Client) ReplayDelivery(ctx context.Context, webhookID, id string) (*Delivery, error) {
-	r := request{method: http.MethodPost, path: deliveryPath(webhookID, id) + "/replay", idempotency: newIdempotencyKey()}
+	r := request{method: http.MethodPost, path: deliveryPath(webhookID, id) + "/replay", keyed: true}
 	return result[Delivery](func(out any) error { return c.send(ctx, r, nil, out) })
 }

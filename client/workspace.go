@@ -42,7 +42,7 @@ func workspacePath(id string) string { return workspaces + "/" + url.PathEscape(
 // CreateWorkspace creates a workspace. Every call about workspaces needs a credential of the operator workspace.
 func (c *Client) CreateWorkspace(ctx context.Context, w NewWorkspace) (*WorkspaceRecord, error) {
 	return result[WorkspaceRecord](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: workspaces, idempotency: newIdempotencyKey()}, w, out)
+		return c.send(ctx, request{method: http.MethodPost, path: workspaces, keyed: true}, w, out)
 	})
 }
 

@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, Error(err.Error())
 	}
-	patient, err := connect(client.Retries(60), client.MaxWait(2*time.Minute))
+	patient, err := connect(client.Retries(60), client.MaxWait(2*time.Minute), client.MaxTotalWait(2*time.Hour))
 	if err != nil {
 		return nil, Error(err.Error())
 	}
