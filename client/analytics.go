@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -232,9 +233,22 @@ func (c *Client) EachRequest(ctx context.Context, q RequestQuery) iter.Seq2[Logg
 	})
 }
 
-// UsageTable writes the usage over time as CSV.
-func (c *Client) UsageTable(ctx context.Context, q UsageQuery, out io.Writer) error {
+// Report is a question about usage that can be answered as a table.
+type Report string
+
+// The reports, in the order of the methods that return their values.
+const (
+	SummaryReport  Report = "summary"
+	SeriesReport   Report = "timeseries"
+	TopReport      Report = "top"
+	QuotaReport    Report = "usage"
+	VersionsReport Report = "versions"
+	ErrorsReport   Report = "errors"
+)
+
+// UsageTable writes a report as CSV.
+func (c *Client) UsageTable(ctx context.Context, report Report, q UsageQuery, out io.Writer) error {
 	values := q.values()
 	values.Set("format", "csv")
-	return c.call(ctx, request{method: "GET", path: analyticsPath + "timeseries", query: values, accept: "text/csv"}, out)
+	return c.call(ctx, request{method: http.MethodGet, path: analyticsPath + string(report), query: values, accept: "text/csv"}, out)
 }

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -48,6 +50,10 @@ const auditLog = "/api/v1/admin/audit-log"
 
 // ListAuditLog reads one page of the log, newest first.
 func (c *Client) ListAuditLog(ctx context.Context, q AuditQuery) (*Page[AuditEntry], error) {
+	return result[Page[AuditEntry]](func(out any) error { return c.get(ctx, auditLog, q.values(), out) })
+}
+
+func (q *AuditQuery) values() url.Values {
 	values := url.Values{}
 	set(values, "workspace", q.Workspace)
 	set(values, "actor", q.Actor)
@@ -60,7 +66,7 @@ func (c *Client) ListAuditLog(ctx context.Context, q AuditQuery) (*Page[AuditEnt
 	setTime(values, "to", q.To)
 	setInt(values, "limit", q.Limit)
 	set(values, "cursor", q.Cursor)
-	return result[Page[AuditEntry]](func(out any) error { return c.get(ctx, auditLog, values, out) })
+	return values
 }
 
 // EachAuditEntry reads all entries that q selects, page by page.
@@ -69,6 +75,11 @@ func (c *Client) EachAuditEntry(ctx context.Context, q AuditQuery) iter.Seq2[Aud
 		q.Cursor = cursor
 		return c.ListAuditLog(ctx, q)
 	})
+}
+
+// ExportAuditLog writes all entries that q selects to w, one JSON object per line, newest first. Limit has no effect.
+func (c *Client) ExportAuditLog(ctx context.Context, q AuditQuery, w io.Writer) error {
+	return c.call(ctx, request{method: http.MethodGet, path: auditLog, query: q.values(), accept: mediaLines}, w)
 }
 
 // AuditVerified is the result of verifying the audit log.

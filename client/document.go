@@ -99,10 +99,10 @@ func (c *Client) ChangeDocument(ctx context.Context, id string, d DocumentChange
 	})
 }
 
-// DeleteDocuments deletes the documents that d selects, or counts them. It can be repeated after an error.
+// DeleteDocuments deletes the documents that d selects, or counts them.
 func (c *Client) DeleteDocuments(ctx context.Context, d DocumentDeletion) (*DeletedDocuments, error) {
 	return result[DeletedDocuments](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: documents + "/delete"}, d, out)
+		return c.send(ctx, request{method: http.MethodPost, path: documents + "/delete", keyed: !d.DryRun, safe: d.DryRun}, d, out)
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -235,16 +234,9 @@ func auditExportCommand(st *stage) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q.Limit = 200
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			lines := json.NewEncoder(st.out)
-			for e, err := range c.EachAuditEntry(cmd.Context(), q) {
-				if err == nil {
-					err = lines.Encode(e)
-				}
-				if err != nil {
-					return fmt.Errorf("export the audit log: %w", err)
-				}
+			if err := c.ExportAuditLog(cmd.Context(), q, st.out); err != nil {
+				return fmt.Errorf("export the audit log: %w", err)
 			}
 			return nil
 		})
