@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"time"
 
 	"keepsake/client"
 	"keepsake/internal/app"
@@ -126,4 +129,157 @@ func ExampleClient_Recall() {
 		fmt.Println(r.Rank, r.Memory.Text)
 	}
 	// Output: 1 Her bicycle is green.
+}
+
+// connectExample starts a program of its own for an example and returns a client for it.
+func connectExample() (c *client.Client, stop func()) {
+	url, key, stop := server()
+	c, err := client.New(url, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, stop
+}
+
+// All items of a list, page by page.
+func ExampleClient_EachDocument() {
+	c, stop := connectExample()
+	defer stop()
+
+	ctx := context.Background()
+	for _, id := range []string{"rye", "spelt", "wheat"} {
+		if _, err := c.PutDocument(ctx, client.NewDocument{ID: id, Collection: "bread", Title: id}, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for d, err := range c.EachDocument(ctx, client.DocumentQuery{Collection: "bread", Limit: 2}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(d.ID)
+	}
+	// Output:
+	// rye
+	// spelt
+	// wheat
+}
+
+// A program that stores the Idempotency-Key before the call can repeat the call after a crash. It has one effect.
+func ExampleWithIdempotencyKey() {
+	c, stop := connectExample()
+	defer stop()
+
+	ctx := client.WithIdempotencyKey(context.Background(), "visit-2026-11-23-4711")
+	first, err := c.CreateMemory(ctx, client.NewMemory{SubjectID: "p-4711", Kind: "event", Text: "She came for a check-up."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	again, err := c.CreateMemory(ctx, client.NewMemory{SubjectID: "p-4711", Kind: "event", Text: "She came for a check-up."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(first.ID == again.ID)
+	// Output: true
+}
+
+// What is left of the limits, without a call of its own.
+func ExampleClient_RateLimits() {
+	c, stop := connectExample()
+	defer stop()
+
+	ctx := context.Background()
+	if _, err := c.Search(ctx, client.Query{Q: "radiators"}); err != nil {
+		log.Fatal(err)
+	}
+	limits := c.RateLimits()
+	fmt.Println(limits.Limit-limits.Remaining, "of", limits.Limit, "requests of this minute are used")
+	// Output: 1 of 1000000 requests of this minute are used
+}
+
+// A limit is waited for. Tests replace the clock, so that they do not wait.
+func ExampleClock() {
+	limited := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if limited {
+			limited = false
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		fmt.Fprint(w, `{"status":"healthy","version":"1"}`)
+	}))
+	defer server.Close()
+
+	noWait := func(_ context.Context, d time.Duration) error {
+		fmt.Println("waits", d)
+		return nil
+	}
+	c, err := client.New(server.URL, "kpsk_x", client.Clock(time.Now, noWait))
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := c.Health(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(h.Status)
+	// Output:
+	// waits 30s
+	// healthy
+}
+
+// A person is erased. The receipt can be verified later, without the server.
+func ExampleReceipt_Verify() {
+	c, stop := connectExample()
+	defer stop()
+
+	ctx := context.Background()
+	if _, err := c.CreateMemory(ctx, client.NewMemory{SubjectID: "p-4711", Text: "Her bicycle is green."}); err != nil {
+		log.Fatal(err)
+	}
+	receipt, err := c.EraseSubject(ctx, "p-4711")
+	if err != nil {
+		log.Fatal(err)
+	}
+	keys, err := c.SigningKeys(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := receipt.Verify(keys); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(receipt.Memories, receipt.LiveKeyDestroyed)
+	// Output: 1 true
+}
+
+// What to forget is planned first. Exactly what the plan lists is erased.
+func ExampleClient_PlanForget() {
+	c, stop := connectExample()
+	defer stop()
+
+	ctx := context.Background()
+	for _, text := range []string{"Her bicycle is green.", "She drinks tea without sugar."} {
+		if _, err := c.CreateMemory(ctx, client.NewMemory{SubjectID: "p-4711", Text: text}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	plan, err := c.PlanForget(ctx, client.ForgetQuery{SubjectID: "p-4711", Query: "tea"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range plan.MemoryIDs {
+		m, err := c.Memory(ctx, id)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("forget:", m.Text)
+	}
+	n, err := c.Forget(ctx, "p-4711", plan.PlanID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "forgotten")
+	// Output:
+	// forget: She drinks tea without sugar.
+	// 1 forgotten
 }
