@@ -169,6 +169,7 @@ func (s *Service) Run(ctx context.Context) {
 	tick, notices := time.NewTicker(retryEvery), time.NewTicker(noticeEvery)
 	defer tick.Stop()
 	defer notices.Stop()
+	s.Notice(ctx) // of what happened while no process was running
 	for {
 		select {
 		case <-ctx.Done():

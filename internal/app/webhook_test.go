@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -153,5 +154,60 @@ func TestEventOfAnotherMemberReachesANewWebhook(t *testing.T) {
 		if n := got.count("memory.created", id); n != 1 {
 			t.Errorf("the event about %s arrived %d times", id, n)
 		}
+	}
+}
+
+// What only time causes happens here while no process runs, so the next start reports it.
+func TestExpiriesReachAWebhook(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	apptest.DatabaseURL(t, dir)
+	clock := apptest.NewClock(time.Now().Add(-2 * time.Hour)) // receivers compare the second start with their own clock
+	serve := func(name string, test func(t *testing.T, p *apptest.Running)) {
+		t.Run(name, func(t *testing.T) {
+			test(t, apptest.Start(t, apptest.Clock(clock.Now), apptest.With(allowPrivate), apptest.With(func(c *config.Config) { c.Data = dir })))
+		})
+	}
+	var secret, keyID, memoryID string
+	got := receive(t, func() string { return secret })
+	serve("before", func(t *testing.T, p *apptest.Running) {
+		c, err := client.New(p.URL, p.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.CreateWebhook(t.Context(), client.NewWebhook{URL: got.URL, Events: []string{"api_key.expired", "memory.expired"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := clock.Now().Add(time.Hour)
+		k, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: "canary", Scopes: []string{"read"}, ExpiresAt: &end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "canary-person", Text: "canary text", ExpiresAt: &end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, keyID, memoryID = w.Secret, k.ID, m.ID
+	})
+	if n := got.count("api_key.expired", "") + got.count("memory.expired", ""); n != 0 {
+		t.Errorf("%d events arrived before the expiry", n)
+	}
+	clock.Advance(2 * time.Hour)
+	serve("after", func(t *testing.T, _ *apptest.Running) {
+		for kind, id := range map[string]string{"api_key.expired": keyID, "memory.expired": memoryID} {
+			await.Until(t, kind+" has arrived", func() bool { return got.count(kind, id) > 0 })
+		}
+	})
+	for kind, id := range map[string]string{"api_key.expired": keyID, "memory.expired": memoryID} {
+		if n, all := got.count(kind, id), got.count(kind, ""); n != 1 || all != 1 {
+			t.Errorf("%s arrived %d times, %d of them about %s", kind, all, n, id)
+		}
+		if got.count(kind, "canary") > 0 {
+			t.Errorf("%s contains a text of the client", kind)
+		}
+	}
+	if got.wrong > 0 {
+		t.Errorf("%d signatures are wrong", got.wrong)
 	}
 }
