@@ -45,7 +45,9 @@ func (m withServers) Run() int {
 //	taken NAME                  sets NAME to an address that is in use until the script ends
 //	ready ADDRESS               waits until the server whose backend listens there is ready
 //	terminate                   sends SIGTERM to the servers in the background; wait NAME then wants exit code 0
+//	listening ADDRESS           waits until a process listens there
 //	refused ADDRESS             waits until no process listens there any more
+//	eventually PATTERN args…    runs keepsake until its standard output matches
 //	endless URL KEY             begins a POST of NDJSON whose body comes for as long as the script runs
 //	fetch STATUS URL [KEY [NAME VALUE]]
 //	                            GETs a URL, with a header, and wants a status; the answer goes to the file fetched
@@ -63,6 +65,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rc": rc, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
+			"listening": listening, "eventually": eventually,
 			"ports": ports, "database": database, "mode": mode, "none": none, "shorten": shorten,
 			"fetch": asker(http.MethodGet, "fetched"), "remove": asker(http.MethodDelete, "removed"), "setenv": setenv,
 		},
@@ -165,6 +168,24 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
 	}
+}
+
+func listening(ts *testscript.TestScript, neg bool, args []string) {
+	await.Until(testOf(ts), "a process listens at "+args[0], func() bool {
+		conn, err := net.Dial("tcp", args[0])
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+}
+
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	pattern := regexp.MustCompile(args[0])
+	await.Until(testOf(ts), "keepsake "+strings.Join(args[1:], " ")+" prints "+args[0], func() bool {
+		ts.Check(ts.Exec("keepsake", args[1:]...))
+		return pattern.MatchString(ts.ReadFile("stdout"))
+	})
 }
 
 func refused(ts *testscript.TestScript, neg bool, args []string) {
