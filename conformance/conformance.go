@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -160,7 +161,7 @@ func sections() []section {
 		{"A conventions: idempotency", idempotencyChecks()},
 		{"A conventions: lists", listChecks()},
 		{"B workspaces", isolationChecks()},
-		{releases, releaseChecks()},
+		{releases, slices.Concat(releaseChecks(), trafficChecks())},
 	}
 }
 

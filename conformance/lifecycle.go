@@ -30,6 +30,5 @@ func lifecycleChecks() []promise {
 			}
 			c.get("/docs/api/migration/v1-to-v2").anonymous().send().fails(404, "not_found")
 		}},
-		waits("ASunsetDateMovesWhenTrafficRemains", "the check 30 days before a sunset"),
 	}
 }
