@@ -19,6 +19,7 @@ type RecallQuery struct {
 	To        *time.Time `json:"to,omitempty"`
 	AsOf      *time.Time `json:"asOf,omitempty"` // the time at which memories must be stored and valid; nil: now
 	MinScore  float64    `json:"minScore,omitempty"`
+	Fill      string     `json:"fill,omitempty"` // recent: pinned memories, then the newest, follow up to Limit; empty: none
 	Explain   bool       `json:"explain,omitempty"`
 }
 
@@ -48,7 +49,8 @@ type RecallWhy struct {
 	Answer     float64 `json:"answer"`     // the kind of answer that the query asks for: a time, a number
 }
 
-// ContextQuery asks for memories packed into one text for a prompt. One of MaxTokens and MaxCharacters is required.
+// ContextQuery asks for memories packed into one text for a prompt: pinned ones, those that answer Query, and the newest. Without
+// MaxTokens and MaxCharacters, the text has at most 1,000 tokens.
 type ContextQuery struct {
 	SubjectID     string     `json:"subjectId,omitempty"`
 	Query         string     `json:"query,omitempty"` // empty: pinned and newest memories
@@ -70,6 +72,11 @@ type PackedContext struct {
 	Text      string   `json:"text"`
 	MemoryIDs []string `json:"memoryIds"`
 	Tokens    int      `json:"tokens"` // an estimate, rather too high than too low
+	Parts     struct {
+		Pinned   []string `json:"pinned"`
+		Recalled []string `json:"recalled"`
+		Recent   []string `json:"recent"`
+	} `json:"parts"` // the IDs of the memories by the reason why they are in the text
 }
 
 // Recall finds the memories of a subject that answer a question.

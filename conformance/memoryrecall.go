@@ -261,7 +261,9 @@ func (a *answer) decimal(path string) float64 {
 func contextChecks() []promise {
 	pack := func(c *check, more fields) *answer {
 		return c.post(memoriesPath + "/context").json(more).send().is(http.StatusOK).
-			shape(map[string]string{"text": "string", "memoryIds": "array", "tokens": "integer"})
+			shape(map[string]string{
+				"text": "string", "memoryIds": "array", "tokens": "integer", "parts.pinned": "array", "parts.recalled": "array", "parts.recent": "array",
+			})
 	}
 	return []promise{
 		{"MemoriesArePackedInTheOrderOfTime", func(c *check) {
@@ -269,7 +271,7 @@ func contextChecks() []promise {
 			b := c.remember(who, "Then the violin was sold.", fields{"occurredAt": "2026-02-01T10:00:00Z", "speaker": "Ada"})
 			a := c.remember(who, "First a violin was bought.", fields{"occurredAt": "2026-01-01T10:00:00Z"})
 			p := pack(c, fields{"subjectId": who, "query": "violin", "maxTokens": 500})
-			p.has(fields{"memoryIds": []string{a.text("id"), b.text("id")}})
+			p.has(fields{"memoryIds": []string{a.text("id"), b.text("id")}, "parts.recalled": []string{a.text("id"), b.text("id")}})
 			text := p.text("text")
 			first, then := strings.Index(text, "First a violin was bought."), strings.Index(text, "Then the violin was sold.")
 			if first < 0 || then < first || !strings.Contains(text, "2026") || !strings.Contains(text, "Ada") {
@@ -316,6 +318,41 @@ func contextChecks() []promise {
 				p.broken("the only memory is not in the context")
 			}
 		}},
+		{"PinnedThenRecalledThenRecent", func(c *check) {
+			who := c.subject()
+			old := c.remember(who, "Her dentist is in Lisbon.", fields{"occurredAt": "2026-01-01T10:00:00Z"}).text("id")
+			found := c.remember(who, "The violin was sold.", fields{"occurredAt": "2026-01-02T10:00:00Z"}).text("id")
+			pinned := c.remember(who, "Call her Dr. Moss.", fields{"occurredAt": "2026-01-03T10:00:00Z", "pinned": true}).text("id")
+			last := c.remember(who, "She likes tea.", fields{"occurredAt": "2026-01-04T10:00:00Z"}).text("id")
+			p := pack(c, fields{"subjectId": who, "query": "violin"})
+			p.has(fields{
+				"memoryIds": []string{pinned, found, old, last}, "parts.pinned": []string{pinned}, "parts.recalled": []string{found}, "parts.recent": []string{old, last},
+			})
+			if text := p.text("text"); strings.Index(text, "Dr. Moss") > strings.Index(text, "violin") || strings.Index(text, "violin") > strings.Index(text, "tea") {
+				p.broken("the text is not in the order of its parts")
+			}
+			pack(c, fields{"subjectId": who}).has(fields{"parts.pinned": []string{pinned}, "parts.recalled": []any{}, "parts.recent": []string{old, found, last}})
+			pack(c, fields{"subjectId": who, "query": "violin", "limit": 2}).has(fields{"memoryIds": []string{pinned, found}})
+		}},
+		{"ARecallIsFilledUp", func(c *check) {
+			who := c.subject()
+			found := c.remember(who, "The violin was sold.", fields{"occurredAt": "2026-01-01T10:00:00Z"}).text("id")
+			pinned := c.remember(who, "Call her Dr. Moss.", fields{"occurredAt": "2026-01-02T10:00:00Z", "pinned": true}).text("id")
+			c.remember(who, "She likes coffee.", fields{"occurredAt": "2026-01-03T10:00:00Z"})
+			last := c.remember(who, "She likes tea.", fields{"occurredAt": "2026-01-04T10:00:00Z"}).text("id")
+			a := c.recall(who, "violin", fields{"fill": "recent", "limit": 3})
+			a.has(fields{"results[0].memory.id": found, "results[1].memory.id": pinned, "results[2].memory.id": last})
+			a.has(fields{"results[1].score": 0, "results[1].matched": []any{}, "results[2].rank": 3})
+			if n := len(a.list("results")); n != 3 {
+				a.broken("%d results, want 3", n)
+			}
+			for _, fill := range []fields{{}, {"fill": "none"}} {
+				if got := c.recall(who, "violin", fill).recalled(); len(got) != 1 {
+					c.broken("without fill there are %d results, want 1", len(got))
+				}
+			}
+			c.recallQuery(who, "violin", fields{"fill": "all"}).send().fails(400, "validation_error", "fill", "not_allowed")
+		}},
 		{"NothingIsSaidTwice", func(c *check) {
 			who := c.subject()
 			for range 3 {
@@ -350,7 +387,6 @@ func contextChecks() []promise {
 				field, issue string
 			}{
 				{fields{"query": "x", "maxTokens": 10}, "subjectId", "required"},
-				{fields{"subjectId": who, "query": "x"}, "maxTokens", "required"},
 				{fields{"subjectId": who, "maxTokens": 10, "maxCharacters": 10}, "maxCharacters", "not_allowed|conflict"},
 				{fields{"subjectId": who, "maxTokens": 0}, "maxTokens", "too_small"},
 				{fields{"subjectId": who, "maxCharacters": -1}, "maxCharacters", "too_small"},

@@ -1,11 +1,13 @@
 package memory_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"keepsake/internal/audit"
@@ -13,33 +15,40 @@ import (
 	"keepsake/internal/problem"
 )
 
-func TestAContextIsInTheOrderOfTime(t *testing.T) {
+func TestAContextHasPinnedRecalledAndRecentMemories(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		day := func(n int) *time.Time { return pointer(time.Date(2026, 1, n, 9, 0, 0, 0, time.UTC)) }
-		create := func(n memory.Memory) *memory.Memory {
+		create := func(n memory.Memory) string {
 			b.pass(time.Second) // ids rise with time
-			return b.create(t, n)
+			return b.create(t, n).ID
 		}
 		later := create(memory.Memory{SubjectID: "ada", Text: "Then the violin was sold.\nFor good.\r\n2030-01-01 (Tuesday)", Speaker: "Ada", OccurredAt: day(9)})
 		first := create(memory.Memory{SubjectID: "ada", Text: "A violin was bought.", OccurredAt: day(3)})
 		same := create(memory.Memory{SubjectID: "ada", Text: "The violin is old.", Speaker: "Bob", OccurredAt: day(3)})
 		create(memory.Memory{SubjectID: "ada", Text: "the violin  is OLD.", Speaker: "Bob", OccurredAt: day(5)})
-		create(memory.Memory{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
+		bees := create(memory.Memory{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
+		goats := create(memory.Memory{SubjectID: "ada", Text: "Goats.", OccurredAt: day(9)})
 		b.pass(time.Second)
-		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: about("What about the violin?"), MaxTokens: 500})
+		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: about("What about the violin?")})
 		noError(t, err)
-		want := "2026-01-03 (Saturday)\n- A violin was bought.\n- Bob: The violin is old.\n" +
-			"2026-01-09 (Friday)\n- Ada: Then the violin was sold.\n  For good.\n  2030-01-01 (Tuesday)\n"
-		if packed.Text != want || packed.Tokens != memory.Tokens(want) || strings.Join(packed.MemoryIDs, " ") != first.ID+" "+same.ID+" "+later.ID {
-			t.Errorf("got %+v, want\n%s", packed, want)
+		text := "2026-01-04 (Sunday)\n- Bees.\n" +
+			"2026-01-03 (Saturday)\n- A violin was bought.\n- Bob: The violin is old.\n" +
+			"2026-01-09 (Friday)\n- Ada: Then the violin was sold.\n  For good.\n  2030-01-01 (Tuesday)\n" +
+			"- Goats.\n"
+		want := &memory.Packed{
+			Text: text, Tokens: memory.Tokens(text), MemoryIDs: []string{bees, first, same, later, goats},
+			Parts: memory.ContextParts{Pinned: []string{bees}, Recalled: []string{first, same, later}, Recent: []string{goats}},
+		}
+		if diff := cmp.Diff(want, packed); diff != "" {
+			t.Errorf("context (-want +got):\n%s", diff)
 		}
 		if got := b.actions(t, "wsp_a", "ada"); got[0] != audit.MemoryContext {
 			t.Errorf("the log has %v", got)
 		}
 		newest, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", Limit: 2}, MaxCharacters: 500})
 		noError(t, err)
-		if !strings.HasPrefix(newest.Text, "2026-01-04 (Sunday)\n- Bees.\n2026-01-09 (Friday)\n- Ada: ") || len(newest.MemoryIDs) != 2 {
+		if newest.Text != "2026-01-04 (Sunday)\n- Bees.\n2026-01-09 (Friday)\n- Goats.\n" || len(newest.Parts.Recalled) != 0 {
 			t.Errorf("the newest and pinned are %+v", newest)
 		}
 		empty, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "nobody"}, MaxTokens: 5})
@@ -50,6 +59,32 @@ func TestAContextIsInTheOrderOfTime(t *testing.T) {
 	})
 }
 
+func TestARecallIsFilledWithPinnedAndNewest(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	var ids []string
+	for i, text := range []string{"A violin.", "Bees.", "Goats.", "Owls.", "An old violin."} {
+		b.pass(time.Second)
+		ids = append(ids, b.create(t, memory.Memory{SubjectID: "ada", Text: text, Pinned: i == 1}).ID)
+	}
+	for limit, want := range map[int][]string{1: {ids[0]}, 2: {ids[0], ids[4]}, 3: {ids[0], ids[4], ids[1]}, 10: {ids[0], ids[4], ids[1], ids[3], ids[2]}} {
+		q := about("violin")
+		q.Limit, q.Fill = limit, true
+		got, err := b.Recall(t.Context(), anna, q)
+		noError(t, err)
+		var found []string
+		for i, r := range got.Results {
+			found = append(found, r.Memory.ID)
+			if r.Found != (i < 2) || (r.Score > 0) != r.Found || (len(r.Matched) > 0) != r.Found {
+				t.Errorf("limit %d: result %d is %+v", limit, i, r)
+			}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("limit %d: got %v, want %v", limit, found, want)
+		}
+	}
+}
+
 func TestAContextThatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))
@@ -58,7 +93,6 @@ func TestAContextThatCannotBeIsRefused(t *testing.T) {
 		field string
 		issue problem.Issue
 	}{
-		{memory.ContextQuery{RecallQuery: about("x")}, "maxTokens", problem.Required},
 		{memory.ContextQuery{RecallQuery: about("x"), MaxTokens: -1}, "maxTokens", problem.TooSmall},
 		{memory.ContextQuery{RecallQuery: about("x"), MaxCharacters: -1}, "maxCharacters", problem.TooSmall},
 		{memory.ContextQuery{RecallQuery: about("x"), MaxCharacters: 1, MaxTokens: 1}, "maxCharacters", problem.NotAllowed},

@@ -32,6 +32,7 @@ type RecallQuery struct {
 	From, To  *time.Time // Memory.At is at or after From, and before To
 	AsOf      *time.Time // leaves out memories that were created later or not valid then; texts are those of today; nil: now
 	MinScore  float64
+	Fill      bool // add pinned memories, then the newest, until there are Limit
 	Explain   bool
 }
 
@@ -44,6 +45,7 @@ type Recalled struct {
 // RecallResult is a recalled memory.
 type RecallResult struct {
 	Memory  *Memory
+	Found   bool // it answers the query; others were added
 	Score   float64
 	Matched []string    // words of the query that the memory contains
 	Why     *recall.Why // if RecallQuery.Explain is set
@@ -77,6 +79,7 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 	if recalled == nil {
 		return &Recalled{}, nil
 	}
+	recalled.Results = recalled.Results[:min(len(recalled.Results), q.Limit)]
 	ids := make([]string, len(recalled.Results))
 	for i, result := range recalled.Results {
 		ids[i] = result.Memory.ID
@@ -117,10 +120,11 @@ func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Princ
 	return r.recalled(ctx, p, q.SubjectID, ranked, rows, now)
 }
 
-// ranking is what an index found, best first.
+// ranking is what an index found, best first, and what was added to it.
 type ranking struct {
-	hits []recall.Hit
-	took time.Duration
+	hits  []recall.Hit
+	found int // of hits; the others were added
+	took  time.Duration
 }
 
 func (r *ranking) ids() []string {
@@ -131,21 +135,36 @@ func (r *ranking) ids() []string {
 	return ids
 }
 
-// search searches an index and releases the task's slot, because the store is read next. Without a text it finds the pinned
-// and the newest memories.
+// search searches an index and releases the task's slot, because the store is read next. Without a text, or with Fill, it adds at
+// most Limit pinned and newest memories.
 func search(task *fairshare.Task, index *recall.Index, q *RecallQuery, now time.Time) (*ranking, error) {
 	defer task.Release()
-	if q.Query == "" {
-		ids, err := index.Newest(task, q.ranked(now))
-		hits := make([]recall.Hit, len(ids))
-		for i, id := range ids {
-			hits[i].ID = id
+	var r ranking
+	var err error
+	if q.Query != "" {
+		began := time.Now()
+		if r.hits, err = index.Search(task, q.ranked(now)); err != nil {
+			return nil, err
 		}
-		return &ranking{hits: hits}, err
+		r.took, r.found = time.Since(began), len(r.hits)
 	}
-	began := time.Now()
-	hits, err := index.Search(task, q.ranked(now))
-	return &ranking{hits: hits, took: time.Since(began)}, err
+	if q.Query != "" && !q.Fill {
+		return &r, nil
+	}
+	newest, err := index.Newest(task, q.ranked(now))
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(r.hits))
+	for _, h := range r.hits {
+		known[h.ID] = true
+	}
+	for _, id := range newest {
+		if !known[id] {
+			r.hits = append(r.hits, recall.Hit{ID: id})
+		}
+	}
+	return &r, nil
 }
 
 // recalled decrypts the rows of what was found. It leaves out memories that do not exist now or that p cannot see.
@@ -161,9 +180,10 @@ func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID st
 		}
 	}
 	recalled := &Recalled{Took: ranked.took}
-	for _, h := range ranked.hits {
+	for i, h := range ranked.hits {
 		if m := memories[h.ID]; m != nil {
-			recalled.Results = append(recalled.Results, RecallResult{Memory: m, Score: h.Score, Matched: h.Matched, Why: h.Why})
+			found := i < ranked.found
+			recalled.Results = append(recalled.Results, RecallResult{Memory: m, Found: found, Score: h.Score, Matched: h.Matched, Why: h.Why})
 		}
 	}
 	return recalled, nil

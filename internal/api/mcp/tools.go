@@ -34,7 +34,7 @@ const (
 		`"planId":{"type":"string"},"expiresAt":{"type":"string"},"receiptId":{"type":"string"},"message":{"type":"string"}},` +
 		`"required":["erased","memories","message"]}`
 	contextOutput = `{"type":"object","properties":{"text":{"type":"string"},"memoryIds":{"type":"array","items":{"type":"string"}},` +
-		`"tokens":{"type":"integer"}},"required":["text","memoryIds","tokens"]}`
+		`"tokens":{"type":"integer"},"parts":{"type":"object"}},"required":["text","memoryIds","tokens","parts"]}`
 )
 
 func subjectBound(p *auth.Principal) bool { return p.SubjectID != "" }
@@ -156,7 +156,7 @@ func newTools(s *server) []*tool {
 		},
 		{
 			name: "build_context", title: "Build context", hints: reads,
-			description: "Get memories of a person as one text for a prompt: those that answer the query or, without one, pinned and newest memories.",
+			description: "Get memories of a person as one text for a prompt: pinned ones, those that answer the query, then the newest.",
 			params: []param{
 				subject(true, inBody),
 				{name: "query", schema: textSchema},

@@ -16,6 +16,7 @@ import (
 func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	find := memoryOperation("recall", "POST", "/recall", "Recall memories of a subject", auth.MemoryRead)
 	find.Description = "The response contains the memories of one subject that answer the query, best first. Filters apply before ranking. " +
+		"With fill, pinned memories and then the newest ones follow until there are limit results; their score is 0. " +
 		"Without asOf, only memories that are valid now are recalled. For an unknown subject the list is empty."
 	endpoint.Add(r, find, func(ctx context.Context, in *recallMemories) (*recalledMemories, error) {
 		found, err := memories.Recall(ctx, auth.From(ctx), in.Body.query())
@@ -32,9 +33,9 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	})
 
 	pack := memoryOperation("recallContext", "POST", "/context", "Build a text for a prompt from memories", auth.MemoryRead)
-	pack.Description = "The operation recalls memories and puts them into one text, in the order of time, with dates and speakers and without " +
-		"repetition. The text has at most maxTokens or maxCharacters. Without a query, it contains pinned memories and the " +
-		"newest ones."
+	pack.Description = "The operation puts memories into one text with dates and speakers and without repetition: pinned ones first, then those that " +
+		"answer the query, then the newest ones until the text is full. The text has at most maxTokens or maxCharacters; " +
+		"without both, at most 1,000 tokens."
 	endpoint.Add(r, pack, func(ctx context.Context, in *packContext) (*packedContext, error) {
 		query, err := in.query()
 		if err != nil {
@@ -46,6 +47,7 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 		}
 		out := &packedContext{}
 		out.Body.Text, out.Body.MemoryIDs, out.Body.Tokens = packed.Text, packed.MemoryIDs, packed.Tokens
+		out.Body.Parts = contextParts(packed.Parts)
 		return out, nil
 	})
 }
@@ -82,12 +84,13 @@ type recallBody struct {
 	recallFilter
 	Query   string `json:"query" maxBytes:"65536" example:"What does she like to drink?"`
 	Limit   int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
+	Fill    string `json:"fill" default:"none" enum:"none,recent" doc:"What follows the memories that answer the query until there are limit results: nothing, or pinned memories and then the newest ones."`
 	Explain bool   `json:"explain" required:"false" doc:"Whether the response says what each signal added to the score."`
 }
 
 func (b *recallBody) query() memory.RecallQuery {
 	q := b.recallFilter.query(b.Query)
-	q.Limit, q.Explain = b.Limit, b.Explain
+	q.Limit, q.Fill, q.Explain = b.Limit, b.Fill == "recent", b.Explain
 	return q
 }
 
@@ -134,7 +137,7 @@ type packContext struct {
 		recallFilter
 		Query         *string `json:"query" maxBytes:"65536"`
 		Limit         *int    `json:"limit" minimum:"1" maximum:"200" doc:"The maximum number of memories. The default is 50."`
-		MaxTokens     *int    `json:"maxTokens" minimum:"1" maximum:"1000000" doc:"The maximum number of tokens in the text, as estimated. Either maxTokens or maxCharacters is required."`
+		MaxTokens     *int    `json:"maxTokens" minimum:"1" maximum:"1000000" doc:"The maximum number of tokens in the text, as estimated. The default is 1,000 unless maxCharacters is given."`
 		MaxCharacters *int    `json:"maxCharacters" minimum:"1" maximum:"4000000" doc:"The maximum length of the text in code points."`
 	}
 }
@@ -155,8 +158,16 @@ func (in *packContext) query() (memory.ContextQuery, error) {
 
 type packedContext struct {
 	Body struct {
-		Text      string   `json:"text"`
-		MemoryIDs []string `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
-		Tokens    int      `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
+		Text      string       `json:"text"`
+		MemoryIDs []string     `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
+		Tokens    int          `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
+		Parts     contextParts `json:"parts"`
 	}
+}
+
+// contextParts are the IDs of the memories of a context by the reason why they are in it.
+type contextParts struct {
+	Pinned   []string `json:"pinned"`
+	Recalled []string `json:"recalled" doc:"The memories that answer the query."`
+	Recent   []string `json:"recent"`
 }
