@@ -89,7 +89,7 @@ type App struct {
 	agents   *listener // nil if the AI services are on the primary listener
 	socket   *listener
 	served   []surface // for metrics
-	secret   string // of the backend listener; empty for a local process
+	secret   string    // of the backend listener; empty for a local process
 	first    *instance.First
 	stopping atomic.Bool
 	closing  sync.Once
