@@ -206,7 +206,7 @@ var harmless = map[string]bool{
 	"currentPassword": true, "newPassword": true, "refreshToken": true,
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
 	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
-	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
+	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "fill": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
 	"maxTokens": true, "maxCharacters": true, "items": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
 }
 

@@ -155,7 +155,8 @@ func TestSampleIsAFractionOfTraces(t *testing.T) {
 	}
 }
 
-// No tracer and no span: the code that traces works, and allocates nothing.
+// Without a tracer and a span, the code that traces works and allocates nothing. The test is not parallel, because AllocsPerRun
+// counts what other tests allocate.
 func TestNothingIsAllocatedWithoutATracer(t *testing.T) {
 	ctx := t.Context()
 	var tracer *trace.Tracer
