@@ -114,33 +114,14 @@ func documentsExportCommand(st *stage) *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: standard output)")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if asJSON && (out == "" || out == "-") {
-			return usageError("--json needs --out: without it, standard output receives the documents")
+		if err := checkExport("documents", out, asJSON); err != nil {
+			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			lines, err := st.exportLines(out, func(w *lineCounter) error {
-				if !asJSON && st.errTTY {
-					bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
-						progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
-					defer bar.Close()
-					w.progress = func(lines int64) { _ = bar.Set64(lines) } // errors of drawing are ignored
-				}
+			return st.export("documents", out, asJSON, func(w *lineCounter) error {
+				defer st.exportBar(w, -1, asJSON)()
 				return c.ExportDocuments(cmd.Context(), collection, w)
 			})
-			if err != nil {
-				return fmt.Errorf("export: %w", err)
-			}
-			switch {
-			case out == "" || out == "-":
-				return nil
-			case asJSON:
-				return st.printJSON(struct {
-					File      string `json:"file"`
-					Documents int64  `json:"documents"`
-				}{out, lines})
-			}
-			fmt.Fprintf(st.out, "Exported %d documents to %s.\n", lines, out)
-			return nil
 		})
 	}
 	return cmd

@@ -37,52 +37,71 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if asJSON && (out == "" || out == "-") {
-			return usageError("--json needs --out: without it, standard output receives the memories")
+		if err := checkExport("memories", out, asJSON); err != nil {
+			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			lines, err := st.exportMemories(cmd.Context(), c, subject, out, !asJSON && st.errTTY)
-			if err != nil {
-				return fmt.Errorf("export: %w", err)
-			}
-			switch {
-			case out == "" || out == "-":
-				return nil
-			case asJSON:
-				return st.printJSON(struct {
-					File     string `json:"file"`
-					Memories int64  `json:"memories"`
-				}{out, lines})
-			}
-			fmt.Fprintf(st.out, "Exported %d memories to %s.\n", lines, out)
-			return nil
+			return st.export("memories", out, asJSON, func(w *lineCounter) error {
+				person, err := c.Subject(cmd.Context(), subject)
+				if err != nil {
+					return err
+				}
+				if person.Memories > 0 {
+					defer st.exportBar(w, person.Memories, asJSON)()
+				}
+				return c.ExportSubject(cmd.Context(), subject, w)
+			})
 		})
 	}
 	return cmd
 }
 
-// exportMemories writes memories to a new file or to standard output and returns their number.
-func (st *stage) exportMemories(ctx context.Context, c *client.Client, subject, out string, draw bool) (int64, error) {
-	return st.exportLines(out, func(w *lineCounter) error {
-		person, err := c.Subject(ctx, subject)
-		if err != nil {
-			return err
+// export lets write fill out with lines and prints how many there are. noun is what a line contains.
+func (st *stage) export(noun, out string, asJSON bool, write func(w *lineCounter) error) error {
+	lines, err := st.exportLines(out, write)
+	switch {
+	case err != nil:
+		return fmt.Errorf("export: %w", err)
+	case toStdout(out):
+	case asJSON:
+		return st.printJSON(map[string]any{"file": out, noun: lines})
+	default:
+		fmt.Fprintf(st.out, "Exported %d %s to %s.\n", lines, noun, out)
+	}
+	return nil
+}
+
+func toStdout(out string) bool { return out == "" || out == "-" }
+
+// checkExport returns an error if --json and the lines would be mixed.
+func checkExport(noun, out string, asJSON bool) error {
+	if asJSON && toStdout(out) {
+		return usageError("--json needs --out: without it, standard output receives the " + noun)
+	}
+	return nil
+}
+
+// exportBar draws a progress bar for the lines that w writes, unless the output is for machines. A size of -1 means unknown.
+func (st *stage) exportBar(w *lineCounter, size int64, asJSON bool) (done func()) {
+	if asJSON || !st.errTTY {
+		return func() {}
+	}
+	bar := progressbar.NewOptions64(size, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
+		progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+	w.progress = func(lines int64) { // errors of drawing are ignored
+		if size >= 0 {
+			lines = min(lines, size)
 		}
-		if draw && person.Memories > 0 {
-			bar := progressbar.NewOptions64(person.Memories, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
-				progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
-			defer bar.Close()
-			w.progress = func(lines int64) { _ = bar.Set64(min(lines, person.Memories)) } // errors of drawing are ignored
-		}
-		return c.ExportSubject(ctx, subject, w)
-	})
+		_ = bar.Set64(lines)
+	}
+	return func() { _ = bar.Close() }
 }
 
 // exportLines lets write fill a new file, or standard output if out is empty or "-", and returns the number of lines. It deletes
 // a file that could not be finished.
 func (st *stage) exportLines(out string, write func(w *lineCounter) error) (lines int64, failed error) {
 	counted := &lineCounter{w: st.out}
-	if out != "" && out != "-" {
+	if !toStdout(out) {
 		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			return 0, fmt.Errorf("%s %w", out, errWouldOverwrite)

@@ -119,14 +119,15 @@ func (r *report) endPackage(e event) {
 	case "pass":
 		fmt.Fprintf(r.out, "ok   %6.1f s  %s\n", e.Elapsed, name)
 	case "fail":
-		// A package fails without a failed test if it does not build, or if its process ends early. Then what its unfinished
-		// tests printed tells why.
+		// A package fails without a failed test if it does not build, or if its process ends early. Then the names of its
+		// unfinished tests, and what they printed, tell why.
 		fmt.Fprintf(r.out, "FAIL %6.1f s  %s\n", e.Elapsed, name)
 		unfinished := 0
 		for _, key := range slices.Sorted(maps.Keys(r.output)) {
 			if pkg, test, _ := strings.Cut(key, " "); pkg == e.Package {
 				if test != "" {
 					unfinished++
+					fmt.Fprintf(r.out, "    unfinished: %s\n", test)
 				}
 				fmt.Fprint(r.out, indent(r.printed(key)))
 				delete(r.output, key)

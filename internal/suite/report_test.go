@@ -32,7 +32,7 @@ func TestReportNamesFailuresAndSkips(t *testing.T) {
 	}
 	r.finish("budget")
 	for _, want := range []string{
-		"ok     21.0 s  a\n", "FAIL b TestBad\n        b_test.go:9: got 1, want 2\n", "FAIL    0.2 s  c\n    panic: boom\n", "d.go:1: syntax error\n",
+		"ok     21.0 s  a\n", "FAIL b TestBad\n        b_test.go:9: got 1, want 2\n", "FAIL    0.2 s  c\n    unfinished: TestPanics\n    panic: boom\n", "d.go:1: syntax error\n",
 		"left out: 1 long tests", "lacks: PostgreSQL (1 tests)", "   3.5 s  a TestGood\n", "  21.0 s  a\n",
 		"1 passed, 4 failed, 2 skipped\n",
 	} {
