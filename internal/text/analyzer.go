@@ -35,29 +35,52 @@ const maxWord = 128
 
 // Scan calls yield for every token of s in order, until yield returns false.
 func (a *Analyzer) Scan(s string, yield func(Token) bool) {
+	Split(s, func(sp Spelling) bool {
+		word := a.forms.of(sp.Word)
+		term := word
+		if sp.Pair != "" {
+			term = a.forms.of(sp.Pair)
+		}
+		t := Token{Term: term.stem, Word: word.word, Start: sp.Start, End: sp.End, Pos: sp.Pos}
+		if sp.Last {
+			t.Term = ""
+		}
+		return t.Word == "" || yield(t)
+	})
+}
+
+// Spelling is one word of a text as it is spelled.
+type Spelling struct {
+	Word  string // not folded; a single character in scripts without spaces
+	Pair  string // in scripts without spaces, the character and the next one; empty for none
+	Last  bool   // the last character of a run of pairs, which has no term
+	Start int    // bytes in the text
+	End   int
+	Pos   int // from 1
+}
+
+// Split calls yield for every spelling of s in order, until yield returns false. A word can be empty when it is folded.
+func Split(s string, yield func(Spelling) bool) {
 	pos := 0
 	for i := 0; i < len(s); {
 		kind, size := kindAt(s, i)
 		switch kind {
 		case inWord:
 			end := wordEnd(s, i+size)
-			raw := s[i:min(end, cut(s, i+maxWord))]
-			f := a.forms.of(raw)
 			pos++
-			if f.word != "" && !yield(Token{Term: f.stem, Word: f.word, Start: i, End: end, Pos: pos}) {
+			if !yield(Spelling{Word: s[i:min(end, cut(s, i+maxWord))], Start: i, End: end, Pos: pos}) {
 				return
 			}
 			i = end
 		case dense:
-			end, n, ok := a.scanPairs(s, i, pos, yield)
+			end, n, ok := splitPairs(s, i, pos, yield)
 			if !ok {
 				return
 			}
 			i, pos = end, pos+n
 		case alone:
 			pos++
-			f := s[i : i+size]
-			if !yield(Token{Term: f, Word: f, Start: i, End: i + size, Pos: pos}) {
+			if !yield(Spelling{Word: s[i : i+size], Start: i, End: i + size, Pos: pos}) {
 				return
 			}
 			i += size
@@ -67,26 +90,22 @@ func (a *Analyzer) Scan(s string, yield func(Token) bool) {
 	}
 }
 
-// scanPairs yields the tokens of a run of a script without spaces: one per character, whose term is the pair that it
-// begins.
-func (a *Analyzer) scanPairs(s string, start, pos int, yield func(Token) bool) (end, n int, ok bool) {
+// splitPairs yields the spellings of a run of a script without spaces: one per character, with the pair that it begins.
+func splitPairs(s string, start, pos int, yield func(Spelling) bool) (end, n int, ok bool) {
 	first := start
 	end = denseEnd(s, start)
 	for first < end {
 		second := first + clusterSize(s[first:end])
-		last := second
-		if second < end {
-			last = second + clusterSize(s[second:end])
-		}
-		n++
-		t := Token{Start: first, End: last, Pos: pos + n, Word: a.forms.of(s[first:second]).word}
+		sp := Spelling{Word: s[first:second], Start: first, End: second, Pos: pos + n + 1}
 		switch {
 		case second < end:
-			t.Term = a.forms.of(s[first:last]).word
-		case first == start:
-			t.Term = t.Word
+			sp.End = second + clusterSize(s[second:end])
+			sp.Pair = s[first:sp.End]
+		case first > start:
+			sp.Last = true
 		}
-		if !yield(t) {
+		n++
+		if !yield(sp) {
 			return end, n, false
 		}
 		first = second

@@ -49,8 +49,24 @@ func (c *formCache) clear() {
 }
 
 func makeForm(raw string) *form {
-	word := Fold(raw)
-	return &form{raw: raw, word: word, stem: Stem(word)}
+	word, stem := Form(raw)
+	return &form{raw: raw, word: word, stem: stem}
+}
+
+// Form returns the folded word of a spelling, and its stem. A pictograph is not folded, and pairs of characters have no stem.
+func Form(spelling string) (word, stem string) {
+	if spelling == "" {
+		return "", ""
+	}
+	kind, _ := kindAt(spelling, 0)
+	if kind == alone {
+		return spelling, spelling
+	}
+	word = Fold(spelling)
+	if kind == dense {
+		return word, word
+	}
+	return word, Stem(word)
 }
 
 // Stem returns the common stem of a folded word's inflections. It changes only words of English letters.

@@ -1,0 +1,266 @@
+package index
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"keepsake/internal/text"
+)
+
+// batch turns documents into a segment. It is a log of spellings, which is sorted by counting.
+type batch struct {
+	lexicon *Lexicon
+	terms   []batchTerm // by number; 0 is no term
+	log     []occurrence
+	sorted  []uint32            // numbers of occurrences
+	keys    map[string][]uint32 // documents by their terms that are not words
+	rows    []batchRow
+}
+
+// batchTerm is a stem or a word. The other one is the word of a stem, or the stem of a word.
+type batchTerm struct {
+	term  string
+	count uint32 // of occurrences
+	other uint32 // 0: there is none
+	many  bool   // there are several others
+	end   uint32 // in sorted
+	entry entry
+}
+
+// occurrence is a word at a position of a document.
+type occurrence struct{ stem, word, doc, position uint32 }
+
+type batchRow struct {
+	document    *Document
+	id          string
+	titleEnd    uint32 // the last position in the title
+	title, text int    // lengths
+}
+
+// maxScratch is how many occurrences the memory that a batch leaves to the next can hold.
+const maxScratch = 1 << 20
+
+// build returns a segment with the documents. Their IDs must differ.
+func (l *Lexicon) build(seed uint64, ids []string, documents []*Document) (*segment, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begin()
+	b := &l.scratch
+	*b = batch{lexicon: l, terms: append(b.terms[:0], batchTerm{}), log: b.log[:0], sorted: b.sorted, keys: map[string][]uint32{}, rows: b.rows[:0]}
+	for i, d := range documents {
+		b.add(ids[i], d)
+	}
+	s, err := b.segment(seed)
+	clear(b.terms)
+	clear(b.rows)
+	if b.keys = nil; cap(b.log) > maxScratch {
+		l.scratch = batch{}
+	}
+	return s, err
+}
+
+// add logs a document.
+func (b *batch) add(id string, d *Document) {
+	r := batchRow{document: d, id: id}
+	doc := uint32(len(b.rows))
+	text.Split(d.Title, func(sp text.Spelling) bool {
+		r.titleEnd = uint32(sp.Pos)
+		r.title += b.addSpelling(&sp, doc, r.titleEnd)
+		return true
+	})
+	begin := r.titleEnd + 1 // a position between title and text is free, so that no phrase crosses
+	text.Split(d.Text, func(sp text.Spelling) bool {
+		r.text += b.addSpelling(&sp, doc, begin+uint32(sp.Pos))
+		return true
+	})
+	for _, key := range d.Keys {
+		if docs := b.keys[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
+			b.keys[key] = append(docs, doc)
+		}
+	}
+	b.rows = append(b.rows, r)
+}
+
+// addSpelling logs a spelling, and returns the number of words in it: 1, or 0 if nothing remains when it is folded.
+func (b *batch) addSpelling(sp *text.Spelling, doc, position uint32) int {
+	found := b.lexicon.of(sp.Word)
+	if found.word == 0 {
+		return 0
+	}
+	word, stem := found.word, found.stem
+	switch {
+	case sp.Pair != "":
+		stem = b.lexicon.of(sp.Pair).stem
+	case sp.Last:
+		stem = 0
+	}
+	o := occurrence{word: b.number(word), doc: doc, position: position}
+	w := &b.terms[o.word]
+	w.count++
+	if stem == 0 {
+		w.many = true
+	} else {
+		o.stem = b.number(stem)
+		w = &b.terms[o.word] // number can move the terms
+		s := &b.terms[o.stem]
+		s.count++
+		s.addOther(o.word)
+		w.addOther(o.stem)
+	}
+	b.log = append(b.log, o)
+	return 1
+}
+
+func (t *batchTerm) addOther(number uint32) {
+	if t.other == 0 {
+		t.other = number
+	}
+	t.many = t.many || t.other != number
+}
+
+// number returns the number in the batch of a term of the lexicon.
+func (b *batch) number(inLexicon uint32) uint32 {
+	t := &b.lexicon.terms[inLexicon]
+	if t.batch != b.lexicon.batch {
+		t.batch, t.number = b.lexicon.batch, uint32(len(b.terms))
+		b.terms = append(b.terms, batchTerm{term: t.term})
+	}
+	return t.number
+}
+
+// segment writes everything that was added.
+func (b *batch) segment(seed uint64) (*segment, error) {
+	var data bytes.Buffer
+	data.Grow(len(b.log)*6 + len(b.rows)*64 + 1024)
+	w := &segmentWriter{out: output{Writer: &data}}
+	if err := b.writeKeys(w); err != nil {
+		return nil, err
+	}
+	order := make([]uint32, 0, len(b.terms))
+	for number := range b.terms[1:] {
+		order = append(order, uint32(number)+1)
+	}
+	slices.SortFunc(order, func(x, y uint32) int { return strings.Compare(b.terms[x].term, b.terms[y].term) })
+	words, _ := slices.BinarySearchFunc(order, string(rune(wordKind)), func(number uint32, k string) int {
+		return strings.Compare(b.terms[number].term, k)
+	})
+	if err := b.writeStems(w, order[:words]); err != nil {
+		return nil, err
+	}
+	if err := b.writeWords(w, order[words:]); err != nil {
+		return nil, err
+	}
+	var r row
+	err := w.finish(seed, func(do func(*row)) {
+		for i := range b.rows {
+			from := &b.rows[i]
+			r.title, r.text, r.time = codeOf(from.title), codeOf(from.text), from.document.UpdatedAt
+			r.id = append(r.id[:0], from.id...)
+			do(&r)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readSegment(data.Bytes())
+}
+
+func (b *batch) writeKeys(w *segmentWriter) error {
+	for _, key := range slices.Sorted(maps.Keys(b.keys)) {
+		w.list.reset(false)
+		for _, doc := range b.keys[key] {
+			w.list.add(doc, 0, 0)
+		}
+		if _, err := w.addList([]byte(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) writeStems(w *segmentWriter, order []uint32) error {
+	b.sort(order, func(o *occurrence) uint32 { return o.stem })
+	for _, number := range order {
+		t := &b.terms[number]
+		w.list.reset(true)
+		for all := b.occurrences(t); len(all) > 0; {
+			doc := b.log[all[0]].doc
+			titleEnd := b.rows[doc].titleEnd
+			title, text, last := uint32(0), uint32(0), uint32(0)
+			for len(all) > 0 && b.log[all[0]].doc == doc {
+				position := b.log[all[0]].position
+				w.list.appendPosition(position, last)
+				if last = position; position <= titleEnd {
+					title++
+				} else {
+					text++
+				}
+				all = all[1:]
+			}
+			w.list.add(doc, title, text)
+		}
+		var err error
+		if t.entry, err = w.addList([]byte(t.term)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) writeWords(w *segmentWriter, order []uint32) error {
+	var own []uint32 // words whose documents can differ from those of their stem
+	for _, number := range order {
+		if t := &b.terms[number]; t.many || b.terms[t.other].many {
+			own = append(own, number)
+		} else {
+			t.count = 0
+		}
+	}
+	b.sort(own, func(o *occurrence) uint32 { return o.word })
+	for _, number := range order {
+		t := &b.terms[number]
+		if t.count == 0 {
+			w.addWord([]byte(t.term), b.terms[t.other].entry)
+			continue
+		}
+		w.list.reset(false)
+		last := int64(-1)
+		for _, i := range b.occurrences(t) {
+			if doc := b.log[i].doc; int64(doc) != last {
+				w.list.add(doc, 0, 0)
+				last = int64(doc)
+			}
+		}
+		if stem := b.terms[t.other].entry; !t.many && stem.count == uint32(w.list.count) {
+			w.addWord([]byte(t.term), stem)
+			continue
+		}
+		if _, err := w.addList([]byte(t.term)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort sorts the occurrences of the terms in order by term, document and position. by returns the term of an occurrence, which
+// is left out if it is 0 or its count is 0.
+func (b *batch) sort(order []uint32, by func(*occurrence) uint32) {
+	end := uint32(0)
+	for _, number := range order {
+		b.terms[number].end = end // of the term before; it moves while occurrences are added
+		end += b.terms[number].count
+	}
+	b.sorted = slices.Grow(b.sorted[:0], int(end))[:end]
+	for i := range b.log {
+		number := by(&b.log[i])
+		if t := &b.terms[number]; number != 0 && t.count > 0 {
+			b.sorted[t.end] = uint32(i)
+			t.end++
+		}
+	}
+}
+
+// occurrences returns the sorted occurrences of a term.
+func (b *batch) occurrences(t *batchTerm) []uint32 { return b.sorted[t.end-t.count : t.end] }

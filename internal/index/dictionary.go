@@ -1,0 +1,163 @@
+package index
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// The dictionary contains the terms of a segment in order, with their posting lists. Terms are in groups of 16; a term shares
+// its beginning with the term before it in the group. A table contains where the groups begin.
+
+const groupSize = 16
+
+// form is how a posting list is encoded.
+type form byte
+
+const (
+	plainList  form = iota // documents only
+	fullList               // with frequencies and positions
+	sharedList             // of a word: the full list of its stem
+)
+
+// entry describes the posting list of a term.
+type entry struct {
+	count  uint32 // documents, including dead ones
+	form   form
+	offset uint32 // of the list
+}
+
+// dictionaryWriter encodes a dictionary.
+type dictionaryWriter struct {
+	groups []uint32
+	data   []byte
+	n      int
+	last   []byte // term
+	offset uint32 // of the last list that is not shared
+}
+
+// add adds the next term.
+func (w *dictionaryWriter) add(term []byte, e entry) {
+	shared := 0
+	if w.n%groupSize == 0 {
+		w.groups = append(w.groups, uint32(len(w.data)))
+		w.data = binary.AppendUvarint(w.data, uint64(w.offset))
+	} else {
+		shared = sharedPrefix(w.last, term)
+	}
+	w.n++
+	w.data = binary.AppendUvarint(w.data, uint64(shared))
+	w.data = binary.AppendUvarint(w.data, uint64(len(term)-shared))
+	w.data = append(w.data, term[shared:]...)
+	w.last = append(w.last[:0], term...)
+	w.data = binary.AppendUvarint(w.data, uint64(e.count)<<2|uint64(e.form))
+	if e.form == sharedList {
+		w.data = binary.AppendUvarint(w.data, uint64(e.offset))
+		return
+	}
+	w.data = binary.AppendUvarint(w.data, uint64(e.offset-w.offset))
+	w.offset = e.offset
+}
+
+func sharedPrefix(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// dictionary reads an encoded dictionary.
+type dictionary struct {
+	groups []byte // offsets, 4 bytes each
+	data   []byte
+	terms  int
+}
+
+// terms reads the terms of a dictionary in order.
+type terms struct {
+	d      *dictionary
+	next   int // number of the next term
+	data   []byte
+	term   []byte
+	shared int // bytes of term that are those of the term before it; 0 at the begin of a group
+	offset uint32
+	entry  entry
+}
+
+// find returns the entry of a term.
+func (d *dictionary) find(term string) (entry, bool) {
+	var t terms
+	if d.seek(&t, term) && string(t.term) == term {
+		return t.entry, true
+	}
+	return entry{}, false
+}
+
+// seek moves t to the first term at or after from, and returns whether there is one.
+func (d *dictionary) seek(t *terms, from string) bool {
+	groups := len(d.groups) / 4
+	group := sort.Search(groups, func(i int) bool { return string(d.first(i)) > from }) - 1
+	group = max(0, group)
+	*t = terms{d: d, term: t.term[:0], next: group * groupSize}
+	for t.advance() {
+		if string(t.term) >= from {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns the first term of a group.
+func (d *dictionary) first(group int) []byte {
+	data := d.group(group)
+	for range 2 { // the offset of the lists, and no shared bytes
+		_, n := uvarint(data)
+		data = data[n:]
+	}
+	size, n := uvarint(data)
+	return data[n:][:size]
+}
+
+func (d *dictionary) group(i int) []byte {
+	return d.data[binary.LittleEndian.Uint32(d.groups[4*i:]):]
+}
+
+// advance moves to the next term and returns whether there is one.
+func (t *terms) advance() bool {
+	if t.next >= t.d.terms {
+		return false
+	}
+	if t.next%groupSize == 0 {
+		t.data = t.d.group(t.next / groupSize)
+		t.offset = uint32(t.varint())
+		t.term = t.term[:0]
+	}
+	t.next++
+	t.shared = int(t.varint())
+	size := t.varint()
+	t.term = append(t.term[:t.shared], t.data[:size]...)
+	t.data = t.data[size:]
+	header := t.varint()
+	t.entry = entry{count: uint32(header >> 2), form: form(header & 3), offset: uint32(t.varint())}
+	if t.entry.form != sharedList {
+		t.offset += t.entry.offset
+		t.entry.offset = t.offset
+	}
+	return true
+}
+
+func (t *terms) varint() uint64 {
+	v, n := uvarint(t.data)
+	t.data = t.data[n:]
+	return v
+}
+
+// each calls do for every term of a range until it returns false.
+func (d *dictionary) each(r Range, do func(term []byte, e entry) bool) {
+	var t terms
+	for ok := d.seek(&t, r.From); ok; ok = t.advance() {
+		if string(t.term) >= r.To || !do(t.term, t.entry) {
+			return
+		}
+	}
+}

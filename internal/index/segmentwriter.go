@@ -1,0 +1,132 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+)
+
+// segmentWriter writes a segment: first the posting lists in the order of their terms, then everything else.
+type segmentWriter struct {
+	out        output
+	dictionary dictionaryWriter
+	list       listWriter
+}
+
+// output counts and sums up what is written.
+type output struct {
+	io.Writer
+	size int64
+	sum  uint32
+}
+
+func (o *output) Write(data []byte) (int, error) {
+	o.size += int64(len(data))
+	o.sum = crc32.Update(o.sum, castagnoli, data)
+	return o.Writer.Write(data)
+}
+
+// addList writes w.list as the list of a term, and returns its entry.
+func (w *segmentWriter) addList(term []byte) (entry, error) {
+	if w.out.size > math.MaxUint32 {
+		return entry{}, errors.New("the posting lists of a segment are longer than 4 GiB")
+	}
+	e := entry{count: uint32(w.list.count), offset: uint32(w.out.size)}
+	if w.list.positional {
+		e.form = fullList
+	}
+	w.dictionary.add(term, e)
+	return e, w.list.writeTo(&w.out)
+}
+
+// addWord adds a word that shares the list of its stem.
+func (w *segmentWriter) addWord(term []byte, stem entry) {
+	stem.form = sharedList
+	w.dictionary.add(term, stem)
+}
+
+// row is what a segment contains of a document besides its terms.
+type row struct {
+	title, text byte // coded lengths
+	time        int64
+	id          []byte
+}
+
+// finish writes the rest of the segment, with its documents. visit is called several times, and must call do for the
+// documents in order.
+func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
+	f := footer{terms: uint32(w.dictionary.n), seed: seed}
+	var err error
+	write := func(data []byte) {
+		if err == nil && len(data) > 0 {
+			_, err = w.out.Write(data)
+		}
+	}
+	end := func(section int) { f.ends[section] = uint64(w.out.size) }
+	end(listSection)
+	write(w.dictionary.data)
+	end(dictionarySection)
+	var buffer []byte
+	for _, group := range w.dictionary.groups {
+		buffer = binary.LittleEndian.AppendUint32(buffer, group)
+	}
+	write(buffer)
+	end(groupSection)
+	// Small writes are collected in buffer.
+	collect := func(add func([]byte, *row) []byte) {
+		buffer = buffer[:0]
+		visit(func(r *row) {
+			if buffer = add(buffer, r); len(buffer) >= 32<<10 {
+				write(buffer)
+				buffer = buffer[:0]
+			}
+		})
+		write(buffer)
+	}
+	collect(func(out []byte, r *row) []byte {
+		f.docs++
+		f.titles += int64(lengths[r.title])
+		f.texts += int64(lengths[r.text])
+		return append(out, r.title, r.text)
+	})
+	end(lengthSection)
+	collect(func(out []byte, r *row) []byte { return binary.LittleEndian.AppendUint64(out, uint64(r.time)) })
+	end(timeSection)
+	ids := uint32(0)
+	collect(func(out []byte, r *row) []byte {
+		ids += uint32(len(r.id))
+		return binary.LittleEndian.AppendUint32(out, ids)
+	})
+	end(idEndSection)
+	collect(func(out []byte, r *row) []byte { return append(out, r.id...) })
+	end(idSection)
+	write(tableOf(int(f.docs), seed, visit))
+	end(tableSection)
+	if err != nil {
+		return err
+	}
+	f.sum = w.out.sum
+	_, err = w.out.Write(f.append(nil))
+	return err
+}
+
+// tableOf returns the hash table of the documents' IDs.
+func tableOf(docs int, seed uint64, visit func(do func(*row))) []byte {
+	slots := slotsFor(docs)
+	table := make([]byte, slotSize*slots)
+	doc := uint64(0)
+	visit(func(r *row) {
+		hash := hashOf(seed, r.id)
+		slot := slotOf(hash, slots)
+		for binary.LittleEndian.Uint32(table[slotSize*slot:]) != 0 {
+			if slot++; slot == slots {
+				slot = 0
+			}
+		}
+		doc++
+		binary.LittleEndian.PutUint64(table[slotSize*slot:], hash<<32|doc)
+	})
+	return table
+}
