@@ -3,13 +3,13 @@ package index
 import (
 	"io"
 	"slices"
+	"sync/atomic"
 )
 
 // source is a segment that is merged, without its dead documents.
 type source struct {
 	*segment
 	live  bitmap // nil: all
-	docs  int    // live documents
 	first uint32 // number of the first document in the new segment
 
 	terms   terms
@@ -18,18 +18,17 @@ type source struct {
 	stems   []uint32 // their stems in the new segment
 }
 
+// liveDocs returns the number of live documents.
+func (s *source) liveDocs() int { return int(countLive(s.live, s.docs)) }
+
 // merge writes a segment with the live documents of the sources, in their order. It reads and writes one posting list after
-// the other.
-func merge(out io.Writer, seed uint64, sources []*source) error {
-	m := &merger{sources: sources, w: &segmentWriter{out: output{Writer: out}}}
+// the other. It ends early when stop, which can be nil, is true.
+func merge(out io.Writer, seed uint64, sources []*source, stop *atomic.Bool) error {
+	m := &merger{sources: sources, w: &segmentWriter{out: output{Writer: out}}, stop: stop}
 	first := uint32(0)
 	for _, s := range sources {
-		s.docs = int(s.footer.docs)
-		if s.live != nil {
-			s.docs = s.live.count()
-		}
 		s.first = first
-		first += uint32(s.docs)
+		first += uint32(s.liveDocs())
 		s.more = s.dictionary.seek(&s.terms, "")
 	}
 	if err := m.mergeTerms(); err != nil {
@@ -45,6 +44,7 @@ type merger struct {
 	list    list
 	same    []*source // with the current term
 	term    []byte
+	stop    *atomic.Bool
 }
 
 func (m *merger) mergeTerms() error {
@@ -61,6 +61,9 @@ func (m *merger) mergeTerms() error {
 		}
 		if len(m.same) == 0 {
 			return nil
+		}
+		if m.stop != nil && m.stop.Load() {
+			return errClosed
 		}
 		m.term = append(m.term[:0], m.same[0].terms.term...)
 		if err := m.mergeTerm(); err != nil {
@@ -155,7 +158,7 @@ func (m *merger) sharedStem() (entry, bool) {
 func (m *merger) rows(do func(*row)) {
 	var r row
 	for _, s := range m.sources {
-		for doc := range s.footer.docs {
+		for doc := range s.docs {
 			if s.live == nil || s.live.has(doc) {
 				r = row{title: s.lengths[2*doc], text: s.lengths[2*doc+1], time: s.time(doc), id: s.id(doc)}
 				do(&r)

@@ -202,7 +202,7 @@ func TestMergeKeepsLiveDocuments(t *testing.T) {
 			documents := drawStored(r, 1000*len(sources), r.IntN(300))
 			s := &source{segment: buildSegment(t, l, documents)}
 			if share := r.IntN(3); share > 0 { // some or most are dead
-				s.live = full(s.segment.docs)
+				s.live = full(s.docs)
 				documents = slices.Clone(documents)
 				for doc := len(documents) - 1; doc >= 0; doc-- {
 					if r.IntN(4) < share {
@@ -214,7 +214,7 @@ func TestMergeKeepsLiveDocuments(t *testing.T) {
 			sources, kept = append(sources, s), append(kept, documents...)
 		}
 		var out bytes.Buffer
-		if err := merge(&out, testSeed, sources); err != nil {
+		if err := merge(&out, testSeed, sources, nil); err != nil {
 			t.Fatal(err)
 		}
 		merged, err := readSegment(out.Bytes())

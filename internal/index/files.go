@@ -1,0 +1,69 @@
+package index
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// files are the files of an index.
+type files interface {
+	// read returns the content of a file, which is valid until release.
+	read(name string) (content []byte, release func() error, err error)
+	create(name string) (file, error)
+	// rename replaces a file.
+	rename(from, to string) error
+	remove(name string) error
+	list() ([]string, error)
+	// sync makes durable which files there are.
+	sync() error
+}
+
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// folder is files in a folder of the operating system. It is created when the first file is.
+type folder string
+
+func (f folder) path(name string) string { return filepath.Join(string(f), name) }
+
+func (f folder) read(name string) ([]byte, func() error, error) { return mapFile(f.path(name)) }
+
+func (f folder) create(name string) (file, error) {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(f.path(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+}
+
+func (f folder) rename(from, to string) error { return os.Rename(f.path(from), f.path(to)) }
+
+func (f folder) remove(name string) error { return os.RemoveAll(f.path(name)) }
+
+func (f folder) list() ([]string, error) {
+	entries, err := os.ReadDir(string(f))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+func (f folder) sync() error {
+	if runtime.GOOS == "windows" { // it cannot, and renames are durable
+		return nil
+	}
+	dir, err := os.Open(string(f))
+	if err != nil {
+		return fmt.Errorf("sync the folder: %w", err)
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

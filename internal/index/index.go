@@ -1,0 +1,243 @@
+// Package index finds documents by their words, tags and metadata.
+//
+// An index consists of segments, which never change: posting lists of terms, and columns of documents. A batch of changes
+// becomes a segment in memory and can be found at once. Segments in memory are flushed to a file together, and small files
+// are merged to larger ones. Documents that were replaced or deleted are marked as dead in a bitmap beside their segment
+// until a merge leaves them out.
+//
+// Read index.go and snapshot.go (writing), flush.go and merging.go (files), manifest.go (recovery), segment.go, list.go and
+// dictionary.go (the format), query.go and search.go (searching), and near.go (similar words).
+package index
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options is what an index needs. The zero value of a field is its default.
+type Options struct {
+	Lexicon     *Lexicon         // default: one of its own
+	Maintenance *Maintenance     // flushes and merges in the background; default: nothing does
+	Now         func() time.Time // default: time.Now
+	FlushBytes  int64            // size of the segments in memory from which on they are flushed; default: 4 MiB
+	SmallBytes  int64            // an index up to this size has no files; default: 256 KiB
+	MaxSegment  int64            // size in bytes up to which segments are merged; default: 256 MiB
+	DeadAge     time.Duration    // how long a deleted document can stay in a large file; default: 24 hours
+
+	files files // default: those of the folder
+}
+
+func (o *Options) setDefaults(dir string) {
+	if o.Lexicon == nil {
+		o.Lexicon = NewLexicon()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.FlushBytes == 0 {
+		o.FlushBytes = 4 << 20
+	}
+	if o.SmallBytes == 0 {
+		o.SmallBytes = 256 << 10
+	}
+	if o.MaxSegment == 0 {
+		o.MaxSegment = 256 << 20
+	}
+	if o.DeadAge == 0 {
+		o.DeadAge = 24 * time.Hour
+	}
+	if o.files == nil && dir != "" {
+		o.files = folder(dir)
+	}
+}
+
+// Index is an open index. It is safe for concurrent use.
+type Index struct {
+	o    Options
+	seed uint64
+
+	snapshots sync.Mutex // for current and the counts of snapshots
+	current   *Snapshot
+
+	mu       sync.Mutex // held while current is replaced
+	flushing int        // segments in memory that are being flushed: the oldest
+	closed   bool
+
+	manifests sync.Mutex // held while the manifest and the parts that it describes are replaced
+	flushed   int64      // the last change in files
+	next      uint64     // number of the next file
+
+	merging sync.Mutex // held during a merge of files
+	closing atomic.Bool
+
+	rewritten atomic.Int64 // documents that were written by merges and flushes
+	flushes   atomic.Int64
+	merges    atomic.Int64
+}
+
+// errClosed is the error of a closed index.
+var errClosed = errors.New("the index is closed")
+
+// Open opens the index in a folder, or creates an empty one. With an empty dir, the index is in memory only. After an error,
+// other than one of the file system, the folder must be removed, and the index filled again.
+func Open(dir string, o Options) (*Index, error) {
+	o.setDefaults(dir)
+	x := &Index{o: o, seed: newSeed(), next: 1}
+	first := &Snapshot{index: x}
+	if o.files != nil {
+		if err := x.load(first); err != nil {
+			return nil, fmt.Errorf("open index: %w", err)
+		}
+	}
+	x.flushed = first.change
+	x.publish(first)
+	x.o.Maintenance.merge(x, x.mergeAt(first))
+	return x, nil
+}
+
+func newSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// Apply adds changes, all or none. Documents can be found when it returns.
+func (x *Index) Apply(changes []Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	latest := make(map[string]*Document, len(changes))
+	for i := range changes {
+		latest[changes[i].ID] = changes[i].Document
+	}
+	added, err := x.build(changes, latest)
+	if err != nil {
+		return fmt.Errorf("index %d changes: %w", len(changes), err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return errClosed
+	}
+	next := x.current.clone()
+	next.change = changes[len(changes)-1].Number
+	now := x.o.Now()
+	for id := range latest {
+		next.kill(id, now)
+	}
+	if added != nil {
+		next.add(part{segment: added})
+	}
+	if err := x.tidy(next); err != nil {
+		return fmt.Errorf("merge in memory: %w", err)
+	}
+	x.publish(next)
+	x.o.Maintenance.changed(x, next.memory() >= x.o.FlushBytes)
+	return nil
+}
+
+// build returns a segment with the documents of changes, or nil if there is none. latest contains the last change of each ID.
+func (x *Index) build(changes []Change, latest map[string]*Document) (*segment, error) {
+	ids := make([]string, 0, len(latest))
+	documents := make([]*Document, 0, len(latest))
+	for i := range changes {
+		c := &changes[i]
+		if c.Document != nil && latest[c.ID] == c.Document {
+			ids, documents = append(ids, c.ID), append(documents, c.Document)
+		}
+	}
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	return x.o.Lexicon.build(x.seed, ids, documents)
+}
+
+// tierInMemory is how many segments in memory of about the same size are merged to one.
+const tierInMemory = 10
+
+// tidy merges the newest segments in memory while there are many of about the same size, so that single changes do not slow
+// down searches. It leaves out those that are being flushed.
+func (x *Index) tidy(s *Snapshot) error {
+	for {
+		parts := s.parts[s.files+x.flushing:]
+		for i := len(parts) - 1; i >= 0; i-- {
+			if parts[i].liveDocs() == 0 {
+				s.removeParts(s.files+x.flushing+i, s.files+x.flushing+i+1)
+				return x.tidy(s)
+			}
+		}
+		n := 0
+		for n < len(parts) && tier(parts[len(parts)-1-n].liveDocs(), tierInMemory) <= tier(parts[len(parts)-1].liveDocs(), tierInMemory) {
+			n++
+		}
+		if n < tierInMemory {
+			return nil
+		}
+		merged, err := x.mergeInMemory(parts[len(parts)-n:])
+		if err != nil {
+			return err
+		}
+		s.parts = append(s.parts[:len(s.parts)-n], merged)
+	}
+}
+
+// tier returns the number of digits of docs in a number system.
+func tier(docs, base int) int {
+	n := 0
+	for ; docs > 0; docs /= base {
+		n++
+	}
+	return n
+}
+
+// Close flushes and closes the index. Its snapshots stay valid until they are released.
+func (x *Index) Close() error {
+	x.o.Maintenance.forget(x)
+	err := x.Flush()
+	x.closing.Store(true) // ends a merge
+	x.merging.Lock()
+	defer x.merging.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.closed {
+		x.closed = true
+		x.publish(&Snapshot{index: x})
+	}
+	return err
+}
+
+// Size describes how large an index is.
+type Size struct {
+	Files    int64 // bytes
+	Memory   int64 // bytes
+	Segments int
+	Docs     int64 // live ones
+	Dead     int64 // documents that wait to be removed
+}
+
+// Size returns the current size.
+func (x *Index) Size() Size {
+	s := x.Snapshot()
+	defer s.Release()
+	size := Size{Segments: len(s.parts), Memory: s.memory(), Docs: s.docs}
+	for i := range s.parts {
+		size.Dead += int64(s.parts[i].dead)
+		if i < s.files {
+			size.Files += int64(len(s.parts[i].data))
+		}
+	}
+	return size
+}
+
+// Work counts what an index wrote since it was opened.
+type Work struct{ Flushes, Merges, Rewritten int64 }
+
+// Work returns the current counts.
+func (x *Index) Work() Work {
+	return Work{Flushes: x.flushes.Load(), Merges: x.merges.Load(), Rewritten: x.rewritten.Load()}
+}

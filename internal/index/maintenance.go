@@ -1,0 +1,152 @@
+package index
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Maintenance flushes and merges the indexes of a process: one flush and one merge at a time. The nil Maintenance does
+// nothing.
+type Maintenance struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	dirty   map[*Index]time.Time // when they must be flushed
+	aging   map[*Index]time.Time // when files can perhaps be merged
+	flusher chan struct{}
+	merger  chan struct{}
+}
+
+// flushDelay is the time from the last change of an index to its flush.
+const flushDelay = 5 * time.Second
+
+// NewMaintenance returns a Maintenance. It works while Run does.
+func NewMaintenance(log *slog.Logger) *Maintenance {
+	return &Maintenance{log: log, dirty: map[*Index]time.Time{}, aging: map[*Index]time.Time{}, flusher: make(chan struct{}, 1), merger: make(chan struct{}, 1)}
+}
+
+// changed reports that x was changed. It must be flushed now, or some time after the last change.
+func (m *Maintenance) changed(x *Index, now bool) {
+	if m == nil || x.o.files == nil {
+		return
+	}
+	at := x.o.Now()
+	if !now {
+		at = at.Add(flushDelay)
+	}
+	m.mu.Lock()
+	m.dirty[x] = at
+	m.mu.Unlock()
+	signal(m.flusher)
+}
+
+// merge reports that files of x can perhaps be merged at a time; the zero time is never.
+func (m *Maintenance) merge(x *Index, at time.Time) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	if at.IsZero() {
+		delete(m.aging, x)
+	} else {
+		m.aging[x] = at
+	}
+	m.mu.Unlock()
+	signal(m.merger)
+}
+
+// forget removes x, which is being closed.
+func (m *Maintenance) forget(x *Index) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.dirty, x)
+	delete(m.aging, x)
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends.
+func (m *Maintenance) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { m.runMerges(ctx) })
+	m.runFlushes(ctx)
+	work.Wait()
+}
+
+func (m *Maintenance) runFlushes(ctx context.Context) {
+	for x := range m.due(ctx, m.dirty, m.flusher) {
+		if err := x.Flush(); err != nil {
+			m.log.Error("flushing an index failed", "error", err)
+			m.changed(x, false)
+		}
+	}
+}
+
+func (m *Maintenance) runMerges(ctx context.Context) {
+	for x := range m.due(ctx, m.aging, m.merger) {
+		merged, err := x.Merge()
+		if err != nil && !x.closing.Load() {
+			m.log.Error("merging an index failed", "error", err)
+			m.merge(x, x.o.Now().Add(flushDelay))
+		} else if merged {
+			m.mergeAgain(x)
+		}
+	}
+}
+
+// mergeAgain looks for the next merge of x.
+func (m *Maintenance) mergeAgain(x *Index) {
+	s := x.Snapshot()
+	defer s.Release()
+	m.merge(x, x.mergeAt(s))
+}
+
+// due yields indexes at their times until ctx ends. Before it waits for the next time, a signal wakes it.
+func (m *Maintenance) due(ctx context.Context, times map[*Index]time.Time, wake <-chan struct{}) iter.Seq[*Index] {
+	return func(yield func(*Index) bool) {
+		for ctx.Err() == nil {
+			x, wait := m.take(times)
+			if x != nil {
+				if !yield(x) {
+					return
+				}
+				continue
+			}
+			timer := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+			case <-wake:
+			case <-timer.C:
+			}
+			timer.Stop()
+		}
+	}
+}
+
+// take removes and returns an index that is due, or returns how long to wait.
+func (m *Maintenance) take(times map[*Index]time.Time) (x *Index, wait time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wait = time.Hour
+	for candidate, at := range times {
+		if d := at.Sub(candidate.o.Now()); d < wait {
+			x, wait = candidate, d
+		}
+	}
+	if x == nil || wait > 0 {
+		return nil, wait
+	}
+	delete(times, x)
+	return x, 0
+}
