@@ -33,6 +33,18 @@ func (b bitmap) count() int {
 	return n
 }
 
+// countAnd counts what is also in other; nil is everything.
+func (b bitmap) countAnd(other bitmap) int {
+	if other == nil {
+		return b.count()
+	}
+	n := 0
+	for i, w := range b {
+		n += bits.OnesCount64(w & other[i])
+	}
+	return n
+}
+
 // and keeps what is also in other; nil is everything.
 func (b bitmap) and(other bitmap) {
 	if other == nil {

@@ -18,9 +18,9 @@ type disk struct {
 	names   map[string]*inode // as a reader sees them
 	durable map[string]*inode
 	changes []func(map[string]*inode) // of the folder since the last sync
-	left    int                          // effects until one fails; negative: none does
-	dead    bool                         // nothing works after the failure
-	lose    bool                         // the failure is a loss of power
+	left    int                       // effects until one fails; negative: none does
+	dead    bool                      // nothing works after the failure
+	lose    bool                      // the failure is a loss of power
 }
 
 type inode struct {

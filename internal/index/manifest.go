@@ -218,4 +218,3 @@ func (x *Index) Verify() error {
 	}
 	return nil
 }
-

@@ -183,4 +183,3 @@ func (r *ranker) of(doc uint32) uint32 {
 	}
 	return r.before + ones(r.live[r.word]&(1<<(doc%64)-1))
 }
-

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	tierOfFiles   = 8         // files of about the same size that are merged to one
-	deadShare     = 5         // a file is rewritten when one of so many documents is dead
-	smallFile     = 64 << 20  // bytes up to which a file is rewritten sooner
-	smallFileAge  = time.Hour // after the death of a document
+	tierOfFiles  = 8         // files of about the same size that are merged to one
+	deadShare    = 5         // a file is rewritten when one of so many documents is dead
+	smallFile    = 64 << 20  // bytes up to which a file is rewritten sooner
+	smallFileAge = time.Hour // after the death of a document
 )
 
 // Merge merges files once if that is due, and returns whether it was.

@@ -1,0 +1,147 @@
+package index
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Neighbour is a word that is spelled nearly like another one.
+type Neighbour struct {
+	Word  string
+	Edits int
+	Docs  int64 // that have it
+}
+
+// Near returns the words of documents of a collection, or of all documents if scope is empty, that begin with the same letter
+// as a folded word and become it by at most so many edits: a letter is added, removed or replaced, or two neighbours change
+// places. The word itself is not among them.
+func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list []Neighbour, err error) {
+	defer recoverCorrupt(&err)
+	_, first := utf8.DecodeRuneInString(word)
+	if first == 0 {
+		return nil, nil
+	}
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	if err := run.openScope(); err != nil {
+		return nil, err
+	}
+	found := map[string]int{}
+	for i := range run.parts {
+		d := newDistances(word, edits)
+		run.parts[i].dictionary.each(prefixed(wordTerm(word[:first])), func(term []byte, _ entry) bool {
+			if n := d.of(term[1:]); n > 0 && n <= edits {
+				found[string(term[1:])] = n
+			}
+			err = run.steps(1)
+			return err == nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for word, edits := range found {
+		docs, err := run.frequency(wordTerm(word))
+		if err != nil {
+			return nil, err
+		}
+		if docs > 0 {
+			list = append(list, Neighbour{word, edits, docs})
+		}
+	}
+	return list, nil
+}
+
+// Has reports whether a document of a collection, or any document if scope is empty, has a stem or a word as it stands.
+func (s *Snapshot) Has(stem, word, scope string, step Step) (has bool, err error) {
+	defer recoverCorrupt(&err)
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	if err := run.openScope(); err != nil {
+		return false, err
+	}
+	for _, term := range []string{stemTerm(stem), wordTerm(word)} {
+		if n, err := run.frequency(term); n > 0 || err != nil {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}
+
+// distances computes the edits between a word and candidates in their order. Rows of the beginning that a candidate shares
+// with the one before are computed once.
+type distances struct {
+	word  []rune
+	most  int
+	last  []byte // candidate
+	runes []rune // of last
+	ends  []int  // of runes in last
+	rows  [][]int
+	dead  int // a beginning of last of so many bytes has too many edits already; 0: none
+}
+
+func newDistances(word string, most int) *distances {
+	d := &distances{word: []rune(word), most: most}
+	row := make([]int, len(d.word)+1)
+	for i := range row {
+		row[i] = i
+	}
+	d.rows = append(d.rows, row)
+	return d
+}
+
+// of returns the number of edits, or a larger number than the most.
+func (d *distances) of(candidate []byte) int {
+	if d.dead > 0 && bytes.HasPrefix(candidate, d.last[:d.dead]) {
+		return d.most + 1
+	}
+	shared := sharedPrefix(d.last, candidate)
+	n := len(d.ends)
+	for n > 0 && d.ends[n-1] > shared {
+		n--
+	}
+	d.last = append(d.last[:0], candidate...)
+	d.runes, d.ends, d.dead = d.runes[:n], d.ends[:n], 0
+	end := 0
+	if n > 0 {
+		end = d.ends[n-1]
+	}
+	for end < len(candidate) {
+		r, size := utf8.DecodeRune(candidate[end:])
+		end += size
+		d.runes, d.ends = append(d.runes, r), append(d.ends, end)
+		if d.addRow() > d.most {
+			d.dead = end
+			return d.most + 1
+		}
+	}
+	return d.rows[len(d.runes)][len(d.word)]
+}
+
+// addRow computes the row of the last rune, and returns its smallest number. Numbers far from the diagonal are too large
+// anyway and not computed.
+func (d *distances) addRow() int {
+	i := len(d.runes)
+	if len(d.rows) == i {
+		d.rows = append(d.rows, make([]int, len(d.word)+1))
+	}
+	row, before := d.rows[i], d.rows[i-1]
+	for j := range row {
+		row[j] = d.most + 1
+	}
+	least := d.most + 1
+	for j := max(0, i-d.most); j <= min(len(d.word), i+d.most); j++ {
+		if j == 0 {
+			row[0] = i
+		} else {
+			replaced := before[j-1]
+			if d.runes[i-1] != d.word[j-1] {
+				replaced++
+			}
+			row[j] = min(replaced, before[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && d.runes[i-1] == d.word[j-2] && d.runes[i-2] == d.word[j-1] {
+				row[j] = min(row[j], d.rows[i-2][j-2]+1)
+			}
+		}
+		least = min(least, row[j])
+	}
+	return least
+}

@@ -1,0 +1,97 @@
+package index
+
+import "math"
+
+// The parameters of BM25, the weight of a word in the title against one in the text, and the weight of a stop word.
+const (
+	k1             = 1.5
+	b              = 0.65
+	titleWeight    = 2.5
+	stopwordWeight = 0.01
+)
+
+// strictWords is the maximum number of words, without stop words, of a short query. In a short query, a document with more
+// matching words always ranks first. A longer query is usually a sentence with words that say little, so the sum of the
+// scores decides.
+const strictWords = 3
+
+// scoreUnit is how many units of the whole numbers in which scores are added make up 1. So a sum does not depend on the order
+// in which it is added.
+const scoreUnit = 1024
+
+// ranking computes scores from statistics.
+type ranking struct {
+	statistics Statistics
+	frozen     bool // the statistics are from an earlier page
+	next       int  // index of Frequencies
+	titles     [256]float64
+	texts      [256]float64
+}
+
+func newRanking(current Statistics, earlier *Statistics) *ranking {
+	r := &ranking{statistics: current}
+	if earlier != nil {
+		r.statistics, r.frozen = *earlier, true
+	}
+	title, text := r.average(r.statistics.Titles), r.average(r.statistics.Texts)
+	for code, length := range lengths {
+		r.titles[code] = titleWeight / (1 - b + float64(b*float64(length)/title))
+		r.texts[code] = 1 / (1 - b + float64(b*float64(length)/text))
+	}
+	return r
+}
+
+func (r *ranking) average(words int64) float64 {
+	if words <= 0 || r.statistics.Docs <= 0 {
+		return 1
+	}
+	return float64(words) / float64(r.statistics.Docs)
+}
+
+// idf returns the inverse document frequency of the next word, which count documents have now.
+func (r *ranking) idf(count int64) float64 {
+	if r.frozen {
+		if r.next < len(r.statistics.Frequencies) {
+			count = r.statistics.Frequencies[r.next]
+		}
+	} else {
+		r.statistics.Frequencies = append(r.statistics.Frequencies, count)
+	}
+	r.next++
+	n, df := float64(r.statistics.Docs), float64(max(0, min(count, r.statistics.Docs)))
+	const precision = 1 << 20 // rounded, so that all processors agree
+	return math.Round(math.Log(1+(n-df+0.5)/(df+0.5))*precision) / precision
+}
+
+// saturated limits the effect of a word's frequency: the result is below k1+1.
+func saturated(frequency float64) float64 { return frequency * (k1 + 1) / (k1 + frequency) }
+
+// units rounds a score to units.
+func units(score float64) int32 { return int32(float64(score*scoreUnit) + 0.5) }
+
+// scorer computes the scores of a word.
+type scorer struct {
+	*ranking
+	weight float64
+	table  [8][256]int32 // by frequency in the text and code of its length, if the word is not in the title; 0: not computed
+}
+
+// score returns the score of a word with these frequencies in a document with these coded lengths.
+func (s *scorer) score(title, text uint32, titleCode, textCode byte) int32 {
+	if title > 0 || text >= uint32(len(s.table)) {
+		return s.compute(title, text, titleCode, textCode)
+	}
+	if v := s.table[text][textCode]; v > 0 {
+		return v
+	}
+	v := s.compute(title, text, titleCode, textCode)
+	s.table[text][textCode] = v
+	return v
+}
+
+func (s *scorer) compute(title, text uint32, titleCode, textCode byte) int32 {
+	return units(s.weight * saturated(float64(float64(title)*s.titles[titleCode])+float64(float64(text)*s.texts[textCode])))
+}
+
+// most is the score that no document reaches.
+func (s *scorer) most() int32 { return units(s.weight*(k1+1)) + 1 }

@@ -1,0 +1,134 @@
+package index
+
+import "math/bits"
+
+// windowSize is how many documents are scored together when any of several words matches.
+const windowSize = 4096
+
+// window adds up the scores of the documents of a window.
+type window struct {
+	first   uint32
+	scores  [windowSize]int32
+	matches [windowSize / 64]uint64
+
+	// A word with several lists is scored here first.
+	best    [windowSize]int32
+	touched [windowSize / 64]uint64
+}
+
+// searchAny scores the documents of a part in windows. All words add their scores to the same window, then its matching
+// documents are counted and the best are kept.
+func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error {
+	for _, w := range r.any {
+		w.open(p)
+	}
+	win := &r.window
+	for {
+		first := uint32(noDoc)
+		for _, w := range r.any {
+			first = min(first, w.next())
+		}
+		if first == noDoc {
+			return nil
+		}
+		win.first = first / windowSize * windowSize
+		cost := windowSize / 64
+		for _, w := range r.any {
+			cost += w.addTo(win)
+		}
+		r.collect(p, mask, hits)
+		if err := r.steps(cost); err != nil {
+			return err
+		}
+	}
+}
+
+// collect offers the matching documents of the window, and clears it.
+func (r *search) collect(p *searchedPart, mask bitmap, hits *collector) {
+	win := &r.window
+	at := int(win.first / 64)
+	least := hits.least()
+	for i := range win.matches {
+		found := win.matches[i]
+		if found == 0 {
+			continue
+		}
+		win.matches[i] = 0
+		kept := found
+		if mask != nil {
+			kept &= mask[at+i]
+		}
+		hits.total += int64(bits.OnesCount64(kept))
+		if p.matches != nil {
+			p.matches[at+i] = kept
+		}
+		for ; found != 0; found &= found - 1 {
+			bit := bits.TrailingZeros64(found)
+			score := win.scores[i*64+bit]
+			win.scores[i*64+bit] = 0
+			if kept&(1<<bit) != 0 && int64(score) >= least {
+				hits.offer(win.first+uint32(i*64+bit), score)
+				least = hits.least()
+			}
+		}
+	}
+}
+
+// add adds the scores of the documents of a list that are in the window, and returns how many there were.
+func (win *window) add(l *list, s *scorer, p *searchedPart, bonus int32) int {
+	n := 0
+	end := win.first + windowSize
+	for l.at < l.n || l.load(l.block+1) {
+		l.unpackFrequencies()
+		at := l.at
+		for ; at < l.n && l.docs[at] < end; at++ {
+			doc := l.docs[at]
+			slot := (doc - win.first) % windowSize
+			win.scores[slot] += bonus + s.score(l.titles[at], l.texts[at], p.lengths[2*doc], p.lengths[2*doc+1])
+			win.matches[slot/64] |= 1 << (slot % 64)
+		}
+		n += at - l.at
+		if l.at = at; at < l.n {
+			break
+		}
+	}
+	return n
+}
+
+// compare keeps the best scores of the documents of a list that are in the window, and returns how many there were.
+func (win *window) compare(l *list, s *scorer, p *searchedPart) int {
+	n := 0
+	end := win.first + windowSize
+	for doc := l.seek(win.first); doc < end; doc = l.next() {
+		slot := doc - win.first
+		title, text := l.frequencies()
+		score := s.score(title, text, p.lengths[2*doc], p.lengths[2*doc+1])
+		if bit := uint64(1) << (slot % 64); win.touched[slot/64]&bit == 0 || score > win.best[slot] {
+			win.touched[slot/64] |= bit
+			win.best[slot] = score
+		}
+		n++
+	}
+	return n
+}
+
+// addBest adds the best scores and clears them. Documents of flat have at least the score of flat.
+func (win *window) addBest(flat bitmap, flatScore, bonus int32) {
+	for i := range win.touched {
+		touched := win.touched[i]
+		win.touched[i] = 0
+		all := touched
+		if at := int(win.first/64) + i; at < len(flat) {
+			all |= flat[at]
+		}
+		win.matches[i] |= all
+		for ; all != 0; all &= all - 1 {
+			bit := bits.TrailingZeros64(all)
+			score := flatScore
+			if touched&(1<<bit) != 0 {
+				score = win.best[i*64+bit]
+			}
+			win.scores[i*64+bit] += bonus + score
+		}
+	}
+}
