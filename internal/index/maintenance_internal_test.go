@@ -1,0 +1,132 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// filesWith returns how many files of a folder contain a text, and how many there are.
+func filesWith(t *testing.T, dir, text string) (with, all int) {
+	t.Helper()
+	names, err := folder(dir).list()
+	noError(t, err)
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		noError(t, err)
+		if bytes.Contains(data, []byte(text)) {
+			with++
+		}
+	}
+	return with, len(names)
+}
+
+func maintained(t *testing.T, do func(m *Maintenance)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMaintenance(slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { m.Run(ctx); close(ended) }()
+		do(m)
+		cancel()
+		<-ended
+	})
+}
+
+func TestChangesAreFlushedAfterAPause(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1})
+		noError(t, err)
+		for i := range 3 {
+			noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: "a", Document: &Document{Text: "xylophone"}}}))
+			time.Sleep(flushDelay - time.Second)
+			synctest.Wait()
+			if _, n := filesWith(t, dir, "xylophone"); n != 0 {
+				t.Errorf("after change %d there are %d files", i+1, n)
+			}
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if with, n := filesWith(t, dir, "xylophon"); with != 1 || n != 2 {
+			t.Errorf("after the pause %d of %d files contain the word", with, n)
+		}
+		noError(t, x.Close())
+	})
+}
+
+func TestManyChangesAreFlushedAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1, FlushBytes: 1})
+		noError(t, err)
+		noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &Document{Text: "xylophone"}}}))
+		synctest.Wait()
+		if with, n := filesWith(t, dir, "xylophon"); with != 1 || n != 2 {
+			t.Errorf("%d of %d files contain the word", with, n)
+		}
+		noError(t, x.Close())
+	})
+}
+
+// The words of a deleted document leave the files an hour after its death, or a day if the file is large.
+func TestDeletedWordsLeaveTheFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1})
+		noError(t, err)
+		var changes []Change
+		for i := range 50 {
+			changes = append(changes, Change{Number: int64(i + 1), ID: fmt.Sprint(i), Document: &Document{Text: "stone and sand"}})
+		}
+		changes[7].Document = &Document{Text: "xylophone", Keys: []string{Tag("xtag")}}
+		noError(t, x.Apply(changes))
+		time.Sleep(time.Minute)
+		noError(t, x.Apply([]Change{{Number: 51, ID: "7"}}))
+		time.Sleep(smallFileAge - time.Second)
+		synctest.Wait()
+		if with, _ := filesWith(t, dir, "xylophon"); with != 1 {
+			t.Errorf("before the hour ends %d files contain the word", with)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for _, text := range []string{"xylophon", "xtag"} {
+			if with, n := filesWith(t, dir, text); with != 0 || n != 2 {
+				t.Errorf("after an hour %d of %d files contain %q", with, n, text)
+			}
+		}
+		if size := x.Size(); size.Docs != 49 || size.Dead != 0 {
+			t.Errorf("the size is %+v", size)
+		}
+		noError(t, x.Close())
+	})
+}
+
+// Small files are merged without a request.
+func TestFilesAreMergedInTheBackground(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1})
+		noError(t, err)
+		for i := range 3 * tierOfFiles {
+			noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: fmt.Sprint(i), Document: &Document{Text: strings.Repeat("stone ", i)}}}))
+			time.Sleep(flushDelay)
+			synctest.Wait()
+		}
+		if size := x.Size(); size.Segments != 3 || size.Docs != 3*tierOfFiles || size.Memory != 0 {
+			t.Errorf("the size is %+v", size)
+		}
+		noError(t, x.Close())
+	})
+}
