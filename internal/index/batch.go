@@ -2,6 +2,8 @@ package index
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"maps"
 	"slices"
 	"strings"
@@ -138,14 +140,7 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 	if err := b.writeKeys(w); err != nil {
 		return nil, err
 	}
-	order := make([]uint32, 0, len(b.terms))
-	for number := range b.terms[1:] {
-		order = append(order, uint32(number)+1)
-	}
-	slices.SortFunc(order, func(x, y uint32) int { return strings.Compare(b.terms[x].term, b.terms[y].term) })
-	words, _ := slices.BinarySearchFunc(order, string(rune(wordKind)), func(number uint32, k string) int {
-		return strings.Compare(b.terms[number].term, k)
-	})
+	order, words := b.order()
 	if err := b.writeStems(w, order[:words]); err != nil {
 		return nil, err
 	}
@@ -165,6 +160,34 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 		return nil, err
 	}
 	return readSegment(data.Bytes())
+}
+
+// order returns the numbers of the terms in the order of the terms, and the index of the first word.
+func (b *batch) order() (order []uint32, words int) {
+	type keyed struct {
+		begin  uint64 // the first bytes of the term, which are enough to compare most terms
+		number uint32
+	}
+	sorted := make([]keyed, 0, len(b.terms))
+	for number := 1; number < len(b.terms); number++ {
+		var begin [8]byte
+		copy(begin[:], b.terms[number].term)
+		sorted = append(sorted, keyed{binary.BigEndian.Uint64(begin[:]), uint32(number)})
+		if begin[0] < byte(wordKind) {
+			words++
+		}
+	}
+	slices.SortFunc(sorted, func(x, y keyed) int {
+		if x.begin != y.begin {
+			return cmp.Compare(x.begin, y.begin)
+		}
+		return strings.Compare(b.terms[x.number].term, b.terms[y.number].term)
+	})
+	order = make([]uint32, len(sorted))
+	for i := range sorted {
+		order[i] = sorted[i].number
+	}
+	return order, words
 }
 
 func (b *batch) writeKeys(w *segmentWriter) error {
