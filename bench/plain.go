@@ -4,11 +4,8 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/blevesearch/bleve/v2"
 )
 
 // plain measures plain searches of the same texts.
@@ -45,21 +42,4 @@ func (b *ground) plain(texts, queries []string) {
 		took = append(took, time.Since(began))
 	}
 	row("SQLite FTS5, plain search", took)
-
-	index, err := bleve.New(filepath.Join(dir, "bleve"), bleve.NewIndexMapping())
-	b.must(err)
-	defer index.Close()
-	batch := index.NewBatch()
-	for i, text := range texts {
-		b.must(batch.Index(strconv.Itoa(i), map[string]any{"text": text}))
-	}
-	b.must(index.Batch(batch))
-	took = nil
-	for _, q := range queries {
-		began := time.Now()
-		_, err := index.Search(bleve.NewSearchRequest(bleve.NewMatchQuery(q)))
-		b.must(err)
-		took = append(took, time.Since(began))
-	}
-	row("Bleve, plain search", took)
 }

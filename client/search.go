@@ -13,7 +13,10 @@ type Query struct {
 	Limit      *int     `json:"limit,omitempty"` // 1–100, 10 when nil
 	Cursor     string   `json:"cursor,omitempty"`
 	Collection string   `json:"collection,omitempty"`
-	Tags       []string `json:"tag,omitempty"` // all must match
+	Tags       []string `json:"tag,omitempty"`    // all must match
+	Filters    []string `json:"filter,omitempty"` // metadata, as name:op:value with eq, ne, lt, lte, gt or gte; all must match
+	Fuzzy      string   `json:"fuzzy,omitempty"`  // auto, which repairs misspelled words, or off; auto when empty
+	Facets     []string `json:"facets,omitempty"` // collection, tag, or names of metadata entries
 	Prefix     bool     `json:"prefix,omitempty"`
 	Highlight  *bool    `json:"highlight,omitempty"` // true when nil
 	Sort       string   `json:"sort,omitempty"`      // relevance, updatedAt, -updatedAt

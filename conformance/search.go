@@ -65,7 +65,7 @@ func searchChecks() []promise {
 			}
 		}},
 		{"NothingFoundIsNoError", func(c *check) {
-			c.search(url.Values{"q": {c.suite.word()}}).has(fields{"total": 0, "results": []any{}, "nextCursor": nil})
+			c.search(url.Values{"q": {c.suite.word()}, "fuzzy": {"off"}}).has(fields{"total": 0, "results": []any{}, "nextCursor": nil})
 		}},
 		{"HighlightsAreCodePoints", func(c *check) {
 			word := c.suite.word()
@@ -186,16 +186,6 @@ func searchChecks() []promise {
 
 func moreSearchChecks() []promise {
 	const path = "/api/v1/search"
-	later := func(name, query, field, what string) promise {
-		return promise{name, func(c *check) {
-			a := c.get(path + "?q=conformance&" + query).send()
-			if a.status == http.StatusBadRequest {
-				a.fails(400, "validation_error", field, "unsupported")
-				c.skip("waits for " + what)
-			}
-			a.is(http.StatusOK).shape(answerShape)
-		}}
-	}
 	return []promise{
 		{"PagesAreWholeAndStable", func(c *check) {
 			word, collection := c.suite.word(), c.suite.name()
@@ -265,7 +255,9 @@ func moreSearchChecks() []promise {
 			word, id := c.suite.word(), c.suite.name()
 			c.document(id, fields{"text": "It begins with " + word})
 			half := word[:len(word)-2]
-			c.finds(half, "")
+			if got := c.search(url.Values{"q": {half}, "fuzzy": {"off"}}).texts("results", "id"); len(got) > 0 {
+				c.broken("without prefix the beginning of a word finds %v", got)
+			}
 			if got := c.search(url.Values{"q": {half}, "prefix": {"true"}}).texts("results", "id"); !slices.Contains(got, id) {
 				c.broken("prefix=true does not find a document by the beginning of its word")
 			}
@@ -284,16 +276,50 @@ func moreSearchChecks() []promise {
 			c.finds("é"+word, id)
 		}},
 		{"FuzzyMayBeOff", func(c *check) { c.search(url.Values{"q": {"conformance"}, "fuzzy": {"off"}}) }},
-		later("TyposAreRepaired", "fuzzy=auto", "fuzzy", "typo repair"),
-		later("ResultsAreFilteredByMetadata", "filter=year:gte:2020", "filter", "filters"),
-		later("ResultsAreCountedByFacet", "facets=collection", "facets", "facets"),
+		{"TyposAreRepaired", func(c *check) {
+			word, id := c.suite.word()+"harbour", c.suite.name()
+			c.document(id, fields{"text": word})
+			a := c.search(url.Values{"q": {"x " + word[:len(word)-1] + "x"}})
+			if got := a.texts("results", "id"); !slices.Contains(got, id) || a.text("suggestion") != "x "+word {
+				c.broken("a word with a wrong letter finds %v and suggests %q, want %s and %q", got, a.text("suggestion"), id, "x "+word)
+			}
+			if got := c.search(url.Values{"q": {word[:len(word)-1] + "x"}, "fuzzy": {"off"}}).texts("results", "id"); len(got) > 0 {
+				c.broken("with fuzzy=off a word with a wrong letter finds %v", got)
+			}
+		}},
+		{"ResultsAreFilteredByMetadata", func(c *check) {
+			word, ids := c.suite.word(), []string{c.suite.name(), c.suite.name(), c.suite.name()}
+			for i, id := range ids {
+				c.document(id, fields{"text": word, "metadata": fields{"year": 2019 + i, "color": []string{"red", "green", "green"}[i]}})
+			}
+			for filter, want := range map[string][]string{
+				"year:gte:2020": ids[1:], "year:lt:2020": ids[:1], "year:eq:2020": ids[1:2], "year:ne:2020": {ids[0], ids[2]}, "color:eq:green": ids[1:],
+				"color:gt:green": ids[:1], "month:eq:1": {}, "month:ne:1": ids,
+			} {
+				if got := c.search(url.Values{"q": {word}, "filter": {filter}}).texts("results", "id"); !sameSet(got, want) {
+					c.broken("filter=%s finds %v, want %v", filter, got, want)
+				}
+			}
+			c.get(path+"?q=x&filter=year").send().fails(400, "validation_error", "filter", "format")
+			c.post(path).json(fields{"q": "x", "filter": []string{"year:is:1"}}).send().fails(400, "validation_error", "filter[0]", "format")
+		}},
+		{"ResultsAreCountedByFacet", func(c *check) {
+			word := c.suite.word()
+			for i := range 3 {
+				c.document(c.suite.name(), fields{"text": word, "collection": []string{"one", "two", "two"}[i], "tags": []string{"t"}, "metadata": fields{"n": i % 2}})
+			}
+			c.search(url.Values{"q": {word}, "facets": {"collection,tag,n,none"}, "limit": {"1"}}).has(fields{
+				"facets.collection[0].value": "two", "facets.collection[0].count": 2, "facets.collection[1].count": 1,
+				"facets.tag[0].count": 3, "facets.n[0].count": 2, "facets.n[0].value": "0",
+			})
+		}},
 	}
 }
 
 // finds checks that a search finds exactly these documents. An empty ID means none.
 func (c *check) finds(q string, ids ...string) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
-	a := c.search(url.Values{"q": {q}, "limit": {"100"}})
+	a := c.search(url.Values{"q": {q}, "limit": {"100"}, "fuzzy": {"off"}}) // words of the suite are like each other
 	if got := a.texts("results", "id"); !sameSet(got, ids) || a.integer("total") != int64(len(ids)) {
 		a.broken("found %v, want %v", got, ids)
 	}

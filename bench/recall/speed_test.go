@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blevesearch/bleve/v2"
 	_ "modernc.org/sqlite"
 
 	engine "keepsake/internal/memory/recall"
@@ -61,7 +60,7 @@ func measure(b *testing.B, questions []string, ask func(question string) int) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
-// The three search the same 10,000 texts for the same questions; SQLite and Bleve rank by words alone.
+// Both search the same 10,000 texts for the same questions; SQLite ranks by words alone.
 func BenchmarkEngine(b *testing.B) {
 	turns, questions := crowd(b)
 	x := engine.New(text.NewAnalyzer())
@@ -117,34 +116,5 @@ func BenchmarkFTS5(b *testing.B) {
 			n++
 		}
 		return n
-	})
-}
-
-func BenchmarkBleve(b *testing.B) {
-	turns, questions := crowd(b)
-	mapping := bleve.NewIndexMapping()
-	mapping.DefaultAnalyzer = "standard"
-	index, err := bleve.NewMemOnly(mapping)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer index.Close()
-	for some := range slices.Chunk(turns, 1000) {
-		batch := index.NewBatch()
-		for _, t := range some {
-			if err := batch.Index(t.ID, map[string]string{"body": t.Text}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := index.Batch(batch); err != nil {
-			b.Fatal(err)
-		}
-	}
-	measure(b, questions, func(q string) int {
-		found, err := index.Search(bleve.NewSearchRequestOptions(bleve.NewMatchQuery(q), 10, 0, false))
-		if err != nil {
-			b.Fatal(err)
-		}
-		return len(found.Hits)
 	})
 }

@@ -60,7 +60,10 @@ var edges = map[string][]string{
 	},
 	"internal/memory/recall": {"internal/fairshare", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/search":        {"internal/coalesce", "internal/document", "internal/fairshare", "internal/page", "internal/problem", "internal/text"},
+	"internal/index":         {"internal/text"},
+	"internal/search": {
+		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/page", "internal/problem", "internal/text",
+	},
 	"internal/endpoint":      {"internal/auth", "internal/problem", "internal/revision", "internal/wire"},
 }
 
@@ -132,7 +135,7 @@ var forbidden = []rule{
 		reason: "it starts servers for tests",
 	},
 	{
-		what: "github.com/blevesearch/bleve/", in: []string{"./"}, except: []string{"internal/search/", "bench/"},
+		what: "keepsake/internal/index", in: []string{"./"}, except: []string{"internal/search"},
 		reason: "the index is a detail of search",
 	},
 	{

@@ -154,7 +154,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	s.keys = apikey.NewDirectory(i.Store, hasher, s.accounts, s.usage, deps.Now)
 	s.indexer = search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Memory: memoryLimit(),
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(),
 	})
 	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	s.assembleIdempotency(deps)

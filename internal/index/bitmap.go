@@ -79,3 +79,10 @@ func (b bitmap) addList(l *list) {
 		b.add(doc)
 	}
 }
+
+// withoutList removes all documents of a list.
+func (b bitmap) withoutList(l *list) {
+	for doc := l.seek(0); doc != noDoc; doc = l.next() {
+		b.remove(doc)
+	}
+}

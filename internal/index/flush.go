@@ -10,10 +10,11 @@ import (
 
 // Flush writes everything in memory to files. An index without files is not flushed while it is small, because it is filled
 // again from its source faster than a file is read.
-func (x *Index) Flush() error {
+func (x *Index) Flush() (err error) {
 	if x.o.files == nil {
 		return nil
 	}
+	defer recoverCorrupt(&err)
 	x.manifests.Lock()
 	defer x.manifests.Unlock()
 	s, ok := x.beginFlush()

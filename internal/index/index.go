@@ -28,6 +28,7 @@ type Options struct {
 	SmallBytes  int64            // an index up to this size has no files; default: 256 KiB
 	MaxSegment  int64            // size in bytes up to which segments are merged; default: 256 MiB
 	DeadAge     time.Duration    // how long a deleted document can stay in a large file; default: 24 hours
+	Corrupt     func(error)      // is called if a flush or a merge in the background cannot read a file; default: nothing
 
 	files files // default: those of the folder
 }
@@ -50,6 +51,9 @@ func (o *Options) setDefaults(dir string) {
 	}
 	if o.DeadAge == 0 {
 		o.DeadAge = 24 * time.Hour
+	}
+	if o.Corrupt == nil {
+		o.Corrupt = func(error) {}
 	}
 	if o.files == nil && dir != "" {
 		o.files = folder(dir)
@@ -199,16 +203,24 @@ func tier(docs, base int) int {
 func (x *Index) Close() error {
 	x.o.Maintenance.forget(x)
 	err := x.Flush()
-	x.closing.Store(true) // ends a merge
+	x.Abandon()
+	return err
+}
+
+// Abandon closes the index without a flush.
+func (x *Index) Abandon() {
+	x.closing.Store(true) // ends a flush or a merge
+	x.o.Maintenance.forget(x)
 	x.merging.Lock()
 	defer x.merging.Unlock()
+	x.manifests.Lock()
+	defer x.manifests.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.closed {
 		x.closed = true
 		x.publish(&Snapshot{index: x})
 	}
-	return err
 }
 
 // Size describes how large an index is.

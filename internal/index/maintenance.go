@@ -2,8 +2,10 @@ package index
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -85,8 +87,13 @@ func (m *Maintenance) Run(ctx context.Context) {
 }
 
 func (m *Maintenance) runFlushes(ctx context.Context) {
+	debug.SetPanicOnFault(true) // a file can be truncated
 	for x := range m.due(ctx, m.dirty, m.flusher) {
-		if err := x.Flush(); err != nil {
+		switch err := x.Flush(); {
+		case err == nil || x.closing.Load():
+		case errors.Is(err, ErrCorrupt):
+			x.o.Corrupt(err)
+		default:
 			m.log.Error("flushing an index failed", "error", err)
 			m.changed(x, false)
 		}
@@ -94,12 +101,16 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 }
 
 func (m *Maintenance) runMerges(ctx context.Context) {
+	debug.SetPanicOnFault(true)
 	for x := range m.due(ctx, m.aging, m.merger) {
-		merged, err := x.Merge()
-		if err != nil && !x.closing.Load() {
+		switch merged, err := x.Merge(); {
+		case x.closing.Load():
+		case errors.Is(err, ErrCorrupt):
+			x.o.Corrupt(err)
+		case err != nil:
 			m.log.Error("merging an index failed", "error", err)
 			m.merge(x, x.o.Now().Add(flushDelay))
-		} else if merged {
+		case merged:
 			m.mergeAgain(x)
 		}
 	}

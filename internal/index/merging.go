@@ -16,6 +16,7 @@ const (
 
 // Merge merges files once if that is due, and returns whether it was.
 func (x *Index) Merge() (merged bool, err error) {
+	defer recoverCorrupt(&err)
 	x.merging.Lock()
 	defer x.merging.Unlock()
 	s := x.Snapshot()

@@ -37,7 +37,7 @@ const (
 
 // Similar is a word in place of a misspelled one.
 type Similar struct {
-	Stem   string
+	Stem   string  // no document has the empty stem
 	Weight float64 // of its score
 }
 
@@ -80,6 +80,7 @@ type Found struct {
 	Hits       []Hit
 	Total      int64
 	Statistics Statistics
+	Weights    []float64 // of the words of Any
 	Facets     []Counts
 }
 

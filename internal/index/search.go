@@ -25,7 +25,11 @@ func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
 			return nil, err
 		}
 	}
-	return &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.facets()}, nil
+	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
+	for _, w := range run.any {
+		found.Weights = append(found.Weights, w.weight)
+	}
+	return found, nil
 }
 
 // recoverCorrupt turns a panic about an index out of range, which only a corrupt segment causes, into an error.
@@ -105,14 +109,15 @@ func (r *search) open() error {
 	return err
 }
 
-// countFirst makes each word that is not a stop word worth more than all scores together.
+// countFirst makes each word that is not a stop word worth more than all scores together. Similar words are not, so that
+// documents with a word as it was asked for come first.
 func (r *search) countFirst() {
 	most := int32(0)
 	for _, w := range r.any {
 		most += w.most()
 	}
 	for _, w := range r.any {
-		if !w.Stopword {
+		if !w.Stopword && len(w.Similar) == 0 {
 			w.bonus = most
 		}
 	}
@@ -308,17 +313,34 @@ func (r *search) mask(p *searchedPart) (bitmap, error) {
 	}
 	for _, c := range r.not {
 		own()
-		c.open(p)
-		for doc := c.seek(0); doc != noDoc; doc = c.seek(doc + 1) {
-			if _, ok := c.score(doc); ok {
-				mask.remove(doc)
-			}
-			if err := r.steps(1); err != nil {
-				return nil, err
-			}
+		if err := r.exclude(p, c, mask); err != nil {
+			return nil, err
 		}
 	}
 	return mask, r.steps(1 + len(mask)/8)
+}
+
+// exclude removes the documents from mask that match a clause.
+func (r *search) exclude(p *searchedPart, c clause, mask bitmap) error {
+	c.open(p)
+	if w, ok := c.(*word); ok {
+		for i := range w.terms {
+			mask.withoutList(&w.terms[i].list)
+		}
+		if w.flat != nil {
+			mask.without(w.flat)
+		}
+		return r.steps(c.count())
+	}
+	for doc := c.seek(0); doc != noDoc; doc = c.seek(doc + 1) {
+		if _, ok := c.score(doc); ok {
+			mask.remove(doc)
+		}
+		if err := r.steps(8); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func copyOf(b bitmap, docs uint32) bitmap {
@@ -468,5 +490,3 @@ func (r *search) countFacets(p *searchedPart) error {
 	}
 	return nil
 }
-
-func (r *search) facets() []Counts { return r.counts }

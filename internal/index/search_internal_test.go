@@ -194,17 +194,15 @@ func (d *read) passes(filters []Filter) bool {
 // search returns all hits in order, and the facets.
 func (w *walk) search() (hits []Hit, facets []Counts) {
 	var words, all, not []judge
-	telling, most := 0, int32(0)
+	telling := 0
 	for i := range w.q.Any {
 		words = append(words, w.word(&w.q.Any[i]))
 	}
-	bonus := make([]int32, len(words))
 	for i := range w.q.Any {
 		if !w.q.Any[i].Stopword {
 			telling++
 		}
 	}
-	_ = most
 	for _, p := range w.q.All {
 		all = append(all, w.phrase(p))
 	}
@@ -222,9 +220,9 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		sum, matching, strict := int32(0), 0, int32(0)
 		for i, j := range words {
 			if score, ok := j(d); ok {
-				sum += score + bonus[i]
+				sum += score
 				matching++
-				if !w.q.Any[i].Stopword {
+				if !w.q.Any[i].Stopword && len(w.q.Any[i].Similar) == 0 {
 					strict++
 				}
 			}

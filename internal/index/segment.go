@@ -199,7 +199,7 @@ func (s *segment) find(id string, hash uint64) (doc uint32, ok bool) {
 	return 0, false
 }
 
-// hashOf returns the hash of an ID. The seed is a secret of the index, so that nobody can choose IDs with equal hashes.
+// hashOf returns the hash of an ID. The seed is a secret of the index, so that a client cannot choose IDs with equal hashes.
 func hashOf[T string | []byte](seed uint64, id T) uint64 {
 	const one, two = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 	h := seed ^ uint64(len(id))*two

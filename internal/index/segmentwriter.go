@@ -47,7 +47,7 @@ func (w *segmentWriter) addWord(term []byte, stem entry) {
 	w.dictionary.add(term, stem)
 }
 
-// row is what a segment contains of a document besides its terms.
+// row is what a segment contains of a document in addition to its terms.
 type row struct {
 	title, text byte // coded lengths
 	time        int64

@@ -55,6 +55,9 @@ func (x *Index) publish(s *Snapshot) {
 	}
 }
 
+// Empty returns a snapshot of an index without documents.
+func Empty() *Snapshot { return &Snapshot{index: &Index{}, uses: 1} }
+
 // Release ends a use of the snapshot.
 func (s *Snapshot) Release() {
 	s.index.snapshots.Lock()

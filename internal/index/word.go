@@ -13,6 +13,7 @@ type word struct {
 	terms     []wordList // its stem, and the similar words
 	flatScore int32      // of a document that has another form only: like one occurrence in a text of average length
 	bonus     int32
+	weight    float64
 
 	flats []bitmap // documents with another form, by part; nil: no form is asked for
 
@@ -45,13 +46,13 @@ func (r *search) newWord(q *Word) (*word, error) {
 		}
 		count = max(count, forms)
 	}
-	weight := r.ranking.idf(count)
+	w.weight = r.ranking.idf(count)
 	if q.Stopword {
-		weight *= stopwordWeight
+		w.weight *= stopwordWeight
 	}
-	w.flatScore = units(weight * saturated(1))
+	w.flatScore = units(w.weight * saturated(1))
 	if q.Stem != "" {
-		w.addList(q.Stem, weight)
+		w.addList(q.Stem, w.weight)
 	}
 	for _, s := range q.Similar {
 		count, err := r.frequency(stemTerm(s.Stem))

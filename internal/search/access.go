@@ -8,13 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"keepsake/internal/index"
 	"keepsake/internal/problem"
 )
 
 var errBehind = problem.NotAvailable("The search index is not ready yet; try again in a moment.", time.Second)
 
 // read calls fn with a view of the workspace's index that contains every change committed before the call.
-func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) error) error {
+func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.Snapshot) error) error {
 	waiting, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
 	select {
@@ -30,9 +31,9 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 		return err
 	}
 	if f == nil || f.target.Load() == 0 && !x.unsure(f) {
-		return fn(&view{})
+		return fn(index.Empty())
 	}
-	index, err := x.acquire(f)
+	open, err := x.acquire(f)
 	if err != nil {
 		return err
 	}
@@ -48,12 +49,9 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*view) e
 		return errBehind
 	}
 	return x.guard(f, func() error {
-		v, err := index.view()
-		if err != nil {
-			return err
-		}
-		defer v.Close()
-		return fn(v)
+		snapshot := open.Snapshot()
+		defer snapshot.Release()
+		return fn(snapshot)
 	})
 }
 
@@ -101,6 +99,28 @@ func (x *Indexer) guard(f *folder, fn func() error) (err error) {
 	return fn()
 }
 
+// options returns the options of f's index.
+func (x *Indexer) options(f *folder) index.Options {
+	return index.Options{
+		Lexicon: x.lexicon, Maintenance: x.maintenance, Now: x.o.Now, SmallBytes: x.o.Small,
+		Corrupt: func(err error) {
+			if x.markBroken(f) {
+				x.o.Log.Warn("rebuilding an index that failed", "workspace", f.workspaceID, "error", err)
+			}
+		},
+	}
+}
+
+// verify compares f's files with their checksums in the background, once. The caller holds f.mu.
+func (x *Indexer) verify(f *folder) {
+	if f.verified {
+		return
+	}
+	f.verified = true
+	open := f.index
+	x.background.Go(func() { _ = x.guard(f, open.Verify) })
+}
+
 func (x *Indexer) markBroken(f *folder) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +134,7 @@ func (x *Indexer) markBroken(f *folder) bool {
 }
 
 // acquire opens f's index if it is not open and keeps it open until release.
-func (x *Indexer) acquire(f *folder) (*workspaceIndex, error) {
+func (x *Indexer) acquire(f *folder) (*index.Index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken {
@@ -130,7 +150,7 @@ func (x *Indexer) acquire(f *folder) (*workspaceIndex, error) {
 		x.hits.Add(1)
 	} else {
 		x.misses.Add(1)
-		rebuilt, err := f.open(x.queue.get())
+		rebuilt, err := f.open(x.options(f))
 		if err != nil {
 			return nil, err
 		}
@@ -140,6 +160,7 @@ func (x *Indexer) acquire(f *folder) (*workspaceIndex, error) {
 		x.mu.Lock()
 		x.open = append(x.open, f)
 		x.mu.Unlock()
+		x.verify(f)
 	}
 	f.users++
 	f.used.Store(x.uses.Add(1))

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"keepsake/internal/document"
 )
@@ -12,10 +11,10 @@ import (
 const (
 	firstBatch = 64
 	minBatch   = 16
-	maxBatch   = 1_024
+	maxBatch   = 4_096
 	longTurn   = 4 << 20 // bytes of text above which the next turn has fewer
 	shortTurn  = 1 << 20 // bytes of text below which the next turn has more
-	atOnce     = 1 << 20 // bytes of text that are indexed together; indexing needs about twenty times as much memory
+	atOnce     = 2 << 20 // bytes of text that are indexed together
 )
 
 // catchUp adds the next batch of changes to f's index. again means that there are more.
@@ -23,7 +22,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err := x.ask(ctx, f); err != nil {
 		return false, err
 	}
-	index, err := x.acquire(f)
+	open, err := x.acquire(f)
 	if err != nil {
 		return false, err
 	}
@@ -46,7 +45,9 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 		for rest := changes; len(rest) > 0 && err == nil; {
 			var some []document.Change
 			some, rest = cut(rest, atOnce)
-			position, err = index.apply(x.analyzer, some)
+			if err = open.Apply(changesOf(some)); err == nil {
+				position = some[len(some)-1].Number
+			}
 		}
 		return err
 	})
@@ -57,18 +58,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	f.position.Store(position)
 	f.announce()
 	f.adapt(changes)
-	// Wait for the disk, so that memory is bounded.
-	index.settle(x.unwritten(), 2*time.Second)
 	return position < f.target.Load(), nil
-}
-
-// unwritten returns how many bytes of an index can be in memory only.
-func (x *Indexer) unwritten() int64 {
-	const most = 64 << 20
-	if x.o.Memory == 0 {
-		return most
-	}
-	return min(most, x.o.Memory/32)
 }
 
 // ask raises f's target if only the store knows it.

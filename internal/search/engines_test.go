@@ -69,6 +69,7 @@ func drawDocuments(r *rapid.T) []filed {
 				Title: drawWords(r, 0, 3, "title"), Text: drawWords(r, 1, 6, "text"),
 				Collection: rapid.SampledFrom([]string{"", "notes"}).Draw(r, "collection"),
 				Tags:       rapid.SampledFrom([][]string{nil, {"x"}, {"x", "y"}}).Draw(r, "tags"),
+				Metadata:   rapid.SampledFrom([]map[string]any{nil, {"n": 1.0}, {"n": 2.5, "s": "a"}, {"n": "2", "s": true}}).Draw(r, "metadata"),
 			},
 			at: time.Date(2026, 11, rapid.IntRange(1, 4).Draw(r, "day"), 0, 0, 0, 0, time.UTC),
 		})
@@ -117,6 +118,11 @@ func drawRequest(r *rapid.T) search.Request {
 		Tags:       rapid.SampledFrom([][]string{nil, nil, {"x"}, {"y", "x"}}).Draw(r, "of tags"),
 		Sort:       rapid.SampledFrom([]search.Sort{"", "", search.NewestFirst, search.OldestFirst}).Draw(r, "sort"),
 		Highlight:  rapid.Bool().Draw(r, "highlight"),
+		Repair:     rapid.Bool().Draw(r, "repair"),
+		Facets:     rapid.SampledFrom([][]string{nil, {"tag", "collection"}, {"n", "s", "none"}}).Draw(r, "facets"),
+		Metadata: rapid.SampledFrom([][]document.Comparison{
+			nil, nil, {{Name: "n", Op: document.Greater, Value: "1"}}, {{Name: "s", Op: document.NotEqual, Value: "a"}},
+		}).Draw(r, "comparisons"),
 	}
 	parts := strings.Fields(drawWords(r, 0, 6, "query"))
 	if phrase := drawWords(r, 0, 2, "phrase"); phrase != "" {
@@ -125,7 +131,7 @@ func drawRequest(r *rapid.T) search.Request {
 	if word := drawWords(r, 0, 1, "without"); word != "" {
 		parts = append(parts, "-"+word)
 	}
-	parts = append(parts, rapid.SampledFrom([]string{"re", "fo", "zeb", "red"}).Draw(r, "typed so far"))
+	parts = append(parts, rapid.SampledFrom([]string{"re", "fo", "zeb", "red", "zebre", "pebblle"}).Draw(r, "typed so far"))
 	q.Query = strings.Join(parts, " ")
 	return q
 }
@@ -139,9 +145,11 @@ type place struct {
 }
 
 type pages struct {
-	Total  int64
-	Exact  bool
-	Places []place
+	Total      int64
+	Exact      bool
+	Facets     map[string][]search.FacetValue
+	Suggestion string
+	Places     []place
 }
 
 // pagesFrom follows a search to its end, each page from the next of the processes.
@@ -152,7 +160,7 @@ func pagesFrom(t *testing.T, r *rapid.T, workspaceID string, q search.Request, f
 		if err != nil {
 			r.Fatalf("search %+v: %v", q, err)
 		}
-		all.Total, all.Exact = answer.Total, answer.Exact
+		all.Total, all.Exact, all.Facets, all.Suggestion = answer.Total, answer.Exact, answer.Facets, answer.Suggestion
 		for _, found := range answer.Results {
 			all.Places = append(all.Places, place{found.Document.ID, found.Score, found.Snippet, slices.Clone(found.Highlights)})
 		}

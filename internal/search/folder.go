@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -10,9 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	bolterrors "go.etcd.io/bbolt/errors"
-
-	bleveindex "github.com/blevesearch/bleve_index_api"
+	"keepsake/internal/index"
 )
 
 // folder is the index of a workspace, open or closed.
@@ -29,9 +26,10 @@ type folder struct {
 	used     atomic.Int64 // rises with every use; the smallest is evicted first
 
 	mu        sync.Mutex // guards the rest; held while the index is opened and closed
-	index     *workspaceIndex
+	index     *index.Index
 	users     int
 	broken    bool // rebuild the index when it is not in use
+	verified  bool // its files were compared with their checksums
 	rebuiltAt time.Time
 	moved     chan struct{} // closed and replaced when position or answered changes
 
@@ -94,42 +92,33 @@ func (f *folder) waitFor(ctx context.Context, reached func() bool) error {
 }
 
 // open opens the index, or creates an empty one if the files cannot be read. The caller holds f.mu.
-func (f *folder) open(queue *bleveindex.AnalysisQueue) (rebuilt error, err error) {
-	index, change, err := openChecked(f.dir, queue)
-	if err != nil && !errors.Is(err, bolterrors.ErrTimeout) { // an index that another process has opened is not broken
+func (f *folder) open(o index.Options) (rebuilt error, err error) {
+	f.index, err = openChecked(f.dir, o)
+	if err != nil {
 		rebuilt = err
 		if err := os.RemoveAll(f.dir); err != nil {
 			return nil, fmt.Errorf("remove an unreadable index: %w", err)
 		}
-		index, change, err = openChecked(f.dir, queue)
+		if f.index, err = openChecked(f.dir, o); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	f.index = index
-	f.position.Store(change)
+	snapshot := f.index.Snapshot()
+	defer snapshot.Release()
+	f.position.Store(snapshot.Change())
 	return rebuilt, nil
 }
 
-// openChecked opens an index and reads its state. The library can panic on truncated files. It maps them into memory, and a
-// read beyond their end is a fault, which would end the program.
-func openChecked(dir string, queue *bleveindex.AnalysisQueue) (index *workspaceIndex, change int64, err error) {
+// openChecked opens an index. Files are mapped into memory, and a read beyond the end of one that is truncated meanwhile is a
+// fault, which would end the program.
+func openChecked(dir string, o index.Options) (open *index.Index, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("open index: %v", cause)
 		}
 	}()
-	if index, err = openIndex(dir, queue); err != nil {
-		return nil, 0, err
-	}
-	v, err := index.view()
-	if err != nil {
-		_ = index.engine.Close()
-		return nil, 0, err
-	}
-	defer v.Close()
-	return index, v.state.Change, nil
+	return index.Open(dir, o)
 }
 
 // closeIndex closes the index if it is open. The caller holds f.mu, and the index is not in use.
@@ -137,7 +126,7 @@ func (f *folder) closeIndex() error {
 	if f.index == nil {
 		return nil
 	}
-	err := f.index.close()
+	err := f.index.Close()
 	f.index = nil
 	f.position.Store(unknown)
 	return err
@@ -146,7 +135,7 @@ func (f *folder) closeIndex() error {
 // discard closes the index and removes it, so that it is rebuilt. The caller holds f.mu, and the index is not in use.
 func (f *folder) discard() error {
 	if f.index != nil {
-		_ = f.index.engine.Close() // the files are removed in any case
+		f.index.Abandon() // the files are removed
 		f.index = nil
 		f.position.Store(unknown)
 	}
@@ -157,17 +146,13 @@ func (f *folder) discard() error {
 	return nil
 }
 
-// bytes returns the size of the index on disk.
+// bytes returns the size of the open index in files and in memory, or 0.
 func (f *folder) bytes() int64 {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.index == nil {
 		return 0
 	}
-	var sum int64
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			sum += info.Size()
-		}
-	}
-	return sum
+	size := f.index.Size()
+	return size.Files + size.Memory
 }

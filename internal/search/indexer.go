@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"keepsake/internal/document"
+	"keepsake/internal/index"
 	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
@@ -32,7 +33,7 @@ type IndexerOptions struct {
 	MaxOpen int           // indexes kept open at once; 0: 64
 	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
 	Shared  bool          // other processes change documents, too, without reporting it
-	Memory  int64         // bytes that the process can use; 0: unlimited
+	Small   int64         // bytes up to which an index has no files; 0: the default of package index
 }
 
 // Indexer keeps an index for each workspace up to date with its documents.
@@ -43,8 +44,11 @@ type IndexerOptions struct {
 type Indexer struct {
 	o        IndexerOptions
 	analyzer *text.Analyzer
-	queue    analysisQueue
 	turns    turns
+
+	lexicon     *index.Lexicon
+	maintenance *index.Maintenance
+	background  sync.WaitGroup // that reads indexes
 
 	changes changeReads
 
@@ -67,6 +71,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
+		lexicon: index.NewLexicon(), maintenance: index.NewMaintenance(o.Log),
 		changes: newChangeReads(o.Wait, o.Source.DocumentChange),
 		loaded:  make(chan struct{}), folders: map[string]*folder{},
 	}
@@ -86,10 +91,11 @@ func (x *Indexer) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { x.maintenance.Run(ctx) })
 	if x.o.Shared {
-		var looking sync.WaitGroup
-		defer looking.Wait()
-		looking.Go(func() { x.lookAround(ctx) })
+		others.Go(func() { x.lookAround(ctx) })
 	}
 	for {
 		f, ok := x.turns.next(ctx)
@@ -203,7 +209,7 @@ func (x *Indexer) Close() error {
 		}
 		f.mu.Unlock()
 	}
-	x.queue.close()
+	x.background.Wait()
 	return first
 }
 
@@ -211,7 +217,7 @@ func (x *Indexer) Close() error {
 type Stats struct {
 	Entries   int64 // open indexes
 	Capacity  int64
-	Bytes     int64 // on disk
+	Bytes     int64 // on disk and in memory
 	Hits      int64
 	Misses    int64
 	Evictions int64

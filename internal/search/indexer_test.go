@@ -20,11 +20,11 @@ import (
 func TestAnIndexIsToppedUpAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := open(t, dir, nil)
+	first := open(t, dir, withFiles)
 	first.many(500, func(int) string { return "stone" })
 	first.find(search.Request{Query: "stone"})
 	first.stop()
-	second := open(t, dir, nil)
+	second := open(t, dir, withFiles)
 	if got := second.find(search.Request{Query: "stone"}).Total; got != 500 {
 		t.Errorf("after a restart found %d, want 500", got)
 	}
@@ -53,7 +53,7 @@ func TestAnIndexThatCannotBeReadIsMadeAnew(t *testing.T) {
 			each(t, dir, func(path string) { must(t, os.WriteFile(path, []byte("not an index at all"), 0o600)) })
 		},
 		"SegmentsOverwritten": func(t *testing.T, dir string) {
-			segments, err := filepath.Glob(dir + "/*.zap")
+			segments, err := filepath.Glob(dir + "/*.seg")
 			must(t, err)
 			for _, path := range segments {
 				info, err := os.Stat(path)
@@ -65,10 +65,9 @@ func TestAnIndexThatCannotBeReadIsMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			first := open(t, dir, nil)
+			first := open(t, dir, withFiles)
 			first.many(200, func(int) string { return "stone" })
 			first.find(search.Request{Query: "stone"})
-			first.onDisk()
 			first.stop()
 			damage(t, filepath.Join(first.dir, workspace))
 			second := open(t, dir, nil)
@@ -79,15 +78,8 @@ func TestAnIndexThatCannotBeReadIsMadeAnew(t *testing.T) {
 	}
 }
 
-// onDisk waits until segments of the index are files, which a stop does not wait for.
-func (b *bundle) onDisk() {
-	b.t.Helper()
-	await.Until(b.t, "the index is on disk", func() bool {
-		segments, err := filepath.Glob(filepath.Join(b.dir, workspace, "*.zap"))
-		must(b.t, err)
-		return len(segments) > 0
-	})
-}
+// withFiles makes even small indexes have files.
+func withFiles(o *search.IndexerOptions) { o.Small = 1 }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -121,14 +113,13 @@ func TestAStopBeforeTheFirstLookIsNoError(t *testing.T) {
 
 func TestAnIndexAheadOfTheStoreIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	ahead := open(t, t.TempDir(), nil)
+	ahead := open(t, t.TempDir(), withFiles)
 	ahead.many(300, func(int) string { return "stone" })
 	ahead.find(search.Request{Query: "stone"})
-	ahead.onDisk()
 	ahead.stop()
 
 	dir := t.TempDir()
-	older := open(t, dir, nil)
+	older := open(t, dir, withFiles)
 	older.text("a", "stone", "b", "sand")
 	older.stop()
 	must(t, os.RemoveAll(older.dir))

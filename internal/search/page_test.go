@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,6 +90,30 @@ func TestPagesStayWhileDocumentsAreWritten(t *testing.T) {
 		seen[id]++
 	}
 	for i := range n {
+		if id := fmt.Sprintf("d%05d", i); seen[id] != 1 {
+			t.Errorf("%s was seen %d times", id, seen[id])
+		}
+	}
+}
+
+// The words in place of a misspelled one stay the same on all pages, even if there is a document with it by then.
+func TestPagesOfARepairedSearchStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.many(40, func(i int) string { return "harbour " + "lantern "[:8*(i%2)] })
+	r := search.Request{Query: "harbuor lantern", Repair: true, Limit: 7}
+	cursor := b.find(r).NextCursor
+	if decoded, err := base64.RawURLEncoding.DecodeString(cursor); err != nil || len(decoded) == 0 || bytes.Contains(decoded, []byte("harb")) {
+		t.Errorf("the cursor is %s, %v", decoded, err)
+	}
+	ids := b.pages(r, func(page int) {
+		b.text(fmt.Sprint("new", page), "harbuor harbuors harbor lighthouse")
+	})
+	seen := map[string]int{}
+	for _, id := range ids {
+		seen[id]++
+	}
+	for i := range 40 {
 		if id := fmt.Sprintf("d%05d", i); seen[id] != 1 {
 			t.Errorf("%s was seen %d times", id, seen[id])
 		}

@@ -1,7 +1,7 @@
 // Package search finds documents by their words.
 //
-// The index is Bleve's (scorch: segments of postings on disk). This package reads it through its low-level reader, and
-// implements matching, ranking and paging itself.
+// Each workspace has an index (package index), which this package keeps up to date with the documents. It parses queries,
+// repairs misspelled words, and shows why a document was found.
 package search
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/document"
 	"keepsake/internal/fairshare"
+	"keepsake/internal/index"
 	"keepsake/internal/page"
 	"keepsake/internal/text"
 )
@@ -33,10 +34,13 @@ type Request struct {
 	Limit      int // 1–100; 0: 10
 	Cursor     string
 	Collection string
-	Tags       []string // all must match
-	Prefix     bool     // the last word is a prefix
+	Tags       []string              // all must match
+	Metadata   []document.Comparison // all must match
+	Repair     bool                  // words that no document has are replaced by similar ones
+	Prefix     bool                  // the last word is a prefix
 	Highlight  bool
-	Sort       Sort // empty: ByRelevance
+	Facets     []string // collection, tag, or names of metadata entries
+	Sort       Sort     // empty: ByRelevance
 }
 
 // Highlight is a matching word, in code points of the field's text.
@@ -59,6 +63,8 @@ type Answer struct {
 	Total      int64
 	Exact      bool // false: there are at least Total
 	Results    []Result
+	Facets     map[string][]FacetValue
+	Suggestion string // empty: none
 	NextCursor string // empty on the last page
 	Took       time.Duration
 }
@@ -76,10 +82,11 @@ func NewService(x *Indexer, cursors *page.Sealer, shares *fairshare.Scheduler, n
 	return &Service{indexer: x, cursors: cursors, shares: shares, now: now}
 }
 
-// cursor contains the start of the next page, and the counts that rank it.
+// cursor contains the start of the next page, and what ranks it.
 type cursor struct {
-	Place      place      `json:"p"`
-	Statistics statistics `json:"s"`
+	Place      index.Place           `json:"p"`
+	Statistics index.Statistics      `json:"s"`
+	Repair     map[int][]keptSimilar `json:"t,omitempty"`
 }
 
 // Search finds documents of a workspace, including everything that was written before the call. It returns problem.Invalid
@@ -107,22 +114,22 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 			return nil, err
 		}
 	}
-	answer := &Answer{Exact: true}
-	var hits []*hit
+	answer := &Answer{Facets: facetValues(r.Facets, nil), Exact: true}
+	var hits []index.Hit
 	var wanted text.Wanted
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.Release()
-	err = s.indexer.read(ctx, workspaceID, func(v *view) error {
-		found, err := s.find(newReaders(ctx, task, v, q), q, &r, from)
+	err = s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
+		found, repaired, err := find(task, snapshot, q, &r, from)
 		if err != nil {
 			return err
 		}
-		hits, wanted = found.hits, found.wanted
-		answer.Total, answer.Exact = found.total, found.exact
+		hits, wanted = found.Hits, wantedOf(q, repaired.similar, found.Weights)
+		answer.Total, answer.Suggestion = found.Total, repaired.suggestion
+		answer.Facets = facetValues(r.Facets, found.Facets)
 		if len(hits) > r.Limit {
 			hits = hits[:r.Limit]
-			last := hits[r.Limit-1]
-			answer.NextCursor = s.cursors.Seal(scope, cursor{place{last.key, last.id}, found.statistics})
+			answer.NextCursor = s.cursors.Seal(scope, cursor{hits[r.Limit-1].Place, found.Statistics, repaired.keep()})
 		}
 		return nil
 	})
@@ -138,46 +145,34 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 
 // scope identifies the search that a cursor belongs to: everything but limit.
 func (r *Request) scope(workspaceID string) string {
-	parts := []string{r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), string(r.Sort)}
-	return page.Scope(workspaceID, "search", append(parts, r.Tags...)...)
-}
-
-// found is the result of reading the index.
-type found struct {
-	hits       []*hit // up to one more than the limit, which means that there is a next page
-	total      int64
-	exact      bool
-	statistics statistics
-	wanted     text.Wanted
-}
-
-func (s *Service) find(o *readers, q query, r *Request, from *cursor) (*found, error) {
-	defer o.close()
-	if o.view.state.Documents == 0 {
-		return &found{exact: true}, nil
+	parts := []string{
+		r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), strconv.FormatBool(r.Repair),
+		string(r.Sort), strconv.Itoa(len(r.Tags)), strconv.Itoa(len(r.Metadata)),
 	}
-	var after *place
-	var earlier *statistics
+	parts = append(parts, r.Tags...)
+	for _, c := range r.Metadata {
+		parts = append(parts, c.Name, string(c.Op), c.Value)
+	}
+	return page.Scope(workspaceID, "search", append(parts, r.Facets...)...)
+}
+
+// find reads the index. It returns up to one more hit than the limit, which means that there is a next page.
+func find(task *fairshare.Task, snapshot *index.Snapshot, q query, r *Request, from *cursor) (*index.Found, repair, error) {
+	const ofStep = 16 // steps of the index that take about as long as one of a task
+	step := func(n int) error { return task.Step(1 + n/ofStep) }
+	var repaired repair
+	var err error
+	if r.Repair {
+		if repaired, err = repairOf(snapshot, q, r, from, step); err != nil {
+			return nil, repaired, err
+		}
+	}
+	p := planOf(q, r, repaired.similar)
 	if from != nil {
-		after, earlier = &from.Place, &from.Statistics
+		p.After, p.Statistics = &from.Place, &from.Statistics
 	}
-	rank := newRanking(o.view.state, earlier)
-	p, err := openPlan(o, rank, q, r)
-	if err != nil {
-		return nil, err
-	}
-	c, err := newCollector(o.task, o.view, r.Sort, after, r.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.collect(p); err != nil {
-		return nil, err
-	}
-	hits, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	return &found{hits: hits, total: c.total, exact: p.exact, statistics: rank.statistics, wanted: p.wanted}, nil
+	found, err := snapshot.Search(p, step)
+	return found, repaired, err
 }
 
 // snippetSize is the length of a snippet, in code points.
@@ -185,13 +180,13 @@ const snippetSize = 240
 
 // results reads the documents of hits and creates their snippets. A document that was deleted since the index was read is
 // left out.
-func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []*hit, w *text.Wanted) ([]Result, error) {
+func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []index.Hit, w *text.Wanted) ([]Result, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
 	ids := make([]string, len(hits))
 	for i, h := range hits {
-		ids[i] = h.id
+		ids[i] = h.ID
 	}
 	if s.indexer.o.Shared { // otherwise this process reads them itself, with few connections
 		task.Release()
@@ -206,11 +201,11 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 	}
 	results := make([]Result, 0, len(hits))
 	for _, h := range hits {
-		d, ok := byID[h.id]
+		d, ok := byID[h.ID]
 		if !ok {
 			continue
 		}
-		result := Result{Document: *d, Score: h.score}
+		result := Result{Document: *d, Score: h.Score}
 		s.show(&result, w, r.Highlight)
 		if err := task.Step(2 * (len(d.Title) + len(d.Text))); err != nil {
 			return nil, err

@@ -58,7 +58,9 @@ func TestParametersOfASearch(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	for id, collection := range map[string]string{"a": "one", "b": "one", "c": "two"} {
-		c.put(t, id, object{"text": "stone " + id, "collection": collection, "tags": []string{"t-" + id, "all"}}).is(201)
+		c.put(t, id, object{
+			"text": "stone " + id, "collection": collection, "tags": []string{"t-" + id, "all"}, "metadata": object{"n": id[0] - 'a' + 1},
+		}).is(201)
 	}
 	for _, q := range []struct {
 		query string
@@ -73,6 +75,11 @@ func TestParametersOfASearch(t *testing.T) {
 		{"q=sto&prefix=true", object{"q": "sto", "prefix": true}, []any{"a", "b", "c"}},
 		{"q=sto", object{"q": "sto"}, nil},
 		{"q=stone&fuzzy=off", object{"q": "stone", "fuzzy": "off"}, []any{"a", "b", "c"}},
+		{"q=stome", object{"q": "stome"}, []any{"a", "b", "c"}},
+		{"q=stome&fuzzy=off", object{"q": "stome", "fuzzy": "off"}, nil},
+		{"q=stone&filter=n:gte:2", object{"q": "stone", "filter": []string{"n:gte:2"}}, []any{"b", "c"}},
+		{"q=stone&filter=n:gt:1&filter=n:ne:3", object{"q": "stone", "filter": []string{"n:gt:1", "n:ne:3"}}, []any{"b"}},
+		{"q=stone&filter=none:eq:1", object{"q": "stone", "filter": []string{"none:eq:1"}}, nil},
 	} {
 		if got := c.search(t, q.query).is(200).items("results", "id"); !slices.Equal(got, q.want) {
 			t.Errorf("%s: got %v, want %v", q.query, got, q.want)
@@ -80,6 +87,22 @@ func TestParametersOfASearch(t *testing.T) {
 		if got := c.do(t, "POST", "/api/v1/search", q.body).is(200).items("results", "id"); !slices.Equal(got, q.want) {
 			t.Errorf("%v: got %v, want %v", q.body, got, q.want)
 		}
+	}
+	facets := object{
+		"collection": []any{object{"value": "one", "count": 2.0}, object{"value": "two", "count": 1.0}},
+		"n":          []any{object{"value": "1", "count": 1.0}, object{"value": "2", "count": 1.0}, object{"value": "3", "count": 1.0}},
+		"none":       []any{},
+	}
+	for name, counted := range map[string]*answer{
+		"GET":  c.search(t, "q=stone&limit=1&facets=collection,n,none"),
+		"POST": c.do(t, "POST", "/api/v1/search", object{"q": "stone", "limit": 1, "facets": []string{"collection", "n", "none"}}),
+	} {
+		if diff := cmp.Diff(facets, counted.is(200).body["facets"]); diff != "" {
+			t.Errorf("facets of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := c.search(t, "q=stome+b").is(200).text("suggestion"); got != "stone b" {
+		t.Errorf("suggestion is %q", got)
 	}
 	plain := c.search(t, "q=stone&highlight=false").is(200)
 	for _, highlights := range plain.items("results", "highlights") {
@@ -132,13 +155,15 @@ func TestASearchThatIsNoneIsRefused(t *testing.T) {
 		"q=x&limit=ten":                       {"limit", "type"},
 		"q=x&prefix=perhaps":                  {"prefix", "type"},
 		"q=x&sort=title":                      {"sort", "not_allowed"},
-		"q=x&fuzzy=auto":                      {"fuzzy", "unsupported"},
 		"q=x&fuzzy=much":                      {"fuzzy", "not_allowed"},
-		"q=x&filter=a:eq:b":                   {"filter", "unsupported"},
-		"q=x&facets=tag":                      {"facets", "unsupported"},
-		"q=x&page=2":                          {"page", "unknown"},
-		"q=x" + strings.Repeat("&tag=t", 33):  {"tag", "too_long"},
-		"q=x&collection=a&collection=b":       {"collection", "duplicate"},
+		"q=x&filter=a:is:b":                   {"filter", "format"},
+		"q=x&filter=:eq:b":                    {"filter", "format"},
+		"q=x&facets=tag,,n":                   {"facets", "format"},
+		"q=x&facets=":                         {"facets", "required"},
+		"q=x&facets=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q": {"facets", "too_long"},
+		"q=x&page=2":                         {"page", "unknown"},
+		"q=x" + strings.Repeat("&tag=t", 33): {"tag", "too_long"},
+		"q=x&collection=a&collection=b":      {"collection", "duplicate"},
 	} {
 		c.search(t, query).fails(400, "validation_error", want[0], want[1])
 	}
@@ -150,9 +175,10 @@ func TestASearchThatIsNoneIsRefused(t *testing.T) {
 		{object{"q": " "}, "q", "required"},
 		{object{"q": 1}, "q", "type"},
 		{object{"q": "x", "limit": 0}, "limit", "too_small"},
-		{object{"q": "x", "fuzzy": "auto"}, "fuzzy", "unsupported"},
-		{object{"q": "x", "facets": []string{"tag"}}, "facets", "unsupported"},
-		{object{"q": "x", "filter": []string{"a:eq:b"}}, "filter", "unsupported"},
+		{object{"q": "x", "fuzzy": "much"}, "fuzzy", "not_allowed"},
+		{object{"q": "x", "facets": []string{""}}, "facets[0]", "too_short"},
+		{object{"q": "x", "facets": "tag"}, "facets", "type"},
+		{object{"q": "x", "filter": []string{"a:eq:b", "a"}}, "filter[1]", "format"},
 		{object{"q": "x", "tags": []string{"t"}}, "tags", "unknown"},
 	} {
 		c.do(t, "POST", "/api/v1/search", bad.body).fails(400, "validation_error", bad.field, bad.issue)
