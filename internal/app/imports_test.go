@@ -64,7 +64,7 @@ var edges = map[string][]string{
 	"internal/search": {
 		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/page", "internal/problem", "internal/text",
 	},
-	"internal/endpoint":      {"internal/auth", "internal/problem", "internal/revision", "internal/wire"},
+	"internal/endpoint": {"internal/auth", "internal/problem", "internal/revision", "internal/wire"},
 }
 
 // rule forbids an import.
