@@ -433,6 +433,28 @@ func TestScoreIsThatOfTheFormula(t *testing.T) {
 	}
 }
 
+// A word in all of many documents says nearly nothing. Still the document with fewer other words ranks first.
+func TestShorterDocumentRanksFirst(t *testing.T) {
+	t.Parallel()
+	x, err := Open("", Options{})
+	noError(t, err)
+	for i := range 1_000 {
+		body := "fox" + strings.Repeat(" dog", 12-i%10)
+		noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: fmt.Sprintf("%04d", i), Document: &Document{Text: body}}}))
+	}
+	s := x.Snapshot()
+	defer s.Release()
+	found, err := s.Search(&Query{Any: []Word{{Stem: "fox"}}, Limit: 3}, nil)
+	noError(t, err)
+	var ids []string
+	for _, h := range found.Hits {
+		ids = append(ids, h.ID)
+	}
+	if want := []string{"0009", "0019", "0029"}; !slices.Equal(ids, want) {
+		t.Errorf("found %v, want %v", ids, want)
+	}
+}
+
 // A list of several windows and blocks, with words in all of them.
 func TestSearchAgreesOnManyDocuments(t *testing.T) {
 	t.Parallel()
