@@ -104,12 +104,6 @@ type promise struct {
 	try  func(c *check)
 }
 
-// waits returns a promise that cannot be checked before something else exists. The report lists it, so that a missing check
-// does not look like success.
-func waits(name, what string) promise {
-	return promise{name: name, try: func(c *check) { c.skip("waits for " + what) }}
-}
-
 // sections lists all checks in the order of the specification.
 func sections() []section {
 	return []section{
