@@ -91,7 +91,7 @@ func folderOnDisk(t *testing.T) string {
 func TestAContainersMemoryIsNotOverrun(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "sends hundreds of megabytes")
-	group := newMemoryGroup(t, 256<<20)
+	group := newMemoryGroup(t, 128<<20)
 	s := start(t, folderOnDisk(t), "", group.enter())
 	batch := batchOf(7 << 20)
 	lines := bytes.Repeat([]byte(`{"title":"many","text":"`+strings.Repeat("many words in here ", 500)+`"}`+"\n"), 800)
