@@ -9,7 +9,7 @@ pairs="postgres:postgresql redis-server:redis-server strace:strace"
 [ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd"
 
 # The conformance suite of the Model Context Protocol and the Node that runs it, at the versions of the lock file.
-if [ "$1" != quick ] && [ tools/mcp/package-lock.json -nt tools/mcp/node_modules/.package-lock.json ]; then
+if [ "$1" != quick ] && ! [ tools/mcp/node_modules/.package-lock.json -nt tools/mcp/package-lock.json ]; then
 	if command -v npm >/dev/null; then
 		echo "installing the conformance suite of the Model Context Protocol"
 		npm ci --prefix tools/mcp --ignore-scripts --no-audit --no-fund --silent
