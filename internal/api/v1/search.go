@@ -29,7 +29,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		}
 		return runSearch(ctx, s, search.Request{
 			Query: in.Q, Limit: in.Limit, Cursor: in.Cursor, Collection: in.Collection, Tags: in.Tags, Metadata: metadata,
-			Repair: in.Fuzzy == "auto", Prefix: in.Prefix, Highlight: in.Highlight, Facets: facets, Sort: search.Sort(in.Sort),
+			Repair: in.Fuzzy != "off", Prefix: in.Prefix, Highlight: in.Highlight, Facets: facets, Sort: search.Sort(in.Sort),
 		})
 	})
 	endpoint.Add(r, endpoint.Operation{
@@ -43,7 +43,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		}
 		return runSearch(ctx, s, search.Request{
 			Query: b.Q, Limit: b.Limit, Cursor: b.Cursor, Collection: b.Collection, Tags: b.Tags, Metadata: metadata,
-			Repair: b.Fuzzy == "auto", Prefix: b.Prefix, Highlight: b.Highlight, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
+			Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
 		})
 	})
 }
@@ -91,7 +91,7 @@ type searchQuery struct {
 	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
 	Highlight  bool     `query:"highlight" default:"true"`
 	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
-	Fuzzy      string   `query:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
+	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
 	Facets     string   `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
 }
