@@ -2,7 +2,7 @@
 //
 // A Task counts the steps of one computation, such as a search. After each block of steps it checks its context, so that
 // the computation ends soon after its client has gone or its time is over. A task that is longer than one block needs a slot
-// of the Scheduler to go on, and hands it over after every quantum if another task waits for one. Slots go to the workspaces
+// of the Scheduler to go on, and hands it over after every block if another task waits for one. Slots go to the workspaces
 // in rotation: a workspace with twenty tasks gets no more of them than one with a single task. Short tasks never ask.
 package fairshare
 
@@ -13,13 +13,9 @@ import (
 	"sync/atomic"
 )
 
-const (
-	// Block is how many steps a task takes between two checks of its context. A step is a small piece of work, at most
-	// about 100 ns: a posting that is read, two positions that are compared, a few characters that are scanned.
-	Block = 4096
-	// Quantum is how many blocks a task with a slot runs between two handovers.
-	Quantum = 4
-)
+// Block is how many steps a task takes between two checks of its context. A step is a small piece of work, at most about
+// 100 ns: a posting that is read, two positions that are compared, a few characters that are scanned.
+const Block = 4096
 
 // Scheduler owns the slots. It is safe for concurrent use. The nil Scheduler never makes a task wait.
 type Scheduler struct {
@@ -48,7 +44,6 @@ type Task struct {
 	ctx       context.Context
 	workspace string
 	left      int // steps until the next check
-	blocks    int // with this slot, since the last handover
 	slot      bool
 }
 
@@ -65,20 +60,10 @@ func (t *Task) Step(n int) error {
 	if t.left -= n; t.left > 0 {
 		return nil
 	}
-	return t.endBlock()
-}
-
-// endBlock ends the current block, or several of them after a large step.
-func (t *Task) endBlock() error {
-	t.blocks += 1 - t.left/Block
 	t.left = Block
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	if t.slot && t.blocks < Quantum {
-		return nil
-	}
-	t.blocks = 0
 	return t.scheduler.handOver(t)
 }
 

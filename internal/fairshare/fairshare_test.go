@@ -84,7 +84,7 @@ func TestWorkspacesGetSlotsInRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
 		holder := s.Start(t.Context(), "holder")
-		if err := holder.Step(Quantum * Block); err != nil {
+		if err := holder.Step(Block); err != nil {
 			t.Fatal(err)
 		}
 		var order []string // written by the task that has the slot
@@ -93,7 +93,7 @@ func TestWorkspacesGetSlotsInRotation(t *testing.T) {
 				task := s.Start(t.Context(), workspace)
 				defer task.Release()
 				for range 4 {
-					if err := task.Step(Quantum * Block); err != nil {
+					if err := task.Step(Block); err != nil {
 						t.Errorf("task %d: %v", i, err)
 					}
 					order = append(order, workspace)
@@ -145,7 +145,7 @@ func TestTaskWhoseContextEndsLeavesItsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
 		holder := s.Start(t.Context(), "a")
-		if err := holder.Step(Quantum * Block); err != nil {
+		if err := holder.Step(Block); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +154,7 @@ func TestTaskWhoseContextEndsLeavesItsQueue(t *testing.T) {
 			go func() {
 				task := s.Start(ctx, "a")
 				defer task.Release()
-				if err := task.Step(Quantum * Block); errors.Is(err, context.Canceled) {
+				if err := task.Step(Block); errors.Is(err, context.Canceled) {
 					ended.Add(1)
 				}
 			}()
@@ -189,7 +189,7 @@ func TestManyTasksLoseNoSlot(t *testing.T) {
 			task := s.Start(ctx, string(rune('a'+i%5)))
 			defer task.Release()
 			for round := range 200 {
-				if task.Step(Quantum*Block) != nil {
+				if task.Step(Block) != nil {
 					return
 				}
 				most.Store(max(most.Load(), running.Add(1)))
@@ -216,7 +216,7 @@ func TestWithoutASchedulerNoTaskWaits(t *testing.T) {
 	var s *Scheduler
 	task := s.Start(t.Context(), "a")
 	defer task.Release()
-	for range 3 * Quantum {
+	for range 3 {
 		if err := task.Step(Block); err != nil {
 			t.Fatal(err)
 		}
