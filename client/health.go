@@ -19,10 +19,24 @@ func (c *Client) Health(ctx context.Context) (*Health, error) {
 
 // CacheStats contains the statistics of an instance's caches.
 type CacheStats struct {
-	Caches        []Cache `json:"caches"`
-	Limiter       Limiter `json:"limiter"`
-	UptimeSeconds int64   `json:"uptimeSeconds"`
-	RequestID     string  `json:"requestId"`
+	Caches        []Cache       `json:"caches"`
+	SearchIndexes SearchIndexes `json:"searchIndexes"`
+	Limiter       Limiter       `json:"limiter"`
+	UptimeSeconds int64         `json:"uptimeSeconds"`
+	RequestID     string        `json:"requestId"`
+}
+
+// SearchIndexes describes the search indexes that were opened since the start of the process.
+type SearchIndexes struct {
+	Documents     int64 `json:"documents"`
+	DeadDocuments int64 `json:"deadDocuments"` // whose words are still in files
+	Segments      int64 `json:"segments"`
+	FileBytes     int64 `json:"fileBytes"`
+	MemoryBytes   int64 `json:"memoryBytes"` // of what is not in files yet
+	LagChanges    int64 `json:"lagChanges"`
+	Flushes       int64 `json:"flushes"` // since the start
+	Merges        int64 `json:"merges"`
+	Rewritten     int64 `json:"rewrittenDocuments"`
 }
 
 // Cache contains the statistics of one cache. Capacity is 0 if it is unlimited; Bytes is an estimate.

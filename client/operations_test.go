@@ -60,6 +60,8 @@ var elsewhere = map[string]string{
 	"StartSnapshot":   "is for the socket in the data folder",
 	"Snapshot":        "is for the socket in the data folder",
 	"DiscardSnapshot": "is for the socket in the data folder",
+	"StartReindex":    "is for the socket in the data folder",
+	"Reindexing":      "is for the socket in the data folder",
 }
 
 // sentOnce are methods that are not repeated after a response that leaves open whether the request was performed.
@@ -71,6 +73,7 @@ var sentOnce = map[string]string{
 	"EraseSubject":    "only the first response has the receipt",
 	"StartSnapshot":   "it starts a snapshot",
 	"RotateMasterKey": "it creates a key",
+	"StartReindex":    "it starts a rebuild",
 }
 
 // operation is an operation of the API's description.

@@ -183,6 +183,9 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 		if remote { // only the socket serves warnings
 			return nil
 		}
+		if err := d.indexes(ctx, c); err != nil {
+			return err
+		}
 		list, err := c.Warnings(ctx)
 		for _, w := range list {
 			d.find(warning, w.About, "%s (last at %s)", w.Text, w.At.Format(time.RFC3339))
@@ -192,6 +195,25 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 	if err != nil {
 		d.find(broken, "service", "%v", err)
 	}
+}
+
+// maxLag is the number of changes from which on searches have to wait for their index.
+const maxLag = 5_000
+
+// indexes reports on the search indexes.
+func (d *diagnosis) indexes(ctx context.Context, c *client.Client) error {
+	stats, err := c.CacheStats(ctx)
+	if err != nil {
+		return err
+	}
+	n := &stats.SearchIndexes
+	state := well
+	if n.LagChanges > maxLag {
+		state = warning
+	}
+	d.find(state, "search", "opened indexes have %d documents in %d KiB of files and %d KiB of memory, and %d deleted ones in files; %d changes behind, %d merges",
+		n.Documents, n.FileBytes>>10, n.MemoryBytes>>10, n.DeadDocuments, n.LagChanges, n.Merges)
+	return nil
 }
 
 func exists(path string) bool {

@@ -25,12 +25,27 @@ func (s *services) addSearchMetrics(r *metrics.Registry) {
 		Name: "keepsake_search_indexes_awaited", Type: metrics.Gauge,
 		Help: "Search indexes that were not up to date since the start of the program; -1 while that is not known.",
 	}
-	size := &metrics.Metric{Name: "keepsake_search_index_bytes", Type: metrics.Gauge, Help: "Size of the open search indexes on disk."}
+	size := &metrics.Metric{
+		Name: "keepsake_search_index_bytes", Type: metrics.Gauge, Labels: []string{"place"},
+		Help: "Size of the search indexes that were opened since the start of the program, in files and in memory.",
+	}
+	documents := &metrics.Metric{
+		Name: "keepsake_search_index_documents", Type: metrics.Gauge, Labels: []string{"state"},
+		Help: "Documents in these indexes, and deleted ones whose words are still in files.",
+	}
+	flushes := &metrics.Metric{Name: "keepsake_search_index_flushes_total", Type: metrics.Counter, Help: "How often a search index wrote its changes to a file."}
+	merges := &metrics.Metric{Name: "keepsake_search_index_merges_total", Type: metrics.Counter, Help: "How often files of a search index were merged."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
-		scrape.Set(lag, float64(s.indexer.Lag()))
-		scrape.Set(awaited, float64(s.indexer.Awaited()))
-		scrape.Set(size, float64(s.indexer.Stats().Bytes))
-	}, lag, awaited, size)
+		n := s.indexer.State()
+		scrape.Set(lag, float64(n.Lag))
+		scrape.Set(awaited, float64(n.Awaited))
+		scrape.Set(size, float64(n.Size.Files), "files")
+		scrape.Set(size, float64(n.Size.Memory), "memory")
+		scrape.Set(documents, float64(n.Size.Docs), "live")
+		scrape.Set(documents, float64(n.Size.Dead), "deleted")
+		scrape.Set(flushes, float64(n.Work.Flushes))
+		scrape.Set(merges, float64(n.Work.Merges))
+	}, lag, awaited, size, documents, flushes, merges)
 }
 
 // addAuditMetrics adds how the audit log keeps up.

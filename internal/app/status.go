@@ -33,10 +33,19 @@ func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
 			}},
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memories.RecallStats()) }},
 		},
-		Mode: string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
+		Indexes: s.indexNumbers,
+		Mode:    string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}
 	for _, task := range s.background {
 		s.health.Parts = append(s.health.Parts, task.err)
+	}
+}
+
+func (s *services) indexNumbers() v1.IndexNumbers {
+	n := s.indexer.State()
+	return v1.IndexNumbers{
+		Documents: n.Size.Docs, DeadDocuments: n.Size.Dead, Segments: int64(n.Size.Segments), FileBytes: n.Size.Files, MemoryBytes: n.Size.Memory,
+		LagChanges: n.Lag, Flushes: n.Work.Flushes, Merges: n.Work.Merges, Rewritten: n.Work.Rewritten,
 	}
 }
 

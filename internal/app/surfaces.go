@@ -28,7 +28,7 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.20.0") // rises with every change of openapi/v1.json
+	r.SetDocumentVersion(1, "1.21.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)
@@ -84,6 +84,7 @@ func (a *App) handleSocket(options api.Options, primary, agents *api.API) error 
 	options.Operations = operations(a.services)
 	local.AddMasterKey(options.Operations, a.services.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
+	local.AddReindex(options.Operations, a.services.indexer)
 	local.AddWarnings(options.Operations, func() []local.Warning { return warnings(primary) })
 	h, err := api.New(options)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestCutFilesAreNoticed(t *testing.T) {
 	t.Parallel()
 	l := NewLexicon()
 	dir, m := filled(t, l)
-	names, err := folder(dir).list()
+	names, err := newFolder(dir).list()
 	noError(t, err)
 	for _, name := range names {
 		path := filepath.Join(dir, name)
@@ -67,7 +67,7 @@ func TestTurnedBitsAreNoticed(t *testing.T) {
 	t.Parallel()
 	l := NewLexicon()
 	dir, _ := filled(t, l)
-	names, err := folder(dir).list()
+	names, err := newFolder(dir).list()
 	noError(t, err)
 	r := rand.New(rand.NewPCG(21, 21))
 	for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 )
 
 // files are the files of an index.
@@ -27,25 +28,43 @@ type file interface {
 }
 
 // folder is files in a folder of the operating system. It is created when the first file is.
-type folder string
+type folder struct{ dir atomic.Pointer[string] }
 
-func (f folder) path(name string) string { return filepath.Join(string(f), name) }
+func newFolder(dir string) *folder {
+	f := &folder{}
+	f.dir.Store(&dir)
+	return f
+}
 
-func (f folder) read(name string) ([]byte, func() error, error) { return mapFile(f.path(name)) }
+func (f *folder) path(name string) string { return filepath.Join(*f.dir.Load(), name) }
 
-func (f folder) create(name string) (file, error) {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
+// move renames the folder, and removes another one of that name before.
+func (f *folder) move(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.Rename(*f.dir.Load(), dir); err != nil && !os.IsNotExist(err) { // without files, there is no folder
+		return err
+	}
+	f.dir.Store(&dir)
+	return syncDir(filepath.Dir(dir))
+}
+
+func (f *folder) read(name string) ([]byte, func() error, error) { return mapFile(f.path(name)) }
+
+func (f *folder) create(name string) (file, error) {
+	if err := os.MkdirAll(*f.dir.Load(), 0o700); err != nil {
 		return nil, err
 	}
 	return os.OpenFile(f.path(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 }
 
-func (f folder) rename(from, to string) error { return os.Rename(f.path(from), f.path(to)) }
+func (f *folder) rename(from, to string) error { return os.Rename(f.path(from), f.path(to)) }
 
-func (f folder) remove(name string) error { return os.RemoveAll(f.path(name)) }
+func (f *folder) remove(name string) error { return os.RemoveAll(f.path(name)) }
 
-func (f folder) list() ([]string, error) {
-	entries, err := os.ReadDir(string(f))
+func (f *folder) list() ([]string, error) {
+	entries, err := os.ReadDir(*f.dir.Load())
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
@@ -56,11 +75,13 @@ func (f folder) list() ([]string, error) {
 	return names, err
 }
 
-func (f folder) sync() error {
+func (f *folder) sync() error { return syncDir(*f.dir.Load()) }
+
+func syncDir(path string) error {
 	if runtime.GOOS == "windows" { // it cannot, and renames are durable
 		return nil
 	}
-	dir, err := os.Open(string(f))
+	dir, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("sync the folder: %w", err)
 	}

@@ -56,7 +56,7 @@ func (o *Options) setDefaults(dir string) {
 		o.Corrupt = func(error) {}
 	}
 	if o.files == nil && dir != "" {
-		o.files = folder(dir)
+		o.files = newFolder(dir)
 	}
 }
 
@@ -223,6 +223,19 @@ func (x *Index) Abandon() {
 	}
 }
 
+// Move moves the folder of an index, and removes what is at its new place.
+func (x *Index) Move(dir string) error {
+	x.merging.Lock()
+	defer x.merging.Unlock()
+	x.manifests.Lock()
+	defer x.manifests.Unlock()
+	f, ok := x.o.files.(*folder)
+	if !ok {
+		return errors.New("the index is not in a folder")
+	}
+	return f.move(dir)
+}
+
 // Size describes how large an index is.
 type Size struct {
 	Files    int64 // bytes
@@ -230,6 +243,15 @@ type Size struct {
 	Segments int
 	Docs     int64 // live ones
 	Dead     int64 // documents that wait to be removed
+}
+
+// Add adds the numbers of other to s.
+func (s *Size) Add(other Size) {
+	s.Files += other.Files
+	s.Memory += other.Memory
+	s.Segments += other.Segments
+	s.Docs += other.Docs
+	s.Dead += other.Dead
 }
 
 // Size returns the current size.
@@ -248,6 +270,13 @@ func (x *Index) Size() Size {
 
 // Work counts what an index wrote since it was opened.
 type Work struct{ Flushes, Merges, Rewritten int64 }
+
+// Add adds the counts of other to w.
+func (w *Work) Add(other Work) {
+	w.Flushes += other.Flushes
+	w.Merges += other.Merges
+	w.Rewritten += other.Rewritten
+}
 
 // Work returns the current counts.
 func (x *Index) Work() Work {

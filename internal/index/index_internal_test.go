@@ -290,7 +290,7 @@ func TestSmallIndexHasNoFiles(t *testing.T) {
 	noError(t, err)
 	noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &Document{Text: "fox"}}}))
 	noError(t, x.Close())
-	if names, err := folder(dir).list(); err != nil || len(names) != 0 {
+	if names, err := newFolder(dir).list(); err != nil || len(names) != 0 {
 		t.Errorf("the folder contains %v, %v", names, err)
 	}
 }

@@ -17,17 +17,21 @@ type Maintenance struct {
 
 	mu      sync.Mutex
 	dirty   map[*Index]time.Time // when they must be flushed
+	since   map[*Index]time.Time // their first change that is not flushed
 	aging   map[*Index]time.Time // when files can perhaps be merged
 	flusher chan struct{}
 	merger  chan struct{}
 }
 
-// flushDelay is the time from the last change of an index to its flush.
-const flushDelay = 5 * time.Second
+// The time from the last change of an index to its flush, and the longest time from any change.
+const (
+	flushDelay    = 5 * time.Second
+	maxFlushDelay = time.Minute
+)
 
 // NewMaintenance returns a Maintenance. It works while Run does.
 func NewMaintenance(log *slog.Logger) *Maintenance {
-	return &Maintenance{log: log, dirty: map[*Index]time.Time{}, aging: map[*Index]time.Time{}, flusher: make(chan struct{}, 1), merger: make(chan struct{}, 1)}
+	return &Maintenance{log: log, dirty: map[*Index]time.Time{}, since: map[*Index]time.Time{}, aging: map[*Index]time.Time{}, flusher: make(chan struct{}, 1), merger: make(chan struct{}, 1)}
 }
 
 // changed reports that x was changed. It must be flushed now, or some time after the last change.
@@ -36,10 +40,16 @@ func (m *Maintenance) changed(x *Index, now bool) {
 		return
 	}
 	at := x.o.Now()
-	if !now {
-		at = at.Add(flushDelay)
-	}
 	m.mu.Lock()
+	if _, ok := m.since[x]; !ok {
+		m.since[x] = at
+	}
+	if !now {
+		latest := m.since[x].Add(maxFlushDelay)
+		if at = at.Add(flushDelay); at.After(latest) {
+			at = latest
+		}
+	}
 	m.dirty[x] = at
 	m.mu.Unlock()
 	signal(m.flusher)
@@ -68,6 +78,7 @@ func (m *Maintenance) forget(x *Index) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.dirty, x)
+	delete(m.since, x)
 	delete(m.aging, x)
 }
 
@@ -89,6 +100,9 @@ func (m *Maintenance) Run(ctx context.Context) {
 func (m *Maintenance) runFlushes(ctx context.Context) {
 	debug.SetPanicOnFault(true) // a file can be truncated
 	for x := range m.due(ctx, m.dirty, m.flusher) {
+		m.mu.Lock()
+		delete(m.since, x)
+		m.mu.Unlock()
 		switch err := x.Flush(); {
 		case err == nil || x.closing.Load():
 		case errors.Is(err, ErrCorrupt):
@@ -111,16 +125,9 @@ func (m *Maintenance) runMerges(ctx context.Context) {
 			m.log.Error("merging an index failed", "error", err)
 			m.merge(x, x.o.Now().Add(flushDelay))
 		case merged:
-			m.mergeAgain(x)
+			m.merge(x, x.MergeAt())
 		}
 	}
-}
-
-// mergeAgain looks for the next merge of x.
-func (m *Maintenance) mergeAgain(x *Index) {
-	s := x.Snapshot()
-	defer s.Release()
-	m.merge(x, x.mergeAt(s))
 }
 
 // due yields indexes at their times until ctx ends. Before it waits for the next time, a signal wakes it.

@@ -16,7 +16,7 @@ import (
 // filesWith returns how many files of a folder contain a text, and how many there are.
 func filesWith(t *testing.T, dir, text string) (with, all int) {
 	t.Helper()
-	names, err := folder(dir).list()
+	names, err := newFolder(dir).list()
 	noError(t, err)
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -58,6 +58,23 @@ func TestChangesAreFlushedAfterAPause(t *testing.T) {
 		synctest.Wait()
 		if with, n := filesWith(t, dir, "xylophon"); with != 1 || n != 2 {
 			t.Errorf("after the pause %d of %d files contain the word", with, n)
+		}
+		noError(t, x.Close())
+	})
+}
+
+func TestContinuousChangesAreFlushedEachMinute(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1})
+		noError(t, err)
+		for i := range 5 * 60 {
+			noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: "a", Document: &Document{Text: "xylophone"}}}))
+			time.Sleep(time.Second)
+		}
+		if n := x.Work().Flushes; n < 4 || n > 5 {
+			t.Errorf("in five minutes of changes there were %d flushes", n)
 		}
 		noError(t, x.Close())
 	})

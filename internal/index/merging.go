@@ -147,6 +147,13 @@ func (p *part) savedDead() int {
 	return int(p.docs) - p.saved.count()
 }
 
+// MergeAt returns when a merge is due, or a zero time.
+func (x *Index) MergeAt() time.Time {
+	s := x.Snapshot()
+	defer s.Release()
+	return x.mergeAt(s)
+}
+
 // mergeAt returns when a merge is due, or a zero time.
 func (x *Index) mergeAt(s *Snapshot) time.Time {
 	if x.mergeable(s) != nil {

@@ -33,8 +33,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 	if f == nil || f.target.Load() == 0 && !x.unsure(f) {
 		return fn(index.Empty())
 	}
-	open, err := x.acquire(f)
-	if err != nil {
+	if _, err := x.acquire(f); err != nil {
 		return err
 	}
 	defer x.release(f)
@@ -49,7 +48,10 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		return errBehind
 	}
 	return x.guard(f, func() error {
-		snapshot := open.Snapshot()
+		snapshot := f.snapshot()
+		if snapshot == nil { // it could not be replaced
+			return errBehind
+		}
 		defer snapshot.Release()
 		return fn(snapshot)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"keepsake/internal/document"
+	"keepsake/internal/index"
 )
 
 // The number of changes of a turn. It is small if documents are long, so that a turn is short and needs little memory.
@@ -21,6 +22,9 @@ const (
 func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error) {
 	if err := x.ask(ctx, f); err != nil {
 		return false, err
+	}
+	if err := x.replace(ctx, f); err != nil {
+		return true, err
 	}
 	open, err := x.acquire(f)
 	if err != nil {
@@ -42,13 +46,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)
 	}
 	err = x.guard(f, func() error {
-		for rest := changes; len(rest) > 0 && err == nil; {
-			var some []document.Change
-			some, rest = cut(rest, atOnce)
-			if err = open.Apply(changesOf(some)); err == nil {
-				position = some[len(some)-1].Number
-			}
-		}
+		position, err = apply(open, changes)
 		return err
 	})
 	if err != nil {
@@ -57,8 +55,21 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	f.raise(position) // changes that were committed during the read are included
 	f.position.Store(position)
 	f.announce()
-	f.adapt(changes)
+	f.batch = nextBatch(f.batch, changes)
 	return position < f.target.Load(), nil
+}
+
+// apply adds changes to an index, and returns the number of the last.
+func apply(to *index.Index, changes []document.Change) (position int64, err error) {
+	for rest := changes; len(rest) > 0; {
+		var some []document.Change
+		some, rest = cut(rest, atOnce)
+		if err := to.Apply(changesOf(some)); err != nil {
+			return 0, err
+		}
+		position = some[len(some)-1].Number
+	}
+	return position, nil
 }
 
 // ask raises f's target if only the store knows it.
@@ -117,18 +128,19 @@ func textBytes(c *document.Change) int {
 	return len(c.Document.Title) + len(c.Document.Text)
 }
 
-// adapt sets the number of changes of the next turn.
-func (f *folder) adapt(changes []document.Change) {
+// nextBatch returns the number of changes of the turn after one with these.
+func nextBatch(batch int, changes []document.Change) int {
 	bytes := 0
 	for i := range changes {
 		bytes += textBytes(&changes[i])
 	}
 	switch {
 	case bytes > longTurn:
-		f.batch = max(minBatch, f.batch/2)
-	case bytes < shortTurn && len(changes) == f.batch:
-		f.batch = min(maxBatch, f.batch*2)
+		return max(minBatch, batch/2)
+	case bytes < shortTurn && len(changes) == batch:
+		return min(maxBatch, batch*2)
 	}
+	return batch
 }
 
 // paceLag is how many changes an import can be ahead of its index: about as many as are indexed while a search waits.

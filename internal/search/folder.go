@@ -32,6 +32,10 @@ type folder struct {
 	verified  bool // its files were compared with their checksums
 	rebuiltAt time.Time
 	moved     chan struct{} // closed and replaced when position or answered changes
+	fresh     *replacement  // takes the place of the index in the next turn
+	size      index.Size    // when the index was closed last
+	work      index.Work    // of earlier openings
+	mergeAt   time.Time     // when the closed index must be merged, so that deleted documents leave its files; zero: never
 
 	// Only used by the indexing goroutine.
 	batch   int  // changes per turn
@@ -126,19 +130,35 @@ func (f *folder) closeIndex() error {
 	if f.index == nil {
 		return nil
 	}
-	err := f.index.Close()
+	err := f.index.Flush()
+	f.size, f.mergeAt = f.index.Size(), f.index.MergeAt()
+	f.size.Memory = 0
+	f.work.Add(f.index.Work())
+	f.index.Abandon()
 	f.index = nil
 	f.position.Store(unknown)
 	return err
 }
 
+// snapshot returns a snapshot of the index, or nil if it is closed.
+func (f *folder) snapshot() *index.Snapshot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.index == nil {
+		return nil
+	}
+	return f.index.Snapshot()
+}
+
 // discard closes the index and removes it, so that it is rebuilt. The caller holds f.mu, and the index is not in use.
 func (f *folder) discard() error {
 	if f.index != nil {
+		f.work.Add(f.index.Work())
 		f.index.Abandon() // the files are removed
 		f.index = nil
 		f.position.Store(unknown)
 	}
+	f.size, f.mergeAt = index.Size{}, time.Time{}
 	if err := os.RemoveAll(f.dir); err != nil {
 		return fmt.Errorf("remove an index: %w", err)
 	}
@@ -146,13 +166,14 @@ func (f *folder) discard() error {
 	return nil
 }
 
-// bytes returns the size of the open index in files and in memory, or 0.
-func (f *folder) bytes() int64 {
+// state returns the size of the index and what it has written so far. Of a closed index, it returns the last size.
+func (f *folder) state() (size index.Size, work index.Work, open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.index == nil {
-		return 0
+		return f.size, f.work, false
 	}
-	size := f.index.Size()
-	return size.Files + size.Memory
+	work = f.work
+	work.Add(f.index.Work())
+	return f.index.Size(), work, true
 }

@@ -59,6 +59,8 @@ type Indexer struct {
 	open    []*folder
 
 	uses, hits, misses, evictions atomic.Int64
+
+	rebuilds rebuilds
 }
 
 // NewIndexer returns an Indexer. It opens no index before Run or a search.
@@ -74,6 +76,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		lexicon: index.NewLexicon(), maintenance: index.NewMaintenance(o.Log),
 		changes: newChangeReads(o.Wait, o.Source.DocumentChange),
 		loaded:  make(chan struct{}), folders: map[string]*folder{},
+		rebuilds: rebuilds{queue: make(chan []*folder, 1)},
 	}
 }
 
@@ -81,6 +84,9 @@ func NewIndexer(o IndexerOptions) *Indexer {
 func (x *Indexer) Run(ctx context.Context) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of indexes: %w", err)
+	}
+	if err := x.removeUnfinished(); err != nil {
+		return err
 	}
 	var away outage
 	for err := x.load(ctx); err != nil; err = x.load(ctx) {
@@ -94,6 +100,8 @@ func (x *Indexer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	defer others.Wait()
 	others.Go(func() { x.maintenance.Run(ctx) })
+	others.Go(func() { x.sweep(ctx) })
+	others.Go(func() { x.rebuild(ctx) })
 	if x.o.Shared {
 		others.Go(func() { x.lookAround(ctx) })
 	}
@@ -213,31 +221,6 @@ func (x *Indexer) Close() error {
 	return first
 }
 
-// Stats contains the statistics of the open indexes for cache-stats.
-type Stats struct {
-	Entries   int64 // open indexes
-	Capacity  int64
-	Bytes     int64 // on disk and in memory
-	Hits      int64
-	Misses    int64
-	Evictions int64
-}
-
-// Stats returns the statistics of the open indexes.
-func (x *Indexer) Stats() Stats {
-	x.mu.Lock()
-	open := append([]*folder(nil), x.open...)
-	x.mu.Unlock()
-	s := Stats{
-		Entries: int64(len(open)), Capacity: int64(x.o.MaxOpen),
-		Hits: x.hits.Load(), Misses: x.misses.Load(), Evictions: x.evictions.Load(),
-	}
-	for _, f := range open {
-		s.Bytes += f.bytes()
-	}
-	return s
-}
-
 // Awaited returns how many indexes were never up to date since the start, or -1 while that is unknown.
 func (x *Indexer) Awaited() int64 {
 	select {
@@ -246,18 +229,4 @@ func (x *Indexer) Awaited() int64 {
 	default:
 		return -1
 	}
-}
-
-// Lag returns how many known changes are missing in the indexes of all workspaces. A closed index does not count, because
-// what it lacks is only known when it is opened.
-func (x *Indexer) Lag() int64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var lag int64
-	for _, f := range x.folders {
-		if position := f.position.Load(); position != unknown {
-			lag += max(0, f.target.Load()-position)
-		}
-	}
-	return lag
 }

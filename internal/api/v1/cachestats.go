@@ -11,8 +11,9 @@ import (
 // CacheStats is the source of the cache statistics.
 type CacheStats struct {
 	Caches   []Cache
-	Mode     string      // of the limiter: local, split or shared
-	Degraded func() bool // the limiter cannot share or store its counters
+	Indexes  func() IndexNumbers // of documents
+	Mode     string              // of the limiter: local, split or shared
+	Degraded func() bool         // the limiter cannot share or store its counters
 	Started  time.Time
 	Now      func() time.Time
 }
@@ -33,6 +34,19 @@ type CacheNumbers struct {
 	Evictions int64
 }
 
+// IndexNumbers describe the search indexes of all workspaces in this process.
+type IndexNumbers struct {
+	Documents     int64
+	DeadDocuments int64
+	Segments      int64
+	FileBytes     int64
+	MemoryBytes   int64
+	LagChanges    int64
+	Flushes       int64
+	Merges        int64
+	Rewritten     int64
+}
+
 // AddCacheStats declares the cache statistics. They concern every workspace, so only the operator workspace can read them.
 func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
@@ -44,6 +58,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 		for _, c := range s.Caches {
 			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
 		}
+		out.Body.SearchIndexes = searchIndexesView(s.Indexes())
 		out.Body.Limiter = limiterView{Mode: s.Mode, Degraded: s.Degraded()}
 		out.Body.UptimeSeconds = int64(s.Now().Sub(s.Started) / time.Second)
 		out.Body.RequestID = endpoint.RequestOf(ctx).RequestID()
@@ -53,10 +68,11 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 
 type cacheStatsAnswer struct {
 	Body struct {
-		Caches        []cacheView `json:"caches"`
-		Limiter       limiterView `json:"limiter"`
-		UptimeSeconds int64       `json:"uptimeSeconds"`
-		RequestID     string      `json:"requestId"`
+		Caches        []cacheView       `json:"caches"`
+		SearchIndexes searchIndexesView `json:"searchIndexes"`
+		Limiter       limiterView       `json:"limiter"`
+		UptimeSeconds int64             `json:"uptimeSeconds"`
+		RequestID     string            `json:"requestId"`
 	}
 }
 
@@ -69,6 +85,18 @@ type cacheView struct {
 	Misses    int64   `json:"misses"`
 	HitRatio  float64 `json:"hitRatio" minimum:"0" maximum:"1"`
 	Evictions int64   `json:"evictions"`
+}
+
+type searchIndexesView struct {
+	Documents     int64 `json:"documents" doc:"The number of documents in the indexes that were opened since the start of the process. The other numbers are of the same indexes."`
+	DeadDocuments int64 `json:"deadDocuments" doc:"Deleted and replaced documents whose words are still in files."`
+	Segments      int64 `json:"segments"`
+	FileBytes     int64 `json:"fileBytes"`
+	MemoryBytes   int64 `json:"memoryBytes" doc:"The size of what is not in files yet."`
+	LagChanges    int64 `json:"lagChanges" doc:"Changes of documents that the open indexes do not contain yet."`
+	Flushes       int64 `json:"flushes" doc:"How often changes in memory were written to a file since the start of the process."`
+	Merges        int64 `json:"merges" doc:"How often files were merged since the start of the process."`
+	Rewritten     int64 `json:"rewrittenDocuments" doc:"How many documents were written by flushes and merges since the start of the process."`
 }
 
 type limiterView struct {

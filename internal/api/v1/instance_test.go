@@ -43,7 +43,8 @@ func newInstance() *instanceFixture {
 			}},
 			{Name: "unused", Stats: func() v1.CacheNumbers { return v1.CacheNumbers{} }},
 		},
-		Mode: "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
+		Indexes: func() v1.IndexNumbers { return v1.IndexNumbers{Documents: 5, LagChanges: 6, Merges: 7} },
+		Mode:    "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
 	})
 	v1.AddVersions(r, &v1.Versions{Registry: i.Versions, PublicURL: "https://keepsake.example", Now: i.clock.Now})
 	i.handler = apitest.Surface(i.Options(r))
@@ -100,7 +101,8 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 			Evictions int64
 			HitRatio  float64
 		}
-		Limiter struct {
+		SearchIndexes map[string]int64
+		Limiter       struct {
 			Mode     string
 			Degraded bool
 		}
@@ -112,6 +114,9 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 	}
 	if len(body.Caches) != 2 || body.Caches[0].HitRatio != 0.75 || body.Caches[1].HitRatio != 0 || body.Caches[0].Evictions != 4 {
 		t.Errorf("caches are %+v", body.Caches)
+	}
+	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 9 {
+		t.Errorf("search indexes are %v", n)
 	}
 	if body.Limiter.Mode != "local" || !body.Limiter.Degraded || body.UptimeSeconds != 90 || !strings.HasPrefix(body.RequestID, "req_") {
 		t.Errorf("got %s", text)
