@@ -30,6 +30,7 @@ type Client struct {
 	base   string
 	key    string
 	token  string
+	secret string // of the backend listener
 	http   *http.Client
 	agent  string
 	retry  retry
@@ -62,8 +63,8 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, errors.New("client: the address must look like https://search.example.org")
 	}
-	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("client: the API key has characters that no key has")
+	if err := headerValue("the API key", apiKey); err != nil {
+		return nil, err
 	}
 	c := &Client{
 		base: strings.TrimSuffix(baseURL, "/"), key: apiKey,
@@ -75,6 +76,14 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
+// headerValue refuses a credential that cannot be sent in a header, such as one that was read from a file with its line end.
+func headerValue(name, value string) error {
+	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("client: %s must have only printable ASCII characters and no spaces", name)
+	}
+	return nil
+}
+
 // request is one call: what is sent, and how the response is read.
 type request struct {
 	method      string
@@ -84,6 +93,7 @@ type request struct {
 	contentType string
 	accept      string // empty: JSON
 	ifMatch     *int64
+	versioned   bool // the path has no version, so a header names it
 
 	keyed     bool          // a POST that accepts an Idempotency-Key
 	keySuffix string        // distinguishes the requests of one method of Client
@@ -138,6 +148,12 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.secret != "" {
+		req.Header.Set("X-Keepsake-Backend", c.secret)
+	}
+	if r.versioned {
+		req.Header.Set("Accept-Version", c.follow.number())
 	}
 	if r.contentType != "" {
 		req.Header.Set("Content-Type", r.contentType)

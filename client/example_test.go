@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,6 +20,13 @@ import (
 
 // server starts a program of its own for an example.
 func server() (url, key string, stop func()) {
+	a, _, stop := start()
+	first, _ := a.First()
+	return a.PrimaryURL(), first.APIKey, stop
+}
+
+// start returns the program, its data folder and how to stop it.
+func start() (*app.App, string, func()) {
 	dir, err := os.MkdirTemp("", "keepsake-example")
 	if err != nil {
 		log.Fatal(err)
@@ -32,8 +40,7 @@ func server() (url, key string, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	first, _ := a.First()
-	return a.PrimaryURL(), first.APIKey, func() {
+	return a, dir, func() {
 		cancel()
 		if err := errors.Join(<-ended, a.Close(), os.RemoveAll(dir)); err != nil {
 			log.Fatal(err)
@@ -129,6 +136,82 @@ func ExampleClient_Recall() {
 		fmt.Println(r.Rank, r.Memory.Text)
 	}
 	// Output: 1 Her bicycle is green.
+}
+
+// An agent has a key that is bound to one person, so it names no one.
+func ExampleAgent() {
+	url, key, stop := server()
+	defer stop()
+
+	c, err := client.New(url, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	bound, err := c.CreateAPIKey(ctx, client.NewAPIKey{
+		Name: "assistant of p-4711", Scopes: []string{"memory:read", "memory:write"}, SubjectID: "p-4711",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	agent, err := client.NewAgent(url, bound.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := agent.Remember(ctx, client.NewMemory{Text: "She drinks tea without sugar.", Kind: "preference"}); err != nil {
+		log.Fatal(err)
+	}
+	prompt, err := agent.Context(ctx, client.ContextQuery{Query: "What does she drink?", MaxTokens: 200})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(prompt.MemoryIDs), strings.Contains(prompt.Text, "without sugar"))
+	_, err = agent.Recall(ctx, client.RecallQuery{SubjectID: "p-4712", Query: "What does she drink?"})
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		fmt.Println("another person:", e.Status)
+	}
+	// Output:
+	// 1 true
+	// another person: 404
+}
+
+// A service next to Keepsake verifies the keys of its callers, and reports afterwards what it has served.
+func ExampleBackend() {
+	a, data, stop := start()
+	defer stop()
+	first, _ := a.First()
+
+	secret, err := os.ReadFile(filepath.Join(data, "backend-secret"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := client.NewBackend(a.BackendURL(), strings.TrimSpace(string(secret)), "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	free := false
+	v, err := b.VerifyAPIKey(ctx, client.Inquiry{Key: first.APIKey, RequiredScopes: []string{"read"}, Consume: &free})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.Code)
+
+	served := []client.ServedRequests{
+		{ID: "orders-17", KeyID: *v.KeyID, Route: "GET /orders/{id}", Status: 200, Count: 40, At: time.Now()},
+	}
+	for range 2 { // a report can be repeated, because an ID counts once
+		r, err := b.ReportUsage(ctx, served)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(r.Accepted, "accepted,", r.Duplicates, "known")
+	}
+	// Output:
+	// VALID
+	// 1 accepted, 0 known
+	// 0 accepted, 1 known
 }
 
 // connectExample starts a program of its own for an example and returns a client for it.

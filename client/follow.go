@@ -22,15 +22,20 @@ func (f *follow) learn(e *Error) bool {
 	return true
 }
 
+// number returns the version that the client has moved to.
+func (f *follow) number() string {
+	if f != nil {
+		if version := f.version.Load(); version != nil {
+			return *version
+		}
+	}
+	return "1"
+}
+
 // path returns path under the version that the client has moved to.
 func (f *follow) path(path string) string {
-	const first = "/api/v1/"
-	if f == nil || !strings.HasPrefix(path, first) {
-		return path
+	if rest, ok := strings.CutPrefix(path, "/api/v1/"); ok {
+		return "/api/v" + f.number() + "/" + rest
 	}
-	version := f.version.Load()
-	if version == nil {
-		return path
-	}
-	return "/api/v" + *version + "/" + path[len(first):]
+	return path
 }

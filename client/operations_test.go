@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -205,14 +206,25 @@ func filled(of reflect.Type) reflect.Value {
 	return v // maps, functions and changes stay empty
 }
 
-// callEvery calls every method of the client and returns the requests of each.
-func callEvery(t *testing.T, status int) map[string][]*http.Request {
+// clients create a client for each surface.
+var clients = map[string]func(url string, options ...client.Option) (any, error){
+	"primary": func(url string, options ...client.Option) (any, error) { return client.New(url, "kpsk_x", options...) },
+	"ai": func(url string, options ...client.Option) (any, error) {
+		return client.NewAgent(url, "kpsk_x", options...)
+	},
+	"backend": func(url string, options ...client.Option) (any, error) {
+		return client.NewBackend(url, "secret", "kpsk_x", options...)
+	},
+}
+
+// callEvery calls every method of the client of a surface and returns the requests of each.
+func callEvery(t *testing.T, surface string, status int) map[string][]*http.Request {
 	t.Helper()
 	record := &recorder{status: status}
 	server := httptest.NewServer(record)
 	t.Cleanup(server.Close)
 	noWait := client.Clock(time.Now, func(context.Context, time.Duration) error { return nil })
-	c, err := client.New(server.URL, "kpsk_x", noWait, client.Retries(1))
+	c, err := clients[surface](server.URL, noWait, client.Retries(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +255,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 	t.Parallel()
 	api := readDescription(t)
 	sent := map[string]map[string]bool{} // names of parameters, by operation
-	for name, requests := range callEvery(t, http.StatusOK) {
+	for name, requests := range callEvery(t, "primary", http.StatusOK) {
 		if elsewhere[name] != "" {
 			continue
 		}
@@ -309,14 +321,16 @@ func namesOf(r *http.Request) map[string]bool {
 func TestMethodsWithOneEffectAreRepeated(t *testing.T) {
 	t.Parallel()
 	once := map[string]bool{}
-	for name, requests := range callEvery(t, http.StatusServiceUnavailable) {
-		switch len(requests) {
-		case 0: // RateLimits
-		case 1:
-			once[name] = true
-		default:
-			if a, b := requests[0].Header.Get("Idempotency-Key"), requests[1].Header.Get("Idempotency-Key"); a != b {
-				t.Errorf("%s: the repetition has another Idempotency-Key", name)
+	for surface := range clients {
+		for name, requests := range callEvery(t, surface, http.StatusServiceUnavailable) {
+			switch len(requests) {
+			case 0: // RateLimits
+			case 1:
+				once[name] = true
+			default:
+				if a, b := requests[0].Header.Get("Idempotency-Key"), requests[1].Header.Get("Idempotency-Key"); a != b {
+					t.Errorf("%s: the repetition has another Idempotency-Key", name)
+				}
 			}
 		}
 	}
@@ -329,6 +343,31 @@ func TestMethodsWithOneEffectAreRepeated(t *testing.T) {
 		if !once[name] {
 			t.Errorf("%s is repeated", name)
 		}
+	}
+}
+
+func TestOtherSurfacesGetTheVersionInAHeader(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, surface := range []string{"ai", "backend"} {
+		for name, requests := range callEvery(t, surface, http.StatusOK) {
+			for _, r := range requests {
+				h := r.Header
+				got = append(got, fmt.Sprintf("%s: %s %s, version %q, key %q, bearer %q, secret %q, idempotent %v", name, r.Method, r.URL.Path,
+					h.Get("Accept-Version"), h.Get("X-API-Key"), h.Get("Authorization"), h.Get("X-Keepsake-Backend"), h.Get("Idempotency-Key") != ""))
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		`Context: POST /ai/context, version "1", key "", bearer "Bearer kpsk_x", secret "", idempotent false`,
+		`Recall: POST /ai/recall, version "1", key "", bearer "Bearer kpsk_x", secret "", idempotent false`,
+		`Remember: POST /ai/remember, version "1", key "", bearer "Bearer kpsk_x", secret "", idempotent true`,
+		`ReportUsage: POST /usage, version "1", key "kpsk_x", bearer "", secret "secret", idempotent false`,
+		`VerifyAPIKey: POST /verify, version "1", key "kpsk_x", bearer "", secret "secret", idempotent false`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

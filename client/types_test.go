@@ -1,7 +1,10 @@
 package client_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"reflect"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"keepsake/client"
+	"keepsake/internal/app/apptest"
 )
 
 // calls are the operations of the API with what the client sends and reads. An operation that is not here, or here and
@@ -204,6 +208,32 @@ func TestTypesAreThoseOfTheAPI(t *testing.T) {
 		if !seen[id] {
 			t.Errorf("the API has no operation %s", id)
 		}
+	}
+}
+
+// TestTypesOfAReportAreThoseOfTheBackend compares them with a response, because the API's description lacks the backend service.
+// The types of /verify are those of verifyAPIKey.
+func TestTypesOfAReportAreThoseOfTheBackend(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	self := must(connect(t, p.URL, p.Key).WhoAmI(t.Context()))(t, "whoami")
+	now := time.Now()
+	body := must(json.Marshal(map[string]any{"items": []client.ServedRequests{
+		{ID: "a", KeyID: self.ID, Route: "GET /a", Status: 200, Count: 2, At: now},
+		{ID: "b", KeyID: self.ID, Route: "GET /a", Status: 200, Count: 2, At: now.Add(time.Hour)},
+	}}))(t, "encode")
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, p.BackendURL+"/usage", bytes.NewReader(body)))(t, "request")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Keepsake-Backend", p.Secret)
+	res := must(http.DefaultClient.Do(req))(t, "report")
+	defer res.Body.Close()
+	text := must(io.ReadAll(res.Body))(t, "read")
+	var receipt client.UsageReceipt
+	if err := json.Unmarshal(text, &receipt); err != nil || receipt.Accepted != 1 || len(receipt.Errors) != 1 {
+		t.Fatalf("got %d %s, %v", res.StatusCode, text, err)
+	}
+	if again := must(json.Marshal(receipt))(t, "encode"); string(again) != strings.TrimSpace(string(text)) {
+		t.Errorf("%s was read as %s", text, again)
 	}
 }
 

@@ -30,6 +30,10 @@ type Verification struct {
 // VerifyAPIKey verifies a key of the client's own workspace, and charges the key if it is valid. A call that charges is not
 // repeated if its first attempt can have had an effect, so that a key is never charged twice.
 func (c *Client) VerifyAPIKey(ctx context.Context, q Inquiry) (*Verification, error) {
-	r := request{method: http.MethodPost, path: "/api/v1/developer/verify", safe: q.Consume != nil && !*q.Consume}
+	return c.verify(ctx, request{method: http.MethodPost, path: "/api/v1/developer/verify"}, q)
+}
+
+func (c *Client) verify(ctx context.Context, r request, q Inquiry) (*Verification, error) {
+	r.safe = q.Consume != nil && !*q.Consume
 	return result[Verification](func(out any) error { return c.send(ctx, r, q, out) })
 }
