@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 
@@ -14,12 +15,13 @@ import (
 type BackendAccess struct {
 	hash     [sha256.Size]byte // of the secret
 	required bool
+	refused  func(ctx context.Context)
 }
 
 // NewBackendAccess returns the access by a secret. If required is set, every operation but the probes needs the secret: other
-// machines can reach the listener.
-func NewBackendAccess(secret string, required bool) *BackendAccess {
-	return &BackendAccess{sha256.Sum256([]byte(secret)), required}
+// machines can reach the listener. refused is called for each request with a wrong secret.
+func NewBackendAccess(secret string, required bool, refused func(ctx context.Context)) *BackendAccess {
+	return &BackendAccess{sha256.Sum256([]byte(secret)), required, refused}
 }
 
 // matches compares hashes, so that the time it takes says nothing about the secret.
@@ -50,6 +52,7 @@ func (x *requestState) checkBackendSecret(op *endpoint.Operation) *problem.Probl
 			return errMissingBackendSecret
 		}
 	case len(sent) > 1 || !access.matches(sent[0]):
+		access.refused(x.operationContext)
 		return errWrongBackendSecret
 	default:
 		x.trusted = true

@@ -78,7 +78,7 @@ func firstMissing(need, own auth.Scopes) string {
 // browser that has not signed in.
 func (x *requestState) unidentified(err error) error {
 	p, ok := problem.As(err)
-	if !ok || p.Kind != problem.Unauthenticated || p.Code == problem.CodeMissingCredentials {
+	if !ok || !isWrongCredential(p) {
 		x.peekAddress()
 		return err
 	}

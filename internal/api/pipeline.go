@@ -182,9 +182,9 @@ func (x *requestState) turnAwayFor(err error) {
 
 // turnAway refuses a request before it is charged to its caller. It charges the client's address, and an address without
 // requests left learns nothing more about credentials and paths. A valid credential still sees its own limits in the
-// headers.
+// headers. A wrong credential is charged on every path, so that guessing is slow on the backend listener too.
 func (x *requestState) turnAway(p *problem.Problem) {
-	if x.chargeable() {
+	if x.chargeable() || isWrongCredential(p) {
 		verdict, _ := x.chargeAddress()
 		x.verdict, x.judged = verdict, true
 		if !verdict.Allowed {
@@ -205,6 +205,11 @@ func (x *requestState) turnAway(p *problem.Problem) {
 		x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Account)
 	}
 	x.fail(p)
+}
+
+// isWrongCredential reports whether a credential was sent and is not valid.
+func isWrongCredential(p *problem.Problem) bool {
+	return p.Kind == problem.Unauthenticated && p.Code != problem.CodeMissingCredentials
 }
 
 // peekAddress sets the headers of a caller without a credential, without charging.

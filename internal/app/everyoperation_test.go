@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -195,7 +196,7 @@ func everyBackendOperation(t *testing.T, required bool) (p *apitest.Place, h htt
 	p = apitest.New((&apitest.Clock{}).Now, apitest.Tiers())
 	r := backendOperations(&services{}, backendParts{probes: &backend.Probes{}})
 	o := p.Options(r)
-	o.Backend = api.NewBackendAccess("the secret of the tests", required)
+	o.Backend = api.NewBackendAccess("the secret of the tests", required, func(context.Context) {})
 	a, err := backend.New(o)
 	if err != nil {
 		t.Fatal(err)

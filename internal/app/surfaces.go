@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/api/backend"
 	"keepsake/internal/api/local"
 	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/audit"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/memory"
@@ -172,7 +173,7 @@ func (a *App) surfaces() error {
 	if a.cfg.Backend.Pprof {
 		backend.AddProfiles(options.Operations, wait)
 	}
-	options.Backend = api.NewBackendAccess(a.secret, !a.backend.loopback())
+	options.Backend = api.NewBackendAccess(a.secret, !a.backend.loopback(), a.services.refuseBackendSecret)
 	service, err := backend.New(options)
 	if err != nil {
 		return err
@@ -180,6 +181,11 @@ func (a *App) surfaces() error {
 	a.served = append(a.served, surface{"backend", service, a.backend})
 	a.backend.handle(backend.ForwardAuthPaths(service), &a.stopping, a.deps.Log)
 	return nil
+}
+
+// refuseBackendSecret records a request with a wrong backend secret. The secret is not recorded.
+func (s *services) refuseBackendSecret(ctx context.Context) {
+	s.audit.Count(ctx, audit.Entry{Action: audit.BackendSecretRefused, Outcome: audit.Refused})
 }
 
 // backendParts are what operations of the backend listener report on, in addition to services.

@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/internal/api"
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/api/backend"
+	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/problem"
@@ -28,6 +30,11 @@ type reply struct {
 func access(t *testing.T, required bool) (p *apitest.Place, send func(path string, headers ...string) reply) {
 	t.Helper()
 	p = apitest.New((&apitest.Clock{}).Now, apitest.Tiers())
+	return p, accessOf(t, p, required, func(context.Context) {})
+}
+
+func accessOf(t *testing.T, p *apitest.Place, required bool, refused func(context.Context)) (send func(path string, headers ...string) reply) {
+	t.Helper()
 	r := endpoint.NewRegistry()
 	backend.AddProbes(r, &backend.Probes{})
 	type nothing struct{}
@@ -47,12 +54,12 @@ func access(t *testing.T, required bool) (p *apitest.Place, send func(path strin
 	op.ID, op.Path, op.Credentials, op.Scope = "open", "/open", endpoint.NoCredential, auth.None
 	endpoint.Add(r, op, func(context.Context, *nothing) (*done, error) { return &done{}, nil })
 	o := p.Options(r)
-	o.Backend = api.NewBackendAccess(secret, required)
+	o.Backend = api.NewBackendAccess(secret, required, refused)
 	h, err := backend.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, func(path string, headers ...string) reply {
+	return func(path string, headers ...string) reply {
 		req := httptest.NewRequest("GET", path, nil)
 		for i := 0; i < len(headers); i += 2 {
 			req.Header.Add(headers[i], headers[i+1])
@@ -138,5 +145,44 @@ func TestBackendSecretHasOperatorLimits(t *testing.T) {
 	}
 	if got := send("/manage", "X-Keepsake-Backend", "wrong").Header.Get("X-RateLimit-Limit"); got != "100000" {
 		t.Errorf("with a wrong secret the limit is %s, want that of an address", got)
+	}
+}
+
+func TestGuessesAtTheBackendSecretAreLimited(t *testing.T) {
+	t.Parallel()
+	const header, guess = "X-Keepsake-Backend", "a guess at the secret"
+	clock := &apitest.Clock{}
+	tiers := apitest.Tiers()
+	tiers[0].RequestsPerMinute = 3
+	p := apitest.New(clock.Now, tiers)
+	var from []string
+	send := accessOf(t, p, true, func(ctx context.Context) {
+		from = append(from, ctx.Value(audit.SourceKey).(audit.Source).Address.String())
+	})
+	want := func(status int, code, remaining string, headers ...string) {
+		t.Helper()
+		got := send("/open", headers...)
+		if got.StatusCode != status || got.code != code || remaining != "" && got.Header.Get("X-RateLimit-Remaining") != remaining {
+			t.Errorf("%q: got %d %s with %v", headers, got.StatusCode, got.code, got.Header)
+		}
+		if limited := got.Header.Get("Retry-After") != ""; limited != (status == 429) {
+			t.Errorf("%q: a %d has Retry-After: %v", headers, got.StatusCode, limited)
+		}
+	}
+	want(401, "missing_credentials", "3") // not a guess, so it is free
+	for _, remaining := range []string{"2", "1", "0"} {
+		want(401, "invalid_credentials", remaining, header, guess)
+	}
+	want(429, "rate_limit_exceeded", "0", header, guess)
+	want(401, "missing_credentials", "0")
+	want(200, "", "", header, secret) // a service at the same address goes on
+	clock.Move(time.Minute)
+	want(401, "invalid_credentials", "2", header, guess)
+	want(401, "missing_credentials", "2", "X-API-Key", "kpsk_nonsense")
+	if got := send("/manage", "X-API-Key", "kpsk_nonsense", header, secret); got.code != "invalid_api_key" || got.Header.Get("X-RateLimit-Remaining") != "1" {
+		t.Errorf("a guess at an API key: %d %s, %v", got.StatusCode, got.code, got.Header)
+	}
+	if len(from) != 5 || from[0] != "192.0.2.1" {
+		t.Errorf("recorded %q, want five guesses with their address", from)
 	}
 }
