@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/endpoint"
 	"keepsake/internal/instance"
 	"keepsake/internal/lifecycle"
+	"keepsake/internal/seal"
 	"keepsake/internal/trace"
 )
 
@@ -165,7 +166,7 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 		if err := a.instance.Unseal(ctx); err != nil {
 			return err
 		}
-		if err := a.loadBackendSecret(); err != nil {
+		if err := a.loadBackendSecret(ctx); err != nil {
 			return err
 		}
 		if a.services, err = assemble(ctx, a.instance, &a.cfg, &a.deps); err != nil || a.instance.Initialised {
@@ -181,13 +182,17 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 
 // loadBackendSecret reads or creates the backend secret. An instance that has none yet also starts on a full disk; then no
 // service has its backend secret.
-func (a *App) loadBackendSecret() (err error) {
+func (a *App) loadBackendSecret(ctx context.Context) (err error) {
 	if a.deps.Local {
 		return nil
 	}
-	a.secret, err = instance.BackendSecret(&a.cfg)
+	var shared *seal.Secrets
+	if a.instance.Engine.Shared() {
+		shared = a.instance.Secrets
+	}
+	a.secret, err = instance.BackendSecret(ctx, &a.cfg, shared)
 	if err != nil && a.secret != "" && a.instance.Initialised {
-		a.deps.Log.Warn("creating the backend secret failed; the next start tries again", "error", err)
+		a.deps.Log.Warn("storing the backend secret failed; the next start tries again", "error", err)
 		return nil
 	}
 	return err

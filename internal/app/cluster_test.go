@@ -359,6 +359,9 @@ func TestTheMembersOfADatabaseAreKnown(t *testing.T) {
 	for _, r := range []*apptest.Running{p.a, p.b} {
 		await.Until(t, "ready", func() bool { return strings.HasPrefix(ready(t, r), "200") })
 	}
+	if p.a.Secret != p.b.Secret {
+		t.Error("the processes have different backend secrets")
+	}
 }
 
 func ready(t *testing.T, r *apptest.Running) string {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,9 +109,7 @@ func Start(t testing.TB, options ...Option) *Running {
 		}
 	})
 	r := &Running{App: a, Config: cfg, URL: a.PrimaryURL(), BackendURL: a.BackendURL()}
-	if r.Secret, err = instance.BackendSecret(&cfg); err != nil {
-		t.Fatal(err)
-	}
+	r.Secret = BackendSecret(t, &cfg)
 	if cfg.DatabaseURL != "" {
 		AwaitReady(t, r.BackendURL)
 	}
@@ -117,6 +117,19 @@ func Start(t testing.TB, options ...Option) *Running {
 		r.Key, r.Workspace = first.APIKey, first.WorkspaceID
 	}
 	return r
+}
+
+// BackendSecret returns the backend secret of a started program: that of the setting, or that of the data folder.
+func BackendSecret(t testing.TB, cfg *config.Config) string {
+	t.Helper()
+	if cfg.Backend.Secret != "" {
+		return cfg.Backend.Secret
+	}
+	text, err := os.ReadFile(instance.BackendSecretPath(cfg.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // logOfFailed returns a log whose warnings and errors are printed if the test fails.
