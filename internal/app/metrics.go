@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"keepsake/internal/api"
@@ -190,7 +191,7 @@ func (s *services) addUsageMetrics(r *metrics.Registry) {
 	}, age, flushes, failures, pending)
 }
 
-// addStorageMetrics adds the pools of connections.
+// addStorageMetrics adds the pools of connections and the room on the disk.
 func (s *services) addStorageMetrics(r *metrics.Registry) {
 	of := []string{"database", "use"}
 	connections := &metrics.Metric{
@@ -204,7 +205,14 @@ func (s *services) addStorageMetrics(r *metrics.Registry) {
 	}
 	waits := &metrics.Metric{Name: "keepsake_storage_waits_total", Type: metrics.Counter, Labels: of, Help: "How often a connection had to be waited for."}
 	waited := &metrics.Metric{Name: "keepsake_storage_wait_seconds_total", Type: metrics.Counter, Labels: of, Help: "Time for which connections were waited for."}
+	free := &metrics.Metric{
+		Name: "keepsake_disk_free_bytes", Type: metrics.Gauge,
+		Help: "Room for files below the data folder. Missing if the system does not report it.",
+	}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
+		if n := freeSpace(s.data); n != math.MaxInt64 {
+			scrape.Set(free, float64(n))
+		}
 		engine, ok := s.instance.Engine.(store.Pooled)
 		if !ok {
 			return
@@ -217,7 +225,7 @@ func (s *services) addStorageMetrics(r *metrics.Registry) {
 			scrape.Set(waits, float64(p.Waits), p.Database, p.Use)
 			scrape.SetSeconds(waited, p.Waited, p.Database, p.Use)
 		}
-	}, connections, most, queued, waits, waited)
+	}, connections, most, queued, waits, waited, free)
 }
 
 // addCacheMetrics adds the caches of GET /api/v1/admin/cache-stats.
