@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -49,7 +50,52 @@ func backendChecks() []promise {
 				c.service(path, fields{}).as(c.strangersKey()).send().fails(401, "invalid_api_key")
 				c.backend(http.MethodPost, path).anonymous().json(fields{}).send().fails(401, "missing_credentials")
 				c.backend(http.MethodPost, path).anonymous().json(fields{}).with(backendHeader, "wrong").send().fails(401, "invalid_credentials")
-				c.backend(http.MethodGet, path).send().fails(405, "method_not_allowed")
+			}
+		}},
+		{"TheBackendServiceRefusesBadInput", func(c *check) {
+			for _, path := range []string{"/verify", "/usage"} {
+				each := func(status int, code string, fieldAndIssue []string, change func(q *call)) {
+					q := c.service(path, fields{})
+					change(q)
+					q.send().fails(status, code, fieldAndIssue...)
+				}
+				for _, given := range []string{"2", "0", "latest", "1.0"} {
+					each(400, "validation_error", []string{"Accept-Version", "unsupported"}, func(q *call) { q.with("Accept-Version", given) })
+				}
+				for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {
+					each(415, "unsupported_media_type", nil, func(q *call) { q.raw(media, "{}") })
+				}
+				large := `{"key":"` + strings.Repeat("x", 1<<20) + `"}`
+				each(413, "payload_too_large", nil, func(q *call) { q.raw("application/json", large) })
+				each(413, "payload_too_large", nil, func(q *call) { q.raw("application/json", large).inChunks() })
+				for body, want := range map[string][]string{
+					`{"colour":"red"}`: {"colour", "unknown"}, `{`: {"body", "format"}, `[]`: {"body", "type"}, `{"colour":1,"colour":1}`: {"colour", "duplicate|unknown"},
+				} {
+					each(400, "validation_error", want, func(q *call) { q.raw("application/json", body) })
+				}
+				each(400, "validation_error", []string{"colour", "unknown"}, func(q *call) { q.path += "?colour=red" })
+			}
+			c.service("/verify", fields{}).send().fails(400, "validation_error", "key", "required")
+			c.service("/usage", fields{"items": []any{}}).send().fails(400, "validation_error", "items", "too_short")
+		}},
+		{"OtherPathsAndMethodsOfTheBackendService", func(c *check) {
+			c.service("/verify", fields{}) // skips the check if there is no backend service
+			for _, path := range []string{
+				"/", "/nothing", "/verify/", "//verify", "/v1/verify", "/api/v1/developer/verify", "/api/v1/health", "/ai/recall", "/openapi.json", "/docs",
+			} {
+				for _, method := range []string{http.MethodGet, http.MethodPost} {
+					c.backend(method, path).anonymous().send().fails(404, "not_found")
+				}
+			}
+			for path, allow := range map[string]string{
+				"/livez": "GET, HEAD, OPTIONS", "/readyz": "GET, HEAD, OPTIONS", "/metrics": "GET, HEAD, OPTIONS", "/forward-auth": "GET, HEAD, OPTIONS",
+				"/verify": "OPTIONS, POST", "/usage": "OPTIONS, POST",
+			} {
+				allows(c.backend(http.MethodOptions, path).anonymous().send().is(http.StatusNoContent), allow)
+				for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
+					a := c.backend(method, path).anonymous().json(fields{}).send().fails(405, "method_not_allowed")
+					allows(a, allow)
+				}
 			}
 		}},
 		{"TheBackendServiceVerifiesKeys", func(c *check) {

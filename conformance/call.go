@@ -22,6 +22,7 @@ type call struct {
 	body      []byte
 	chunked   bool
 	impatient bool   // do not wait after a 429
+	backend   bool   // to the backend service
 	version   string // expected in the response; "": that of the path
 }
 
@@ -39,6 +40,9 @@ func (q *call) anonymous() *call { q.header.Del("X-API-Key"); return q }
 func (q *call) bearer(token string) *call {
 	return q.anonymous().with("Authorization", "Bearer "+token)
 }
+
+// surfaced reports whether a surface gets the request that has no versions in its paths.
+func (q *call) surfaced() bool { return q.backend || strings.HasPrefix(q.path, "/ai/") }
 
 // with sets a header.
 func (q *call) with(name, value string) *call { q.header.Set(name, value); return q }

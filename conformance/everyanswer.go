@@ -92,7 +92,7 @@ func (a *answer) rateHeaders() {
 // commonHeaders checks the version, the request ID and the headers of decisions.md, A.
 func (a *answer) commonHeaders() {
 	path, _, _ := strings.Cut(a.call.path, "?")
-	if want := a.call.check.suite.versionOf(a.call); (strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/ai/")) && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
+	if want := a.call.check.suite.versionOf(a.call); (strings.HasPrefix(path, "/api/") || a.call.surfaced()) && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
 		a.broken("header X-API-Version is %q, want %s, once", a.header.Values("X-API-Version"), want)
 	}
 	given, got := a.call.header.Get("X-Request-Id"), a.header.Get("X-Request-Id")
@@ -121,7 +121,9 @@ func (a *answer) authenticated(path string) bool {
 	case strings.HasPrefix(path, "/api/auth/"):
 		return true
 	case oneOf(aiRemember+"|"+aiRecall+"|"+aiContext+"|"+toolsPath, path):
-		break
+	case a.call.backend:
+		takesKey := oneOf("/verify|/usage|/forward-auth", path)
+		return a.call.header.Get(backendHeader) != "" || takesKey && a.call.header.Get("X-API-Key") != ""
 	case strings.HasSuffix(path, "/openapi.json") || !strings.HasPrefix(path, "/api/v"):
 		return false
 	}

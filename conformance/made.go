@@ -123,5 +123,7 @@ func (c *check) backend(method, path string) *call {
 	if err != nil {
 		c.stop("the address of the backend service is not a URL")
 	}
-	return newCall(c, method, base, path)
+	q := newCall(c, method, base, path)
+	q.backend = true
+	return q
 }

@@ -23,9 +23,9 @@ func (s *suite) versionOf(q *call) string {
 	switch {
 	case q.version != "":
 		return q.version
-	case strings.HasPrefix(first, "v") && slices.Contains(s.live, first[1:]):
+	case !q.surfaced() && strings.HasPrefix(first, "v") && slices.Contains(s.live, first[1:]):
 		return first[1:]
-	case (first == "versions" || strings.HasPrefix(path, "/ai/")) && slices.Contains(s.live, asked):
+	case (first == "versions" || q.surfaced()) && slices.Contains(s.live, asked):
 		return asked
 	}
 	return s.live[len(s.live)-1]

@@ -81,7 +81,7 @@ func framingInDoubt(r *http.Request) bool {
 // everyAnswer appends the headers of every response (§8, §9.2; decisions.md, A).
 func (x *requestState) everyAnswer(h headers, status int) headers {
 	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
-	if x.known || status >= http.StatusBadRequest {
+	if x.known || x.trusted || status >= http.StatusBadRequest {
 		h = h.text("Cache-Control: ", "no-store")
 	}
 	v := &x.verdict

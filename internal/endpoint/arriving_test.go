@@ -141,7 +141,7 @@ func uglyBodies() map[string]struct{ body, want string } {
 		"items null":                          {`{"items":null}`, "400 items required: items is required."},
 		"items a number":                      {`{"items":1}`, "400 items type: items must be an array, not a number."},
 		"items an object":                     {`{"items":{"a":1}}`, "400 items type: items must be an array, not an object."},
-		"items empty":                         {`{"items":[]}`, "400 items too_short: items must have at least 1 items."},
+		"items empty":                         {`{"items":[]}`, "400 items too_short: items must have at least 1 item."},
 		"items twice":                         {`{"items":[` + good + `],"items":[` + good + `]}`, "400 items duplicate: The field \"items\" is given twice."},
 		"items twice, null":                   {`{"items":null,"items":[1]}`, "400 items duplicate: The field \"items\" is given twice."},
 		"items twice, then broken":            {`{"items":[1],"items":[1`, "400 items duplicate: The field \"items\" is given twice."},

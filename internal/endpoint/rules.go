@@ -153,11 +153,11 @@ func (f *fault) problem() *problem.Problem {
 func (r *rules) checkString(s string) *fault {
 	switch {
 	case r.maxBytes != nil && len(s) > *r.maxBytes:
-		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d bytes.", *r.maxBytes)}
+		return &fault{issue: problem.TooLong, says: "must have at most " + count(*r.maxBytes, "byte") + "."}
 	case r.maxLength != nil && len(s) > *r.maxLength && utf8.RuneCountInString(s) > *r.maxLength:
-		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d characters.", *r.maxLength)}
+		return &fault{issue: problem.TooLong, says: "must have at most " + count(*r.maxLength, "character") + "."}
 	case r.minLength != nil && utf8.RuneCountInString(s) < *r.minLength:
-		return &fault{issue: problem.TooShort, says: fmt.Sprintf("must have at least %d characters.", *r.minLength)}
+		return &fault{issue: problem.TooShort, says: "must have at least " + count(*r.minLength, "character") + "."}
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		return r.notAllowed()
 	case r.pattern != nil && !r.pattern.MatchString(s):
@@ -185,12 +185,20 @@ func (r *rules) checkNumber(x float64) *fault {
 	return nil
 }
 
+// count returns a number with a noun, for messages.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
 func (r *rules) checkItems(n int) *fault {
 	switch {
 	case r.minItems != nil && n < *r.minItems:
-		return &fault{issue: problem.TooShort, says: fmt.Sprintf("must have at least %d items.", *r.minItems)}
+		return &fault{issue: problem.TooShort, says: "must have at least " + count(*r.minItems, "item") + "."}
 	case r.maxItems != nil && n > *r.maxItems:
-		return &fault{issue: problem.TooLong, says: fmt.Sprintf("must have at most %d items.", *r.maxItems)}
+		return &fault{issue: problem.TooLong, says: "must have at most " + count(*r.maxItems, "item") + "."}
 	}
 	return nil
 }
