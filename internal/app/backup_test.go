@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"keepsake/client"
 	"keepsake/conformance"
@@ -227,6 +228,10 @@ func TestARestoreEndsSignInsAndKeepsRevocations(t *testing.T) {
 	if status != http.StatusCreated || json.Unmarshal([]byte(body), &key) != nil {
 		t.Fatalf("create key: %d %s", status, body)
 	}
+	report := fmt.Sprintf(`{"items":[{"id":"a","keyId":%q,"route":"GET /a","status":200,"count":7,"at":%q}]}`, key.ID, time.Now().UTC().Format(time.RFC3339))
+	if got := backendService(t, r).post(http.StatusOK, "/usage", report); got["accepted"] != 1.0 {
+		t.Errorf("reported usage: %v", got)
+	}
 	data, keys := backUp(t, r.Config.Data)
 	if status, body := call(t, http.MethodPost, r.URL+"/api/v1/developer/api-keys/"+key.ID+"/revoke", r.Key, ""); status != http.StatusOK {
 		t.Fatalf("revoke: %d %s", status, body)
@@ -235,6 +240,9 @@ func TestARestoreEndsSignInsAndKeepsRevocations(t *testing.T) {
 	again := apptest.Start(t, apptest.With(func(c *config.Config) { c.Data = folder }))
 	if status, body := call(t, http.MethodGet, again.URL+"/api/v1/health", key.Key, ""); status != http.StatusUnauthorized || !strings.Contains(body, "api_key_revoked") {
 		t.Errorf("the revoked key: %d %s", status, body)
+	}
+	if got := backendService(t, again).post(http.StatusOK, "/usage", report); got["duplicates"] != 1.0 {
+		t.Errorf("usage that was reported before the backup: %v", got)
 	}
 	refresh, _ := json.Marshal(map[string]string{"refreshToken": session.RefreshToken})
 	if status, body := call(t, http.MethodPost, again.URL+"/api/auth/refresh", "", string(refresh)); status != http.StatusUnauthorized {

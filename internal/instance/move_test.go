@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/client"
 	"keepsake/internal/app"
@@ -25,7 +26,7 @@ func carry(t *testing.T, from, to string) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"master.key", "audit.checkpoints", "journal.ndjson"} {
+	for _, name := range []string{"master.key", "audit.checkpoints", "journal.ndjson", "backend-secret"} {
 		data, err := os.ReadFile(filepath.Join(from, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to, name), data, 0o600)
@@ -55,6 +56,8 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 		key, revoked, workspace string
 		tokens                  *client.Tokens
 		charged                 int64
+		secret                  string // of the backend listener
+		reported                []client.ServedRequests
 		first                   []client.Result
 	)
 	as := func(t *testing.T, r *apptest.Running, key string) *client.Client {
@@ -85,6 +88,18 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 		}
 		return found.Results
 	}
+	report := func(t *testing.T, r *apptest.Running) *client.UsageReceipt {
+		t.Helper()
+		b, err := client.NewBackend(r.BackendURL, secret, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		receipt, err := b.ReportUsage(t.Context(), reported)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return receipt
+	}
 	old := t.TempDir()
 	t.Run("before", func(t *testing.T) {
 		r := apptest.Start(t, at(old, instance.Place{}))
@@ -110,6 +125,11 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		first = hits(t, c)
+		secret = r.Secret
+		reported = []client.ServedRequests{{ID: "a", KeyID: made.APIKey.ID, Route: "GET /a", Status: 200, Count: 7, At: time.Now()}}
+		if receipt := report(t, r); receipt.Accepted != 1 {
+			t.Errorf("reported usage: %+v", receipt)
+		}
 		charged = used(t, c)
 	})
 	same := func(dir string, p instance.Place) func(t *testing.T) {
@@ -128,6 +148,9 @@ func TestAnInstanceMovesToADatabaseAndBack(t *testing.T) {
 			}
 			if now := used(t, c); now < charged || charged == 0 {
 				t.Errorf("%d charged of the month's quota, and %d before", now, charged)
+			}
+			if receipt := report(t, r); receipt.Duplicates != 1 {
+				t.Errorf("usage that was reported before the move: %+v", receipt)
 			}
 			var err error
 			if tokens, err = as(t, r, "").Refresh(t.Context(), tokens.RefreshToken); err != nil {

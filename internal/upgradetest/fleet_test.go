@@ -2,6 +2,7 @@ package upgradetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -112,7 +113,13 @@ func (m *member) doctor() *exec.Cmd {
 // ask sends a request to this member.
 func (m *member) ask(key, method, path, body string) (int, string, http.Header) {
 	m.fleet.t.Helper()
-	req, err := http.NewRequestWithContext(m.fleet.t.Context(), method, m.process.URL+path, strings.NewReader(body))
+	return m.askAt(m.process.URL, key, method, path, body)
+}
+
+// askAt is ask at one of the member's listeners.
+func (m *member) askAt(url, key, method, path, body string) (int, string, http.Header) {
+	m.fleet.t.Helper()
+	req, err := http.NewRequestWithContext(m.fleet.t.Context(), method, url+path, strings.NewReader(body))
 	if err != nil {
 		m.fleet.t.Fatal(err)
 	}
@@ -140,6 +147,15 @@ func (m *member) want(status int, key, method, path, body string) string {
 		m.fleet.t.Errorf("%s (%s): %s %s: %d %s, want %d", m.name, m.release, method, path, got, text, status)
 	}
 	return text
+}
+
+// report reports usage of another service, and checks how many of its items are accepted.
+func (m *member) report(accepted int, body string) {
+	m.fleet.t.Helper()
+	status, text, _ := m.askAt(m.process.BackendURL, m.fleet.key, "POST", "/usage", body)
+	if status != http.StatusOK || !strings.Contains(text, fmt.Sprintf(`"accepted":%d,`, accepted)) {
+		m.fleet.t.Errorf("%s (%s): %s: %d %s, want %d accepted", m.name, m.release, body, status, text, accepted)
+	}
 }
 
 // shares reports whether the member shares limits with the others.

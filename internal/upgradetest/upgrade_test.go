@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,6 +29,10 @@ func TestAReleaseIsReplacedUnderLoad(t *testing.T) {
 	old := a.createKey(`{"name":"created by the old one","scopes":["read","write"]}`)
 	a.want(http.StatusCreated, f.key, "POST", "/api/v1/documents", `{"id":"of-old","title":"quince"}`)
 
+	item := `{"id":%q,"keyId":"` + old.ID + `","route":"GET /a","status":200,"count":7,"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}`
+	first, second := fmt.Sprintf(item, "first"), fmt.Sprintf(item, "second")
+	a.report(1, `{"items":[`+first+`]}`)
+
 	c.start(next)
 	if v := f.version(); v != 9001 {
 		t.Fatalf("the schema has version %d", v)
@@ -44,6 +49,8 @@ func TestAReleaseIsReplacedUnderLoad(t *testing.T) {
 			}
 		}
 	}
+	c.report(1, `{"items":[`+first+`,`+second+`]}`) // the first counts once, at whichever release it is repeated
+	a.report(0, `{"items":[`+first+`,`+second+`]}`)
 	f.revoked(c, a, old)
 	f.revoked(a, c, fresh)
 	f.tellsOfSomethingNew()

@@ -133,6 +133,12 @@ func fill(t *testing.T, e store.Engine) {
 				return err
 			}
 		}
+		for n := range 3 {
+			_, err := usage.In(ctx).Exec(ctx, `INSERT INTO usage_report (id, added_at, known_until) VALUES ($1, $2, $3)`, []byte{255, 0, byte(n)}, n, int64(1)<<52)
+			if err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	if err != nil {
