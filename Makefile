@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline build
+.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline console build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this.
 test: format vet
@@ -57,6 +57,10 @@ openapi:
 # Makes the descriptions what clients are promised from now on; part of a release.
 openapi-baseline: openapi
 	cp openapi/v*.json openapi/baseline/
+
+# Writes the Go code of the console's pages from internal/console/*.templ.
+console:
+	$(TOOL) templ generate -path internal/console
 
 # The binary in bin/, without debugging symbols and with the version of this checkout.
 VERSION ?= $(shell git describe --tags --always --dirty)

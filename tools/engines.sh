@@ -6,20 +6,24 @@ set -eu
 
 # command:package
 pairs="postgres:postgresql redis-server:redis-server strace:strace"
-[ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd"
+[ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium"
 
-# The conformance suite of the Model Context Protocol and the Node that runs it, at the versions of the lock file.
-if [ "$1" != quick ] && ! [ tools/mcp/node_modules/.package-lock.json -nt tools/mcp/package-lock.json ]; then
+# What npm installs, at the versions of the lock files: the conformance suite of the Model Context Protocol with the Node that
+# runs it, and the checker of accessibility.
+for tool in mcp axe; do
+	if [ "$1" = quick ] || [ tools/$tool/node_modules/.package-lock.json -nt tools/$tool/package-lock.json ]; then
+		continue
+	fi
 	if command -v npm >/dev/null; then
-		echo "installing the conformance suite of the Model Context Protocol"
-		npm ci --prefix tools/mcp --ignore-scripts --no-audit --no-fund --silent
+		echo "installing tools/$tool"
+		npm ci --prefix tools/$tool --ignore-scripts --no-audit --no-fund --silent
 	elif [ -n "${CI:-}" ]; then
 		echo "not installed: npm" >&2
 		exit 1
 	else
 		echo "not installed, so a test is skipped: npm"
 	fi
-fi
+done
 
 missing() {
 	# Servers are often installed outside of PATH.

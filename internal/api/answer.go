@@ -41,7 +41,7 @@ func (x *requestState) head(status int, media []string) {
 	if media != nil {
 		h["Content-Type"] = media
 	}
-	if x.route.page != nil {
+	if x.route.page != nil && h["Content-Security-Policy"] == nil {
 		h["Content-Security-Policy"] = pagePolicy
 	}
 	if x.r.TLS != nil {

@@ -23,6 +23,7 @@ type API struct {
 
 	states sync.Pool // of *requestState
 	vary   bool      // responses depend on the Origin
+	home   *route    // the start page for browsers
 }
 
 // pool is the capacity for requests that surfaces of one process share, and who uses it.
@@ -55,7 +56,13 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{o: o, vary: len(o.Origins) > 0}
+	a := &API{o: o, vary: len(o.Origins) > 0, home: &homeRoute}
+	for _, p := range o.Pages {
+		if p.Path == homeRoute.template {
+			a.home = webRoute(p)
+			a.home.template, a.home.method, a.home.name = homeRoute.template, homeRoute.method, homeRoute.name
+		}
+	}
 	if o.Primary != nil {
 		a.pool = o.Primary.pool
 	} else {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,7 +32,10 @@ func (x *requestState) servePage(rt *route) {
 		h.Add("Vary", "Accept-Encoding")
 		if takesGzip(x.r.Header["Accept-Encoding"]) {
 			h["Content-Encoding"] = []string{"gzip"}
-			p.body, p.etag = p.zipped, strings.TrimSuffix(p.etag, `"`)+`-gzip"`
+			p.body = p.zipped
+			if p.etag != "" {
+				p.etag = strings.TrimSuffix(p.etag, `"`) + `-gzip"`
+			}
 		}
 	}
 	if p.etag != "" {
@@ -42,7 +46,7 @@ func (x *requestState) servePage(rt *route) {
 			return
 		}
 	}
-	x.send(http.StatusOK, p.media, p.body)
+	x.send(cmp.Or(p.status, http.StatusOK), p.media, p.body)
 }
 
 // documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.

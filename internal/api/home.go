@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// homeRoute is the start page. It is in no table, because `/` is 404 for clients that are not browsers.
+// homeRoute is the start page of a surface without one of its own. It is in no table, because `/` is 404 for clients that are not browsers.
 var homeRoute = route{template: "/", name: "GET /", method: http.MethodGet, page: (*requestState).home}
 
 // wantsHome reports whether a browser requests the start page.

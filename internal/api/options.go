@@ -48,6 +48,7 @@ type Options struct {
 	Requests *analytics.Log     // records single requests; can be nil
 	// Document returns the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
+	Pages    []WebPage // for browsers; can be empty
 
 	Keys    Keys    // nil for a surface without credentials
 	Bearers Bearers // nil accepts no token

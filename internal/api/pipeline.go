@@ -27,7 +27,7 @@ func (x *requestState) serve() {
 	}
 	rt, values := x.table.find(x.r)
 	if rt == nil && x.wantsHome() {
-		rt = &homeRoute
+		rt = x.api.home
 	}
 	if rt == nil {
 		x.noSuchRoute()
@@ -115,7 +115,7 @@ func (x *requestState) mayNot(op *endpoint.Operation) *problem.Problem {
 func (x *requestState) charge(op *endpoint.Operation) bool {
 	x.judged = true
 	switch workspace, key := &x.caller.workspace, &x.caller.live.Account; {
-	case x.known && (op.Uncharged || x.principal.Kind == auth.Local):
+	case x.known && (op.Uncharged || x.principal.Kind == auth.Local || isShown(x.parent)):
 		x.verdict = x.api.o.Limiter.Peek(x.at, 1, *workspace, *key)
 		x.free = x
 		return true

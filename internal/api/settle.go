@@ -18,6 +18,19 @@ func (x *requestState) settle() {
 	}
 	x.stop()
 	took := x.api.o.Now().Sub(x.at)
+	if !isShown(x.parent) { // the visit that shows it is recorded
+		x.recordUse(took)
+	}
+	if x.api.o.LogRequests {
+		x.log(took)
+	}
+	if x.span != nil {
+		x.finishSpan(took)
+	}
+}
+
+// recordUse records the request for those who read usage, callers of versions and single requests.
+func (x *requestState) recordUse(took time.Duration) {
 	event := usage.Event{
 		Owner: x.caller.live.Usage, Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(x.status),
 		At: x.at, Took: took, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(x.size),
@@ -34,12 +47,6 @@ func (x *requestState) settle() {
 	}
 	if x.api.o.Requests != nil && (x.known || x.api.o.Surface != usage.Backend) { // not the probes, which come each second
 		x.record(took)
-	}
-	if x.api.o.LogRequests {
-		x.log(took)
-	}
-	if x.span != nil {
-		x.finishSpan(took)
 	}
 }
 

@@ -44,8 +44,9 @@ type route struct {
 	usage    usage.Route
 }
 
-// page is a response without an operation: a description or a guide.
+// page is a response without an operation: a description, a guide or a WebPage.
 type page struct {
+	status int // 0: 200
 	media  []string
 	body   []byte
 	etag   string // empty for none
@@ -103,6 +104,11 @@ func (a *API) build(version int) (*table, error) {
 		a.add(t, http.MethodGet, t.prefix+"openapi.json", &route{page: serve})
 	}
 	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*requestState).guide})
+	for _, p := range a.o.Pages {
+		if p.Path != homeRoute.template {
+			a.add(t, p.Method, p.Path, webRoute(p))
+		}
+	}
 	return t, nil
 }
 

@@ -143,6 +143,10 @@ var forbidden = []rule{
 		reason: "settings reach the rest as one struct",
 	},
 	{
+		what: "github.com/a-h/templ", in: []string{"./"}, except: []string{"internal/console"},
+		reason: "only the console renders pages with it",
+	},
+	{
 		what: "github.com/spf13/cobra", in: []string{"./"}, except: []string{"cmd/"},
 		reason: "the command line is one way in among others",
 	},
@@ -220,8 +224,8 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 
 // rim are the packages around the domain, which may know it.
 var rim = []string{
-	"internal/api", "internal/app", "internal/config", "internal/folder", "internal/instance", "internal/loadrun", "internal/store",
-	"internal/await", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
+	"internal/api", "internal/app", "internal/config", "internal/console", "internal/folder", "internal/instance", "internal/loadrun", "internal/store",
+	"internal/await", "internal/browsertest", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
 }
 
 // under reports whether a package is one of folders or, where one ends in a slash, below it.

@@ -144,7 +144,13 @@ func (a *App) surfaces() error {
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Tracer: a.services.tracer, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
 	}
-	primary, err := api.New(options)
+	pages, err := a.consolePages()
+	if err != nil {
+		return err
+	}
+	withPages := options
+	withPages.Pages = pages
+	primary, err := api.New(withPages)
 	if err != nil {
 		return err
 	}

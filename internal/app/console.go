@@ -1,0 +1,21 @@
+//go:build !noconsole
+
+package app
+
+import (
+	"strings"
+
+	"keepsake/internal/api"
+	"keepsake/internal/console"
+)
+
+// consolePages returns the pages of the console. A build with the tag noconsole has none.
+func (a *App) consolePages() ([]api.WebPage, error) {
+	c, err := console.New(console.Options{
+		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), Log: a.deps.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Pages(), nil
+}

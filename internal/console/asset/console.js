@@ -1,0 +1,153 @@
+// The script of the console. Pages work without it; it adds local times, copying, sorting, tips of charts and parts that stay
+// up to date.
+"use strict";
+
+(() => {
+	const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+	const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+	const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+	const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+
+	// localTimes shows times in the visitor's time zone. UTC is in the title.
+	function localTimes(root) {
+		for (const e of root.querySelectorAll("time[data-time]")) {
+			const at = new Date(e.dateTime);
+			if (Number.isNaN(at.getTime())) continue;
+			const layout = { hour, day }[e.dataset.time];
+			e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
+			e.title = exact.format(at) + "\n" + e.dateTime.replace("T", " ").replace("Z", " UTC");
+		}
+	}
+
+	// ago returns a time of the last or the next hour in words.
+	function ago(at) {
+		const seconds = Math.round((at.getTime() - Date.now()) / 1000);
+		if (Math.abs(seconds) >= 3600) return null;
+		if (seconds > -10 && seconds <= 0) return "just now";
+		const words = new Intl.RelativeTimeFormat(undefined, { numeric: "always" });
+		return Math.abs(seconds) < 60 ? words.format(seconds, "second") : words.format(Math.trunc(seconds / 60), "minute");
+	}
+
+	// addresses replaces the server's own address in lines for a shell by the one that this browser uses.
+	function addresses(root) {
+		for (const e of root.querySelectorAll("code[data-base]")) {
+			e.textContent = e.textContent.replaceAll(e.dataset.base, location.origin);
+			e.dataset.base = location.origin;
+		}
+	}
+
+	function sortable(root) {
+		for (const table of root.querySelectorAll("table[data-sortable]")) {
+			if (table.tBodies[0].rows.length < 2 || table.querySelector("th button")) continue;
+			[...table.tHead.rows[0].cells].forEach((head, column) => {
+				const button = document.createElement("button");
+				button.type = "button";
+				button.textContent = head.textContent;
+				head.replaceChildren(button);
+				button.addEventListener("click", () => {
+					const up = head.getAttribute("aria-sort") !== "ascending";
+					for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+					head.setAttribute("aria-sort", up ? "ascending" : "descending");
+					const rows = [...table.tBodies[0].rows];
+					rows.sort((a, b) => compare(value(a.cells[column]), value(b.cells[column])) * (up ? 1 : -1));
+					table.tBodies[0].append(...rows);
+				});
+			});
+		}
+	}
+
+	// value returns what a cell is sorted by: its time, its number or its text.
+	function value(cell) {
+		const at = cell.querySelector("time");
+		if (at) return Date.parse(at.dateTime);
+		const text = cell.textContent.trim();
+		const number = Number(text.replaceAll(",", ""));
+		return text !== "" && !Number.isNaN(number) ? number : text.toLowerCase();
+	}
+
+	function compare(a, b) {
+		if (typeof a === "number" && typeof b === "number") return a - b;
+		if (typeof a === "number") return 1;
+		if (typeof b === "number") return -1;
+		return a.localeCompare(b);
+	}
+
+	function copyButtons(root) {
+		if (!navigator.clipboard) return; // without TLS; the text can still be selected
+		for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
+	}
+
+	function prepare(root) {
+		localTimes(root);
+		addresses(root);
+		sortable(root);
+		copyButtons(root);
+	}
+
+	// Copying
+	document.addEventListener("click", async (event) => {
+		const button = event.target.closest("button[data-copy]");
+		if (!button) return;
+		const source = button.dataset.copy ? document.getElementById(button.dataset.copy) : button.parentElement.querySelector("code");
+		const label = button.textContent;
+		try {
+			await navigator.clipboard.writeText(source.textContent);
+			button.textContent = "Copied";
+			if ("release" in button.dataset) release();
+		} catch {
+			getSelection().selectAllChildren(source);
+			button.textContent = "Press Ctrl+C";
+		}
+		setTimeout(() => { button.textContent = label; }, 1600);
+	});
+
+	// A key that is shown once asks before the page is left, until it is copied.
+	const guarded = document.querySelector("[data-guard]");
+	function ask(event) {
+		event.preventDefault();
+		event.returnValue = guarded.dataset.guard;
+	}
+	function release() { removeEventListener("beforeunload", ask); }
+	if (guarded) {
+		addEventListener("beforeunload", ask);
+		document.addEventListener("copy", release);
+	}
+
+	// Tips of charts
+	const tip = document.createElement("div");
+	tip.className = "tip";
+	tip.hidden = true;
+	tip.setAttribute("role", "presentation");
+	document.body.append(tip);
+	document.addEventListener("pointermove", (event) => {
+		const column = event.target.closest?.(".column");
+		tip.hidden = !column;
+		if (!column) return;
+		const at = new Date(column.dataset.at);
+		tip.textContent = (column.dataset.layout === "day" ? day : time).format(at) + "\n" + column.dataset.tip;
+		const left = event.clientX + 14 + tip.offsetWidth < innerWidth ? event.clientX + 14 : event.clientX - tip.offsetWidth - 14;
+		tip.style.left = Math.max(4, left) + "px";
+		tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 10) + "px";
+	});
+
+	// Parts that stay up to date while the page is visible
+	const lost = document.getElementById("lost");
+	for (const part of document.querySelectorAll("[data-live]")) {
+		const timer = setInterval(() => {
+			if (part.querySelector("[data-done]")) {
+				clearInterval(timer);
+				return;
+			}
+			const busy = part.querySelector("details[open]") || part.contains(document.activeElement);
+			if (document.visibilityState === "visible" && !busy) htmx.trigger(part, "live");
+		}, Number(part.dataset.live) * 1000);
+	}
+	document.addEventListener("htmx:sendError", () => { if (lost) lost.hidden = false; });
+	document.addEventListener("htmx:afterRequest", (event) => { if (lost && event.detail.successful) lost.hidden = true; });
+	document.addEventListener("htmx:responseError", (event) => {
+		if (lost && event.detail.xhr.status >= 500) lost.hidden = false;
+	});
+	document.addEventListener("htmx:afterSwap", (event) => { tip.hidden = true; prepare(event.detail.target); });
+
+	prepare(document);
+})();

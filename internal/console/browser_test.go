@@ -1,0 +1,204 @@
+package console_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"keepsake/client"
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
+	"keepsake/internal/browsertest"
+	"keepsake/internal/testtier"
+)
+
+// screenshots names a folder that gets a picture of each page; without it there are none.
+const screenshots = "KEEPSAKE_SCREENSHOTS"
+
+// clean fails the test if pages had errors, were refused something by their policy, or requested anything of another origin.
+func clean(t *testing.T, p *apptest.Running, tab *browsertest.Tab) {
+	t.Helper()
+	if list := tab.Problems(); len(list) > 0 {
+		t.Errorf("the pages had problems: %q", list)
+	}
+	if list := tab.Foreign(p.URL); len(list) > 0 {
+		t.Errorf("the pages requested %q", list)
+	}
+}
+
+// arrive opens the start page and signs in by keyboard.
+func arrive(t *testing.T, p *apptest.Running, tab *browsertest.Tab) {
+	t.Helper()
+	first, _ := p.App.First()
+	tab.Open(p.URL + "/")
+	tab.Fill("input[name=email]", first.Email)
+	tab.Press("Tab")
+	tab.Do("Input.insertText", map[string]any{"text": first.Password}, nil)
+	tab.Leave(func() { tab.Press("Enter") })
+}
+
+func TestAFirstVisitInABrowser(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "starts Chromium")
+	p := apptest.Start(t)
+	tab := browsertest.Start(t).Tab(t)
+	arrive(t, p, tab)
+	if text := tab.Text(); !strings.Contains(text, "1 of 1B") {
+		t.Errorf("the overview says %s", text)
+	}
+	tab.Leave(func() { tab.Click(`a[href="/console/keys"]`) })
+	tab.Leave(func() { tab.Click(`a[href="/console/keys/new"]`) })
+	tab.Fill("input[name=name]", "website")
+	tab.Click(`input[name=expiry][value="30"]`)
+	tab.Leave(func() { tab.Press("Enter") })
+	var key string
+	tab.Eval(`document.getElementById("secret").textContent`, &key)
+
+	// The page asks before the key is lost, until it is copied.
+	tab.Leave(func() { tab.Eval("location.reload()", nil) })
+	if got := tab.Dialogs(); len(got) == 0 {
+		t.Error("the page with the key was left without a question")
+	}
+	tab.Await("the form says that the key exists", `document.body.innerText.includes("sent twice")`)
+	tab.Leave(func() { tab.Click(`main a[href$="/rotate"]`) })
+	tab.Leave(func() { tab.Click("form.form button.primary") })
+	tab.Eval(`document.getElementById("secret").textContent`, &key)
+	tab.Click("button[data-copy=secret]")
+	tab.Await("the key is copied", `document.querySelector("button[data-copy=secret]").textContent === "Copied"`)
+
+	// The page notices the first request by itself, and so does the overview.
+	newVisitor(t, p).send(http.MethodGet, "/api/v1/search?q=a", nil, "X-API-Key", key).want(t, 200)
+	tab.Await("the page shows the first use", `document.body.innerText.includes("It works")`)
+	before := len(tab.Dialogs())
+	tab.Leave(func() { tab.Click(`a[href="/"]`) })
+	if got := tab.Dialogs(); len(got) > before {
+		t.Errorf("a copied key was asked for: %q", got)
+	}
+	tab.Await("the overview shows the request", `document.body.innerText.includes("GET /api/v1/search")`)
+	clean(t, p, tab)
+}
+
+func TestALostServerIsReported(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "starts Chromium")
+	p := apptest.Start(t)
+	tab := browsertest.Start(t).Tab(t)
+	arrive(t, p, tab)
+	online := func(is bool) {
+		tab.Do("Network.emulateNetworkConditions", map[string]any{"offline": !is, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
+	}
+	online(false)
+	tab.Await("the page says that the server is lost", `!document.getElementById("lost").hidden`)
+	online(true)
+	tab.Await("the page has found the server", `document.getElementById("lost").hidden`)
+	clean(t, p, tab)
+}
+
+// places are the pages to look at. {id} is a key.
+var places = []struct{ name, path string }{
+	{"overview", "/"},
+	{"keys", "/console/keys"},
+	{"key-new", "/console/keys/new"},
+	{"key", "/console/keys/{id}"},
+	{"key-rotate", "/console/keys/{id}/rotate"},
+	{"key-revoke", "/console/keys/{id}/revoke"},
+	{"missing", "/console/keys/key_00000000000000000000000000"},
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "starts Chromium")
+	axe, err := os.ReadFile("../../tools/axe/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
+	}
+	p := apptest.Start(t)
+	tab := browsertest.Start(t).Tab(t)
+	id := seed(t, p)
+	tab.Open(p.URL + "/")
+	look(t, tab, string(axe), "sign-in")
+	arrive(t, p, tab)
+	for _, place := range places {
+		tab.Open(p.URL + strings.ReplaceAll(place.path, "{id}", id))
+		look(t, tab, string(axe), place.name)
+	}
+	tab.Open(p.URL + "/console/keys/new")
+	tab.Fill("input[name=name]", "website search")
+	tab.Leave(func() { tab.Click("form.form button.primary") })
+	look(t, tab, string(axe), "key-created")
+	clean(t, p, tab)
+}
+
+// look checks and pictures the page in both colour schemes, on a desk and on a phone.
+func look(t *testing.T, tab *browsertest.Tab, axe, name string) {
+	t.Helper()
+	for _, dark := range []bool{false, true} {
+		for _, width := range []int{1280, 360} {
+			tab.Dark(dark)
+			tab.Size(width, 800)
+			view := map[bool]string{false: "light", true: "dark"}[dark] + map[bool]string{false: "", true: "-phone"}[width == 360]
+			var wide int
+			tab.Eval("document.documentElement.scrollWidth", &wide)
+			if wide > width {
+				t.Errorf("%s, %s: the page is %d pixels wide", name, view, wide)
+			}
+			var found []string
+			tab.Eval(axe+`;axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r =>
+				r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html + " " + n.failureSummary).join(" | ")))`, &found)
+			for _, violation := range found {
+				t.Errorf("%s, %s: %.600s", name, view, violation)
+			}
+			if dir := os.Getenv(screenshots); dir != "" {
+				tab.Screenshot(filepath.Join(dir, name+"-"+view+".png"))
+			}
+		}
+	}
+	tab.Dark(false)
+	tab.Size(1280, 800)
+}
+
+// seed creates keys and sends requests with them, so that pages have something to show. It returns the ID of a key.
+func seed(t *testing.T, p *apptest.Running) string {
+	t.Helper()
+	c := operator(t, p)
+	v := newVisitor(t, p)
+	id := ""
+	for _, k := range []client.NewAPIKey{
+		{Name: "nightly import", Scopes: []string{"write"}},
+		{Name: "support agent", Scopes: []string{"memory:read", "memory:write"}},
+		{Name: "website search", Scopes: []string{"read"}, RateLimit: &client.NewRateLimit{RequestsPerMinute: 40}, Quota: &client.Quota{Daily: new(int64(50))}},
+	} {
+		k.ExpiresAt = new(time.Now().AddDate(0, 3, 0))
+		key, err := c.CreateAPIKey(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 45 {
+			if i%9 != 8 && k.Name != "website search" && i > 12 {
+				continue
+			}
+			v.send(http.MethodGet, "/api/v1/search?q=radiators", nil, "X-API-Key", key.Key)
+		}
+		id = key.ID
+	}
+	if _, err := c.RevokeAPIKey(t.Context(), func() string {
+		old, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: "old crawler", Scopes: []string{"read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return old.ID
+	}(), "replaced"); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the requests are counted", func() bool {
+		used, err := c.APIKeyUsage(t.Context(), id, "24h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used.Points[len(used.Points)-1].Requests+used.Points[len(used.Points)-2].Requests >= 45
+	})
+	return id
+}

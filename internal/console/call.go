@@ -1,0 +1,102 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"keepsake/client"
+)
+
+// call is a request that a page has sent to the API, as a person can send it with curl.
+type call struct {
+	Method, Target, Body string
+}
+
+// api returns a client that calls the API for the visitor. A call is sent once: the visitor decides what is repeated.
+func (v *visit) api() *client.Client {
+	c, err := client.New("http://keepsake", "", client.AccessToken(v.token), client.Retries(0), client.FollowVersions(),
+		client.UserAgent("keepsake-console"), client.HTTPClient(&http.Client{Transport: transport{v}}))
+	if err != nil {
+		panic(err) // the address is a constant
+	}
+	return c
+}
+
+// transport sends the requests of a page to the API of this process.
+type transport struct{ v *visit }
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	shown := shownPath(r.URL.Path) && (t.v.user == nil || t.v.c.reads.take(t.v.user.ID, t.v.At()))
+	if !strings.HasPrefix(r.URL.Path, "/api/auth/") && r.URL.Path != "/api/v1/profile" { // these take no API key
+		sent := call{Method: r.Method, Target: r.URL.RequestURI()}
+		if r.GetBody != nil {
+			if body, err := r.GetBody(); err == nil {
+				text, _ := io.ReadAll(body)
+				sent.Body = string(text)
+			}
+		}
+		t.v.calls = append(t.v.calls, sent)
+	}
+	return t.v.Call(r, shown)
+}
+
+// shownPath reports whether pages show responses of a path without a charge: those about the workspace itself, not those
+// with what it stores.
+func shownPath(path string) bool {
+	_, resource, _ := strings.Cut(strings.TrimPrefix(path, "/api/v"), "/")
+	name, _, _ := strings.Cut(resource, "/")
+	switch name {
+	case "profile", "analytics", "developer", "admin":
+		return strings.HasPrefix(path, "/api/v")
+	default:
+		return path == "/api/versions"
+	}
+}
+
+// maxReads is how many reads of a user are free in a minute. Pages of a person need fewer. More are charged like all other
+// requests to the API.
+const maxReads = 300
+
+// reads counts the free reads of users.
+type reads struct {
+	mu     sync.Mutex
+	minute int64
+	counts map[string]int // by the user's ID
+}
+
+// take counts a read, and reports whether it is free.
+func (r *reads) take(userID string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if minute := now.Unix() / 60; minute != r.minute || r.counts == nil {
+		r.minute, r.counts = minute, map[string]int{}
+	}
+	r.counts[userID]++
+	return r.counts[userID] <= maxReads
+}
+
+// curl returns the call as a command for a shell. KEEPSAKE_KEY is the API key in it.
+func (c call) curl(base string) string {
+	var b strings.Builder
+	b.WriteString("curl")
+	if c.Method != http.MethodGet {
+		b.WriteString(" -X " + c.Method)
+	}
+	b.WriteString(` -H "X-API-Key: $KEEPSAKE_KEY"`)
+	if c.Body != "" {
+		b.WriteString(` -H "Content-Type: application/json" -d ` + quote(c.Body))
+	}
+	target := base + c.Target
+	if strings.ContainsAny(target, "?&*[]{}()!$;<>|~#'\" ") {
+		target = quote(target)
+	}
+	b.WriteString(" " + target)
+	return b.String()
+}
+
+// quote quotes a text for a shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

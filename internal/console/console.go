@@ -1,0 +1,202 @@
+// Package console is the web console: pages on which people use the API. It holds no rule of its own. A page gets and does
+// everything with requests to the API, in this process, with the credential of its visitor.
+//
+// The pages are templ components (*.templ); `make console` generates their Go code. Scripts and styles are in asset/.
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"keepsake/client"
+	"keepsake/internal/api"
+)
+
+// Options is what the console is made of.
+type Options struct {
+	Release   string // of the program; can be empty
+	PublicURL string // of the instance; can be empty
+	Log       *slog.Logger
+}
+
+// Console serves the pages.
+type Console struct {
+	o      Options
+	assets *assets
+	reads  reads
+	origin *http.CrossOriginProtection
+	host   string // of PublicURL if it uses HTTPS; else empty
+}
+
+// New returns the console.
+func New(o Options) (*Console, error) {
+	c := &Console{o: o, origin: http.NewCrossOriginProtection()}
+	if public, err := url.Parse(o.PublicURL); err == nil && public.Host != "" {
+		if err := c.origin.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
+			return nil, fmt.Errorf("console: publicUrl: %w", err)
+		}
+		if public.Scheme == "https" {
+			c.host = public.Host
+		}
+	}
+	var err error
+	c.assets, err = loadAssets()
+	return c, err
+}
+
+// Pages returns all pages. The start page is the sign-in form, or the overview for a user who has signed in.
+func (c *Console) Pages() []api.WebPage {
+	list := []api.WebPage{
+		c.open("GET", "/", c.home),
+		c.open("POST", "/console/sign-in", c.signIn),
+		c.open("GET", assetPath+"{sum}/{name}", c.asset),
+	}
+	add := func(method, path string, serve func(*visit) response) {
+		list = append(list, c.open(method, path, c.signedIn(serve)))
+	}
+	add("POST", "/console/sign-out", signOut)
+	add("GET", "/console/overview", overview)
+	add("GET", "/console/keys", listKeys)
+	add("GET", "/console/keys/new", newKeyForm)
+	add("POST", "/console/keys/new", createKey)
+	add("GET", "/console/keys/{id}", showKey)
+	add("GET", "/console/keys/{id}/use", showKeyUse)
+	add("GET", "/console/keys/{id}/rotate", rotateForm)
+	add("POST", "/console/keys/{id}/rotate", rotateKey)
+	add("GET", "/console/keys/{id}/revoke", revokeForm)
+	add("POST", "/console/keys/{id}/revoke", revokeKey)
+	add("POST", "/console/keys/{id}/complete", completeRotation)
+	add("POST", "/console/keys/{id}/enabled", setKeyEnabled)
+	return list
+}
+
+// visit is a request for a page.
+type visit struct {
+	*api.Visit
+	c       *Console
+	form    url.Values // of a POST
+	cookies []string   // to set
+	calls   []call     // that the page has sent to the API
+	token   string     // the visitor's access token; empty: not signed in
+	user    *client.Profile
+	path    string // of the page, for links back to it
+}
+
+// response is what a page returns.
+type response struct {
+	status   int
+	page     templ.Component // nil for a redirection
+	location string          // of a redirection
+	header   http.Header     // in addition; can be nil
+	raw      *api.WebResponse
+}
+
+func show(page templ.Component) response { return response{status: http.StatusOK, page: page} }
+
+// redirect makes the browser GET a path of the console.
+func redirect(path string) response { return response{status: http.StatusSeeOther, location: path} }
+
+// policy lets a page use only what this instance serves: no inline script or style, no evaluated text, no other origin.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+// maxForm is the longest form that is read, in bytes.
+const maxForm = 1 << 20
+
+// open returns a page that needs no session. Requests that change something are only accepted from pages of this instance.
+func (c *Console) open(method, path string, serve func(*visit) response) api.WebPage {
+	return api.WebPage{Method: method, Path: path, Serve: func(from *api.Visit) api.WebResponse {
+		v := &visit{Visit: from, c: c, path: from.URL.RequestURI()}
+		resp := v.checked(serve)
+		if resp.raw != nil {
+			return *resp.raw
+		}
+		return v.render(resp)
+	}}
+}
+
+// checked serves a request after the checks that all pages have.
+func (v *visit) checked(serve func(*visit) response) response {
+	if err := v.c.origin.Check(v.Request); err != nil {
+		return v.failed(http.StatusForbidden, "This request came from another site, so it was refused. Open the console and try again there.")
+	}
+	if v.Method == http.MethodPost {
+		v.Body = http.MaxBytesReader(nil, v.Body, maxForm)
+		if err := v.ParseForm(); err != nil {
+			return v.failed(http.StatusBadRequest, "The form could not be read. Go back and send it again.")
+		}
+		v.form = v.PostForm
+	}
+	return serve(v)
+}
+
+// render returns a response for the browser. A page with what a user can see is never stored.
+func (v *visit) render(resp response) api.WebResponse {
+	h := http.Header{
+		"Content-Security-Policy":    {policy},
+		"Referrer-Policy":            {"same-origin"},
+		"Cross-Origin-Opener-Policy": {"same-origin"},
+		"Permissions-Policy":         {"camera=(), geolocation=(), microphone=()"},
+		"Cache-Control":              {"no-store"},
+		"Vary":                       {"Accept, Cookie"},
+	}
+	for name, values := range resp.header {
+		h[name] = values
+	}
+	for _, cookie := range v.cookies {
+		h.Add("Set-Cookie", cookie)
+	}
+	if resp.page == nil {
+		h.Set("Location", resp.location)
+		return api.WebResponse{Status: resp.status, Header: h}
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	var body bytes.Buffer
+	if err := resp.page.Render(context.WithValue(v.Context(), visitKey{}, v), &body); err != nil {
+		v.c.o.Log.Error("rendering a page failed", "id", v.RequestID(), "error", err)
+		return api.WebResponse{Status: http.StatusInternalServerError, Header: h, Body: []byte("The page could not be rendered.")}
+	}
+	return api.WebResponse{Status: resp.status, Header: h, Body: body.Bytes()}
+}
+
+type visitKey struct{}
+
+// visitOf returns the visit for which a component is rendered.
+func visitOf(ctx context.Context) *visit { return ctx.Value(visitKey{}).(*visit) }
+
+// isFragment reports whether a script requests a part of a page.
+func (v *visit) isFragment() bool { return v.Header.Get("HX-Request") == "true" }
+
+// failed returns a page that says what went wrong.
+func (v *visit) failed(status int, message string) response {
+	return response{status: status, page: failurePage(failure{Message: message, Status: status, RequestID: v.RequestID()})}
+}
+
+// failure describes an error to a person.
+type failure struct {
+	Message   string
+	Status    int
+	RequestID string
+}
+
+// fail returns a page about an error of a call.
+func (v *visit) fail(err error) response {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		v.c.o.Log.Error("a page could not call the API", "id", v.RequestID(), "error", err)
+		return v.failed(http.StatusInternalServerError, "The page could not be shown. Try again; if it happens again, look for the request ID in the server's log.")
+	}
+	resp := v.failed(e.Status, e.Error())
+	if seconds := int64(e.RetryAfter.Seconds()); seconds > 0 {
+		resp.header = http.Header{"Retry-After": {strconv.FormatInt(seconds, 10)}}
+	}
+	return resp
+}

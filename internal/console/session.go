@@ -1,0 +1,159 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"keepsake/client"
+)
+
+// The cookies of a session. They contain the same tokens as a response to POST /api/auth/login, and the browser forgets them
+// when it is closed. Scripts cannot read them, and other sites cannot send them.
+const (
+	accessCookie  = "keepsake-access"
+	refreshCookie = "keepsake-refresh"
+
+	// securePrefix makes browsers refuse a cookie of this name that another host or a connection without TLS has set.
+	securePrefix = "__Host-"
+)
+
+// secure reports whether the browser uses TLS, directly or to a proxy at publicUrl.
+func (v *visit) secure() bool { return v.TLS != nil || v.c.host != "" && v.Host == v.c.host }
+
+func (v *visit) cookie(name string) string {
+	if v.secure() {
+		name = securePrefix + name
+	}
+	sent, err := v.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return sent.Value
+}
+
+// setCookie sets a cookie of the session; an empty value removes it.
+func (v *visit) setCookie(name, value string) {
+	cookie := http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if v.secure() {
+		cookie.Name, cookie.Secure = securePrefix+name, true
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	v.cookies = append(v.cookies, cookie.String())
+}
+
+func (v *visit) setSession(t *client.Tokens) {
+	v.token = t.AccessToken
+	v.setCookie(accessCookie, t.AccessToken)
+	v.setCookie(refreshCookie, t.RefreshToken)
+}
+
+func (v *visit) endSession() {
+	v.token = ""
+	v.setCookie(accessCookie, "")
+	v.setCookie(refreshCookie, "")
+}
+
+// resume signs the visitor in with the cookies. The error is a *client.Error with status 401 if there is no live session.
+func (v *visit) resume() error {
+	v.token = v.cookie(accessCookie)
+	err := error(&client.Error{Status: http.StatusUnauthorized})
+	if v.token != "" {
+		v.user, err = v.api().Profile(v.Context())
+	}
+	if refresh := v.cookie(refreshCookie); refresh != "" && unauthorized(err) {
+		// The token has expired. Requests that do this at the same time get the same session (decisions.md, C).
+		var tokens *client.Tokens
+		if tokens, err = v.api().Refresh(v.Context(), refresh); err == nil {
+			v.setSession(tokens)
+			v.user = &tokens.User
+		}
+	}
+	if unauthorized(err) && (v.cookie(accessCookie) != "" || v.cookie(refreshCookie) != "") {
+		v.endSession()
+	}
+	return err
+}
+
+func unauthorized(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status == http.StatusUnauthorized
+}
+
+// signedIn returns a page for users who have signed in. Others get the sign-in form, which leads back to the page.
+func (c *Console) signedIn(serve func(*visit) response) func(*visit) response {
+	return func(v *visit) response {
+		switch err := v.resume(); {
+		case unauthorized(err) && v.isFragment():
+			return ended()
+		case unauthorized(err):
+			next := "/"
+			if v.Method == http.MethodGet {
+				next = "/?next=" + url.QueryEscape(v.path)
+			}
+			return redirect(next)
+		case err != nil:
+			return v.fail(err)
+		}
+		return serve(v)
+	}
+}
+
+// ended makes a script that wants a part of a page load the sign-in form.
+func ended() response {
+	return response{status: http.StatusUnauthorized, page: signInNotice(), header: http.Header{"Hx-Redirect": {"/"}}}
+}
+
+// home is the start page.
+func (c *Console) home(v *visit) response {
+	switch err := v.resume(); {
+	case unauthorized(err):
+		return show(signInPage(signInForm{Next: next(v.URL.Query().Get("next"))}))
+	case err != nil:
+		return v.fail(err)
+	}
+	return overview(v)
+}
+
+// signInForm is what the sign-in form contains.
+type signInForm struct {
+	Email, Next, Message string
+}
+
+// next returns a path to show after signing in: of the console, never of another site.
+func next(path string) string {
+	if !strings.HasPrefix(path, "/console/") || strings.Contains(path, `\`) {
+		return "/"
+	}
+	return path
+}
+
+func (c *Console) signIn(v *visit) response {
+	form := signInForm{Email: strings.TrimSpace(v.form.Get("email")), Next: next(v.form.Get("next"))}
+	tokens, err := v.api().Login(v.Context(), form.Email, v.form.Get("password"))
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		form.Message = e.Message
+		resp := response{status: e.Status, page: signInPage(form)}
+		if e.Status == http.StatusUnauthorized {
+			form.Message = "The email address or the password is wrong."
+			resp = response{status: http.StatusUnauthorized, page: signInPage(form)}
+		}
+		return resp
+	}
+	if err != nil {
+		return v.fail(err)
+	}
+	v.setSession(tokens)
+	return redirect(form.Next)
+}
+
+func signOut(v *visit) response {
+	if err := v.api().Logout(v.Context()); err != nil && !unauthorized(err) {
+		return v.fail(err)
+	}
+	v.endSession()
+	return redirect("/")
+}
