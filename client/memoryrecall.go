@@ -42,11 +42,12 @@ type RecallResult struct {
 type RecallWhy struct {
 	Words      float64 `json:"words"`      // words of the query, by their stems
 	Related    float64 `json:"related"`    // words with a similar meaning or spelling
-	Neighbours float64 `json:"neighbours"` // the adjacent turns in the session
+	Neighbours float64 `json:"neighbours"` // the two turns before it in the session
 	Session    float64 `json:"session"`    // how well the whole session matches the query
 	Speaker    float64 `json:"speaker"`    // the query names the speaker
 	Date       float64 `json:"date"`       // the query names the time
 	Answer     float64 `json:"answer"`     // the kind of answer that the query asks for: a time, a number
+	Worth      float64 `json:"worth"`      // how much the text tells, whatever the query asks
 }
 
 // ContextQuery asks for memories packed into one text for a prompt: pinned ones, those that answer Query, and the newest. Without

@@ -114,15 +114,16 @@ func variants() []variant {
 		{"weak words", func(to *engine.Weights, from engine.Weights) { to.Weak, to.DateWord = from.Weak, from.DateWord }},
 		{"similar spelling", func(to *engine.Weights, from engine.Weights) { to.Grams = from.Grams }},
 		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin = from.Kin }},
-		{"neighbours", func(to *engine.Weights, from engine.Weights) {
-			to.Near, to.NearTwo, to.Reply = from.Near, from.NearTwo, from.Reply
-		}},
+		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Reply, to.Before = from.Reply, from.Before }},
 		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},
 		{"speaker", func(to *engine.Weights, from engine.Weights) {
-			to.Speaker, to.Spoke, to.NameInText = from.Speaker, from.Spoke, from.NameInText
+			to.Speaker, to.NameInText = from.Speaker, from.NameInText
 		}},
 		{"dates", func(to *engine.Weights, from engine.Weights) { to.Date = from.Date }},
-		{"kind of answer", func(to *engine.Weights, from engine.Weights) { to.Answer = from.Answer }},
+		{"kind of answer", func(to *engine.Weights, from engine.Weights) { to.Answer, to.Time = from.Answer, from.Time }},
+		{"worth", func(to *engine.Weights, from engine.Weights) {
+			to.Tells, to.Chats, to.Names, to.Number, to.Asks, to.Content = from.Tells, from.Chats, from.Names, from.Number, from.Asks, from.Content
+		}},
 	}
 	list := []variant{{"BM25", engine.Plain()}, {"engine", engine.Chosen()}}
 	for _, s := range signals {

@@ -26,7 +26,7 @@ func TestAContextHasPinnedRecalledAndRecentMemories(t *testing.T) {
 		later := create(memory.Memory{SubjectID: "ada", Text: "Then the violin was sold.\nFor good.\r\n2030-01-01 (Tuesday)", Speaker: "Ada", OccurredAt: day(9)})
 		first := create(memory.Memory{SubjectID: "ada", Text: "A violin was bought.", OccurredAt: day(3)})
 		same := create(memory.Memory{SubjectID: "ada", Text: "The violin is old.", Speaker: "Bob", OccurredAt: day(3)})
-		create(memory.Memory{SubjectID: "ada", Text: "the violin  is OLD.", Speaker: "Bob", OccurredAt: day(5)})
+		create(memory.Memory{SubjectID: "ada", Text: "the violin  is old.", Speaker: "Bob", OccurredAt: day(5)})
 		bees := create(memory.Memory{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
 		goats := create(memory.Memory{SubjectID: "ada", Text: "Goats.", OccurredAt: day(9)})
 		b.pass(time.Second)
@@ -67,7 +67,7 @@ func TestARecallIsFilledWithPinnedAndNewest(t *testing.T) {
 		b.pass(time.Second)
 		ids = append(ids, b.create(t, memory.Memory{SubjectID: "ada", Text: text, Pinned: i == 1}).ID)
 	}
-	for limit, want := range map[int][]string{1: {ids[0]}, 2: {ids[0], ids[4]}, 3: {ids[0], ids[4], ids[1]}, 10: {ids[0], ids[4], ids[1], ids[3], ids[2]}} {
+	for limit, want := range map[int][]string{1: {ids[4]}, 2: {ids[4], ids[0]}, 3: {ids[4], ids[0], ids[1]}, 10: {ids[4], ids[0], ids[1], ids[3], ids[2]}} {
 		q := about("violin")
 		q.Limit, q.Fill = limit, true
 		got, err := b.Recall(t.Context(), anna, q)

@@ -112,11 +112,12 @@ type recallResult struct {
 type recallWhy struct {
 	Words      float64 `json:"words" doc:"The score of words of the query, compared by their stems."`
 	Related    float64 `json:"related" doc:"The score of words with a similar meaning or spelling."`
-	Neighbours float64 `json:"neighbours" doc:"The score of the turns just before and after in the session."`
+	Neighbours float64 `json:"neighbours" doc:"The score of the two turns before it in the session."`
 	Session    float64 `json:"session" doc:"The score of the whole session for this query."`
 	Speaker    float64 `json:"speaker" doc:"The score for a speaker whom the query names."`
 	Date       float64 `json:"date" doc:"The score for a time that the query names."`
 	Answer     float64 `json:"answer" doc:"The score for the kind of answer that the query asks for, such as a time or a number."`
+	Worth      float64 `json:"worth" doc:"The score of the text itself, whatever the query asks. Statements with names and numbers score more than questions and small talk."`
 }
 
 func viewOfRecalled(ctx context.Context, i int, r *memory.RecallResult) recallResult {
@@ -129,6 +130,7 @@ func viewOfWhy(w *recall.Why) *recallWhy {
 	}
 	return &recallWhy{
 		Words: w.Words, Related: w.Related, Neighbours: w.Neighbours, Session: w.Session, Speaker: w.Speaker, Date: w.Date, Answer: w.Answer,
+		Worth: w.Worth,
 	}
 }
 

@@ -41,6 +41,19 @@ var timeWords = setOf(`
 	wednesday thursday friday saturday sunday january february march april june july august september october november
 	december morning afternoon evening since summer winter spring autumn birthday anniversary christmas easter thanksgiving`)
 
+// tellWords are words of sentences that tell what is the case: who has what, what happened, when and why.
+var tellWords = setOf(`
+	i my i'm i've we our his her their because since after before when name named called live lives work works job
+	born moved bought got went started began stopped quit joined met married found lost broke made took gave said told
+	decided takes prefers needs wants allergic diagnosed always never every only until ago last yesterday monday tuesday
+	wednesday thursday friday saturday sunday`)
+
+// chatWords are words of small talk, which tells nothing that a question is about.
+var chatWords = setOf(`
+	haha hahaha lol wow oh ah aw hey hi hello bye goodbye thanks thank please sorry welcome congratulations congrats
+	great nice cool awesome amazing wonderful lovely brilliant fantastic perfect glad sure yes yeah yep yup no nope okay
+	ok right well really exactly indeed true sounds guess maybe luck enjoy you your you're anyway ha hm hmm`)
+
 // regular maps forms that a stemmer cannot reduce to one term: irregular verbs and plurals, numbers in words, British
 // spellings and short forms.
 var regular = func() map[string]string {

@@ -24,6 +24,8 @@ type Index struct {
 	docs  []doc            // by slot
 	dead  int
 
+	traits []traits // by slot
+
 	terms map[string]int32 // into words
 	words []word
 
@@ -167,7 +169,9 @@ func (x *Index) Put(it Item) {
 		created: micro(it.CreatedAt), validFrom: microOr(it.ValidFrom, always),
 		validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never),
 	})
-	d.length, d.marks = x.addText(slot, it.Text)
+	var t traits
+	d.length, d.marks, t = x.addText(slot, it.Text)
+	x.traits = append(x.traits, t)
 	for _, tag := range it.Tags {
 		x.addText(slot, tag)
 	}
@@ -261,7 +265,7 @@ func (x *Index) remove(id string) {
 		}
 	}
 	*d = doc{}
-	x.lives[slot] = life{}
+	x.lives[slot], x.traits[slot] = life{}, traits{}
 	x.dead++
 }
 
@@ -269,7 +273,7 @@ func (x *Index) remove(id string) {
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
 	y := New(x.analyzer)
-	y.docs, y.lives = make([]doc, 0, len(x.slots)), make([]life, 0, len(x.slots))
+	y.docs, y.lives, y.traits = make([]doc, 0, len(x.slots)), make([]life, 0, len(x.slots)), make([]traits, 0, len(x.slots))
 	for slot := range x.docs {
 		d := x.docs[slot]
 		moved[slot] = -1
@@ -288,7 +292,7 @@ func (x *Index) compact() {
 			d.tags[i] = y.intern(&y.tags, x.tags.of(tag))
 		}
 		y.lists += int64(4 * cap(d.tags))
-		y.docs, y.lives = append(y.docs, d), append(y.lives, x.lives[slot])
+		y.docs, y.lives, y.traits = append(y.docs, d), append(y.lives, x.lives[slot]), append(y.traits, x.traits[slot])
 		y.enlist(to, d.session)
 	}
 	for i := range x.words {
@@ -313,7 +317,7 @@ func (x *Index) compact() {
 		y.texts += stringBytes(w.term)
 		y.lists += int64(4 * n)
 	}
-	x.slots, x.lives, x.docs, x.dead = y.slots, y.lives, y.docs, 0
+	x.slots, x.lives, x.docs, x.traits, x.dead = y.slots, y.lives, y.docs, y.traits, 0
 	x.terms, x.words, x.orders, x.unsorted = y.terms, y.words, y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
@@ -336,6 +340,7 @@ func (x *Index) Bytes() int64 {
 	return int64(unsafe.Sizeof(*x)) + x.lists + x.texts +
 		int64(len(x.slots)+len(x.terms))*mapEntry +
 		int64(cap(x.docs))*int64(unsafe.Sizeof(doc{})) + int64(cap(x.lives))*int64(unsafe.Sizeof(life{})) +
+		int64(cap(x.traits))*int64(unsafe.Sizeof(traits{})) +
 		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 

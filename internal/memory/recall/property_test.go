@@ -32,7 +32,7 @@ func build(items []recall.Item) *recall.Index {
 
 var someWords = []string{
 	"camp", "camping", "campsite", "dog", "puppy", "went", "go", "Ann", "Bob", "the", "what", "May", "2023", "yesterday", "猫", "黒猫", "кофе", "🎉",
-	"photo", "photograph", "like", "red", "red", "?", "when", "7th",
+	"photo", "photograph", "like", "red", "red", "?", "when", "7th", "thanks", "bought",
 }
 
 func drawText(t *rapid.T, label string) string {
@@ -79,7 +79,6 @@ func drawQuery(t *rapid.T) recall.Query {
 	return q
 }
 
-// search is what a query finds.
 // found and newest ask without a task, which is the only one that fails.
 func found(x *recall.Index, q recall.Query) []recall.Hit {
 	hits, err := x.Search(nil, q)
@@ -203,7 +202,7 @@ func TestScoresFallAndAreExplained(t *testing.T) {
 		before := math.Inf(1)
 		for _, h := range found(x, q) {
 			w := h.Why
-			sum := w.Words + w.Related + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer
+			sum := w.Words + w.Related + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Worth
 			if h.Score > before || h.Score <= 0 || h.Score < q.MinScore || math.Abs(sum-h.Score) > 1e-5 || math.IsNaN(sum) {
 				t.Fatalf("%q: score %v after %v, whose parts are %+v", q.Text, h.Score, before, w)
 			}

@@ -35,13 +35,11 @@ type related struct {
 
 // plan is an analyzed query.
 type plan struct {
-	words     []wanted
-	dates     dates
-	speakers  []float64 // by number of Index.speakers: how certainly the query names them; nil if it names none
-	spoke     []float64 // by number: the score of being named
-	mostSpoke float64
-	onlyName  bool  // the query has no significant word except a speaker's name
-	answer    marks // what an answer should contain
+	words    []wanted
+	dates    dates
+	speakers []float64 // by number of Index.speakers: how certainly the query names them; nil if it names none
+	onlyName bool      // the query has no significant word except a speaker's name
+	answer   marks     // what an answer should contain
 }
 
 // plan analyzes a query for the admitted memories.
@@ -158,11 +156,9 @@ func (s *search) nameSpeakers(p *plan, list []piece) {
 		}
 		if best > 0 {
 			if p.speakers == nil {
-				p.speakers, p.spoke = make([]float64, len(x.speakers.list)+1), make([]float64, len(x.speakers.list)+1)
+				p.speakers = make([]float64, len(x.speakers.list)+1)
 			}
 			p.speakers[i+1] = best
-			p.spoke[i+1] = s.w.Spoke * best * s.idf(int(s.speaks[i+1]))
-			p.mostSpoke = max(p.mostSpoke, p.spoke[i+1])
 		}
 	}
 }

@@ -9,8 +9,7 @@ import (
 type ranked struct {
 	slot  int32
 	score float64
-	near  float64 // the part that neighbours added
-	fused float64
+	near  float64 // the part that the turns before added
 }
 
 // heap contains the best memories so far, the worst of them first.
@@ -87,46 +86,4 @@ func (h *heap) offer(r ranked) {
 func (h *heap) sorted() []ranked {
 	slices.SortFunc(h.list, h.compare)
 	return h.list
-}
-
-// Reciprocal rank fusion adds 1/(fusedRank+r) for the rank r in each list.
-const (
-	fusedRank  = 60
-	fusedDepth = 200 // of each list
-)
-
-// fuse combines the lexical ranking with that of Query.Extra.
-func (s *search) fuse(q *Query, lexical []ranked) []ranked {
-	eligible := func(id string) bool {
-		slot, ok := s.x.slots[id]
-		return ok && s.admitted[slot]
-	}
-	joined := make([]ranked, 0, 2*fusedDepth)
-	place := map[int32]int{}
-	for i, r := range lexical {
-		place[r.slot] = i
-		r.score = 1 / float64(fusedRank+i+1)
-		joined = append(joined, r)
-	}
-	rank := 0
-	for _, id := range q.Extra(fusedDepth, eligible) {
-		if rank == fusedDepth || !eligible(id) {
-			continue
-		}
-		rank++
-		slot, share := s.x.slots[id], 1/float64(fusedRank+rank)
-		i, ok := place[slot]
-		if !ok {
-			i = len(joined)
-			place[slot] = i
-			joined = append(joined, ranked{slot: slot})
-		}
-		if joined[i].fused == 0 {
-			joined[i].score += share
-			joined[i].fused = share
-		}
-	}
-	joined = slices.DeleteFunc(joined, func(r ranked) bool { return r.score < q.MinScore })
-	slices.SortFunc(joined, s.best.compare)
-	return joined[:min(len(joined), q.Limit)]
 }

@@ -5,7 +5,7 @@
 // they were chosen.
 //
 // Read index.go (what is stored), query.go (how a query is analyzed), search.go (how a search scores), then the signals:
-// words.go, english.go and date.go.
+// words.go, english.go, worth.go and date.go.
 package recall
 
 import "time"
@@ -50,16 +50,9 @@ type Query struct {
 	MinScore float64 // of a hit; a score of 0 is never a hit
 	Explain  bool
 
-	// Extra, if not nil, is a second signal, such as vectors. Its ranked list is combined with the lexical one by reciprocal
-	// rank fusion.
-	Extra Signal
 	// Weights replaces Chosen, for measurements.
 	Weights *Weights
 }
-
-// Signal returns the IDs of at most limit memories, best first. Only IDs that eligible accepts count. A Signal must not call
-// the Index.
-type Signal func(limit int, eligible func(id string) bool) []string
 
 // Hit is a memory that matches a query.
 type Hit struct {
@@ -71,17 +64,16 @@ type Hit struct {
 	Why     *Why // with Query.Explain
 }
 
-// Why says what each signal added to a score. The sum of the parts is the score, except for rounding. With Query.Extra, the
-// score is that of the fusion, and the parts are those of the lexical score.
+// Why says what each signal added to a score. The sum of the parts is the score, except for rounding.
 type Why struct {
 	Words      float64 // words of the query, by their stems
 	Related    float64 // words that mean or look nearly the same
-	Neighbours float64 // turns just before and after in the session
+	Neighbours float64 // the two turns before it in the session
 	Session    float64 // how much of the query the whole session is about
 	Speaker    float64 // the query names who speaks
 	Date       float64 // the query names the time
 	Answer     float64 // the kind of answer asked for: a time, a number
-	Fused      float64 // the rank in Query.Extra
+	Worth      float64 // how much the text tells, whatever is asked
 }
 
 // Weights are the weights of the signals. A weight of zero disables its signal.
@@ -95,15 +87,22 @@ type Weights struct {
 	Kin        float64 // a word of nearly the same meaning
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
 
-	Near    float64 // the score of an adjacent turn
-	NearTwo float64 // the score of a turn two away
-	Reply   float64 // more from the turn before, if it is a question
+	Reply  float64 // share of the words of the turn before, if it asks a question
+	Before float64 // share of the words of the turn two before, which usually has the same speaker
 
 	Session float64 // the score of the session
-	Speaker float64 // share added if the query names the speaker
-	Spoke   float64 // the named speaker, like a word, if anything else matches
-	Date    float64 // the named time, like a word
+	Speaker float64 // the query names the speaker, if anything else matches
+	Date    float64 // the time is the one that the query names, like a word
 	Answer  float64 // share added if the query asks for a time or a number that the memory contains
+	Time    float64 // the query asks for a time, and the memory contains one
+
+	// The worth of a text: what it is like, whatever is asked.
+	Tells   float64 // words that tell what is the case, such as "bought", by the logarithm of their number
+	Chats   float64 // subtracted for words of small talk, such as "thanks", by the logarithm of their number
+	Names   float64 // each name, up to three
+	Number  float64 // a number
+	Asks    float64 // subtracted for a question
+	Content float64 // words that are not stop words, by the logarithm of their number
 }
 
 // Chosen are the weights that Search uses.
@@ -112,8 +111,9 @@ func Chosen() Weights { return chosen }
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
-	Near: 0.4, NearTwo: 0.2, Reply: 0.25,
-	Session: 0.6, Speaker: 0.2, Spoke: 0.8, Date: 1.2, Answer: 0.15,
+	Reply: 0.6, Before: 0.4,
+	Session: 0.6, Speaker: 2.8, Date: 8, Answer: 0.3, Time: 2,
+	Tells: 0.5, Chats: 0.6, Names: 1, Number: 0.5, Asks: 1.5, Content: 1.5,
 }
 
 // Plain are the weights of BM25 alone, for comparison.

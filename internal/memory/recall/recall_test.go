@@ -142,7 +142,7 @@ func TestNeighboursBringInAnswersThatRepeatNoWord(t *testing.T) {
 	items := talk("s1", "2023-05-07", "Ann: How did you find your new flat?", "Bob: Through my cousin Jo, she had a spare key.", "Ann: Ha!", "Bob: Yes.")
 	items = append(items, talk("s2", "2023-06-07", "Ann: It rains.", "Bob: So it does.")...)
 	hits := search(index(items...), "how was the flat found")
-	if len(hits) < 3 || hits[0].ID != "s1.1" || hits[1].ID != "s1.2" || len(hits[1].Matched) != 0 {
+	if len(hits) < 3 || hits[0].ID != "s1.2" || hits[1].ID != "s1.1" || len(hits[0].Matched) != 0 {
 		t.Fatalf("found %+v", hits)
 	}
 	if slices.ContainsFunc(hits, func(h recall.Hit) bool { return strings.HasPrefix(h.ID, "s2") }) {
@@ -244,20 +244,6 @@ func TestPinnedAndImportantComeFirstAmongEquals(t *testing.T) {
 	}
 }
 
-func TestASecondSignalJoinsByRank(t *testing.T) {
-	t.Parallel()
-	x := facts("green tea", "green tea and green grapes", "something else", "hidden")
-	q := recall.Query{Text: "green", Limit: 10, Now: now, Tags: nil, Extra: func(limit int, eligible func(string) bool) []string {
-		if eligible("m9") || !eligible("m3") || limit < 10 {
-			t.Errorf("eligible or limit is wrong")
-		}
-		return []string{"m9", "m3", "m1", "m1"}
-	}}
-	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, ids(found(x, q))); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
-}
-
 func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 	t.Parallel()
 	x := facts("She took a photograph of the harbour", "у неё новая скрипка", "the code is zqbdfgkmcq", "the code is zqbdfgkmgq", "order A1000-7731", "a cat named Tom")
@@ -278,21 +264,21 @@ func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 	}
 }
 
-func TestNeighboursCountByTheirDistance(t *testing.T) {
+func TestTurnsBeforeCountByTheirDistance(t *testing.T) {
 	t.Parallel()
-	w := recall.Weights{K1: 0.9, Near: 0.5, NearTwo: 0.25, Reply: 0.125}
+	w := recall.Weights{K1: 0.9, Reply: 0.5, Before: 0.25}
 	for _, c := range []struct {
 		turns string
-		zebra int       // which of them holds the word
+		zebra int       // which of them contains the word
 		want  []float64 // what each turn has of that one's score
 	}{
-		{"Ann: one|Bob: two|Ann: a zebra|Bob: four|Ann: five|Bob: six", 2, []float64{0.25, 0.5, 1, 0.5, 0.25, 0}},
-		{"Ann: one|Bob: two|Ann: a zebra?|Bob: four|Ann: five|Bob: six", 2, []float64{0.25, 0.5, 1, 0.625, 0.25, 0}},
-		{"Ann: one|Bob: two|Ann: three|Bob: a zebra", 3, []float64{0, 0.25, 0.5, 1}},
-		{"Ann: a zebra|Bob: two|Ann: three", 0, []float64{1, 0.5, 0.25}},
+		{"Ann: one|Bob: two|Ann: a zebra|Bob: four|Ann: five|Bob: six", 2, []float64{0, 0, 1, 0, 0.25, 0}},
+		{"Ann: one|Bob: two|Ann: a zebra?|Bob: four|Ann: five|Bob: six", 2, []float64{0, 0, 1, 0.5, 0.25, 0}},
+		{"Ann: one?|Bob: two|Ann: three|Bob: a zebra", 3, []float64{0, 0, 0, 1}},
+		{"Ann: a zebra|Bob: two|Ann: three", 0, []float64{1, 0, 0.25}},
 	} {
 		items := talk("s", "2023-05-07", strings.Split(c.turns, "|")...)
-		// Their ids fall while the times rise: it is the time that orders them.
+		// Their IDs fall while the times rise: the times order them.
 		for i := range items {
 			items[i].ID = fmt.Sprint(9 - i)
 		}
@@ -307,6 +293,36 @@ func TestNeighboursCountByTheirDistance(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.turns, diff)
+		}
+	}
+}
+
+// Among memories with the same words, those that tell something come first, and small talk and questions come last.
+func TestWhatTellsMoreIsPreferred(t *testing.T) {
+	t.Parallel()
+	for _, texts := range [][2]string{
+		{"We bought the kettle in Lisbon", "Haha, nice kettle, thanks"},
+		{"The kettle cost 40 pounds", "The kettle cost some pounds"},
+		{"The kettle is broken.", "The kettle is broken?"},
+		{"The kettle that Teresa repaired", "The kettle that neighbours repaired"},
+		{"The kettle boils milk, water and soup", "The kettle"},
+	} {
+		w := recall.Chosen()
+		w.K1, w.B = 0, 0 // all have the word once, and length does not count
+		hits := found(facts(texts[1], texts[0]), recall.Query{Text: "kettle", Limit: 10, Now: now, Weights: &w, Explain: true})
+		if len(hits) != 2 || hits[0].ID != "m2" || hits[0].Why.Worth <= hits[1].Why.Worth {
+			t.Errorf("%q and %q: found %v", texts[0], texts[1], ids(hits))
+		}
+	}
+}
+
+// The kind of a text alone is no reason to find it.
+func TestWorthAloneFindsNothing(t *testing.T) {
+	t.Parallel()
+	x := facts("We bought a house in Lisbon in May 2021 because Teresa works there")
+	for _, query := range []string{"zeppelin", "when?", "how many zeppelins did Rosa see?"} {
+		if hits := search(x, query); len(hits) != 0 {
+			t.Errorf("%q finds %v", query, ids(hits))
 		}
 	}
 }
@@ -332,7 +348,9 @@ func TestAnAnswerOfTheKindAskedForIsPreferred(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"When was the museum visited?", "b"}, {"How many visited the museum?", "c"}, {"Who visited the museum?", "a"},
 	} {
-		if hits := search(x, c.query); len(hits) != 3 || hits[0].ID != c.want {
+		w := recall.Chosen()
+		w.Tells, w.Names, w.Number, w.Content = 0, 0, 0, 0
+		if hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &w}); len(hits) != 3 || hits[0].ID != c.want {
 			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
 		}
 	}

@@ -98,14 +98,8 @@ func (s *search) run(q *Query) []Hit {
 		return nil
 	}
 	s.best.reset(s.x, q.Limit, q.MinScore)
-	if q.Extra != nil {
-		s.best.reset(s.x, max(q.Limit, fusedDepth), 0)
-	}
 	s.score()
 	ranked := s.best.sorted()
-	if q.Extra != nil {
-		ranked = s.fuse(q, ranked)
-	}
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
 		if !s.step(1 + 8*len(s.p.words)) {
@@ -254,7 +248,7 @@ func (s *search) score() {
 	}
 	for slot := range s.x.docs {
 		if s.admitted[slot] && s.x.docs[slot].session == 0 {
-			s.keep(int32(slot), 0)
+			s.keep(int32(slot), s.parts(int32(slot), 0))
 		}
 	}
 }
@@ -272,81 +266,76 @@ func (s *search) scoreSession(session int32, dated bool) {
 	if !found {
 		return
 	}
-	// Most turns are excluded by their own score alone.
-	most := 1 + s.w.Speaker + s.w.Answer
-	rest := s.w.Session*s.theme[session] + s.rarity + s.p.mostSpoke
-	if s.p.onlyName {
-		rest++
-	}
+	// Most turns are excluded without looking at dates.
 	for i, slot := range s.line {
 		near := s.near(i)
-		if (s.values[i]+near)*most+rest >= s.best.bar() {
-			s.keep(slot, near)
+		p := s.parts(slot, near)
+		if p.sum()+s.rarity >= s.best.bar() {
+			s.keep(slot, p)
 		}
 	}
 }
 
-// near returns what the neighbours of the i-th turn of the session add to its score.
+// near returns what the turns before the i-th turn of the session add to its score. Turns after it add nothing: they answer it.
 func (s *search) near(i int) float64 {
 	sum := 0.0
-	if i > 0 {
-		weight := s.w.Near
-		if s.x.docs[s.line[i-1]].marks&asks != 0 {
-			weight += s.w.Reply
-		}
-		sum += weight * s.values[i-1]
-	}
-	if i+1 < len(s.values) {
-		sum += s.w.Near * s.values[i+1]
+	if i > 0 && s.x.docs[s.line[i-1]].marks&asks != 0 {
+		sum += s.w.Reply * s.values[i-1]
 	}
 	if i > 1 {
-		sum += s.w.NearTwo * s.values[i-2]
-	}
-	if i+2 < len(s.values) {
-		sum += s.w.NearTwo * s.values[i+2]
+		sum += s.w.Before * s.values[i-2]
 	}
 	return sum
 }
 
 // parts are the parts of a score; words and related words are one part here.
-type parts struct{ words, near, session, speaker, date, answer float64 }
+type parts struct{ words, near, session, speaker, date, answer, worth float64 }
 
 func (p *parts) sum() float64 {
-	return p.words + p.near + p.session + p.speaker + p.date + p.answer
+	return p.words + p.near + p.session + p.speaker + p.date + p.answer + p.worth
 }
 
+// parts returns the parts of a score, except that of the date.
 func (s *search) parts(slot int32, near float64) parts {
 	d := &s.x.docs[slot]
-	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session]}
-	said := p.words + p.near
+	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session], worth: s.worth(slot)}
 	if s.p.speakers != nil {
-		p.speaker = s.w.Speaker * s.p.speakers[d.speaker] * said
-		if said > 0 || p.session > 0 {
-			p.speaker += s.p.spoke[d.speaker]
-		}
-		if s.p.onlyName {
-			p.speaker += s.p.speakers[d.speaker]
-		}
+		p.speaker = s.w.Speaker * s.p.speakers[d.speaker]
 	}
 	if s.p.answer&d.marks != 0 {
-		p.answer = s.w.Answer * said
+		p.answer = s.w.Answer * (p.words + p.near)
 	}
-	if s.rarity > 0 {
-		p.date = s.rarity * s.spans.closeness(d.at)
+	if s.p.answer&d.marks&hasTime != 0 {
+		p.answer += s.w.Time
 	}
 	return p
 }
 
-func (s *search) keep(slot int32, near float64) {
-	if len(s.spans) > 0 && !s.step(len(s.spans)/4) {
+// found reports whether anything says that the memory answers the query. Its worth and the kind of its answer do not, and its
+// speaker only if the query consists of the name.
+func (s *search) found(p *parts) bool {
+	return p.words > 0 || p.near > 0 || p.session > 0 || p.date > 0 || s.p.onlyName && p.speaker > 0
+}
+
+// keep adds the part of the date and offers the memory to the best ones.
+func (s *search) keep(slot int32, p parts) {
+	if len(s.spans) > 0 {
+		if !s.step(len(s.spans) / 4) {
+			return
+		}
+		p.date = s.dated(slot)
+	}
+	if !s.found(&p) {
 		return
 	}
-	p := s.parts(slot, near)
 	// Rounding makes scores equal that differ only in the last bit.
 	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
-		s.best.offer(ranked{slot: slot, score: score, near: near})
+		s.best.offer(ranked{slot: slot, score: score, near: p.near})
 	}
 }
+
+// dated returns the part of the date of a score.
+func (s *search) dated(slot int32) float64 { return s.rarity * s.spans.closeness(s.x.docs[slot].at) }
 
 // matched returns the words of the query that a memory contains.
 func (s *search) matched(slot int32) []string {
@@ -379,7 +368,7 @@ func (s *search) timesIn(word, slot int32) int {
 // explain returns the parts of a score.
 func (s *search) explain(r ranked) *Why {
 	p := s.parts(r.slot, r.near)
-	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: p.date, Answer: p.answer, Fused: r.fused}
+	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Worth: p.worth}
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		if w.number < 0 {

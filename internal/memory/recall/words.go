@@ -10,20 +10,25 @@ import (
 )
 
 // addText adds the words of a text or a tag to a slot, which must be the last one.
-func (x *Index) addText(slot int32, s string) (length int32, m marks) {
-	x.analyzer.Scan(s, func(t text.Token) bool {
+func (x *Index) addText(slot int32, s string) (length int32, m marks, t traits) {
+	end := 0
+	x.analyzer.Scan(s, func(token text.Token) bool {
 		length++
-		if text.Unspaced(t.Word) {
+		first := end == 0 || token.Start > end && endsSentence(s[end:token.Start])
+		end = token.End
+		if text.Unspaced(token.Word) {
 			// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
-			if t.Term != "" && t.Term != t.Word {
-				x.count(slot, t.Term)
+			if token.Term != "" && token.Term != token.Word {
+				x.count(slot, token.Term)
 			}
-			x.count(slot, single(t.Word))
+			x.count(slot, single(token.Word))
+			t.content = min(t.content+1, maxContent)
 			return true
 		}
-		term := termOf(t)
+		term := termOf(token)
 		x.count(slot, term)
-		m |= marksOf(t.Word, term)
+		m |= marksOf(token.Word, term)
+		t.add(token.Word, s[token.Start:], first)
 		return true
 	})
 	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {
@@ -32,7 +37,7 @@ func (x *Index) addText(slot int32, s string) (length int32, m marks) {
 			m |= asks
 		}
 	}
-	return length, m
+	return length, m, t
 }
 
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.
