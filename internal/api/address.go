@@ -53,10 +53,12 @@ func cutLast(list string) (rest, last string) {
 // parseHop parses an address, with or without the port that some proxies add.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
-	if at, err := netip.ParseAddrPort(s); err == nil {
-		return at.Addr().Unmap().WithZone(""), true
-	}
 	addr, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		var at netip.AddrPort
+		at, err = netip.ParseAddrPort(s)
+		addr = at.Addr()
+	}
 	return addr.Unmap().WithZone(""), err == nil
 }
 

@@ -35,6 +35,9 @@ type forwardAuthAnswer struct {
 	Raw []byte
 }
 
+// passed is the response to every request that can pass.
+var passed = &forwardAuthAnswer{}
+
 func forwardAuth(ctx context.Context, in *forwardAuthRequest) (*forwardAuthAnswer, error) {
 	scopes, err := in.scopes()
 	if err != nil {
@@ -43,7 +46,7 @@ func forwardAuth(ctx context.Context, in *forwardAuthRequest) (*forwardAuthAnswe
 	if err := endpoint.RequestOf(ctx).Judge(endpoint.Demand{Scopes: scopes, Cost: in.Cost, Carry429: in.Carry429}); err != nil {
 		return nil, err
 	}
-	return &forwardAuthAnswer{}, nil
+	return passed, nil
 }
 
 // scopes parses the list of scopes.
