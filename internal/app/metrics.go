@@ -35,7 +35,7 @@ func (a *App) metrics() *metrics.Registry {
 	s.addClusterMetrics(r)
 	s.addCheckMetrics(r)
 	addTraceMetrics(r, s.tracer)
-	metrics.AddProcess(r, a.deps.Version, s.caches.Started)
+	metrics.AddProcess(r, a.deps.Version)
 	return r
 }
 

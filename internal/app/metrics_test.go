@@ -24,7 +24,7 @@ import (
 // scraped is what /metrics serves.
 type scraped struct {
 	types  map[string]string   // of each metric
-	labels map[string][]string // of each metric, without le
+	labels map[string][]string // of each metric, sorted, without le and quantile
 	series map[string]float64  // by name and labels, as they are served
 }
 
@@ -59,7 +59,7 @@ func scrape(t *testing.T, p *apptest.Running) scraped {
 			t.Fatalf("%q is no line of the format", line)
 		}
 		name := m[1]
-		if s.types[current] == "histogram" {
+		if kind := s.types[current]; kind == "histogram" || kind == "summary" {
 			name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
 		}
 		if name != current {
@@ -73,7 +73,7 @@ func scrape(t *testing.T, p *apptest.Running) scraped {
 			t.Errorf("%s{%s} is served twice", m[1], m[2])
 		}
 		s.series[m[1]+"{"+m[2]+"}"] = value
-		s.labels[name] = slices.DeleteFunc(labelNames(m[2]), func(l string) bool { return l == "le" })
+		s.labels[name] = slices.DeleteFunc(labelNames(m[2]), func(l string) bool { return l == "le" || l == "quantile" })
 	}
 	return s
 }
@@ -95,12 +95,14 @@ func documented(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	list := map[string]string{}
-	row := regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| (counter|gauge|histogram) \\| (.*?) \\| (.+) \\|$")
+	row := regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| (counter|gauge|histogram|summary) \\| (.*?) \\| (.+) \\|$")
 	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
 		if list[m[1]] != "" {
 			t.Errorf("docs/metrics.md describes %s twice", m[1])
 		}
-		list[m[1]] = m[2] + " " + strings.TrimPrefix(strings.ReplaceAll(m[3], "`", ""), "none")
+		labels := strings.Split(strings.TrimPrefix(strings.ReplaceAll(m[3], "`", ""), "none"), ", ")
+		slices.Sort(labels)
+		list[m[1]] = m[2] + " " + strings.Join(labels, ", ")
 	}
 	return list
 }
@@ -120,9 +122,9 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	}
 	want := documented(t)
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		maps.DeleteFunc(want, func(name, _ string) bool {
-			return strings.HasPrefix(name, "process_") && name != "process_start_time_seconds" // only on Linux
-		})
+		for _, list := range []map[string]string{want, served} {
+			maps.DeleteFunc(list, func(name, _ string) bool { return strings.HasPrefix(name, "process_") }) // they depend on the system
+		}
 	}
 	delete(want, "process_max_fds") // there is none if the number is unlimited
 	delete(served, "process_max_fds")
@@ -224,7 +226,7 @@ func TestMetricsCountRequests(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	of := func(s scraped, status string) float64 {
-		return s.series[`keepsake_requests_total{surface="primary",version="1",method="GET",route="/api/v1/search",status_class="`+status+`"}`]
+		return s.series[`keepsake_requests_total{method="GET",route="/api/v1/search",status_class="`+status+`",surface="primary",version="1"}`]
 	}
 	for range 3 {
 		hit(t, p.URL+"/api/v1/search?q=canary", "X-API-Key", p.Key)
@@ -235,7 +237,7 @@ func TestMetricsCountRequests(t *testing.T) {
 		s = scrape(t, p)
 		return of(s, "2xx") == 3 && of(s, "4xx") == 1
 	})
-	latency := `keepsake_request_duration_seconds_count{surface="primary",method="GET",route="/api/v1/search"}`
+	latency := `keepsake_request_duration_seconds_count{method="GET",route="/api/v1/search",surface="primary"}`
 	if n := s.series[latency]; n != 4 {
 		t.Errorf("%s is %v, want 4", latency, n)
 	}
@@ -248,9 +250,9 @@ func TestMetricsCountRequests(t *testing.T) {
 	}
 	await.Until(t, "40 requests without a route are counted", func() bool {
 		s = scrape(t, p)
-		return s.series[`keepsake_requests_total{surface="primary",version="1",method="none",route="none",status_class="4xx"}`] == 40
+		return s.series[`keepsake_requests_total{method="none",route="none",status_class="4xx",surface="primary",version="1"}`] == 40
 	})
-	if n := s.series[`keepsake_throttled_total{surface="primary",policy="anonymous"}`]; n < 10 {
+	if n := s.series[`keepsake_throttled_total{policy="anonymous",surface="primary"}`]; n < 10 {
 		t.Errorf("%v requests were throttled, want at least 10", n)
 	}
 }

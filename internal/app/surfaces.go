@@ -197,7 +197,7 @@ func (s *services) refuseBackendSecret(ctx context.Context) {
 // backendParts are what operations of the backend listener report on, in addition to services.
 type backendParts struct {
 	probes  *backend.Probes
-	metrics func(ctx context.Context) []byte
+	metrics func(ctx context.Context) ([]byte, error)
 }
 
 // backendOperations declares all operations of the backend listener. s and the parts can be empty if only the declarations are

@@ -1,19 +1,21 @@
-// Package metrics writes metrics in the text format of Prometheus.
+// Package metrics reads metrics when Prometheus asks for them, and writes them with its client library.
 //
-// A metric is declared once, with its labels and a meaning. Values are read when they are asked for: most of the program counts
-// anyway, for analytics, limits and cache statistics, so a request pays nothing for metrics.
+// A metric is declared once, with its labels and a meaning. Most of the program counts anyway, for analytics, limits and cache
+// statistics, so a request pays nothing for metrics.
 //
 // Every label has few values that the program knows: routes, statuses, names of caches. Never a key, a workspace, a person, a path
 // or anything else that callers choose.
 package metrics
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 )
 
 // Type is the type of a metric.
@@ -32,65 +34,78 @@ type Metric struct {
 	Type   Type
 	Labels []string
 	Help   string
+
+	desc *prometheus.Desc
 }
 
 // Registry is a list of metrics with the functions that read them.
 type Registry struct {
-	metrics []*Metric
-	read    []func(ctx context.Context, s *Scrape)
+	declared map[string]bool
+	read     []func(ctx context.Context, s *Scrape)
+	process  prometheus.Gatherers // of the Go runtime and the process
 }
-
-var wellFormed = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // Add adds metrics that read sets. It panics if a metric is declared twice or not well formed.
 func (r *Registry) Add(read func(ctx context.Context, s *Scrape), list ...*Metric) {
+	if r.declared == nil {
+		r.declared = map[string]bool{}
+	}
 	for _, m := range list {
-		if !wellFormed.MatchString(m.Name) || m.Help == "" || strings.HasSuffix(m.Name, "_total") != (m.Type == Counter) {
+		if m.Help == "" || strings.HasSuffix(m.Name, "_total") != (m.Type == Counter) {
 			panic(fmt.Sprintf("metrics: %q is not well formed", m.Name))
 		}
-		for _, known := range r.metrics {
-			if known.Name == m.Name {
-				panic(fmt.Sprintf("metrics: %s is declared twice", m.Name))
-			}
+		if r.declared[m.Name] {
+			panic(fmt.Sprintf("metrics: %s is declared twice", m.Name))
 		}
-		r.metrics = append(r.metrics, m)
+		r.declared[m.Name], m.desc = true, prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
 	}
 	r.read = append(r.read, read)
 }
 
-// Metrics lists the metrics in the order in which they were added.
-func (r *Registry) Metrics() []Metric {
-	list := make([]Metric, len(r.metrics))
-	for i, m := range r.metrics {
-		list[i] = *m
-	}
-	return list
-}
-
-// Write returns all metrics as text. A metric without a value has no lines, also none about its type.
-func (r *Registry) Write(ctx context.Context) []byte {
-	s := &Scrape{lines: make(map[*Metric][]byte, len(r.metrics))}
-	for _, read := range r.read {
+// Write returns all metrics as text. A metric without a value has no lines.
+func (r *Registry) Write(ctx context.Context) ([]byte, error) {
+	s := &Scrape{}
+	for _, read := range r.read { // here, because the library would call it in another goroutine, where a panic ends the program
 		read(ctx, s)
 	}
-	var text []byte
-	for _, m := range r.metrics {
-		lines := s.lines[m]
-		if lines == nil {
-			continue
-		}
-		text = append(text, "# HELP "+m.Name+" "+escapeHelp.Replace(m.Help)+"\n# TYPE "+m.Name+" "+string(m.Type)+"\n"...)
-		text = append(text, lines...)
+	own := prometheus.NewRegistry()
+	own.MustRegister(s.values)
+	families, err := append(prometheus.Gatherers{own}, r.process...).Gather()
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
 	}
-	return text
+	var text bytes.Buffer
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+			return nil, fmt.Errorf("write metrics: %w", err)
+		}
+	}
+	return text.Bytes(), nil
 }
 
 // Scrape takes the values of metrics.
-type Scrape struct{ lines map[*Metric][]byte }
+type Scrape struct{ values values }
+
+// values is a collector with the values of one scrape.
+type values []prometheus.Metric
+
+// Describe describes nothing, so that the library checks the values instead.
+func (v values) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (v values) Collect(to chan<- prometheus.Metric) {
+	for _, value := range v {
+		to <- value
+	}
+}
 
 // Set sets a counter or gauge. The values of its labels are in the order of Metric.Labels.
 func (s *Scrape) Set(m *Metric, value float64, labels ...string) {
-	s.lines[m] = appendSample(s.lines[m], m, "", labels, "", value)
+	of := prometheus.GaugeValue
+	if m.Type == Counter {
+		of = prometheus.CounterValue
+	}
+	s.values = append(s.values, prometheus.MustNewConstMetric(m.desc, of, value, labels...))
 }
 
 // SetBool sets a gauge to 1 or 0.
@@ -110,45 +125,12 @@ func (s *Scrape) SetSeconds(m *Metric, value time.Duration, labels ...string) {
 // SetHistogram sets a histogram. counts are those of the buckets up to each of bounds, and of the one above them; sum is the sum of
 // all durations.
 func (s *Scrape) SetHistogram(m *Metric, bounds []time.Duration, counts []int64, sum time.Duration, labels ...string) {
-	lines, total := s.lines[m], int64(0)
+	buckets, total := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, count := range counts {
-		total += count
-		bound := "+Inf"
+		total += uint64(count)
 		if i < len(bounds) {
-			bound = formatFloat(bounds[i].Seconds())
+			buckets[bounds[i].Seconds()] = total
 		}
-		lines = appendSample(lines, m, "_bucket", labels, bound, float64(total))
 	}
-	lines = appendSample(lines, m, "_sum", labels, "", sum.Seconds())
-	s.lines[m] = appendSample(lines, m, "_count", labels, "", float64(total))
+	s.values = append(s.values, prometheus.MustNewConstHistogram(m.desc, total, sum.Seconds(), buckets, labels...))
 }
-
-// appendSample appends a line. bound is the label le of a bucket; empty for none.
-func appendSample(to []byte, m *Metric, suffix string, labels []string, bound string, value float64) []byte {
-	if len(labels) != len(m.Labels) {
-		panic(fmt.Sprintf("metrics: %s has %d labels, not %d", m.Name, len(m.Labels), len(labels)))
-	}
-	to = append(append(to, m.Name...), suffix...)
-	open := byte('{')
-	for i, name := range m.Labels {
-		to, open = appendLabel(append(to, open), name, labels[i]), ','
-	}
-	if bound != "" {
-		to, open = appendLabel(append(to, open), "le", bound), ','
-	}
-	if open == ',' {
-		to = append(to, '}')
-	}
-	return append(append(append(to, ' '), formatFloat(value)...), '\n')
-}
-
-func appendLabel(to []byte, name, value string) []byte {
-	return append(append(append(append(to, name...), `="`...), escapeLabel.Replace(value)...), '"')
-}
-
-var (
-	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
-)
-
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
