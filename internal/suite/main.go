@@ -49,13 +49,15 @@ var tiers = map[string][]run{
 	},
 }
 
-// parallel is how many tests of a package run at once. Most of them wait for servers, so it exceeds the number of cores.
-// Beside others a test takes longer than alone, so few run at once if their times are judged.
+// parallel is how many packages run at once, and how many tests of each. Most tests wait for servers, so there are more than
+// cores. Beside others a test takes longer than alone, so few run at once if their times are judged.
 var parallel = map[string][]string{
-	"quick":  {"-parallel=8"},
-	"all":    {"-parallel=8"},
+	"quick":  {packages, "-parallel=8"},
+	"all":    {packages, "-parallel=8"},
 	"budget": {"-p=1", "-parallel=2"},
 }
+
+var packages = fmt.Sprintf("-p=%d", runtime.NumCPU()+1)
 
 // timeouts are when a package ends whose tests hang. Its goroutines are then in the report.
 var timeouts = map[string]string{"quick": "6m", "all": "20m", "budget": "20m"}
