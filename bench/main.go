@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, outside, bearer, post, search, shared, recall, memory, servers, secrecy, forward
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward
 package main
 
 import (
@@ -58,6 +58,7 @@ func main() {
 		{"bearer", measureBearer},
 		{"post", measurePost},
 		{"search", measureSearch},
+		{"relevance", measureRelevance},
 		{"shared", measureShared},
 		{"recall", measureRecall},
 		{"memory", measureMemory},
