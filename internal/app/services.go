@@ -152,11 +152,11 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	s.accounts = account.NewDirectory(i.Store, tiers, s.usage, deps.Now)
 	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))
 	s.keys = apikey.NewDirectory(i.Store, hasher, s.accounts, s.usage, deps.Now)
+	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	s.indexer = search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.MinTimeout, Shared: i.Engine.Shared(),
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: s.shares.Background,
 	})
-	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	s.assembleIdempotency(deps)
 	s.cursors = page.NewSealer(i.Secrets.Get(seal.Cursor))
 	if err := s.assembleLogin(ctx, cfg, deps); err != nil {
@@ -178,10 +178,14 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		Audit: s.audit, Events: s.events, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	s.assembleQuotaWatch(deps)
+	background := s.shares.Background
+	if i.Engine.Shared() {
+		background = nil // the database does the work
+	}
 	s.documents = document.NewService(document.Options{
 		Store: i.Store, Units: i.Store, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Pace: s.indexer.Pace,
-		Together: i.Engine.Shared(),
-		Now:      deps.Now, NewID: func() string { return id.New(id.Document) },
+		Together: i.Engine.Shared(), Background: background,
+		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
 	if err := s.assembleMemories(ctx, cfg, deps); err != nil {
 		return nil, err

@@ -147,6 +147,11 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	run := put
 	if c.good > 0 {
 		run = func(ctx context.Context) error { return s.o.Units.Run(ctx, put) }
+		if background := s.o.Background; background != nil {
+			run = func(ctx context.Context) error {
+				return background(ctx, func() error { return s.o.Units.Run(ctx, put) })
+			}
+		}
 	}
 	if err := run(ctx); err != nil {
 		return err

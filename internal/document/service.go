@@ -24,6 +24,8 @@ type Options struct {
 	// Pace, if not nil, delays an import while the index is too far behind, so that the next search does not wait for it. It
 	// returns in bounded time. After an error, the import continues without it.
 	Pace func(ctx context.Context, workspaceID string) error
+	// Background, if not nil, runs the transaction of a part of an import when the machine has time for it.
+	Background func(ctx context.Context, piece func() error) error
 	// Together lets single writes of a workspace that arrive while a transaction is running share the next one. It is for a
 	// store whose transactions wait for each other with a connection each.
 	Together bool

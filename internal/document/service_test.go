@@ -246,6 +246,37 @@ func TestAnImportGoesAtTheIndexsPace(t *testing.T) {
 	}
 }
 
+func TestImportRunsItsTransactionsInTheBackground(t *testing.T) {
+	t.Parallel()
+	inside, outside := 0, 0
+	running := false
+	b := setupWith(t, func(o *document.Options) {
+		o.Background = func(_ context.Context, piece func() error) error {
+			running = true
+			defer func() { running = false }()
+			return piece()
+		}
+		changed := o.Changed
+		o.Changed = func(workspaceID string, number int64) {
+			if changed(workspaceID, number); running {
+				inside++
+			} else {
+				outside++
+			}
+		}
+	})
+	var list []document.Line
+	for i := range 600 {
+		list = append(list, document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}})
+	}
+	if _, err := b.Import(t.Context(), workspace, lines(list...), document.ImportOptions{}); err != nil || inside != 3 || outside != 0 {
+		t.Errorf("%d of %d transactions were in the background, %v", inside, inside+outside, err)
+	}
+	if _, _, err := b.Put(t.Context(), workspace, "one", document.Fields{Text: "x"}, document.Condition{}); err != nil || inside != 3 || outside != 1 {
+		t.Errorf("a single write waits for the background: %d, %d, %v", inside, outside, err)
+	}
+}
+
 // A chunk ends by bytes too, so that long documents do not pile up in memory or hold the writer for long.
 func TestLongDocumentsMakeShortChunks(t *testing.T) {
 	t.Parallel()

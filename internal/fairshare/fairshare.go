@@ -26,6 +26,10 @@ type Scheduler struct {
 	rotation []string   // the workspaces that have queues, next first
 	last     string     // the workspace that got a slot last
 	queues   map[string][]*waiter
+
+	slots      int
+	background chan struct{}   // has a value for each piece of background work
+	idle       []chan struct{} // closed when no task has a slot
 }
 
 // waiter is a task in the queue of its workspace.
@@ -35,7 +39,7 @@ type waiter struct {
 
 // New makes a Scheduler with a number of slots.
 func New(slots int) *Scheduler {
-	return &Scheduler{free: slots, queues: map[string][]*waiter{}}
+	return &Scheduler{free: slots, slots: slots, queues: map[string][]*waiter{}, background: make(chan struct{}, slots)}
 }
 
 // Task is one computation. It is used by one goroutine at a time. The nil Task counts nothing and never ends early.
@@ -124,7 +128,12 @@ func (s *Scheduler) enqueue(workspace string) *waiter {
 // grant gives a slot to the first task of the workspace that is next, or keeps it as free.
 func (s *Scheduler) grant() {
 	if len(s.rotation) == 0 {
-		s.free++
+		if s.free++; s.free == s.slots {
+			for _, c := range s.idle {
+				close(c)
+			}
+			s.idle = nil
+		}
 		return
 	}
 	workspace := s.rotation[0]

@@ -20,6 +20,7 @@ func (x *Index) Flush() (err error) {
 	s, ok := x.beginFlush()
 	defer s.Release()
 	if !ok {
+		x.o.Maintenance.flushed(x, 0)
 		return nil
 	}
 	defer x.endFlush()
@@ -60,6 +61,7 @@ func (x *Index) Flush() (err error) {
 	}
 	next.parts = append(next.parts, rest...)
 	x.publish(next)
+	x.o.Maintenance.flushed(x, next.memory())
 	x.o.Maintenance.merge(x, x.mergeAt(next))
 	return nil
 }

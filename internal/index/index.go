@@ -110,10 +110,14 @@ func newSeed() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Apply adds changes, all or none. Documents can be found when it returns.
+// Apply adds changes, all or none. Documents can be found when it returns. It waits while flushes are behind, and returns
+// ErrFull if they fail.
 func (x *Index) Apply(changes []Change) error {
 	if len(changes) == 0 {
 		return nil
+	}
+	if err := x.o.Maintenance.makeRoom(); err != nil {
+		return err
 	}
 	latest := make(map[string]*Document, len(changes))
 	for i := range changes {
@@ -141,7 +145,8 @@ func (x *Index) Apply(changes []Change) error {
 		return fmt.Errorf("merge in memory: %w", err)
 	}
 	x.publish(next)
-	x.o.Maintenance.changed(x, next.memory() >= x.o.FlushBytes)
+	memory := next.memory()
+	x.o.Maintenance.changed(x, memory, memory >= x.o.FlushBytes)
 	return nil
 }
 

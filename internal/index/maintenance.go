@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"runtime/debug"
@@ -18,9 +19,12 @@ type Maintenance struct {
 	mu      sync.Mutex
 	dirty   map[*Index]time.Time // when they must be flushed
 	since   map[*Index]time.Time // their first change that is not flushed
+	memory  map[*Index]int64     // bytes that a flush would write
 	aging   map[*Index]time.Time // when files can perhaps be merged
 	flusher chan struct{}
 	merger  chan struct{}
+
+	maxMemory int64
 }
 
 // The time from the last change of an index to its flush, and the longest time from any change.
@@ -29,18 +33,26 @@ const (
 	maxFlushDelay = time.Minute
 )
 
+// maxUnflushed is the size of the segments in memory of all indexes above which writers flush them themselves.
+const maxUnflushed = 32 << 20
+
+// ErrFull says that changes were not applied, because too many are in memory and cannot be flushed.
+var ErrFull = errors.New("too many changes are in memory")
+
 // NewMaintenance returns a Maintenance. It works while Run does.
 func NewMaintenance(log *slog.Logger) *Maintenance {
-	return &Maintenance{log: log, dirty: map[*Index]time.Time{}, since: map[*Index]time.Time{}, aging: map[*Index]time.Time{}, flusher: make(chan struct{}, 1), merger: make(chan struct{}, 1)}
+	return &Maintenance{log: log, dirty: map[*Index]time.Time{}, since: map[*Index]time.Time{}, memory: map[*Index]int64{}, aging: map[*Index]time.Time{}, flusher: make(chan struct{}, 1), merger: make(chan struct{}, 1), maxMemory: maxUnflushed}
 }
 
-// changed reports that x was changed. It must be flushed now, or some time after the last change.
-func (m *Maintenance) changed(x *Index, now bool) {
+// changed reports that x was changed. It must be flushed now, or some time after the last change. memory is the size of what
+// it has in memory.
+func (m *Maintenance) changed(x *Index, memory int64, now bool) {
 	if m == nil || x.o.files == nil {
 		return
 	}
 	at := x.o.Now()
 	m.mu.Lock()
+	m.memory[x] = memory
 	if _, ok := m.since[x]; !ok {
 		m.since[x] = at
 	}
@@ -53,6 +65,48 @@ func (m *Maintenance) changed(x *Index, now bool) {
 	m.dirty[x] = at
 	m.mu.Unlock()
 	signal(m.flusher)
+}
+
+// flushed reports that x has only so many bytes in memory that a flush would write.
+func (m *Maintenance) flushed(x *Index, memory int64) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.memory[x] = memory; memory == 0 {
+		delete(m.memory, x)
+	}
+}
+
+// makeRoom flushes the largest indexes while too much is in memory. So writers wait if the flusher falls behind.
+func (m *Maintenance) makeRoom() error {
+	if m == nil {
+		return nil
+	}
+	for x := m.largest(); x != nil; x = m.largest() {
+		if err := x.Flush(); err != nil {
+			return fmt.Errorf("%w: %w", ErrFull, err)
+		}
+	}
+	return nil
+}
+
+// largest returns the index with the most bytes in memory, or nil if there is room.
+func (m *Maintenance) largest() *Index {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var largest *Index
+	sum := int64(0)
+	for x, memory := range m.memory {
+		if sum += memory; largest == nil || memory > m.memory[largest] {
+			largest = x
+		}
+	}
+	if sum < m.maxMemory {
+		return nil
+	}
+	return largest
 }
 
 // merge reports that files of x can perhaps be merged at a time; the zero time is never.
@@ -79,6 +133,7 @@ func (m *Maintenance) forget(x *Index) {
 	defer m.mu.Unlock()
 	delete(m.dirty, x)
 	delete(m.since, x)
+	delete(m.memory, x)
 	delete(m.aging, x)
 }
 
@@ -109,9 +164,16 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 			x.o.Corrupt(err)
 		default:
 			m.log.Error("flushing an index failed", "error", err)
-			m.changed(x, false)
+			m.retry(x)
 		}
 	}
+}
+
+// retry flushes x again some time later.
+func (m *Maintenance) retry(x *Index) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dirty[x] = x.o.Now().Add(flushDelay)
 }
 
 func (m *Maintenance) runMerges(ctx context.Context) {

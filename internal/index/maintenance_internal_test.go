@@ -3,8 +3,10 @@ package index
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,4 +148,68 @@ func TestFilesAreMergedInTheBackground(t *testing.T) {
 		}
 		noError(t, x.Close())
 	})
+}
+
+// Without a flusher, writers flush what is largest, so the memory stays bounded.
+func TestWritersFlushWhenFlushesAreBehind(t *testing.T) {
+	t.Parallel()
+	m := NewMaintenance(slog.New(slog.DiscardHandler))
+	m.maxMemory = 64 << 10
+	var open []*Index
+	for range 3 {
+		x, err := Open(t.TempDir()+"/index", Options{Maintenance: m, SmallBytes: 1})
+		noError(t, err)
+		open = append(open, x)
+	}
+	most := int64(0)
+	for i := range 300 {
+		x := open[i%3]
+		if i%9 > 3 { // one grows faster
+			x = open[0]
+		}
+		noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: fmt.Sprint(i), Document: &Document{Text: fmt.Sprint("stone ", strings.Repeat(fmt.Sprint("w", i, " "), 200))}}}))
+		sum := int64(0)
+		for _, x := range open {
+			sum += x.Size().Memory
+		}
+		most = max(most, sum)
+	}
+	if flushed := open[0].Work().Flushes; flushed == 0 || most > m.maxMemory+8<<10 {
+		t.Errorf("up to %d bytes were in memory, want %d; the largest index was flushed %d times", most, m.maxMemory, flushed)
+	}
+	for _, x := range open {
+		noError(t, x.Close())
+	}
+	if len(m.memory) != 0 {
+		t.Errorf("%d closed indexes count", len(m.memory))
+	}
+}
+
+func TestChangesAreRefusedWhileFlushesFail(t *testing.T) {
+	t.Parallel()
+	m := NewMaintenance(slog.New(slog.DiscardHandler))
+	m.maxMemory = 16 << 10
+	d := newDisk(rand.New(rand.NewPCG(1, 1)))
+	x, err := Open("", Options{Maintenance: m, SmallBytes: 1, files: d})
+	noError(t, err)
+	d.dead = true
+	number := int64(0)
+	write := func() error {
+		number++
+		return x.Apply([]Change{{Number: number, ID: fmt.Sprint(number), Document: &Document{Text: strings.Repeat("stone ", 100)}}})
+	}
+	for err = nil; err == nil; err = write() {
+		if number > 1_000 {
+			t.Fatal("changes are still accepted")
+		}
+	}
+	if size := x.Size(); !errors.Is(err, ErrFull) || size.Docs != number-1 || size.Memory > m.maxMemory+4<<10 {
+		t.Errorf("the error is %v, and the size %+v", err, size)
+	}
+	d.dead = false
+	noError(t, write())
+	if size := x.Size(); size.Docs != number-1 || size.Files == 0 { // the refused one is missing
+		t.Errorf("afterwards the size is %+v", size)
+	}
+	noError(t, x.Close())
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"keepsake/internal/document"
@@ -13,9 +14,9 @@ const (
 	firstBatch = 64
 	minBatch   = 16
 	maxBatch   = 4_096
-	longTurn   = 4 << 20 // bytes of text above which the next turn has fewer
-	shortTurn  = 1 << 20 // bytes of text below which the next turn has more
-	atOnce     = 2 << 20 // bytes of text that are indexed together
+	longTurn   = 4 << 20   // bytes of text above which the next turn has fewer
+	shortTurn  = 1 << 20   // bytes of text below which the next turn has more
+	atOnce     = 512 << 10 // bytes of text that are indexed together: about 20 ms of work
 )
 
 // catchUp adds the next batch of changes to f's index. again means that there are more.
@@ -46,7 +47,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)
 	}
 	err = x.guard(f, func() error {
-		position, err = apply(open, changes)
+		position, err = x.apply(ctx, open, changes)
 		return err
 	})
 	if err != nil {
@@ -59,12 +60,24 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	return position < f.target.Load(), nil
 }
 
-// apply adds changes to an index, and returns the number of the last.
-func apply(to *index.Index, changes []document.Change) (position int64, err error) {
+// fewBytes is the size of the texts of a few changes, for which a client perhaps waits.
+const fewBytes = 64 << 10
+
+// apply adds changes to an index, and returns the number of the last. Many changes, as of an import, are background work.
+func (x *Indexer) apply(ctx context.Context, to *index.Index, changes []document.Change) (position int64, err error) {
 	for rest := changes; len(rest) > 0; {
 		var some []document.Change
 		some, rest = cut(rest, atOnce)
-		if err := to.Apply(changesOf(some)); err != nil {
+		piece := func() error { return to.Apply(changesOf(some)) }
+		if sizeOf(some) > fewBytes {
+			err = x.o.Background(ctx, piece)
+		} else {
+			err = piece()
+		}
+		switch {
+		case errors.Is(err, index.ErrFull):
+			return 0, errBehind.Because(err)
+		case err != nil:
 			return 0, err
 		}
 		position = some[len(some)-1].Number
@@ -121,6 +134,14 @@ func cut(changes []document.Change, most int) (some, rest []document.Change) {
 	return changes[:n], changes[n:]
 }
 
+func sizeOf(changes []document.Change) int {
+	bytes := 0
+	for i := range changes {
+		bytes += textBytes(&changes[i])
+	}
+	return bytes
+}
+
 func textBytes(c *document.Change) int {
 	if c.Document == nil {
 		return 0
@@ -130,11 +151,7 @@ func textBytes(c *document.Change) int {
 
 // nextBatch returns the number of changes of the turn after one with these.
 func nextBatch(batch int, changes []document.Change) int {
-	bytes := 0
-	for i := range changes {
-		bytes += textBytes(&changes[i])
-	}
-	switch {
+	switch bytes := sizeOf(changes); {
 	case bytes > longTurn:
 		return max(minBatch, batch/2)
 	case bytes < shortTurn && len(changes) == batch:

@@ -1,10 +1,13 @@
 package search
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"keepsake/internal/document"
+	"keepsake/internal/index"
 )
 
 func TestLongDocumentsAreIndexedAFewAtATime(t *testing.T) {
@@ -27,5 +30,41 @@ func TestLongDocumentsAreIndexedAFewAtATime(t *testing.T) {
 		if sizes[i] != want[i] {
 			t.Errorf("got %v, want %v", sizes, want)
 		}
+	}
+}
+
+func TestOnlyManyChangesAreBackgroundWork(t *testing.T) {
+	t.Parallel()
+	pieces := 0
+	x := &Indexer{o: IndexerOptions{Background: func(_ context.Context, piece func() error) error {
+		pieces++
+		return piece()
+	}}}
+	to, err := index.Open("", index.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := int64(0)
+	apply := func(n, bytes int) {
+		changes := make([]document.Change, n)
+		for i := range changes {
+			number++
+			changes[i] = document.Change{Number: number, ID: fmt.Sprint(number), Document: &document.Document{Text: strings.Repeat("a ", bytes/2)}}
+		}
+		if last, err := x.apply(t.Context(), to, changes); err != nil || last != number {
+			t.Fatalf("applied up to %d, want %d, %v", last, number, err)
+		}
+	}
+	if apply(10, 1000); pieces != 0 {
+		t.Errorf("a few changes were %d pieces", pieces)
+	}
+	if apply(1000, 2000); pieces != 4 { // of at most 512 KiB
+		t.Errorf("an import of 2 MB was %d pieces, want 4", pieces)
+	}
+	if size := to.Size(); size.Docs != 1010 {
+		t.Errorf("the index has %d documents", size.Docs)
+	}
+	if err := to.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -33,7 +33,9 @@ type IndexerOptions struct {
 	MaxOpen int           // indexes kept open at once; 0: 64
 	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
 	Shared  bool          // other processes change documents, too, without reporting it
-	Small   int64         // bytes up to which an index has no files; 0: the default of package index
+	// Background runs a piece of work that no client waits for; nil: at once.
+	Background func(ctx context.Context, piece func() error) error
+	Small      int64 // bytes up to which an index has no files; 0: the default of package index
 }
 
 // Indexer keeps an index for each workspace up to date with its documents.
@@ -70,6 +72,9 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	if o.Wait == 0 {
 		o.Wait = 2 * time.Second
+	}
+	if o.Background == nil {
+		o.Background = func(_ context.Context, piece func() error) error { return piece() }
 	}
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),

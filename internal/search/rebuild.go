@@ -184,7 +184,7 @@ func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64)
 			return fmt.Errorf("there are no changes after %d, though the last is %d", r.position, to)
 		}
 		before := r.position
-		if r.position, err = applyAll(r.index, changes); err != nil {
+		if r.position, err = x.applyAll(ctx, r.index, changes); err != nil {
 			return err
 		}
 		r.batch = nextBatch(r.batch, changes)
@@ -194,14 +194,14 @@ func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64)
 }
 
 // applyAll applies changes to an index that does not serve yet.
-func applyAll(to *index.Index, changes []document.Change) (position int64, err error) {
+func (x *Indexer) applyAll(ctx context.Context, to *index.Index, changes []document.Change) (position int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("index: %v", cause)
 		}
 	}()
-	return apply(to, changes)
+	return x.apply(ctx, to, changes)
 }
 
 // replace lets the index that was built beside f's take its place. Only the indexing goroutine calls it, so no change is
