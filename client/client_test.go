@@ -291,6 +291,38 @@ func TestAPartOfAnImportIsBoundedInBytes(t *testing.T) {
 	}
 }
 
+func TestArraysAreImportedAsLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		texts []string
+		err   string
+	}{
+		{"[]", nil, ""},
+		{"\ufeff[{\"id\":\"a\"}]", []string{`{"id":"a"}`}, ""},
+		{" \n[\n  {\n    \"id\": \"a\"\n  },\n  7 ]\n", []string{`{"id":"a"}`, "7"}, ""},
+		{`[{"id":"a"},{"id":`, []string{`{"id":"a"}`}, "element 2"},
+		{`[{"id":"a"}] {}`, []string{`{"id":"a"}`}, "after the JSON array"},
+		{`[{"id":"a"}`, []string{`{"id":"a"}`}, "unexpected EOF"},
+	} {
+		server := &imports{}
+		listening := httptest.NewServer(server)
+		client, _ := New(listening.URL, "")
+		var done int64
+		got, err := client.ImportDocuments(t.Context(), strings.NewReader(c.text), func(n int64) { done = n })
+		listening.Close()
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.err)
+		}
+		if diff := cmp.Diff(c.texts, server.texts); diff != "" || got.Created != int64(len(c.texts)) {
+			t.Errorf("%q: created %d (-want +got):\n%s", c.text, got.Created, diff)
+		}
+		if len(c.texts) > 0 && (done == 0 || done > int64(len(c.text))) {
+			t.Errorf("%q: progress ended at %d of %d bytes", c.text, done, len(c.text))
+		}
+	}
+}
+
 func TestAFailedPartIsTheEndAndSaysFromWhichLine(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{

@@ -39,13 +39,23 @@ const (
 // line.
 var ErrLineTooLong = errors.New("a line is longer than any may be")
 
-// ImportDocuments sends NDJSON of any length, with one document per line. It is sent in parts of a few megabytes. progress
-// can be nil; it is called after each part with the number of bytes of r that were processed. If a part fails, the result of
-// the parts before it is returned with the error. Documents with IDs can be imported again.
+// ImportDocuments sends NDJSON of any length, with one document per line, or a JSON array of any length, whose elements count as
+// lines. It is sent in parts of a few megabytes. progress can be nil; it is called after each part with the number of bytes of
+// r that were processed. If a part fails, the result of the parts before it is returned with the error. Documents with IDs
+// can be imported again.
 func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*Import, error) {
 	total := &Import{Errors: []ImportError{}}
 	const longest = 4 << 20
-	return total, importLines(ctx, c, documents, newParts(r, longest), progress, total.add)
+	in := bufio.NewReader(r)
+	if !beginsArray(in) {
+		return total, importLines(ctx, c, documents, newParts(in, longest), progress, total.add)
+	}
+	elements := &arrayReader{decoder: json.NewDecoder(in)}
+	if progress != nil {
+		report := progress
+		progress = func(int64) { report(elements.decoder.InputOffset()) }
+	}
+	return total, importLines(ctx, c, documents, newParts(elements, longest), progress, total.add)
 }
 
 // importLines sends parts to the import of a resource. It calls add with the result of each.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -20,10 +21,10 @@ func documentsCommand(st *stage) *cobra.Command {
 func documentsImportCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Import documents from NDJSON", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Import documents from NDJSON or a JSON array", Args: cobra.ExactArgs(1),
 		Long: "Imports one document per line: {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}. Only a title or a text is\n" +
-			"required. A document whose ID exists is replaced. `-` reads standard input. A line that is refused does not stop the\n" +
-			"others, but the exit code is 1.",
+			"required. A document whose ID exists is replaced. The file can also be a JSON array of any length, whose elements count\n" +
+			"as lines. `-` reads standard input. A line that is refused does not stop the others, but the exit code is 1.",
 		Example: "  keepsake documents import articles.ndjson",
 	}
 	t := targetFlags(st, cmd)
@@ -147,7 +148,7 @@ func documentsDeleteCommand(st *stage) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		deletion.IDs, deletion.DryRun = args, !yes
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			deleted, err := c.DeleteDocuments(cmd.Context(), deletion)
+			deleted, err := st.deleteDocuments(cmd.Context(), c, deletion, !asJSON && st.errTTY)
 			switch {
 			case err != nil:
 				return fmt.Errorf("delete: %w", err)
@@ -162,6 +163,65 @@ func documentsDeleteCommand(st *stage) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// deleteAtOnce is how many documents a request deletes by ID.
+const deleteAtOnce = 500
+
+// deleteDocuments deletes documents, or counts them. If draw is set, a long deletion draws a progress bar.
+func (st *stage) deleteDocuments(ctx context.Context, c *client.Client, d client.DocumentDeletion, draw bool) (*client.DeletedDocuments, error) {
+	if len(d.IDs) > deleteAtOnce {
+		return st.deleteIDs(ctx, c, d.IDs, d.DryRun, draw)
+	}
+	if d.DryRun || !draw || len(d.IDs) > 0 {
+		return c.DeleteDocuments(ctx, d)
+	}
+	d.DryRun = true
+	all, err := c.DeleteDocuments(ctx, d)
+	d.DryRun = false
+	if err != nil || all.Matched <= deleteAtOnce {
+		return c.DeleteDocuments(ctx, d)
+	}
+	ids, err := selectedIDs(ctx, c, d)
+	if err != nil { // the key perhaps has no scope to read
+		return c.DeleteDocuments(ctx, d)
+	}
+	return st.deleteIDs(ctx, c, ids, false, draw)
+}
+
+func (st *stage) deleteIDs(ctx context.Context, c *client.Client, ids []string, dryRun, draw bool) (*client.DeletedDocuments, error) {
+	bar := st.countBar("deleting", int64(len(ids)), draw)
+	defer func() { _ = bar.Close() }() // errors of drawing are ignored
+	total := &client.DeletedDocuments{}
+	for some := range slices.Chunk(ids, deleteAtOnce) {
+		part, err := c.DeleteDocuments(ctx, client.DocumentDeletion{IDs: some, DryRun: dryRun})
+		if err != nil {
+			return total, fmt.Errorf("after %d documents: %w", total.Deleted, err)
+		}
+		total.Matched += part.Matched
+		total.Deleted += part.Deleted
+		_ = bar.Add(len(some))
+	}
+	return total, nil
+}
+
+// selectedIDs returns the IDs of the documents that a deletion selects.
+func selectedIDs(ctx context.Context, c *client.Client, d client.DocumentDeletion) ([]string, error) {
+	var ids []string
+	for found, err := range c.EachDocument(ctx, client.DocumentQuery{Collection: d.Collection, Tags: d.Tags, Filters: d.Filters, Limit: 200}) {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found.ID)
+	}
+	return ids, nil
+}
+
+// countBar draws a progress bar that counts, if draw is set.
+func (st *stage) countBar(what string, total int64, draw bool) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription(what), progressbar.OptionSetVisibility(draw),
+		progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
 }
 
 // shownErrors is how many refused lines are printed. --json prints all that the server returned.

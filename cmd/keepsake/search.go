@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
@@ -57,9 +56,7 @@ func (st *stage) reindex(ctx context.Context, c *client.Client, workspace string
 	if err != nil {
 		return nil, err
 	}
-	bar := progressbar.NewOptions64(state.Total,
-		progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("indexing"), progressbar.OptionSetVisibility(draw),
-		progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+	bar := st.countBar("indexing", state.Total, draw)
 	defer func() { _ = bar.Close() }() // errors of drawing are ignored
 	for state.Running {
 		_ = bar.Set64(state.Changes)
