@@ -1,6 +1,10 @@
 package index
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
 
 // windowSize is how many documents are scored together when any of several words matches.
 const windowSize = 4096
@@ -11,9 +15,44 @@ type window struct {
 	scores  [windowSize]int32
 	matches [windowSize / 64]uint64
 
+	// The documents with a word that is not weak. Only they can be among the best, so others need no score.
+	strong [windowSize / 64]uint64
+
 	// A word with several lists is scored here first.
 	best    [windowSize]int32
 	touched [windowSize / 64]uint64
+}
+
+// weakestFirst returns words, those with the lowest possible scores first.
+func weakestFirst(words []*word) []*word {
+	order := slices.Clone(words)
+	slices.SortStableFunc(order, func(a, b *word) int { return cmp.Compare(a.limit(), b.limit()) })
+	return order
+}
+
+// limit is the score, with the bonus, that the word gives to no document.
+func (w *word) limit() int64 { return int64(w.most()) + int64(w.bonus) }
+
+// weakWords returns how many of the first words are weak: a document with all of them and no other word has a lower score than
+// least.
+func weakWords(order []*word, least int64) int {
+	sum := int64(0)
+	for i, w := range order {
+		if sum += w.limit(); sum > least || !w.single() {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// single reports whether the word has one list and nothing else.
+func (w *word) single() bool { return len(w.terms) == 1 && w.flat == nil }
+
+// addWeakTo is addTo for a weak word.
+func (w *word) addWeakTo(win *window) int {
+	w.at = win.first + windowSize
+	t := &w.terms[0]
+	return win.addToStrong(&t.list, &t.scorer, w.part, w.bonus)
 }
 
 // searchAny scores the documents of a part in windows. All words add their scores to the same window, then its matching
@@ -23,6 +62,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 		w.open(p)
 	}
 	win := &r.window
+	order := weakestFirst(r.any)
 	for {
 		first := uint32(noDoc)
 		for _, w := range r.any {
@@ -33,8 +73,14 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 		}
 		win.first = first / windowSize * windowSize
 		cost := windowSize / 64
-		for _, w := range r.any {
+		weak := weakWords(order, hits.least())
+		for _, w := range order[weak:] {
 			cost += w.addTo(win)
+		}
+		if win.strong = win.matches; weak > 0 {
+			for _, w := range order[:weak] {
+				cost += w.addWeakTo(win)
+			}
 		}
 		r.collect(p, mask, hits)
 		if err := r.steps(cost); err != nil {
@@ -84,8 +130,39 @@ func (win *window) add(l *list, s *scorer, p *searchedPart, bonus int32) int {
 		for ; at < l.n && l.docs[at] < end; at++ {
 			doc := l.docs[at]
 			slot := (doc - win.first) % windowSize
-			win.scores[slot] += bonus + s.score(l.titles[at], l.texts[at], p.lengths[2*doc], p.lengths[2*doc+1])
+			score := int32(0)
+			if text := l.texts[at]; l.titles[at] == 0 && text < uint32(len(s.table)) {
+				score = s.table[text][p.lengths[2*doc+1]]
+			}
+			if score == 0 {
+				score = s.score(l.titles[at], l.texts[at], p.lengths[2*doc], p.lengths[2*doc+1])
+			}
+			win.scores[slot] += bonus + score
 			win.matches[slot/64] |= 1 << (slot % 64)
+		}
+		n += at - l.at
+		if l.at = at; at < l.n {
+			break
+		}
+	}
+	return n
+}
+
+// addToStrong is add for a weak word: it adds scores only to documents with a word that is not weak.
+func (win *window) addToStrong(l *list, s *scorer, p *searchedPart, bonus int32) int {
+	n := 0
+	end := win.first + windowSize
+	for l.at < l.n || l.load(l.block+1) {
+		at := l.at
+		for ; at < l.n && l.docs[at] < end; at++ {
+			doc := l.docs[at]
+			slot := (doc - win.first) % windowSize
+			bit := uint64(1) << (slot % 64)
+			win.matches[slot/64] |= bit
+			if win.strong[slot/64]&bit != 0 {
+				l.unpackFrequencies()
+				win.scores[slot] += bonus + s.score(l.titles[at], l.texts[at], p.lengths[2*doc], p.lengths[2*doc+1])
+			}
 		}
 		n += at - l.at
 		if l.at = at; at < l.n {

@@ -133,7 +133,7 @@ func (w *word) next() uint32 {
 // addTo adds the word's scores to a window, and returns the number of documents.
 func (w *word) addTo(win *window) int {
 	w.at = win.first + windowSize
-	if len(w.terms) == 1 && w.flat == nil {
+	if w.single() {
 		t := &w.terms[0]
 		return win.add(&t.list, &t.scorer, w.part, w.bonus)
 	}
