@@ -159,3 +159,29 @@ func TestMisspelledWordsAreRepaired(t *testing.T) {
 		}
 	}
 }
+
+// In scripts without spaces, a text with the characters of the query next to each other ranks before one that has them apart,
+// and one with more of them before one with fewer.
+func TestNeighboursRankFirstInScriptsWithoutSpaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ script, query, best, second, last string }{
+		{"Chinese", "北京大学", "他在北京大学读书", "北京的大学很多", "大家好，学生们"},
+		{"Japanese", "東京都庁", "東京都庁は新宿にあります", "京都庁舎の東側", "都の東にある京"},
+		{"Thai", "ภาษาไทย", "ฉันเรียนภาษาไทยทุกวัน", "ภาษาอังกฤษยากกว่า", "ประเทศ"},
+		{"Korean", "한국어", "한국어를 배웁니다", "한국 사람", "어느 나라"},
+	} {
+		t.Run(c.script, func(t *testing.T) {
+			t.Parallel()
+			fill := func(s string) *document.Document { return &document.Document{Text: s} }
+			s := snapshotOf(t, fill(c.last), fill(c.second), fill(c.best), fill("nothing of it"))
+			found, _, err := ask(t.Context(), t, s, Request{Query: c.query})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := idsOfHits(found)
+			if len(ids) < 2 || ids[0] != "d00002" || ids[1] != "d00001" {
+				t.Errorf("%s: found %v, want d00002 and d00001 first", c.query, ids)
+			}
+		})
+	}
+}

@@ -79,11 +79,17 @@ func Split(s string, yield func(Spelling) bool) {
 			}
 			i, pos = end, pos+n
 		case alone:
+			end := i + size
+			if half, _ := utf8.DecodeRuneInString(s[i:]); regional(half) { // a flag has two
+				if other, n := utf8.DecodeRuneInString(s[end:]); regional(other) {
+					end += n
+				}
+			}
 			pos++
-			if !yield(Spelling{Word: s[i : i+size], Start: i, End: i + size, Pos: pos}) {
+			if !yield(Spelling{Word: s[i:end], Start: i, End: end, Pos: pos}) {
 				return
 			}
-			i += size
+			i = end
 		default:
 			i += size
 		}

@@ -26,6 +26,8 @@ func TestScanFindsWordsOfAnyScript(t *testing.T) {
 		want []string
 	}{
 		{"StemsEnglish", "Running runners ran, the flies!", []string{"run", "runner", "ran", "the", "fli"}},
+		{"FlagsAreOneWord", "🇩🇪🇫🇷 🇩", []string{"🇩🇪", "🇫🇷", "🇩"}},
+		{"VariationsAreEqual", "❤️ ❤ 葛\U000E0100城", []string{"❤", "❤", "葛城", ""}},
 		{"FoldsCaseAndAccents", "CAFÉ café Cafe\u0301", []string{"cafe", "cafe", "cafe"}},
 		{"FoldsLettersWithoutDecomposition", "Straße Łódź Ærø", []string{"strass", "lodz", "aero"}},
 		{"FoldsWidth", "ＡＢＣ１２３", []string{"abc123"}},

@@ -49,7 +49,7 @@ func (a *Analyzer) hits(s string, w *Wanted) []hit {
 			if asWord && Unspaced(t.Word) {
 				t.End = t.Start + clusterSize(s[t.Start:t.End])
 			}
-			hits = append(hits, hit{start: t.Start, end: t.End, name: name, weight: weight})
+			hits = append(hits, hit{start: characterStart(s, t.Start), end: characterEnd(s, t.End), name: name, weight: weight})
 		}
 		return len(hits) < enoughHits
 	})
@@ -89,6 +89,9 @@ func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
 	} else {
 		from, to = around(s, hits[first].start, hits[last].end, size)
 		hits = hits[first:]
+	}
+	if end := characterStart(s, to); end > from { // else one character is too long
+		to = end
 	}
 	return clip(s, from, to, hits)
 }
@@ -131,7 +134,7 @@ func around(s string, start, end, size int) (from, to int) {
 	if to == len(s) { // the unused rest goes before it
 		from = backward(s, start, room-utf8.RuneCountInString(s[end:to]))
 	}
-	if from > 0 {
+	if from = characterEnd(s, from); from > 0 {
 		if i := strings.IndexFunc(s[from:start], unicode.IsSpace); i >= 0 {
 			from += i
 		}

@@ -38,11 +38,12 @@ func foldASCII(word string) (string, bool) {
 	return strings.ToLower(word), true
 }
 
-// dropped reports whether search ignores a mark: accents, Hebrew points, Arabic vowels and the tatweel, and invisible
-// characters. In other scripts, marks are vowels and count.
+// dropped reports whether search ignores a mark: accents, Hebrew points, Arabic vowels and the tatweel, variation selectors, and
+// invisible characters. In other scripts, marks are vowels and count.
 func dropped(r rune) bool {
-	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x0652 ||
-		r == 0x0670 || r == 0x0640 || r == 0x00AD || r == 0x200C || r == 0x200D
+	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x065F ||
+		r == 0x0670 || r == 0x0640 || r == 0x00AD || r == 0x200C || r == 0x200D ||
+		r >= 0x1AB0 && r <= 0x1AFF || r >= 0x1DC0 && r <= 0x1DFF || r >= 0x20D0 && r <= 0x20FF || r >= 0xFE00 && r <= 0xFE0F || r >= 0xFE20 && r <= 0xFE2F || r >= 0xE0100 && r <= 0xE01EF
 }
 
 // spelled contains letters that have no decomposition.
