@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"keepsake/internal/endpoint"
 )
 
 // WebPage is a page for browsers next to the API, such as one of the console. It is not an operation: it is free, and its
@@ -40,6 +42,9 @@ func (v *Visit) RequestID() string { return v.x.RequestID() }
 
 // At returns when the request was received.
 func (v *Visit) At() time.Time { return v.x.at }
+
+// ExtendDeadlines gives the visitor a minute to send the request, like an operation of class Batch.
+func (v *Visit) ExtendDeadlines() { v.x.allot(endpoint.Batch) }
 
 // Call sends a request to the API as if the visitor had sent it: it passes every check, and its credential is in its headers.
 //

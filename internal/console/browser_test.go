@@ -105,6 +105,16 @@ var places = []struct{ name, path string }{
 	{"key", "/console/keys/{id}"},
 	{"key-rotate", "/console/keys/{id}/rotate"},
 	{"key-revoke", "/console/keys/{id}/revoke"},
+	{"documents", "/console/documents"},
+	{"document", "/console/documents/boiler-1"},
+	{"document-import", "/console/documents/import"},
+	{"memories", "/console/memories"},
+	{"subject", "/console/memories/p-4711"},
+	{"access-log", "/console/memories/p-4711/access"},
+	{"forget", "/console/memories/p-4711/forget"},
+	{"erase", "/console/memories/p-4711/erase"},
+	{"usage", "/console/usage?group=key"},
+	{"requests", "/console/requests"},
 	{"missing", "/console/keys/key_00000000000000000000000000"},
 }
 
@@ -129,6 +139,16 @@ func TestPagesAreAccessible(t *testing.T) {
 	tab.Fill("input[name=name]", "website search")
 	tab.Leave(func() { tab.Click("form.form button.primary") })
 	look(t, tab, string(axe), "key-created")
+	tab.Open(p.URL + "/console/documents")
+	tab.Fill("#q", "radiators")
+	tab.Await("results appear while typing", `document.querySelectorAll("mark").length > 0`)
+	look(t, tab, string(axe), "documents-found")
+	tab.Open(p.URL + "/console/memories/p-4711")
+	tab.Fill("input[name=query]", "Which tea does she prefer?")
+	tab.Press("Enter")
+	tab.Await("the recall answers", `document.querySelectorAll("#recalled li").length > 0`)
+	tab.Eval(`document.querySelector("#recalled details").open = true`, nil)
+	look(t, tab, string(axe), "subject-recall")
 	clean(t, p, tab)
 }
 
@@ -183,6 +203,27 @@ func seed(t *testing.T, p *apptest.Running) string {
 			v.send(http.MethodGet, "/api/v1/search?q=radiators", nil, "X-API-Key", key.Key)
 		}
 		id = key.ID
+	}
+	for i, d := range []client.NewDocument{
+		{ID: "boiler-1", Collection: "manuals", Title: "Boiler manual", Text: "Bleed the radiators before the first frost, from the top floor down.", Tags: []string{"heating"}},
+		{ID: "boiler-2", Collection: "faq", Title: "Why are my radiators cold?", Text: "Air collects in radiators over the summer. Open the valve until water comes out.", Tags: []string{"heating", "winter"}},
+		{ID: "pump", Collection: "manuals", Title: "Pump", Text: "The pump runs when the radiators call for heat."},
+	} {
+		if _, err := c.PutDocument(t.Context(), d, nil); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for i, text := range []string{
+		"Prefers tea to coffee, and drinks it without sugar.", "Lives in Bergen with two cats.", "Asked for an appointment in the morning.",
+		"Her bicycle is a green touring bike with a squeaking front brake.",
+	} {
+		m := client.NewMemory{SubjectID: "p-4711", Text: text, Tags: []string{"call"}, Kind: []string{"preference", "fact", "event", "fact"}[i]}
+		if _, err := c.CreateMemory(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "p-0815", Text: "Works at night."}); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := c.RevokeAPIKey(t.Context(), func() string {
 		old, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: "old crawler", Scopes: []string{"read"}})

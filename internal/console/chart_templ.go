@@ -5,10 +5,8 @@ package console
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 // picture is a chart with its table.
 func picture(c chart) templ.Component {
@@ -50,7 +48,7 @@ func picture(c chart) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for i, name := range c.Names {
-			templ_7745c5c3_Var3 := []any{"legend-item", c.Classes[i]}
+			var templ_7745c5c3_Var3 = []any{"legend-item", c.Classes[i]}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var3...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -131,7 +129,7 @@ func picture(c chart) templ.Component {
 		}
 		if c.Lines {
 			for i, class := range c.Classes {
-				templ_7745c5c3_Var9 := []any{"line", class}
+				var templ_7745c5c3_Var9 = []any{"line", class}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var9...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -271,7 +269,7 @@ func picture(c chart) templ.Component {
 			}
 			if !c.Lines {
 				for _, b := range c.bars(i) {
-					templ_7745c5c3_Var19 := []any{"bar", b.Class, templ.KV("partial", col.Partial)}
+					var templ_7745c5c3_Var19 = []any{"bar", b.Class, templ.KV("partial", col.Partial)}
 					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var19...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -566,7 +564,7 @@ func gauge(name string, used, limit int64, share int) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var35 := []any{level(share)}
+			var templ_7745c5c3_Var35 = []any{level(share)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var35...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -64,6 +65,25 @@ func (c *Console) Pages() []api.WebPage {
 	}
 	add("POST", "/console/sign-out", signOut)
 	add("GET", "/console/overview", overview)
+	add("GET", "/console/usage", showUsage)
+	add("GET", "/console/usage/csv", usageCSV)
+	add("GET", "/console/requests", listRequests)
+	add("GET", "/console/documents", listDocuments)
+	add("POST", "/console/documents", searchDocuments)
+	add("GET", "/console/documents/import", importForm)
+	add("POST", "/console/documents/import", importDocuments)
+	add("GET", "/console/documents/{id}", showDocument)
+	add("GET", "/console/documents/{id}/delete", deleteDocumentForm)
+	add("POST", "/console/documents/{id}/delete", deleteDocument)
+	add("GET", "/console/memories", listSubjects)
+	add("GET", "/console/memories/{subject}", showSubject)
+	add("POST", "/console/memories/{subject}/recall", recallMemories)
+	add("GET", "/console/memories/{subject}/access", showAccessLog)
+	add("GET", "/console/memories/{subject}/forget", forgetForm)
+	add("POST", "/console/memories/{subject}/forget", forgetMemories)
+	add("GET", "/console/memories/{subject}/erase", eraseForm)
+	add("POST", "/console/memories/{subject}/erase", eraseSubject)
+	add("GET", "/console/memories/{subject}/{id}", showMemory)
 	add("GET", "/console/keys", listKeys)
 	add("GET", "/console/keys/new", newKeyForm)
 	add("POST", "/console/keys/new", createKey)
@@ -129,7 +149,9 @@ func (v *visit) checked(serve func(*visit) response) response {
 		return v.failed(http.StatusForbidden, "This request came from another site, so it was refused. Open the console and try again there.")
 	}
 	if v.Method == http.MethodPost {
-		v.Body = http.MaxBytesReader(nil, v.Body, maxForm)
+		if !strings.HasPrefix(v.Header.Get("Content-Type"), "multipart/") { // a page that takes a file limits it
+			v.Body = http.MaxBytesReader(nil, v.Body, maxForm)
+		}
 		if err := v.ParseForm(); err != nil {
 			return v.failed(http.StatusBadRequest, "The form could not be read. Go back and send it again.")
 		}
@@ -177,7 +199,11 @@ func (v *visit) isFragment() bool { return v.Header.Get("HX-Request") == "true" 
 
 // failed returns a page that says what went wrong.
 func (v *visit) failed(status int, message string) response {
-	return response{status: status, page: failurePage(failure{Message: message, Status: status, RequestID: v.RequestID()})}
+	f := failure{Message: message, Status: status, RequestID: v.RequestID()}
+	if v.isFragment() {
+		return response{status: status, page: failureNotice(f)}
+	}
+	return response{status: status, page: failurePage(f)}
 }
 
 // failure describes an error to a person.

@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -13,6 +15,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/account"
 	"keepsake/internal/app/apptest"
+	"keepsake/internal/await"
 	"keepsake/internal/config"
 	"keepsake/internal/console"
 )
@@ -139,7 +142,7 @@ func allPages(t *testing.T) [][2]string {
 	}
 	var list [][2]string
 	for _, p := range c.Pages() {
-		list = append(list, [2]string{p.Method, strings.NewReplacer("{id}", "key_00000000000000000000000000", "{sum}", "x", "{name}", "console.css").Replace(p.Path)})
+		list = append(list, [2]string{p.Method, strings.NewReplacer("{id}", "key_00000000000000000000000000", "{subject}", "ada", "{sum}", "x", "{name}", "console.css").Replace(p.Path)})
 	}
 	return list
 }
@@ -157,6 +160,9 @@ func TestPagesNeedASession(t *testing.T) {
 				v.head.Set("Cookie", cookie)
 			}
 			got := v.send(at[0], at[1], nil)
+			if got.StatusCode == http.StatusTooManyRequests && cookie != "" && !strings.Contains(got.text, "Sign out") {
+				continue // an address has few attempts with wrong credentials
+			}
 			if !open[at[1]] && (got.StatusCode != http.StatusSeeOther || !strings.HasPrefix(got.Header.Get("Location"), "/") || got.text != "") {
 				t.Errorf("%s %s with %q: got %d to %q", at[0], at[1], cookie, got.StatusCode, got.Header.Get("Location"))
 			}
@@ -417,14 +423,24 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := operator(t, p).PutDocument(t.Context(), client.NewDocument{ID: "operators-doc", Text: "operators-own"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operator(t, p).CreateMemory(t.Context(), client.NewMemory{SubjectID: "operators-person", Text: "operators-own"}); err != nil {
+		t.Fatal(err)
+	}
 	v := tenant(t, p, "pro", string(account.RoleAdmin))
-	for _, path := range []string{"/", "/console/keys", "/console/keys/new"} {
+	v.post("/console/documents", url.Values{"q": {"operators-own"}}).want(t, 200, "0 documents")
+	for _, path := range []string{"/", "/console/keys", "/console/keys/new", "/console/documents", "/console/memories", "/console/usage", "/console/requests"} {
 		if got := v.get(path).want(t, 200); strings.Contains(got.text, "operators-own") || strings.Contains(got.text, p.Workspace) || strings.Contains(got.text, key.ID) {
 			t.Errorf("%s shows what belongs to another workspace: %s", path, got.text)
 		}
 	}
 	for _, path := range []string{"", "/use", "/rotate", "/revoke"} {
 		v.get("/console/keys/"+key.ID+path).want(t, 404, "API key not found.")
+	}
+	for _, path := range []string{"/console/documents/operators-doc", "/console/documents/operators-doc/delete", "/console/memories/operators-person", "/console/memories/operators-person/erase", "/console/memories/operators-person/access"} {
+		v.get(path).want(t, 404, "not found")
 	}
 	for _, path := range []string{"/rotate", "/revoke", "/complete", "/enabled"} {
 		v.post("/console/keys/"+key.ID+path, url.Values{"once": {"12345678"}, "grace": {"0"}}).want(t, 404, "API key not found.")
@@ -442,6 +458,9 @@ func TestAViewerGetsNoKeys(t *testing.T) {
 		t.Error("a viewer gets a link to keys")
 	}
 	v.get("/console/keys").want(t, 403, "developer:manage")
+	v.get("/console/memories").want(t, 403, "memory:read")
+	v.get("/console/memories/ada").want(t, 403, "memory:read")
+	v.post("/console/documents/any/delete", nil).want(t, 403, "write")
 	v.post("/console/keys/new", url.Values{"name": {"mine"}, "scope": {"read"}, "once": {"12345678"}}).want(t, 403, "developer:manage")
 }
 
@@ -489,4 +508,108 @@ func TestAssetsAreKeptAndCompressed(t *testing.T) {
 		t.Errorf("an asset of another release is kept: %v", got.Header)
 	}
 	v.get("/console/asset/x/none.css").want(t, 404)
+}
+
+func TestDocumentsAreSearched(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v := admin(t, p)
+	v.get("/console/documents").want(t, 200, "No documents yet")
+	var file bytes.Buffer
+	form := multipart.NewWriter(&file)
+	part, err := form.CreateFormFile("file", "documents.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(part, `{"id":"boiler","collection":"manuals","title":"Boiler <b>","text":"Bleed the radiators & wait."}`+"\n"+
+		`{"id":"tea","collection":"kitchen","title":"Tea","text":"The radiators keep the pot warm."}`+"\n"+`{"id":"bad"}`+"\n")
+	form.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/console/documents/import", &file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	res, err := v.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page{res, string(text)}.want(t, 200, "What to change", `<td class="number">3</td>`)
+	v.post("/console/documents/import", nil).want(t, 400, "Choose a file")
+
+	v.get("/console/documents").want(t, 200, "Changed last", "Boiler &lt;b&gt;")
+	found := v.post("/console/documents", url.Values{"q": {"radiators"}}).
+		want(t, 200, "2 documents", "<mark>radiators</mark>", "Boiler &lt;b&gt;", "kitchen", "curl -X POST")
+	if strings.Contains(found.text, "q=radiators") {
+		t.Error("the page makes an address with the query")
+	}
+	v.post("/console/documents", url.Values{"q": {"radiators"}, "collection": {"kitchen"}}).want(t, 200, "1 document in", "Tea")
+	if got := v.send("POST", "/console/documents", url.Values{"q": {"boiler"}}, "HX-Request", "true").want(t, 200, "<mark>Boiler</mark>"); strings.Contains(got.text, "<html") {
+		t.Error("a part of the page is all of it")
+	}
+	v.post("/console/documents", url.Values{"q": {strings.Repeat("a", 1025)}}).want(t, 200, "too_long")
+	v.get("/console/documents/boiler").want(t, 200, "radiators &amp; wait", "manuals")
+	v.get("/console/documents/boiler/delete").want(t, 200, "cannot be undone")
+	v.post("/console/documents/boiler/delete", nil).want(t, 303)
+	v.get("/console/documents/boiler").want(t, 404, "Document not found.")
+}
+
+func TestAPersonIsErasedInTheConsole(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v := admin(t, p)
+	v.get("/console/memories").want(t, 200, "No memories yet")
+	for _, text := range []string{"Prefers <tea> to coffee.", "Lives in Bergen.", "Drinks tea at four."} {
+		if _, err := operator(t, p).CreateMemory(t.Context(), client.NewMemory{SubjectID: "p-4711", Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.get("/console/memories").want(t, 200, "p-4711")
+	if got := v.get("/console/memories?subject=p-4711"); got.Header.Get("Location") != "/console/memories/p-4711" {
+		t.Errorf("a subject's ID leads to %q", got.Header.Get("Location"))
+	}
+	timeline := v.get("/console/memories/p-4711").want(t, 200, "3 memories", "Prefers &lt;tea&gt; to coffee.", "Lives in Bergen.")
+	v.post("/console/memories/p-4711/recall", url.Values{"query": {"Which tea does she prefer?"}}).want(t, 200, "same words", "matched", "Timeline")
+	v.send("POST", "/console/memories/p-4711/recall", url.Values{"query": {"astronomy"}}, "HX-Request", "true").want(t, 200, "Nothing answers")
+	memory := regexp.MustCompile(`mem_[0-9a-z]{26}`).FindString(timeline.text)
+	v.get("/console/memories/p-4711/"+memory).want(t, 200, "History", memory)
+	v.get("/console/memories/p-4711/access").want(t, 200, "memory.recalled", "usr_")
+
+	v.post("/console/memories/p-4711/forget", url.Values{"query": {"astronomy"}}).want(t, 200, "No memory contains")
+	preview := v.post("/console/memories/p-4711/forget", url.Values{"query": {"Bergen"}}).want(t, 200, "1 memory will be erased", "Lives in Bergen.")
+	plan := regexp.MustCompile(`name="plan" value="([^"]+)"`).FindStringSubmatch(preview.text)[1]
+	v.post("/console/memories/p-4711/forget", url.Values{"plan": {plan}}).want(t, 200, "1 memory erased")
+	if got := v.get("/console/memories/p-4711").want(t, 200, "2 memories"); strings.Contains(got.text, "Bergen") {
+		t.Error("a forgotten memory is still there")
+	}
+
+	v.post("/console/memories/p-4711/erase", url.Values{"confirm": {"p-4712"}}).want(t, 400, "Nothing was erased")
+	v.get("/console/memories/p-4711/erase").want(t, 200, "2 memories")
+	v.post("/console/memories/p-4711/erase", url.Values{"confirm": {"p-4711"}}).want(t, 200, "p-4711 is erased", "signature", "liveKeyDestroyed")
+	v.get("/console/memories/p-4711").want(t, 404, "not found")
+}
+
+func TestRequestsAreFoundByTheirID(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v := admin(t, p)
+	sent := v.send("GET", "/api/v1/search", nil, "X-API-Key", p.Key).want(t, 400)
+	id := sent.Header.Get("X-Request-Id")
+	await.Until(t, "the request is in the log", func() bool {
+		return strings.Contains(v.get("/console/requests?id="+id).want(t, 200).text, "validation_error")
+	})
+	v.get("/console/requests?outcome=statusClass%3A4xx&window=1h").want(t, 200, id, "first key", "GET /api/v1/search")
+	v.get("/console/requests?outcome=statusClass%3A5xx").want(t, 200, "No requests match")
+	v.get("/console/requests?outcome=nonsense").want(t, 400, "filter")
+	v.get("/console/usage?group=key&window=1h").want(t, 200, "first key", "without a key", "Download CSV")
+	v.get("/console/usage?group=status&filter=status%3A400").want(t, 200, ">400<")
+	v.get("/console/usage?filter=nonsense").want(t, 400, `value="nonsense"`, "A filter is a dimension")
+	if got := v.get("/console/usage/csv?group=status&window=1h").want(t, 200, "requests", ",400,"); got.Header.Get("Content-Type") != "text/csv; charset=utf-8" ||
+		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("got %v", got.Header)
+	}
 }

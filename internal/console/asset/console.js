@@ -113,6 +113,15 @@
 		document.addEventListener("copy", release);
 	}
 
+	// Forms that take a while say so.
+	document.addEventListener("submit", (event) => {
+		const text = event.target.dataset.busy;
+		const button = text && event.target.querySelector("button.primary");
+		if (!button) return;
+		button.textContent = text;
+		button.disabled = true;
+	});
+
 	// Tips of charts
 	const tip = document.createElement("div");
 	tip.className = "tip";

@@ -1,0 +1,242 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"keepsake/client"
+)
+
+// subjectsData is a page of the list of subjects.
+type subjectsData struct {
+	Subjects []client.Subject
+	Next     string
+}
+
+func listSubjects(v *visit) response {
+	if id := strings.TrimSpace(v.URL.Query().Get("subject")); id != "" {
+		return redirect(subjectPath(id))
+	}
+	page, err := v.api().ListSubjects(v.Context(), 50, v.URL.Query().Get("cursor"))
+	if err != nil {
+		return v.fail(err)
+	}
+	data := subjectsData{Subjects: page.Items}
+	if page.NextCursor != nil {
+		data.Next = "/console/memories?cursor=" + url.QueryEscape(*page.NextCursor)
+	}
+	return show(subjectsPage(data))
+}
+
+func subjectPath(id string) string { return "/console/memories/" + url.PathEscape(id) }
+
+// memoryKinds are the kinds that the timeline of a subject can be limited to.
+var memoryKinds = []choice{
+	{"", "All"},
+	{"fact", "Facts"},
+	{"preference", "Preferences"},
+	{"event", "Events"},
+	{"instruction", "Instructions"},
+	{"summary", "Summaries"},
+	{"turn", "Turns"},
+	{"note", "Notes"},
+}
+
+// subjectData is what the page of a subject shows.
+type subjectData struct {
+	Subject  client.Subject
+	Kind     string
+	Memories []client.Memory
+	Next     string
+	Recall   recallData
+}
+
+// recallData is the result of a question about a subject.
+type recallData struct {
+	SubjectID string
+	Query     string
+	Recalled  *client.Recalled // nil: nothing was asked
+	Message   string
+}
+
+func showSubject(v *visit) response { return subject(v, recallData{}) }
+
+func subject(v *visit, recall recallData) response {
+	id, query := v.PathValue("subject"), v.URL.Query()
+	s, err := v.api().Subject(v.Context(), id)
+	if err != nil {
+		return v.fail(err)
+	}
+	data := subjectData{Subject: *s, Kind: query.Get("kind"), Recall: recall}
+	data.Recall.SubjectID = id
+	page, err := v.api().ListMemories(v.Context(), client.MemoryQuery{SubjectID: id, Kind: data.Kind, Cursor: query.Get("cursor"), Limit: 50})
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Memories = page.Items
+	if page.NextCursor != nil {
+		data.Next = subjectPath(id) + "?" + url.Values{"kind": {data.Kind}, "cursor": {*page.NextCursor}}.Encode()
+	}
+	return show(subjectPage(data))
+}
+
+// recallMemories answers a question about a subject, which is in the body of the request.
+func recallMemories(v *visit) response {
+	data := recallData{SubjectID: v.PathValue("subject"), Query: v.form.Get("query")}
+	recalled, err := v.api().Recall(v.Context(), client.RecallQuery{SubjectID: data.SubjectID, Query: data.Query, Explain: true})
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError {
+		data.Message = e.Error()
+	} else if err != nil {
+		return v.fail(err)
+	}
+	data.Recalled = recalled
+	if v.isFragment() {
+		return show(recallResults(data))
+	}
+	return subject(v, data)
+}
+
+// signal is what a part of the ranking added to a score.
+type signal struct {
+	Name  string
+	Value float64
+}
+
+// signals lists what made up the score of a memory, without what added nothing.
+func signals(w *client.RecallWhy) []signal {
+	var list []signal
+	if w == nil {
+		return nil
+	}
+	for _, s := range []signal{
+		{"same words", w.Words},
+		{"similar words", w.Related},
+		{"turns next to it", w.Neighbours},
+		{"its session", w.Session},
+		{"who spoke", w.Speaker},
+		{"the time", w.Date},
+		{"the kind of answer", w.Answer},
+	} {
+		if s.Value > 0.005 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// memoryData is a memory with its revisions.
+type memoryData struct {
+	Memory    client.Memory
+	Revisions []client.MemoryRevision
+}
+
+func showMemory(v *visit) response {
+	id := v.PathValue("id")
+	memory, err := v.api().Memory(v.Context(), id)
+	if err != nil {
+		return v.fail(err)
+	}
+	history, err := v.api().MemoryHistory(v.Context(), id, 100, "")
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(memoryPage(memoryData{*memory, history.Items}))
+}
+
+// accessData is a page of the access log of a subject.
+type accessData struct {
+	SubjectID string
+	Entries   []client.AccessEntry
+	Next      string
+}
+
+func showAccessLog(v *visit) response {
+	id := v.PathValue("subject")
+	page, err := v.api().AccessLog(v.Context(), id, 100, v.URL.Query().Get("cursor"))
+	if err != nil {
+		return v.fail(err)
+	}
+	data := accessData{SubjectID: id, Entries: page.Items}
+	if page.NextCursor != nil {
+		data.Next = subjectPath(id) + "/access?cursor=" + url.QueryEscape(*page.NextCursor)
+	}
+	return show(accessPage(data))
+}
+
+// forgetData is a selection of memories to forget.
+type forgetData struct {
+	SubjectID string
+	Query     string
+	Plan      *client.ForgetPlan // nil before the preview
+	Memories  []client.Memory    // of the plan
+	Message   string
+}
+
+// maxPreview is how many memories of a plan are shown. The plan has all their IDs.
+const maxPreview = 50
+
+func forgetForm(v *visit) response {
+	return show(forgetPage(forgetData{SubjectID: v.PathValue("subject")}))
+}
+
+// forgetMemories previews what a query selects, or erases what a preview has shown.
+func forgetMemories(v *visit) response {
+	data := forgetData{SubjectID: v.PathValue("subject"), Query: v.form.Get("query")}
+	if plan := v.form.Get("plan"); plan != "" {
+		n, err := v.api().Forget(v.Context(), data.SubjectID, plan)
+		if err != nil {
+			return v.fail(err)
+		}
+		return show(forgottenPage(data.SubjectID, n))
+	}
+	plan, err := v.api().PlanForget(v.Context(), client.ForgetQuery{SubjectID: data.SubjectID, Query: data.Query})
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError && e.Status != http.StatusNotFound {
+		data.Message = e.Error()
+		return response{status: e.Status, page: forgetPage(data)}
+	}
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Plan = plan
+	for _, id := range plan.MemoryIDs[:min(len(plan.MemoryIDs), maxPreview)] {
+		memory, err := v.api().Memory(v.Context(), id)
+		if err != nil {
+			return v.fail(err)
+		}
+		data.Memories = append(data.Memories, *memory)
+	}
+	return show(forgetPage(data))
+}
+
+// eraseData is the form that erases a subject.
+type eraseData struct {
+	Subject client.Subject
+	Message string
+}
+
+func eraseForm(v *visit) response {
+	s, err := v.api().Subject(v.Context(), v.PathValue("subject"))
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(erasePage(eraseData{Subject: *s}))
+}
+
+// eraseSubject erases a subject whose ID was typed, and shows the receipt.
+func eraseSubject(v *visit) response {
+	id := v.PathValue("subject")
+	if v.form.Get("confirm") != id {
+		s, err := v.api().Subject(v.Context(), id)
+		if err != nil {
+			return v.fail(err)
+		}
+		return response{status: http.StatusBadRequest, page: erasePage(eraseData{Subject: *s, Message: "Type the ID of the subject to confirm. Nothing was erased."})}
+	}
+	receipt, err := v.api().EraseSubject(v.Context(), id)
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(receiptPage(id, *receipt))
+}
