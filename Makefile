@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline console build
+.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -63,7 +63,11 @@ openapi-baseline: openapi
 console:
 	$(TOOL) templ generate -path internal/console
 
+# The word vectors must be those that were reviewed; anything else stops the build.
+vectors:
+	$(GO) run ./bench/recall/vectors -check
+
 # The binary in bin/, without debugging symbols and with the version of this checkout.
 VERSION ?= $(shell git describe --tags --always --dirty)
-build:
+build: vectors
 	$(GO) build -trimpath -ldflags='-s -w -X main.release=$(VERSION)' -o bin/keepsake ./cmd/keepsake

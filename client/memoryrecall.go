@@ -47,6 +47,7 @@ type RecallWhy struct {
 	Speaker    float64 `json:"speaker"`    // the query names the speaker
 	Date       float64 `json:"date"`       // the query names the time
 	Answer     float64 `json:"answer"`     // the kind of answer that the query asks for: a time, a number
+	Meaning    float64 `json:"meaning"`    // words that occur in similar texts
 	Worth      float64 `json:"worth"`      // how much the text tells, whatever the query asks
 }
 

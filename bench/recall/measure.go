@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,11 +57,11 @@ func load() (*set, error) {
 	analyzer := text.NewAnalyzer()
 	for i, t := range turns {
 		if s.indexes[t.Conversation] == nil {
-			s.indexes[t.Conversation] = engine.New(analyzer)
+			s.indexes[t.Conversation] = engine.New(analyzer, true)
 		}
 		s.of[t.ID] = t.Conversation
 		s.indexes[t.Conversation].Put(engine.Item{
-			ID: t.ID, Text: t.Text, Speaker: t.Speaker, Kind: "turn", SessionID: t.Session, OccurredAt: &t.At,
+			ID: t.ID, Text: t.Text, Speaker: t.Speaker, Kind: kindOf(t), SessionID: t.Session, OccurredAt: &t.At,
 			CreatedAt: time.Unix(int64(i), 0),
 		})
 	}
@@ -74,6 +75,13 @@ func load() (*set, error) {
 	return s, nil
 }
 
+func kindOf(t turn) string {
+	if t.Speaker == "" {
+		return "fact"
+	}
+	return "turn"
+}
+
 // ask asks questions with some weights.
 func (s *set) ask(questions []question, w engine.Weights) quality {
 	var q quality
@@ -84,20 +92,42 @@ func (s *set) ask(questions []question, w engine.Weights) quality {
 	return q
 }
 
-// Measure asks all questions with plain BM25, with the engine and with each signal. It prints how much of the evidence is among
-// the first results.
-func Measure(out io.Writer) error {
+// Measure asks questions with plain BM25, with the engine and with each signal. It prints how much of the evidence is among the
+// first results. It asks the questions that are set aside only if aside is true.
+func Measure(out io.Writer, aside bool) error {
 	s, err := load()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "recall: %d turns of %d conversations; tuned on %d questions, %d set aside\n",
 		s.turns, len(s.indexes), len(s.tuned), len(s.aside))
-	fmt.Fprintf(out, "%-28s %s   %s\n", "", quality{}.head("tuned on"), quality{}.head("set aside"))
+	questions, name := s.tuned, "tuned on"
+	if aside {
+		questions, name = s.aside, "set aside"
+	}
+	fmt.Fprintf(out, "%-28s %s\n", "", quality{}.head(name))
 	for _, v := range variants() {
-		fmt.Fprintf(out, "%-28s %s   %s\n", v.name, s.ask(s.tuned, v.weights), s.ask(s.aside, v.weights))
+		fmt.Fprintf(out, "%-28s %s\n", v.name, s.ask(questions, v.weights))
+	}
+	fmt.Fprintf(out, "\nthe engine, by kind of conversation\n")
+	for _, kind := range slices.Sorted(maps.Keys(byKind(questions))) {
+		list := byKind(questions)[kind]
+		fmt.Fprintf(out, "%-20s %7d %s   BM25 %s\n", kind, len(list), s.ask(list, engine.Chosen()), s.ask(list, engine.Plain()))
 	}
 	return nil
+}
+
+// byKind groups questions by the name of their conversation without its number. "english" are those of all in English.
+func byKind(questions []question) map[string][]question {
+	kinds := map[string][]question{}
+	for _, q := range questions {
+		kind, _, _ := strings.Cut(q.Conversation, "-")
+		kinds[kind] = append(kinds[kind], q)
+		if len(kind) > 2 {
+			kinds["english"] = append(kinds["english"], q)
+		}
+	}
+	return kinds
 }
 
 type variant struct {
@@ -121,6 +151,9 @@ func variants() []variant {
 		}},
 		{"dates", func(to *engine.Weights, from engine.Weights) { to.Date = from.Date }},
 		{"kind of answer", func(to *engine.Weights, from engine.Weights) { to.Answer, to.Time = from.Answer, from.Time }},
+		{"meaning", func(to *engine.Weights, from engine.Weights) {
+			to.Meaning, to.Beside, to.Around = from.Meaning, from.Beside, from.Around
+		}},
 		{"worth", func(to *engine.Weights, from engine.Weights) {
 			to.Tells, to.Chats, to.Names, to.Number, to.Asks, to.Content = from.Tells, from.Chats, from.Names, from.Number, from.Asks, from.Content
 		}},

@@ -3,8 +3,6 @@ package recall
 import (
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A change that makes the engine find less is to be noticed; the figures themselves are for `go run ./bench recall`.
@@ -34,7 +32,7 @@ func TestTheQuestionsAreAnsweredByTurnsOfTheirConversation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.tuned) + len(s.aside); n < 300 || len(s.indexes) != 12 {
+	if n := len(s.tuned) + len(s.aside); n < 2000 || len(s.indexes) < 40 {
 		t.Errorf("%d questions about %d conversations", n, len(s.indexes))
 	}
 	aside := map[string]bool{}
@@ -56,7 +54,7 @@ func TestTheQuestionsAreAnsweredByTurnsOfTheirConversation(t *testing.T) {
 			t.Errorf("%s is set aside and tuned on", q.Conversation)
 		}
 	}
-	if diff := cmp.Diff(map[string]bool{"friends-4": true, "coach-2": true, "assistant-2": true, "carer-1": true}, aside); diff != "" {
-		t.Errorf("set aside (-want +got):\n%s", diff)
+	if share := float64(len(s.aside)) / float64(len(s.tuned)+len(s.aside)); share < 0.3 {
+		t.Errorf("only %.2f of the questions are set aside", share)
 	}
 }

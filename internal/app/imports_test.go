@@ -58,7 +58,7 @@ var edges = map[string][]string{
 		"internal/audit", "internal/auth", "internal/coalesce", "internal/event", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
 		"internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
 	},
-	"internal/memory/recall": {"internal/fairshare", "internal/text"},
+	"internal/memory/recall": {"internal/fairshare", "internal/memory/recall/vectors", "internal/text"},
 	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
 	"internal/index":         {"internal/text"},
 	"internal/search": {

@@ -34,6 +34,7 @@ type Config struct {
 	Cluster  Cluster  `setting:"cluster"`
 	Audit    Audit    `setting:"audit"`
 	Memory   Memory   `setting:"memory"`
+	Recall   Recall   `setting:"recall"`
 	Webhooks Webhooks `setting:"webhooks"`
 
 	Analytics Analytics `setting:"analytics"`
@@ -107,9 +108,20 @@ type Audit struct {
 // ReadsRelaxed says that reads may be answered before the log has them.
 const ReadsRelaxed = "relaxed"
 
+// On and Off are the values of settings that enable something.
+const (
+	On  = "on"
+	Off = "off"
+)
+
 // Memory bounds what memories take while they are recalled.
 type Memory struct {
 	Cache int `setting:"cache" help:"recall index cache size in MiB; least recently used indexes are evicted and rebuilt on demand"`
+}
+
+// Recall is how memories are ranked.
+type Recall struct {
+	Vectors string `setting:"vectors" help:"whether recall compares memories with a query by vectors of English words, and not by words alone: on or off"`
 }
 
 // Analytics is what is recorded of requests beyond their counts.
@@ -173,6 +185,7 @@ func Default() Config {
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, StartTimeout: 10 * time.Second},
 		Audit:         Audit{Reads: "durable"},
+		Recall:        Recall{Vectors: On},
 		Memory:        Memory{Cache: 256},
 		Analytics:     Analytics{RequestLogDays: 7},
 		Tracing:       Tracing{Sample: 1},

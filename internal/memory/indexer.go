@@ -25,6 +25,8 @@ type indexer struct {
 	lookup Lookup
 	caches *Caches
 	words  *text.Analyzer
+
+	vectors bool // compare memories with a query by vectors, too
 }
 
 // fromStart is the change after which an empty index reads. Changes count from 1. An index that was interrupted in the first
@@ -91,7 +93,7 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	}
 	index, after := e.index, e.change
 	if !usable {
-		index, after = recall.New(x.words), fromStart
+		index, after = recall.New(x.words, x.vectors), fromStart
 	}
 	rows, erased, err := x.store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after)
 	if err != nil {

@@ -56,6 +56,8 @@ type Options struct {
 	Shares *fairshare.Scheduler
 	// RecallBytes is the size of the cache of recall indexes.
 	RecallBytes int64
+	// WithoutVectors makes recalls compare words alone.
+	WithoutVectors bool
 	Now         func() time.Time
 	Random      io.Reader // for IDs
 	Log         *slog.Logger
@@ -110,7 +112,7 @@ func NewService(o Options) *Service {
 		}
 		matcher       = &matcher{store: o.Store, now: now}
 		writer        = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
-		indexer       = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words}
+		indexer       = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words, vectors: !o.WithoutVectors}
 		reader        = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
 		subjects      = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
 		subjectEraser = &SubjectEraser{

@@ -41,6 +41,9 @@ type conversation struct {
 	start    string
 	people   [2]string
 	swap     bool // either person can be the A of a scene
+	plain    bool // facts without sessions and speakers
+	loose    bool // turns without sessions
+	foreign  bool // not in English
 	aside    bool
 }
 
@@ -51,6 +54,8 @@ func firstPart(i, n int) bool  { return i < n*7/10 }
 func lastPart(i, n int) bool   { return i >= n*7/10 }
 func firstHalf(i, n int) bool  { return i < n/2 }
 func secondHalf(i, n int) bool { return i >= n/2 }
+func shown(i, n int) bool      { return !hidden(i, n) }
+func hidden(i, _ int) bool     { return i%5 == 1 || i%5 == 4 }
 
 var conversations = []conversation{
 	{name: "friends-1", scenes: "friends", from: firstPart, take: 20, filler: "friends", turns: 340, sessions: 24, start: "2022-11-06", people: [2]string{"Nora", "Elias"}, swap: true},
@@ -65,15 +70,51 @@ var conversations = []conversation{
 	{name: "assistant-2", scenes: "assistant", from: odd, take: 10, filler: "assistant", turns: 240, sessions: 20, start: "2023-10-15", people: [2]string{"Magnus", "Assistant"}, aside: true},
 	{name: "tutor-1", scenes: "tutor", from: all, take: 12, filler: "quiet", turns: 210, sessions: 12, start: "2022-09-05", people: [2]string{"Selma", "Mr Aalto"}},
 	{name: "carer-1", scenes: "carer", from: all, take: 13, filler: "quiet", turns: 220, sessions: 14, start: "2023-01-12", people: [2]string{"Hedwig", "Ilona"}, aside: true},
+	{name: "carenotes-1", scenes: "carenotes", from: shown, take: 10, filler: "carenotes", turns: 200, sessions: 14, start: "2024-02-03", people: [2]string{"Nurse Pavla", "Idris"}},
+	{name: "carenotes-2", scenes: "carenotes", from: shown, take: 10, filler: "carenotes", turns: 180, sessions: 20, start: "2023-06-12", people: [2]string{"Ottilie", "Bram"}, loose: true},
+	{name: "carenotes-3", scenes: "carenotes", from: hidden, take: 10, filler: "carenotes", turns: 190, sessions: 16, start: "2024-09-01", people: [2]string{"Femke", "Nurse Joao"}, aside: true},
+	{name: "clinic-1", scenes: "clinic", from: shown, take: 10, filler: "clinic", turns: 220, sessions: 12, start: "2023-03-14", people: [2]string{"Leontine", "Dr Sarkis"}},
+	{name: "clinic-2", scenes: "clinic", from: shown, take: 10, filler: "clinic", turns: 240, sessions: 18, start: "2022-10-02", people: [2]string{"Gustav", "Nurse"}},
+	{name: "clinic-3", scenes: "clinic", from: hidden, take: 10, filler: "clinic", turns: 220, sessions: 15, start: "2024-04-20", people: [2]string{"Renske", "Dr Achebe"}, aside: true},
+	{name: "colleagues-1", scenes: "colleagues", from: shown, take: 10, filler: "colleagues", turns: 260, sessions: 20, start: "2023-01-09", people: [2]string{"Kwame", "Birgit"}},
+	{name: "colleagues-2", scenes: "colleagues", from: shown, take: 10, filler: "colleagues", turns: 230, sessions: 13, start: "2024-05-06", people: [2]string{"Saoirse", "Dmitri"}},
+	{name: "colleagues-3", scenes: "colleagues", from: hidden, take: 10, filler: "colleagues", turns: 250, sessions: 17, start: "2022-08-15", people: [2]string{"Marisol", "Petter"}, aside: true},
+	{name: "family-1", scenes: "family", from: shown, take: 10, filler: "family", turns: 260, sessions: 18, start: "2022-12-24", people: [2]string{"Ruth", "Emil"}},
+	{name: "family-2", scenes: "family", from: shown, take: 10, filler: "family", turns: 230, sessions: 26, start: "2023-07-30", people: [2]string{"Grandma Ines", "Tobi"}},
+	{name: "family-3", scenes: "family", from: hidden, take: 10, filler: "family", turns: 260, sessions: 21, start: "2024-03-10", people: [2]string{"Wilma", "Aaron"}, aside: true},
+	{name: "helpdesk-1", scenes: "helpdesk", from: shown, take: 10, filler: "helpdesk", turns: 200, sessions: 12, start: "2024-01-22", people: [2]string{"User", "Agent"}},
+	{name: "helpdesk-2", scenes: "helpdesk", from: shown, take: 10, filler: "helpdesk", turns: 190, sessions: 15, start: "2023-11-11", people: [2]string{"Customer", "Ravi"}, loose: true},
+	{name: "helpdesk-3", scenes: "helpdesk", from: hidden, take: 10, filler: "helpdesk", turns: 210, sessions: 14, start: "2024-07-04", people: [2]string{"Noor", "Support"}, aside: true},
+	{name: "students-1", scenes: "students", from: shown, take: 8, filler: "friends", turns: 200, sessions: 14, start: "2023-10-01", people: [2]string{"Ewa", "Sami"}},
+	{name: "students-2", scenes: "students", from: shown, take: 8, filler: "friends", turns: 170, sessions: 10, start: "2022-02-14", people: [2]string{"Ludo", "Hanneke"}},
+	{name: "students-3", scenes: "students", from: hidden, take: 7, filler: "friends", turns: 180, sessions: 12, start: "2024-10-05", people: [2]string{"Chiara", "Femi"}, aside: true},
+	{name: "travel-1", scenes: "travel", from: shown, take: 8, filler: "friends", turns: 190, sessions: 12, start: "2023-04-08", people: [2]string{"Ingrid", "Rafael"}},
+	{name: "travel-2", scenes: "travel", from: shown, take: 8, filler: "friends", turns: 170, sessions: 9, start: "2022-06-18", people: [2]string{"Bashir", "Orla"}},
+	{name: "travel-3", scenes: "travel", from: hidden, take: 7, filler: "friends", turns: 180, sessions: 11, start: "2024-06-01", people: [2]string{"Yuki", "Matteo"}, aside: true},
+	{name: "facts-1", scenes: "facts", from: shown, take: 17, filler: "facts", turns: 110, sessions: 12, start: "2023-02-01", people: [2]string{"Ada", "Ada"}, plain: true},
+	{name: "facts-2", scenes: "facts", from: shown, take: 17, filler: "facts", turns: 160, sessions: 18, start: "2024-03-15", people: [2]string{"Ada", "Ada"}, plain: true},
+	{name: "facts-3", scenes: "facts", from: hidden, take: 16, filler: "facts", turns: 130, sessions: 14, start: "2022-11-20", people: [2]string{"Ada", "Ada"}, plain: true, aside: true},
+	{name: "de-1", scenes: "lang-de", from: shown, take: 10, filler: "lang-de", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Annegret", "Jonas"}, foreign: true},
+	{name: "de-2", scenes: "lang-de", from: hidden, take: 10, filler: "lang-de", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Fatma", "Ulrich"}, foreign: true, aside: true},
+	{name: "fr-1", scenes: "lang-fr", from: shown, take: 10, filler: "lang-fr", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Élodie", "Bastien"}, foreign: true},
+	{name: "fr-2", scenes: "lang-fr", from: hidden, take: 10, filler: "lang-fr", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Maëlle", "Karim"}, foreign: true, aside: true},
+	{name: "es-1", scenes: "lang-es", from: shown, take: 10, filler: "lang-es", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Lucía", "Andrés"}, foreign: true},
+	{name: "es-2", scenes: "lang-es", from: hidden, take: 10, filler: "lang-es", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Pilar", "Mateo"}, foreign: true, aside: true},
+	{name: "it-1", scenes: "lang-it", from: shown, take: 10, filler: "lang-it", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Giulia", "Lorenzo"}, foreign: true},
+	{name: "it-2", scenes: "lang-it", from: hidden, take: 10, filler: "lang-it", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Chiara", "Davide"}, foreign: true, aside: true},
+	{name: "pt-1", scenes: "lang-pt", from: shown, take: 10, filler: "lang-pt", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Beatriz", "Tiago"}, foreign: true},
+	{name: "pt-2", scenes: "lang-pt", from: hidden, take: 10, filler: "lang-pt", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Inês", "Rui"}, foreign: true, aside: true},
+	{name: "nl-1", scenes: "lang-nl", from: shown, take: 10, filler: "lang-nl", turns: 150, sessions: 12, start: "2023-05-02", people: [2]string{"Marieke", "Sander"}, foreign: true},
+	{name: "nl-2", scenes: "lang-nl", from: hidden, take: 10, filler: "lang-nl", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Femke", "Joris"}, foreign: true, aside: true},
 }
 
 // Turn and Question are the lines of the written files.
 type Turn struct {
 	Conversation string    `json:"conversation"`
 	ID           string    `json:"id"`
-	Session      string    `json:"session"`
+	Session      string    `json:"session,omitempty"`
 	At           time.Time `json:"at"`
-	Speaker      string    `json:"speaker"`
+	Speaker      string    `json:"speaker,omitempty"`
 	Text         string    `json:"text"`
 }
 
@@ -245,7 +286,14 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 				n++
 				speaker, text, _ := strings.Cut(line, ": ")
 				id := fmt.Sprintf("%s.s%02d.%02d", w.c.name, s+1, n)
-				w.turns = append(w.turns, Turn{w.c.name, id, fmt.Sprintf("s%02d", s+1), w.days[s], speaker, text})
+				turn := Turn{w.c.name, id, fmt.Sprintf("s%02d", s+1), w.days[s], speaker, text}
+				if w.c.loose || w.c.plain {
+					turn.Session = ""
+				}
+				if w.c.plain {
+					turn.Speaker = ""
+				}
+				w.turns = append(w.turns, turn)
 				if t.scene >= 0 {
 					key := [2]int{t.scene, t.part}
 					place[key] = append(place[key], id)
@@ -270,7 +318,7 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 
 // dated adds the time to one question of eight.
 func (w *writer) dated(q Question) Question {
-	if w.random.IntN(8) > 0 || strings.HasPrefix(q.Text, "When") || len(q.Evidence) != 1 {
+	if w.c.foreign || w.c.plain || w.random.IntN(8) > 0 || strings.HasPrefix(q.Text, "When") || len(q.Evidence) != 1 {
 		return q
 	}
 	for _, t := range w.turns {

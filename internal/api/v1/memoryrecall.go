@@ -117,6 +117,7 @@ type recallWhy struct {
 	Speaker    float64 `json:"speaker" doc:"The score for a speaker whom the query names."`
 	Date       float64 `json:"date" doc:"The score for a time that the query names."`
 	Answer     float64 `json:"answer" doc:"The score for the kind of answer that the query asks for, such as a time or a number."`
+	Meaning    float64 `json:"meaning" doc:"The score of words that are not the same but occur in similar texts, in the memory and in the turns around it."`
 	Worth      float64 `json:"worth" doc:"The score of the text itself, whatever the query asks. Statements with names and numbers score more than questions and small talk."`
 }
 
@@ -130,7 +131,7 @@ func viewOfWhy(w *recall.Why) *recallWhy {
 	}
 	return &recallWhy{
 		Words: w.Words, Related: w.Related, Neighbours: w.Neighbours, Session: w.Session, Speaker: w.Speaker, Date: w.Date, Answer: w.Answer,
-		Worth: w.Worth,
+		Meaning: w.Meaning, Worth: w.Worth,
 	}
 }
 

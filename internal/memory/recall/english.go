@@ -336,6 +336,8 @@ const kinGroups = `
 	home > apartment
 	apartment flat
 	move relocate
+	live > move home house apartment reside address
+	contact > call email text write
 	buy purchase
 	purchase > order
 	gift present

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/text"
 )
 
@@ -24,7 +25,9 @@ type Index struct {
 	docs  []doc            // by slot
 	dead  int
 
-	traits []traits // by slot
+	traits     []traits         // by slot
+	directions []vectors.Vector // by slot; nil without vectors
+	vectors    bool
 
 	terms map[string]int32 // into words
 	words []word
@@ -132,9 +135,9 @@ func (n *names) of(i int32) string {
 	return n.list[i-1]
 }
 
-// New returns an empty Index.
-func New(a *text.Analyzer) *Index {
-	return &Index{analyzer: a, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1)}
+// New returns an empty Index. Without vectors, it compares words alone.
+func New(a *text.Analyzer, withVectors bool) *Index {
+	return &Index{analyzer: a, vectors: withVectors, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1)}
 }
 
 // Put adds a memory, or replaces the one with the same ID.
@@ -169,9 +172,12 @@ func (x *Index) Put(it Item) {
 		created: micro(it.CreatedAt), validFrom: microOr(it.ValidFrom, always),
 		validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never),
 	})
-	var t traits
-	d.length, d.marks, t = x.addText(slot, it.Text)
-	x.traits = append(x.traits, t)
+	told := x.addText(slot, it.Text)
+	d.length, d.marks = told.length, told.marks
+	x.traits = append(x.traits, told.traits)
+	if x.vectors {
+		x.directions = append(x.directions, told.sum.Vector())
+	}
 	for _, tag := range it.Tags {
 		x.addText(slot, tag)
 	}
@@ -272,7 +278,7 @@ func (x *Index) remove(id string) {
 // compact rebuilds the index without the removed memories.
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
-	y := New(x.analyzer)
+	y := New(x.analyzer, x.vectors)
 	y.docs, y.lives, y.traits = make([]doc, 0, len(x.slots)), make([]life, 0, len(x.slots)), make([]traits, 0, len(x.slots))
 	for slot := range x.docs {
 		d := x.docs[slot]
@@ -293,6 +299,9 @@ func (x *Index) compact() {
 		}
 		y.lists += int64(4 * cap(d.tags))
 		y.docs, y.lives, y.traits = append(y.docs, d), append(y.lives, x.lives[slot]), append(y.traits, x.traits[slot])
+		if x.vectors {
+			y.directions = append(y.directions, x.directions[slot])
+		}
 		y.enlist(to, d.session)
 	}
 	for i := range x.words {
@@ -318,6 +327,7 @@ func (x *Index) compact() {
 		y.lists += int64(4 * n)
 	}
 	x.slots, x.lives, x.docs, x.traits, x.dead = y.slots, y.lives, y.docs, y.traits, 0
+	x.directions = y.directions
 	x.terms, x.words, x.orders, x.unsorted = y.terms, y.words, y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
@@ -341,6 +351,7 @@ func (x *Index) Bytes() int64 {
 		int64(len(x.slots)+len(x.terms))*mapEntry +
 		int64(cap(x.docs))*int64(unsafe.Sizeof(doc{})) + int64(cap(x.lives))*int64(unsafe.Sizeof(life{})) +
 		int64(cap(x.traits))*int64(unsafe.Sizeof(traits{})) +
+		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Vector{})) +
 		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 

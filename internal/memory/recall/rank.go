@@ -10,6 +10,8 @@ type ranked struct {
 	slot  int32
 	score float64
 	near  float64 // the part that the turns before added
+
+	meaning float64 // the part of meaning
 }
 
 // heap contains the best memories so far, the worst of them first.

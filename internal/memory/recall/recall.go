@@ -1,11 +1,11 @@
 // Package recall ranks the memories of one subject by a query.
 //
-// The ranking is lexical, in memory and deterministic. It does not depend on the order in which memories were added, and
+// The ranking is in memory and deterministic. It compares words, and vectors of words that are in the program. It does not depend on the order in which memories were added, and
 // memories that a filter excludes affect no score. Weights lists the signals; docs/decisions/0023-recall-ranking.md says how
 // they were chosen.
 //
 // Read index.go (what is stored), query.go (how a query is analyzed), search.go (how a search scores), then the signals:
-// words.go, english.go, worth.go and date.go.
+// words.go, english.go, worth.go, meaning.go and date.go.
 package recall
 
 import "time"
@@ -73,6 +73,7 @@ type Why struct {
 	Speaker    float64 // the query names who speaks
 	Date       float64 // the query names the time
 	Answer     float64 // the kind of answer asked for: a time, a number
+	Meaning    float64 // words that occur in similar texts, by their vectors
 	Worth      float64 // how much the text tells, whatever is asked
 }
 
@@ -96,6 +97,11 @@ type Weights struct {
 	Answer  float64 // share added if the query asks for a time or a number that the memory contains
 	Time    float64 // the query asks for a time, and the memory contains one
 
+	// Meaning: by how many standard deviations more than meaningFloor the text is nearer to the query than the average memory.
+	Meaning float64
+	Beside  float64 // that of the turn before and that of the turn after
+	Around  float64 // that of the turns two away
+
 	// The worth of a text: what it is like, whatever is asked.
 	Tells   float64 // words that tell what is the case, such as "bought", by the logarithm of their number
 	Chats   float64 // subtracted for words of small talk, such as "thanks", by the logarithm of their number
@@ -113,6 +119,7 @@ var chosen = Weights{
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
 	Reply: 0.6, Before: 0.4,
 	Session: 0.6, Speaker: 2.8, Date: 8, Answer: 0.3, Time: 2,
+	Meaning: 1.5, Beside: 0.75, Around: 0.375,
 	Tells: 0.5, Chats: 0.6, Names: 1, Number: 0.5, Asks: 1.5, Content: 1.5,
 }
 

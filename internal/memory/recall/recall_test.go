@@ -27,7 +27,7 @@ func at(day string) *time.Time {
 
 // index makes one of items; those without an id are m1, m2, … and were created a minute after each other.
 func index(items ...recall.Item) *recall.Index {
-	x := recall.New(text.NewAnalyzer())
+	x := recall.New(text.NewAnalyzer(), true)
 	for i, it := range items {
 		if it.ID == "" {
 			it.ID = fmt.Sprintf("m%d", i+1)
@@ -112,7 +112,7 @@ func TestNothingIsFoundWhereNothingMatches(t *testing.T) {
 			t.Errorf("%q finds %v", query, ids(hits))
 		}
 	}
-	if hits := found(recall.New(text.NewAnalyzer()), recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
+	if hits := found(recall.New(text.NewAnalyzer(), true), recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
 		t.Errorf("an empty index finds %v", ids(hits))
 	}
 }
@@ -258,9 +258,53 @@ func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 		{"dog", "[]"},
 		{"feline", "[]"},
 	} {
-		if got := fmt.Sprint(ids(search(x, c.query))); got != c.want {
+		w := recall.Chosen()
+		w.Meaning = 0
+		if got := fmt.Sprint(ids(found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &w}))); got != c.want {
 			t.Errorf("%q finds %s, want %s", c.query, got, c.want)
 		}
+	}
+}
+
+func TestOtherWordsForTheSameAreFound(t *testing.T) {
+	t.Parallel()
+	x := facts("Prefers tea to coffee.", "Allergic to penicillin.", "We moved to Lisbon last spring.", "Plays the cello in an orchestra.", "Works at a bank.")
+	for _, c := range []struct{ query, want string }{
+		{"What does she like to drink?", "m1"},
+		{"any medication problems?", "m2"},
+		{"Where does she live?", "m3"},
+		{"Is she a musician?", "m4"},
+	} {
+		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Explain: true})
+		if len(hits) == 0 || hits[0].ID != c.want || len(hits[0].Matched) != 0 {
+			t.Errorf("%q finds %+v, want %s first", c.query, hits, c.want)
+		}
+	}
+	for _, query := range []string{"zebra quantum", "spaceship", "volcano eruption"} {
+		if hits := search(x, query); len(hits) != 0 {
+			t.Errorf("%q finds %v", query, ids(hits))
+		}
+	}
+}
+
+// A single memory has no average to be nearer than, but it is found.
+func TestASingleMemoryIsFoundByItsMeaning(t *testing.T) {
+	t.Parallel()
+	if hits := search(facts("Prefers tea to coffee."), "What does she like to drink?"); len(hits) != 1 {
+		t.Errorf("found %v", ids(hits))
+	}
+}
+
+func TestWithoutVectorsOnlyWordsCount(t *testing.T) {
+	t.Parallel()
+	x := recall.New(analyzer, false)
+	x.Put(recall.Item{ID: "m1", Text: "Prefers tea to coffee."})
+	if hits := search(x, "What does she sip?"); len(hits) != 0 {
+		t.Errorf("found %v", ids(hits))
+	}
+	hits := found(x, recall.Query{Text: "tea", Limit: 10, Now: now, Explain: true})
+	if len(hits) != 1 || hits[0].Why.Meaning != 0 {
+		t.Errorf("found %+v", hits)
 	}
 }
 
@@ -349,7 +393,7 @@ func TestAnAnswerOfTheKindAskedForIsPreferred(t *testing.T) {
 		{"When was the museum visited?", "b"}, {"How many visited the museum?", "c"}, {"Who visited the museum?", "a"},
 	} {
 		w := recall.Chosen()
-		w.Tells, w.Names, w.Number, w.Content = 0, 0, 0, 0
+		w.Tells, w.Names, w.Number, w.Content, w.Meaning = 0, 0, 0, 0, 0
 		if hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &w}); len(hits) != 3 || hits[0].ID != c.want {
 			t.Errorf("%q finds %v, want %s first", c.query, ids(hits), c.want)
 		}

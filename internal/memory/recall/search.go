@@ -33,6 +33,7 @@ type search struct {
 	times   []int32   // by session: turns that contain the current word
 	spans   calendar
 	rarity  float64 // of the times that the query names
+	like    likeness
 
 	values []float64 // of a session's turns, in their order
 	line   []int32   // their slots
@@ -94,6 +95,7 @@ func (s *search) run(q *Query) []Hit {
 	s.p = s.plan(q)
 	s.countWords()
 	s.nameDates()
+	s.compareMeanings()
 	if s.err != nil {
 		return nil
 	}
@@ -248,7 +250,8 @@ func (s *search) score() {
 	}
 	for slot := range s.x.docs {
 		if s.admitted[slot] && s.x.docs[slot].session == 0 {
-			s.keep(int32(slot), s.parts(int32(slot), 0))
+			slot := int32(slot)
+			s.keep(slot, s.parts(slot, 0, s.w.Meaning*s.like.of(slot)))
 		}
 	}
 }
@@ -260,7 +263,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	for _, slot := range s.x.orders[session].slots {
 		if s.admitted[slot] {
 			s.line, s.values = append(s.line, slot), append(s.values, s.own[slot])
-			found = found || s.own[slot] > 0
+			found = found || s.own[slot] > 0 || s.like.found(slot)
 		}
 	}
 	if !found {
@@ -268,8 +271,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	}
 	// Most turns are excluded without looking at dates.
 	for i, slot := range s.line {
-		near := s.near(i)
-		p := s.parts(slot, near)
+		p := s.parts(slot, s.near(i), s.meaning(i))
 		if p.sum()+s.rarity >= s.best.bar() {
 			s.keep(slot, p)
 		}
@@ -289,16 +291,16 @@ func (s *search) near(i int) float64 {
 }
 
 // parts are the parts of a score; words and related words are one part here.
-type parts struct{ words, near, session, speaker, date, answer, worth float64 }
+type parts struct{ words, near, session, speaker, date, answer, meaning, worth float64 }
 
 func (p *parts) sum() float64 {
-	return p.words + p.near + p.session + p.speaker + p.date + p.answer + p.worth
+	return p.words + p.near + p.session + p.speaker + p.date + p.answer + p.meaning + p.worth
 }
 
 // parts returns the parts of a score, except that of the date.
-func (s *search) parts(slot int32, near float64) parts {
+func (s *search) parts(slot int32, near, meaning float64) parts {
 	d := &s.x.docs[slot]
-	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session], worth: s.worth(slot)}
+	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session], meaning: meaning, worth: s.worth(slot)}
 	if s.p.speakers != nil {
 		p.speaker = s.w.Speaker * s.p.speakers[d.speaker]
 	}
@@ -313,8 +315,8 @@ func (s *search) parts(slot int32, near float64) parts {
 
 // found reports whether anything says that the memory answers the query. Its worth and the kind of its answer do not, and its
 // speaker only if the query consists of the name.
-func (s *search) found(p *parts) bool {
-	return p.words > 0 || p.near > 0 || p.session > 0 || p.date > 0 || s.p.onlyName && p.speaker > 0
+func (s *search) found(slot int32, p *parts) bool {
+	return p.words > 0 || p.near > 0 || p.session > 0 || p.date > 0 || s.like.found(slot) || s.p.onlyName && p.speaker > 0
 }
 
 // keep adds the part of the date and offers the memory to the best ones.
@@ -325,12 +327,12 @@ func (s *search) keep(slot int32, p parts) {
 		}
 		p.date = s.dated(slot)
 	}
-	if !s.found(&p) {
+	if !s.found(slot, &p) {
 		return
 	}
 	// Rounding makes scores equal that differ only in the last bit.
 	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
-		s.best.offer(ranked{slot: slot, score: score, near: p.near})
+		s.best.offer(ranked{slot: slot, score: score, near: p.near, meaning: p.meaning})
 	}
 }
 
@@ -367,8 +369,8 @@ func (s *search) timesIn(word, slot int32) int {
 
 // explain returns the parts of a score.
 func (s *search) explain(r ranked) *Why {
-	p := s.parts(r.slot, r.near)
-	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Worth: p.worth}
+	p := s.parts(r.slot, r.near, r.meaning)
+	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Meaning: p.meaning, Worth: p.worth}
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		if w.number < 0 {

@@ -6,14 +6,23 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/text"
 )
 
+// told is what the ranking knows of a text except its words.
+type told struct {
+	length int32
+	marks  marks
+	traits traits
+	sum    vectors.Sum
+}
+
 // addText adds the words of a text or a tag to a slot, which must be the last one.
-func (x *Index) addText(slot int32, s string) (length int32, m marks, t traits) {
+func (x *Index) addText(slot int32, s string) (t told) {
 	end := 0
 	x.analyzer.Scan(s, func(token text.Token) bool {
-		length++
+		t.length++
 		first := end == 0 || token.Start > end && endsSentence(s[end:token.Start])
 		end = token.End
 		if text.Unspaced(token.Word) {
@@ -22,22 +31,25 @@ func (x *Index) addText(slot int32, s string) (length int32, m marks, t traits) 
 				x.count(slot, token.Term)
 			}
 			x.count(slot, single(token.Word))
-			t.content = min(t.content+1, maxContent)
+			t.traits.content = min(t.traits.content+1, maxContent)
 			return true
 		}
 		term := termOf(token)
 		x.count(slot, term)
-		m |= marksOf(token.Word, term)
-		t.add(token.Word, s[token.Start:], first)
+		t.marks |= marksOf(token.Word, term)
+		t.traits.add(token.Word, s[token.Start:], first)
+		if x.vectors {
+			t.sum.Add(token.Word)
+		}
 		return true
 	})
 	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {
 		switch r, _ := utf8.DecodeLastRuneInString(end); r {
 		case '?', '？', '؟':
-			m |= asks
+			t.marks |= asks
 		}
 	}
-	return length, m, t
+	return t
 }
 
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.

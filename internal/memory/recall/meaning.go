@@ -1,0 +1,86 @@
+package recall
+
+import (
+	"math"
+
+	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/text"
+)
+
+// likeness is how near the texts of memories are to the query, by their vectors.
+type likeness struct {
+	dots            []int32 // by slot; empty if vectors say nothing about the query
+	mean, deviation float64 // of the admitted memories
+	floor           float64 // the product from which a memory is found without a word of the query
+}
+
+// meaningFloor is how many standard deviations above the average a memory counts.
+const meaningFloor = 0.5
+
+// A memory is found by its meaning alone from a cosine on that falls with the number of memories. Among few, one that is near by
+// chance would be first, although nothing answers the query; among many, better ones are before it.
+const (
+	leastCosine = 0.3
+	moreCosine  = 0.25 // with up to fewMemories
+	fewMemories = 10
+)
+
+// of returns by how much a memory is nearer than the others, in standard deviations above meaningFloor.
+func (l *likeness) of(slot int32) float64 {
+	if len(l.dots) == 0 || l.deviation == 0 {
+		return 0
+	}
+	return max(0, (float64(l.dots[slot])-l.mean)/l.deviation-meaningFloor)
+}
+
+// found reports whether a memory is near enough to be found without a word of the query.
+func (l *likeness) found(slot int32) bool { return len(l.dots) > 0 && float64(l.dots[slot]) >= l.floor }
+
+// compareMeanings compares the vectors of all admitted memories with that of the query.
+func (s *search) compareMeanings() {
+	s.like.dots = s.like.dots[:0]
+	if s.w.Meaning == 0 || !s.x.vectors {
+		return
+	}
+	var sum vectors.Sum
+	for i := range s.p.words {
+		if w := &s.p.words[i]; !w.name && !text.Stopword(w.shown) && !idle[w.shown] {
+			sum.Add(w.shown)
+		}
+	}
+	query := sum.Vector()
+	if query == (vectors.Vector{}) || !s.step(4*len(s.x.docs)) {
+		return
+	}
+	// Sums of whole numbers are exact in any order.
+	dots := cleared(s.like.dots, len(s.x.docs))
+	var total, squares int64
+	for slot := range s.x.directions {
+		if s.admitted[slot] {
+			dot := vectors.Dot(&query, &s.x.directions[slot])
+			dots[slot] = dot
+			total += int64(dot)
+			squares += int64(dot) * int64(dot)
+		}
+	}
+	n := float64(s.count)
+	mean := float64(total) / n
+	s.like = likeness{
+		dots: dots, mean: mean, deviation: math.Sqrt(max(0, float64(squares)/n-mean*mean)),
+		floor: vectors.One * vectors.One * (leastCosine + moreCosine*min(1, fewMemories/n)),
+	}
+}
+
+// meaning returns what the likeness of the i-th turn of the session and of the turns around it adds to its score.
+func (s *search) meaning(i int) float64 {
+	if len(s.like.dots) == 0 {
+		return 0
+	}
+	at := func(i int) float64 {
+		if i < 0 || i >= len(s.line) {
+			return 0
+		}
+		return s.like.of(s.line[i])
+	}
+	return s.w.Meaning*at(i) + s.w.Beside*(at(i-1)+at(i+1)) + s.w.Around*(at(i-2)+at(i+2))
+}
