@@ -57,6 +57,7 @@ func main() {
 		{"outside", measureOutside},
 		{"bearer", measureBearer},
 		{"post", measurePost},
+		{"search", measureSearchTable},
 		{"search", measureSearch},
 		{"relevance", measureRelevance},
 		{"shared", measureShared},

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"keepsake/internal/config"
@@ -82,13 +81,4 @@ func (k *keeping) million() {
 }
 
 // resident returns the resident memory of this process in MB.
-func resident() int64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
-	var kb int64
-	_, _ = fmt.Sscan(rest, &kb)
-	return kb / 1024
-}
+func resident() int64 { return residentOf(os.Getpid()) }
