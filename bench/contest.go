@@ -151,7 +151,8 @@ func open(s side, clients int) (*arena, error) {
 		return nil, err
 	}
 	a := &arena{cpu: cpuTime, server: api.NewServer(s.handler, slog.New(slog.DiscardHandler))}
-	go func() { _ = a.server.Serve(api.LimitConnections(l, clients, nil)) }()
+	// More than the clients, because one address cannot have most of the connections.
+	go func() { _ = a.server.Serve(api.LimitConnections(l, 4*clients, nil)) }()
 	for range clients {
 		c, err := dial(l.Addr().String(), s.request)
 		if err != nil {
