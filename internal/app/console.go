@@ -11,8 +11,12 @@ import (
 
 // consolePages returns the pages of the console. A build with the tag noconsole has none.
 func (a *App) consolePages() ([]api.WebPage, error) {
+	agents := ""
+	if a.agents != nil {
+		agents = a.AIURL()
+	}
 	c, err := console.New(console.Options{
-		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), Log: a.deps.Log,
+		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), AgentsURL: agents, Log: a.deps.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -114,6 +114,8 @@ var places = []struct{ name, path string }{
 	{"forget", "/console/memories/p-4711/forget"},
 	{"erase", "/console/memories/p-4711/erase"},
 	{"usage", "/console/usage?group=key"},
+	{"audit", "/console/audit?reads=true"},
+	{"connect", "/console/connect"},
 	{"requests", "/console/requests"},
 	{"missing", "/console/keys/key_00000000000000000000000000"},
 }

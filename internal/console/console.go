@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Release   string // of the program; can be empty
 	PublicURL string // of the instance; can be empty
+	AgentsURL string // of the AI services, if they have a listener of their own; else empty
 	Log       *slog.Logger
 }
 
@@ -84,6 +85,9 @@ func (c *Console) Pages() []api.WebPage {
 	add("GET", "/console/memories/{subject}/erase", eraseForm)
 	add("POST", "/console/memories/{subject}/erase", eraseSubject)
 	add("GET", "/console/memories/{subject}/{id}", showMemory)
+	add("GET", "/console/audit", listAudit)
+	add("POST", "/console/audit", verifyAudit)
+	add("GET", "/console/connect", connect)
 	add("GET", "/console/keys", listKeys)
 	add("GET", "/console/keys/new", newKeyForm)
 	add("POST", "/console/keys/new", createKey)

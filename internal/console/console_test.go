@@ -431,7 +431,7 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 	}
 	v := tenant(t, p, "pro", string(account.RoleAdmin))
 	v.post("/console/documents", url.Values{"q": {"operators-own"}}).want(t, 200, "0 documents")
-	for _, path := range []string{"/", "/console/keys", "/console/keys/new", "/console/documents", "/console/memories", "/console/usage", "/console/requests"} {
+	for _, path := range []string{"/", "/console/keys", "/console/keys/new", "/console/documents", "/console/memories", "/console/usage", "/console/requests", "/console/audit"} {
 		if got := v.get(path).want(t, 200); strings.Contains(got.text, "operators-own") || strings.Contains(got.text, p.Workspace) || strings.Contains(got.text, key.ID) {
 			t.Errorf("%s shows what belongs to another workspace: %s", path, got.text)
 		}
@@ -458,6 +458,8 @@ func TestAViewerGetsNoKeys(t *testing.T) {
 		t.Error("a viewer gets a link to keys")
 	}
 	v.get("/console/keys").want(t, 403, "developer:manage")
+	v.get("/console/audit").want(t, 403, "admin")
+	v.post("/console/audit", nil).want(t, 403, "admin")
 	v.get("/console/memories").want(t, 403, "memory:read")
 	v.get("/console/memories/ada").want(t, 403, "memory:read")
 	v.post("/console/documents/any/delete", nil).want(t, 403, "write")
@@ -612,4 +614,18 @@ func TestRequestsAreFoundByTheirID(t *testing.T) {
 		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("got %v", got.Header)
 	}
+}
+
+func TestTheAuditLogIsVerified(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v := admin(t, p)
+	key, err := operator(t, p).CreateAPIKey(t.Context(), client.NewAPIKey{Name: "n", Scopes: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.get("/console/audit?target="+key.ID).want(t, 200, "api_key.created", key.ID)
+	v.get("/console/audit?action=api_key.revoked").want(t, 200, "No entries match")
+	v.post("/console/audit", nil).want(t, 200, "complete and unchanged", "api_key.created")
+	v.get("/console/connect").want(t, 200, "/ai/mcp", p.URL[len("http://127.0.0.1"):])
 }

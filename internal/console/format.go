@@ -73,6 +73,9 @@ func plural(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
+	if stem, ok := strings.CutSuffix(thing, "ry"); ok {
+		return count(n) + " " + stem + "ries"
+	}
 	return count(n) + " " + thing + "s"
 }
 

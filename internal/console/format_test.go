@@ -29,6 +29,7 @@ func TestNumbersAreShort(t *testing.T) {
 		{duration(25 * time.Hour), "1 day"},
 		{duration(time.Second), "1 second"},
 		{plural(2, "key"), "2 keys"},
+		{plural(2, "entry"), "2 entries"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("got %s, want %s", tc.got, tc.want)

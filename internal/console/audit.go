@@ -1,0 +1,57 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"keepsake/client"
+)
+
+// auditData is a page of the audit log.
+type auditData struct {
+	Actor, Action, Target string
+	Reads                 bool // also list reads of memories
+	Entries               []client.AuditEntry
+	Next                  string
+	Verified              *client.AuditVerified // nil: not asked for
+	Message               string
+}
+
+func listAudit(v *visit) response {
+	query := v.URL.Query()
+	data := auditData{
+		Actor: strings.TrimSpace(query.Get("actor")), Action: strings.TrimSpace(query.Get("action")), Target: strings.TrimSpace(query.Get("target")),
+		Reads: query.Get("reads") == "true",
+	}
+	return audit(v, data, query)
+}
+
+// verifyAudit checks the chains of the whole log.
+func verifyAudit(v *visit) response {
+	verified, err := v.api().VerifyAuditLog(v.Context())
+	if err != nil {
+		return v.fail(err)
+	}
+	return audit(v, auditData{Verified: verified}, url.Values{})
+}
+
+func audit(v *visit, data auditData, query url.Values) response {
+	page, err := v.api().ListAuditLog(v.Context(), client.AuditQuery{
+		Actor: data.Actor, Action: data.Action, Target: data.Target, Changes: !data.Reads, Cursor: query.Get("cursor"), Limit: 50,
+	})
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
+		data.Message = e.Error()
+		return response{status: e.Status, page: auditPage(data)}
+	}
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Entries = page.Items
+	if page.NextCursor != nil {
+		query.Set("cursor", *page.NextCursor)
+		data.Next = "/console/audit?" + query.Encode()
+	}
+	return show(auditPage(data))
+}
