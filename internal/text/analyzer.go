@@ -21,13 +21,21 @@ type Token struct {
 // Analyzer finds the words of texts. It caches the stems of recent words and is safe for concurrent use.
 type Analyzer struct {
 	forms *formCache
+	stems stems // of other languages than English
 }
 
 // NewAnalyzer creates an Analyzer.
 func NewAnalyzer() *Analyzer { return &Analyzer{forms: newFormCache()} }
 
 // Clear clears the cached words, because they must not outlive their texts.
-func (a *Analyzer) Clear() { a.forms.clear() }
+func (a *Analyzer) Clear() {
+	a.forms.clear()
+	for l := range a.stems {
+		if cache := a.stems[l].Load(); cache != nil {
+			cache.clear()
+		}
+	}
+}
 
 // maxWord is the max number of bytes of a word that count. Longer words, which no person writes, are equal if these
 // bytes are.

@@ -20,23 +20,24 @@ type form struct {
 // does not grow.
 type formCache struct {
 	seed  maphash.Seed
+	form  func(spelling string) (word, stem string)
 	slots [1 << 14]atomic.Pointer[form]
 }
 
 // cached is the length of the longest spelling that is cached.
 const cached = 32
 
-func newFormCache() *formCache { return &formCache{seed: maphash.MakeSeed()} }
+func newFormCache() *formCache { return &formCache{seed: maphash.MakeSeed(), form: Form} }
 
 func (c *formCache) of(raw string) *form {
 	if len(raw) > cached {
-		return makeForm(raw)
+		return c.makeForm(raw)
 	}
 	slot := &c.slots[maphash.String(c.seed, raw)%uint64(len(c.slots))]
 	if f := slot.Load(); f != nil && f.raw == raw {
 		return f
 	}
-	f := makeForm(string([]byte(raw))) // a copy, because a slot must not reference a whole document
+	f := c.makeForm(string([]byte(raw))) // a copy, because a slot must not reference a whole document
 	slot.Store(f)
 	return f
 }
@@ -48,8 +49,8 @@ func (c *formCache) clear() {
 	}
 }
 
-func makeForm(raw string) *form {
-	word, stem := Form(raw)
+func (c *formCache) makeForm(raw string) *form {
+	word, stem := c.form(raw)
 	return &form{raw: raw, word: word, stem: stem}
 }
 

@@ -13,6 +13,7 @@ func (s *search) admit(q *Query) bool {
 	s.turns = cleared(s.turns, len(x.orders))
 	s.speaks = cleared(s.speaks, len(x.speakers.list)+1)
 	s.count, s.length, s.sessions = 0, 0, 0
+	clear(s.languages[:])
 	s.earliest, s.latest = math.MaxInt64, math.MinInt64
 
 	f, ok := x.filter(q)
@@ -31,6 +32,7 @@ func (s *search) admit(q *Query) bool {
 		s.count++
 		s.length += int64(d.length)
 		s.speaks[d.speaker]++
+		s.languages[d.language]++
 		s.earliest, s.latest = min(s.earliest, d.at), max(s.latest, d.at)
 		if d.session != 0 {
 			if s.turns[d.session]++; s.turns[d.session] == 1 {
@@ -47,7 +49,7 @@ type filter struct {
 
 	narrow         bool // there are conditions other than times
 	agent, session int32
-	kinds          []int16
+	kinds          []uint8
 	tags           []int32
 	from, to       int64
 }
@@ -78,7 +80,7 @@ func (x *Index) filter(q *Query) (f filter, ok bool) {
 	}
 	for _, kind := range q.Kinds {
 		if n, ok := x.kinds.known(kind); ok {
-			f.kinds = append(f.kinds, int16(n))
+			f.kinds = append(f.kinds, uint8(n))
 		}
 	}
 	if len(q.Kinds) > 0 {

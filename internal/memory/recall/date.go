@@ -204,14 +204,15 @@ var counts = map[string]int{
 // reader reads the dates of a query.
 type reader struct {
 	list  []piece
+	words *lexicon
 	today time.Time
 	found dates
 }
 
 // readDates finds the times that a query names and marks their words. Relative times are relative to asOf.
-func readDates(list []piece, asOf time.Time) dates {
+func readDates(list []piece, asOf time.Time, words *lexicon) dates {
 	asOf = asOf.UTC()
-	r := reader{list: list, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)}
+	r := reader{list: list, words: words, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)}
 	for i := 0; i < len(list); {
 		n := r.iso(i)
 		for _, read := range []func(int) int{r.monthName, r.ago, r.shifted, r.weekday, r.simple, r.year} {
@@ -300,12 +301,15 @@ func (r *reader) monthName(i int) int {
 	day := r.dayAt(i)
 	if day > 0 {
 		i++
-		if r.word(i) == "of" {
+		if r.word(i) == "of" || r.words.of[r.word(i)] {
 			i++
 		}
 	}
 	name := r.word(i)
-	month, ok := months[name]
+	month, ok := r.words.months[name]
+	if !ok {
+		month, ok = months[name]
+	}
 	if !ok {
 		return 0
 	}
@@ -316,6 +320,11 @@ func (r *reader) monthName(i int) int {
 		}
 	}
 	year := r.yearAt(next)
+	if year == 0 && r.words.of[r.word(next)] { // marzo de 2024
+		if year = r.yearAt(next + 1); year > 0 {
+			next++
+		}
+	}
 	if year > 0 {
 		next++
 	}
@@ -451,7 +460,10 @@ func (r *reader) nearest(d time.Weekday, by int) time.Time {
 
 // weekday reads "on Monday".
 func (r *reader) weekday(i int) int {
-	d, ok := weekdays[r.word(i)]
+	d, ok := r.words.weekdays[r.word(i)]
+	if !ok {
+		d, ok = weekdays[r.word(i)]
+	}
 	if !ok {
 		return 0
 	}
@@ -470,7 +482,11 @@ func (r *reader) simple(i int) int {
 	case "tomorrow":
 		from = from.AddDate(0, 0, 1)
 	default:
-		return 0
+		days, ok := r.words.days[r.word(i)]
+		if !ok {
+			return 0
+		}
+		from = from.AddDate(0, 0, days)
 	}
 	r.add(from, from.AddDate(0, 0, 1))
 	return r.mark(i, 1, relative)

@@ -29,6 +29,8 @@ type Index struct {
 	directions []vectors.Vector // by slot; nil without vectors
 	vectors    bool
 
+	tokens []text.Token // of the text that is being added
+
 	terms map[string]int32 // into words
 	words []word
 
@@ -62,7 +64,8 @@ type doc struct {
 	agent      int32 // numbers of names; 0 is none
 	session    int32
 	speaker    int32
-	kind       int16
+	kind       uint8
+	language   text.Language
 	pinned     bool
 	marks      marks
 }
@@ -153,7 +156,7 @@ func (x *Index) Put(it Item) {
 	d := doc{
 		id: id, at: micro(it.CreatedAt), importance: -1, pinned: it.Pinned,
 		agent: x.intern(&x.agents, it.AgentID), session: x.intern(&x.sessions, it.SessionID),
-		speaker: x.intern(&x.speakers, it.Speaker), kind: int16(x.intern(&x.kinds, it.Kind)),
+		speaker: x.intern(&x.speakers, it.Speaker), kind: uint8(x.intern(&x.kinds, it.Kind)), // there are seven kinds
 	}
 	if it.OccurredAt != nil {
 		d.at = micro(*it.OccurredAt)
@@ -173,13 +176,13 @@ func (x *Index) Put(it Item) {
 		validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never),
 	})
 	told := x.addText(slot, it.Text)
-	d.length, d.marks = told.length, told.marks
+	d.length, d.marks, d.language = told.length, told.marks, told.language
 	x.traits = append(x.traits, told.traits)
 	if x.vectors {
 		x.directions = append(x.directions, told.sum.Vector())
 	}
 	for _, tag := range it.Tags {
-		x.addText(slot, tag)
+		x.addTag(slot, tag, d.language)
 	}
 	x.docs = append(x.docs, d)
 	x.enlist(slot, d.session)
@@ -293,7 +296,7 @@ func (x *Index) compact() {
 		d.agent = y.intern(&y.agents, x.agents.of(d.agent))
 		d.session = y.intern(&y.sessions, x.sessions.of(d.session))
 		d.speaker = y.intern(&y.speakers, x.speakers.of(d.speaker))
-		d.kind = int16(y.intern(&y.kinds, x.kinds.of(int32(d.kind))))
+		d.kind = uint8(y.intern(&y.kinds, x.kinds.of(int32(d.kind))))
 		for i, tag := range d.tags {
 			d.tags[i] = y.intern(&y.tags, x.tags.of(tag))
 		}

@@ -9,9 +9,10 @@ import (
 
 // likeness is how near the texts of memories are to the query, by their vectors.
 type likeness struct {
-	dots            []int32 // by slot; empty if vectors say nothing about the query
-	mean, deviation float64 // of the admitted memories
-	floor           float64 // the product from which a memory is found without a word of the query
+	dots  []int32 // by slot; empty if vectors say nothing about the query
+	mean  float64 // of the admitted memories
+	scale float64 // 1 divided by their standard deviation, or 0
+	floor float64 // the product from which a memory is found without a word of the query
 }
 
 // meaningFloor is how many standard deviations above the average a memory counts.
@@ -27,10 +28,10 @@ const (
 
 // of returns by how much a memory is nearer than the others, in standard deviations above meaningFloor.
 func (l *likeness) of(slot int32) float64 {
-	if len(l.dots) == 0 || l.deviation == 0 {
+	if len(l.dots) == 0 {
 		return 0
 	}
-	return max(0, (float64(l.dots[slot])-l.mean)/l.deviation-meaningFloor)
+	return max(0, (float64(l.dots[slot])-l.mean)*l.scale-meaningFloor)
 }
 
 // found reports whether a memory is near enough to be found without a word of the query.
@@ -39,12 +40,12 @@ func (l *likeness) found(slot int32) bool { return len(l.dots) > 0 && float64(l.
 // compareMeanings compares the vectors of all admitted memories with that of the query.
 func (s *search) compareMeanings() {
 	s.like.dots = s.like.dots[:0]
-	if s.w.Meaning == 0 || !s.x.vectors {
+	if s.w.Meaning == 0 || !s.x.vectors || s.p.language != text.English {
 		return
 	}
 	var sum vectors.Sum
 	for i := range s.p.words {
-		if w := &s.p.words[i]; !w.name && !text.Stopword(w.shown) && !idle[w.shown] {
+		if w := &s.p.words[i]; !w.name && !stopword(text.English, w.shown) {
 			sum.Add(w.shown)
 		}
 	}
@@ -65,8 +66,12 @@ func (s *search) compareMeanings() {
 	}
 	n := float64(s.count)
 	mean := float64(total) / n
+	scale := 0.0
+	if variance := float64(squares)/n - mean*mean; variance >= 1 {
+		scale = 1 / math.Sqrt(variance)
+	}
 	s.like = likeness{
-		dots: dots, mean: mean, deviation: math.Sqrt(max(0, float64(squares)/n-mean*mean)),
+		dots: dots, mean: mean, scale: scale,
 		floor: vectors.One * vectors.One * (leastCosine + moreCosine*min(1, fewMemories/n)),
 	}
 }
@@ -76,11 +81,19 @@ func (s *search) meaning(i int) float64 {
 	if len(s.like.dots) == 0 {
 		return 0
 	}
-	at := func(i int) float64 {
-		if i < 0 || i >= len(s.line) {
-			return 0
-		}
-		return s.like.of(s.line[i])
+	i += 2 // likes has two zeros before the turns and two after them
+	l := s.likes
+	return s.w.Meaning*l[i] + s.w.Beside*(l[i-1]+l[i+1]) + s.w.Around*(l[i-2]+l[i+2])
+}
+
+// compareTurnsOf computes the likeness of the turns of a session.
+func (s *search) compareTurnsOf(line []int32) {
+	if len(s.like.dots) == 0 {
+		return
 	}
-	return s.w.Meaning*at(i) + s.w.Beside*(at(i-1)+at(i+1)) + s.w.Around*(at(i-2)+at(i+2))
+	s.likes = append(s.likes[:0], 0, 0)
+	for _, slot := range line {
+		s.likes = append(s.likes, s.like.of(slot))
+	}
+	s.likes = append(s.likes, 0, 0)
 }

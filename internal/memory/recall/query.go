@@ -20,7 +20,8 @@ const (
 type wanted struct {
 	shown   string // as written in the query, folded
 	term    string
-	number  int32 // index into Index.words; -1: no memory contains it
+	terms   []string // in other languages of the memories
+	numbers []int32  // of the terms that memories contain, in Index.words
 	weight  float64
 	name    bool // of a speaker
 	related []related
@@ -35,6 +36,7 @@ type related struct {
 
 // plan is an analyzed query.
 type plan struct {
+	language text.Language
 	words    []wanted
 	dates    dates
 	speakers []float64 // by number of Index.speakers: how certainly the query names them; nil if it names none
@@ -51,9 +53,10 @@ func (s *search) plan(q *Query) *plan {
 	if asOf.IsZero() {
 		asOf = q.Now
 	}
-	p.dates = readDates(list, asOf)
-	p.answer = answerTo(list)
-	p.addWords(list, tokens, w)
+	p.language = s.languageOf(tokens)
+	p.dates = readDates(list, asOf, &lexicons[p.language])
+	p.answer = answerTo(list, p.language)
+	s.addWords(p, list, tokens)
 	if w.Speaker > 0 {
 		s.nameSpeakers(p, list)
 	}
@@ -62,17 +65,49 @@ func (s *search) plan(q *Query) *plan {
 	return p
 }
 
-// addWords adds the significant words of the query, or all words if none is significant.
-func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
-	seen := map[string]bool{}
-	add := func(shown, term string, weight float64) {
-		if term != "" && !seen[term] && len(p.words) < maxWanted {
-			seen[term] = true
-			p.words = append(p.words, wanted{shown: shown, term: term, weight: weight})
+// faint is the weight of stop words in other languages than English. Without vectors, a question often shares no other word with its
+// answer; then the signals that are not about words decide among the memories that stop words find.
+const faint = 0.05
+
+// languageOf returns the language of a query: that of most of its stop words, and in doubt that of most of the admitted memories.
+func (s *search) languageOf(tokens []text.Token) text.Language {
+	var votes text.Votes
+	for _, t := range tokens {
+		votes.Add(t.Word)
+	}
+	best, most := text.English, -1.0
+	for l, n := range s.languages {
+		if score := float64(votes[l]) + float64(n)/float64(s.count); score > most {
+			best, most = text.Language(l), score
 		}
 	}
+	return best
+}
+
+// addWords adds the significant words of the query, or all words if none is significant.
+func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
+	w, a, seen := &s.w, s.x.analyzer, map[string]bool{}
+	var t text.Token
+	add := func(shown, term string, weight float64) {
+		if term == "" || seen[term] || len(p.words) >= maxWanted {
+			return
+		}
+		seen[term] = true
+		word := wanted{shown: shown, term: term, weight: weight}
+		if !text.Unspaced(t.Word) {
+			for l, n := range s.languages {
+				if other := text.Language(l); n > 0 && other != p.language {
+					if in := termIn(a, other, t); in != term && !slices.Contains(word.terms, in) {
+						word.terms = append(word.terms, in)
+					}
+				}
+			}
+		}
+		p.words = append(p.words, word)
+	}
 	for _, all := range []bool{false, true} {
-		for i, t := range tokens {
+		for i := range tokens {
+			t = tokens[i]
 			word := list[i].word
 			switch {
 			case text.Unspaced(word):
@@ -84,15 +119,18 @@ func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
 					weight = 1
 				}
 				add(word, single(word), weight)
-			case all || !text.Stopword(word) && !idle[word]:
+			case all || p.language != text.English || !stopword(p.language, word):
 				weight := 1.0
-				if !all && weak[word] {
+				if !all && stopword(p.language, word) {
+					weight = faint
+				}
+				if !all && p.language == text.English && weak[word] {
 					weight = w.Weak
 				}
 				if list[i].dated == relative {
 					weight = min(weight, w.DateWord)
 				}
-				add(word, termOf(t), weight)
+				add(word, termIn(a, p.language, t), weight)
 			}
 		}
 		if len(p.words) > 0 {
@@ -102,7 +140,16 @@ func (p *plan) addWords(list []piece, tokens []text.Token, w *Weights) {
 }
 
 // answerTo returns what an answer to the query should contain, such as a time or a number.
-func answerTo(list []piece) (m marks) {
+func answerTo(list []piece, l text.Language) (m marks) {
+	if questions := lexicons[l].questions; questions != nil {
+		for i := range list {
+			m |= questions[list[i].word]
+			if i > 0 {
+				m |= questions[list[i-1].word+" "+list[i].word]
+			}
+		}
+		return m
+	}
 	at := func(i int) string {
 		if i < len(list) {
 			return list[i].word
@@ -183,7 +230,7 @@ func callNames(p *plan, list []piece) *calls {
 		word := list[j].word
 		c.first = c.first || firstPerson[word]
 		c.second = c.second || secondPerson[word]
-		if list[j].capital && j > 0 && !text.Stopword(word) && !idle[word] && !timeWords[word] && !weak[word] {
+		if list[j].capital && j > 0 && !stopword(p.language, word) && !lexicons[p.language].times[word] && !weak[word] {
 			c.shorts = append(c.shorts, strings.TrimSuffix(word, "'s"))
 		}
 	}
@@ -262,9 +309,10 @@ func (s *search) grow(p *plan) {
 	exact := map[int32]bool{}
 	for i := range p.words {
 		wd := &p.words[i]
-		wd.number = -1
-		if n, ok := x.terms[wd.term]; ok {
-			wd.number, exact[n] = n, true
+		for _, term := range append([]string{wd.term}, wd.terms...) {
+			if n, ok := x.terms[term]; ok {
+				wd.numbers, exact[n] = append(wd.numbers, n), true
+			}
 		}
 	}
 	for i := range p.words[:min(len(p.words), maxGrown)] {
@@ -273,7 +321,7 @@ func (s *search) grow(p *plan) {
 			continue
 		}
 		found := map[int32]float64{}
-		if w.Kin > 0 {
+		if w.Kin > 0 && p.language == text.English {
 			for _, other := range kin[wd.term] {
 				if n, ok := x.terms[other]; ok && !exact[n] {
 					found[n] = max(found[n], w.Kin)

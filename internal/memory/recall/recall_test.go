@@ -352,7 +352,7 @@ func TestWhatTellsMoreIsPreferred(t *testing.T) {
 		{"The kettle boils milk, water and soup", "The kettle"},
 	} {
 		w := recall.Chosen()
-		w.K1, w.B = 0, 0 // all have the word once, and length does not count
+		w.K1, w.B, w.Meaning = 0, 0, 0 // all have the word once, and length does not count
 		hits := found(facts(texts[1], texts[0]), recall.Query{Text: "kettle", Limit: 10, Now: now, Weights: &w, Explain: true})
 		if len(hits) != 2 || hits[0].ID != "m2" || hits[0].Why.Worth <= hits[1].Why.Worth {
 			t.Errorf("%q and %q: found %v", texts[0], texts[1], ids(hits))
@@ -454,5 +454,52 @@ func TestRelativeDatesAreSeenFromTheDayAsked(t *testing.T) {
 	}
 	if got := ids(found(index(items...), q)); len(got) != 1 || got[0] != "2025-06-04" {
 		t.Errorf("asked in July, last month finds %v", got)
+	}
+}
+
+func TestOtherLanguagesAreStemmedAndTheirDatesRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, right, wrong string }{
+		{"Welche Katzen hat sie?", "Sie hat eine Katze, die auf dem Sofa liegt.", "Sie hat einen Hund, der auf dem Sofa liegt."},
+		{"Quels médicaments prend-elle ?", "Elle prend un médicament avec son repas du soir.", "Elle prend un café avec son repas du soir."},
+		{"¿Qué gatos tiene?", "Ella tiene un gato que duerme en la cama.", "Ella tiene un perro que duerme en la cama."},
+		{"Quali gatti ha?", "Lei ha un gatto che dorme sul letto con lei.", "Lei ha un cane che dorme sul letto con lei."},
+		{"Que gatos tem ela?", "Ela tem um gato que dorme na cama com ela.", "Ela tem um rato que dorme na cama com ela."},
+		{"Welke katten heeft ze?", "Ze heeft een kat die op de bank ligt.", "Ze heeft een hond die op de bank ligt."},
+	} {
+		if hits := search(facts(c.wrong, c.right), c.query); len(hits) == 0 || hits[0].ID != "m2" {
+			t.Errorf("%q finds %v", c.query, ids(hits))
+		}
+	}
+	for _, c := range []struct{ query, text string }{
+		{"Was war im März 2023?", "Wir waren mit der Familie in den Bergen."},
+		{"Que s'est-il passé en mars 2023 ?", "Nous étions à la montagne avec la famille."},
+		{"¿Qué pasó en marzo de 2023?", "Estuvimos en la sierra con la familia."},
+		{"Che cosa è successo a marzo del 2023?", "Siamo stati in montagna con la famiglia."},
+		{"O que aconteceu em março de 2023?", "Nós fomos para a serra com a família."},
+		{"Wat gebeurde er in maart 2023?", "We waren met de familie in de bergen."},
+	} {
+		x := index(recall.Item{ID: "then", Text: c.text, OccurredAt: at("2023-03-09")}, recall.Item{ID: "later", Text: c.text, OccurredAt: at("2024-08-09")})
+		if hits := search(x, c.query); len(hits) == 0 || hits[0].ID != "then" {
+			t.Errorf("%q finds %v", c.query, ids(hits))
+		}
+	}
+}
+
+// The language of a memory is that of its own words, so what one agent stored affects no score of another agent's memories.
+func TestOtherAgentsLanguagesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	mine := []recall.Item{
+		{ID: "m1", AgentID: "mine", Text: "Cats"}, {ID: "m2", AgentID: "mine", Text: "She has a cat and likes it"}, {ID: "m3", AgentID: "mine", Text: "Katze"},
+	}
+	both := slices.Clone(mine)
+	for i := range 60 {
+		both = append(both, recall.Item{ID: fmt.Sprint("t", i), AgentID: "theirs", Text: "Ich habe eine Katze und sie schläft auf dem Sofa."})
+	}
+	for _, query := range []string{"Which cats has she?", "Hat sie Katzen?"} {
+		q := recall.Query{Text: query, Limit: 10, Now: now, AgentID: "mine", Explain: true}
+		if diff := cmp.Diff(found(index(mine...), q), found(index(both...), q)); diff != "" {
+			t.Errorf("%q finds (-alone +beside others):\n%s", query, diff)
+		}
 	}
 }

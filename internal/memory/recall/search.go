@@ -27,6 +27,8 @@ type search struct {
 	turns    []int32 // by session: admitted memories
 	sessions int     // with admitted memories
 
+	languages [text.Languages]int32 // of admitted memories
+
 	own     []float64 // by slot: the score of its words
 	theme   []float64 // by session: its score
 	touched []int32   // sessions that contain the current word
@@ -34,6 +36,7 @@ type search struct {
 	spans   calendar
 	rarity  float64 // of the times that the query names
 	like    likeness
+	likes   []float64 // of a session's turns
 
 	values []float64 // of a session's turns, in their order
 	line   []int32   // their slots
@@ -123,16 +126,24 @@ func (s *search) countWords() {
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		rarity := math.Inf(1)
-		if w.number >= 0 {
-			list := s.x.words[w.number].postings
-			if !s.step(3 * len(list)) {
-				return
+		if len(w.numbers) > 0 {
+			df := 0
+			for _, n := range w.numbers {
+				list := s.x.words[n].postings
+				if !s.step(3 * len(list)) {
+					return
+				}
+				df += s.frequency(list)
 			}
-			if df := s.frequency(list); df > 0 {
-				rarity = s.idf(df)
+			if df > 0 {
+				rarity = s.idf(min(df, s.count))
 				w.rarity = rarity
-				s.addWord(list, w.weight*rarity)
-				s.addTheme(list, w.weight)
+				s.touched = s.touched[:0]
+				for _, n := range w.numbers {
+					s.addWord(s.x.words[n].postings, w.weight*rarity)
+					s.touch(s.x.words[n].postings)
+				}
+				s.addTheme(w.weight)
 			}
 		}
 		for _, r := range w.related {
@@ -189,12 +200,11 @@ func (s *search) saturated(times float64, length int32) float64 {
 	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/max(average, 1)))
 }
 
-// addTheme scores a word for the sessions that contain it. It treats a session as a text and its turns as occurrences.
-func (s *search) addTheme(list []posting, weight float64) {
+// touch counts the turns of each session that contain a word.
+func (s *search) touch(list []posting) {
 	if s.w.Session == 0 || s.sessions == 0 {
 		return
 	}
-	s.touched = s.touched[:0]
 	for _, p := range list {
 		slot := p.slot()
 		session := s.x.docs[slot].session
@@ -204,6 +214,13 @@ func (s *search) addTheme(list []posting, weight float64) {
 		if s.times[session]++; s.times[session] == 1 {
 			s.touched = append(s.touched, session)
 		}
+	}
+}
+
+// addTheme scores a word for the sessions that contain it. It treats a session as a text and its turns as occurrences.
+func (s *search) addTheme(weight float64) {
+	if len(s.touched) == 0 {
+		return
 	}
 	const k, b = 1.2, 0.5
 	rarity := inverse(len(s.touched), s.sessions)
@@ -269,6 +286,7 @@ func (s *search) scoreSession(session int32, dated bool) {
 	if !found {
 		return
 	}
+	s.compareTurnsOf(s.line)
 	// Most turns are excluded without looking at dates.
 	for i, slot := range s.line {
 		p := s.parts(slot, s.near(i), s.meaning(i))
@@ -344,7 +362,7 @@ func (s *search) matched(slot int32) []string {
 	list := []string{} // never nil, because a response contains the list
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		if w.number >= 0 && s.timesIn(w.number, slot) > 0 && !slices.Contains(list, w.shown) {
+		if s.contains(w, slot) && !slices.Contains(list, w.shown) {
 			list = append(list, w.shown)
 		}
 	}
@@ -355,6 +373,11 @@ func (s *search) matched(slot int32) []string {
 			return len(pair) > len(one) && strings.Contains(pair, one)
 		})
 	})
+}
+
+// contains reports whether a memory contains a word of the query.
+func (s *search) contains(w *wanted, slot int32) bool {
+	return slices.ContainsFunc(w.numbers, func(n int32) bool { return s.timesIn(n, slot) > 0 })
 }
 
 // timesIn returns how often a memory contains a word.
@@ -373,11 +396,10 @@ func (s *search) explain(r ranked) *Why {
 	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Meaning: p.meaning, Worth: p.worth}
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		if w.number < 0 {
-			continue
-		}
-		if times := s.timesIn(w.number, r.slot); times > 0 {
-			why.Words += w.weight * w.rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
+		for _, n := range w.numbers {
+			if times := s.timesIn(n, r.slot); times > 0 {
+				why.Words += w.weight * w.rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
+			}
 		}
 	}
 	why.Related = max(p.words-why.Words, 0)

@@ -12,37 +12,43 @@ import (
 
 // told is what the ranking knows of a text except its words.
 type told struct {
-	length int32
-	marks  marks
-	traits traits
-	sum    vectors.Sum
+	length   int32
+	marks    marks
+	language text.Language
+	traits   traits
+	sum      vectors.Sum
 }
 
-// addText adds the words of a text or a tag to a slot, which must be the last one.
+// addText adds the words of a text to a slot, which must be the last one. The language of a text is that of its own words, so that
+// its terms do not depend on other memories.
 func (x *Index) addText(slot int32, s string) (t told) {
-	end := 0
+	var votes text.Votes
+	x.tokens = x.tokens[:0]
 	x.analyzer.Scan(s, func(token text.Token) bool {
+		x.tokens = append(x.tokens, token)
+		votes.Add(token.Word)
+		return true
+	})
+	t.language = votes.Language()
+	end := 0
+	for _, token := range x.tokens {
 		t.length++
 		first := end == 0 || token.Start > end && endsSentence(s[end:token.Start])
 		end = token.End
+		term := x.addToken(slot, token, t.language)
 		if text.Unspaced(token.Word) {
-			// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
-			if token.Term != "" && token.Term != token.Word {
-				x.count(slot, token.Term)
-			}
-			x.count(slot, single(token.Word))
 			t.traits.content = min(t.traits.content+1, maxContent)
-			return true
+			continue
 		}
-		term := termOf(token)
-		x.count(slot, term)
-		t.marks |= marksOf(token.Word, term)
-		t.traits.add(token.Word, s[token.Start:], first)
-		if x.vectors {
+		t.marks |= marksOf(t.language, token.Word, term)
+		t.traits.add(t.language, token.Word, s[token.Start:], first)
+		if x.vectors && t.language == text.English {
 			t.sum.Add(token.Word)
 		}
-		return true
-	})
+	}
+	if clear(x.tokens); cap(x.tokens) > 1024 { // they reference the text, and long texts are rare
+		x.tokens = nil
+	}
 	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {
 		switch r, _ := utf8.DecodeLastRuneInString(end); r {
 		case '?', '？', '؟':
@@ -50,6 +56,29 @@ func (x *Index) addText(slot int32, s string) (t told) {
 		}
 	}
 	return t
+}
+
+// addTag adds the words of a tag to a slot, which must be the last one.
+func (x *Index) addTag(slot int32, tag string, l text.Language) {
+	x.analyzer.Scan(tag, func(token text.Token) bool {
+		x.addToken(slot, token, l)
+		return true
+	})
+}
+
+// addToken adds a word to a slot and returns its term.
+func (x *Index) addToken(slot int32, token text.Token, l text.Language) (term string) {
+	if text.Unspaced(token.Word) {
+		// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
+		if token.Term != "" && token.Term != token.Word {
+			x.count(slot, token.Term)
+		}
+		term = single(token.Word)
+	} else {
+		term = termIn(x.analyzer, l, token)
+	}
+	x.count(slot, term)
+	return term
 }
 
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.
@@ -77,6 +106,14 @@ func (x *Index) count(slot int32, term string) {
 	x.lists += int64(4 * (cap(w.postings) - before))
 }
 
+// termIn returns the term of a word in a language.
+func termIn(a *text.Analyzer, l text.Language, t text.Token) string {
+	if l == text.English || t.Word[0] <= '9' {
+		return termOf(t)
+	}
+	return a.Stem(l, t)
+}
+
 // termOf returns the term of a word: its stem, that of its regular form for irregular English words, or the digits of a
 // number.
 func termOf(t text.Token) string {
@@ -99,14 +136,14 @@ func cardinal(word string) string {
 	return word
 }
 
-func marksOf(word, term string) (m marks) {
+func marksOf(l text.Language, word, term string) (m marks) {
 	if c := term[0]; c >= '0' && c <= '9' {
 		m |= hasNumber
 		if len(term) == 4 && (strings.HasPrefix(term, "19") || strings.HasPrefix(term, "20")) {
 			m |= hasTime
 		}
 	}
-	if timeWords[word] {
+	if lexicons[l].times[word] {
 		m |= hasTime
 	}
 	return m

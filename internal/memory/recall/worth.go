@@ -47,20 +47,25 @@ func (s *search) worth(slot int32) float64 {
 }
 
 // add counts a word of a text. first is whether it begins a sentence.
-func (t *traits) add(word, raw string, first bool) {
-	if tellWords[word] {
+func (t *traits) add(l text.Language, word, raw string, first bool) {
+	if lexicons[l].tells[word] {
 		t.tells = min(t.tells+1, maxSigns)
 	}
-	if chatWords[word] {
+	if lexicons[l].chats[word] {
 		t.chats = min(t.chats+1, maxSigns)
 	}
-	if text.Stopword(word) || idle[word] {
+	if stopword(l, word) {
 		return
 	}
 	t.content = min(t.content+1, maxContent)
-	if r, _ := utf8.DecodeRuneInString(raw); !first && unicode.IsUpper(r) {
+	if r, _ := utf8.DecodeRuneInString(raw); !first && lexicons[l].capitals && unicode.IsUpper(r) {
 		t.names = min(t.names+1, maxNames)
 	}
+}
+
+// stopword reports whether a folded word says nothing in a language.
+func stopword(l text.Language, word string) bool {
+	return l.Stopword(word) || l == text.English && idle[word]
 }
 
 // endsSentence reports whether the characters between two words end a sentence.

@@ -31,11 +31,12 @@ const One = 127
 
 // Dot returns the product of two vectors.
 func Dot(a, b *Vector) int32 {
-	sum := int32(0)
-	for i := range Dimensions {
-		sum += int32(a[i]) * int32(b[i])
+	var even, odd int32 // two sums, so that an addition need not wait for the one before
+	for i := 0; i < Dimensions; i += 8 {
+		even += int32(a[i])*int32(b[i]) + int32(a[i+2])*int32(b[i+2]) + int32(a[i+4])*int32(b[i+4]) + int32(a[i+6])*int32(b[i+6])
+		odd += int32(a[i+1])*int32(b[i+1]) + int32(a[i+3])*int32(b[i+3]) + int32(a[i+5])*int32(b[i+5]) + int32(a[i+7])*int32(b[i+7])
 	}
-	return sum
+	return even + odd
 }
 
 // table finds words in the file.

@@ -1,0 +1,137 @@
+package text
+
+import (
+	"embed"
+	"strings"
+	"sync/atomic"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/danish"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/irish"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/norwegian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/turkish"
+)
+
+// Language is a language with a stemmer and stop words.
+type Language uint8
+
+// The languages. English is that of texts whose language is unknown.
+const (
+	English Language = iota
+	Arabic
+	Danish
+	Dutch
+	Finnish
+	French
+	German
+	Hungarian
+	Irish
+	Italian
+	Norwegian
+	Portuguese
+	Romanian
+	Russian
+	Spanish
+	Swedish
+	Turkish
+	Languages // their number
+)
+
+// foreign are the languages but English. The lists of stop words are those of Snowball and of Jacques Savoy, under the BSD license;
+// stopwords/NOTICE.md says more.
+var foreign = [Languages]struct {
+	file string // of stop words
+	stem func(*snowballstem.Env) bool
+}{
+	Arabic: {"ar", arabic.Stem}, Danish: {"da", danish.Stem}, Dutch: {"nl", dutch.Stem}, Finnish: {"fi", finnish.Stem},
+	French: {"fr", french.Stem}, German: {"de", german.Stem}, Hungarian: {"hu", hungarian.Stem}, Irish: {"ga", irish.Stem},
+	Italian: {"it", italian.Stem}, Norwegian: {"no", norwegian.Stem}, Portuguese: {"pt", portuguese.Stem},
+	Romanian: {"ro", romanian.Stem}, Russian: {"ru", russian.Stem}, Spanish: {"es", spanish.Stem}, Swedish: {"sv", swedish.Stem},
+	Turkish: {"tr", turkish.Stem},
+}
+
+//go:embed stopwords/*.txt
+var stopwordFiles embed.FS
+
+// languagesOf contains the languages of which a folded word is a stop word: bit 1<<Language.
+var languagesOf = func() map[string]uint32 {
+	m := map[string]uint32{}
+	for word := range stopwords {
+		m[word] |= 1 << English
+	}
+	for l := English + 1; l < Languages; l++ {
+		list, err := stopwordFiles.ReadFile("stopwords/" + foreign[l].file + ".txt")
+		if err != nil {
+			panic(err) // the file is in the program
+		}
+		for word := range strings.FieldsSeq(string(list)) {
+			m[word] |= 1 << l
+		}
+	}
+	return m
+}()
+
+// Stopword reports whether a folded word is so common in the language that it does not affect the rank.
+func (l Language) Stopword(word string) bool { return languagesOf[word]&(1<<l) != 0 }
+
+// Votes counts the stop words of a text by language.
+type Votes [Languages]int
+
+// Add counts a folded word.
+func (v *Votes) Add(word string) {
+	for set, l := languagesOf[word], English; set != 0; set, l = set>>1, l+1 {
+		if set&1 != 0 {
+			v[l]++
+		}
+	}
+}
+
+// Language returns the language with the most votes. It is English unless another one has at least two, and more than English.
+func (v *Votes) Language() Language {
+	best := English
+	for l := English + 1; l < Languages; l++ {
+		if v[l] >= 2 && v[l] > v[best] {
+			best = l
+		}
+	}
+	return best
+}
+
+// stems caches stems of recent words of a language.
+type stems [Languages]atomic.Pointer[formCache]
+
+// Stem returns the stem of a token in a language. It caches stems like Scan.
+func (a *Analyzer) Stem(l Language, t Token) string {
+	if l == English || t.Term == "" || Unspaced(t.Word) {
+		return t.Term
+	}
+	cache := a.stems[l].Load()
+	if cache == nil {
+		cache = &formCache{seed: a.forms.seed, form: func(word string) (string, string) { return word, stemIn(l, word) }}
+		if !a.stems[l].CompareAndSwap(nil, cache) {
+			cache = a.stems[l].Load()
+		}
+	}
+	return cache.of(t.Word).stem
+}
+
+func stemIn(l Language, word string) string {
+	env := snowballstem.NewEnv(word)
+	foreign[l].stem(env)
+	if s := env.Current(); s != "" {
+		return s
+	}
+	return word
+}
