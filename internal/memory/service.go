@@ -58,9 +58,9 @@ type Options struct {
 	RecallBytes int64
 	// WithoutVectors makes recalls compare words alone.
 	WithoutVectors bool
-	Now         func() time.Time
-	Random      io.Reader // for IDs
-	Log         *slog.Logger
+	Now            func() time.Time
+	Random         io.Reader // for IDs
+	Log            *slog.Logger
 }
 
 // Keys stores the data keys of subjects: *seal.Subjects.
