@@ -31,7 +31,7 @@ func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, dep
 		},
 		Shares: s.shares, DropKey: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
 		WithoutVectors: cfg.Recall.Vectors == config.Off,
-		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
+		Now:            deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return nil
 }
