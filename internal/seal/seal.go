@@ -43,7 +43,8 @@ type Store interface {
 	InstanceID(ctx context.Context) (string, error)
 	// Secrets reads all wrapped secrets, ordered by name.
 	Secrets(ctx context.Context) ([]Wrapped, error)
-	// AddSecrets adds secrets with new names. If one exists, it is a conflict and nothing is added.
+	// AddSecrets adds secrets with new names. If one exists, or a wrapping secret has a later one (see NumberedAfter), it is
+	// a conflict and nothing is added.
 	AddSecrets(ctx context.Context, w []Wrapped) error
 	// RemoveSecret removes a secret. The error is problem.Missing if it does not exist and a conflict if it wraps data
 	// keys.

@@ -482,6 +482,29 @@ func TestConcurrentRewrapsKeepEveryKey(t *testing.T) {
 	}
 }
 
+func TestNumberOfARemovedWrappingSecretIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	first := newRing(t, st)
+	late := openRing(t, st, st, false) // knows no wrapping secret
+	first.ensure(t, generation(1, 1))
+	stale := openRing(t, st, st, false) // knows the first one
+	if err := first.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Rewrap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late.ensure(t, generation(2, 1))
+	sealed := stale.ensure(t, generation(3, 1))[0].Seal([]byte("a text"), []byte("about"))
+	if names := late.secrets.Names("subject-keys/"); !slices.Equal(names, []string{"subject-keys/2"}) {
+		t.Errorf("the secrets are %v", names)
+	}
+	for _, r := range []*ring{first, late, openRing(t, st, st, false)} {
+		r.opens(t, generation(3, 1), sealed, "a text")
+	}
+}
+
 func TestRotationRenewsTheWrappingSecret(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)

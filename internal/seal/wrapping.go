@@ -34,6 +34,12 @@ func numberOf(wrapping string) int64 {
 	return n
 }
 
+// NumberedAfter reports whether both names are those of wrapping secrets and a has the higher number. Numbers are used
+// once: a process may still hold the removed secret of a number, and what it wraps with that one, nobody else can open.
+func NumberedAfter(a, b string) bool {
+	return strings.HasPrefix(a, wrappingPrefix) && strings.HasPrefix(b, wrappingPrefix) && numberOf(a) > numberOf(b)
+}
+
 // wrapping returns the name of the secret in use. It creates the first one.
 func (s *Subjects) wrapping(ctx context.Context) (string, error) {
 	if names := s.wrappings(); len(names) > 0 {
@@ -46,7 +52,7 @@ func (s *Subjects) wrapping(ctx context.Context) (string, error) {
 	return names[len(names)-1], nil
 }
 
-// addWrapping creates the secret with a number, unless another process does.
+// addWrapping creates the secret with a number, unless another process has created it or a later one.
 func (s *Subjects) addWrapping(ctx context.Context, number int64) error {
 	secret := make([]byte, secretSize)
 	if _, err := io.ReadFull(s.Random, secret); err != nil {

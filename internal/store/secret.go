@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
@@ -46,7 +47,14 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 		if err := s.holdSecrets(ctx); err != nil {
 			return err
 		}
+		stored, err := s.Secrets(ctx)
+		if err != nil {
+			return err
+		}
 		for _, w := range secrets {
+			if slices.ContainsFunc(stored, func(known seal.Wrapped) bool { return seal.NumberedAfter(known.Name, w.Name) }) {
+				return problem.Conflicts("A later secret than this one already exists.")
+			}
 			n, err := s.keys.In(ctx).Exec(ctx, `
 				INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 				w.Name, w.Sealed, micros(w.CreatedAt))
