@@ -228,7 +228,7 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 
 // rim are the packages around the domain, which may know it.
 var rim = []string{
-	"internal/api", "internal/app", "internal/config", "internal/console", "internal/folder", "internal/instance", "internal/loadrun", "internal/store",
+	"internal/api", "internal/app", "internal/config", "internal/console", "internal/folder", "internal/instance", "internal/loadrun", "internal/outbound", "internal/store",
 	"internal/await", "internal/browsertest", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -146,26 +145,4 @@ func printable(text string) bool {
 		}
 	}
 	return true
-}
-
-// special are the networks that are not on the public internet, or that lead to others.
-var special = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
-	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
-	"fc00::/7", "fe80::/9", "ff00::/8",
-)
-
-func prefixes(list ...string) (all []netip.Prefix) {
-	for _, text := range list {
-		all = append(all, netip.MustParsePrefix(text))
-	}
-	return all
-}
-
-// PublicAddress reports whether an address is on the public internet. Addresses that contain an IPv4 address are not, except
-// mapped ones, which are judged by it.
-func PublicAddress(address netip.Addr) bool {
-	address = address.Unmap().WithZone("")
-	return address.IsValid() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(address) })
 }

@@ -1,5 +1,4 @@
-// Package sender sends webhook deliveries over HTTP. It connects only to addresses that are allowed, and checks each of them
-// when it connects, because the address of a name can change after any earlier check.
+// Package sender sends webhook deliveries over HTTP, only to addresses that are allowed.
 package sender
 
 import (
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"keepsake/internal/event"
+	"keepsake/internal/outbound"
 )
 
 // Options is what a Sender needs.
@@ -39,64 +39,18 @@ const (
 	defaultTimeout = 15 * time.Second
 	// maxResponse is how much of a response is read, so that the connection can be used again. Nothing of it is kept.
 	maxResponse = 64 << 10
-	maxHeader   = 16 << 10
 )
-
-var errAddress = errors.New("the address is not allowed")
 
 // New returns a Sender.
 func New(o Options) *Sender {
-	if o.Lookup == nil {
-		o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
-	}
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	s := &Sender{o: o}
-	s.client = &http.Client{
-		Transport: &http.Transport{
-			DialContext: s.dial, Proxy: nil, DisableCompression: true, MaxResponseHeaderBytes: maxHeader, MaxIdleConns: 64,
-			MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return s
+	return &Sender{o: o, client: outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Lookup: o.Lookup, MaxPerHost: 2})}
 }
 
 // Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
-
-// dial connects to an allowed address of a host. It resolves the name itself and connects to the address that it has checked.
-func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	addresses, err := s.resolve(ctx, host)
-	if err != nil {
-		return nil, err
-	}
-	err = errAddress
-	for _, a := range addresses {
-		if !s.o.AllowPrivate && !event.PublicAddress(a) {
-			continue
-		}
-		var conn net.Conn
-		if conn, err = (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
-}
-
-func (s *Sender) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	return s.o.Lookup(ctx, host)
-}
 
 // Send implements event.Sender. It sends the request once and follows no redirect.
 func (s *Sender) Send(ctx context.Context, r *event.Request) event.Result {
@@ -129,7 +83,7 @@ func (s *Sender) send(ctx context.Context, r *event.Request) event.Result {
 // failure returns the result of a request without a response. The error itself is not shown to the owner of the webhook, because
 // it describes the network of this machine.
 func (s *Sender) failure(ctx context.Context, err error) event.Result {
-	if errors.Is(err, errAddress) {
+	if errors.Is(err, outbound.ErrAddress) {
 		s.o.Log.Warn("refused to deliver to an address that is not on the public internet; see webhooks.allowPrivate")
 	}
 	var timeout net.Error
