@@ -23,7 +23,7 @@ import (
 // A page that nginx sends by itself is the cheapest service possible, so with it the share of the check is the largest. The
 // other service is a Go program that answers constantly. The CPU time is that of all servers and of the clients, so other load
 // on the machine changes it less than the throughput.
-func measureForward(c contest) (err error) {
+func measureForward(c contest, dir string, builds []string) error {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
 		if binary = "/usr/sbin/nginx"; !exists(binary) {
@@ -34,15 +34,6 @@ func measureForward(c contest) (err error) {
 	recipe, err := os.ReadFile("deploy/forward-auth/nginx.conf")
 	if err != nil {
 		return fmt.Errorf("run this from the root of the repository: %w", err)
-	}
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	builds, err := c.builds(dir)
-	if err != nil {
-		return err
 	}
 	p, err := startOn(exec.Command, builds[0], filepath.Join(dir, "data"), "KEEPSAKE_TRUSTED_PROXIES=127.0.0.1/32")
 	if err != nil {

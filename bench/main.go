@@ -54,10 +54,10 @@ func main() {
 	}{
 		{"part", measurePart},
 		{"health", measureHealth},
-		{"outside", measureOutside},
+		{"outside", withBuilds(measureOutside)},
 		{"bearer", measureBearer},
 		{"post", measurePost},
-		{"search", measureSearchTable},
+		{"search", withBuilds(measureSearchTable)},
 		{"search", measureSearch},
 		{"relevance", measureRelevance},
 		{"shared", measureShared},
@@ -65,7 +65,7 @@ func main() {
 		{"memory", measureMemory},
 		{"servers", measureServers},
 		{"secrecy", measureSecrecy},
-		{"forward", measureForward},
+		{"forward", withBuilds(measureForward)},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

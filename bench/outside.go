@@ -27,16 +27,7 @@ import (
 // clients are this process on the second core, and all servers take turns. The program runs like `keepsake serve` without the
 // log line for each request. It is compared with handlers that send the body and the headers of one of its responses, behind
 // a server with the same timeouts. With -programs, it is also compared with other builds.
-func measureOutside(c contest) (err error) {
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	builds, err := c.builds(dir)
-	if err != nil {
-		return err
-	}
+func measureOutside(c contest, dir string, builds []string) error {
 	if out, err := exec.Command("taskset", "-a", "-c", "-p", "1", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
 		fmt.Printf("The clients share the servers' core: %v %s", err, out)
 	}
@@ -70,6 +61,22 @@ func measureOutside(c contest) (err error) {
 type operation struct {
 	method, path, body string
 	searches           bool
+}
+
+// withBuilds gives a measurement a temporary folder and the programs to measure.
+func withBuilds(measure func(c contest, dir string, builds []string) error) func(contest) error {
+	return func(c contest) error {
+		dir, err := os.MkdirTemp("", "keepsake-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		builds, err := c.builds(dir)
+		if err != nil {
+			return err
+		}
+		return measure(c, dir, builds)
+	}
 }
 
 // builds returns the programs to measure. Without -programs, it builds the present one into dir.

@@ -30,16 +30,7 @@ var (
 
 // measureSearchTable measures imports and searches of the built program from outside, and SQLite FTS5 with the same documents
 // and queries in this process. Both have one core.
-func measureSearchTable(c contest) error {
-	dir, err := os.MkdirTemp("", "keepsake-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	builds, err := c.builds(dir)
-	if err != nil {
-		return err
-	}
+func measureSearchTable(c contest, dir string, builds []string) error {
 	fmt.Printf("\n%-46s %16s %16s   load %s\n", "search, documents of about 430 bytes", "keepsake", "SQLite FTS5", load())
 	for _, size := range []struct{ documents, words int }{{*smallCorpus, 2}, {*largeCorpus, 5}} {
 		if size.documents == 0 {

@@ -51,17 +51,26 @@ func (x *requestState) servePage(rt *route) {
 
 // documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.
 func documentPage(text []byte) (page, error) {
+	zipped, err := Zip(text)
+	if err != nil {
+		return page{}, err
+	}
+	sum := sha256.Sum256(text)
+	return page{media: mediaJSON, body: text, zipped: zipped, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+}
+
+// Zip compresses the body of a response that is sent often.
+func Zip(body []byte) ([]byte, error) {
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	if err == nil {
-		_, err = w.Write(text)
+		_, err = w.Write(body)
 		err = errors.Join(err, w.Close())
 	}
 	if err != nil {
-		return page{}, fmt.Errorf("compress the description: %w", err)
+		return nil, fmt.Errorf("compress a response: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	return page{media: mediaJSON, body: text, zipped: zipped.Bytes(), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+	return zipped.Bytes(), nil
 }
 
 // takesGzip reports whether an Accept-Encoding header accepts gzip (RFC 9110, 12.5.3).

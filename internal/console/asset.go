@@ -1,12 +1,9 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -43,17 +40,12 @@ func loadAssets() (*assets, error) {
 			return nil, fmt.Errorf("console: read an asset: %w", err)
 		}
 		all.Write(text)
-		var zipped bytes.Buffer
-		w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		if err == nil {
-			_, err = w.Write(text)
-			err = errors.Join(err, w.Close())
-		}
+		zipped, err := api.Zip(text)
 		if err != nil {
-			return nil, fmt.Errorf("console: compress an asset: %w", err)
+			return nil, fmt.Errorf("console: %w", err)
 		}
 		a.byName[entry.Name()] = api.WebResponse{
-			Status: http.StatusOK, Body: text, Zipped: zipped.Bytes(),
+			Status: http.StatusOK, Body: text, Zipped: zipped,
 			Header: http.Header{
 				"Content-Type":                 {mediaType(entry.Name())},
 				"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},

@@ -25,7 +25,9 @@ func testSecret(t *testing.T, setup setup) {
 
 	t.Run("WrappingSecretIsNotAddedBeforeALaterOne", func(t *testing.T) {
 		s := setup(t)
-		wrapped := func(name string) []seal.Wrapped { return []seal.Wrapped{{Name: name, Sealed: []byte{1}, CreatedAt: epoch}} }
+		wrapped := func(name string) []seal.Wrapped {
+			return []seal.Wrapped{{Name: name, Sealed: []byte{1}, CreatedAt: epoch}}
+		}
 		noError(t, s.AddSecrets(t.Context(), wrapped("subject-keys/10")))
 		for _, earlier := range []string{"subject-keys/9", "subject-keys/10"} {
 			wantProblem(t, s.AddSecrets(t.Context(), wrapped(earlier)), problem.Conflict, problem.CodeConflict)
