@@ -18,8 +18,10 @@ type Workspace struct {
 	Tier      string // name of a limit.Tier
 	Operator  bool   // created by the first start; its admins administer the whole instance
 	Suspended bool
-	CreatedAt time.Time
-	Revision  int64
+	// Embeddings says that texts of its memories, and of questions about them, are sent to the embeddings endpoint, if one is set.
+	Embeddings bool
+	CreatedAt  time.Time
+	Revision   int64
 }
 
 // Tier is a tier with its revision, which is 1 until a change replaces the configured numbers.

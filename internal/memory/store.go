@@ -19,6 +19,7 @@ type Store interface {
 	planStore
 	erasureStore
 	expiryStore
+	vectorStore
 }
 
 // SubjectRow is the row of a subject. It remains after an erasure, without SealedID, so that no generation is used twice.

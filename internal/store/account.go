@@ -24,9 +24,9 @@ func (s *Store) Initialised(ctx context.Context) (bool, error) {
 func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO workspace (id, name, tier, operator, suspended, created_at, revision)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, micros(w.CreatedAt), w.Revision)
+			INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, w.Embeddings, micros(w.CreatedAt), w.Revision)
 		if err != nil {
 			return fmt.Errorf("add workspace: %w", err)
 		}
@@ -65,7 +65,7 @@ func (s *Store) Workspace(ctx context.Context, id string) (*account.Workspace, e
 
 func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]account.Workspace, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT id, name, tier, operator, suspended, created_at, revision FROM workspace `+which, args...)
+		SELECT id, name, tier, operator, suspended, embeddings, created_at, revision FROM workspace `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -74,7 +74,7 @@ func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]ac
 	for rows.Next() {
 		var w account.Workspace
 		var created int64
-		if err := rows.Scan(&w.ID, &w.Name, &w.Tier, &w.Operator, &w.Suspended, &created, &w.Revision); err != nil {
+		if err := rows.Scan(&w.ID, &w.Name, &w.Tier, &w.Operator, &w.Suspended, &w.Embeddings, &created, &w.Revision); err != nil {
 			return nil, fmt.Errorf("read workspace: %w", err)
 		}
 		w.CreatedAt = timeOf(created)
@@ -90,8 +90,8 @@ func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]ac
 func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			UPDATE workspace SET name = $1, tier = $2, suspended = $3, revision = $4 WHERE id = $5 AND revision = $6`,
-			w.Name, w.Tier, w.Suspended, w.Revision, w.ID, w.Revision-1)
+			UPDATE workspace SET name = $1, tier = $2, suspended = $3, embeddings = $4, revision = $5 WHERE id = $6 AND revision = $7`,
+			w.Name, w.Tier, w.Suspended, w.Embeddings, w.Revision, w.ID, w.Revision-1)
 		if err != nil {
 			return fmt.Errorf("change workspace %s: %w", w.ID, err)
 		}

@@ -176,6 +176,7 @@ func fillMemories(t *testing.T, e store.Engine) {
 		same_hash, size, revision, change, sealed) VALUES ('wsp_b', 'mem_1', $1, 1, NULL, $1, 'fact', 1, 1, 1, NULL, NULL, $1, 5, 2, 1, $2)`,
 		subject, []byte("sealed\x00"))
 	exec(t, e.Main(), `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES ('wsp_b', 'mem_1', 1, $1, 1, $1)`, subject)
+	exec(t, e.Main(), `INSERT INTO memory_vector (workspace_id, memory_id, subject, revision, change, model, sealed) VALUES ('wsp_b', 'mem_1', $1, 2, 2, 'm/3', $1)`, subject)
 	exec(t, e.Main(), `INSERT INTO memory_tombstone (workspace_id, memory_id, subject, change, at) VALUES ('wsp_a', 'mem_2', NULL, 1, 1), ('wsp_b', 'mem_3', $1, 1, 1)`, subject)
 	exec(t, e.Main(), `INSERT INTO kept_answer_subject (workspace_id, subject, claim, expires_at) VALUES ('wsp_b', $1, $2, 2)`, subject, []byte{0, 1, 255})
 }
@@ -231,7 +232,7 @@ func TestMoveCopiesEverything(t *testing.T) {
 		rows := complete(t, begin(t, from, to))
 		for table, want := range map[string]int64{
 			"document": documents, "workspace": 2, "kept_answer": 3, "account_user": 2, "usage_minute": 30, "usage_quota": 2, "wrapped_secret": 1, "api_key": 0,
-			"subject_key": dataKeys, "memory_subject": 2, "memory": 1, "memory_revision": 1, "memory_tombstone": 2, "kept_answer_subject": 1,
+			"subject_key": dataKeys, "memory_subject": 2, "memory": 1, "memory_revision": 1, "memory_vector": 1, "memory_tombstone": 2, "kept_answer_subject": 1,
 		} {
 			if rows[table] != want {
 				t.Errorf("%d rows of %s were moved, want %d", rows[table], table, want)

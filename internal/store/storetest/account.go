@@ -25,7 +25,7 @@ func testAccount(t *testing.T, setup setup) {
 			t.Fatalf("empty place: initialised %v, error %v", is, err)
 		}
 		want := []account.Workspace{
-			{ID: "wsp_a", Name: "Ärzte", Tier: "pro", Suspended: true, CreatedAt: epoch, Revision: 3},
+			{ID: "wsp_a", Name: "Ärzte", Tier: "pro", Suspended: true, Embeddings: true, CreatedAt: epoch, Revision: 3},
 			{ID: "wsp_b", Name: "default", Tier: "unlimited", Operator: true, CreatedAt: epoch, Revision: 1},
 		}
 		noError(t, s.CreateWorkspace(t.Context(), &want[1]))
@@ -122,7 +122,7 @@ func testPeople(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		w := workspace("wsp_a")
-		w.Name, w.Tier, w.Suspended, w.Revision = "other", "pro", true, 2
+		w.Name, w.Tier, w.Suspended, w.Embeddings, w.Revision = "other", "pro", true, true, 2
 		noError(t, s.UpdateWorkspace(t.Context(), w))
 		got, err := s.Workspace(t.Context(), "wsp_a")
 		noError(t, err)

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Throttle", func(t *testing.T) { testThrottle(t, setup) })
 	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })
 	t.Run("UsageReports", func(t *testing.T) { testUsageReports(t, open) })
+	t.Run("Vector", func(t *testing.T) { testVector(t, setup) })
 	t.Run("Version", func(t *testing.T) { testVersion(t, setup) })
 	t.Run("Watch", func(t *testing.T) { testWatch(t, setup) })
 	t.Run("Webhook", func(t *testing.T) { testWebhook(t, setup) })
