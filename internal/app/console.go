@@ -17,6 +17,12 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 	}
 	c, err := console.New(console.Options{
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), AgentsURL: agents, Log: a.deps.Log,
+		Operator: func() string {
+			if operator, ok := a.services.accounts.Operator(); ok {
+				return operator.ID()
+			}
+			return ""
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -389,7 +389,7 @@ func (tab *Tab) Foreign(origin string) []string {
 	defer tab.mu.Unlock()
 	var list []string
 	for _, url := range tab.requests {
-		if !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "about:") {
+		if !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "data:") { // the icon of a date field
 			list = append(list, url)
 		}
 	}

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,11 +13,15 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/browsertest"
+	"keepsake/internal/config"
 	"keepsake/internal/testtier"
 )
 
 // screenshots names a folder that gets a picture of each page; without it there are none.
 const screenshots = "KEEPSAKE_SCREENSHOTS"
+
+// onlyPlaces is the beginning of the names of pages to look at, for people who work on one.
+const onlyPlaces = "KEEPSAKE_SCREENSHOTS_ONLY"
 
 // clean fails the test if pages had errors, were refused something by their policy, or requested anything of another origin.
 func clean(t *testing.T, p *apptest.Running, tab *browsertest.Tab) {
@@ -97,7 +102,7 @@ func TestALostServerIsReported(t *testing.T) {
 	clean(t, p, tab)
 }
 
-// places are the pages to look at. {id} is a key.
+// places are the pages to look at. {id} is a key, {hook} a webhook and {delivery} one of its deliveries.
 var places = []struct{ name, path string }{
 	{"overview", "/"},
 	{"keys", "/console/keys"},
@@ -117,6 +122,18 @@ var places = []struct{ name, path string }{
 	{"audit", "/console/audit?reads=true"},
 	{"connect", "/console/connect"},
 	{"requests", "/console/requests"},
+	{"versions", "/console/versions"},
+	{"version", "/console/versions/1"},
+	{"version-release", "/console/versions/2/release"},
+	{"version-change", "/console/versions/1/change"},
+	{"version-rehearse", "/console/versions/1/rehearse"},
+	{"version-retire", "/console/versions/1/retire"},
+	{"webhooks", "/console/webhooks"},
+	{"webhook-new", "/console/webhooks/new"},
+	{"webhook", "/console/webhooks/{hook}"},
+	{"webhook-rotate", "/console/webhooks/{hook}/rotate"},
+	{"webhook-delete", "/console/webhooks/{hook}/delete"},
+	{"delivery", "/console/webhooks/{hook}/deliveries/{delivery}"},
 	{"missing", "/console/keys/key_00000000000000000000000000"},
 }
 
@@ -127,14 +144,18 @@ func TestPagesAreAccessible(t *testing.T) {
 	if err != nil {
 		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
 	}
-	p := apptest.Start(t)
+	p := apptest.Start(t, apptest.NextVersion(), apptest.With(func(c *config.Config) { c.Webhooks.AllowPrivate = true }))
 	tab := browsertest.Start(t).Tab(t)
-	id := seed(t, p)
+	ids := seed(t, p)
 	tab.Open(p.URL + "/")
 	look(t, tab, string(axe), "sign-in")
 	arrive(t, p, tab)
+	only := os.Getenv(onlyPlaces)
 	for _, place := range places {
-		tab.Open(p.URL + strings.ReplaceAll(place.path, "{id}", id))
+		if only != "" && !strings.HasPrefix(place.name, only) {
+			continue
+		}
+		tab.Open(p.URL + ids.Replace(place.path))
 		look(t, tab, string(axe), place.name)
 	}
 	tab.Open(p.URL + "/console/keys/new")
@@ -182,8 +203,8 @@ func look(t *testing.T, tab *browsertest.Tab, axe, name string) {
 	tab.Size(1280, 800)
 }
 
-// seed creates keys and sends requests with them, so that pages have something to show. It returns the ID of a key.
-func seed(t *testing.T, p *apptest.Running) string {
+// seed creates keys and sends requests with them, so that pages have something to show. It returns the IDs in places.
+func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 	t.Helper()
 	c := operator(t, p)
 	v := newVisitor(t, p)
@@ -243,5 +264,45 @@ func seed(t *testing.T, p *apptest.Running) string {
 		}
 		return used.Points[len(used.Points)-1].Requests+used.Points[len(used.Points)-2].Requests >= 45
 	})
-	return id
+	hook, delivery := seedWebhook(t, c)
+	if _, err := c.ReleaseVersion(t.Context(), client.NewRelease{Version: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RehearseSunset(t.Context(), 1, id, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("{id}", id, "{hook}", hook, "{delivery}", delivery)
+}
+
+// seedWebhook creates a webhook that works and one that fails. It returns the ID of the one that fails, and of its delivery.
+func seedWebhook(t *testing.T, c *client.Client) (hook, delivery string) {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/pager" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	for _, in := range []client.NewWebhook{
+		{URL: receiver.URL + "/billing", Description: "quota warnings for billing", Events: []string{"quota.threshold_reached"}},
+		{URL: receiver.URL + "/pager", Description: "pages the team on call"},
+	} {
+		w, err := c.CreateWebhook(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.PingWebhook(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook, delivery = w.ID, d.ID
+		await.Until(t, "the test event is sent", func() bool {
+			sent, err := c.Delivery(t.Context(), hook, delivery)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(sent.Attempts) > 0
+		})
+	}
+	return hook, delivery
 }

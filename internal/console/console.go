@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -26,7 +25,11 @@ type Options struct {
 	Release   string // of the program; can be empty
 	PublicURL string // of the instance; can be empty
 	AgentsURL string // of the AI services, if they have a listener of their own; else empty
-	Log       *slog.Logger
+
+	// Operator returns the ID of the workspace that operates the instance. It only decides which links are shown. Can be nil.
+	Operator func() string
+
+	Log *slog.Logger
 }
 
 // Console serves the pages.
@@ -85,6 +88,30 @@ func (c *Console) Pages() []api.WebPage {
 	add("GET", "/console/memories/{subject}/erase", eraseForm)
 	add("POST", "/console/memories/{subject}/erase", eraseSubject)
 	add("GET", "/console/memories/{subject}/{id}", showMemory)
+	add("GET", "/console/webhooks", listWebhooks)
+	add("GET", "/console/webhooks/new", newWebhookForm)
+	add("POST", "/console/webhooks/new", createWebhook)
+	add("GET", "/console/webhooks/{id}", showWebhook)
+	add("GET", "/console/webhooks/{id}/change", changeWebhookForm)
+	add("POST", "/console/webhooks/{id}/change", changeWebhook)
+	add("POST", "/console/webhooks/{id}/enabled", setWebhookEnabled)
+	add("POST", "/console/webhooks/{id}/ping", pingWebhook)
+	add("GET", "/console/webhooks/{id}/rotate", rotateWebhookForm)
+	add("POST", "/console/webhooks/{id}/rotate", rotateWebhook)
+	add("GET", "/console/webhooks/{id}/delete", deleteWebhookForm)
+	add("POST", "/console/webhooks/{id}/delete", deleteWebhook)
+	add("GET", "/console/webhooks/{id}/deliveries/{delivery}", showDelivery)
+	add("POST", "/console/webhooks/{id}/deliveries/{delivery}/replay", replayDelivery)
+	add("GET", "/console/versions", listVersions)
+	add("GET", "/console/versions/{n}", showVersion)
+	add("GET", "/console/versions/{n}/release", releaseForm)
+	add("POST", "/console/versions/{n}/release", releaseVersion)
+	add("GET", "/console/versions/{n}/change", changeVersionForm)
+	add("POST", "/console/versions/{n}/change", changeVersion)
+	add("GET", "/console/versions/{n}/rehearse", rehearseForm)
+	add("POST", "/console/versions/{n}/rehearse", rehearseSunset)
+	add("GET", "/console/versions/{n}/retire", retireForm)
+	add("POST", "/console/versions/{n}/retire", retireVersion)
 	add("GET", "/console/audit", listAudit)
 	add("POST", "/console/audit", verifyAudit)
 	add("GET", "/console/connect", connect)
@@ -224,9 +251,11 @@ func (v *visit) fail(err error) response {
 		v.c.o.Log.Error("a page could not call the API", "id", v.RequestID(), "error", err)
 		return v.failed(http.StatusInternalServerError, "The page could not be shown. Try again; if it happens again, look for the request ID in the server's log.")
 	}
-	resp := v.failed(e.Status, e.Error())
-	if seconds := int64(e.RetryAfter.Seconds()); seconds > 0 {
-		resp.header = http.Header{"Retry-After": {strconv.FormatInt(seconds, 10)}}
+	message := e.Error()
+	if e.Status == http.StatusForbidden {
+		message = v.reason(e)
 	}
+	resp := v.failed(e.Status, message)
+	resp.header = retryHeader(e)
 	return resp
 }

@@ -1,9 +1,15 @@
 package console
 
 import (
+	"encoding/json"
 	"math"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
+
+	"keepsake/client"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -84,5 +90,67 @@ func TestChartsHaveRoundScales(t *testing.T) {
 	c := chart{Lines: true, Columns: []column{{Values: []float64{1}}, {Values: []float64{math.NaN()}}, {Values: []float64{1}}}, Classes: []string{"line"}}
 	if got := c.line(0); got != "M60.0 0.0L120.0 0.0M540.0 0.0L600.0 0.0" {
 		t.Errorf("a line with a gap is %s", got)
+	}
+}
+
+func TestLivesOfVersionsShareAScale(t *testing.T) {
+	t.Parallel()
+	at := func(month int) *time.Time { return new(noon.AddDate(0, month, 0)) }
+	l := livesOf([]client.VersionRecord{
+		{Version: client.Version{Version: "1", Since: *at(-12), AnnouncedAt: at(0), SunsetAt: at(6)}, RetiresAt: at(18)},
+		{Version: client.Version{Version: "2", Since: noon}},
+		{Version: client.Version{Version: "3", Since: *at(1), AnnouncedAt: at(1), SunsetAt: at(7)}, RetiresAt: at(6)}, // retired before its time
+	}, noon)
+	if !l.From.Equal(*at(-12)) || !l.To.Equal(*at(18)) {
+		t.Errorf("the picture is from %v to %v", l.From, l.To)
+	}
+	want := [][]string{{"active", "deprecated", "sunset"}, {"active"}, {"deprecated"}}
+	for i, row := range l.Versions {
+		var states []string
+		at := 0.0
+		for _, s := range row.Stages {
+			states = append(states, s.State)
+			x, _ := strconv.ParseFloat(s.X, 64)
+			width, _ := strconv.ParseFloat(s.Width, 64)
+			if width <= 0 || at > 0 && math.Abs(x-at) > 0.2 || x+width > livesWidth+0.2 {
+				t.Errorf("version %s: %s is at %s and %s wide, after %v", row.Version, s.State, s.X, s.Width, at)
+			}
+			at = x + width
+		}
+		if !slices.Equal(states, want[i]) {
+			t.Errorf("version %s: got %v, want %v", row.Version, states, want[i])
+		}
+	}
+	if l.Now == "" || l.Now == "0.0" || l.Versions[1].Stages[0].X != l.Now {
+		t.Errorf("now is at %s, and a version of now at %s", l.Now, l.Versions[1].Stages[0].X)
+	}
+}
+
+// The form of a webhook must offer every event that the API knows.
+func TestWebhooksOfferEveryEvent(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../openapi/v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties struct {
+					Events struct {
+						Items struct {
+							Enum []string `json:"enum"`
+						} `json:"items"`
+					} `json:"events"`
+				} `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(slices.Values(document.Components.Schemas["CreateWebhookBody"].Properties.Events.Items.Enum))
+	if got := slices.Sorted(slices.Values(allEvents())); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

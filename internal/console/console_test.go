@@ -142,7 +142,7 @@ func allPages(t *testing.T) [][2]string {
 	}
 	var list [][2]string
 	for _, p := range c.Pages() {
-		list = append(list, [2]string{p.Method, strings.NewReplacer("{id}", "key_00000000000000000000000000", "{subject}", "ada", "{sum}", "x", "{name}", "console.css").Replace(p.Path)})
+		list = append(list, [2]string{p.Method, strings.NewReplacer("{id}", "key_00000000000000000000000000", "{n}", "1", "{delivery}", "dlv_00000000000000000000000000", "{subject}", "ada", "{sum}", "x", "{name}", "console.css").Replace(p.Path)})
 	}
 	return list
 }

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -84,3 +86,12 @@ func utc(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UT
 
 // iso formats a time for programs.
 func iso(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// indented lays JSON out for people. Other text stays as it is.
+func indented(text string) string {
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return out.String()
+}

@@ -84,6 +84,12 @@ func readOverview(v *visit) (*overviewData, error) {
 // can reports whether the visitor has a scope. It only decides which links are shown: the API decides what is allowed.
 func (v *visit) can(scope string) bool { return v.user != nil && slices.Contains(v.user.Scopes, scope) }
 
+// operates reports whether the visitor is an admin of the workspace that operates the instance. Like can, it only decides which
+// links are shown.
+func (v *visit) operates() bool {
+	return v.can("admin") && v.c.o.Operator != nil && v.c.o.Operator() == v.user.Workspace.ID
+}
+
 // requestsChart shows how many requests succeeded, failed and were throttled.
 func requestsChart(s *client.UsageSeries) chart {
 	c := chart{

@@ -7,13 +7,14 @@
 	const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 	const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 	const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+	const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric" });
 
 	// localTimes shows times in the visitor's time zone. UTC is in the title.
 	function localTimes(root) {
 		for (const e of root.querySelectorAll("time[data-time]")) {
 			const at = new Date(e.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
-			const layout = { hour, day }[e.dataset.time];
+			const layout = { hour, day, month }[e.dataset.time];
 			e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
 			e.title = exact.format(at) + "\n" + e.dateTime.replace("T", " ").replace("Z", " UTC");
 		}
