@@ -2,6 +2,8 @@ package text
 
 import (
 	"embed"
+	"iter"
+	"maps"
 	"strings"
 	"sync/atomic"
 
@@ -65,9 +67,15 @@ var foreign = [Languages]struct {
 //go:embed stopwords/*.txt
 var stopwordFiles embed.FS
 
-// languagesOf contains the languages of which a folded word is a stop word: bit 1<<Language.
-var languagesOf = func() map[string]uint32 {
-	m := map[string]uint32{}
+// LanguageSet is a set of languages: bit 1<<Language.
+type LanguageSet uint32
+
+// Has reports whether the set contains a language.
+func (s LanguageSet) Has(l Language) bool { return s&(1<<l) != 0 }
+
+// languagesOf contains the languages of which a folded word is a stop word.
+var languagesOf = func() map[string]LanguageSet {
+	m := map[string]LanguageSet{}
 	for word := range stopwords {
 		m[word] |= 1 << English
 	}
@@ -84,14 +92,20 @@ var languagesOf = func() map[string]uint32 {
 }()
 
 // Stopword reports whether a folded word is so common in the language that it does not affect the rank.
-func (l Language) Stopword(word string) bool { return languagesOf[word]&(1<<l) != 0 }
+func (l Language) Stopword(word string) bool { return languagesOf[word].Has(l) }
+
+// Stopwords returns all stop words, folded, with the languages of which they are stop words.
+func Stopwords() iter.Seq2[string, LanguageSet] { return maps.All(languagesOf) }
 
 // Votes counts the stop words of a text by language.
 type Votes [Languages]int
 
 // Add counts a folded word.
-func (v *Votes) Add(word string) {
-	for set, l := languagesOf[word], English; set != 0; set, l = set>>1, l+1 {
+func (v *Votes) Add(word string) { v.AddSet(languagesOf[word]) }
+
+// AddSet counts a word that is a stop word in some languages.
+func (v *Votes) AddSet(set LanguageSet) {
+	for l := English; set != 0; set, l = set>>1, l+1 {
 		if set&1 != 0 {
 			v[l]++
 		}

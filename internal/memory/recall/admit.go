@@ -1,45 +1,76 @@
 package recall
 
 import (
-	"math"
 	"slices"
+
+	"keepsake/internal/text"
 )
+
+// census counts memories.
+type census struct {
+	count     int
+	length    int64                 // of their texts
+	languages [text.Languages]int32 // memories in each language
+	speaks    []int32               // by speaker: memories
+	turns     []int32               // by session: memories
+	sessions  int                   // with memories
+}
+
+// grow makes room for new sessions and speakers.
+func (c *census) grow(sessions, speakers int) {
+	for len(c.turns) < sessions {
+		c.turns = append(c.turns, 0)
+	}
+	for len(c.speaks) < speakers {
+		c.speaks = append(c.speaks, 0)
+	}
+}
+
+// add counts a memory: n is 1, or -1 to remove it.
+func (c *census) add(d *doc, n int32) {
+	c.count += int(n)
+	c.length += int64(n * d.length)
+	c.languages[d.language] += n
+	c.speaks[d.speaker] += n
+	if d.session == 0 {
+		return
+	}
+	before := c.turns[d.session]
+	c.turns[d.session] = before + n
+	switch {
+	case before == 0:
+		c.sessions++
+	case before+n == 0:
+		c.sessions--
+	}
+}
 
 // admit selects and counts the memories that pass the filters. It returns false if a filter names something that no memory
 // has.
 func (s *search) admit(q *Query) bool {
 	x := s.x
-	s.admitted = cleared(s.admitted, len(x.docs))
-	s.turns = cleared(s.turns, len(x.orders))
-	s.speaks = cleared(s.speaks, len(x.speakers.list)+1)
-	s.count, s.length, s.sessions = 0, 0, 0
-	clear(s.languages[:])
-	s.earliest, s.latest = math.MaxInt64, math.MinInt64
-
 	f, ok := x.filter(q)
 	if !ok {
 		return false
 	}
+	if !f.narrow && f.created == never && x.limited == 0 { // the index has selected and counted them
+		s.admitted, s.census = x.alive, x.all
+		return true
+	}
 	if !s.step(len(x.docs)) {
 		return false
 	}
-	for slot := range x.lives {
+	s.selected = cleared(s.selected, len(x.docs))
+	c := census{speaks: cleared(s.counted.speaks, len(x.speakers.list)+1), turns: cleared(s.counted.turns, len(x.orders))}
+	for slot := range x.docs {
 		d := &x.docs[slot]
-		if !f.when(&x.lives[slot]) || d.id == "" || f.narrow && !f.what(d) {
+		if !x.alive[slot] || !f.when(&x.windows[d.window]) || f.narrow && !f.what(d, &x.records[slot]) || f.created != never && x.records[slot].created > f.created {
 			continue
 		}
-		s.admitted[slot] = true
-		s.count++
-		s.length += int64(d.length)
-		s.speaks[d.speaker]++
-		s.languages[d.language]++
-		s.earliest, s.latest = min(s.earliest, d.at), max(s.latest, d.at)
-		if d.session != 0 {
-			if s.turns[d.session]++; s.turns[d.session] == 1 {
-				s.sessions++
-			}
-		}
+		s.selected[slot] = true
+		c.add(d, 1)
 	}
+	s.admitted, s.census, s.counted = s.selected, c, c
 	return true
 }
 
@@ -99,21 +130,21 @@ func (x *Index) filter(q *Query) (f filter, ok bool) {
 	return f, true
 }
 
-// when reports whether a memory exists and is valid at the times of the query.
-func (f *filter) when(l *life) bool {
-	return l.expires > f.now && l.validTo > f.asOf && l.validFrom <= f.asOf && l.created <= f.created
+// when reports whether a memory is valid at the times of the query.
+func (f *filter) when(w *window) bool {
+	return w.expires > f.now && w.validTo > f.asOf && w.validFrom <= f.asOf
 }
 
 // what reports whether a memory passes the other filters.
-func (f *filter) what(d *doc) bool {
-	if f.agent != 0 && d.agent != f.agent || f.session != 0 && d.session != f.session || d.at < f.from || d.at >= f.to {
+func (f *filter) what(d *doc, r *record) bool {
+	if f.agent != 0 && r.agent != f.agent || f.session != 0 && d.session != f.session || r.at < f.from || r.at >= f.to {
 		return false
 	}
 	if len(f.kinds) > 0 && !slices.Contains(f.kinds, d.kind) {
 		return false
 	}
 	for _, tag := range f.tags {
-		if !slices.Contains(d.tags, tag) {
+		if !slices.Contains(r.tags, tag) {
 			return false
 		}
 	}

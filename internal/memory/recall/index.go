@@ -16,37 +16,44 @@ import (
 //
 // Each memory has a slot, a number that is not used again until the index is compacted. Removing a memory only marks its slot
 // as dead. Searches skip postings of dead slots, and a fifth of dead slots compacts the index.
+//
+// What every search reads of every memory is in slices of its own, so that it is close together: docs, alive and directions.
 type Index struct {
 	analyzer *text.Analyzer
 
-	mu    sync.RWMutex
-	slots map[string]int32 // by id
-	lives []life           // by slot
-	docs  []doc            // by slot
-	dead  int
+	mu      sync.RWMutex
+	slots   map[string]int32 // by id
+	docs    []doc            // by slot
+	alive   []bool           // by slot
+	records []record         // by slot
+	dead    int
+	all     census // of the live memories
 
-	traits     []traits         // by slot
-	directions []vectors.Vector // by slot; nil without vectors
+	windows []window // of the memories that are not valid always; the first one is of all others
+	limited int      // live memories with a window
+
+	directions []vectors.Packed // by slot; nil without vectors
 	vectors    bool
 
-	tokens []text.Token // of the text that is being added
-
-	terms map[string]int32 // into words
-	words []word
+	terms  map[string]int32 // into words
+	words  []word
+	grams  []uint64  // by word: see gramsOf; 0 for irregular words
+	others []spelled // irregular words
 
 	agents, sessions, kinds, tags, speakers names
 
 	orders   []order // by session
 	unsorted []int32 // sessions that are not sorted
 	scratch  sync.Pool
+	batch    Batch // of Put
 
-	lists int64 // bytes of the lists below words, orders and docs
+	lists int64 // bytes of the lists below words, orders and records
 	texts int64 // bytes of terms, ids and names
 }
 
-// life is when a memory exists and is valid, in microseconds. It is separate from doc because every search reads all of it.
-type life struct {
-	created, validFrom, validTo, expires int64
+// window is when a memory is valid and when it expires, in microseconds.
+type window struct {
+	validFrom, validTo, expires int64
 }
 
 const (
@@ -54,20 +61,27 @@ const (
 	never  = math.MaxInt64
 )
 
-// doc is a memory without its words.
+// doc is what a search reads of a memory, in addition to its words. The zero doc is dead.
 type doc struct {
+	length   int32
+	session  int32 // numbers of names; 0 is none
+	speaker  int32
+	window   int32 // into Index.windows
+	traits   traits
+	marks    marks
+	language text.Language
+	kind     uint8
+	pinned   bool
+}
+
+// record is the rest of a memory.
+type record struct {
 	id         string // empty: the slot is dead
-	at         int64  // occurredAt or, without it, createdAt
 	tags       []int32
+	at         int64 // occurredAt or, without it, createdAt
+	created    int64
 	importance float32
-	length     int32
-	agent      int32 // numbers of names; 0 is none
-	session    int32
-	speaker    int32
-	kind       uint8
-	language   text.Language
-	pinned     bool
-	marks      marks
+	agent      int32
 }
 
 // marks say which kinds of answers a text contains.
@@ -82,8 +96,13 @@ const (
 // word is a term with the memories that contain it.
 type word struct {
 	term     string
-	grams    uint64 // see gramsOf
 	postings []posting
+}
+
+// spelled is an irregular word with its 4-grams.
+type spelled struct {
+	word  int32
+	grams uint64
 }
 
 // posting is a slot and how often it contains the word, up to maxTimes. No subject has 2²⁶ memories.
@@ -140,52 +159,84 @@ func (n *names) of(i int32) string {
 
 // New returns an empty Index. Without vectors, it compares words alone.
 func New(a *text.Analyzer, withVectors bool) *Index {
-	return &Index{analyzer: a, vectors: withVectors, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1)}
+	return &Index{
+		analyzer: a, vectors: withVectors, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1),
+		windows: []window{unlimited}, batch: Batch{analyzer: a, vectors: withVectors},
+	}
 }
+
+// unlimited is the window of memories that are always valid.
+var unlimited = window{validFrom: always, validTo: never, expires: never}
 
 // Put adds a memory, or replaces the one with the same ID.
 func (x *Index) Put(it Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.batch.Reset()
+	x.batch.Analyze(it)
+	x.add(&x.batch.list[0])
+	x.batch.forget()
+}
+
+// PutAnalyzed is Put for the i-th memory of a batch.
+func (x *Index) PutAnalyzed(b *Batch, i int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.add(&b.list[i])
+}
+
+func (x *Index) add(m *analyzed) {
+	it := &m.item
 	x.remove(it.ID)
 	x.sweep()
 	slot := int32(len(x.docs))
 	id := string([]byte(it.ID)) // all strings are copied, so that none keeps the text in memory
 	x.slots[id] = slot
 	x.texts += stringBytes(id)
-	d := doc{
-		id: id, at: micro(it.CreatedAt), importance: -1, pinned: it.Pinned,
-		agent: x.intern(&x.agents, it.AgentID), session: x.intern(&x.sessions, it.SessionID),
-		speaker: x.intern(&x.speakers, it.Speaker), kind: uint8(x.intern(&x.kinds, it.Kind)), // there are seven kinds
-	}
+	r := record{id: id, at: micro(it.CreatedAt), created: micro(it.CreatedAt), importance: -1, agent: x.intern(&x.agents, it.AgentID)}
 	if it.OccurredAt != nil {
-		d.at = micro(*it.OccurredAt)
+		r.at = micro(*it.OccurredAt)
 	}
 	if it.Importance != nil {
-		d.importance = float32(*it.Importance)
+		r.importance = float32(*it.Importance)
 	}
 	if len(it.Tags) > 0 {
-		d.tags = make([]int32, len(it.Tags))
+		r.tags = make([]int32, len(it.Tags))
 		for i, tag := range it.Tags {
-			d.tags[i] = x.intern(&x.tags, tag)
+			r.tags[i] = x.intern(&x.tags, tag)
 		}
-		x.lists += int64(4 * cap(d.tags))
+		x.lists += int64(4 * cap(r.tags))
 	}
-	x.lives = append(x.lives, life{
-		created: micro(it.CreatedAt), validFrom: microOr(it.ValidFrom, always),
-		validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never),
-	})
-	told := x.addText(slot, it.Text)
-	d.length, d.marks, d.language = told.length, told.marks, told.language
-	x.traits = append(x.traits, told.traits)
+	d := doc{
+		length: m.length, marks: m.marks, language: m.language, traits: m.traits, pinned: it.Pinned,
+		session: x.intern(&x.sessions, it.SessionID), speaker: x.intern(&x.speakers, it.Speaker),
+		kind: uint8(x.intern(&x.kinds, it.Kind)), // there are seven kinds
+	}
+	w := window{validFrom: microOr(it.ValidFrom, always), validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never)}
+	if w != unlimited {
+		d.window = int32(len(x.windows))
+		x.windows = append(x.windows, w)
+	}
+	for _, term := range m.terms {
+		x.count(slot, term)
+	}
 	if x.vectors {
-		x.directions = append(x.directions, told.sum.Vector())
+		x.directions = append(x.directions, m.direction)
 	}
-	for _, tag := range it.Tags {
-		x.addTag(slot, tag, d.language)
-	}
-	x.docs = append(x.docs, d)
+	x.records = append(x.records, r)
+	x.enter(d)
+}
+
+// enter adds a memory to docs, whose record exists, and counts it.
+func (x *Index) enter(d doc) {
+	slot := int32(len(x.docs))
+	x.docs, x.alive = append(x.docs, d), append(x.alive, true)
 	x.enlist(slot, d.session)
+	x.all.grow(len(x.orders), len(x.speakers.list)+1)
+	x.all.add(&d, 1)
+	if d.window > 0 {
+		x.limited++
+	}
 }
 
 // intern returns the number of s, of which it keeps a copy.
@@ -218,9 +269,9 @@ func (x *Index) enlist(slot, session int32) {
 // compareTurns orders two memories of a session.
 func (x *Index) compareTurns(a, b int32) int {
 	return cmp.Or(
-		cmp.Compare(x.docs[a].at, x.docs[b].at),
-		cmp.Compare(x.lives[a].created, x.lives[b].created),
-		cmp.Compare(x.docs[a].id, x.docs[b].id),
+		cmp.Compare(x.records[a].at, x.records[b].at),
+		cmp.Compare(x.records[a].created, x.records[b].created),
+		cmp.Compare(x.records[a].id, x.records[b].id),
 	)
 }
 
@@ -264,48 +315,55 @@ func (x *Index) remove(id string) {
 		return
 	}
 	delete(x.slots, id)
-	d := &x.docs[slot]
-	x.texts -= stringBytes(d.id)
-	x.lists -= int64(4 * cap(d.tags))
+	d, r := &x.docs[slot], &x.records[slot]
+	x.texts -= stringBytes(r.id)
+	x.lists -= int64(4 * cap(r.tags))
 	if d.session != 0 {
 		o := &x.orders[d.session]
 		if i := slices.Index(o.slots, slot); i >= 0 {
 			o.slots = slices.Delete(o.slots, i, i+1)
 		}
 	}
-	*d = doc{}
-	x.lives[slot], x.traits[slot] = life{}, traits{}
+	x.all.add(d, -1)
+	if d.window > 0 {
+		x.limited--
+	}
+	*d, *r, x.alive[slot] = doc{}, record{}, false
 	x.dead++
 }
 
 // compact rebuilds the index without the removed memories.
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
-	y := New(x.analyzer, x.vectors)
-	y.docs, y.lives, y.traits = make([]doc, 0, len(x.slots)), make([]life, 0, len(x.slots)), make([]traits, 0, len(x.slots))
+	y, n := New(x.analyzer, x.vectors), len(x.slots)
+	y.docs, y.records, y.alive = make([]doc, 0, n), make([]record, 0, n), make([]bool, 0, n)
 	for slot := range x.docs {
-		d := x.docs[slot]
+		d, r := x.docs[slot], x.records[slot]
 		moved[slot] = -1
-		if d.id == "" {
+		if !x.alive[slot] {
 			continue
 		}
 		to := int32(len(y.docs))
 		moved[slot] = to
-		y.slots[d.id] = to
-		y.texts += stringBytes(d.id)
-		d.agent = y.intern(&y.agents, x.agents.of(d.agent))
+		y.slots[r.id] = to
+		y.texts += stringBytes(r.id)
+		r.agent = y.intern(&y.agents, x.agents.of(r.agent))
 		d.session = y.intern(&y.sessions, x.sessions.of(d.session))
 		d.speaker = y.intern(&y.speakers, x.speakers.of(d.speaker))
 		d.kind = uint8(y.intern(&y.kinds, x.kinds.of(int32(d.kind))))
-		for i, tag := range d.tags {
-			d.tags[i] = y.intern(&y.tags, x.tags.of(tag))
+		for i, tag := range r.tags {
+			r.tags[i] = y.intern(&y.tags, x.tags.of(tag))
 		}
-		y.lists += int64(4 * cap(d.tags))
-		y.docs, y.lives, y.traits = append(y.docs, d), append(y.lives, x.lives[slot]), append(y.traits, x.traits[slot])
+		y.lists += int64(4 * cap(r.tags))
+		if d.window > 0 {
+			y.windows = append(y.windows, x.windows[d.window])
+			d.window = int32(len(y.windows) - 1)
+		}
 		if x.vectors {
 			y.directions = append(y.directions, x.directions[slot])
 		}
-		y.enlist(to, d.session)
+		y.records = append(y.records, r)
+		y.enter(d)
 	}
 	for i := range x.words {
 		w := &x.words[i]
@@ -325,13 +383,14 @@ func (x *Index) compact() {
 			}
 		}
 		y.terms[w.term] = int32(len(y.words))
-		y.words = append(y.words, word{term: w.term, grams: w.grams, postings: list})
+		y.addWord(word{term: w.term, postings: list}, gramsOf(w.term))
 		y.texts += stringBytes(w.term)
 		y.lists += int64(4 * n)
 	}
-	x.slots, x.lives, x.docs, x.traits, x.dead = y.slots, y.lives, y.docs, y.traits, 0
-	x.directions = y.directions
-	x.terms, x.words, x.orders, x.unsorted = y.terms, y.words, y.orders, y.unsorted
+	x.slots, x.docs, x.alive, x.records, x.dead = y.slots, y.docs, y.alive, y.records, 0
+	x.all, x.windows, x.limited, x.directions = y.all, y.windows, y.limited, y.directions
+	x.terms, x.words, x.grams, x.others = y.terms, y.words, y.grams, y.others
+	x.orders, x.unsorted = y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
 }
@@ -352,10 +411,12 @@ func (x *Index) Bytes() int64 {
 	defer x.mu.RUnlock()
 	return int64(unsafe.Sizeof(*x)) + x.lists + x.texts +
 		int64(len(x.slots)+len(x.terms))*mapEntry +
-		int64(cap(x.docs))*int64(unsafe.Sizeof(doc{})) + int64(cap(x.lives))*int64(unsafe.Sizeof(life{})) +
-		int64(cap(x.traits))*int64(unsafe.Sizeof(traits{})) +
-		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Vector{})) +
-		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
+		int64(cap(x.docs))*int64(unsafe.Sizeof(doc{})) + int64(cap(x.records))*int64(unsafe.Sizeof(record{})) +
+		int64(cap(x.alive)) + 4*int64(cap(x.all.turns)+cap(x.all.speaks)) +
+		int64(cap(x.windows))*int64(unsafe.Sizeof(window{})) +
+		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Packed{})) +
+		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 8*int64(cap(x.grams)) + int64(cap(x.others))*int64(unsafe.Sizeof(spelled{})) +
+		int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 
 // stringBytes returns the size of the allocation of a string.

@@ -31,7 +31,10 @@ func (l *likeness) of(slot int32) float64 {
 	if len(l.dots) == 0 {
 		return 0
 	}
-	return max(0, (float64(l.dots[slot])-l.mean)*l.scale-meaningFloor)
+	if like := (float64(l.dots[slot])-l.mean)*l.scale - meaningFloor; like > 0 {
+		return like
+	}
+	return 0
 }
 
 // found reports whether a memory is near enough to be found without a word of the query.
@@ -50,16 +53,16 @@ func (s *search) compareMeanings() {
 		}
 	}
 	query := sum.Vector()
-	if query == (vectors.Vector{}) || !s.step(4*len(s.x.docs)) {
+	if query == (vectors.Vector{}) || !s.step(len(s.x.docs)/2) {
 		return
 	}
+	factor := query.Factor()
+	dots := sized(s.like.dots, len(s.x.docs))
+	factor.Dots(s.x.directions, dots)
 	// Sums of whole numbers are exact in any order.
-	dots := cleared(s.like.dots, len(s.x.docs))
 	var total, squares int64
-	for slot := range s.x.directions {
+	for slot, dot := range dots {
 		if s.admitted[slot] {
-			dot := vectors.Dot(&query, &s.x.directions[slot])
-			dots[slot] = dot
 			total += int64(dot)
 			squares += int64(dot) * int64(dot)
 		}
@@ -76,24 +79,19 @@ func (s *search) compareMeanings() {
 	}
 }
 
-// meaning returns what the likeness of the i-th turn of the session and of the turns around it adds to its score.
-func (s *search) meaning(i int) float64 {
-	if len(s.like.dots) == 0 {
-		return 0
+// compareTurns returns what the likeness of each turn of a session and of the turns around it adds to its score.
+func (s *search) compareTurns(line []int32) []float64 {
+	s.likes = sized(s.likes, len(line)+4) // two zeros before the turns and two after them
+	likes := s.likes[2 : len(line)+2]
+	s.likes[0], s.likes[1], s.likes[len(line)+2], s.likes[len(line)+3] = 0, 0, 0, 0
+	for i, slot := range line {
+		likes[i] = s.like.of(slot)
 	}
-	i += 2 // likes has two zeros before the turns and two after them
-	l := s.likes
-	return s.w.Meaning*l[i] + s.w.Beside*(l[i-1]+l[i+1]) + s.w.Around*(l[i-2]+l[i+2])
-}
-
-// compareTurnsOf computes the likeness of the turns of a session.
-func (s *search) compareTurnsOf(line []int32) {
-	if len(s.like.dots) == 0 {
-		return
+	s.meanings = sized(s.meanings, len(line))
+	own, beside, around := s.w.Meaning, s.w.Beside, s.w.Around
+	for i := range s.meanings {
+		l := s.likes[i : i+5 : i+5]
+		s.meanings[i] = own*l[2] + beside*(l[1]+l[3]) + around*(l[0]+l[4])
 	}
-	s.likes = append(s.likes[:0], 0, 0)
-	for _, slot := range line {
-		s.likes = append(s.likes, s.like.of(slot))
-	}
-	s.likes = append(s.likes, 0, 0)
+	return s.meanings
 }

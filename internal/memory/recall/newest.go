@@ -32,7 +32,7 @@ func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
 	slots = x.newest(slots)
 	ids := make([]string, min(len(slots), q.Limit))
 	for i := range ids {
-		ids[i] = x.docs[slots[i]].id
+		ids[i] = x.records[slots[i]].id
 	}
 	return ids, nil
 }
@@ -40,13 +40,13 @@ func (x *Index) Newest(task *fairshare.Task, q Query) ([]string, error) {
 // newest sorts slots in the order of Newest.
 func (x *Index) newest(slots []int32) []int32 {
 	slices.SortFunc(slots, func(a, b int32) int {
-		d, e := &x.docs[a], &x.docs[b]
-		if d.pinned != e.pinned {
-			if d.pinned {
+		if first := x.docs[a].pinned; first != x.docs[b].pinned {
+			if first {
 				return -1
 			}
 			return 1
 		}
+		d, e := &x.records[a], &x.records[b]
 		return cmp.Or(cmp.Compare(e.at, d.at), cmp.Compare(e.id, d.id))
 	})
 	return slots

@@ -97,7 +97,7 @@ func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
 		if !text.Unspaced(t.Word) {
 			for l, n := range s.languages {
 				if other := text.Language(l); n > 0 && other != p.language {
-					if in := termIn(a, other, t); in != term && !slices.Contains(word.terms, in) {
+					if in := termIn(a, other, t, knownOf(t.Word)); in != term && !slices.Contains(word.terms, in) {
 						word.terms = append(word.terms, in)
 					}
 				}
@@ -130,7 +130,7 @@ func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
 				if list[i].dated == relative {
 					weight = min(weight, w.DateWord)
 				}
-				add(word, termIn(a, p.language, t), weight)
+				add(word, termIn(a, p.language, t, knownOf(word)), weight)
 			}
 		}
 		if len(p.words) > 0 {
@@ -353,17 +353,36 @@ func (s *search) similar(term string, exact map[int32]bool) []related {
 		return nil
 	}
 	var list []related
-	for i := range x.words {
+	compare := func(i int32) {
 		wd := &x.words[i]
-		if !canBeSimilar(grams, wd.grams, minSimilarity) || exact[int32(i)] {
-			continue
-		}
-		if !s.step(8) {
-			return nil
+		if exact[i] || !s.step(8) {
+			return
 		}
 		if a := similarity(term, wd.term); a >= minSimilarity && s.has(wd) {
-			list = append(list, related{int32(i), a})
+			list = append(list, related{i, a})
 		}
+	}
+	if irregular(term) {
+		for i, others := range x.grams {
+			if canBeSimilar(grams, others) {
+				compare(int32(i))
+			}
+		}
+	} else {
+		inner := innerGramsOf(term)
+		for i, others := range x.grams {
+			if canContain(grams, inner, others) && canBeSimilar(grams, others) {
+				compare(int32(i))
+			}
+		}
+	}
+	for _, o := range x.others {
+		if canBeSimilar(grams, o.grams) {
+			compare(o.word)
+		}
+	}
+	if s.err != nil {
+		return nil
 	}
 	slices.SortFunc(list, func(a, b related) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(x.words[a.word].term, x.words[b.word].term))

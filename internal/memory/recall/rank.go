@@ -31,13 +31,13 @@ func (h *heap) compare(a, b ranked) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
 	}
-	d, e := &h.x.docs[a.slot], &h.x.docs[b.slot]
-	if d.pinned != e.pinned {
-		if d.pinned {
+	if first := h.x.docs[a.slot].pinned; first != h.x.docs[b.slot].pinned {
+		if first {
 			return -1
 		}
 		return 1
 	}
+	d, e := &h.x.records[a.slot], &h.x.records[b.slot]
 	return cmp.Or(cmp.Compare(e.importance, d.importance), cmp.Compare(d.id, e.id))
 }
 

@@ -18,28 +18,29 @@ type search struct {
 	task *fairshare.Task
 	err  error // of the task; it ends the search
 
-	admitted []bool // by slot
-	count    int    // of admitted
-	length   int64  // of their texts
-	earliest int64  // of their times
-	latest   int64
-	speaks   []int32 // by speaker: admitted memories
-	turns    []int32 // by session: admitted memories
-	sessions int     // with admitted memories
+	census          // of the admitted memories
+	admitted []bool // by slot; can be those of the index
+	selected []bool // by slot; of this search
+	counted  census // of this search
 
-	languages [text.Languages]int32 // of admitted memories
+	average    float64               // length of the admitted texts
+	saturation [maxSaturated]float64 // by length of a text: saturated of a single occurrence, or 0 if unknown
+	worths     *worths
 
-	own     []float64 // by slot: the score of its words
-	theme   []float64 // by session: its score
-	touched []int32   // sessions that contain the current word
-	times   []int32   // by session: turns that contain the current word
-	spans   calendar
-	rarity  float64 // of the times that the query names
-	like    likeness
-	likes   []float64 // of a session's turns
+	own      []float64 // by slot: the score of its words
+	theme    []float64 // by session: its score
+	touched  []int32   // sessions that contain the current word
+	times    []int32   // by session: turns that contain the current word
+	spans    calendar
+	rarity   float64 // of the times that the query names
+	like     likeness
+	likes    []float64 // of a session's turns
+	meanings []float64 // of a session's turns
 
 	values []float64 // of a session's turns, in their order
 	line   []int32   // their slots
+	most   float64   // see bound
+	share  float64
 	best   heap
 }
 
@@ -56,12 +57,13 @@ func (x *Index) Search(task *fairshare.Task, q Query) ([]Hit, error) {
 	if s == nil {
 		s = &search{}
 	}
-	s.x, s.w, s.task, s.err = x, chosen, task, nil
+	s.x, s.w, s.worths, s.task, s.err = x, chosen, &chosenWorths, task, nil
 	if q.Weights != nil {
-		s.w = *q.Weights
+		worths := worthsBy(q.Weights)
+		s.w, s.worths = *q.Weights, &worths
 	}
 	hits, err := s.run(&q), s.err
-	s.x, s.p, s.task = nil, nil, nil
+	s.x, s.p, s.task, s.admitted, s.census = nil, nil, nil, nil, census{}
 	x.scratch.Put(s)
 	if err != nil {
 		return nil, err
@@ -95,6 +97,8 @@ func (s *search) run(q *Query) []Hit {
 	if q.Limit < 1 || !s.admit(q) || s.count == 0 {
 		return nil
 	}
+	s.average = max(float64(s.length)/float64(s.count), 1)
+	clear(s.saturation[:])
 	s.p = s.plan(q)
 	s.countWords()
 	s.nameDates()
@@ -110,7 +114,7 @@ func (s *search) run(q *Query) []Hit {
 		if !s.step(1 + 8*len(s.p.words)) {
 			return nil
 		}
-		hits[i] = Hit{ID: s.x.docs[r.slot].id, Score: r.score, Matched: s.matched(r.slot)}
+		hits[i] = Hit{ID: s.x.records[r.slot].id, Score: r.score, Matched: s.matched(r.slot)}
 		if q.Explain {
 			hits[i].Why = s.explain(r)
 		}
@@ -140,8 +144,7 @@ func (s *search) countWords() {
 				w.rarity = rarity
 				s.touched = s.touched[:0]
 				for _, n := range w.numbers {
-					s.addWord(s.x.words[n].postings, w.weight*rarity)
-					s.touch(s.x.words[n].postings)
+					s.addWord(s.x.words[n].postings, w.weight*rarity, true)
 				}
 				s.addTheme(w.weight)
 			}
@@ -152,7 +155,7 @@ func (s *search) countWords() {
 				return
 			}
 			if df := s.frequency(list); df > 0 {
-				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)))
+				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)), false)
 			}
 		}
 	}
@@ -160,6 +163,9 @@ func (s *search) countWords() {
 
 // frequency returns how many memories of a list are admitted.
 func (s *search) frequency(list []posting) int {
+	if s.count == len(s.x.docs) {
+		return len(list)
+	}
 	n := 0
 	for _, p := range list {
 		if s.admitted[p.slot()] {
@@ -186,35 +192,44 @@ func inverse(have, of int) float64 {
 	return math.Log(1 + (float64(of-have)+0.5)/(float64(have)+0.5))
 }
 
-func (s *search) addWord(list []posting, weight float64) {
-	for _, p := range list {
-		if slot := p.slot(); s.admitted[slot] {
-			s.own[slot] += weight * s.saturated(float64(p.times()), s.x.docs[slot].length)
-		}
-	}
-}
-
-// saturated returns the BM25 weight of a frequency in a text of a length, at most K1 + 1.
-func (s *search) saturated(times float64, length int32) float64 {
-	average := float64(s.length) / float64(s.count)
-	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/max(average, 1)))
-}
-
-// touch counts the turns of each session that contain a word.
-func (s *search) touch(list []posting) {
-	if s.w.Session == 0 || s.sessions == 0 {
-		return
-	}
+// addWord adds a word to the scores of the memories that contain it. With sessions, it also counts the turns of each session that
+// contain the word.
+func (s *search) addWord(list []posting, weight float64, sessions bool) {
+	sessions = sessions && s.w.Session != 0 && s.sessions > 0
 	for _, p := range list {
 		slot := p.slot()
-		session := s.x.docs[slot].session
-		if session == 0 || !s.admitted[slot] {
+		if !s.admitted[slot] {
 			continue
 		}
-		if s.times[session]++; s.times[session] == 1 {
-			s.touched = append(s.touched, session)
+		d := &s.x.docs[slot]
+		s.own[slot] += weight * s.saturated(p.times(), d.length)
+		if !sessions || d.session == 0 {
+			continue
+		}
+		if s.times[d.session]++; s.times[d.session] == 1 {
+			s.touched = append(s.touched, d.session)
 		}
 	}
+}
+
+// maxSaturated is the length of texts whose weights are kept during a search: nearly all, since memories are short.
+const maxSaturated = 256
+
+// saturated returns the BM25 weight of a frequency in a text of a length, at most K1 + 1. Most words occur once; their weight is
+// computed once for each length, because divisions are slow.
+func (s *search) saturated(times int, length int32) float64 {
+	if times > 1 || length >= maxSaturated {
+		return s.saturate(float64(times), length)
+	}
+	w := &s.saturation[length]
+	if *w == 0 {
+		*w = s.saturate(1, length)
+	}
+	return *w
+}
+
+func (s *search) saturate(times float64, length int32) float64 {
+	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/s.average))
 }
 
 // addTheme scores a word for the sessions that contain it. It treats a session as a text and its turns as occurrences.
@@ -238,124 +253,32 @@ func (s *search) nameDates() {
 	if s.w.Date == 0 || s.p.dates.none() {
 		return
 	}
-	s.spans = s.p.dates.between(s.earliest, s.latest)
+	earliest, latest := int64(math.MaxInt64), int64(math.MinInt64)
+	if !s.step(len(s.x.docs)) {
+		return
+	}
+	for slot := range s.x.records {
+		if s.admitted[slot] {
+			at := s.x.records[slot].at
+			earliest, latest = min(earliest, at), max(latest, at)
+		}
+	}
+	s.spans = s.p.dates.between(earliest, latest)
+	if len(s.spans) == 0 {
+		return
+	}
+	first, end := s.spans[0].from, s.spans[len(s.spans)-1].reach
 	inside := 0
-	for slot := range s.x.docs {
+	for slot := range s.x.records {
 		if !s.step(1 + len(s.spans)/4) {
 			return
 		}
-		if s.admitted[slot] && s.spans.has(s.x.docs[slot].at) {
+		if at := s.x.records[slot].at; s.admitted[slot] && at >= first && at < end && s.spans.has(at) {
 			inside++
 		}
 	}
 	s.rarity = s.w.Date * inverse(inside, s.count)
 }
-
-// score adds the other signals and selects the best memories.
-func (s *search) score() {
-	dated := len(s.spans) > 0
-	for session := range s.x.orders {
-		if !s.step(1 + len(s.x.orders[session].slots)) {
-			return
-		}
-		if session > 0 && s.turns[session] > 0 {
-			s.scoreSession(int32(session), dated)
-		}
-	}
-	if !s.step(len(s.x.docs)) {
-		return
-	}
-	for slot := range s.x.docs {
-		if s.admitted[slot] && s.x.docs[slot].session == 0 {
-			slot := int32(slot)
-			s.keep(slot, s.parts(slot, 0, s.w.Meaning*s.like.of(slot)))
-		}
-	}
-}
-
-// scoreSession scores the turns of a session with their neighbours.
-func (s *search) scoreSession(session int32, dated bool) {
-	s.values, s.line = s.values[:0], s.line[:0]
-	found := dated || s.theme[session] > 0 || s.p.onlyName
-	for _, slot := range s.x.orders[session].slots {
-		if s.admitted[slot] {
-			s.line, s.values = append(s.line, slot), append(s.values, s.own[slot])
-			found = found || s.own[slot] > 0 || s.like.found(slot)
-		}
-	}
-	if !found {
-		return
-	}
-	s.compareTurnsOf(s.line)
-	// Most turns are excluded without looking at dates.
-	for i, slot := range s.line {
-		p := s.parts(slot, s.near(i), s.meaning(i))
-		if p.sum()+s.rarity >= s.best.bar() {
-			s.keep(slot, p)
-		}
-	}
-}
-
-// near returns what the turns before the i-th turn of the session add to its score. Turns after it add nothing: they answer it.
-func (s *search) near(i int) float64 {
-	sum := 0.0
-	if i > 0 && s.x.docs[s.line[i-1]].marks&asks != 0 {
-		sum += s.w.Reply * s.values[i-1]
-	}
-	if i > 1 {
-		sum += s.w.Before * s.values[i-2]
-	}
-	return sum
-}
-
-// parts are the parts of a score; words and related words are one part here.
-type parts struct{ words, near, session, speaker, date, answer, meaning, worth float64 }
-
-func (p *parts) sum() float64 {
-	return p.words + p.near + p.session + p.speaker + p.date + p.answer + p.meaning + p.worth
-}
-
-// parts returns the parts of a score, except that of the date.
-func (s *search) parts(slot int32, near, meaning float64) parts {
-	d := &s.x.docs[slot]
-	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session], meaning: meaning, worth: s.worth(slot)}
-	if s.p.speakers != nil {
-		p.speaker = s.w.Speaker * s.p.speakers[d.speaker]
-	}
-	if s.p.answer&d.marks != 0 {
-		p.answer = s.w.Answer * (p.words + p.near)
-	}
-	if s.p.answer&d.marks&hasTime != 0 {
-		p.answer += s.w.Time
-	}
-	return p
-}
-
-// found reports whether anything says that the memory answers the query. Its worth and the kind of its answer do not, and its
-// speaker only if the query consists of the name.
-func (s *search) found(slot int32, p *parts) bool {
-	return p.words > 0 || p.near > 0 || p.session > 0 || p.date > 0 || s.like.found(slot) || s.p.onlyName && p.speaker > 0
-}
-
-// keep adds the part of the date and offers the memory to the best ones.
-func (s *search) keep(slot int32, p parts) {
-	if len(s.spans) > 0 {
-		if !s.step(len(s.spans) / 4) {
-			return
-		}
-		p.date = s.dated(slot)
-	}
-	if !s.found(slot, &p) {
-		return
-	}
-	// Rounding makes scores equal that differ only in the last bit.
-	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
-		s.best.offer(ranked{slot: slot, score: score, near: p.near, meaning: p.meaning})
-	}
-}
-
-// dated returns the part of the date of a score.
-func (s *search) dated(slot int32) float64 { return s.rarity * s.spans.closeness(s.x.docs[slot].at) }
 
 // matched returns the words of the query that a memory contains.
 func (s *search) matched(slot int32) []string {
@@ -398,7 +321,7 @@ func (s *search) explain(r ranked) *Why {
 		w := &s.p.words[i]
 		for _, n := range w.numbers {
 			if times := s.timesIn(n, r.slot); times > 0 {
-				why.Words += w.weight * w.rarity * s.saturated(float64(times), s.x.docs[r.slot].length)
+				why.Words += w.weight * w.rarity * s.saturated(times, s.x.docs[r.slot].length)
 			}
 		}
 	}
@@ -409,12 +332,17 @@ func (s *search) explain(r ranked) *Why {
 	return why
 }
 
-// cleared returns n zeros, in the memory of list if it is large enough.
-func cleared[T any](list []T, n int) []T {
+// sized returns n values that are not set, in the memory of list if it is large enough.
+func sized[T any](list []T, n int) []T {
 	if cap(list) < n {
 		return make([]T, n, n+n/4)
 	}
-	list = list[:n]
+	return list[:n]
+}
+
+// cleared returns n zeros, in the memory of list if it is large enough.
+func cleared[T any](list []T, n int) []T {
+	list = sized(list, n)
 	clear(list)
 	return list
 }

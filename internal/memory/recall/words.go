@@ -6,80 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/text"
 )
-
-// told is what the ranking knows of a text except its words.
-type told struct {
-	length   int32
-	marks    marks
-	language text.Language
-	traits   traits
-	sum      vectors.Sum
-}
-
-// addText adds the words of a text to a slot, which must be the last one. The language of a text is that of its own words, so that
-// its terms do not depend on other memories.
-func (x *Index) addText(slot int32, s string) (t told) {
-	var votes text.Votes
-	x.tokens = x.tokens[:0]
-	x.analyzer.Scan(s, func(token text.Token) bool {
-		x.tokens = append(x.tokens, token)
-		votes.Add(token.Word)
-		return true
-	})
-	t.language = votes.Language()
-	end := 0
-	for _, token := range x.tokens {
-		t.length++
-		first := end == 0 || token.Start > end && endsSentence(s[end:token.Start])
-		end = token.End
-		term := x.addToken(slot, token, t.language)
-		if text.Unspaced(token.Word) {
-			t.traits.content = min(t.traits.content+1, maxContent)
-			continue
-		}
-		t.marks |= marksOf(t.language, token.Word, term)
-		t.traits.add(t.language, token.Word, s[token.Start:], first)
-		if x.vectors && t.language == text.English {
-			t.sum.Add(token.Word)
-		}
-	}
-	if clear(x.tokens); cap(x.tokens) > 1024 { // they reference the text, and long texts are rare
-		x.tokens = nil
-	}
-	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {
-		switch r, _ := utf8.DecodeLastRuneInString(end); r {
-		case '?', '？', '؟':
-			t.marks |= asks
-		}
-	}
-	return t
-}
-
-// addTag adds the words of a tag to a slot, which must be the last one.
-func (x *Index) addTag(slot int32, tag string, l text.Language) {
-	x.analyzer.Scan(tag, func(token text.Token) bool {
-		x.addToken(slot, token, l)
-		return true
-	})
-}
-
-// addToken adds a word to a slot and returns its term.
-func (x *Index) addToken(slot int32, token text.Token, l text.Language) (term string) {
-	if text.Unspaced(token.Word) {
-		// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
-		if token.Term != "" && token.Term != token.Word {
-			x.count(slot, token.Term)
-		}
-		term = single(token.Word)
-	} else {
-		term = termIn(x.analyzer, l, token)
-	}
-	x.count(slot, term)
-	return term
-}
 
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.
 func single(character string) string { return "\x00" + character }
@@ -91,7 +19,7 @@ func (x *Index) count(slot int32, term string) {
 		i = int32(len(x.words))
 		term = strings.Clone(term)
 		x.terms[term] = i
-		x.words = append(x.words, word{term: term, grams: gramsOf(term)})
+		x.addWord(word{term: term}, gramsOf(term))
 		x.texts += stringBytes(term)
 	}
 	w := &x.words[i]
@@ -106,21 +34,24 @@ func (x *Index) count(slot int32, term string) {
 	x.lists += int64(4 * (cap(w.postings) - before))
 }
 
-// termIn returns the term of a word in a language.
-func termIn(a *text.Analyzer, l text.Language, t text.Token) string {
-	if l == text.English || t.Word[0] <= '9' {
-		return termOf(t)
+// addWord adds a word to the vocabulary.
+func (x *Index) addWord(w word, grams uint64) {
+	if grams != 0 && irregular(w.term) {
+		x.others = append(x.others, spelled{int32(len(x.words)), grams})
+		grams = 0
 	}
-	return a.Stem(l, t)
+	x.words, x.grams = append(x.words, w), append(x.grams, grams)
 }
 
-// termOf returns the term of a word: its stem, that of its regular form for irregular English words, or the digits of a
-// number.
-func termOf(t text.Token) string {
-	if s, ok := regular[t.Word]; ok {
-		return s
-	}
-	if c := t.Word[0]; c >= '0' && c <= '9' {
+// termIn returns the term of a word in a language. In English, it is the stem, that of the regular form for irregular words, or the
+// digits of a number.
+func termIn(a *text.Analyzer, l text.Language, t text.Token, known *knowledge) string {
+	switch c := t.Word[0]; {
+	case l != text.English && c > '9':
+		return a.Stem(l, t)
+	case known.regular != "":
+		return known.regular
+	case c >= '0' && c <= '9':
 		return cardinal(t.Word)
 	}
 	return t.Term
@@ -136,14 +67,14 @@ func cardinal(word string) string {
 	return word
 }
 
-func marksOf(l text.Language, word, term string) (m marks) {
+func marksOf(l text.Language, known *knowledge, term string) (m marks) {
 	if c := term[0]; c >= '0' && c <= '9' {
 		m |= hasNumber
 		if len(term) == 4 && (strings.HasPrefix(term, "19") || strings.HasPrefix(term, "20")) {
 			m |= hasTime
 		}
 	}
-	if lexicons[l].times[word] {
+	if known.times.Has(l) {
 		m |= hasTime
 	}
 	return m
@@ -222,13 +153,33 @@ func similarity(a, b string) float64 {
 	return 2 * float64(shared) / float64(n+m)
 }
 
-// canBeSimilar is a fast test before similarity. It is false only if similarity is below the minimum, except for 4-grams that
-// share a bit.
-func canBeSimilar(a, b uint64, least float64) bool {
-	if a == 0 || b == 0 {
-		return false
-	}
-	return 2*float64(bits.OnesCount64(a&b)) >= least*float64(bits.OnesCount64(a)+bits.OnesCount64(b))
+// canBeSimilar is a fast test before similarity. It is false only if similarity is below the minimum, except for 4-grams that share
+// a bit.
+func canBeSimilar(a, b uint64) bool {
+	return a&b != 0 && 2*float64(bits.OnesCount64(a&b)) >= minSimilarity*float64(bits.OnesCount64(a)+bits.OnesCount64(b))
+}
+
+// irregular reports whether canContain cannot judge a term: it has other characters than plain letters, or more 4-grams than count.
+func irregular(term string) bool { return !plain(term) || len(term) > maxGrams+gram-2 }
+
+// canContain is a fast test before similarity of two words that are not irregular: such words are similar only if one contains the
+// other. If b contains a, it has all 4-grams of a but the one at the beginning; and the other way round. It is false only if
+// neither word contains the other.
+func canContain(a, innerOfA, b uint64) bool {
+	more := b &^ a
+	return innerOfA&^b == 0 || more&(more-1) == 0 && b != 0
+}
+
+// innerGramsOf returns the 4-grams of a term but the one at its beginning.
+func innerGramsOf(term string) (set uint64) {
+	first := true
+	eachGram(term, func(hash uint32) {
+		if !first {
+			set |= 1 << (hash % 64)
+		}
+		first = false
+	})
+	return set
 }
 
 func plain(term string) bool {

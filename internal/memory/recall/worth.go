@@ -32,29 +32,57 @@ var logarithms = func() (list [maxSigns + 1]float64) {
 	return list
 }()
 
-// worth returns how much the text of a memory tells. It is at least 0, so that it excludes nothing that matches.
-func (s *search) worth(slot int32) float64 {
-	t, w := &s.x.traits[slot], &s.w
-	sum := w.Tells*logarithms[t.tells] - w.Chats*logarithms[t.chats] + w.Names*float64(t.names) + w.Content*logarithms[t.content]
-	m := s.x.docs[slot].marks
-	if m&hasNumber != 0 {
-		sum += w.Number
+// worths are the parts of a worth, by trait.
+type worths struct {
+	tells, chats [maxSigns + 1]float64
+	names        [maxNames + 1]float64
+	content      [maxContent + 1]float64
+	number, asks float64
+	most         float64 // no worth is more
+}
+
+// worthsBy returns the parts of a worth for some weights.
+func worthsBy(w *Weights) (p worths) {
+	for n := range p.tells {
+		p.tells[n], p.chats[n] = w.Tells*logarithms[n], w.Chats*logarithms[n]
 	}
-	if m&asks != 0 {
-		sum -= w.Asks
+	for n := range p.names {
+		p.names[n] = w.Names * float64(n)
+	}
+	for n := range p.content {
+		p.content[n] = w.Content * logarithms[n]
+	}
+	p.number, p.asks = w.Number, w.Asks
+	for _, part := range []float64{p.tells[maxSigns], -p.chats[maxSigns], p.names[maxNames], p.content[maxContent], p.number, -p.asks} {
+		p.most += max(part, 0)
+	}
+	return p
+}
+
+var chosenWorths = worthsBy(&chosen)
+
+// of returns how much the text of a memory tells. It is at least 0, so that it excludes nothing that matches.
+func (p *worths) of(d *doc) float64 {
+	t := &d.traits
+	sum := p.tells[t.tells] - p.chats[t.chats] + p.names[t.names] + p.content[t.content]
+	if d.marks&hasNumber != 0 {
+		sum += p.number
+	}
+	if d.marks&asks != 0 {
+		sum -= p.asks
 	}
 	return max(sum, 0)
 }
 
 // add counts a word of a text. first is whether it begins a sentence.
-func (t *traits) add(l text.Language, word, raw string, first bool) {
-	if lexicons[l].tells[word] {
+func (t *traits) add(l text.Language, word *knowledge, raw string, first bool) {
+	if word.tells.Has(l) {
 		t.tells = min(t.tells+1, maxSigns)
 	}
-	if lexicons[l].chats[word] {
+	if word.chats.Has(l) {
 		t.chats = min(t.chats+1, maxSigns)
 	}
-	if stopword(l, word) {
+	if word.stops.Has(l) {
 		return
 	}
 	t.content = min(t.content+1, maxContent)

@@ -30,13 +30,11 @@ type Vector [Dimensions]int8
 const One = 127
 
 // Dot returns the product of two vectors.
-func Dot(a, b *Vector) int32 {
-	var even, odd int32 // two sums, so that an addition need not wait for the one before
-	for i := 0; i < Dimensions; i += 8 {
-		even += int32(a[i])*int32(b[i]) + int32(a[i+2])*int32(b[i+2]) + int32(a[i+4])*int32(b[i+4]) + int32(a[i+6])*int32(b[i+6])
-		odd += int32(a[i+1])*int32(b[i+1]) + int32(a[i+3])*int32(b[i+3]) + int32(a[i+5])*int32(b[i+5]) + int32(a[i+7])*int32(b[i+7])
+func Dot(a, b *Vector) (sum int32) {
+	for i := range Dimensions {
+		sum += int32(a[i]) * int32(b[i])
 	}
-	return even + odd
+	return sum
 }
 
 // table finds words in the file.

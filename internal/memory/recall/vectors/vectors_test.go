@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -76,11 +77,57 @@ func TestSimilarWordsHaveSimilarDirections(t *testing.T) {
 	}
 }
 
+// The fast product is exact for all vectors of about the length One, also for those of few dimensions, whose products are largest.
+func TestTheFastProductIsTheProduct(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	unit := func() (v Vector) {
+		var parts [Dimensions]float64
+		for n := 1 + random.IntN(Dimensions); n > 0; n-- {
+			parts[random.IntN(Dimensions)] = random.NormFloat64()
+		}
+		length := 0.0
+		for _, x := range parts {
+			length += x * x
+		}
+		for i, x := range parts {
+			v[i] = int8(math.Round(One * x / math.Sqrt(max(length, 1e-9))))
+		}
+		return v
+	}
+	check := func(v, w Vector) {
+		f, got := v.Factor(), [2]int32{}
+		f.Dots([]Packed{v.Packed(), w.Packed()}, got[:])
+		if want := [2]int32{Dot(&v, &v), Dot(&v, &w)}; got != want {
+			t.Fatalf("the products of %v with itself and %v are %d, want %d", v, w, got, want)
+		}
+	}
+	for range 20_000 {
+		v, w := unit(), unit()
+		check(v, w)
+		for i := range w {
+			w[i] = -v[i]
+		}
+		check(v, w)
+		check(v, Vector{})
+		check(Vector{}, v)
+	}
+}
+
 func BenchmarkDot(b *testing.B) {
 	v, w := direction("tea"), direction("coffee")
-	for b.Loop() {
-		Dot(&v, &w)
-	}
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			Dot(&v, &w)
+		}
+	})
+	b.Run("packed", func(b *testing.B) {
+		f, list, dots := v.Factor(), make([]Packed, 1000), make([]int32, 1000)
+		for b.Loop() {
+			f.Dots(list, dots)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/product")
+	})
 }
 
 func BenchmarkSum(b *testing.B) {
