@@ -35,7 +35,7 @@ func numberOf(wrapping string) int64 {
 }
 
 // NumberedAfter reports whether both names are those of wrapping secrets and a has the higher number. Numbers are used
-// once: a process may still hold the removed secret of a number, and what it wraps with that one, nobody else can open.
+// once: a process can still have the removed secret of a number, and no other process can open what it wraps with that one.
 func NumberedAfter(a, b string) bool {
 	return strings.HasPrefix(a, wrappingPrefix) && strings.HasPrefix(b, wrappingPrefix) && numberOf(a) > numberOf(b)
 }

@@ -141,7 +141,9 @@ func testVector(t *testing.T, setup setup) {
 		}
 		embedded := func(subject byte, change int64) {
 			t.Helper()
-			noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.SetEmbedded(ctx, "wsp_a", named(subject), change, vectorModel) }))
+			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
+				return s.SetEmbedded(ctx, "wsp_a", named(subject), change, vectorModel)
+			}))
 			if got, err := s.Embedded(t.Context(), "wsp_a", named(subject), vectorModel); err != nil || got != change {
 				t.Errorf("embedded up to %d, %v, want %d", got, err, change)
 			}
