@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"sync"
 
 	"keepsake/internal/api"
 )
@@ -21,13 +22,14 @@ var files embed.FS
 // forever and still get those of a new release.
 const assetPath = "/console/asset/"
 
-// assets are the files, compressed once.
+// assets are the files, compressed.
 type assets struct {
 	sum    string
 	byName map[string]api.WebResponse
 }
 
-func loadAssets() (*assets, error) {
+// loadAssets is the same for every instance in a process, so it compresses the files once.
+var loadAssets = sync.OnceValues(func() (*assets, error) {
 	a := &assets{byName: map[string]api.WebResponse{}}
 	all := sha256.New()
 	entries, err := files.ReadDir("asset")
@@ -56,7 +58,7 @@ func loadAssets() (*assets, error) {
 	}
 	a.sum = hex.EncodeToString(all.Sum(nil)[:8])
 	return a, nil
-}
+})
 
 // mediaType returns the type of a file. It does not depend on the machine's list of types.
 func mediaType(name string) string {
