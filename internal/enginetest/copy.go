@@ -15,6 +15,14 @@ var folders sync.Map
 // no file open.
 func FolderCopy(t testing.TB, name string, prepare func(dir string) error) (dir string) {
 	t.Helper()
+	dir = t.TempDir()
+	CopyInto(t, dir, name, prepare)
+	return dir
+}
+
+// CopyInto is FolderCopy into an empty folder.
+func CopyInto(t testing.TB, dir, name string, prepare func(dir string) error) {
+	t.Helper()
 	made, _ := folders.LoadOrStore(name, sync.OnceValues(func() (map[string][]byte, error) {
 		return prepared(prepare)
 	}))
@@ -22,13 +30,11 @@ func FolderCopy(t testing.TB, name string, prepare func(dir string) error) (dir 
 	if err != nil {
 		t.Fatalf("prepare the folder %q: %v", name, err)
 	}
-	dir = t.TempDir()
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 // prepared reads the files that prepare creates.

@@ -17,6 +17,7 @@ import (
 	"keepsake/internal/await"
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
+	"keepsake/internal/store/sqlite/sqlitetest"
 )
 
 // Running is a started program.
@@ -76,12 +77,14 @@ func Statements(fn func(ctx context.Context, text string)) Option {
 	return func(_ *config.Config, d *app.Deps) { d.Statement = fn }
 }
 
-// Start starts a program on a temporary folder and two free ports, with its own database if the engine needs one. It stops
-// the program when the test ends.
+// Start starts a program on a temporary folder and two free ports, with its own database if the engine needs one. Its databases
+// already have the schema, which saves much of the time of a start; programtest starts a program on an empty folder. Start
+// stops the program when the test ends.
 func Start(t testing.TB, options ...Option) *Running {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Data = t.TempDir()
+	dir := t.TempDir()
+	cfg.Data = dir
 	cfg.Listen, cfg.BackendListen = "127.0.0.1:0", "127.0.0.1:0"
 	deps := Silent()
 	deps.Log = logOfFailed(t)
@@ -91,6 +94,9 @@ func Start(t testing.TB, options ...Option) *Running {
 	}
 	if cfg.DatabaseURL == "" {
 		cfg.DatabaseURL = DatabaseURL(t, cfg.Data) // an option can have set the folder
+	}
+	if cfg.DatabaseURL == "" && cfg.Data == dir {
+		sqlitetest.Prepare(t, dir)
 	}
 	a, err := app.New(context.Background(), cfg, deps)
 	if err != nil {
