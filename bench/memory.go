@@ -75,6 +75,7 @@ func measureMemory(contest) (err error) {
 	}
 	row("first recall of 10,000, whole request", cold)
 	m.warm("warm, durable reads", "first", queries, disk)
+	m.mixed(texts, queries)
 	m.stop()
 	place := k.place()
 	relaxed := k.rememberer(func(c *config.Config) {
@@ -286,4 +287,39 @@ func (m *rememberer) warm(what, subject string, queries []string, disk func() ti
 	if disk != nil {
 		row("the disk meanwhile", waits)
 	}
+}
+
+// mixed has clients recall of subjects of different sizes at the same time, with durable reads: 30 of 100 memories, nine of 1,000
+// and "first", each as often.
+func (m *rememberer) mixed(texts, queries []string) {
+	const clients, each = 8, 500
+	subjects := []string{"first"}
+	for i := range 39 {
+		subject, n := fmt.Sprint("mixed-", i), 100
+		if i < 9 {
+			n = 1000
+		}
+		m.fill(subject, texts[i*n:(i+1)*n])
+		m.recall(subject, queries[i]) // now its index exists
+		subjects = append(subjects, subject)
+	}
+	took := make([][]time.Duration, clients)
+	var all sync.WaitGroup
+	began := time.Now()
+	for c := range clients {
+		all.Go(func() {
+			conn := m.dial()
+			for i := range each {
+				body, err := json.Marshal(map[string]any{"subjectId": subjects[(c*each+i)%len(subjects)], "query": queries[(c*each+7*i)%len(queries)]})
+				m.b.must(err)
+				start := time.Now()
+				m.post(conn, "/api/v1/memories/recall", body)
+				took[c] = append(took[c], time.Since(start))
+			}
+		})
+	}
+	all.Wait()
+	rate := clients * each / time.Since(began).Seconds()
+	row("8 clients on 40 subjects, whole request", slices.Concat(took...))
+	fmt.Printf("%48s  %.0f recalls a second\n", "8 clients on 40 subjects, durable reads", rate)
 }

@@ -118,11 +118,11 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	return index, nil
 }
 
-// indexChunk is the number of memories that a goroutine decrypts at a time.
+// indexChunk is the number of memories that a goroutine decrypts and analyzes at a time.
 const indexChunk = 256
 
-// add decrypts rows of a subject on several processors and adds them to an index, in their order. added is the number of
-// rows that were added.
+// add decrypts and analyzes rows of a subject on several processors and adds them to an index, in their order. added is the number
+// of rows that were added.
 func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.Index, workspaceID string, subject *SubjectRow, rows []*Row) (added int, err error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -136,7 +136,7 @@ func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.I
 	}
 	chunks := slices.Collect(slices.Chunk(rows, indexChunk))
 	type opened struct {
-		items []recall.Item
+		batch *recall.Batch
 		err   error
 	}
 	done := make([]chan opened, len(chunks))
@@ -151,7 +151,7 @@ func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.I
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(chunks); i = int(next.Add(1)) - 1 {
 			var out opened
-			out.items, out.err = openItems(ctx, workspaceID, chunks[i], key)
+			out.batch, out.err = x.analyze(ctx, workspaceID, chunks[i], key)
 			done[i] <- out
 		}
 	}
@@ -161,14 +161,14 @@ func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.I
 	if len(chunks) == 1 {
 		work()
 	}
-	for i := range chunks {
+	for i, chunk := range chunks {
 		out := <-done[i]
-		for _, it := range out.items {
-			if err := task.Step(len(it.Text)); err != nil {
+		for j := range out.batch.Len() {
+			if err := task.Step(int(chunk[j].Size)); err != nil {
 				return added, err
 			}
 			task.Release() // a search of the same index may be waiting for a slot
-			index.Put(it)
+			index.PutAnalyzed(out.batch, j)
 			added++
 		}
 		if out.err != nil {
@@ -178,24 +178,24 @@ func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.I
 	return added, nil
 }
 
-// openItems decrypts rows up to an error.
-func openItems(ctx context.Context, workspaceID string, rows []*Row, key *seal.DataKey) ([]recall.Item, error) {
-	items := make([]recall.Item, 0, len(rows))
+// analyze decrypts and analyzes rows up to an error.
+func (x *indexer) analyze(ctx context.Context, workspaceID string, rows []*Row, key *seal.DataKey) (*recall.Batch, error) {
+	batch := recall.NewBatch(x.words, x.vectors)
 	for _, r := range rows {
 		if err := ctx.Err(); err != nil {
-			return items, err
+			return batch, err
 		}
 		m, err := open(workspaceID, r, key)
 		if err != nil {
-			return items, err
+			return batch, err
 		}
-		items = append(items, recall.Item{
+		batch.Analyze(recall.Item{
 			ID: m.ID, Text: m.Text, Speaker: m.Speaker, Kind: string(m.Kind), AgentID: m.AgentID, SessionID: m.SessionID, Tags: m.Tags,
 			Importance: m.Importance, Pinned: m.Pinned, OccurredAt: m.OccurredAt, CreatedAt: m.CreatedAt,
 			ValidFrom: m.ValidFrom, ValidTo: m.ValidTo, ExpiresAt: m.ExpiresAt, Revision: m.Revision,
 		})
 	}
-	return items, nil
+	return batch, nil
 }
 
 // compactAll removes from the cached indexes what was erased since they were used, here or by another process, together

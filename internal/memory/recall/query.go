@@ -24,8 +24,10 @@ type wanted struct {
 	numbers []int32  // of the terms that memories contain, in Index.words
 	weight  float64
 	name    bool // of a speaker
-	related []related
-	rarity  float64 // inverse document frequency
+
+	repeated bool // an earlier word has the same shown
+	related  []related
+	rarity   float64 // inverse document frequency
 }
 
 // related is a word of the index that can replace a wanted one.
@@ -86,14 +88,15 @@ func (s *search) languageOf(tokens []text.Token) text.Language {
 
 // addWords adds the significant words of the query, or all words if none is significant.
 func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
-	w, a, seen := &s.w, s.x.analyzer, map[string]bool{}
+	w, a, seen, shownBefore := &s.w, s.x.analyzer, map[string]bool{}, map[string]bool{}
 	var t text.Token
 	add := func(shown, term string, weight float64) {
 		if term == "" || seen[term] || len(p.words) >= maxWanted {
 			return
 		}
 		seen[term] = true
-		word := wanted{shown: shown, term: term, weight: weight}
+		word := wanted{shown: shown, term: term, weight: weight, repeated: shownBefore[shown]}
+		shownBefore[shown] = true
 		if !text.Unspaced(t.Word) {
 			for l, n := range s.languages {
 				if other := text.Language(l); n > 0 && other != p.language {

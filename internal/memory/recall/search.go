@@ -109,12 +109,13 @@ func (s *search) run(q *Query) []Hit {
 	s.best.reset(s.x, q.Limit, q.MinScore)
 	s.score()
 	ranked := s.best.sorted()
+	matched := s.matched(ranked)
 	hits := make([]Hit, len(ranked))
 	for i, r := range ranked {
-		if !s.step(1 + 8*len(s.p.words)) {
+		if s.err != nil || q.Explain && !s.step(8*len(s.p.words)) {
 			return nil
 		}
-		hits[i] = Hit{ID: s.x.records[r.slot].id, Score: r.score, Matched: s.matched(r.slot)}
+		hits[i] = Hit{ID: s.x.records[r.slot].id, Score: r.score, Matched: matched[i]}
 		if q.Explain {
 			hits[i].Why = s.explain(r)
 		}
@@ -280,27 +281,65 @@ func (s *search) nameDates() {
 	s.rarity = s.w.Date * inverse(inside, s.count)
 }
 
-// matched returns the words of the query that a memory contains.
-func (s *search) matched(slot int32) []string {
-	list := []string{} // never nil, because a response contains the list
+// matched returns, for each memory of a list, the words of the query that it contains. Long queries have many words that few
+// memories contain, and common words that most do; for both, the shorter list is searched in the longer one.
+func (s *search) matched(list []ranked) [][]string {
+	type hit struct {
+		slot int32
+		i    int // in list
+		last int // the last word of the query that it contains
+	}
+	bySlot, matched := make([]hit, len(list)), make([][]string, len(list))
+	for i, r := range list {
+		bySlot[i] = hit{r.slot, i, -1}
+		matched[i] = []string{} // never nil, because a response contains the list
+	}
+	slices.SortFunc(bySlot, func(a, b hit) int { return cmp.Compare(a.slot, b.slot) })
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		if s.contains(w, slot) && !slices.Contains(list, w.shown) {
-			list = append(list, w.shown)
+		add := func(h *hit) {
+			if h.last < i && (!w.repeated || !slices.Contains(matched[h.i], w.shown)) {
+				matched[h.i] = append(matched[h.i], w.shown)
+			}
+			h.last = i
+		}
+		for _, n := range w.numbers {
+			postings := s.x.words[n].postings
+			if !s.step(1 + 8*min(len(postings), len(bySlot))) {
+				return nil
+			}
+			if len(postings) > len(bySlot) {
+				for j := range bySlot {
+					if s.timesIn(n, bySlot[j].slot) > 0 {
+						add(&bySlot[j])
+					}
+				}
+				continue
+			}
+			for _, p := range postings {
+				if j, ok := slices.BinarySearchFunc(bySlot, p.slot(), func(h hit, slot int32) int { return cmp.Compare(h.slot, slot) }); ok {
+					add(&bySlot[j])
+				}
+			}
 		}
 	}
-	// A single character is reported only if its pair is missing.
+	for i, words := range matched {
+		matched[i] = withoutParts(words)
+	}
+	return matched
+}
+
+// withoutParts removes single characters of scripts without spaces, unless their pair is missing.
+func withoutParts(list []string) []string {
+	if !slices.ContainsFunc(list, text.Unspaced) {
+		return list
+	}
 	all := slices.Clone(list)
 	return slices.DeleteFunc(list, func(one string) bool {
 		return text.Unspaced(one) && slices.ContainsFunc(all, func(pair string) bool {
 			return len(pair) > len(one) && strings.Contains(pair, one)
 		})
 	})
-}
-
-// contains reports whether a memory contains a word of the query.
-func (s *search) contains(w *wanted, slot int32) bool {
-	return slices.ContainsFunc(w.numbers, func(n int32) bool { return s.timesIn(n, slot) > 0 })
 }
 
 // timesIn returns how often a memory contains a word.
