@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"keepsake/internal/enginetest"
 	"keepsake/internal/testtier"
@@ -30,20 +31,24 @@ type run struct {
 	skip     string   // -skip; empty for no test
 }
 
+// everything is every package, once. go test starts packages in this order, so those that take longest come first: the last
+// one would otherwise run alone.
+var everything = []string{"./internal/app", "./conformance", "./internal/faulttest", "./cmd/keepsake", "./internal/console", "./internal/store/postgres", "./..."}
+
 // tiers are the runs of each tier. Tests of single packages use PostgreSQL and Redis by themselves in the first run; the
 // second runs whole programs on PostgreSQL.
 var tiers = map[string][]run{
 	"quick": {
-		{packages: []string{"./..."}},
-		{name: "postgres", engine: "postgres", packages: []string{"./client", "./conformance"}},
+		{packages: everything},
+		{name: "postgres", engine: "postgres", packages: []string{"./conformance", "./client"}},
 	},
 	"budget": {
-		{packages: []string{"./..."}},
+		{packages: everything},
 	},
 	"all": {
-		{packages: []string{"./..."}},
+		{packages: everything},
 		{
-			name: "postgres", engine: "postgres", packages: []string{"./client", "./cmd/keepsake", "./conformance", "./internal/app/...", "./internal/faulttest", "./openapi"},
+			name: "postgres", engine: "postgres", packages: []string{"./internal/app", "./conformance", "./internal/faulttest", "./cmd/keepsake", "./client", "./openapi"},
 			skip: "IsLostUnderLoad", // these start a PostgreSQL of their own in the first run
 		},
 	},
@@ -93,10 +98,8 @@ func suite(ctx context.Context) error {
 	env := append(os.Environ(), testtier.Variable+"="+tier, "KEEPSAKE_TEST_PROGRAM="+program, enginetest.ClusterVariable+"="+cluster,
 		"TMPDIR="+tempDir(), "GOTMPDIR="+dir) // linked test binaries are too large for a file system in memory
 	report := newReport(os.Stdout)
-	for _, r := range tiers[tier] {
-		if err := r.test(ctx, tier, env, report); err != nil {
-			return err
-		}
+	if err := test(ctx, tier, env, report); err != nil {
+		return err
 	}
 	report.finish(tier)
 	if report.failed > 0 {
@@ -123,6 +126,25 @@ func build(ctx context.Context, dir string) (string, error) {
 	return program, nil
 }
 
+// test runs every run of a tier. The second starts when the first has tested its packages, which are compiled then. The rest
+// of both runs at the same time, because programs on PostgreSQL mostly wait.
+func test(ctx context.Context, tier string, env []string, report *report) error {
+	runs := tiers[tier]
+	errs := make([]error, len(runs))
+	var all sync.WaitGroup
+	for i, r := range runs {
+		all.Go(func() {
+			if i > 0 {
+				report.await(runs[0].name, r.packages)
+			}
+			errs[i] = r.test(ctx, tier, env, report)
+			report.end(r.name)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
 // test runs go test and reports what it prints.
 func (r run) test(ctx context.Context, tier string, env []string, report *report) error {
 	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + timeouts[tier]}, parallel[tier]...)
@@ -146,7 +168,7 @@ func (r run) test(ctx context.Context, tier string, env []string, report *report
 		return err
 	}
 	// The report contains failed tests, but not other errors of go test.
-	if err := cmd.Wait(); err != nil && report.failed == 0 {
+	if err := cmd.Wait(); err != nil && report.failures(r.name) == 0 {
 		return fmt.Errorf("go test: %w", err)
 	}
 	return nil

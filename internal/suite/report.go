@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"keepsake/internal/testtier"
 )
@@ -29,33 +30,59 @@ const (
 	testBudget    = 3.0
 )
 
-// report collects the results of all runs and prints them as they arrive.
+// report collects the results of all runs and prints them as they arrive. Runs can report at the same time.
 type report struct {
-	out                     io.Writer
-	run                     string
+	out io.Writer
+
+	mu                      sync.Mutex
+	changed                 *sync.Cond // a package or a run has ended
 	passed, failed, skipped int
+	failedIn                map[string]int              // failed, by run
 	output                  map[string]*strings.Builder // by package and test, until it is known how the test ended
+	ended                   map[string]bool             // packages, and runs
 	reasons                 map[string]int              // of skipped tests
 	slowPackages, slowTests []string
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, output: map[string]*strings.Builder{}, reasons: map[string]int{}}
+	r := &report{
+		out: out, failedIn: map[string]int{}, output: map[string]*strings.Builder{}, ended: map[string]bool{}, reasons: map[string]int{},
+	}
+	r.changed = sync.NewCond(&r.mu)
+	return r
+}
+
+// await waits until a run has tested packages, which are named as in tiers, or has ended.
+func (r *report) await(run string, packages []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.ended[run] && slices.ContainsFunc(packages, func(path string) bool { return !r.ended[nameIn(run, path)] }) {
+		r.changed.Wait()
+	}
+}
+
+// end records the end of a run.
+func (r *report) end(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended[run] = true
+	r.changed.Broadcast()
+}
+
+// failures is the number of failures in a run.
+func (r *report) failures(run string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failedIn[run]
 }
 
 // read prints the packages and failures of one run of go test, named run.
 func (r *report) read(run string, in io.Reader) error {
-	r.run = run
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) != nil {
-				fmt.Fprintf(r.out, "%s", line) // not an event, but a message of go itself
-			} else {
-				r.add(e)
-			}
+			r.line(run, line)
 		}
 		if err == io.EOF {
 			return nil
@@ -66,8 +93,22 @@ func (r *report) read(run string, in io.Reader) error {
 	}
 }
 
-func (r *report) add(e event) {
-	key := e.Package + " " + e.Test
+func (r *report) line(run string, line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		fmt.Fprintf(r.out, "%s", line) // not an event, but a message of go itself
+		return
+	}
+	failed := r.failed
+	r.add(run, e)
+	r.failedIn[run] += r.failed - failed
+}
+
+func (r *report) add(run string, e event) {
+	name := nameIn(run, e.Package)
+	key := name + "\x00" + e.Test
 	switch e.Action {
 	case "output":
 		if r.output[key] == nil {
@@ -80,9 +121,9 @@ func (r *report) add(e event) {
 		r.failed++
 	case "pass", "fail", "skip":
 		if e.Test == "" {
-			r.endPackage(e)
+			r.endPackage(name, e)
 		} else {
-			r.endTest(e, r.printed(key))
+			r.endTest(name, e, r.printed(key))
 		}
 		delete(r.output, key)
 	}
@@ -96,8 +137,8 @@ func (r *report) printed(key string) string {
 	return ""
 }
 
-func (r *report) endTest(e event, output string) {
-	name := r.name(e.Package) + " " + e.Test
+func (r *report) endTest(pkg string, e event, output string) {
+	name := pkg + " " + e.Test
 	switch e.Action {
 	case "pass":
 		r.passed++
@@ -113,8 +154,7 @@ func (r *report) endTest(e event, output string) {
 	}
 }
 
-func (r *report) endPackage(e event) {
-	name := r.name(e.Package)
+func (r *report) endPackage(name string, e event) {
 	switch e.Action {
 	case "pass":
 		fmt.Fprintf(r.out, "ok   %6.1f s  %s\n", e.Elapsed, name)
@@ -124,7 +164,7 @@ func (r *report) endPackage(e event) {
 		fmt.Fprintf(r.out, "FAIL %6.1f s  %s\n", e.Elapsed, name)
 		unfinished := 0
 		for _, key := range slices.Sorted(maps.Keys(r.output)) {
-			if pkg, test, _ := strings.Cut(key, " "); pkg == e.Package {
+			if pkg, test, _ := strings.Cut(key, "\x00"); pkg == name {
 				if test != "" {
 					unfinished++
 					fmt.Fprintf(r.out, "    unfinished: %s\n", test)
@@ -138,13 +178,15 @@ func (r *report) endPackage(e event) {
 	if e.Elapsed > packageBudget {
 		r.slowPackages = append(r.slowPackages, fmt.Sprintf("%6.1f s  %s", e.Elapsed, name))
 	}
+	r.ended[name] = true
+	r.changed.Broadcast()
 }
 
-// name returns the name of a package within its run.
-func (r *report) name(pkg string) string {
-	name := strings.TrimPrefix(pkg, "keepsake/")
-	if r.run != "" {
-		name += " (" + r.run + ")"
+// nameIn returns the name of a package within its run. The package is a path of imports, or as in tiers.
+func nameIn(run, pkg string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(pkg, "keepsake/"), "./")
+	if run != "" {
+		name += " (" + run + ")"
 	}
 	return name
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 // events are what go test -json prints for a package that passes, one with a failure, one that ends early and one that does
@@ -40,4 +43,51 @@ func TestReportNamesFailuresAndSkips(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
 	}
+}
+
+// TestRunsReportAtTheSameTime mixes the lines of two runs of one package, of which one fails.
+func TestRunsReportAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport(&out)
+	for _, step := range []struct{ run, line string }{
+		{"", `{"Action":"output","Package":"keepsake/a","Test":"TestBad","Output":"embedded\n"}`},
+		{"postgres", `{"Action":"output","Package":"keepsake/a","Test":"TestBad","Output":"server\n"}`},
+		{"", `{"Action":"pass","Package":"keepsake/a","Test":"TestBad","Elapsed":1}`},
+		{"postgres", `{"Action":"fail","Package":"keepsake/a","Test":"TestBad","Elapsed":1}`},
+	} {
+		r.line(step.run, []byte(step.line))
+	}
+	if got, want := out.String(), "FAIL a (postgres) TestBad\n    server\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if a, b := r.failures(""), r.failures("postgres"); a != 0 || b != 1 {
+		t.Errorf("%d and %d failures, want 0 and 1", a, b)
+	}
+}
+
+// TestASecondRunStartsAfterItsPackages waits for the packages of a run, and for the end of one that never tests them.
+func TestASecondRunStartsAfterItsPackages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newReport(io.Discard)
+		var started, startedLate atomic.Bool
+		go func() { r.await("", []string{"./a", "./internal/b"}); started.Store(true) }()
+		go func() { r.await("", []string{"./gone"}); startedLate.Store(true) }()
+		for i, step := range []func(){
+			func() { r.line("", []byte(`{"Action":"pass","Package":"keepsake/a","Elapsed":1}`)) },
+			func() { r.line("other", []byte(`{"Action":"pass","Package":"keepsake/internal/b","Elapsed":1}`)) },
+			func() { r.line("", []byte(`{"Action":"fail","Package":"keepsake/internal/b","Elapsed":1}`)) },
+			func() { r.end("") },
+		} {
+			step()
+			synctest.Wait()
+			if got, want := started.Load(), i >= 2; got != want {
+				t.Errorf("after step %d: started %t, want %t", i, got, want)
+			}
+			if got, want := startedLate.Load(), i >= 3; got != want {
+				t.Errorf("after step %d: the run of a package that does not exist: started %t, want %t", i, got, want)
+			}
+		}
+	})
 }
