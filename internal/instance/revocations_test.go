@@ -1,4 +1,4 @@
-package instance
+package instance_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"keepsake/internal/apikey"
+	"keepsake/internal/instance"
 	"keepsake/internal/seal"
 )
 
@@ -18,8 +19,8 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func() *PendingRevocations {
-		r, err := OpenPendingRevocations(dir, key)
+	open := func() *instance.PendingRevocations {
+		r, err := instance.OpenPendingRevocations(dir, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,15 +43,15 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 		}
 		want(list...)
 	}
-	text, err := os.ReadFile(RevocationsPath(dir))
-	if err != nil || len(text) != 2*halfSize {
+	text, err := os.ReadFile(instance.RevocationsPath(dir))
+	if err != nil || len(text) != 2*(64<<10) {
 		t.Fatalf("the file has %d bytes, %v", len(text), err)
 	}
-	if info, err := os.Stat(RevocationsPath(dir)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(instance.RevocationsPath(dir)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	text[20] ^= 1 // in the newer half
-	if err := os.WriteFile(RevocationsPath(dir), text, 0o600); err != nil {
+	if err := os.WriteFile(instance.RevocationsPath(dir), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want(one)
@@ -67,7 +68,7 @@ func TestRevocationsAreKeptOverATornWrite(t *testing.T) {
 	if err := next.Save(make([]apikey.PendingRevocation, 1000)); err == nil {
 		t.Error("there was room for 1,000 revocations")
 	}
-	if _, err := OpenPendingRevocations(filepath.Join(dir, "none"), key); err == nil {
+	if _, err := instance.OpenPendingRevocations(filepath.Join(dir, "none"), key); err == nil {
 		t.Error("there was room in a folder that does not exist")
 	}
 }
