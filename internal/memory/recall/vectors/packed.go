@@ -55,8 +55,7 @@ func (v *Vector) Factor() (f Factor) {
 	return f
 }
 
-// Dots sets dots to the products with each vector of a list, as the function Dot computes them. A loop here is a third faster than
-// one that calls a function for each vector.
+// Dots sets dots to the products with each vector of a list, as the function Dot computes them.
 func (f *Factor) Dots(list []Packed, dots []int32) {
 	even, odd, offset := f.even, f.odd, f.offset
 	dots = dots[:len(list)]
