@@ -97,3 +97,42 @@ func TestShortNamesAreFoundAsInPairs(t *testing.T) {
 		t.Errorf("only %d were found", found)
 	}
 }
+
+func TestTheFastTestsOfSpellingMissNoSimilarWord(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	word := func(most int) string {
+		var b strings.Builder
+		for range random.IntN(most) {
+			b.WriteString([]string{"a", "b", "c", "d"}[random.IntN(4)])
+		}
+		return b.String()
+	}
+	similar, excluded := 0, 0
+	for range 50_000 {
+		term := word(20)
+		other := word(12) + term + word(12)
+		switch random.IntN(3) {
+		case 0:
+			other = term[random.IntN(len(term)+1):]
+		case 1:
+			other = word(20)
+		}
+		a, b := gramsOf(term), gramsOf(other)
+		if a == 0 || irregular(term) || irregular(other) {
+			continue
+		}
+		can := canContain(a, innerGramsOf(term), b)
+		if s := similarity(term, other); s > 0 && !can {
+			t.Fatalf("%q and %q have the similarity %v", term, other, s)
+		} else if s >= minSimilarity {
+			similar++
+		}
+		if !can {
+			excluded++
+		}
+	}
+	if similar < 1000 || excluded < 1000 {
+		t.Errorf("%d were similar, %d excluded", similar, excluded)
+	}
+}
