@@ -59,9 +59,10 @@ openapi:
 openapi-baseline: openapi
 	cp openapi/v*.json openapi/baseline/
 
-# Writes the Go code of the console's pages from internal/console/*.templ.
+# Writes the Go code of the pages of the console and of the documentation from their *.templ.
 console:
 	$(TOOL) templ generate -path internal/console
+	$(TOOL) templ generate -path internal/reference
 
 # The word vectors must be those that were reviewed; anything else stops the build.
 vectors:

@@ -113,22 +113,29 @@ func guideOf(name string) (from, to int, ok bool) {
 	return from, from + 1, right == strconv.Itoa(from+1)
 }
 
-// guidePage renders the guide as HTML. It does not use html/template, which calls methods by name, so that the linker keeps
-// every exported method of the program.
+// guidePage renders the guide as a page of its own.
 func guidePage(s *lifecycle.Snapshot, from int, steps []lifecycle.Step, now time.Time) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<!doctype html>
+	title, body := migrationGuide(s, from, steps, now)
+	return fmt.Appendf(nil, `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>From version %[1]d to version %[2]d</title>
-<h1>From version %[1]d to version %[2]d of the API</h1>
-`, from, from+1)
+<title>%s</title>
+%s</html>
+`, title, body)
+}
+
+// migrationGuide renders the title and the content of the guide as HTML. It does not use html/template, which calls methods by
+// name, so that the linker keeps every exported method of the program.
+func migrationGuide(s *lifecycle.Snapshot, from int, steps []lifecycle.Step, now time.Time) (title string, body []byte) {
+	var b bytes.Buffer
+	title = fmt.Sprintf("From version %d to version %d", from, from+1)
+	fmt.Fprintf(&b, "<h1>%s of the API</h1>\n", title)
 	datesTable(&b, s, from, now)
 	fmt.Fprintf(&b, "<h2>What to change</h2>\n<p>Replace <code>/api/v%d/</code> by <code>/api/v%d/</code> in every path.\n", from, from+1)
 	if len(steps) == 0 {
-		b.WriteString("<p>Nothing else differs: every operation works as before.\n</html>\n")
-		return b.Bytes()
+		b.WriteString("<p>Nothing else differs: every operation works as before.\n")
+		return title, b.Bytes()
 	}
 	b.WriteString("<p>Then take these steps. Operations that no step names work as before.\n<ol>\n")
 	for i := range steps {
@@ -144,8 +151,8 @@ func guidePage(s *lifecycle.Snapshot, from int, steps []lifecycle.Step, now time
 		example(&b, from, step.Before)
 		example(&b, from+1, step.After)
 	}
-	b.WriteString("</ol>\n</html>\n")
-	return b.Bytes()
+	b.WriteString("</ol>\n")
+	return title, b.Bytes()
 }
 
 // datesTable writes the dates of a version's end.

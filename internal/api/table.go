@@ -53,6 +53,9 @@ type page struct {
 	zipped []byte // gzipped body; nil if it is not served compressed
 }
 
+// MigrationGuidePath is the path of the guide between two versions. A WebPage can show it in place of the page without styles.
+const MigrationGuidePath = "/docs/api/migration/{guide}"
+
 var noRoute route
 
 // table returns the table of a version, and builds it on first use.
@@ -103,7 +106,9 @@ func (a *API) build(version int) (*table, error) {
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
 		a.add(t, http.MethodGet, t.prefix+"openapi.json", &route{page: serve})
 	}
-	a.add(t, http.MethodGet, "/docs/api/migration/{guide}", &route{page: (*requestState).guide})
+	if !slices.ContainsFunc(a.o.Pages, func(p WebPage) bool { return p.Path == MigrationGuidePath }) {
+		a.add(t, http.MethodGet, MigrationGuidePath, &route{page: (*requestState).guide})
+	}
 	for _, p := range a.o.Pages {
 		if p.Path != homeRoute.template {
 			a.add(t, p.Method, p.Path, webRoute(p))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"keepsake/internal/endpoint"
+	"keepsake/internal/lifecycle"
 )
 
 // WebPage is a page for browsers next to the API, such as one of the console. It is not an operation: it is free, and its
@@ -25,6 +26,7 @@ type WebResponse struct {
 	Header http.Header
 	Body   []byte
 	Zipped []byte // the body in gzip, for clients that accept it; can be nil
+	ETag   string // with quotes; empty for none
 }
 
 // Visit is a browser's request for a WebPage.
@@ -45,6 +47,17 @@ func (v *Visit) At() time.Time { return v.x.at }
 
 // ExtendDeadlines gives the visitor a minute to send the request, like an operation of class Batch.
 func (v *Visit) ExtendDeadlines() { v.x.allot(endpoint.Batch) }
+
+// MigrationGuide returns the title and the content of the guide that the path of the page names, in HTML. ok is false if there
+// is no such guide.
+func (v *Visit) MigrationGuide() (title, body string, ok bool) {
+	from, to, ok := guideOf(v.PathValue("guide"))
+	if !ok || v.x.snapshot.Version(from) == nil || v.x.snapshot.Version(to) == nil {
+		return "", "", false
+	}
+	title, text := migrationGuide(v.x.snapshot, from, lifecycle.Between(v.x.api.o.Steps, from, to), v.x.at)
+	return title, string(text), true
+}
 
 // Call sends a request to the API as if the visitor had sent it: it passes every check, and its credential is in its headers.
 //
@@ -128,6 +141,6 @@ func webRoute(p WebPage) *route {
 		for name, values := range resp.Header {
 			h[name] = values
 		}
-		return page{status: resp.Status, media: media, body: resp.Body, zipped: resp.Zipped}, nil
+		return page{status: resp.Status, media: media, body: resp.Body, zipped: resp.Zipped, etag: resp.ETag}, nil
 	}}
 }

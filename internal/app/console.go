@@ -3,13 +3,16 @@
 package app
 
 import (
+	"slices"
 	"strings"
 
+	"keepsake"
 	"keepsake/internal/api"
 	"keepsake/internal/console"
+	"keepsake/internal/reference"
 )
 
-// consolePages returns the pages of the console. A build with the tag noconsole has none.
+// consolePages returns the pages of the console and of the documentation. A build with the tag noconsole has none.
 func (a *App) consolePages() ([]api.WebPage, error) {
 	agents := ""
 	if a.agents != nil {
@@ -27,5 +30,12 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Pages(), nil
+	r, err := reference.New(reference.Options{
+		Texts: keepsake.Texts, Release: a.deps.Version, Document: a.describe, Versions: a.services.versions.Snapshot,
+		Style: c.AssetURL("console.css"), Icon: c.AssetURL("icon.svg"), Agents: agents,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(c.Pages(), r.Pages()), nil
 }

@@ -89,3 +89,6 @@ func (c *Console) asset(v *visit) response {
 
 // assetURL returns the path of a file.
 func (c *Console) assetURL(name string) string { return assetPath + c.assets.sum + "/" + name }
+
+// AssetURL returns the path of a file for other pages of the program.
+func (c *Console) AssetURL(name string) string { return c.assetURL(name) }

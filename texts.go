@@ -1,0 +1,13 @@
+// Package keepsake contains the texts of the program that people read: the guides and the changelog.
+package keepsake
+
+import "embed"
+
+// Texts contains docs/*.md for people who use an instance, and CHANGELOG.md. Pages for people who change the program are not
+// in it.
+//
+//go:embed CHANGELOG.md
+//go:embed docs/agents.md docs/analytics.md docs/api.md docs/client.md docs/console.md docs/forward-auth.md docs/glossary.md
+//go:embed docs/http.md docs/memory.md docs/metrics.md docs/operations.md docs/search.md docs/security.md docs/versioning.md
+//go:embed docs/webhooks.md
+var Texts embed.FS
