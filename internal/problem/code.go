@@ -17,7 +17,7 @@ var Codes = []Code{
 	{CodeAPIKeyDisabled, "The API key is disabled.", "Ask its owner to enable it again."},
 	{CodeInvalidToken, "The access token, the refresh token or the session is not valid.", "Sign in again."},
 	{CodeTokenExpired, "The access token has expired.", "Get another with POST /api/auth/refresh, and repeat the request."},
-	{CodeTokenReused, "The refresh token was used before, so its session has ended.", "Sign in again. If your program used each token only once, somebody else has a copy of it."},
+	{CodeTokenReused, "The refresh token was used before, so its session has ended.", "Sign in again. If your program used each token only once, another party has a copy."},
 	{CodeInvalidCredentials, "The email or the password is wrong.", "Correct them. After repeated failures, logins are delayed."},
 	{CodeInsufficientScope, "The credential is valid but does not permit the request. details.requiredScope names the scope.", "Use a key with that scope."},
 	{CodeIPNotAllowed, "The API key is not valid from this address.", "Send the request from an address in the allowedIps of the key. Behind a proxy, see the setting trustedProxies."},

@@ -39,7 +39,7 @@ func TestAnOperationIsTriedInABrowser(t *testing.T) {
 	tab.Fill("#getDocument .try input[name=id]", "no/such document")
 	tab.Click("#getDocument .try .actions button")
 	tab.Await("the document is missing", `document.querySelector("#getDocument .try-text").textContent.includes("not_found")`)
-	if list := tab.Problems(); len(list) != 1 || !strings.Contains(list[0], "404") { // the browser reports every 404
+	if list := tab.Problems(); len(list) > 0 {
 		t.Errorf("the pages had problems: %q", list)
 	}
 	if list := tab.Foreign(p.URL); len(list) > 0 {
@@ -57,8 +57,8 @@ func TestPagesAreAccessible(t *testing.T) {
 	p := apptest.Start(t)
 	tab := browsertest.Start(t).Tab(t)
 	for name, path := range map[string]string{
-		"docs": "/docs", "docs-guide": "/docs/guides/operations", "docs-tour": "/docs/guides/api", "docs-api": "/docs/api", "docs-operations": "/docs/api/v1/api-keys",
-		"docs-errors": "/docs/errors", "docs-changelog": "/docs/changelog", "docs-search": "/docs/search?q=backup", "docs-missing": "/docs/guides/none",
+		"docs": "/docs", "docs-guide": "/docs/guides/security", "docs-api": "/docs/api", "docs-operations": "/docs/api/v1/api-keys",
+		"docs-errors": "/docs/errors", "docs-changelog": "/docs/changelog", "docs-search": "/docs/search?q=backup",
 	} {
 		tab.Open(p.URL + path)
 		if name == "docs-operations" {

@@ -68,6 +68,8 @@ type openAPI struct {
 		Parameters map[string]*openParameter
 		Headers    map[string]*openHeader
 	}
+
+	memories bool // the operation that is described is about memories
 }
 
 type openOperation struct {
@@ -144,6 +146,7 @@ func title(name string) string {
 }
 
 func (doc *openAPI) operation(method, path string, from *openOperation) operation {
+	doc.memories = strings.Contains(path, "/memories")
 	op := operation{
 		ID: from.OperationID, Method: method, Path: path, Summary: from.Summary, Text: from.Description, Scope: from.Scope, Codes: from.Codes,
 	}

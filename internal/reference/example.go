@@ -93,16 +93,16 @@ func (doc *openAPI) example(s *schema, depth int, request bool) any {
 	return "…"
 }
 
-// usual are examples of fields that have none in the document, and that most requests need.
-var usual = map[string]string{"subjectId": "p-4711"}
+// subject is the subject of examples about memories. Keys that are bound to one need not name it, so it is not required.
+const subject = "p-4711"
 
 func (doc *openAPI) exampleObject(s *schema, depth int, request bool) object {
 	list := object{}
 	for _, key := range fieldOrder(s) {
 		p := doc.resolve(s.Properties[key])
-		switch value, ok := usual[key]; {
-		case ok && request:
-			list = append(list, member{key, value})
+		switch {
+		case request && doc.memories && key == "subjectId":
+			list = append(list, member{key, subject})
 		case slices.Contains(s.Required, key), len(p.Examples) > 0, !request && depth < 2 && !p.Type.has("null"):
 			list = append(list, member{key, doc.example(p, depth+1, request)})
 		}

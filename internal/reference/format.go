@@ -7,18 +7,21 @@ import (
 	"keepsake/internal/problem"
 )
 
-// credentials says what an operation accepts.
+// credentials says what an operation accepts. The name of the scope follows.
 func credentials(op *operation) string {
+	text := "No credential"
 	switch {
 	case op.Keys && op.Tokens:
-		return "API key or access token"
+		text = "API key or access token"
 	case op.Keys:
-		return "API key"
+		text = "API key"
 	case op.Tokens:
-		return "Access token"
-	default:
-		return "No credential"
+		text = "Access token"
 	}
+	if op.Scope != "" {
+		text += ", with the scope "
+	}
+	return text
 }
 
 func parameterTitle(in string) string {

@@ -196,6 +196,10 @@ func (m *markdown) table(lines []string, i int) int {
 		m.out.WriteString("<tr>\n")
 		of := cells(line)
 		for column, align := range rule {
+			tag := tag
+			if column >= len(of) || of[column] == "" { // an empty cell is no heading
+				tag = "td"
+			}
 			m.out.WriteString("<" + tag)
 			if strings.HasSuffix(align, ":") {
 				m.out.WriteString(` class="number"`)

@@ -52,7 +52,7 @@ func common(t *testing.T, text string) (got, want string) {
 	})
 	got = strings.ReplaceAll(ours.ReplaceAllString(got, "$1$2"), ` class="number"`, ` align="right"`)
 	want = strings.ReplaceAll(theirs.ReplaceAllString(b.String(), ` align="$1"`), ` align="left"`, "")
-	return got, want
+	return got, strings.ReplaceAll(want, "<th></th>", "<td></td>")
 }
 
 func TestGuidesRenderAsMarkdown(t *testing.T) {
