@@ -19,11 +19,31 @@ func (c *Client) Health(ctx context.Context) (*Health, error) {
 
 // CacheStats contains the statistics of an instance's caches.
 type CacheStats struct {
-	Caches        []Cache       `json:"caches"`
-	SearchIndexes SearchIndexes `json:"searchIndexes"`
-	Limiter       Limiter       `json:"limiter"`
-	UptimeSeconds int64         `json:"uptimeSeconds"`
-	RequestID     string        `json:"requestId"`
+	Caches        []Cache        `json:"caches"`
+	SearchIndexes SearchIndexes  `json:"searchIndexes"`
+	Embeddings    EmbeddingState `json:"embeddings"`
+	Limiter       Limiter        `json:"limiter"`
+	UptimeSeconds int64          `json:"uptimeSeconds"`
+	RequestID     string         `json:"requestId"`
+}
+
+// EmbeddingState describes the embeddings endpoint.
+type EmbeddingState struct {
+	State           string             `json:"state"`      // off, ready, paused or limited
+	Progress        *EmbeddingProgress `json:"progress"`   // nil without an endpoint, and while the database does not answer
+	DailyTexts      int64              `json:"dailyTexts"` // how many can be sent in a day
+	SentMemories    int64              `json:"sentMemories"`
+	SentQueries     int64              `json:"sentQueries"`
+	DegradedQueries int64              `json:"degradedQueries"`
+}
+
+// EmbeddingProgress says how many memories wait for vectors.
+type EmbeddingProgress struct {
+	Workspaces      int64 `json:"workspaces"`      // that use the endpoint
+	Memories        int64 `json:"memories"`        // of these workspaces
+	WaitingMemories int64 `json:"waitingMemories"` // of subjects whose vectors are not complete
+	WaitingSubjects int64 `json:"waitingSubjects"`
+	TextsToday      int64 `json:"textsToday"` // in this UTC day, by all processes
 }
 
 // SearchIndexes describes the search indexes that were opened since the start of the process.

@@ -25,8 +25,9 @@ type RecallQuery struct {
 
 // Recalled contains the results of a RecallQuery, best first.
 type Recalled struct {
-	Results []RecallResult `json:"results"`
-	TookMs  float64        `json:"tookMs"`
+	Results  []RecallResult `json:"results"`
+	TookMs   float64        `json:"tookMs"`
+	Degraded []string       `json:"degraded"` // what the ranking had to do without
 }
 
 // RecallResult is a memory that was recalled.
@@ -79,6 +80,7 @@ type PackedContext struct {
 		Recalled []string `json:"recalled"`
 		Recent   []string `json:"recent"`
 	} `json:"parts"` // the IDs of the memories by the reason why they are in the text
+	Degraded []string `json:"degraded"` // as in Recalled
 }
 
 // Recall finds the memories of a subject that answer a question.

@@ -11,9 +11,10 @@ import (
 // WorkspaceRecord is a workspace as operators see it.
 type WorkspaceRecord struct {
 	Workspace
-	Suspended bool      `json:"suspended"` // its credentials are refused
-	CreatedAt time.Time `json:"createdAt"`
-	Revision  int64     `json:"revision"`
+	Suspended  bool      `json:"suspended"`  // its credentials are refused
+	Embeddings bool      `json:"embeddings"` // its texts are sent to the embeddings endpoint
+	CreatedAt  time.Time `json:"createdAt"`
+	Revision   int64     `json:"revision"`
 }
 
 // NewWorkspace describes a workspace to create. An empty tier means free.
@@ -24,9 +25,10 @@ type NewWorkspace struct {
 
 // WorkspaceChange changes the fields that are set.
 type WorkspaceChange struct {
-	Name      Change[string] `json:"name,omitzero"`
-	Tier      Change[string] `json:"tier,omitzero"`
-	Suspended Change[bool]   `json:"suspended,omitzero"`
+	Name       Change[string] `json:"name,omitzero"`
+	Tier       Change[string] `json:"tier,omitzero"`
+	Suspended  Change[bool]   `json:"suspended,omitzero"`
+	Embeddings Change[bool]   `json:"embeddings,omitzero"`
 }
 
 // WorkspaceQuery selects a page of the list of workspaces.

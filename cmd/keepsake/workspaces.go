@@ -110,11 +110,13 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 	var (
 		name, tier        string
 		suspended, asJSON bool
+		embeddings        bool
 	)
 	cmd := &cobra.Command{
-		Use: "change ID", Short: "Change a workspace's name or tier, or suspend it", Args: cobra.ExactArgs(1),
+		Use: "change ID", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: cobra.ExactArgs(1),
 		Long: "Changes the given fields and leaves the others unchanged. The keys and users of a suspended workspace are refused;\n" +
-			"--suspended=false admits them again. Changing the tier never resets usage.",
+			"--suspended=false admits them again. Changing the tier never resets usage.\n" +
+			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url.",
 		Example: "  keepsake workspaces change wsp_01m7zq3v8ye2sbg5n6wkt9rdfc --tier business",
 	}
 	t := targetFlags(st, cmd)
@@ -122,7 +124,8 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 	flags.StringVar(&name, "name", "", "display name")
 	flags.StringVar(&tier, "tier", "", "`TIER` of the workspace")
 	flags.BoolVar(&suspended, "suspended", false, "whether the workspace is suspended and its keys and users are refused")
-	cmd.MarkFlagsOneRequired("name", "tier", "suspended")
+	flags.BoolVar(&embeddings, "embeddings", false, "whether texts of its memories are sent to the embeddings endpoint")
+	cmd.MarkFlagsOneRequired("name", "tier", "suspended", "embeddings")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var change client.WorkspaceChange
@@ -134,6 +137,9 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 		}
 		if flags.Changed("suspended") {
 			change.Suspended = client.To(suspended)
+		}
+		if flags.Changed("embeddings") {
+			change.Embeddings = client.To(embeddings)
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			w, err := c.ChangeWorkspace(cmd.Context(), args[0], change, nil)

@@ -102,7 +102,7 @@ func (d *Directory) put(next entries, w *Workspace) (*Entry, error) {
 	if err := d.CheckTier(w.Tier); err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
-	latest := &snapshot{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, revision: w.Revision}
+	latest := &snapshot{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, embeddings: w.Embeddings, revision: w.Revision}
 	if e := next[w.ID]; e != nil {
 		if e.snapshot.Load().revision < w.Revision {
 			e.snapshot.Store(latest)
@@ -129,6 +129,16 @@ func (d *Directory) Entry(id string) (*Entry, bool) {
 	return e, e != nil
 }
 
+// WithEmbeddings lists the workspaces whose texts are sent to the embeddings endpoint.
+func (d *Directory) WithEmbeddings() (ids []string) {
+	for id, e := range *d.entries.Load() {
+		if e.Embeddings() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Operator is the workspace that the first start created; false before it did.
 func (d *Directory) Operator() (*Entry, bool) {
 	e := d.operator.Load()
@@ -146,10 +156,11 @@ type Entry struct {
 
 // snapshot is the part of a workspace that can change. It is replaced as a whole.
 type snapshot struct {
-	name      string
-	tier      *limit.InForce
-	suspended bool
-	revision  int64
+	name       string
+	tier       *limit.InForce
+	suspended  bool
+	embeddings bool
+	revision   int64
 }
 
 // ID is the workspace's ID, wsp_….
@@ -166,6 +177,12 @@ func (e *Entry) Usage() usage.Owner { return e.owner }
 
 // Suspended reports whether the workspace's credentials are refused.
 func (e *Entry) Suspended() bool { return e.snapshot.Load().suspended }
+
+// Embeddings reports whether texts of the workspace are sent to the embeddings endpoint. They are not while it is suspended.
+func (e *Entry) Embeddings() bool {
+	s := e.snapshot.Load()
+	return s.embeddings && !s.suspended
+}
 
 // Tier is the workspace's current tier. The caller must not change it.
 func (e *Entry) Tier() *limit.Tier { return e.snapshot.Load().tier.Tier() }

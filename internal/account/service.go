@@ -21,12 +21,13 @@ type Options struct {
 	Store     Store
 	Units     unit.Runner
 	Directory *Directory
-	Audit     audit.Recorder        // of what administrators do
-	Sessions  Sessions              // notified of changes of users; nil if users cannot sign in
-	Hashing   Hashing               // hashes passwords; nil: without bounds
-	Anonymous func(limit.Allowance) // called with the anonymous tier's limits after a change; can be nil
-	Cost      PasswordCost          // of hashes without Hashing; zero except in tests
-	Random    io.Reader             // for IDs, salts and passwords: crypto/rand.Reader except in tests
+	Audit     audit.Recorder           // of what administrators do
+	Sessions  Sessions                 // notified of changes of users; nil if users cannot sign in
+	Hashing   Hashing                  // hashes passwords; nil: without bounds
+	Anonymous func(limit.Allowance)    // called with the anonymous tier's limits after a change; can be nil
+	Changed   func(workspaceID string) // called after a change of a workspace; can be nil
+	Cost      PasswordCost             // of hashes without Hashing; zero except in tests
+	Random    io.Reader                // for IDs, salts and passwords: crypto/rand.Reader except in tests
 	Now       func() time.Time
 }
 

@@ -26,9 +26,10 @@ type NewWorkspace struct {
 
 // WorkspaceChange is a change of a workspace. A nil field stays as it is.
 type WorkspaceChange struct {
-	Name      *string
-	Tier      *string
-	Suspended *bool
+	Name       *string
+	Tier       *string
+	Suspended  *bool
+	Embeddings *bool
 }
 
 // CreateWorkspace creates a workspace. It returns problem.Invalid for a tier that does not exist and for the anonymous tier.
@@ -125,6 +126,9 @@ func (c *WorkspaceChange) apply(w *Workspace) map[string]string {
 	if c.Suspended != nil && *c.Suspended != w.Suspended {
 		w.Suspended, details["suspended"] = *c.Suspended, strconv.FormatBool(*c.Suspended)
 	}
+	if c.Embeddings != nil && *c.Embeddings != w.Embeddings {
+		w.Embeddings, details["embeddings"] = *c.Embeddings, strconv.FormatBool(*c.Embeddings)
+	}
 	return details
 }
 
@@ -146,7 +150,12 @@ func (s *Service) checkWorkspace(name, tier *string) error {
 // putAfterCommit puts a copy of w into the directory after the commit, because the caller can change w.
 func (s *Service) putAfterCommit(ctx context.Context, w *Workspace) {
 	kept := *w
-	unit.AfterCommit(ctx, func() { _ = s.Directory.Put(&kept) }) // its tier was checked
+	unit.AfterCommit(ctx, func() {
+		_ = s.Directory.Put(&kept) // its tier was checked
+		if s.Changed != nil {
+			s.Changed(kept.ID)
+		}
+	})
 }
 
 // record adds a row to the audit log: what p did to target in a workspace.

@@ -56,11 +56,13 @@ var edges = map[string][]string{
 	"internal/document": {"internal/coalesce", "internal/field", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
 		"internal/audit", "internal/auth", "internal/coalesce", "internal/event", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
-		"internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text", "internal/unit",
+		"internal/memory/embedding", "internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text",
+		"internal/unit",
 	},
-	"internal/memory/recall": {"internal/fairshare", "internal/memory/recall/vectors", "internal/text"},
-	"internal/backup":        {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/index":         {"internal/text"},
+	"internal/memory/embedding": {},
+	"internal/memory/recall":    {"internal/fairshare", "internal/memory/recall/vectors", "internal/text"},
+	"internal/backup":           {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
+	"internal/index":            {"internal/text"},
 	"internal/search": {
 		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/page", "internal/problem", "internal/text",
 	},

@@ -30,6 +30,7 @@ func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, dep
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
 		Shares: s.shares, DropKey: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
+		Embeddings:     s.embeddings,
 		WithoutVectors: cfg.Recall.Vectors == config.Off,
 		Now:            deps.Now, Random: rand.Reader, Log: deps.Log,
 	})

@@ -33,6 +33,7 @@ func (a *App) metrics() *metrics.Registry {
 	s.addAuditMetrics(r)
 	s.addWebhookMetrics(r)
 	s.addClusterMetrics(r)
+	s.addEmbeddingMetrics(r)
 	s.addCheckMetrics(r)
 	addTraceMetrics(r, s.tracer)
 	metrics.AddProcess(r, a.deps.Version)

@@ -71,6 +71,10 @@ type services struct {
 	subjects  *seal.Subjects // the data keys of subjects
 	lookup    seal.Lookup
 	memories  *memory.Service
+
+	embeddings     *memory.Embeddings // nil without an endpoint
+	embeddingLimit int64              // texts of a day
+
 	receipts  *auth.ReceiptKey
 	shares    *fairshare.Scheduler // of CPU time, for searches and recalls
 	snapshots *backup.Snapshots
@@ -167,7 +171,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	}
 	s.people = account.NewService(account.Options{
 		Store: i.Store, Units: i.Store, Directory: s.accounts, Audit: s.audit, Sessions: s.logins, Hashing: s.logins,
-		Anonymous: s.addresses.Allow, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
+		Anonymous: s.addresses.Allow, Changed: func(string) { s.memories.WakeBackfill() }, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
 	})
 	pending, err := instance.OpenPendingRevocations(cfg.Data, i.Binding)
 	if err != nil {
@@ -187,6 +191,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
+	s.assembleEmbeddings(cfg, deps)
 	if err := s.assembleMemories(ctx, cfg, deps); err != nil {
 		return nil, err
 	}
@@ -311,6 +316,7 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.replays.Run(ctx, log) })
 	running.Go(func() { s.subjects.Run(ctx, log) })
 	running.Go(func() { s.memories.Run(ctx) })
+	running.Go(func() { s.memories.RunBackfill(ctx) })
 	running.Go(func() { s.logins.Run(ctx) })
 	running.Go(func() { s.apiKeys.Run(ctx) })
 	if s.deliverer != nil {

@@ -33,8 +33,8 @@ func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
 			}},
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memories.RecallStats()) }},
 		},
-		Indexes: s.indexNumbers,
-		Mode:    string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
+		Indexes: s.indexNumbers, Embeddings: s.embeddingNumbers,
+		Mode: string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}
 	for _, task := range s.background {
 		s.health.Parts = append(s.health.Parts, task.err)
@@ -72,6 +72,9 @@ func (s *services) checks() []backend.Check {
 		{Name: "disk", Run: func(context.Context) (backend.Measured, error) { return checkDisk(freeSpace(s.data)) }, Optional: true},
 		{Name: "clock", Run: s.checkClock, Optional: true},
 		{Name: "redis", Run: s.checkRedis, Optional: true},
+	}
+	if s.embeddings != nil {
+		checks = append(checks, backend.Check{Name: "embeddings", Run: plain(s.checkEmbeddings), Optional: true}) // recalls work without it
 	}
 	if s.peers != nil {
 		checks = append(checks, backend.Check{Name: "joined", Run: plain(s.counted)}) // only matters after a start

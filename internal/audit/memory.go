@@ -24,6 +24,8 @@ const (
 	MemoryForgotten     Action = "memory.forgotten"
 	MemoryErasedOne     Action = "memory.erased_one"
 	MemoryExpired       Action = "memory.expired"
+	// MemoryEmbedded says that texts of memories or, without their IDs, a query were sent to the embeddings endpoint.
+	MemoryEmbedded Action = "memory.embedded"
 
 	SubjectErased        Action = "subject.erased"
 	SubjectRead          Action = "subject.read"
@@ -60,7 +62,7 @@ func (l *Log) Subject(workspaceID, subjectID string) string {
 // the end.
 var ReadActions = []Action{
 	MemoryRead, MemoryListed, MemoryRecalled, MemoryContext, MemoryHistory, MemoryExported, SubjectRead, SubjectListed,
-	SubjectAccessLogRead,
+	SubjectAccessLogRead, MemoryEmbedded,
 }
 
 // IsRead reports whether a is one of ReadActions.

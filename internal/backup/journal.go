@@ -146,6 +146,8 @@ type WorkspaceState struct {
 	ID        string `json:"id"`
 	Revision  int64  `json:"revision"`
 	Suspended bool   `json:"suspended"`
+	// Embeddings is nil in entries of releases without embeddings.
+	Embeddings *bool `json:"embeddings,omitempty"`
 }
 
 // ErasedSubject is a subject whose data keys were destroyed up to a generation.

@@ -95,6 +95,9 @@ func (c *Config) check() error {
 	if days := c.Webhooks.LogDays; days < 4 || days > maxRetentionDays {
 		return wrong("webhooks.logDays", "must be from 4 to %d: retries last three days", maxRetentionDays)
 	}
+	if err := c.checkEmbeddings(); err != nil {
+		return err
+	}
 	if err := c.checkTracing(); err != nil {
 		return err
 	}
@@ -103,6 +106,44 @@ func (c *Config) check() error {
 	}
 	return c.checkTiers()
 }
+
+// maxModel is the length of the name of a model.
+const maxModel = 200
+
+// checkEmbeddings never quotes the URL, because it can contain a password, and never the key.
+func (c *Config) checkEmbeddings() error {
+	e := &c.Embeddings
+	wrong := func(setting, reason string) error { return &Error{Setting: "embeddings." + setting, Reason: reason} }
+	printable := func(text string) bool {
+		return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+	}
+	if e.DailyTexts < 1 || e.DailyTexts > maxDailyTexts {
+		return wrong("dailyTexts", fmt.Sprintf("must be from 1 to %d", int64(maxDailyTexts)))
+	}
+	if e.URL == "" {
+		if e.Model != "" || e.Key != "" {
+			return wrong("url", "is missing beside embeddings.model or embeddings.key")
+		}
+		return nil
+	}
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.User != nil, u.RawQuery != "", u.Fragment != "", !printable(e.URL):
+		return wrong("url", "is not an address such as https://api.openai.com/v1, without a password or a query")
+	case u.Scheme == "http" && !e.AllowPrivate:
+		return wrong("url", "must begin with https:// unless embeddings.allowPrivate is set: texts of people must not cross the internet in the clear")
+	case e.Model == "":
+		return wrong("model", "is missing beside embeddings.url")
+	case len(e.Model) > maxModel || !printable(e.Model):
+		return wrong("model", fmt.Sprintf("must have at most %d printable ASCII characters and no spaces", maxModel))
+	case !printable(e.Key):
+		return wrong("key", "must have only printable ASCII characters and no spaces: it is sent in a header")
+	}
+	return nil
+}
+
+// maxDailyTexts keeps sums far from overflow.
+const maxDailyTexts = 1 << 40
 
 // checkTracing never quotes the endpoint, because it can contain a password.
 func (c *Config) checkTracing() error {

@@ -32,6 +32,7 @@ type committer struct {
 	log            accessLog
 	events         eventLog
 	generations    *generations
+	written        func(workspaceID string, subject Hash) // called after a commit
 	alone          bool
 	sealAnswerWith func(ctx context.Context, workspaceID string, subject Hash, generation int64)
 	now            clock
@@ -244,7 +245,10 @@ func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Ha
 			count = append(count, row)
 		}
 		row.add(w, now)
-		unit.AfterCommit(ctx, func() { c.generations.put(w.subject, w.generation) })
+		unit.AfterCommit(ctx, func() {
+			c.generations.put(w.subject, w.generation)
+			c.written(workspaceID, w.subject)
+		})
 		all.insert = append(all.insert, w.insert...)
 		all.replace = append(all.replace, w.replace...)
 		all.older = append(all.older, w.older...)

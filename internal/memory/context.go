@@ -28,6 +28,7 @@ type Packed struct {
 	MemoryIDs []string // in the order of the text, which is that of Parts
 	Tokens    int      // of the text, as estimated by Tokens
 	Parts     ContextParts
+	Degraded  bool // as in Recalled
 }
 
 // ContextParts are the IDs of memories by the reason why they are in a context.
@@ -57,19 +58,21 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.Release()
-	recalled, err := r.rank(ctx, task, p, &q.RecallQuery, r.now())
+	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
+	recalled, err := r.rank(ctx, task, p, &q.RecallQuery, asked, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
 	if recalled == nil {
-		return &Packed{}, nil
+		return &Packed{Degraded: asked.degraded()}, r.recordAsked(ctx, p, q.SubjectID, asked)
 	}
 	packed, err := pack(task, recalled.Results, &q)
 	if err != nil {
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
 	task.Release()
-	return packed, r.record(ctx, p, audit.MemoryContext, q.SubjectID, packed.MemoryIDs)
+	packed.Degraded = asked.degraded()
+	return packed, r.record(ctx, p, audit.MemoryContext, q.SubjectID, packed.MemoryIDs, asked)
 }
 
 func (q *ContextQuery) check() error {

@@ -24,7 +24,7 @@ type indexName struct {
 	subject     Hash
 }
 
-// indexEntry is an index with the change of its subject that it contains. turn is a mutex for index, generation and change;
+// indexEntry is an index with the change of its subject that it contains. turn is a mutex for all fields but bytes;
 // it is a channel so that waiting ends with a context.
 type indexEntry struct {
 	name       indexName
@@ -33,7 +33,28 @@ type indexEntry struct {
 	generation int64
 	change     int64
 
+	// The vectors of a model that an embeddings endpoint returned, up to a change; nil if none were needed yet.
+	vectors  *recall.Embeddings
+	model    string
+	embedded int64
+
 	bytes int64 // as counted in the cache
+}
+
+// size is the memory that the entry uses.
+func (e *indexEntry) size() int64 {
+	n := e.index.Bytes()
+	if e.vectors != nil {
+		n += e.vectors.Bytes()
+	}
+	return n
+}
+
+// removeVector removes the vector of a memory that was erased or has a new revision.
+func (e *indexEntry) removeVector(id string) {
+	if e.vectors != nil {
+		e.vectors.Remove(id)
+	}
 }
 
 func (e *indexEntry) lock(ctx context.Context) error {

@@ -20,6 +20,7 @@ type indexer struct {
 	store interface {
 		subjectStore
 		rowStore
+		vectorStore
 	}
 	keys   Keys
 	lookup Lookup
@@ -33,21 +34,32 @@ type indexer struct {
 // change reads after 0, because it can contain a memory that was erased since.
 const fromStart = -1
 
-// cached returns the cached index of a subject with the generation and the change that it contains. It is nil if there is
-// none or another goroutine is updating it.
-func (x *indexer) cached(workspaceID string, subject Hash) (index *recall.Index, generation, change int64) {
+// indexed is the index of a subject with the change that it contains. vectors are nil if none are needed.
+type indexed struct {
+	*recall.Index
+	vectors            *recall.Embeddings
+	generation, change int64
+}
+
+// cached returns the cached index of a subject, with the vectors of a model unless that is empty. It is nil if there is none or
+// another goroutine is updating it.
+func (x *indexer) cached(workspaceID string, subject Hash, model string) *indexed {
 	e := x.caches.indexes.find(indexName{workspaceID, subject})
 	if e == nil || !e.tryLock() {
-		return nil, 0, 0
+		return nil
 	}
 	defer e.unlock()
-	return e.index, e.generation, e.change
+	if e.index == nil || model != "" && (e.model != model || e.embedded < e.change) {
+		return nil
+	}
+	return &indexed{e.index, e.vectors, e.generation, e.change}
 }
 
 func (x *indexer) countHit() { x.caches.indexes.count(true) }
 
-// current returns the index of a subject, up to date; nil if there is no such subject.
-func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID, subjectID string) (*recall.Index, error) {
+// current returns the index of a subject, up to date, with the vectors of a model unless that is empty; nil if there is no such
+// subject.
+func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID, subjectID, model string) (*indexed, error) {
 	subject := x.lookup.Subject(workspaceID, subjectID)
 	row, err := x.subject(ctx, workspaceID, subject)
 	if err != nil || row == nil {
@@ -64,7 +76,14 @@ func (x *indexer) current(ctx context.Context, task *fairshare.Task, workspaceID
 		}
 	}
 	x.caches.indexes.count(e.index != nil && e.generation == row.Generation)
-	return x.catchUp(ctx, task, e, row)
+	index, err := x.catchUp(ctx, task, e, row)
+	if err != nil || index == nil {
+		return nil, err
+	}
+	if err := x.loadVectors(ctx, e, row, model); err != nil {
+		return nil, err
+	}
+	return &indexed{index, e.vectors, e.generation, e.change}, nil
 }
 
 // subject reads the row of a subject; nil if there is no such subject.
@@ -94,10 +113,14 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	index, after := e.index, e.change
 	if !usable {
 		index, after = recall.New(x.words, x.vectors), fromStart
+		e.vectors, e.model = nil, ""
 	}
 	rows, erased, err := x.store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range rows {
+		e.removeVector(r.ID) // of an earlier revision
 	}
 	defer task.Release()
 	var added int
@@ -106,16 +129,49 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 		if added > 0 {
 			// The last change may be incomplete.
 			e.index, e.generation, e.change = index, row.Generation, rows[added-1].Change-1
-			x.caches.indexes.resize(e, index.Bytes())
+			x.caches.indexes.resize(e, e.size())
 		}
 		return nil, err
 	}
 	for _, id := range erased {
 		index.Remove(id)
+		e.removeVector(id)
 	}
 	e.index, e.generation, e.change = index, row.Generation, row.Change
-	x.caches.indexes.resize(e, index.Bytes())
+	x.caches.indexes.resize(e, e.size())
 	return index, nil
+}
+
+// loadVectors adds the vectors of a model that an index lacks. Its entry is locked and up to date.
+func (x *indexer) loadVectors(ctx context.Context, e *indexEntry, row *SubjectRow, model string) error {
+	if model == "" || e.model == model && e.embedded >= row.Change {
+		return nil
+	}
+	workspaceID, vectors, after := e.name.workspaceID, e.vectors, e.embedded
+	if e.model != model {
+		vectors, after = recall.NewEmbeddings(), fromStart
+	}
+	rows, err := x.store.MemoryVectors(ctx, workspaceID, row.Hash, row.Generation, after, model)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		key, err := x.keys.Find(ctx, workspaceID, row.Hash, row.Generation)
+		if errors.Is(err, seal.ErrDestroyed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find a data key: %w", err)
+		}
+		for _, r := range rows {
+			if v := openVector(workspaceID, row.Generation, r, key); v != nil {
+				vectors.Put(r.MemoryID, v)
+			}
+		}
+	}
+	e.vectors, e.model, e.embedded = vectors, model, row.Change
+	x.caches.indexes.resize(e, e.size())
+	return nil
 }
 
 // indexChunk is the number of memories that a goroutine decrypts and analyzes at a time.
@@ -245,6 +301,6 @@ func (x *indexer) compact(ctx context.Context, e *indexEntry, row *SubjectRow) e
 		return err
 	}
 	index.Compact()
-	x.caches.indexes.resize(e, index.Bytes())
+	x.caches.indexes.resize(e, e.size())
 	return nil
 }

@@ -40,6 +40,8 @@ type RecallQuery struct {
 type Recalled struct {
 	Results []RecallResult
 	Took    time.Duration // of the ranking alone
+	// Degraded says that the embeddings endpoint did not return the vector of the query in time.
+	Degraded bool
 }
 
 // RecallResult is a recalled memory.
@@ -60,6 +62,8 @@ type Recaller struct {
 	log     accessLog
 	shares  *fairshare.Scheduler
 	now     clock
+
+	embeddings *Embeddings // nil without an endpoint
 }
 
 // Recall returns the memories that answer a query. For an unknown subject there are none.
@@ -72,31 +76,34 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.Release()
-	recalled, err := r.rank(ctx, task, p, &q, r.now())
+	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
+	recalled, err := r.rank(ctx, task, p, &q, asked, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
 	if recalled == nil {
-		return &Recalled{}, nil
+		return &Recalled{Degraded: asked.degraded()}, r.recordAsked(ctx, p, q.SubjectID, asked)
 	}
+	recalled.Degraded = asked.degraded()
 	recalled.Results = recalled.Results[:min(len(recalled.Results), q.Limit)]
 	ids := make([]string, len(recalled.Results))
 	for i, result := range recalled.Results {
 		ids[i] = result.Memory.ID
 	}
-	return recalled, r.record(ctx, p, audit.MemoryRecalled, q.SubjectID, ids)
+	return recalled, r.record(ctx, p, audit.MemoryRecalled, q.SubjectID, ids, asked)
 }
 
 // rank ranks the memories of a subject; nil if there is no such subject. It searches a cached index first and reads the
 // memories together with the subject's last change. Only if the index is stale, it updates the index and searches again.
-func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, now time.Time) (*Recalled, error) {
+func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, asked *question, now time.Time) (*Recalled, error) {
+	asked.wait(task)
 	subject := r.lookup.Subject(p.WorkspaceID, q.SubjectID)
-	if index, generation, change := r.indexer.cached(p.WorkspaceID, subject); index != nil {
-		ranked, err := search(task, index, q, now)
+	if index := r.indexer.cached(p.WorkspaceID, subject, asked.model()); index != nil {
+		ranked, err := search(task, index, q, asked, now)
 		if err != nil {
 			return nil, err
 		}
-		rows, current, err := r.store.MemoriesOf(ctx, p.WorkspaceID, subject, generation, change, ranked.ids())
+		rows, current, err := r.store.MemoriesOf(ctx, p.WorkspaceID, subject, index.generation, index.change, ranked.ids())
 		if err != nil {
 			return nil, err
 		}
@@ -105,11 +112,11 @@ func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Princ
 			return r.recalled(ctx, p, q.SubjectID, ranked, rows, now)
 		}
 	}
-	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID)
+	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID, asked.model())
 	if err != nil || index == nil {
 		return nil, err
 	}
-	ranked, err := search(task, index, q, now)
+	ranked, err := search(task, index, q, asked, now)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +144,15 @@ func (r *ranking) ids() []string {
 
 // search searches an index and releases the task's slot, because the store is read next. Without a text, or with Fill, it adds at
 // most Limit pinned and newest memories.
-func search(task *fairshare.Task, index *recall.Index, q *RecallQuery, now time.Time) (*ranking, error) {
+func search(task *fairshare.Task, index *indexed, q *RecallQuery, asked *question, now time.Time) (*ranking, error) {
 	defer task.Release()
 	var r ranking
 	var err error
 	if q.Query != "" {
+		ranked := q.ranked(now)
+		asked.apply(&ranked, index.vectors)
 		began := time.Now()
-		if r.hits, err = index.Search(task, q.ranked(now)); err != nil {
+		if r.hits, err = index.Search(task, ranked); err != nil {
 			return nil, err
 		}
 		r.took, r.found = time.Since(began), len(r.hits)
@@ -190,12 +199,24 @@ func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID st
 }
 
 // record writes an entry about recalled memories. A key that is bound to an agent may not learn whether the subject exists,
-// so a recall without results leaves no entry.
-func (r *Recaller) record(ctx context.Context, p *auth.Principal, action audit.Action, subjectID string, ids []string) error {
+// so a recall without results leaves no entry but that of a query that was sent to the endpoint.
+func (r *Recaller) record(ctx context.Context, p *auth.Principal, action audit.Action, subjectID string, ids []string, asked *question) error {
 	if len(ids) == 0 && p.AgentID != "" {
+		return r.recordAsked(ctx, p, subjectID, asked)
+	}
+	entries := r.log.entries(p, action, subjectID, ids)
+	if asked.sent() {
+		entries = append(entries, r.log.entry(p, audit.MemoryEmbedded, subjectID, nil))
+	}
+	return r.log.read(ctx, entries...)
+}
+
+// recordAsked writes an entry about a query that was sent to the embeddings endpoint.
+func (r *Recaller) recordAsked(ctx context.Context, p *auth.Principal, subjectID string, asked *question) error {
+	if !asked.sent() {
 		return nil
 	}
-	return r.log.read(ctx, r.log.entries(p, action, subjectID, ids)...)
+	return r.log.read(ctx, r.log.entry(p, audit.MemoryEmbedded, subjectID, nil))
 }
 
 func checkQuery(query string) error {

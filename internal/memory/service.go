@@ -28,6 +28,7 @@ type Service struct {
 	*Sweeper
 	*Exporter
 	*Importer
+	*Backfiller
 	*Caches
 }
 
@@ -56,6 +57,8 @@ type Options struct {
 	Shares *fairshare.Scheduler
 	// RecallBytes is the size of the cache of recall indexes.
 	RecallBytes int64
+	// Embeddings is the embeddings endpoint of the instance; nil if there is none.
+	Embeddings *Embeddings
 	// WithoutVectors makes recalls compare words alone.
 	WithoutVectors bool
 	Now            func() time.Time
@@ -105,10 +108,13 @@ func NewService(o Options) *Service {
 		caches = &Caches{words: words, indexes: newIndexCache(o.RecallBytes)}
 		rows   = &rowEraser{store: o.Store, log: log, events: eventLog{o.Events}, journal: o.Journal, now: now}
 
+		backfiller = &Backfiller{
+			store: o.Store, units: o.Units, opener: opener, log: log, embeddings: o.Embeddings, now: now, logger: o.Log,
+		}
 		committer = &committer{
 			store: o.Store, units: o.Units, keys: o.Keys, lookup: o.Lookup, limits: limits, log: log, events: eventLog{o.Events},
-			generations: &caches.generations,
-			alone:       o.Alone, sealAnswerWith: o.SealAnswerWith, now: now,
+			generations: &caches.generations, written: backfiller.noteChanged,
+			alone: o.Alone, sealAnswerWith: o.SealAnswerWith, now: now,
 		}
 		matcher       = &matcher{store: o.Store, now: now}
 		writer        = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
@@ -121,6 +127,7 @@ func NewService(o Options) *Service {
 			sign: o.Sign, dropKey: o.DropKey, now: now, random: o.Random,
 		}
 	)
+	backfiller.init()
 	writer.groups = newGroups(writer, o.Alone)
 	return &Service{
 		Writer:        writer,
@@ -129,6 +136,7 @@ func NewService(o Options) *Service {
 		SubjectReader: subjects,
 		Recaller: &Recaller{
 			store: o.Store, opener: opener, indexer: indexer, lookup: o.Lookup, log: log, shares: o.Shares, now: now,
+			embeddings: o.Embeddings,
 		},
 		Eraser: &Eraser{store: o.Store, units: o.Units, reader: reader, rows: rows, lookup: o.Lookup, now: now},
 		Forgetter: &Forgetter{
@@ -143,7 +151,8 @@ func NewService(o Options) *Service {
 		Importer: &Importer{
 			store: o.Store, committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random,
 		},
-		Caches: caches,
+		Backfiller: backfiller,
+		Caches:     caches,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -93,4 +94,15 @@ func prefixes(list ...string) (all []netip.Prefix) {
 func Public(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	return address.IsValid() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// RetryAfter reads a Retry-After header: a number of seconds or a date. It returns 0 if the text is neither.
+func RetryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 1<<20 {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
 }

@@ -54,6 +54,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 	endpoint.Add(r, change, func(ctx context.Context, in *changeWorkspace) (*oneWorkspace, error) {
 		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), account.WorkspaceChange{
 			Name: in.Body.Name.Pointer(), Tier: in.Body.Tier.Pointer(), Suspended: in.Body.Suspended.Pointer(),
+			Embeddings: in.Body.Embeddings.Pointer(),
 		})
 		if err != nil {
 			return nil, err
@@ -73,9 +74,10 @@ type changeWorkspace struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name      wire.Optional[string] `json:"name" nullable:"false" maxLength:"120"`
-		Tier      wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64"`
-		Suspended wire.Optional[bool]   `json:"suspended" nullable:"false"`
+		Name       wire.Optional[string] `json:"name" nullable:"false" maxLength:"120"`
+		Tier       wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64"`
+		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false"`
+		Embeddings wire.Optional[bool]   `json:"embeddings" nullable:"false" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that is set for the instance. They then leave the machine. Without an endpoint it has no effect."`
 	}
 }
 
@@ -99,13 +101,14 @@ type workspaceList struct {
 }
 
 type workspaceRecord struct {
-	ID        string    `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
-	Name      string    `json:"name"`
-	Tier      string    `json:"tier" example:"pro"`
-	Operator  bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
-	Suspended bool      `json:"suspended"`
-	CreatedAt wire.Time `json:"createdAt"`
-	Revision  int64     `json:"revision"`
+	ID         string    `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
+	Name       string    `json:"name"`
+	Tier       string    `json:"tier" example:"pro"`
+	Operator   bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
+	Suspended  bool      `json:"suspended"`
+	Embeddings bool      `json:"embeddings" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint."`
+	CreatedAt  wire.Time `json:"createdAt"`
+	Revision   int64     `json:"revision"`
 }
 
 func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*workspaceList, error) {
@@ -130,7 +133,7 @@ func answerWorkspace(w *account.Workspace) *oneWorkspace {
 
 func viewOfWorkspaceRecord(w *account.Workspace) workspaceRecord {
 	return workspaceRecord{
-		ID: w.ID, Name: w.Name, Tier: w.Tier, Operator: w.Operator, Suspended: w.Suspended,
+		ID: w.ID, Name: w.Name, Tier: w.Tier, Operator: w.Operator, Suspended: w.Suspended, Embeddings: w.Embeddings,
 		CreatedAt: wire.At(w.CreatedAt), Revision: w.Revision,
 	}
 }

@@ -10,12 +10,13 @@ import (
 
 // CacheStats is the source of the cache statistics.
 type CacheStats struct {
-	Caches   []Cache
-	Indexes  func() IndexNumbers // of documents
-	Mode     string              // of the limiter: local, split or shared
-	Degraded func() bool         // the limiter cannot share or store its counters
-	Started  time.Time
-	Now      func() time.Time
+	Caches     []Cache
+	Indexes    func() IndexNumbers // of documents
+	Embeddings func(ctx context.Context) EmbeddingNumbers
+	Mode       string      // of the limiter: local, split or shared
+	Degraded   func() bool // the limiter cannot share or store its counters
+	Started    time.Time
+	Now        func() time.Time
 }
 
 // Cache is a cache with statistics.
@@ -47,6 +48,25 @@ type IndexNumbers struct {
 	Rewritten     int64
 }
 
+// EmbeddingNumbers describe the embeddings endpoint. The numbers of texts are those of this process since its start.
+type EmbeddingNumbers struct {
+	State           string             // off, ready, paused or limited
+	Progress        *EmbeddingProgress // nil without an endpoint, and if the database does not answer
+	DailyTexts      int64
+	SentMemories    int64
+	SentQueries     int64
+	DegradedQueries int64
+}
+
+// EmbeddingProgress is what the database knows of the workspaces that use the endpoint.
+type EmbeddingProgress struct {
+	Workspaces      int64
+	Memories        int64
+	WaitingMemories int64
+	WaitingSubjects int64
+	TextsToday      int64
+}
+
 // AddCacheStats declares the cache statistics. They concern every workspace, so only the operator workspace can read them.
 func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 	endpoint.Add(r, endpoint.Operation{
@@ -59,6 +79,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
 		}
 		out.Body.SearchIndexes = searchIndexesView(s.Indexes())
+		out.Body.Embeddings = viewOfEmbeddings(s.Embeddings(ctx))
 		out.Body.Limiter = limiterView{Mode: s.Mode, Degraded: s.Degraded()}
 		out.Body.UptimeSeconds = int64(s.Now().Sub(s.Started) / time.Second)
 		out.Body.RequestID = endpoint.RequestOf(ctx).RequestID()
@@ -70,6 +91,7 @@ type cacheStatsAnswer struct {
 	Body struct {
 		Caches        []cacheView       `json:"caches"`
 		SearchIndexes searchIndexesView `json:"searchIndexes"`
+		Embeddings    embeddingsView    `json:"embeddings"`
 		Limiter       limiterView       `json:"limiter"`
 		UptimeSeconds int64             `json:"uptimeSeconds"`
 		RequestID     string            `json:"requestId"`
@@ -97,6 +119,30 @@ type searchIndexesView struct {
 	Flushes       int64 `json:"flushes" doc:"How often changes in memory were written to a file since the start of the process."`
 	Merges        int64 `json:"merges" doc:"How often files were merged since the start of the process."`
 	Rewritten     int64 `json:"rewrittenDocuments" doc:"How many documents were written by flushes and merges since the start of the process."`
+}
+
+type embeddingsView struct {
+	State           string                 `json:"state" enum:"off,ready,paused,limited" doc:"The state is off without an endpoint, paused for a while after failures, and limited when the limit of the day is reached."`
+	Progress        *embeddingProgressView `json:"progress,omitempty" doc:"The progress is absent without an endpoint, and while the database does not answer."`
+	DailyTexts      int64                  `json:"dailyTexts" doc:"The number of texts that can be sent in a UTC day."`
+	SentMemories    int64                  `json:"sentMemories" doc:"Texts of memories that this process sent since its start."`
+	SentQueries     int64                  `json:"sentQueries" doc:"Queries that this process sent since its start."`
+	DegradedQueries int64                  `json:"degradedQueries" doc:"Queries that this process answered without a vector since its start."`
+}
+
+type embeddingProgressView struct {
+	Workspaces      int64 `json:"workspaces" doc:"The number of workspaces that use the endpoint."`
+	Memories        int64 `json:"memories" doc:"The number of their memories."`
+	WaitingMemories int64 `json:"waitingMemories" doc:"Memories of subjects that lack vectors. All memories of a subject wait until the last one has a vector."`
+	WaitingSubjects int64 `json:"waitingSubjects" doc:"The number of these subjects."`
+	TextsToday      int64 `json:"textsToday" doc:"Texts that all processes together sent, or reserved to send, in this UTC day."`
+}
+
+func viewOfEmbeddings(n EmbeddingNumbers) embeddingsView {
+	return embeddingsView{
+		State: n.State, Progress: (*embeddingProgressView)(n.Progress), DailyTexts: n.DailyTexts,
+		SentMemories: n.SentMemories, SentQueries: n.SentQueries, DegradedQueries: n.DegradedQueries,
+	}
 }
 
 type limiterView struct {

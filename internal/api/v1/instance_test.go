@@ -44,7 +44,10 @@ func newInstance() *instanceFixture {
 			{Name: "unused", Stats: func() v1.CacheNumbers { return v1.CacheNumbers{} }},
 		},
 		Indexes: func() v1.IndexNumbers { return v1.IndexNumbers{Documents: 5, LagChanges: 6, Merges: 7} },
-		Mode:    "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
+		Embeddings: func(context.Context) v1.EmbeddingNumbers {
+			return v1.EmbeddingNumbers{State: "paused", Progress: &v1.EmbeddingProgress{Memories: 8, WaitingMemories: 9}, DailyTexts: 10}
+		},
+		Mode: "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
 	})
 	v1.AddVersions(r, &v1.Versions{Registry: i.Versions, PublicURL: "https://keepsake.example", Now: i.clock.Now})
 	i.handler = apitest.Surface(i.Options(r))
@@ -102,7 +105,12 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 			HitRatio  float64
 		}
 		SearchIndexes map[string]int64
-		Limiter       struct {
+		Embeddings    struct {
+			State      string
+			Progress   map[string]int64
+			DailyTexts int64
+		}
+		Limiter struct {
 			Mode     string
 			Degraded bool
 		}
@@ -117,6 +125,9 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 	}
 	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 9 {
 		t.Errorf("search indexes are %v", n)
+	}
+	if e := body.Embeddings; e.State != "paused" || e.Progress["memories"] != 8 || e.Progress["waitingMemories"] != 9 || e.DailyTexts != 10 {
+		t.Errorf("embeddings are %+v", e)
 	}
 	if body.Limiter.Mode != "local" || !body.Limiter.Degraded || body.UptimeSeconds != 90 || !strings.HasPrefix(body.RequestID, "req_") {
 		t.Errorf("got %s", text)

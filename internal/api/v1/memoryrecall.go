@@ -25,6 +25,7 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 		}
 		out := &recalledMemories{}
 		out.Body.TookMs = float64(found.Took) / float64(time.Millisecond)
+		out.Body.Degraded = degradedParts(found.Degraded)
 		out.Body.Results = make([]recallResult, len(found.Results))
 		for i := range found.Results {
 			out.Body.Results[i] = viewOfRecalled(ctx, i, &found.Results[i])
@@ -47,9 +48,17 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 		}
 		out := &packedContext{}
 		out.Body.Text, out.Body.MemoryIDs, out.Body.Tokens = packed.Text, packed.MemoryIDs, packed.Tokens
-		out.Body.Parts = contextParts(packed.Parts)
+		out.Body.Parts, out.Body.Degraded = contextParts(packed.Parts), degradedParts(packed.Degraded)
 		return out, nil
 	})
+}
+
+// degradedParts names what a ranking had to do without.
+func degradedParts(embeddings bool) []string {
+	if !embeddings {
+		return nil
+	}
+	return []string{"embeddings"}
 }
 
 // recallFilter is the filter of a recall or a context.
@@ -96,8 +105,9 @@ func (b *recallBody) query() memory.RecallQuery {
 
 type recalledMemories struct {
 	Body struct {
-		Results []recallResult `json:"results"`
-		TookMs  float64        `json:"tookMs" doc:"The duration of the ranking in milliseconds."`
+		Results  []recallResult `json:"results"`
+		TookMs   float64        `json:"tookMs" doc:"The duration of the ranking in milliseconds."`
+		Degraded []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
@@ -117,7 +127,7 @@ type recallWhy struct {
 	Speaker    float64 `json:"speaker" doc:"The score for a speaker whom the query names."`
 	Date       float64 `json:"date" doc:"The score for a time that the query names."`
 	Answer     float64 `json:"answer" doc:"The score for the kind of answer that the query asks for, such as a time or a number."`
-	Meaning    float64 `json:"meaning" doc:"The score of words that are not the same but occur in similar texts, in the memory and in the turns around it."`
+	Meaning    float64 `json:"meaning" doc:"The score of words that are not the same but occur in similar texts, in the memory and in the turns around it. Vectors of an embeddings endpoint take the place of those of words, if the workspace uses one."`
 	Worth      float64 `json:"worth" doc:"The score of the text itself, whatever the query asks. Statements with names and numbers score more than questions and small talk."`
 }
 
@@ -165,6 +175,7 @@ type packedContext struct {
 		MemoryIDs []string     `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
 		Tokens    int          `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
 		Parts     contextParts `json:"parts"`
+		Degraded  []string     `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 

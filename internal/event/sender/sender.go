@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
@@ -103,18 +102,7 @@ func resultOf(response *http.Response, now time.Time) event.Result {
 		result.Error = event.ErrStatus
 	}
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable {
-		result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
+		result.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
 	}
 	return result
-}
-
-// retryAfter reads a number of seconds or a date; 0 if the text is neither.
-func retryAfter(text string, now time.Time) time.Duration {
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 1<<20 {
-		return time.Duration(n) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }

@@ -395,6 +395,9 @@ func (x *Index) compact() {
 	x.lists, x.texts = y.lists, y.texts
 }
 
+// idOf returns the ID of the memory in a slot.
+func (x *Index) idOf(slot int32) string { return x.records[slot].id }
+
 // Len returns the number of memories.
 func (x *Index) Len() int {
 	x.mu.RLock()

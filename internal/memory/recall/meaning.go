@@ -13,6 +13,9 @@ type likeness struct {
 	mean  float64 // of the admitted memories
 	scale float64 // 1 divided by their standard deviation, or 0
 	floor float64 // the product from which a memory is found without a word of the query
+
+	near      []float64 // by slot: of, by vectors of an endpoint; -1 for a memory without one; nil if no endpoint was asked
+	nearFloor float64   // near from which a memory is found
 }
 
 // meaningFloor is how many standard deviations above the average a memory counts.
@@ -31,6 +34,9 @@ func (l *likeness) of(slot int32) float64 {
 	if len(l.dots) == 0 {
 		return 0
 	}
+	if l.near != nil && l.near[slot] >= 0 {
+		return l.near[slot]
+	}
 	if like := (float64(l.dots[slot])-l.mean)*l.scale - meaningFloor; like > 0 {
 		return like
 	}
@@ -38,7 +44,9 @@ func (l *likeness) of(slot int32) float64 {
 }
 
 // found reports whether a memory is near enough to be found without a word of the query.
-func (l *likeness) found(slot int32) bool { return len(l.dots) > 0 && float64(l.dots[slot]) >= l.floor }
+func (l *likeness) found(slot int32) bool {
+	return len(l.dots) > 0 && (float64(l.dots[slot]) >= l.floor || l.near != nil && l.near[slot] >= l.nearFloor)
+}
 
 // compareMeanings compares the vectors of all admitted memories with that of the query.
 func (s *search) compareMeanings() {

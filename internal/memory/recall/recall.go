@@ -50,6 +50,10 @@ type Query struct {
 	MinScore float64 // of a hit; a score of 0 is never a hit
 	Explain  bool
 
+	// Embedding is the vector of the text, by the model of Embeddings; both are nil without an embeddings endpoint.
+	Embedding  []int8
+	Embeddings *Embeddings
+
 	// Weights replaces Chosen, for measurements.
 	Weights *Weights
 }

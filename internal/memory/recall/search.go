@@ -103,6 +103,7 @@ func (s *search) run(q *Query) []Hit {
 	s.countWords()
 	s.nameDates()
 	s.compareMeanings()
+	s.compareEmbeddings(q)
 	if s.err != nil {
 		return nil
 	}

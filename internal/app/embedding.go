@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	v1 "keepsake/internal/api/v1"
+	"keepsake/internal/config"
+	"keepsake/internal/memory"
+	"keepsake/internal/memory/embedding"
+	"keepsake/internal/memory/embedding/openai"
+	"keepsake/internal/metrics"
+)
+
+// assembleEmbeddings creates the client of the embeddings endpoint, if one is set. A local process has none: its commands are over
+// before an endpoint has answered.
+func (s *services) assembleEmbeddings(cfg *config.Config, deps *Deps) {
+	e := &cfg.Embeddings
+	if e.URL == "" || deps.Local {
+		return
+	}
+	s.embeddings = &memory.Embeddings{
+		Client: embedding.NewClient(embedding.Options{
+			Encoder: openai.New(openai.Options{
+				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
+			}),
+			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded, Patience: deps.MinTimeout, Now: deps.Now, Log: deps.Log,
+		}),
+		Uses: func(workspaceID string) bool {
+			w, ok := s.accounts.Entry(workspaceID)
+			return ok && w.Embeddings()
+		},
+		Workspaces: s.accounts.WithEmbeddings,
+		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
+			return s.instance.Engine.Alone(ctx, "embeddings", fn)
+		},
+	}
+	s.embeddingLimit = e.DailyTexts
+}
+
+// embeddingNumbers returns the state of the embeddings endpoint and how many memories wait for vectors.
+func (s *services) embeddingNumbers(ctx context.Context) v1.EmbeddingNumbers {
+	if s.embeddings == nil {
+		return v1.EmbeddingNumbers{State: "off"}
+	}
+	client := s.embeddings.Client
+	stats := client.Stats()
+	n := v1.EmbeddingNumbers{
+		State: "ready", Progress: s.embeddingProgress(ctx), DailyTexts: s.embeddingLimit,
+		SentMemories: stats.Memories, SentQueries: stats.Queries, DegradedQueries: stats.Degraded,
+	}
+	switch err := client.MemoriesPaused(); {
+	case errors.Is(err, embedding.ErrLimit):
+		n.State = "limited"
+	case err != nil, client.QueriesPaused():
+		n.State = "paused"
+	}
+	return n
+}
+
+// embeddingProgress returns what the database knows; nil if it does not answer.
+func (s *services) embeddingProgress(ctx context.Context) *v1.EmbeddingProgress {
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
+	texts, err := s.instance.Store.EmbeddedOn(ctx, embedding.DayOf(s.now()))
+	if err != nil {
+		return nil
+	}
+	n := &v1.EmbeddingProgress{TextsToday: texts}
+	for _, workspaceID := range s.embeddings.Workspaces() {
+		p, err := s.instance.Store.EmbeddingProgress(ctx, workspaceID, s.embeddings.Client.Model())
+		if err != nil {
+			return nil
+		}
+		n.Workspaces++
+		n.Memories += p.Memories
+		n.WaitingMemories += p.WaitingMemories
+		n.WaitingSubjects += p.WaitingSubjects
+	}
+	return n
+}
+
+// checkEmbeddings returns why the embeddings endpoint is not used now.
+func (s *services) checkEmbeddings(context.Context) error {
+	if err := s.embeddings.Client.MemoriesPaused(); err != nil {
+		return err
+	}
+	if s.embeddings.Client.QueriesPaused() {
+		return embedding.ErrPaused
+	}
+	return nil
+}
+
+// addEmbeddingMetrics adds the embeddings endpoint.
+func (s *services) addEmbeddingMetrics(r *metrics.Registry) {
+	sent := &metrics.Metric{
+		Name: "keepsake_embeddings_texts_total", Type: metrics.Counter, Labels: []string{"kind"},
+		Help: "Texts that this process sent to the embeddings endpoint: of memories or queries.",
+	}
+	degraded := &metrics.Metric{
+		Name: "keepsake_embeddings_degraded_total", Type: metrics.Counter,
+		Help: "Recalls and contexts of this process that were answered without the embeddings endpoint.",
+	}
+	failures := &metrics.Metric{
+		Name: "keepsake_embeddings_failures_total", Type: metrics.Counter, Labels: []string{"reason"},
+		Help: "Requests to the embeddings endpoint that returned no vectors.",
+	}
+	paused := &metrics.Metric{Name: "keepsake_embeddings_paused", Type: metrics.Gauge, Help: "1 while the embeddings endpoint is not asked, after failures or at the limit of the day."}
+	waiting := &metrics.Metric{
+		Name: "keepsake_embeddings_waiting_memories", Type: metrics.Gauge,
+		Help: "Memories of subjects whose vectors are not complete, in workspaces that use the embeddings endpoint.",
+	}
+	r.Add(func(ctx context.Context, scrape *metrics.Scrape) {
+		if s.embeddings == nil {
+			return
+		}
+		n := s.embeddings.Client.Stats()
+		scrape.Set(sent, float64(n.Memories), "memories")
+		scrape.Set(sent, float64(n.Queries), "queries")
+		scrape.Set(degraded, float64(n.Degraded))
+		for reason, count := range n.Failures {
+			scrape.Set(failures, float64(count), string(reason))
+		}
+		scrape.SetBool(paused, s.checkEmbeddings(ctx) != nil)
+		if p := s.embeddingProgress(ctx); p != nil {
+			scrape.Set(waiting, float64(p.WaitingMemories))
+		}
+	}, sent, degraded, failures, paused, waiting)
+}

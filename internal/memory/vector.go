@@ -1,0 +1,69 @@
+package memory
+
+import (
+	"encoding/binary"
+
+	"keepsake/internal/memory/embedding"
+	"keepsake/internal/seal"
+)
+
+// vectorData is the associated data of a memory's vector, so that it cannot be decrypted in the place of another one.
+func vectorData(workspaceID string, generation int64, r *VectorRow) []byte {
+	b := make([]byte, 0, len(workspaceID)+len(r.MemoryID)+len(r.Model)+64)
+	b = append(append(append(b, "keepsake vector\x00"...), workspaceID...), 0)
+	b = append(append(append(b, r.Subject[:]...), r.MemoryID...), 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Revision))
+	return append(binary.BigEndian.AppendUint64(b, uint64(generation)), r.Model...)
+}
+
+// vectorKey encrypts vectors.
+type vectorKey interface {
+	Seal(plain, about []byte) []byte
+	Open(sealed, about []byte) ([]byte, error)
+}
+
+// keyOf returns the key of a vector, which is that of its memory: with the memory's own key, if it has one.
+func (r *VectorRow) keyOf(key *seal.DataKey) (vectorKey, error) {
+	if len(r.OwnKey) == 0 {
+		return key, nil
+	}
+	return key.With(r.OwnKey)
+}
+
+// sealVector encrypts a vector. Without one it does nothing.
+func sealVector(workspaceID string, generation int64, r *VectorRow, key *seal.DataKey, v embedding.Vector) error {
+	if len(v) == 0 {
+		return nil
+	}
+	by, err := r.keyOf(key)
+	if err != nil {
+		return err
+	}
+	plain := make([]byte, len(v))
+	for i, x := range v {
+		plain[i] = byte(x)
+	}
+	r.Sealed = by.Seal(plain, vectorData(workspaceID, generation, r))
+	return nil
+}
+
+// openVector decrypts a vector. It is nil if the endpoint refused the text, and if the row is not one that sealVector wrote: a
+// recall then works as if the memory had no vector.
+func openVector(workspaceID string, generation int64, r *VectorRow, key *seal.DataKey) embedding.Vector {
+	if len(r.Sealed) == 0 {
+		return nil
+	}
+	by, err := r.keyOf(key)
+	if err != nil {
+		return nil
+	}
+	plain, err := by.Open(r.Sealed, vectorData(workspaceID, generation, r))
+	if err != nil {
+		return nil
+	}
+	v := make(embedding.Vector, len(plain))
+	for i, x := range plain {
+		v[i] = int8(x)
+	}
+	return v
+}
