@@ -3,6 +3,7 @@
 package await
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -36,4 +37,18 @@ func Receive[T any](t testing.TB, what string, ch <-chan T) T {
 		t.Fatalf("gave up waiting: %s", what)
 		panic("not reached")
 	}
+}
+
+// Context returns a context that calls begins each time an operation begins to wait for its end, as in a select with Done.
+// What such an operation has put into a queue is there by then.
+func Context(ctx context.Context, begins func()) context.Context { return watched{ctx, begins} }
+
+type watched struct {
+	context.Context
+	begins func()
+}
+
+func (w watched) Done() <-chan struct{} {
+	w.begins()
+	return w.Context.Done()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,13 @@ type gate struct {
 	mu    sync.Mutex
 	began int
 	open  chan struct{}
+
+	waiting atomic.Int64 // writes that wait for the unit under way
+}
+
+// waits returns a context of a write that counts in waiting once it is in the queue.
+func (g *gate) waits(ctx context.Context) context.Context {
+	return await.Context(ctx, func() { g.waiting.Add(1) })
 }
 
 func (g *gate) Run(ctx context.Context, fn func(context.Context) error) error {
@@ -69,7 +77,7 @@ func TestWritersOfAWorkspaceShareAUnit(t *testing.T) {
 	var changes []int64
 	for i := range writers {
 		all.Go(func() { // each twice: one of the two is a conflict
-			d, err := b.Create(t.Context(), workspace, fmt.Sprint("d", i/2), document.Fields{Text: fmt.Sprint("text ", i)})
+			d, err := b.Create(g.waits(t.Context()), workspace, fmt.Sprint("d", i/2), document.Fields{Text: fmt.Sprint("text ", i)})
 			mu.Lock()
 			defer mu.Unlock()
 			if p, ok := problem.As(err); ok && p.Kind == problem.Conflict {
@@ -88,7 +96,7 @@ func TestWritersOfAWorkspaceShareAUnit(t *testing.T) {
 			}
 		})
 	}
-	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == writers })
+	await.Until(t, "the writers wait", func() bool { return g.waiting.Load() == writers })
 	close(g.open)
 	all.Wait()
 	slices.Sort(changes)
@@ -104,20 +112,22 @@ func TestWhoLeavesTheLineIsNotWritten(t *testing.T) {
 	t.Parallel()
 	b, g, all := crowd(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
 	all.Go(func() {
-		_, _, err := b.Put(ctx, workspace, "gone", document.Fields{Text: "text"}, document.Condition{})
+		defer close(left)
+		_, _, err := b.Put(g.waits(ctx), workspace, "gone", document.Fields{Text: "text"}, document.Condition{})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("who left got %v", err)
 		}
 	})
 	all.Go(func() {
-		if _, _, err := b.Put(t.Context(), workspace, "stays", document.Fields{Text: "text"}, document.Condition{}); err != nil {
+		if _, _, err := b.Put(g.waits(t.Context()), workspace, "stays", document.Fields{Text: "text"}, document.Condition{}); err != nil {
 			t.Error(err)
 		}
 	})
-	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 2 })
+	await.Until(t, "the writers wait", func() bool { return g.waiting.Load() == 2 })
 	leave()
-	await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 1 })
+	<-left
 	close(g.open)
 	all.Wait()
 	for id, there := range map[string]bool{"first": true, "stays": true, "gone": false} {
@@ -176,14 +186,14 @@ func TestOneThatFailsFailsAlone(t *testing.T) {
 			fails := 0
 			for _, id := range []string{"a", "b", "bad", "c", "d"} {
 				all.Go(func() {
-					if _, _, err := b.Put(t.Context(), workspace, id, document.Fields{Text: "text"}, document.Condition{}); err != nil {
+					if _, _, err := b.Put(g.waits(t.Context()), workspace, id, document.Fields{Text: "text"}, document.Condition{}); err != nil {
 						mu.Lock()
 						defer mu.Unlock()
 						fails++
 					}
 				})
 			}
-			await.Until(t, "the writers wait", func() bool { return b.Waiting(workspace) == 5 })
+			await.Until(t, "the writers wait", func() bool { return g.waiting.Load() == 5 })
 			close(g.open)
 			all.Wait()
 			list, err := b.store.ListDocuments(t.Context(), workspace, document.Filter{Limit: 10})
