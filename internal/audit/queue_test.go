@@ -7,12 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"keepsake/internal/audit"
 	"keepsake/internal/await"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
+	"keepsake/internal/store/sqlite/sqlitetest"
 	"keepsake/internal/unit"
 )
 
@@ -109,60 +111,70 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 	for _, unsure := range []bool{false, true} {
 		t.Run(fmt.Sprint("unsure=", unsure), func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			s := &stuck{Store: b.store, look: make(chan struct{})}
-			letLook := sync.OnceFunc(func() { close(s.look) })
-			defer letLook()
-			s.full.Store(true)
-			s.unsure.Store(unsure)
-			l := b.reads(audit.ReadsRelaxed, s, s)
-			const shown = 3
-			for n := range shown {
-				if err := l.Read(t.Context(), l.reading(n)); err != nil {
-					t.Fatalf("read %d: %v", n, err)
-				}
-			}
-			await.Until(t, "a first try", func() bool { return s.tries.Load() > 0 })
-			l.Age(audit.ReadsLate + time.Second)
-			refused := 3
-			if unsure {
-				refused = 1 // with it those before turn out to be there, so that nothing is late any more
-			}
-			for n := range refused {
-				told := make(chan error, 1)
-				go func() { told <- l.Read(t.Context(), l.reading(10+n)) }()
-				// A second try comes in a moment. Those before are late until it has looked, so this one waits for its row.
-				await.Until(t, "a read that waits", func() bool { return l.Queued() > shown || len(told) > 0 })
-				letLook()
-				err := <-told
-				if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || !errors.Is(err, errTest) {
-					t.Errorf("a read that cannot be logged: %v, want unavailable", err)
-				}
-			}
-			if _, err := l.Accesses(t.Context(), audit.Accesses{WorkspaceID: "wsp_a", SubjectID: "subject-1", Limit: 10}); err == nil && !unsure {
-				t.Error("accesses were shown without those that are not written")
-			}
-			s.full.Store(false)
-			await.Until(t, "what was shown to be written", func() bool { return l.Queued() == 0 })
-			if err := l.Read(t.Context(), l.reading(20)); err != nil {
-				t.Errorf("a read after the fault: %v", err)
-			}
-			if err := l.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			times := map[string]int{}
-			for _, r := range b.rows(t) {
-				times[r.Target]++
-			}
-			for _, n := range []int{0, 1, 2, 20} {
-				if got := times[l.Subject("wsp_a", fmt.Sprint("subject-", n))]; got != 1 {
-					t.Errorf("read %d, which was shown, is %d times in the log", n, got)
-				}
-			}
-			if v := l.verify(t); v.Break() != nil {
-				t.Error(v.Break())
-			}
+			dir := sqlitetest.Dir(t)
+			synctest.Test(t, func(t *testing.T) { relaxedReadsFail(t, dir, unsure) })
 		})
+	}
+}
+
+func relaxedReadsFail(t *testing.T, dir string, unsure bool) {
+	b := setupIn(t, dir)
+	s := &stuck{Store: b.store, look: make(chan struct{})}
+	letLook := sync.OnceFunc(func() { close(s.look) })
+	defer letLook()
+	s.full.Store(true)
+	s.unsure.Store(unsure)
+	l := b.reads(audit.ReadsRelaxed, s, s)
+	const shown = 3
+	for n := range shown {
+		if err := l.Read(t.Context(), l.reading(n)); err != nil {
+			t.Fatalf("read %d: %v", n, err)
+		}
+	}
+	time.Sleep(time.Second) // rows are written within a second
+	if s.tries.Load() == 0 {
+		t.Error("nothing tried to write the rows")
+	}
+	refused := 3
+	if unsure {
+		refused = 1 // with it those before turn out to be there, so that nothing is late any more
+	}
+	for n := range refused {
+		told := make(chan error, 1)
+		go func() { told <- l.Read(t.Context(), l.reading(10+n)) }()
+		// A second try may be looking. Those before are late until it has, so this one waits for its row.
+		synctest.Wait()
+		letLook()
+		err := <-told
+		if p, ok := problem.As(err); !ok || p.Kind != problem.Unavailable || !errors.Is(err, errTest) {
+			t.Errorf("a read that cannot be logged: %v, want unavailable", err)
+		}
+	}
+	if _, err := l.Accesses(t.Context(), audit.Accesses{WorkspaceID: "wsp_a", SubjectID: "subject-1", Limit: 10}); err == nil && !unsure {
+		t.Error("accesses were shown without those that are not written")
+	}
+	s.full.Store(false)
+	time.Sleep(time.Second)
+	if n := len(b.rows(t)); n < shown {
+		t.Errorf("a second after the fault %d rows are written, want the %d that were shown", n, shown)
+	}
+	if err := l.Read(t.Context(), l.reading(20)); err != nil {
+		t.Errorf("a read after the fault: %v", err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, r := range b.rows(t) {
+		times[r.Target]++
+	}
+	for _, n := range []int{0, 1, 2, 20} {
+		if got := times[l.Subject("wsp_a", fmt.Sprint("subject-", n))]; got != 1 {
+			t.Errorf("read %d, which was shown, is %d times in the log", n, got)
+		}
+	}
+	if v := l.verify(t); v.Break() != nil {
+		t.Error(v.Break())
 	}
 }
 

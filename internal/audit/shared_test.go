@@ -49,8 +49,17 @@ type durable struct {
 	audit.Store
 	ended func() int64 // how many commits have, the one that tells included
 
+	// asking is held while a row is asked for, and no transaction gets the chain or ends meanwhile.
+	asking sync.RWMutex
+
 	mu  sync.Mutex
 	own map[string]int64
+}
+
+func (d *durable) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	return d.Store.AuditHead(ctx, chain)
 }
 
 func (d *durable) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
@@ -58,7 +67,11 @@ func (d *durable) AppendAuditRows(ctx context.Context, rows []*audit.Row) error 
 		return err
 	}
 	// The next commit of these rows' chain waits until the hooks of this one have run. Outside a unit it has ended.
-	unit.AfterCommit(ctx, func() { d.set(rows, d.ended()) })
+	unit.AfterCommit(ctx, func() {
+		d.asking.Lock()
+		defer d.asking.Unlock()
+		d.set(rows, d.ended())
+	})
 	return nil
 }
 
@@ -71,18 +84,22 @@ func (d *durable) set(rows []*audit.Row, commit int64) {
 }
 
 // ask reads once, and says which commit was the last one when the row was asked for.
-func ask(t testing.TB, l *bundle, name string, last func() int64) (at int64) {
+func (d *durable) ask(t testing.TB, l *bundle, name string, last func() int64) (at int64) {
 	t.Helper()
 	e := l.reading(1)
 	e.RequestID = name
-	if err := l.ReadAsking(t.Context(), e, func() { at = last() }); err != nil {
+	d.asking.RLock()
+	asked := sync.OnceFunc(d.asking.RUnlock)
+	defer asked()
+	at = last()
+	if err := l.Read(await.Context(t.Context(), asked), e); err != nil {
 		t.Error(err)
 	}
 	return at
 }
 
 // crowd has 64 readers read one time after the other, and says which commit was the last one when each read asked.
-func crowd(t testing.TB, l *bundle, last func() int64) map[string]int64 {
+func (d *durable) crowd(t testing.TB, l *bundle, last func() int64) map[string]int64 {
 	t.Helper()
 	const readers = 64
 	each := testtier.Rounds(8, 40)
@@ -93,7 +110,7 @@ func crowd(t testing.TB, l *bundle, last func() int64) map[string]int64 {
 		all.Go(func() {
 			for n := range each {
 				name := fmt.Sprintf("%d of reader %d", n, reader)
-				at := ask(t, l, name, last)
+				at := d.ask(t, l, name, last)
 				mu.Lock()
 				asked[name] = at
 				mu.Unlock()
@@ -134,14 +151,14 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	before := last()
 	for n := range alone {
 		name := fmt.Sprint(n, " alone")
-		asked[name] = ask(t, l, name, last)
+		asked[name] = d.ask(t, l, name, last)
 	}
 	if waits := d.waits(t, asked); waits[1] != alone || last()-before != alone {
 		t.Errorf("%d reads of one reader made %d commits; reads by the commits they waited for: %v", alone, last()-before, waits)
 	}
 
 	before = last()
-	asked = crowd(t, l, last)
+	asked = d.crowd(t, l, last)
 	made, waits := last()-before, d.waits(t, asked)
 	t.Logf("%d reads of 64 readers: %d commits; reads by the commits they waited for: %v", len(asked), made, waits)
 	if waits[1]+waits[2] != len(asked) {
@@ -189,12 +206,12 @@ func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
 	asked := map[string]int64{}
 	for n := range alone {
 		name := fmt.Sprint(n, " alone")
-		asked[name] = ask(t, l, name, commits.Load)
+		asked[name] = d.ask(t, l, name, commits.Load)
 	}
 	if waits := d.waits(t, asked); waits[1] != alone {
 		t.Errorf("reads of one reader by the commits they waited for: %v", waits)
 	}
-	asked = crowd(t, l, commits.Load)
+	asked = d.crowd(t, l, commits.Load)
 	waits := d.waits(t, asked)
 	t.Logf("%d reads of 64 readers: %d commits; reads by the commits they waited for: %v", len(asked), commits.Load()-alone, waits)
 	if waits[1]+waits[2] != len(asked) {
@@ -404,14 +421,16 @@ func TestReadsThatComeDuringAUnitShareTheNext(t *testing.T) {
 			<-h.begun
 			const callers = 64
 			var all sync.WaitGroup
+			var waiting atomic.Int64
+			ctx := await.Context(t.Context(), func() { waiting.Add(1) })
 			for n := range callers {
 				all.Go(func() {
-					if err := l.Read(t.Context(), l.reading(n)); err != nil {
+					if err := l.Read(ctx, l.reading(n)); err != nil {
 						t.Error(err)
 					}
 				})
 			}
-			await.Until(t, "64 callers to wait", func() bool { return l.Gathered() == callers })
+			await.Until(t, "64 callers to wait", func() bool { return waiting.Load() == callers })
 			close(h.open)
 			all.Wait()
 			rows := callers
@@ -445,12 +464,14 @@ func TestAReaderThatGoesAwayTakesNobodyWithIt(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- l.Read(t.Context(), l.reading(0)) }()
 	<-h.begun
+	var waiting atomic.Int64
+	waits := func(ctx context.Context) context.Context { return await.Context(ctx, func() { waiting.Add(1) }) }
 	leaving, leave := context.WithCancel(t.Context())
 	left, stayed := make(chan error, 1), make(chan error, 1)
-	go func() { left <- l.Read(leaving, l.reading(1)) }() // it makes the unit that the other joins
-	await.Until(t, "a unit that takes rows in", func() bool { return l.Gathered() == 1 })
-	go func() { stayed <- l.Read(t.Context(), l.reading(2), l.reading(3)) }()
-	await.Until(t, "three rows", func() bool { return l.Gathered() == 3 })
+	go func() { left <- l.Read(waits(leaving), l.reading(1)) }() // it makes the unit that the other joins
+	await.Until(t, "a unit that takes rows in", func() bool { return waiting.Load() == 1 })
+	go func() { stayed <- l.Read(waits(t.Context()), l.reading(2), l.reading(3)) }()
+	await.Until(t, "three rows", func() bool { return waiting.Load() == 2 })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)
