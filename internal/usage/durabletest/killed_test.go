@@ -1,4 +1,4 @@
-package usage_test
+package durabletest
 
 import (
 	"bufio"
