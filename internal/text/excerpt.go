@@ -8,16 +8,17 @@ import (
 
 // Wanted contains the words of a query with their weights.
 type Wanted struct {
-	Terms  map[string]float64 // by Token.Term
-	Words  map[string]float64 // by Token.Word
-	Prefix string             // of Token.Word; empty for none
+	Language Language           // of the text
+	Terms    map[string]float64 // by their stems in the language
+	Words    map[string]float64 // by Token.Word
+	Prefix   string             // of Token.Word; empty for none
 }
 
 // Span is a range of a text, in code points.
 type Span struct{ Start, End int }
 
-// find returns the name and weight of the wanted term that matches t. asWord is true if it matches the token's word and
-// not the token's pair.
+// find returns the name and weight of the wanted term that matches t, whose term is the stem in w.Language. asWord is true if it
+// matches the token's word and not the token's pair.
 func (w *Wanted) find(t Token) (name string, weight float64, asWord, ok bool) {
 	if weight, ok := w.Terms[t.Term]; ok && t.Term != "" {
 		return t.Term, weight, false, true
@@ -45,6 +46,7 @@ const enoughHits = 4_096
 func (a *Analyzer) hits(s string, w *Wanted) []hit {
 	var hits []hit
 	a.Scan(s, func(t Token) bool {
+		t.Term = a.Stem(w.Language, t)
 		if name, weight, asWord, ok := w.find(t); ok {
 			if asWord && Unspaced(t.Word) {
 				t.End = t.Start + clusterSize(s[t.Start:t.End])

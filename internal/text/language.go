@@ -4,6 +4,7 @@ import (
 	"embed"
 	"iter"
 	"maps"
+	"math/bits"
 	"strings"
 	"sync/atomic"
 
@@ -51,6 +52,24 @@ const (
 	Languages // their number
 )
 
+// LanguageSet is a set of languages: bit 1<<Language.
+type LanguageSet uint32
+
+// Has reports whether l is in the set.
+func (s LanguageSet) Has(l Language) bool { return s&(1<<l) != 0 }
+
+// Add adds l to the set.
+func (s *LanguageSet) Add(l Language) { *s |= 1 << l }
+
+// All yields the languages of the set.
+func (s LanguageSet) All(yield func(Language) bool) {
+	for ; s != 0; s &= s - 1 {
+		if !yield(Language(bits.TrailingZeros32(uint32(s)))) {
+			return
+		}
+	}
+}
+
 // foreign are the languages but English. The lists of stop words are those of Snowball and of Jacques Savoy, under the BSD license;
 // stopwords/NOTICE.md says more.
 var foreign = [Languages]struct {
@@ -66,12 +85,6 @@ var foreign = [Languages]struct {
 
 //go:embed stopwords/*.txt
 var stopwordFiles embed.FS
-
-// LanguageSet is a set of languages: bit 1<<Language.
-type LanguageSet uint32
-
-// Has reports whether the set contains a language.
-func (s LanguageSet) Has(l Language) bool { return s&(1<<l) != 0 }
 
 // languagesOf contains the languages of which a folded word is a stop word.
 var languagesOf = func() map[string]LanguageSet {
@@ -97,18 +110,32 @@ func (l Language) Stopword(word string) bool { return languagesOf[word].Has(l) }
 // Stopwords returns all stop words, folded, with the languages of which they are stop words.
 func Stopwords() iter.Seq2[string, LanguageSet] { return maps.All(languagesOf) }
 
+// StopwordIn returns the languages of which a folded word is a stop word.
+func StopwordIn(word string) LanguageSet { return languagesOf[word] }
+
+// voters contains the languages for which a folded word in a document votes.
+var voters = func() map[string]LanguageSet {
+	m := maps.Clone(languagesOf)
+	for word := range strings.FieldsSeq(otherEnglish) {
+		m[word] |= 1 << English
+	}
+	return m
+}()
+
+// VotesOf returns the languages for which a folded word in a document votes: those that it is a stop word of, and English if it
+// is a frequent English word.
+func VotesOf(word string) LanguageSet { return voters[word] }
+
 // Votes counts the stop words of a text by language.
 type Votes [Languages]int
 
 // Add counts a folded word.
 func (v *Votes) Add(word string) { v.AddSet(languagesOf[word]) }
 
-// AddSet counts a word that is a stop word in some languages.
-func (v *Votes) AddSet(set LanguageSet) {
-	for l := English; set != 0; set, l = set>>1, l+1 {
-		if set&1 != 0 {
-			v[l]++
-		}
+// AddSet counts a stop word of these languages.
+func (v *Votes) AddSet(s LanguageSet) {
+	for ; s != 0; s &= s - 1 {
+		v[bits.TrailingZeros32(uint32(s))]++
 	}
 }
 
@@ -123,29 +150,36 @@ func (v *Votes) Language() Language {
 	return best
 }
 
+// LanguageOf returns the language of a document, for which most of its different words vote.
+func (a *Analyzer) LanguageOf(title, text string) Language {
+	var v Votes
+	counted := map[string]bool{}
+	count := func(t Token) bool {
+		if set := voters[t.Word]; set != 0 && !counted[t.Word] {
+			counted[t.Word] = true
+			v.AddSet(set)
+		}
+		return true
+	}
+	a.Scan(title, count)
+	a.Scan(text, count)
+	return v.Language()
+}
+
 // stems caches stems of recent words of a language.
 type stems [Languages]atomic.Pointer[formCache]
 
 // Stem returns the stem of a token in a language. It caches stems like Scan.
 func (a *Analyzer) Stem(l Language, t Token) string {
-	if l == English || t.Term == "" || Unspaced(t.Word) {
+	if l == English || t.Term == "" || !Inflected(t.Word) {
 		return t.Term
 	}
 	cache := a.stems[l].Load()
 	if cache == nil {
-		cache = &formCache{seed: a.forms.seed, form: func(word string) (string, string) { return word, stemIn(l, word) }}
+		cache = &formCache{seed: a.forms.seed, form: func(word string) (string, string) { return word, StemIn(l, word) }}
 		if !a.stems[l].CompareAndSwap(nil, cache) {
 			cache = a.stems[l].Load()
 		}
 	}
 	return cache.of(t.Word).stem
-}
-
-func stemIn(l Language, word string) string {
-	env := snowballstem.NewEnv(word)
-	foreign[l].stem(env)
-	if s := env.Current(); s != "" {
-		return s
-	}
-	return word
 }

@@ -5,15 +5,6 @@ import (
 	"testing"
 )
 
-func languageOf(a *Analyzer, s string) Language {
-	var v Votes
-	a.Scan(s, func(t Token) bool {
-		v.Add(t.Word)
-		return true
-	})
-	return v.Language()
-}
-
 func TestStopWordsTellTheLanguage(t *testing.T) {
 	t.Parallel()
 	a := NewAnalyzer()
@@ -29,7 +20,7 @@ func TestStopWordsTellTheLanguage(t *testing.T) {
 		"Ik heb gisteren met mijn zus gebeld.":                Dutch,
 		"Я не пью кофе после ужина":                           Russian,
 	} {
-		if got := languageOf(a, s); got != want {
+		if got := a.LanguageOf("", s); got != want {
 			t.Errorf("%q has the language %d, want %d", s, got, want)
 		}
 	}
