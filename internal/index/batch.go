@@ -31,7 +31,8 @@ type batchTerm struct {
 	entry entry
 }
 
-// occurrence is a word at a position of a document.
+// occurrence is a word at a position of a document. Until the language of the document is known, terms have their numbers in
+// the lexicon.
 type occurrence struct{ stem, word, doc, position uint32 }
 
 type batchRow struct {
@@ -39,6 +40,7 @@ type batchRow struct {
 	id          string
 	titleEnd    uint32 // the last position in the title
 	title, text int    // lengths
+	language    text.Language
 }
 
 // maxScratch is how many occurrences the memory that a batch leaves to the next can hold.
@@ -67,6 +69,7 @@ func (l *Lexicon) build(seed uint64, ids []string, documents []*Document) (*segm
 func (b *batch) add(id string, d *Document) {
 	r := batchRow{document: d, id: id}
 	doc := uint32(len(b.rows))
+	first := len(b.log)
 	text.Split(d.Title, func(sp text.Spelling) bool {
 		r.titleEnd = uint32(sp.Pos)
 		r.title += b.addSpelling(&sp, doc, r.titleEnd)
@@ -77,6 +80,8 @@ func (b *batch) add(id string, d *Document) {
 		r.text += b.addSpelling(&sp, doc, begin+uint32(sp.Pos))
 		return true
 	})
+	r.language = b.lexicon.languageOf(b.log[first:])
+	b.count(b.log[first:], r.language)
 	for _, key := range d.Keys {
 		if docs := b.keys[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
 			b.keys[key] = append(docs, doc)
@@ -91,19 +96,32 @@ func (b *batch) addSpelling(sp *text.Spelling, doc, position uint32) int {
 	if found.word == 0 {
 		return 0
 	}
-	word, stem := found.word, found.stem
+	o := occurrence{stem: found.stem, word: found.word, doc: doc, position: position}
 	switch {
 	case sp.Pair != "":
-		stem = b.lexicon.of(sp.Pair).stem
+		o.stem = b.lexicon.of(sp.Pair).stem
 	case sp.Last:
-		stem = 0
+		o.stem = 0
 	}
-	o := occurrence{word: b.number(word), doc: doc, position: position}
-	w := &b.terms[o.word]
-	w.count++
-	if stem == 0 {
-		w.many = true
-	} else {
+	b.log = append(b.log, o)
+	return 1
+}
+
+// count counts the occurrences of a document in a language, and gives their terms the numbers in the batch.
+func (b *batch) count(log []occurrence, l text.Language) {
+	for i := range log {
+		o := &log[i]
+		stem := o.stem
+		if l != text.English && b.lexicon.terms[o.word].inflected {
+			stem = b.lexicon.stemIn(l, o.word)
+		}
+		o.word = b.number(o.word)
+		w := &b.terms[o.word]
+		w.count++
+		if stem == 0 {
+			w.many = true
+			continue
+		}
 		o.stem = b.number(stem)
 		w = &b.terms[o.word] // number can move the terms
 		s := &b.terms[o.stem]
@@ -111,8 +129,6 @@ func (b *batch) addSpelling(sp *text.Spelling, doc, position uint32) int {
 		s.addOther(o.word)
 		w.addOther(o.stem)
 	}
-	b.log = append(b.log, o)
-	return 1
 }
 
 func (t *batchTerm) addOther(number uint32) {
@@ -151,7 +167,7 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 	err := w.finish(seed, func(do func(*row)) {
 		for i := range b.rows {
 			from := &b.rows[i]
-			r.title, r.text, r.time = codeOf(from.title), codeOf(from.text), from.document.UpdatedAt
+			r.title, r.text, r.time, r.language = codeOf(from.title), codeOf(from.text), from.document.UpdatedAt, from.language
 			r.id = append(r.id[:0], from.id...)
 			do(&r)
 		}

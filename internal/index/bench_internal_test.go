@@ -9,8 +9,9 @@ import (
 	"keepsake/internal/text"
 )
 
-// library draws documents of about 70 words whose frequencies fall as those of a language do.
-func library(n int) []Change {
+// library draws documents of about 70 words whose frequencies fall as those of a language do. Their languages take turns; each
+// document begins with stop words of its own.
+func library(n int, stopwords ...string) []Change {
 	r := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(r, 1.1, 4, 200_000)
 	changes := make([]Change, n)
@@ -19,6 +20,9 @@ func library(n int) []Change {
 		for j := range words {
 			words[j] = wordOf(zipf.Uint64())
 		}
+		if len(stopwords) > 0 {
+			words[0] = stopwords[i%len(stopwords)]
+		}
 		changes[i] = Change{Number: int64(i + 1), ID: fmt.Sprintf("doc_%026d", i), Document: &Document{
 			Title: strings.Join(words[:5], " "), Text: strings.Join(words, " "), Keys: []string{Collection("default")}, UpdatedAt: int64(i),
 		}}
@@ -26,9 +30,11 @@ func library(n int) []Change {
 	return changes
 }
 
+// wordOf returns a word, which is no stop word of any language.
 func wordOf(n uint64) string {
 	const letters = "etaoinshrdlu"
 	var b strings.Builder
+	b.WriteByte('x')
 	for n += 12; n > 0; n /= 12 {
 		b.WriteByte(letters[n%12])
 	}
@@ -53,7 +59,28 @@ func fill(b *testing.B, x *Index, changes []Change) {
 
 // BenchmarkFill includes flushes and merges.
 func BenchmarkFill(b *testing.B) {
-	changes := library(100_000)
+	b.Run("English", func(b *testing.B) { benchmarkFill(b, "the and with from") })
+	b.Run("German", func(b *testing.B) { benchmarkFill(b, "der und nicht mit") })
+	b.Run("TwoLanguages", func(b *testing.B) { benchmarkFill(b, "the and with from", "der und nicht mit") })
+	b.Run("AllLanguages", func(b *testing.B) {
+		var stopwords []string
+		for l := range text.Languages {
+			stopwords = append(stopwords, onlyIn(l))
+		}
+		benchmarkFill(b, stopwords...)
+	})
+}
+
+// onlyIn returns two stop words of a language that are in no other.
+func onlyIn(l text.Language) string {
+	return [text.Languages]string{
+		"the and", "التي الذي", "efter blev", "geen niet", "ovat mutta", "avec mais", "nicht und", "hogy nem", "agus bhfuil", "della sono",
+		"ikkje hvordan", "não uma", "acesta pentru", "что как", "pero muy", "och inte", "için bir",
+	}[l]
+}
+
+func benchmarkFill(b *testing.B, stopwords ...string) {
+	changes := library(100_000, stopwords...)
 	size := Size{}
 	for b.Loop() {
 		x, err := Open(b.TempDir(), Options{})
@@ -66,15 +93,19 @@ func BenchmarkFill(b *testing.B) {
 	b.ReportMetric(float64(size.Files)/float64(size.Docs), "bytes/doc")
 }
 
-func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
+func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000, "the and") }
 
-func BenchmarkSearch1M(b *testing.B) { benchmarkSearch(b, 1_000_000) }
+func BenchmarkSearch1M(b *testing.B) { benchmarkSearch(b, 1_000_000, "the and") }
 
-func benchmarkSearch(b *testing.B, n int) {
+func BenchmarkSearchTwoLanguages100k(b *testing.B) {
+	benchmarkSearch(b, 100_000, "the and with from", "der und nicht mit")
+}
+
+func benchmarkSearch(b *testing.B, n int, stopwords ...string) {
 	x, err := Open(b.TempDir(), Options{})
 	noError(b, err)
 	for begin := 0; begin < n; begin += 100_000 { // fewer texts in memory
-		changes := library(100_000)
+		changes := library(100_000, stopwords...)
 		for i := range changes {
 			changes[i].Number += int64(begin)
 			changes[i].ID = fmt.Sprintf("doc_%026d", begin+i)
@@ -100,7 +131,7 @@ func searches(b *testing.B, x *Index) {
 		{"FiveWords", Query{Any: []Word{word(30), word(200), word(700), word(2_000), word(9_000)}}},
 		{"FiveCommonWords", Query{Any: []Word{word(1), word(2), word(3), word(4), word(5)}}},
 		{"Phrase", Query{All: []Phrase{{{Word: word(20)}, {Word: word(25), Offset: 1}}}}},
-		{"Prefix", Query{Any: []Word{{Stem: "tao", Word: "tao", Form: Prefix}}}},
+		{"Prefix", Query{Any: []Word{{Stem: "xta", Word: "xta", Form: Prefix}}}},
 		{"Excluded", Query{Any: []Word{word(700)}, Not: []Phrase{{{Word: word(3)}}}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

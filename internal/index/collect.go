@@ -80,7 +80,10 @@ func (c *collector) page() []Hit {
 	})
 	hits := make([]Hit, len(c.best))
 	for i, h := range c.best {
-		hits[i] = Hit{Place: Place{Key: h.key, ID: string(c.id(h))}, Score: float64(h.score) / scoreUnit}
+		hits[i] = Hit{
+			Place: Place{Key: h.key, ID: string(c.id(h))}, Score: float64(h.score) / scoreUnit,
+			Language: c.snapshot.parts[h.part].language(h.doc),
+		}
 	}
 	return hits
 }

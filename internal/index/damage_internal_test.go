@@ -108,7 +108,7 @@ func FuzzSegment(f *testing.F) {
 		}
 		s, err := readSegment(data)
 		noError(t, err)
-		snapshot := &Snapshot{index: &Index{seed: testSeed}, parts: []part{{segment: s}}, docs: int64(s.docs), titles: s.titles, texts: s.texts}
+		snapshot := &Snapshot{index: &Index{seed: testSeed}, parts: []part{{segment: s}}, docs: int64(s.docs), titles: s.titles, texts: s.texts, byLanguage: s.byLanguage}
 		only := func(err error) {
 			if err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)

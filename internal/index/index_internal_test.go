@@ -97,7 +97,7 @@ func liveContent(t *testing.T, s *Snapshot) content {
 		for doc := range p.docs {
 			if p.isLive(doc) {
 				title, text := p.lengthsOf(doc)
-				out.Rows = append(out.Rows, fmt.Sprint(string(p.id(doc)), " ", title, " ", text, " ", p.time(doc)))
+				out.Rows = append(out.Rows, fmt.Sprint(string(p.id(doc)), " ", title, " ", text, " ", p.time(doc), " ", p.language(doc)))
 			}
 		}
 	}
@@ -125,17 +125,21 @@ func (m *model) check(t *testing.T, x *Index) {
 	if s.change != m.change || s.docs != int64(len(m.documents)) {
 		t.Fatalf("the index has %d documents at change %d, want %d at %d", s.docs, s.change, len(m.documents), m.change)
 	}
-	titles, texts := int64(0), int64(0)
+	titles, texts, languages := int64(0), int64(0), languageCounts{}
 	for i := range s.parts {
 		for doc := range s.parts[i].docs {
 			if s.parts[i].isLive(doc) {
 				title, text := s.parts[i].lengthsOf(doc)
 				titles, texts = titles+title, texts+text
+				languages[s.parts[i].language(doc)]++
 			}
 		}
 	}
 	if s.titles != titles || s.texts != texts {
 		t.Fatalf("sums of lengths are %d and %d, want %d and %d", s.titles, s.texts, titles, texts)
+	}
+	if s.byLanguage != languages {
+		t.Fatalf("documents by language are %v, want %v", s.byLanguage, languages)
 	}
 }
 

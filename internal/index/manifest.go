@@ -190,12 +190,7 @@ func (s *Snapshot) subtractDead(p *part) {
 	}
 	dead := full(p.docs)
 	dead.without(p.live)
-	dead.each(func(doc uint32) {
-		title, text := p.lengthsOf(doc)
-		s.docs--
-		s.titles -= title
-		s.texts -= text
-	})
+	dead.each(func(doc uint32) { s.subtract(p, doc) })
 }
 
 // deadBytes returns the bitmap of the documents that are dead according to p.saved.

@@ -160,7 +160,7 @@ func (m *merger) rows(do func(*row)) {
 	for _, s := range m.sources {
 		for doc := range s.docs {
 			if s.live == nil || s.live.has(doc) {
-				r = row{title: s.lengths[2*doc], text: s.lengths[2*doc+1], time: s.time(doc), id: s.id(doc)}
+				r = row{title: s.lengths[2*doc], text: s.lengths[2*doc+1], language: s.language(doc), time: s.time(doc), id: s.id(doc)}
 				do(&r)
 			}
 		}

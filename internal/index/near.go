@@ -51,19 +51,21 @@ func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list [
 	return list, nil
 }
 
-// Has reports whether a document of a collection, or any document if scope is empty, has a stem or a word as it stands.
+// Has reports whether a document of a collection, or any document if scope is empty, has a word with the same stem or the word
+// as it stands. stem is the English one.
 func (s *Snapshot) Has(stem, word, scope string, step Step) (has bool, err error) {
 	defer recoverCorrupt(&err)
-	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, languages: s.Languages()}
 	if err := run.openScope(); err != nil {
 		return false, err
 	}
-	for _, term := range []string{stemTerm(stem), wordTerm(word)} {
-		if n, err := run.frequency(term); n > 0 || err != nil {
+	for _, s := range stemsOf(stem, word, run.languages) {
+		if n, err := run.frequency(s.term); n > 0 || err != nil {
 			return n > 0, err
 		}
 	}
-	return false, nil
+	n, err := run.frequency(wordTerm(word))
+	return n > 0, err
 }
 
 // distances computes the edits between a word and candidates in their order. Rows of the beginning that a candidate shares

@@ -3,6 +3,8 @@ package index
 import (
 	"cmp"
 	"slices"
+
+	"keepsake/internal/text"
 )
 
 // phrase finds the documents with several words at fixed distances.
@@ -23,30 +25,63 @@ type phraseWord struct {
 	next      int // index of the next position to compare
 }
 
-// newPhrase reads how many documents have each word.
-func (r *search) newPhrase(q Phrase) (*phrase, error) {
-	p := &phrase{ranking: r.ranking}
-	lists := map[string]*list{}
+// readWord is a word of a phrase with its statistics.
+type readWord struct {
+	stems  []stem
+	idf    float64
+	offset uint32
+}
+
+// newPhrase reads how many documents have each word. Words with inflections must be of one language, so there is a phrase for
+// each language in which documents have all of them.
+func (r *search) newPhrase(q Phrase) (clause, error) {
+	var words []readWord
+	languages, inflected := r.languages, false
 	for i := range q {
 		if q[i].Stem == "" {
 			continue
 		}
-		term := stemTerm(q[i].Stem)
-		count, err := r.frequency(term)
+		stems, docs, err := r.stems(q[i].Stem, q[i].Word.Word)
 		if err != nil {
 			return nil, err
 		}
-		weight := r.ranking.idf(count)
-		if q[i].Stopword {
-			weight *= stopwordWeight
+		words = append(words, readWord{stems, r.ranking.idf(docs), q[i].Offset})
+		if text.Inflected(q[i].Word.Word) {
+			languages &= languagesOf(stems)
+			inflected = true
 		}
-		p.weight += weight
-		if lists[term] == nil {
-			lists[term] = &list{}
-		}
-		p.words = append(p.words, phraseWord{term: term, offset: q[i].Offset, list: lists[term]})
 	}
-	return p, nil
+	if !inflected {
+		languages = 1 << text.English
+	}
+	var all phrases
+	for l := range languages.All {
+		all = append(all, r.phraseIn(l, words))
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all, nil
+}
+
+// phraseIn returns a phrase in the documents of a language.
+func (r *search) phraseIn(l text.Language, words []readWord) *phrase {
+	p := &phrase{ranking: r.ranking}
+	lists := map[string]*list{}
+	for _, w := range words {
+		s := w.stems[0]
+		for _, other := range w.stems[1:] {
+			if other.language == l {
+				s = other
+			}
+		}
+		p.weight += weightOf(w.idf, s.stopword)
+		if lists[s.term] == nil {
+			lists[s.term] = &list{}
+		}
+		p.words = append(p.words, phraseWord{term: s.term, offset: w.offset, list: lists[s.term]})
+	}
+	return p
 }
 
 // open implements clause.
@@ -122,4 +157,48 @@ func (p *phrase) at(first uint32) bool {
 		}
 	}
 	return true
+}
+
+// cost implements clause.
+func (p *phrase) cost() int { return p.compared }
+
+// phrases is a phrase in several languages. A document has one language, so it can have only one of them.
+type phrases []*phrase
+
+func (all phrases) open(part *searchedPart) {
+	for _, p := range all {
+		p.open(part)
+	}
+}
+
+func (all phrases) count() (sum int) {
+	for _, p := range all {
+		sum += p.count()
+	}
+	return sum
+}
+
+func (all phrases) seek(target uint32) uint32 {
+	doc := uint32(noDoc)
+	for _, p := range all {
+		doc = min(doc, p.seek(target))
+	}
+	return doc
+}
+
+func (all phrases) score(doc uint32) (int32, bool) {
+	for _, p := range all {
+		if p.seek(doc) == doc {
+			return p.score(doc)
+		}
+	}
+	return 0, false
+}
+
+func (all phrases) cost() (sum int) {
+	for _, p := range all {
+		sum += p.compared
+		p.compared = 0
+	}
+	return sum
 }

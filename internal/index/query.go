@@ -1,5 +1,7 @@
 package index
 
+import "keepsake/internal/text"
+
 // Query describes a search. A document matches if it has every phrase of All, none of Not, and, if All is empty, at least one
 // word of Any. If both are empty but Not is not, all other documents match.
 type Query struct {
@@ -16,13 +18,12 @@ type Query struct {
 	Facets     []Facet
 }
 
-// Word is a word to find.
+// Word is a word to find. A document has it if it has a word with the same stem in the language of the document.
 type Word struct {
-	Stem     string // empty: only Word is found
-	Word     string // as it stands, folded
-	Form     Form
-	Stopword bool      // it hardly counts
-	Similar  []Similar // words that are found, too, because Word is perhaps misspelled
+	Stem    string // the English one; empty: only Word is found
+	Word    string // as it stands, folded
+	Form    Form
+	Similar []Similar // words that are found, too, because Word is perhaps misspelled
 }
 
 // Form tells which words as they stand are found in addition to those with the stem.
@@ -37,7 +38,8 @@ const (
 
 // Similar is a word in place of a misspelled one.
 type Similar struct {
-	Stem   string  // no document has the empty stem
+	Stem   string  // the English one; no document has the empty stem
+	Word   string  // folded
 	Weight float64 // of its score
 }
 
@@ -87,7 +89,8 @@ type Found struct {
 // Hit is a document that was found.
 type Hit struct {
 	Place
-	Score float64
+	Score    float64
+	Language text.Language // of the document
 }
 
 // Counts contains the number of matching documents by terms. Complete is false if there are more terms.

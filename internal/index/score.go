@@ -35,6 +35,9 @@ func newRanking(current Statistics, earlier *Statistics) *ranking {
 	r := &ranking{statistics: current}
 	if earlier != nil {
 		r.statistics, r.frozen = *earlier, true
+		if earlier.Languages == 0 {
+			r.statistics.Languages = current.Languages
+		}
 	}
 	title, text := r.average(r.statistics.Titles), r.average(r.statistics.Texts)
 	for code, length := range lengths {
@@ -98,4 +101,6 @@ func (s *scorer) compute(title, text uint32, titleCode, textCode byte) int32 {
 }
 
 // most is the score that no document reaches.
-func (s *scorer) most() int32 { return units(s.weight*(k1+1)) + 1 }
+func (s *scorer) most() int32 { return mostOf(s.weight) }
+
+func mostOf(weight float64) int32 { return units(weight*(k1+1)) + 1 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"keepsake/internal/text"
 )
 
 // Step is called regularly during a search, with the number of steps since the last call. Its error ends the search.
@@ -50,14 +52,16 @@ type search struct {
 	step     Step
 	cost     int // steps since the last call of step
 
-	ranking *ranking
-	parts   []searchedPart
-	any     []*word
-	all     []clause
-	not     []clause
-	window  window
-	list    list // for counting
-	counts  []Counts
+	ranking   *ranking
+	languages text.LanguageSet // of the documents
+	language  text.Language    // of the query
+	parts     []searchedPart
+	any       []*word
+	all       []clause
+	not       []clause
+	window    window
+	list      list // for counting
+	counts    []Counts
 }
 
 // searchedPart is what a search needs of a part of the snapshot.
@@ -75,6 +79,7 @@ type clause interface {
 	seek(target uint32) uint32
 	// score returns whether the document at which seek stopped matches, and its score.
 	score(doc uint32) (score int32, ok bool)
+	cost() int // steps of the last call of score
 }
 
 // open reads the statistics and prepares the clauses. The order in which the frequencies of words are read is fixed, because
@@ -88,6 +93,8 @@ func (r *search) open() error {
 		return err
 	}
 	r.ranking = newRanking(r.statistics(), r.q.Statistics)
+	r.languages = r.ranking.statistics.Languages
+	r.language = languageOf(r.q.Any, r.languages)
 	telling := 0
 	for i := range r.q.Any {
 		w, err := r.newWord(&r.q.Any[i])
@@ -95,7 +102,7 @@ func (r *search) open() error {
 			return err
 		}
 		r.any = append(r.any, w)
-		if !w.Stopword {
+		if !w.stopword {
 			telling++
 		}
 	}
@@ -117,9 +124,7 @@ func (r *search) countFirst() {
 		most += w.most()
 	}
 	for _, w := range r.any {
-		if !w.Stopword && len(w.Similar) == 0 {
-			w.bonus = most
-		}
+		w.setBonus(most)
 	}
 }
 
@@ -140,64 +145,6 @@ func (r *search) newClause(p Phrase) (clause, error) {
 		return r.newWord(&p[0].Word)
 	}
 	return r.newPhrase(p)
-}
-
-// openScope sets the scope of every part.
-func (r *search) openScope() error {
-	r.parts = make([]searchedPart, len(r.snapshot.parts))
-	for i := range r.parts {
-		p := &r.parts[i]
-		p.part, p.number = &r.snapshot.parts[i], i
-		p.scope = p.live
-		if r.q.Scope == "" {
-			continue
-		}
-		e, _ := p.dictionary.find(r.q.Scope)
-		if e.count == p.docs {
-			continue
-		}
-		p.scope = newBitmap(p.docs)
-		r.list.open(p.lists, e)
-		p.scope.addList(&r.list)
-		p.scope.and(p.live)
-		if err := r.steps(int(e.count)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// statistics returns the current statistics of the scope.
-func (r *search) statistics() Statistics {
-	s := Statistics{Docs: r.snapshot.docs, Titles: r.snapshot.titles, Texts: r.snapshot.texts}
-	whole := true
-	for i := range r.parts {
-		whole = whole && sameBitmap(r.parts[i].scope, r.parts[i].live)
-	}
-	if whole {
-		return s
-	}
-	s = Statistics{}
-	for i := range r.parts {
-		p := &r.parts[i]
-		p.eachInScope(func(doc uint32) {
-			title, text := p.lengthsOf(doc)
-			s.Docs++
-			s.Titles += title
-			s.Texts += text
-		})
-	}
-	return s
-}
-
-func (p *searchedPart) eachInScope(do func(doc uint32)) {
-	if p.scope != nil {
-		p.scope.each(do)
-		return
-	}
-	for doc := range p.docs {
-		do(doc)
-	}
 }
 
 // steps counts steps, and reports them from time to time.
@@ -443,14 +390,12 @@ func (r *search) scoreAll(doc uint32) (sum int32, ok bool, err error) {
 	for _, w := range r.any {
 		if w.seek(doc) == doc {
 			score, _ := w.score(doc)
-			sum += score + w.bonus
+			sum += score
 		}
 	}
 	for _, c := range r.all {
-		if p, ok := c.(*phrase); ok {
-			if err := r.steps(p.compared); err != nil {
-				return 0, false, err
-			}
+		if err := r.steps(c.cost()); err != nil {
+			return 0, false, err
 		}
 	}
 	return sum, true, nil

@@ -26,10 +26,12 @@ type read struct {
 	words       map[string]bool
 	keys        map[string]bool
 	title, text byte
+	language    text.Language
 }
 
 func readDocument(id string, d *Document) *read {
 	out := &read{id: id, at: d.UpdatedAt, positions: map[string][]uint32{}, words: map[string]bool{}, keys: map[string]bool{}}
+	out.language = analyzer.LanguageOf(d.Title, d.Text)
 	title, body, begin := 0, 0, uint32(0)
 	scan := func(s string, n *int) {
 		last := uint32(0)
@@ -37,8 +39,8 @@ func readDocument(id string, d *Document) *read {
 			*n++
 			last = begin + uint32(t.Pos)
 			out.words[t.Word] = true
-			if t.Term != "" {
-				out.positions[t.Term] = append(out.positions[t.Term], last)
+			if stem := stemFor(out.language, t.Term, t.Word); stem != "" {
+				out.positions[stem] = append(out.positions[stem], last)
 			}
 			return true
 		})
@@ -82,11 +84,18 @@ func (d *read) hasForm(w *Word) bool {
 	return false
 }
 
+// stem returns the positions of a word.
+func (d *read) stem(english, word string) []uint32 {
+	return d.positions[stemFor(d.language, english, word)]
+}
+
 // walk is a search over all documents.
 type walk struct {
 	q         *Query
 	documents []*read // of the scope
 	ranking   *ranking
+	languages text.LanguageSet
+	language  text.Language // of the query
 }
 
 func newWalk(m *model, q *Query) *walk {
@@ -98,9 +107,12 @@ func newWalk(m *model, q *Query) *walk {
 			s.Docs++
 			s.Titles += int64(lengths[r.title])
 			s.Texts += int64(lengths[r.text])
+			s.Languages.Add(r.language)
 		}
 	}
 	w.ranking = newRanking(s, q.Statistics)
+	w.languages = s.Languages
+	w.language = languageOf(q.Any, w.languages)
 	return w
 }
 
@@ -114,35 +126,41 @@ func (w *walk) count(has func(*read) bool) int64 {
 	return n
 }
 
-func (w *walk) countStem(stem string) int64 {
-	return w.count(func(d *read) bool { return stem != "" && len(d.positions[stem]) > 0 })
+func (w *walk) countStem(stem, word string) int64 {
+	return w.count(func(d *read) bool { return stem != "" && len(d.stem(stem, word)) > 0 })
+}
+
+// stopword reports whether a word hardly counts in documents of a language. Without inflections, it can be of any.
+func (w *walk) stopword(l text.Language, word string) bool {
+	if !text.Inflected(word) {
+		return text.StopwordIn(word)&w.languages != 0
+	}
+	return l.Stopword(word)
 }
 
 // judge scores a document.
 type judge func(*read) (int32, bool)
 
 func (w *walk) word(q *Word) judge {
-	count := max(w.countStem(q.Stem), w.count(func(d *read) bool { return d.hasForm(q) }))
-	weight := w.ranking.idf(count)
-	if q.Stopword {
-		weight *= stopwordWeight
-	}
-	weights := map[string]float64{}
-	if q.Stem != "" {
-		weights[q.Stem] = weight
-	}
-	for _, s := range q.Similar {
-		weights[s.Stem] = max(weights[s.Stem], w.ranking.idf(w.countStem(s.Stem))*s.Weight)
+	count := max(w.countStem(q.Stem, q.Word), w.count(func(d *read) bool { return d.hasForm(q) }))
+	idf := w.ranking.idf(count)
+	similar := make([]float64, len(q.Similar))
+	for i, s := range q.Similar {
+		similar[i] = w.ranking.idf(w.countStem(s.Stem, s.Word)) * s.Weight
 	}
 	return func(d *read) (int32, bool) {
 		best, ok := int32(0), false
-		for stem, weight := range weights {
-			if title, text := d.split(d.positions[stem]); title+text > 0 {
+		try := func(stem, word string, weight float64) {
+			if title, text := d.split(d.stem(stem, word)); stem != "" && title+text > 0 {
 				best, ok = max(best, (&scorer{ranking: w.ranking, weight: weight}).compute(title, text, d.title, d.text)), true
 			}
 		}
+		try(q.Stem, q.Word, weightOf(idf, w.stopword(d.language, q.Word)))
+		for i, s := range q.Similar {
+			try(s.Stem, s.Word, similar[i])
+		}
 		if !ok && d.hasForm(q) {
-			return units(weight * saturated(1)), true
+			return units(weightOf(idf, w.stopword(w.language, q.Word)) * saturated(1)), true
 		}
 		return best, ok
 	}
@@ -152,20 +170,20 @@ func (w *walk) phrase(q Phrase) judge {
 	if len(q) == 1 {
 		return w.word(&q[0].Word)
 	}
-	weight := 0.0
+	idfs := make([]float64, len(q))
 	for i := range q {
-		idf := w.ranking.idf(w.countStem(q[i].Stem))
-		if q[i].Stopword {
-			idf *= stopwordWeight
-		}
-		weight += idf
+		idfs[i] = w.ranking.idf(w.countStem(q[i].Stem, q[i].Word.Word))
 	}
 	return func(d *read) (int32, bool) {
+		weight := 0.0
+		for i := range q {
+			weight += weightOf(idfs[i], w.stopword(d.language, q[i].Word.Word))
+		}
 		var begins []uint32
-		for _, begin := range d.positions[q[0].Stem] {
+		for _, begin := range d.stem(q[0].Stem, q[0].Word.Word) {
 			fits := true
 			for i := range q {
-				fits = fits && slices.Contains(d.positions[q[i].Stem], begin-q[0].Offset+q[i].Offset)
+				fits = fits && slices.Contains(d.stem(q[i].Stem, q[i].Word.Word), begin-q[0].Offset+q[i].Offset)
 			}
 			if fits {
 				begins = append(begins, begin)
@@ -199,7 +217,7 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		words = append(words, w.word(&w.q.Any[i]))
 	}
 	for i := range w.q.Any {
-		if !w.q.Any[i].Stopword {
+		if !w.stopword(w.language, w.q.Any[i].Word) {
 			telling++
 		}
 	}
@@ -222,7 +240,12 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 			if score, ok := j(d); ok {
 				sum += score
 				matching++
-				if !w.q.Any[i].Stopword && len(w.q.Any[i].Similar) == 0 {
+				q := &w.q.Any[i]
+				of := d.language
+				if q.Form != Stemmed {
+					of = w.language
+				}
+				if !w.stopword(w.language, q.Word) && !w.stopword(of, q.Word) && len(q.Similar) == 0 {
 					strict++
 				}
 			}
@@ -240,7 +263,7 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		} else if matching == 0 && (len(words) > 0 || len(not) == 0) {
 			continue
 		}
-		h := Hit{Place: Place{ID: d.id}, Score: float64(sum) / scoreUnit}
+		h := Hit{Place: Place{ID: d.id}, Score: float64(sum) / scoreUnit, Language: d.language}
 		if telling <= strictWords {
 			h.Key = int64(strict) // times the bonus, which check adds
 		}
@@ -261,7 +284,7 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 func drawQuery(r *rand.Rand) *Query {
 	stem := func() Word {
 		raw := vocabulary[r.IntN(len(vocabulary))]
-		w := Word{Stopword: raw == "the"}
+		w := Word{}
 		analyzer.Scan(raw, func(t text.Token) bool {
 			w.Stem, w.Word = t.Term, t.Word
 			return r.IntN(2) == 0
@@ -294,7 +317,7 @@ func drawQuery(r *rand.Rand) *Query {
 			w = Word{Word: []string{"f", "ru", "z", "黒"}[r.IntN(4)], Form: Prefix}
 			w.Stem = w.Word
 		case 1:
-			w.Similar = []Similar{{"zebra", 0.5}, {"run", 0.25}}
+			w.Similar = []Similar{{"zebra", "zebras", 0.5}, {"run", "running", 0.25}, {"cancion", "cancion", 0.125}}
 		}
 		q.Any = append(q.Any, w)
 	}
@@ -383,6 +406,9 @@ func compareWithWalk(t *testing.T, s *Snapshot, m *model, q *Query) {
 	noError(t, run.open())
 	for _, w := range run.any {
 		bonus = max(bonus, int64(w.bonus))
+		for i := range w.terms {
+			bonus = max(bonus, int64(w.terms[i].bonus))
+		}
 	}
 	at := map[string]int64{}
 	for _, d := range w.documents {

@@ -7,10 +7,12 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"sync/atomic"
+
+	"keepsake/internal/text"
 )
 
 // layout is the version of the segments and the manifest. An index with another layout is rebuilt.
-const layout = 2
+const layout = 3
 
 // A segment contains a number of documents, and never changes. It is one sequence of bytes, in a file or in memory:
 //
@@ -18,6 +20,7 @@ const layout = 2
 //	dictionary  the terms with their lists
 //	groups      where the groups of the dictionary begin, 4 bytes each
 //	lengths     coded lengths of title and text, 2 bytes a document
+//	languages   of the documents, a byte each; empty if all have the same
 //	times       when each document was updated, 8 bytes
 //	idEnds      where the ID of each document ends, 4 bytes
 //	ids         the IDs
@@ -31,6 +34,7 @@ type segment struct {
 	lists      []byte
 	dictionary dictionary
 	lengths    []byte
+	languages  []byte
 	times      []byte
 	idEnds     []byte
 	ids        []byte
@@ -47,6 +51,7 @@ const (
 	dictionarySection
 	groupSection
 	lengthSection
+	languageSection
 	timeSection
 	idEndSection
 	idSection
@@ -56,18 +61,19 @@ const (
 
 // footer is the last part of a segment.
 type footer struct {
-	docs   uint32
-	terms  uint32
-	titles int64  // sum of the lengths of titles
-	texts  int64  // sum of the lengths of texts
-	seed   uint64 // of the hashes of IDs
-	ends   [sections]uint64
-	sum    uint32 // CRC-32C of all sections
+	docs       uint32
+	terms      uint32
+	titles     int64          // sum of the lengths of titles
+	texts      int64          // sum of the lengths of texts
+	seed       uint64         // of the hashes of IDs
+	byLanguage languageCounts // documents
+	ends       [sections]uint64
+	sum        uint32 // CRC-32C of all sections
 }
 
 const (
 	magic      = "keepseg"
-	footerSize = 8 + 4 + 4 + 8 + 8 + 8 + 8*sections + 4 + 4
+	footerSize = 8 + 4 + 4 + 8 + 8 + 8 + 4*int(text.Languages) + 8*sections + 4 + 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -80,6 +86,9 @@ func (f *footer) append(out []byte) []byte {
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.titles))
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.texts))
 	out = binary.LittleEndian.AppendUint64(out, f.seed)
+	for _, docs := range f.byLanguage {
+		out = binary.LittleEndian.AppendUint32(out, uint32(docs))
+	}
 	for _, end := range f.ends {
 		out = binary.LittleEndian.AppendUint64(out, end)
 	}
@@ -100,10 +109,15 @@ func (f *footer) read(data []byte) error {
 	f.docs, f.terms = binary.LittleEndian.Uint32(data[8:]), binary.LittleEndian.Uint32(data[12:])
 	f.titles, f.texts = int64(binary.LittleEndian.Uint64(data[16:])), int64(binary.LittleEndian.Uint64(data[24:]))
 	f.seed = binary.LittleEndian.Uint64(data[32:])
-	for i := range f.ends {
-		f.ends[i] = binary.LittleEndian.Uint64(data[40+8*i:])
+	data = data[40:]
+	for l := range f.byLanguage {
+		f.byLanguage[l] = int64(binary.LittleEndian.Uint32(data[4*l:]))
 	}
-	f.sum = binary.LittleEndian.Uint32(data[40+8*sections:])
+	data = data[4*text.Languages:]
+	for i := range f.ends {
+		f.ends[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+	f.sum = binary.LittleEndian.Uint32(data[8*sections:])
 	return nil
 }
 
@@ -130,13 +144,18 @@ func readSegment(data []byte) (*segment, error) {
 			return nil, errors.New("its sections are out of order")
 		}
 	}
-	s.lists = data[:s.ends[listSection]+footerSize] // more is readable, see slack
+	s.lists = data[:s.ends[listSection]+uint64(footerSize)] // more is readable, see slack
 	begin = s.ends[listSection]
 	s.dictionary = dictionary{data: section(dictionarySection), groups: section(groupSection), terms: int(s.terms)}
-	s.lengths, s.times, s.idEnds = section(lengthSection), section(timeSection), section(idEndSection)
+	s.lengths, s.languages, s.times = section(lengthSection), section(languageSection), section(timeSection)
+	s.idEnds = section(idEndSection)
 	s.ids, s.table = section(idSection), section(tableSection)
-	docs := int(s.docs)
-	if s.ends[tableSection] != uint64(body) || len(s.lengths) != 2*docs || len(s.times) != 8*docs || len(s.idEnds) != 4*docs ||
+	docs, languages := int(s.docs), 0
+	if s.byLanguage.several() {
+		languages = docs
+	}
+	if s.ends[tableSection] != uint64(body) || len(s.lengths) != 2*docs || s.byLanguage.docs() != int64(docs) || len(s.languages) != languages ||
+		len(s.times) != 8*docs || len(s.idEnds) != 4*docs ||
 		len(s.dictionary.groups) != (s.dictionary.terms+groupSize-1)/groupSize*4 || len(s.table) != slotSize*slotsFor(docs) {
 		return nil, errors.New("its sections have wrong sizes")
 	}

@@ -18,8 +18,29 @@ const testSeed = 42
 
 var analyzer = text.NewAnalyzer()
 
-// vocabulary has stems of one word and of several, words without spaces, and one that is in almost every document.
-var vocabulary = strings.Fields("the the the fox foxes fox's runs running ran 黒猫が好き 猫 黒 Ｆｏｘ 東京 café cafe 3.14 🎉 a-b zebra zebras pebble")
+// vocabulary has stems of one word and of several, words without spaces, one that is in almost every document, and words of
+// three languages, of which a document has that of most of its stop words.
+var vocabulary = strings.Fields("the the the fox foxes fox's runs running ran 黒猫が好き 猫 黒 Ｆｏｘ 東京 café cafe 3.14 🎉 a-b zebra zebras pebble " +
+	"der und nicht die Katze Katzen Füchse zebra los una pero y gato gatos canción canciones")
+
+// stemFor returns the stem of a word in the documents of a language. Those of other languages differ from the English ones, and
+// from what has no inflections.
+func stemFor(l text.Language, english, word string) string {
+	if l == text.English || english == "" || !text.Inflected(word) {
+		return english
+	}
+	return text.StemIn(l, word) + " in " + fmt.Sprint(l)
+}
+
+// termFor returns the term of what stemFor returns.
+func termFor(stem string) string {
+	if stem, number, ok := strings.Cut(stem, " in "); ok {
+		l := 0
+		_, _ = fmt.Sscan(number, &l)
+		return stemTerm(text.Language(l), stem)
+	}
+	return stemTerm(text.English, stem)
+}
 
 func drawText(r *rand.Rand, most int) string {
 	words := make([]string, r.IntN(most+1))
@@ -68,28 +89,29 @@ func contentOf(documents []stored) content {
 		positions, words := map[string][]string{}, map[string]bool{}
 		titles, texts := map[string]int{}, map[string]int{}
 		title, body, end := 0, 0, 0
+		language := analyzer.LanguageOf(d.Title, d.Text)
 		analyzer.Scan(d.Title, func(t text.Token) bool {
 			title++
 			end = t.Pos
 			words[t.Word] = true
-			if t.Term != "" {
-				titles[t.Term]++
-				positions[t.Term] = append(positions[t.Term], fmt.Sprint(t.Pos))
+			if stem := stemFor(language, t.Term, t.Word); stem != "" {
+				titles[stem]++
+				positions[stem] = append(positions[stem], fmt.Sprint(t.Pos))
 			}
 			return true
 		})
 		analyzer.Scan(d.Text, func(t text.Token) bool {
 			body++
 			words[t.Word] = true
-			if t.Term != "" {
-				texts[t.Term]++
-				positions[t.Term] = append(positions[t.Term], fmt.Sprint(end+1+t.Pos))
+			if stem := stemFor(language, t.Term, t.Word); stem != "" {
+				texts[stem]++
+				positions[stem] = append(positions[stem], fmt.Sprint(end+1+t.Pos))
 			}
 			return true
 		})
 		add := func(term, posting string) { c.Lists[term] = append(c.Lists[term], posting) }
 		for stem, list := range positions {
-			add(stemTerm(stem), fmt.Sprint(doc, " ", titles[stem], " ", texts[stem], " ", strings.Join(list, ",")))
+			add(termFor(stem), fmt.Sprint(doc, " ", titles[stem], " ", texts[stem], " ", strings.Join(list, ",")))
 		}
 		for word := range words {
 			add(wordTerm(word), fmt.Sprint(doc))
@@ -97,7 +119,7 @@ func contentOf(documents []stored) content {
 		for _, key := range d.Keys {
 			add(key, fmt.Sprint(doc))
 		}
-		c.Rows = append(c.Rows, fmt.Sprint(d.id, " ", lengths[codeOf(title)], " ", lengths[codeOf(body)], " ", d.UpdatedAt))
+		c.Rows = append(c.Rows, fmt.Sprint(d.id, " ", lengths[codeOf(title)], " ", lengths[codeOf(body)], " ", d.UpdatedAt, " ", language))
 	}
 	return c
 }
@@ -133,13 +155,14 @@ func readContent(t *testing.T, s *segment) content {
 		}
 		c.Lists[term] = postings
 	}
-	titles, texts := int64(0), int64(0)
+	titles, texts, languages := int64(0), int64(0), languageCounts{}
 	for doc := range s.docs {
 		id := string(s.id(doc))
 		title, text := lengths[s.lengths[2*doc]], lengths[s.lengths[2*doc+1]]
 		titles += int64(title)
 		texts += int64(text)
-		c.Rows = append(c.Rows, fmt.Sprint(id, " ", title, " ", text, " ", s.time(doc)))
+		c.Rows = append(c.Rows, fmt.Sprint(id, " ", title, " ", text, " ", s.time(doc), " ", s.language(doc)))
+		languages[s.language(doc)]++
 		if found, ok := s.find(id, hashOf(s.seed, id)); !ok || found != doc {
 			t.Fatalf("document %q is %d, found %d, %v", id, doc, found, ok)
 		}
@@ -149,6 +172,9 @@ func readContent(t *testing.T, s *segment) content {
 	}
 	if titles != s.titles || texts != s.texts {
 		t.Fatalf("sums are %d and %d, want %d and %d", s.titles, s.texts, titles, texts)
+	}
+	if languages != s.byLanguage {
+		t.Fatalf("documents by language are %v, want %v", s.byLanguage, languages)
 	}
 	if err := s.verify(); err != nil {
 		t.Fatal(err)

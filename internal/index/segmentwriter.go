@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+
+	"keepsake/internal/text"
 )
 
 // segmentWriter writes a segment: first the posting lists in the order of their terms, then everything else.
@@ -50,6 +52,7 @@ func (w *segmentWriter) addWord(term []byte, stem entry) {
 // row is what a segment contains of a document in addition to its terms.
 type row struct {
 	title, text byte // coded lengths
+	language    text.Language
 	time        int64
 	id          []byte
 }
@@ -89,9 +92,14 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 		f.docs++
 		f.titles += int64(lengths[r.title])
 		f.texts += int64(lengths[r.text])
+		f.byLanguage[r.language]++
 		return append(out, r.title, r.text)
 	})
 	end(lengthSection)
+	if f.byLanguage.several() {
+		collect(func(out []byte, r *row) []byte { return append(out, byte(r.language)) })
+	}
+	end(languageSection)
 	collect(func(out []byte, r *row) []byte { return binary.LittleEndian.AppendUint64(out, uint64(r.time)) })
 	end(timeSection)
 	ids := uint32(0)

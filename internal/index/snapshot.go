@@ -3,6 +3,8 @@ package index
 import (
 	"slices"
 	"time"
+
+	"keepsake/internal/text"
 )
 
 // Snapshot is an index as it was after a change. It is released when it is no longer needed.
@@ -15,6 +17,8 @@ type Snapshot struct {
 	docs   int64 // live documents
 	titles int64 // sums of their coded lengths
 	texts  int64
+
+	byLanguage languageCounts // live documents
 }
 
 // part is a segment with its dead documents. Its bitmaps are copied before they are changed.
@@ -81,7 +85,7 @@ func (s *Snapshot) Change() int64 { return s.change }
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{
 		index: s.index, parts: slices.Clone(s.parts), files: s.files,
-		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts,
+		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage,
 	}
 }
 
@@ -91,6 +95,9 @@ func (s *Snapshot) add(p part) {
 	s.docs += int64(p.docs)
 	s.titles += p.titles
 	s.texts += p.texts
+	for l, docs := range p.byLanguage {
+		s.byLanguage[l] += docs
+	}
 }
 
 // kill marks the document with an ID as dead, if there is one.
@@ -109,12 +116,18 @@ func (s *Snapshot) kill(id string, now time.Time) {
 		if p.dead++; p.dead == 1 {
 			p.since = now
 		}
-		title, text := p.lengthsOf(doc)
-		s.docs--
-		s.titles -= title
-		s.texts -= text
+		s.subtract(p, doc)
 		return
 	}
+}
+
+// subtract takes a dead document out of the statistics.
+func (s *Snapshot) subtract(p *part, doc uint32) {
+	title, text := p.lengthsOf(doc)
+	s.docs--
+	s.titles -= title
+	s.texts -= text
+	s.byLanguage[p.language(doc)]--
 }
 
 // own copies live, so that it can be changed.
@@ -151,9 +164,14 @@ type Statistics struct {
 	Docs   int64 `json:"n"`
 	Titles int64 `json:"t"` // sums of coded lengths
 	Texts  int64 `json:"x"`
+	// The languages of the documents. It is empty in cursors of earlier versions.
+	Languages text.LanguageSet `json:"l,omitempty"`
 	// Documents with each word of a query, in the order of its words, and of the words of its phrases.
 	Frequencies []int64 `json:"f"`
 }
 
 // Docs returns the number of documents.
 func (s *Snapshot) Docs() int64 { return s.docs }
+
+// Languages returns the languages of the documents.
+func (s *Snapshot) Languages() text.LanguageSet { return s.byLanguage.set() }

@@ -3,6 +3,8 @@ package index
 import (
 	"encoding/binary"
 	"math"
+
+	"keepsake/internal/text"
 )
 
 // kind is the first byte of a term. Terms of a kind are next to each other in the dictionary.
@@ -132,6 +134,13 @@ func after(prefix string) string {
 	return string(end)
 }
 
-func stemTerm(stem string) string { return string(rune(stemKind)) + stem }
+// stemTerm returns the term of a stem in the documents of a language. Stems of English documents, and those that are the same
+// in all languages, follow the kind at once. Others follow the language, which no word begins with.
+func stemTerm(l text.Language, stem string) string {
+	if l == text.English {
+		return string(rune(stemKind)) + stem
+	}
+	return string([]byte{byte(stemKind), byte(l)}) + stem
+}
 
 func wordTerm(word string) string { return string(rune(wordKind)) + word }

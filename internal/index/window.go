@@ -30,29 +30,40 @@ func weakestFirst(words []*word) []*word {
 	return order
 }
 
-// limit is the score, with the bonus, that the word gives to no document.
-func (w *word) limit() int64 { return int64(w.most()) + int64(w.bonus) }
+// limit is the score, with a bonus, that the word gives to no document.
+func (w *word) limit() int64 {
+	limit := int64(w.flatScore) + 1
+	for i := range w.terms {
+		t := &w.terms[i]
+		limit = max(limit, int64(t.most())+int64(t.bonus))
+	}
+	return limit + int64(w.bonus)
+}
 
 // weakWords returns how many of the first words are weak: a document with all of them and no other word has a lower score than
 // least.
 func weakWords(order []*word, least int64) int {
 	sum := int64(0)
 	for i, w := range order {
-		if sum += w.limit(); sum > least || !w.single() {
+		if sum += w.limit(); sum > least || !w.disjoint() {
 			return i
 		}
 	}
 	return len(order)
 }
 
-// single reports whether the word has one list and nothing else.
-func (w *word) single() bool { return len(w.terms) == 1 && w.flat == nil }
+// disjoint reports whether the word consists of lists of which a document can be in only one.
+func (w *word) disjoint() bool { return len(w.Similar) == 0 && w.flat == nil }
 
 // addWeakTo is addTo for a weak word.
 func (w *word) addWeakTo(win *window) int {
 	w.at = win.first + windowSize
-	t := &w.terms[0]
-	return win.addToStrong(&t.list, &t.scorer, w.part, w.bonus)
+	n := 0
+	for i := range w.terms {
+		t := &w.terms[i]
+		n += win.addToStrong(&t.list, t.scorer, w.part, t.bonus)
+	}
+	return n
 }
 
 // searchAny scores the documents of a part in windows. All words add their scores to the same window, then its matching

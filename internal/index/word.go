@@ -10,10 +10,12 @@ import (
 type word struct {
 	*Word
 	run       *search
-	terms     []wordList // its stem, and the similar words
+	stopword  bool       // in the language of the query
+	terms     []wordList // its stems, and those of the similar words
 	flatScore int32      // of a document that has another form only: like one occurrence in a text of average length
-	bonus     int32
+	bonus     int32      // of every document with the word
 	weight    float64
+	highest   float64 // weight of a stem; it does not depend on which of them documents have
 
 	flats []bitmap // documents with another form, by part; nil: no form is asked for
 
@@ -24,20 +26,21 @@ type word struct {
 
 // wordList is the list of a stem.
 type wordList struct {
-	term string
-	scorer
+	stem
+	*scorer
+	bonus int32 // of every document of the list
 	list
 }
 
 // newWord reads how many documents have the word.
 func (r *search) newWord(q *Word) (*word, error) {
-	w := &word{Word: q, run: r}
-	count := int64(0)
-	if q.Stem != "" {
-		var err error
-		if count, err = r.frequency(stemTerm(q.Stem)); err != nil {
-			return nil, err
-		}
+	stems, count, err := r.stems(q.Stem, q.Word)
+	if err != nil {
+		return nil, err
+	}
+	w := &word{Word: q, run: r, stopword: r.language.Stopword(q.Word)}
+	if len(stems) == 1 {
+		w.stopword = stems[0].stopword
 	}
 	if q.Form != Stemmed {
 		forms, err := w.countForms()
@@ -46,35 +49,67 @@ func (r *search) newWord(q *Word) (*word, error) {
 		}
 		count = max(count, forms)
 	}
-	w.weight = r.ranking.idf(count)
-	if q.Stopword {
-		w.weight *= stopwordWeight
-	}
+	idf := r.ranking.idf(count)
+	w.weight = weightOf(idf, w.stopword)
 	w.flatScore = units(w.weight * saturated(1))
-	if q.Stem != "" {
-		w.addList(q.Stem, w.weight)
-	}
+	w.addLists(stems, idf)
 	for _, s := range q.Similar {
-		count, err := r.frequency(stemTerm(s.Stem))
+		stems, count, err := r.stems(s.Stem, s.Word)
 		if err != nil {
 			return nil, err
 		}
-		w.addList(s.Stem, r.ranking.idf(count)*s.Weight)
+		for i := range stems {
+			stems[i].stopword = false // not as it was asked for
+		}
+		w.addLists(stems, r.ranking.idf(count)*s.Weight)
 	}
 	return w, nil
 }
 
-func (w *word) addList(stem string, weight float64) {
-	w.terms = append(w.terms, wordList{term: stemTerm(stem), scorer: scorer{ranking: w.run.ranking, weight: weight}})
+func weightOf(idf float64, stopword bool) float64 {
+	if stopword {
+		return idf * stopwordWeight
+	}
+	return idf
 }
 
-// most is the score that no document reaches.
-func (w *word) most() int32 {
-	most := w.flatScore + 1
-	for i := range w.terms {
-		most = max(most, w.terms[i].most())
+// addLists adds the lists of stems that documents have.
+func (w *word) addLists(stems []stem, idf float64) {
+	var shared [2]*scorer // of words, and of stop words
+	for _, s := range stems {
+		weight := weightOf(idf, s.stopword)
+		if w.highest = max(w.highest, weight); s.docs == 0 {
+			continue
+		}
+		kind := 0
+		if s.stopword {
+			kind = 1
+		}
+		if shared[kind] == nil {
+			shared[kind] = &scorer{ranking: w.run.ranking, weight: weight}
+		}
+		w.terms = append(w.terms, wordList{stem: s, scorer: shared[kind]})
 	}
-	return most
+}
+
+// most is the score, without a bonus, that no document reaches.
+func (w *word) most() int32 {
+	return max(w.flatScore+1, mostOf(w.highest))
+}
+
+// setBonus makes documents with the word worth so much more, except where it is a stop word.
+func (w *word) setBonus(bonus int32) {
+	switch {
+	case w.stopword || len(w.Similar) > 0:
+	case w.flats != nil:
+		w.bonus = bonus
+	default:
+		for i := range w.terms {
+			if !w.terms[i].stopword {
+				w.terms[i].bonus = bonus
+			}
+		}
+	}
 }
 
 // forms selects the words as they stand.
@@ -133,14 +168,18 @@ func (w *word) next() uint32 {
 // addTo adds the word's scores to a window, and returns the number of documents.
 func (w *word) addTo(win *window) int {
 	w.at = win.first + windowSize
-	if w.single() {
-		t := &w.terms[0]
-		return win.add(&t.list, &t.scorer, w.part, w.bonus)
+	if w.disjoint() {
+		n := 0
+		for i := range w.terms {
+			t := &w.terms[i]
+			n += win.add(&t.list, t.scorer, w.part, t.bonus)
+		}
+		return n
 	}
 	n := windowSize / 64
 	for i := range w.terms {
 		t := &w.terms[i]
-		n += win.compare(&t.list, &t.scorer, w.part)
+		n += win.compare(&t.list, t.scorer, w.part)
 	}
 	win.addBest(w.flat, w.flatScore, w.bonus)
 	return n
@@ -161,15 +200,18 @@ func (w *word) score(doc uint32) (int32, bool) {
 		t := &w.terms[i]
 		if t.list.doc() == doc {
 			title, text := t.frequencies()
-			score = max(score, t.scorer.score(title, text, w.part.lengths[2*doc], w.part.lengths[2*doc+1]))
+			score = max(score, t.scorer.score(title, text, w.part.lengths[2*doc], w.part.lengths[2*doc+1])+t.bonus)
 			found = true
 		}
 	}
 	if !found {
 		score = w.flatScore
 	}
-	return score, true
+	return score + w.bonus, true
 }
+
+// cost implements clause.
+func (w *word) cost() int { return 0 }
 
 // next returns the first document at or after target.
 func (b bitmap) next(target uint32) uint32 {

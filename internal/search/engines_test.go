@@ -54,7 +54,7 @@ type filed struct {
 }
 
 // words are so few that many documents are alike.
-var words = append([]string{"redder", "redden", "the", "foxes", "猫"}, vocabulary...)
+var words = append([]string{"redder", "redden", "the", "foxes", "猫", "der", "und", "Katze", "Katzen", "los", "una", "gatos"}, vocabulary...)
 
 func drawWords(r *rapid.T, least, most int, what string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), least, most).Draw(r, what), " ")
@@ -131,7 +131,7 @@ func drawRequest(r *rapid.T) search.Request {
 	if word := drawWords(r, 0, 1, "without"); word != "" {
 		parts = append(parts, "-"+word)
 	}
-	parts = append(parts, rapid.SampledFrom([]string{"re", "fo", "zeb", "red", "zebre", "pebblle"}).Draw(r, "typed so far"))
+	parts = append(parts, rapid.SampledFrom([]string{"re", "fo", "zeb", "red", "zebre", "pebblle", "katzem", "gato"}).Draw(r, "typed so far"))
 	q.Query = strings.Join(parts, " ")
 	return q
 }

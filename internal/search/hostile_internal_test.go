@@ -80,7 +80,8 @@ func (h *history) ask(r Request, from *cursor) (*index.Found, repair) {
 // others, with flushes and merges between.
 func TestHistoryDoesNotChangeResults(t *testing.T) {
 	t.Parallel()
-	vocabulary := strings.Fields("red redder redden fox foxes stone harbour harbor lantern the of pebble sand 猫 黒猫 ไทย größe 7 3.5")
+	vocabulary := strings.Fields("red redder redden fox foxes stone harbour harbor lantern the of pebble sand 猫 黒猫 ไทย größe 7 3.5 " +
+		"und der nicht Katze Katzen les une chevaux cheval die war")
 	for round := range testtier.Rounds(15, 200) {
 		r := rand.New(rand.NewPCG(11, uint64(round)))
 		words := func(most int) string {

@@ -40,7 +40,7 @@ func scopeOf(r *Request) string {
 }
 
 func wordOf(t text.Token) index.Word {
-	w := index.Word{Stem: t.Term, Word: t.Word, Stopword: text.Stopword(t.Word)}
+	w := index.Word{Stem: t.Term, Word: t.Word}
 	if text.Unspaced(t.Word) && t.Term == t.Word {
 		w.Form = index.AsIs
 	}
@@ -55,12 +55,12 @@ func phraseOf(tokens []text.Token) index.Phrase {
 	return p
 }
 
-// wantedOf returns what to highlight. weights are those of the words of q.
-func wantedOf(q query, repaired map[int][]index.Similar, weights []float64) text.Wanted {
-	w := text.Wanted{Terms: map[string]float64{}, Words: map[string]float64{}}
+// wantedOf returns what to highlight in documents of a language. weights are those of the words of q.
+func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, weights []float64) *text.Wanted {
+	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}}
 	want := func(t text.Token, weight float64) {
 		if t.Term != "" {
-			w.Terms[t.Term] = weight
+			w.Terms[stemIn(l, t.Term, t.Word)] = weight
 		}
 		if t.Term == t.Word && text.Unspaced(t.Word) {
 			w.Words[t.Word] = weight
@@ -73,7 +73,7 @@ func wantedOf(q query, repaired map[int][]index.Similar, weights []float64) text
 		}
 		want(t, weight)
 		for _, s := range repaired[i] {
-			w.Terms[s.Stem] = weight
+			w.Terms[stemIn(l, s.Stem, s.Word)] = weight
 		}
 	}
 	if q.prefix {
@@ -85,4 +85,12 @@ func wantedOf(q query, repaired map[int][]index.Similar, weights []float64) text
 		}
 	}
 	return w
+}
+
+// stemIn returns the stem of a word in a language.
+func stemIn(l text.Language, english, word string) string {
+	if l == text.English || !text.Inflected(word) {
+		return english
+	}
+	return text.StemIn(l, word)
 }

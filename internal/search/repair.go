@@ -22,7 +22,7 @@ type repair struct {
 // keptSimilar identifies a similar word in a cursor, so that all pages have the same results. Clients can read cursors, so the
 // word itself is not in it.
 type keptSimilar struct {
-	Hash   uint16  `json:"h"` // of the stem
+	Hash   uint16  `json:"h"` // of the English stem
 	Weight float64 `json:"w"`
 }
 
@@ -51,7 +51,7 @@ func keptOf(kept []keptSimilar, near []index.Neighbour) []index.Similar {
 		list[i] = index.Similar{Weight: k.Weight}
 		for _, n := range near {
 			if _, stem := text.Form(n.Word); hashOf(stem) == k.Hash {
-				list[i].Stem = stem
+				list[i].Stem, list[i].Word = stem, n.Word
 				break
 			}
 		}
@@ -70,8 +70,9 @@ const (
 func repairOf(s *index.Snapshot, q query, r *Request, before *cursor, step index.Step) (repair, error) {
 	out := repair{similar: map[int][]index.Similar{}}
 	better := map[string]string{}
+	languages := s.Languages()
 	for i, t := range q.words {
-		edits := editsOf(t)
+		edits := editsOf(t, languages)
 		if edits == 0 || q.prefix && i == len(q.words)-1 || len(better) == maxRepaired {
 			continue
 		}
@@ -107,11 +108,11 @@ func repairOf(s *index.Snapshot, q query, r *Request, before *cursor, step index
 	return out, nil
 }
 
-// editsOf returns with how many edits a word is repaired.
-func editsOf(t text.Token) int {
+// editsOf returns with how many edits a word is repaired that is searched in documents of some languages.
+func editsOf(t text.Token, languages text.LanguageSet) int {
 	letters := utf8.RuneCountInString(t.Word)
 	switch {
-	case letters < shortestRepaired, text.Stopword(t.Word), text.Unspaced(t.Word), strings.ContainsFunc(t.Word, unicode.IsDigit):
+	case letters < shortestRepaired, text.StopwordIn(t.Word)&languages != 0, text.Unspaced(t.Word), strings.ContainsFunc(t.Word, unicode.IsDigit):
 		return 0
 	case letters <= oneEdit:
 		return 1
@@ -139,7 +140,7 @@ func similarOf(near []index.Neighbour) []index.Similar {
 		if slices.ContainsFunc(list, func(s index.Similar) bool { return s.Stem == stem }) {
 			continue
 		}
-		list = append(list, index.Similar{Stem: stem, Weight: mostWeight * closeness(n) / closeness(near[0])})
+		list = append(list, index.Similar{Stem: stem, Word: n.Word, Weight: mostWeight * closeness(n) / closeness(near[0])})
 		if len(list) == maxSimilar {
 			break
 		}

@@ -116,7 +116,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	}
 	answer := &Answer{Facets: facetValues(r.Facets, nil), Exact: true}
 	var hits []index.Hit
-	var wanted text.Wanted
+	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.Release()
 	err = s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
@@ -124,19 +124,24 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 		if err != nil {
 			return err
 		}
-		hits, wanted = found.Hits, wantedOf(q, repaired.similar, found.Weights)
+		hits = found.Hits
 		answer.Total, answer.Suggestion = found.Total, repaired.suggestion
 		answer.Facets = facetValues(r.Facets, found.Facets)
 		if len(hits) > r.Limit {
 			hits = hits[:r.Limit]
 			answer.NextCursor = s.cursors.Seal(scope, cursor{hits[r.Limit-1].Place, found.Statistics, repaired.keep()})
 		}
+		for _, h := range hits {
+			if l := h.Language; wanted[l] == nil {
+				wanted[l] = wantedOf(l, q, repaired.similar, found.Weights)
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	if answer.Results, err = s.results(ctx, task, workspaceID, &r, hits, &wanted); err != nil {
+	if answer.Results, err = s.results(ctx, task, workspaceID, &r, hits, wanted); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	answer.Took = s.now().Sub(began)
@@ -178,9 +183,9 @@ func find(task *fairshare.Task, snapshot *index.Snapshot, q query, r *Request, f
 // snippetSize is the length of a snippet, in code points.
 const snippetSize = 240
 
-// results reads the documents of hits and creates their snippets. A document that was deleted since the index was read is
-// left out.
-func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []index.Hit, w *text.Wanted) ([]Result, error) {
+// results reads the documents of hits and creates their snippets. wanted is what to highlight in documents of a language. A
+// document that was deleted since the index was read is left out.
+func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID string, r *Request, hits []index.Hit, wanted map[text.Language]*text.Wanted) ([]Result, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -206,7 +211,7 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 			continue
 		}
 		result := Result{Document: *d, Score: h.Score}
-		s.show(&result, w, r.Highlight)
+		s.show(&result, wanted[h.Language], r.Highlight)
 		if err := task.Step(2 * (len(d.Title) + len(d.Text))); err != nil {
 			return nil, err
 		}
