@@ -122,6 +122,28 @@ func searchChecks() []promise {
 			c.finds(`"`+two+" "+one+`"`, "")
 			c.finds(one+" "+two, together, apart)
 		}},
+		{"OtherFormsOfAWordAreFoundInTheLanguageOfTheDocument", func(c *check) {
+			for _, of := range []struct{ text, query, highlight string }{
+				{"The houses are on the hill, and the cats are with them: ", "house", "houses"},
+				{"Die Häuser und die Katzen sind nicht in der Stadt: ", "Katze", "Katzen"},
+				{"Las habitaciones de los niños están en la casa: ", "habitación", "habitaciones"},
+				{"Les médicaments sont dans la cuisine et pas dans le salon: ", "médicament", "médicaments"},
+			} {
+				word, id := c.suite.word(), c.suite.name()
+				c.document(id, fields{"text": of.text + word + "."})
+				a := c.search(url.Values{"q": {`"` + word + `" "` + of.query + `"`}}).has(fields{"total": 1, "results[0].id": id})
+				text, found := []rune(a.text("results[0].snippet")), false
+				for i := range a.list("results[0].highlights") {
+					at := fmt.Sprintf("results[0].highlights[%d].", i)
+					start, end := a.integer(at+"start"), a.integer(at+"end")
+					inside := start >= 0 && start <= end && end <= int64(len(text))
+					found = found || inside && string(text[start:end]) == of.highlight
+				}
+				if !found {
+					a.broken("%q is not highlighted", of.highlight)
+				}
+			}
+		}},
 		{"AnExcludedWordMustNotOccur", func(c *check) {
 			one, two := c.suite.word(), c.suite.word()
 			with, without := c.suite.name(), c.suite.name()
