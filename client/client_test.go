@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"context"
@@ -15,6 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"keepsake/client"
+)
+
+// The limits of a part of an import.
+const (
+	partLines = 5_000
+	partBytes = 4 << 20
 )
 
 // scripted answers requests one after the other from a list and remembers them.
@@ -40,7 +48,7 @@ type received struct {
 	Line, Key, Idempotency, IfMatch, Media, Body string
 }
 
-func serve(t *testing.T, s *scripted, options ...Option) *Client {
+func serve(t *testing.T, s *scripted, options ...client.Option) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -66,16 +74,15 @@ func serve(t *testing.T, s *scripted, options ...Option) *Client {
 		io.WriteString(w, a.body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(server.URL+"/", "kpsk_test", options...)
+	clock := client.Clock(func() time.Time { return s.now }, func(_ context.Context, d time.Duration) error {
+		s.slept, s.now = append(s.slept, d), s.now.Add(d)
+		return nil
+	})
+	options = append([]client.Option{clock, client.Jitter(func() float64 { return 1 })}, options...)
+	c, err := client.New(server.URL+"/", "kpsk_test", options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.retry.now = func() time.Time { return s.now }
-	c.retry.sleep = func(_ context.Context, d time.Duration) error {
-		s.slept, s.now = append(s.slept, d), s.now.Add(d)
-		return nil
-	}
-	c.retry.jitter = func() float64 { return 1 }
 	return c
 }
 
@@ -87,14 +94,14 @@ func TestARefusalIsATypedError(t *testing.T) {
 		400, "",
 		`{"error":"validation_error","message":"A scope is unknown.","details":{"field":"scopes[1]","issue":"not_allowed"},"requestId":"req_1","later":1}`,
 	}}}
-	_, err := serve(t, s).CreateAPIKey(t.Context(), NewAPIKey{Name: "x"})
-	var got *Error
+	_, err := serve(t, s).CreateAPIKey(t.Context(), client.NewAPIKey{Name: "x"})
+	var got *client.Error
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v, want an *Error", err)
 	}
-	want := &Error{
+	want := &client.Error{
 		Status: 400, Code: "validation_error", Message: "A scope is unknown.", RequestID: "req_1",
-		Details: Details{Field: "scopes[1]", Issue: "not_allowed"}, Attempts: 1,
+		Details: client.Details{Field: "scopes[1]", Issue: "not_allowed"}, Attempts: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -111,7 +118,7 @@ func TestAProxysPageStillGivesItsStatus(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{{502, "", "<html>Bad gateway</html>"}}}
 	_, err := serve(t, s).Health(t.Context())
-	var got *Error
+	var got *client.Error
 	if !errors.As(err, &got) || got.Status != 502 || got.Code != "" || !strings.Contains(got.Message, "502") {
 		t.Errorf("got %#v", err)
 	}
@@ -121,8 +128,8 @@ func TestAChangeSendsWhatItNamesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{{200, "", `{}`}}}
 	revision := int64(3)
-	_, err := serve(t, s).ChangeAPIKey(t.Context(), "key_1", APIKeyChange{
-		Name: To("crawler"), ExpiresAt: Cleared[time.Time](), Disabled: To(false),
+	_, err := serve(t, s).ChangeAPIKey(t.Context(), "key_1", client.APIKeyChange{
+		Name: client.To("crawler"), ExpiresAt: client.Cleared[time.Time](), Disabled: client.To(false),
 	}, &revision)
 	if err != nil {
 		t.Fatal(err)
@@ -137,11 +144,11 @@ func TestAServerThatDoesNotAnswerIsNamedAndTheQueryIsNot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	c, err := New(server.URL, "", Retries(0))
+	c, err := client.New(server.URL, "", client.Retries(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.ListDocuments(t.Context(), DocumentQuery{Collection: "canary"})
+	_, err = c.ListDocuments(t.Context(), client.DocumentQuery{Collection: "canary"})
 	if want := "GET " + server.URL + "/api/v1/documents: dial tcp"; err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v, want %s…", err, want)
 	}
@@ -166,7 +173,7 @@ func TestEachReadsAllPagesAndStopsWhenAskedTo(t *testing.T) {
 	}
 	s := &scripted{answers: pages}
 	var ids []string
-	for d, err := range serve(t, s).EachDocument(t.Context(), DocumentQuery{Tags: []string{"x", "y"}}) {
+	for d, err := range serve(t, s).EachDocument(t.Context(), client.DocumentQuery{Tags: []string{"x", "y"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +186,7 @@ func TestEachReadsAllPagesAndStopsWhenAskedTo(t *testing.T) {
 		t.Errorf("second page: %s", got)
 	}
 	s = &scripted{answers: pages}
-	for range serve(t, s).EachDocument(t.Context(), DocumentQuery{}) {
+	for range serve(t, s).EachDocument(t.Context(), client.DocumentQuery{}) {
 		break
 	}
 	if len(s.requests) != 1 {
@@ -190,7 +197,7 @@ func TestEachReadsAllPagesAndStopsWhenAskedTo(t *testing.T) {
 func TestAddressesAndKeysThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"localhost:8080", ""}, {"", ""}, {"ftp://x", ""}, {"http://", ""}, {"http://x", "kpsk_a\nb"}} {
-		if _, err := New(c[0], c[1]); err == nil {
+		if _, err := client.New(c[0], c[1]); err == nil {
 			t.Errorf("New(%q, %q): no error", c[0], c[1])
 		}
 	}
@@ -205,7 +212,7 @@ type imports struct {
 func (i *imports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.parts++
 	body, _ := io.ReadAll(r.Body)
-	out := Import{}
+	out := client.Import{}
 	n := int64(0)
 	for line := range strings.Lines(string(body)) {
 		n++
@@ -216,7 +223,7 @@ func (i *imports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text := strings.TrimSuffix(line, "\n")
 		if text == "bad" {
 			out.Failed++
-			out.Errors = append(out.Errors, ImportError{Line: n, Issue: "format"})
+			out.Errors = append(out.Errors, client.ImportError{Line: n, Issue: "format"})
 			continue
 		}
 		out.Created++
@@ -241,13 +248,13 @@ func TestAnImportIsCutAtLineEndsAndItsPartsAddUp(t *testing.T) {
 		server := &imports{}
 		listening := httptest.NewServer(server)
 		defer listening.Close()
-		c, _ := New(listening.URL, "")
+		c, _ := client.New(listening.URL, "")
 		var done int64
 		got, err := c.ImportDocuments(context.Background(), strings.NewReader(text), func(n int64) { done = n })
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Import{Errors: []ImportError{}}
+		want := client.Import{Errors: []client.ImportError{}}
 		var texts []string
 		for i, line := range lines {
 			switch line {
@@ -255,7 +262,7 @@ func TestAnImportIsCutAtLineEndsAndItsPartsAddUp(t *testing.T) {
 			case "bad":
 				want.Received++
 				want.Failed++
-				want.Errors = append(want.Errors, ImportError{Line: int64(i + 1), Issue: "format"})
+				want.Errors = append(want.Errors, client.ImportError{Line: int64(i + 1), Issue: "format"})
 			default:
 				want.Received++
 				want.Created++
@@ -279,14 +286,14 @@ func TestAPartOfAnImportIsBoundedInBytes(t *testing.T) {
 	server := &imports{}
 	listening := httptest.NewServer(server)
 	t.Cleanup(listening.Close)
-	c, _ := New(listening.URL, "")
+	c, _ := client.New(listening.URL, "")
 	line := strings.Repeat("x", partBytes/3) + "\n"
 	got, err := c.ImportDocuments(t.Context(), strings.NewReader(strings.Repeat(line, 7)), nil)
 	if err != nil || got.Created != 7 || server.parts != 4 {
 		t.Errorf("got %+v in %d parts, %v", got, server.parts, err)
 	}
 	_, err = c.ImportDocuments(t.Context(), strings.NewReader("a\n"+strings.Repeat("x", 4<<20+1)), nil)
-	if !errors.Is(err, ErrLineTooLong) || !strings.Contains(err.Error(), "line 2:") {
+	if !errors.Is(err, client.ErrLineTooLong) || !strings.Contains(err.Error(), "line 2:") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -307,9 +314,9 @@ func TestArraysAreImportedAsLines(t *testing.T) {
 	} {
 		server := &imports{}
 		listening := httptest.NewServer(server)
-		client, _ := New(listening.URL, "")
+		importer, _ := client.New(listening.URL, "")
 		var done int64
-		got, err := client.ImportDocuments(t.Context(), strings.NewReader(c.text), func(n int64) { done = n })
+		got, err := importer.ImportDocuments(t.Context(), strings.NewReader(c.text), func(n int64) { done = n })
 		listening.Close()
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.err)

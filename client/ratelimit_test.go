@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"net/http"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"keepsake/client"
 )
 
 func TestLimitsAreThoseOfTheLastResponse(t *testing.T) {
@@ -29,16 +31,16 @@ func TestLimitsAreThoseOfTheLastResponse(t *testing.T) {
 		w.Write([]byte("{}"))
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(server.URL, "")
+	c, err := client.New(server.URL, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	anonymous := &RateLimits{Limit: 60, ResetAt: time.Unix(1790000000, 0).UTC(), DailyRemaining: 12, MonthlyRemaining: 34}
-	ofKey := &RateLimits{
+	anonymous := &client.RateLimits{Limit: 60, ResetAt: time.Unix(1790000000, 0).UTC(), DailyRemaining: 12, MonthlyRemaining: 34}
+	ofKey := &client.RateLimits{
 		Limit: 60, Remaining: 7, ResetAt: time.Unix(1790000060, 0).UTC(), DailyRemaining: 11, MonthlyRemaining: 33,
-		Key: &KeyRateLimits{Limit: 20, Remaining: 7},
+		Key: &client.KeyRateLimits{Limit: 20, Remaining: 7},
 	}
-	for i, want := range []*RateLimits{nil, anonymous, ofKey, ofKey} {
+	for i, want := range []*client.RateLimits{nil, anonymous, ofKey, ofKey} {
 		_, err := c.Health(t.Context())
 		if (err != nil) != (i == 1) {
 			t.Fatal(err)

@@ -29,6 +29,9 @@ func Clock(now func() time.Time, sleep func(ctx context.Context, d time.Duration
 	return func(c *Client) { c.retry.now, c.retry.sleep = now, sleep }
 }
 
+// Jitter replaces the random part of waits, from 0 to 1, for tests that need exact waits.
+func Jitter(random func() float64) Option { return func(c *Client) { c.retry.jitter = random } }
+
 // keyOfContext is the key of a context's Idempotency-Key.
 type keyOfContext struct{}
 

@@ -1,20 +1,24 @@
-package client
+package client_test
 
 import (
 	"context"
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"keepsake/client"
 )
 
 const unavailable = `{"error":"unavailable","message":"m"}`
 
-func newKey() NewAPIKey { return NewAPIKey{Name: "x", Scopes: []string{"read"}} }
+func newKey() client.NewAPIKey { return client.NewAPIKey{Name: "x", Scopes: []string{"read"}} }
 
 func TestCallWaitsAsLongAsTheServerAsks(t *testing.T) {
 	t.Parallel()
@@ -37,9 +41,7 @@ func TestCallWaitsAsLongAsTheServerAsks(t *testing.T) {
 func TestWaitsWithoutRetryAfterDoubleAndAreRandom(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{{503, "", unavailable}}}
-	c := serve(t, s, Retries(7))
-	const jitter = 0.5
-	c.retry.jitter = func() float64 { return jitter }
+	c := serve(t, s, client.Retries(7), client.Jitter(func() float64 { return 0.5 }))
 	if _, err := c.Health(t.Context()); err == nil {
 		t.Error("no error")
 	}
@@ -52,16 +54,16 @@ func TestWaitsWithoutRetryAfterDoubleAndAreRandom(t *testing.T) {
 func TestRepetitionsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		options []Option
+		options []client.Option
 		answer  answer
 		want    int // requests
 	}{
 		"by default":               {nil, answer{429, "1", limited}, 4},
-		"by Retries(0)":            {[]Option{Retries(0)}, answer{429, "1", limited}, 1},
-		"by Retries(0), when lost": {[]Option{Retries(0)}, answer{lost, "", ""}, 1},
-		"by MaxWait":               {[]Option{MaxWait(5 * time.Second)}, answer{429, "6", limited}, 1},
-		"by MaxTotalWait":          {[]Option{MaxTotalWait(5 * time.Second)}, answer{429, "2", limited}, 3},
-		"by the total by default":  {[]Option{Retries(9)}, answer{429, "50", limited}, 3},
+		"by Retries(0)":            {[]client.Option{client.Retries(0)}, answer{429, "1", limited}, 1},
+		"by Retries(0), when lost": {[]client.Option{client.Retries(0)}, answer{lost, "", ""}, 1},
+		"by MaxWait":               {[]client.Option{client.MaxWait(5 * time.Second)}, answer{429, "6", limited}, 1},
+		"by MaxTotalWait":          {[]client.Option{client.MaxTotalWait(5 * time.Second)}, answer{429, "2", limited}, 3},
+		"by the total by default":  {[]client.Option{client.Retries(9)}, answer{429, "50", limited}, 3},
 		"after an internal error":  {nil, answer{500, "", `{"error":"internal_error","message":"m"}`}, 1},
 		"after lost connections":   {nil, answer{lost, "", ""}, 4},
 	} {
@@ -75,27 +77,48 @@ func TestRepetitionsAreBounded(t *testing.T) {
 			if len(s.requests) != c.want || len(s.slept) != c.want-1 {
 				t.Errorf("got %d requests after %v, want %d", len(s.requests), s.slept, c.want)
 			}
-			if e, ok := errors.AsType[*Error](err); ok && e.Attempts != c.want {
+			if e, ok := errors.AsType[*client.Error](err); ok && e.Attempts != c.want {
 				t.Errorf("the error counts %d attempts, want %d", e.Attempts, c.want)
 			}
 		})
 	}
 }
 
+// transport is the function of an http.RoundTripper.
+type transport func(r *http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := &scripted{answers: []answer{{429, "30", limited}}}
-	c := serve(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		c, err := client.New("http://localhost", "", client.HTTPClient(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			requests++
+			w := httptest.NewRecorder()
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+			w.WriteString(limited)
+			return w.Result(), nil
+		})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		started := time.Now()
+		time.AfterFunc(29*time.Second, cancel)
+		_, err = c.Health(ctx)
+		if e, ok := errors.AsType[*client.Error](err); !errors.Is(err, context.Canceled) || !ok || e.Code != "rate_limit_exceeded" {
+			t.Errorf("got %v, want the end of the context and the refusal", err)
+		}
+		if waited := time.Since(started); waited != 29*time.Second || requests != 1 {
+			t.Errorf("%d requests and a wait of %s, want one and until the context ended", requests, waited)
+		}
+	})
 	ctx, cancel := context.WithCancel(t.Context())
-	c.retry.sleep = func(ctx context.Context, d time.Duration) error {
-		cancel()
-		return sleep(ctx, d)
-	}
-	_, err := c.Health(ctx)
-	if e, ok := errors.AsType[*Error](err); !errors.Is(err, context.Canceled) || !ok || e.Code != "rate_limit_exceeded" {
-		t.Errorf("got %v, want the end of the context and the refusal", err)
-	}
-	if _, err := c.Health(ctx); !errors.Is(err, context.Canceled) || len(s.requests) != 1 {
+	cancel()
+	s := &scripted{answers: []answer{{429, "30", limited}}}
+	if _, err := serve(t, s).Health(ctx); !errors.Is(err, context.Canceled) || len(s.requests) != 0 {
 		t.Errorf("with an ended context: %v and %d requests", err, len(s.requests))
 	}
 }
@@ -107,7 +130,7 @@ func TestNoWaitThatOutlivesTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), s.now.Add(30*time.Second))
 	defer cancel()
 	_, err := c.Health(ctx)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Status != 429 || s.slept != nil {
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 429 || s.slept != nil {
 		t.Errorf("got %v after %v, want the refusal at once", err, s.slept)
 	}
 }
@@ -152,8 +175,8 @@ func TestRunningAttemptIsWaitedFor(t *testing.T) {
 		t.Errorf("got %+v, %v", k, err)
 	}
 	s = &scripted{answers: []answer{running}}
-	_, err := serve(t, s, MaxTotalWait(2*time.Second)).CreateAPIKey(t.Context(), newKey())
-	if e, ok := errors.AsType[*Error](err); !ok || e.Status != 409 || len(s.slept) != 3 {
+	_, err := serve(t, s, client.MaxTotalWait(2*time.Second)).CreateAPIKey(t.Context(), newKey())
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 409 || len(s.slept) != 3 {
 		t.Errorf("got %v after %v, want the conflict after 200, 400 and 800 ms", err, s.slept)
 	}
 	s = &scripted{answers: []answer{{409, "", `{"error":"conflict","message":"m"}`}}}
@@ -166,12 +189,12 @@ func TestCallThatMustNotHappenTwiceIsSentOnce(t *testing.T) {
 	t.Parallel()
 	for _, a := range []answer{{lost, "", ""}, {cut, "", "{"}, {503, "1", unavailable}} {
 		s := &scripted{answers: []answer{a}}
-		if _, err := serve(t, s).VerifyAPIKey(t.Context(), Inquiry{Key: "kpsk_x"}); err == nil || len(s.requests) != 1 {
+		if _, err := serve(t, s).VerifyAPIKey(t.Context(), client.Inquiry{Key: "kpsk_x"}); err == nil || len(s.requests) != 1 {
 			t.Errorf("after %d: %v, %d requests", a.status, err, len(s.requests))
 		}
 	}
 	s := &scripted{answers: []answer{{429, "1", limited}, {200, "", `{"valid":true}`}}}
-	if v, err := serve(t, s).VerifyAPIKey(t.Context(), Inquiry{Key: "kpsk_x"}); err != nil || !v.Valid {
+	if v, err := serve(t, s).VerifyAPIKey(t.Context(), client.Inquiry{Key: "kpsk_x"}); err != nil || !v.Valid {
 		t.Errorf("after a limit: %v, %v", v, err)
 	}
 }
@@ -220,12 +243,12 @@ func TestCallWithoutConnectionIsSentLater(t *testing.T) {
 		"unknown host, no repetition": {unknown, true, false},
 	} {
 		s := &scripted{answers: []answer{{200, "", `{}`}}}
-		client := serve(t, s, HTTPClient(&http.Client{Transport: &refusing{2, c.err}}))
+		caller := serve(t, s, client.HTTPClient(&http.Client{Transport: &refusing{2, c.err}}))
 		var err error
 		if c.once {
-			_, err = client.Login(t.Context(), "ada@example.org", "password")
+			_, err = caller.Login(t.Context(), "ada@example.org", "password")
 		} else {
-			_, err = client.Health(t.Context())
+			_, err = caller.Health(t.Context())
 		}
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
@@ -259,7 +282,7 @@ func TestCallerChoosesTheIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []answer{{200, "", `{}`}}}
 	c := serve(t, s)
-	ctx := WithIdempotencyKey(t.Context(), "order-4711")
+	ctx := client.WithIdempotencyKey(t.Context(), "order-4711")
 	if _, err := c.CreateAPIKey(ctx, newKey()); err != nil {
 		t.Fatal(err)
 	}
