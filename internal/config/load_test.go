@@ -134,7 +134,7 @@ func TestAValueOverAFileIsFromNoFile(t *testing.T) {
 
 func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 	t.Parallel()
-	env := func(pair string) config.Sources { return config.Sources{Env: []string{pair}} }
+	env := func(pairs ...string) config.Sources { return config.Sources{Env: pairs} }
 	for _, c := range []struct {
 		sources config.Sources
 		want    string // how the line begins; %F is the file
@@ -174,6 +174,13 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		{env("KEEPSAKE_REDIS_URL=cache:6379"), "setting redisUrl: is not an address such as redis://"},
 		{env("KEEPSAKE_TRACING_ENDPOINT=localhost:4318"), "setting tracing.endpoint: is not an address such as http://localhost:4318"},
 		{env("KEEPSAKE_TRACING_HEADERS=a=b"), "setting tracing.headers: is of use only together with tracing.endpoint"},
+		{env("KEEPSAKE_EMBEDDINGS_URL=api.example.org", "KEEPSAKE_EMBEDDINGS_MODEL=m"), "setting embeddings.url: is not an address such as"},
+		{env("KEEPSAKE_EMBEDDINGS_URL=https://user:secret@api.example.org", "KEEPSAKE_EMBEDDINGS_MODEL=m"), "setting embeddings.url: is not an address such as"},
+		{env("KEEPSAKE_EMBEDDINGS_URL=http://localhost:11434/v1", "KEEPSAKE_EMBEDDINGS_MODEL=m"), "setting embeddings.url: must begin with https:// unless embeddings.allowPrivate is set"},
+		{env("KEEPSAKE_EMBEDDINGS_URL=https://api.example.org/v1"), "setting embeddings.model: is missing beside embeddings.url"},
+		{env("KEEPSAKE_EMBEDDINGS_MODEL=m"), "setting embeddings.url: is missing beside embeddings.model or embeddings.key"},
+		{env("KEEPSAKE_EMBEDDINGS_URL=https://api.example.org/v1", "KEEPSAKE_EMBEDDINGS_MODEL=m", "KEEPSAKE_EMBEDDINGS_KEY=a b"), "setting embeddings.key: must have only printable ASCII characters"},
+		{env("KEEPSAKE_EMBEDDINGS_DAILY_TEXTS=0"), "setting embeddings.dailyTexts: must be from 1 to"},
 		{env("KEEPSAKE_TRACING_SAMPLE=1.01"), "setting tracing.sample: must be from 0 to 1"},
 		{env("KEEPSAKE_TRACING_SAMPLE=NaN"), "setting tracing.sample: must be from 0 to 1"},
 		{env("KEEPSAKE_TRACING_SAMPLE=all"), `setting tracing.sample (environment): "all" is not a number`},

@@ -33,6 +33,8 @@
 //   - reader.go and subjectreader.go read memories, histories, subjects and the access log.
 //   - recaller.go and context.go rank memories: indexer.go builds the index of a subject, indexcache.go caches it, and
 //     tokens.go counts the tokens of a context.
+//   - embedder.go sends queries to an embeddings endpoint, and backfiller.go memories; vector.go encrypts what comes back, and
+//     vectorstore.go says how it is stored.
 //   - eraser.go, forgetter.go, subjecteraser.go and sweeper.go erase a memory, selected ones, a subject, and expired ones.
 //   - exporter.go and importer.go move a subject's memories with their history; importline.go validates a line, and
 //     importset.go decides about it.

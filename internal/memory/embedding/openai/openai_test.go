@@ -122,7 +122,7 @@ func TestHugeResponsesAreNotRead(t *testing.T) {
 	}
 }
 
-func TestStatusesAreTold(t *testing.T) {
+func TestStatusesHaveReasons(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]embedding.Reason{
 		204: embedding.Status, 301: embedding.Redirect, 307: embedding.Redirect, 400: embedding.Rejected, 401: embedding.Credentials, 403: embedding.Credentials,
