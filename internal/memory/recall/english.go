@@ -361,7 +361,7 @@ const kinGroups = `
 	illness disease
 	doctor physician
 	medicine medication drug
-	medicine > pill tablet prescription
+	medicine medication > pill tablet prescription dose
 	allergy allergic
 	allergic > intolerant
 	injury injured
@@ -402,7 +402,8 @@ const kinGroups = `
 	email mail
 	parcel package
 	delivery > shipping
-	appointment > meeting
+	appointment > meeting visit consultation checkup
+	appointment >> check
 	schedule > calendar
 	party celebration
 	celebrate > party
@@ -466,7 +467,7 @@ const kinGroups = `
 	pet animal >> turtle snake hamster fish rabbit horse bird parrot lizard
 	genre >> jazz rock pop classical folk blues fantasy thriller romance mystery
 	season >> summer winter spring autumn
-	symptom >> headache cough fever nausea dizziness rash pain fatigue
+	symptom >> headache cough fever nausea dizziness dizzy rash pain fatigue
 	medicine medication drug >> ibuprofen aspirin metformin insulin antibiotics paracetamol vitamin
 	emotion feeling feel >> happy sad proud nervous excited anxious grateful scared angry relieved
 	relative family >> mother father sister brother aunt uncle cousin grandmother grandfather son daughter
