@@ -111,19 +111,20 @@ func (s *services) addEmbeddingMetrics(r *metrics.Registry) {
 		Help: "Memories of subjects whose vectors are not complete, in workspaces that use the embeddings endpoint.",
 	}
 	r.Add(func(ctx context.Context, scrape *metrics.Scrape) {
-		if s.embeddings == nil {
-			return
+		var n embedding.Stats
+		progress := &v1.EmbeddingProgress{}
+		if s.embeddings != nil {
+			n, progress = s.embeddings.Client.Stats(), s.embeddingProgress(ctx)
 		}
-		n := s.embeddings.Client.Stats()
 		scrape.Set(sent, float64(n.Memories), "memories")
 		scrape.Set(sent, float64(n.Queries), "queries")
 		scrape.Set(degraded, float64(n.Degraded))
-		for reason, count := range n.Failures {
-			scrape.Set(failures, float64(count), string(reason))
+		for _, reason := range embedding.Reasons {
+			scrape.Set(failures, float64(n.Failures[reason]), string(reason))
 		}
-		scrape.SetBool(paused, s.checkEmbeddings(ctx) != nil)
-		if p := s.embeddingProgress(ctx); p != nil {
-			scrape.Set(waiting, float64(p.WaitingMemories))
+		scrape.SetBool(paused, s.embeddings != nil && s.checkEmbeddings(ctx) != nil)
+		if progress != nil {
+			scrape.Set(waiting, float64(progress.WaitingMemories))
 		}
 	}, sent, degraded, failures, paused, waiting)
 }

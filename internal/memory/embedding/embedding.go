@@ -48,6 +48,9 @@ const (
 	Answer      Reason = "answer"      // its response contains no valid vectors
 )
 
+// Reasons are all reasons.
+var Reasons = []Reason{Address, Connection, Timeout, Redirect, Credentials, Throttled, Status, Rejected, Answer}
+
 // Error is why there are no vectors. It contains neither a text nor an address.
 type Error struct {
 	Reason     Reason
