@@ -88,7 +88,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 	defer prune.Stop()
 	failing := false
 	for ctx.Err() == nil {
-		err := d.round(ctx, sending)
+		err := d.Round(ctx, sending)
 		if ctx.Err() == nil && (err != nil) != failing {
 			failing = err != nil
 			d.logFailing(err)
@@ -98,14 +98,14 @@ func (d *Deliverer) Run(ctx context.Context) {
 		case <-d.wake:
 		case <-poll.C:
 		case <-prune.C:
-			if err := d.prune(ctx); err != nil && ctx.Err() == nil {
+			if err := d.Prune(ctx); err != nil && ctx.Err() == nil {
 				d.o.Log.Warn("pruning webhook deliveries failed", "error", err.Error())
 			}
 		}
 	}
 	grace := time.AfterFunc(stopGrace, cancel)
 	defer grace.Stop()
-	d.wait()
+	d.Wait()
 }
 
 func (d *Deliverer) logFailing(err error) {
@@ -116,7 +116,8 @@ func (d *Deliverer) logFailing(err error) {
 	d.o.Log.Info("read webhook deliveries again")
 }
 
-func (d *Deliverer) wait() {
+// Wait waits until no request is being sent.
+func (d *Deliverer) Wait() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for d.running > 0 {
@@ -124,8 +125,8 @@ func (d *Deliverer) wait() {
 	}
 }
 
-// round claims due deliveries and begins to send them, with the context sending.
-func (d *Deliverer) round(ctx, sending context.Context) error {
+// Round claims due deliveries and begins to send them, with the context sending. Run does so each second.
+func (d *Deliverer) Round(ctx, sending context.Context) error {
 	if !d.o.Interests.Any() {
 		return nil
 	}
@@ -281,8 +282,8 @@ func (d *Deliverer) store(ctx context.Context, w *Webhook, one *Delivery, result
 	})
 }
 
-// prune removes old deliveries and names, and interests that no webhook has any more.
-func (d *Deliverer) prune(ctx context.Context) error {
+// Prune removes old deliveries and names, and interests that no webhook has any more.
+func (d *Deliverer) Prune(ctx context.Context) error {
 	now := d.o.Now()
 	before := now.Add(-time.Duration(d.o.LogDays) * 24 * time.Hour)
 	for {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"keepsake/internal/problem"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -139,6 +141,14 @@ func TestFailingReceiverGetsOneRequestAtATime(t *testing.T) {
 	if pause := l.until.Sub(noon); pause != lanePauseMax {
 		t.Errorf("a pause of %s", pause)
 	}
+}
+
+func issueOf(err error) problem.Issue {
+	p, ok := problem.As(err)
+	if !ok {
+		return ""
+	}
+	return p.Details.Issue
 }
 
 func TestURLsAreChecked(t *testing.T) {

@@ -1,4 +1,4 @@
-package event_test
+package outboxtest
 
 import (
 	"context"
@@ -65,6 +65,16 @@ func (d *desk) deliverer(send event.Sender) *event.Deliverer {
 	})
 }
 
+// round sends what is due, and waits until it has been sent.
+func round(ctx context.Context, one *event.Deliverer) error {
+	err := one.Round(ctx, ctx)
+	one.Wait()
+	return err
+}
+
+// claimFor is how long the claim of a process that died lasts.
+const claimFor = 2 * time.Minute
+
 func verifies(t *testing.T, secret string, r *http.Request, body string) bool {
 	t.Helper()
 	w, err := standardwebhooks.NewWebhook(secret)
@@ -80,7 +90,7 @@ func TestDeliveryIsSignedWithEveryLiveSecret(t *testing.T) {
 	send := func() (*http.Request, string) {
 		t.Helper()
 		noError(t, d.Record(t.Context(), created("wsp_a")))
-		noError(t, one.Round(t.Context(), t.Context()))
+		noError(t, round(t.Context(), one))
 		requests, bodies := r.take()
 		if len(requests) != 1 {
 			t.Fatalf("%d requests", len(requests))
@@ -124,7 +134,7 @@ func TestFailedDeliveryIsRepeatedWhenItIsDue(t *testing.T) {
 		if wait == 4*time.Minute {
 			r.answer(http.StatusOK)
 		}
-		noError(t, one.Round(t.Context(), t.Context()))
+		noError(t, round(t.Context(), one))
 		requests, _ := r.take()
 		got = append(got, len(requests))
 	}
@@ -166,7 +176,7 @@ func TestProcessesShareDeliveries(t *testing.T) {
 		one := d.deliverer(nil)
 		all.Go(func() {
 			for range events {
-				if err := one.Round(t.Context(), t.Context()); err != nil {
+				if err := round(t.Context(), one); err != nil {
 					t.Error(err)
 				}
 			}
@@ -188,20 +198,20 @@ func TestDeliveryOfADeadProcessIsTakenOver(t *testing.T) {
 	d, r := newDesk(t, false), newReceiver(t)
 	w := d.create(t, event.Draft{URL: r.URL})
 	noError(t, d.Record(t.Context(), created("wsp_a")))
-	_, list, err := d.store.ClaimDeliveries(t.Context(), w.ID, "dead", noon, noon.Add(event.ClaimFor), 10)
+	_, list, err := d.store.ClaimDeliveries(t.Context(), w.ID, "dead", noon, noon.Add(claimFor), 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("claimed %d, %v", len(list), err)
 	}
 	one := d.deliverer(nil)
 	var got []int
 	for range 2 {
-		noError(t, one.Round(t.Context(), t.Context()))
+		noError(t, round(t.Context(), one))
 		requests, _ := r.take()
 		got = append(got, len(requests))
 		if _, err := d.Replay(t.Context(), of("wsp_a"), w.ID, list[0].ID); len(requests) == 0 && codeOf(err) != problem.CodeConflict {
 			t.Errorf("a replay while it is claimed: got %v", err)
 		}
-		d.pass(event.ClaimFor)
+		d.pass(claimFor)
 	}
 	if diff := cmp.Diff([]int{0, 1}, got); diff != "" {
 		t.Error(diff)
@@ -229,7 +239,7 @@ func TestStopGivesBackWhatIsBeingSent(t *testing.T) {
 	}))
 	noError(t, d.Record(t.Context(), created("wsp_a")))
 	sending, stop := context.WithCancel(t.Context())
-	noError(t, one.Begin(t.Context(), sending))
+	noError(t, one.Round(t.Context(), sending))
 	<-started
 	stop()
 	one.Wait()
@@ -249,7 +259,7 @@ func TestLastingFailureDisablesTheWebhook(t *testing.T) {
 	tries := 0
 	var delivery event.Delivery
 	for {
-		noError(t, one.Round(t.Context(), t.Context()))
+		noError(t, round(t.Context(), one))
 		tries++
 		if delivery = d.deliveries(t, w.ID)[0]; delivery.DueAt == nil {
 			break
@@ -276,7 +286,7 @@ func TestLastingFailureDisablesTheWebhook(t *testing.T) {
 	_, err = d.Replay(t.Context(), of("wsp_a"), w.ID, delivery.ID)
 	noError(t, err)
 	d.pass(time.Minute) // longer than the pause of a receiver that failed
-	noError(t, one.Round(t.Context(), t.Context()))
+	noError(t, round(t.Context(), one))
 	got := d.deliveries(t, w.ID)[0]
 	if got.State != event.Delivered || got.EventID != delivery.EventID || len(got.Attempts) != event.MaxTries+1 {
 		t.Errorf("after a replay: %+v", got)
