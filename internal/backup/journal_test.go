@@ -616,4 +616,32 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 			t.Errorf("%s: suspended is %v", name, got)
 		}
 	}
+
+	for name, c := range map[string]struct {
+		held, journal, later, want bool
+	}{
+		"embeddings off after the backup":  {true, false, true, false},
+		"embeddings off, says an old copy": {true, false, false, true},
+		"embeddings on after the backup":   {false, true, true, false}, // texts leave the machine only if an operator says so again
+		"embeddings on since the backup":   {true, true, true, true},
+	} {
+		when := earlier
+		if c.later {
+			when = later
+		}
+		st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Embeddings: c.held}}}
+		entry := at(when, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3, Embeddings: c.journal}))
+		if _, err := backup.Replay(t.Context(), st, []backup.Entry{entry}, madeAt); err != nil {
+			t.Fatal(err)
+		}
+		if got := st.workspaces["wsp_1"].Embeddings; got != c.want {
+			t.Errorf("%s: embeddings are %v", name, got)
+		}
+	}
+	st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Embeddings: true}}}
+	entry := at(later, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3}))
+	entry.Workspace.Embeddings = nil // of an earlier release
+	if _, err := backup.Replay(t.Context(), st, []backup.Entry{entry}, madeAt); err != nil || !st.workspaces["wsp_1"].Embeddings {
+		t.Errorf("an entry without embeddings switches them off, %v", err)
+	}
 }

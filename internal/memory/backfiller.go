@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -35,10 +36,10 @@ type Backfiller struct {
 	now        clock
 	logger     *slog.Logger
 
-	wake chan struct{}
+	wakeChanged, wakeMissing chan struct{}
 
 	mu      sync.Mutex
-	changed map[indexName]bool // subjects that this process has written since
+	changed map[indexName]bool // subjects that this process has written
 	scan    bool               // look for others
 	scanned time.Time
 	using   []string // the workspaces that used the endpoint then
@@ -46,18 +47,19 @@ type Backfiller struct {
 
 const (
 	backfillEvery = time.Minute
-	// rescanEvery is how often a back-fill looks for subjects that another process wrote.
+	// rescanEvery is how often a back-fill looks for subjects that another process wrote and did not complete.
 	rescanEvery = 10 * time.Minute
 	// maxChanged is the number of changed subjects that are remembered. Beyond it, a scan finds them.
 	maxChanged = 10_000
-	// fillers is the number of subjects whose vectors are requested at once.
+	// fillers is the number of subjects whose vectors are requested at once: as many of changed subjects as of others.
 	fillers = 4
 	// maxBatchBytes is the size of the texts of a request.
 	maxBatchBytes = 256 << 10
 )
 
 func (b *Backfiller) init() {
-	b.wake, b.changed, b.scan = make(chan struct{}, 1), map[indexName]bool{}, true
+	b.wakeChanged, b.wakeMissing = make(chan struct{}, 1), make(chan struct{}, 1)
+	b.changed, b.scan = map[indexName]bool{}, true
 }
 
 // noteChanged requests the vectors of a subject that was written.
@@ -72,33 +74,43 @@ func (b *Backfiller) noteChanged(workspaceID string, subject Hash) {
 		b.scan = true
 	}
 	b.mu.Unlock()
-	b.WakeBackfill()
+	wake(b.wakeChanged)
 }
 
-// WakeBackfill starts a pass, for example because a workspace begins to use the endpoint.
-func (b *Backfiller) WakeBackfill() {
+// WakeBackfill looks for memories without vectors, for example because a workspace begins to use the endpoint.
+func (b *Backfiller) WakeBackfill() { wake(b.wakeMissing) }
+
+func wake(ch chan struct{}) {
 	select {
-	case b.wake <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
 
-// RunBackfill gets vectors until ctx ends.
+// RunBackfill gets vectors until ctx ends. Changed subjects do not wait for a back-fill of all others, which can take days.
 func (b *Backfiller) RunBackfill(ctx context.Context) {
 	if b.embeddings == nil {
 		return
 	}
+	var running sync.WaitGroup
+	running.Go(func() { b.repeat(ctx, b.wakeChanged, b.fillChanged) })
+	running.Go(func() { b.repeat(ctx, b.wakeMissing, b.fillMissing) })
+	running.Wait()
+}
+
+// repeat calls fill now, when it is woken, and every minute.
+func (b *Backfiller) repeat(ctx context.Context, woken chan struct{}, fill func(ctx context.Context) error) {
 	tick := time.NewTicker(backfillEvery)
 	defer tick.Stop()
 	for {
-		if err := b.Backfill(ctx); err != nil && ctx.Err() == nil && !endpointError(err) {
+		if err := fill(ctx); err != nil && ctx.Err() == nil && !endpointError(err) {
 			b.logger.WarnContext(ctx, "embedding memories failed", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-b.wake:
+		case <-woken:
 		}
 	}
 }
@@ -114,45 +126,61 @@ func (b *Backfiller) Backfill(ctx context.Context) error {
 	if b.embeddings == nil {
 		return nil
 	}
-	using := b.embeddings.Workspaces()
-	slices.Sort(using)
+	return errors.Join(b.fillChanged(ctx), b.fillMissing(ctx))
+}
+
+// fillChanged gets the vectors of subjects that this process has written.
+func (b *Backfiller) fillChanged(ctx context.Context) error {
 	b.mu.Lock()
-	if !slices.Equal(using, b.using) || b.now().Sub(b.scanned) >= rescanEvery {
-		b.scan = true
-	}
-	b.using = using
-	changed, scan := b.changed, b.scan
-	b.changed, b.scan = map[indexName]bool{}, false
+	idle := len(b.changed) == 0
 	b.mu.Unlock()
-	if len(using) == 0 || len(changed) == 0 && !scan {
+	if idle {
 		return nil
 	}
-	err := b.fill(ctx, changed, scan, using)
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	changed := b.changed
+	b.changed = map[indexName]bool{}
+	b.mu.Unlock()
+	err := b.fillAll(ctx, slices.Collect(maps.Keys(changed)))
 	if err != nil {
+		b.mu.Lock()
 		b.scan = true
-	} else if scan {
-		b.scanned = b.now()
+		b.mu.Unlock()
 	}
 	return err
 }
 
-func (b *Backfiller) fill(ctx context.Context, changed map[indexName]bool, scan bool, using []string) error {
-	client := b.embeddings.Client
-	if client.Model() == "" {
-		if err := client.Try(ctx); err != nil {
-			return err
-		}
-	}
-	var names []indexName
-	for name := range changed {
-		names = append(names, name)
-	}
-	if err := b.fillAll(ctx, names); err != nil || !scan {
+// ready finds out the length of the endpoint's vectors, and returns why no texts can be sent now.
+func (b *Backfiller) ready(ctx context.Context) error {
+	if err := b.embeddings.Client.MemoriesPaused(); err != nil || b.embeddings.Client.Model() != "" {
 		return err
 	}
-	return b.embeddings.Alone(ctx, func(ctx context.Context) error {
+	return b.embeddings.Client.Try(ctx)
+}
+
+// fillMissing looks for subjects that lack vectors, if there can be any, and gets them.
+func (b *Backfiller) fillMissing(ctx context.Context) error {
+	using := b.embeddings.Workspaces()
+	slices.Sort(using)
+	b.mu.Lock()
+	if len(using) == 0 {
+		b.using = nil
+	}
+	due := b.scan || !slices.Equal(using, b.using) || b.now().Sub(b.scanned) >= rescanEvery
+	b.mu.Unlock()
+	if len(using) == 0 || !due {
+		return nil
+	}
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.scan, b.using = false, using
+	b.mu.Unlock()
+	err := b.embeddings.Alone(ctx, func(ctx context.Context) error {
 		var errs []error
 		for _, workspaceID := range using {
 			err := b.fillWorkspace(ctx, workspaceID)
@@ -163,6 +191,14 @@ func (b *Backfiller) fill(ctx context.Context, changed map[indexName]bool, scan 
 		}
 		return errors.Join(errs...)
 	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.scan = true
+	} else {
+		b.scanned = b.now()
+	}
+	return err
 }
 
 // fillWorkspace gets the vectors that a workspace lacks.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -318,6 +319,38 @@ func TestErasedWhileItsVectorIsMade(t *testing.T) {
 			t.Errorf("%d vectors of an erased subject", n)
 		}
 	})
+}
+
+func TestAWorkspaceCanStopAndBeginAgain(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	m := &model{}
+	e := b.withModel("m", m)
+	var off atomic.Bool
+	e = e.with(func(o *memory.Options) {
+		o.Embeddings.Uses = func(string) bool { return !off.Load() }
+		o.Embeddings.Workspaces = func() []string {
+			if off.Load() {
+				return nil
+			}
+			return []string{"wsp_a"}
+		}
+	})
+	e.tell(t, "ada", german[:6]...)
+	noError(t, e.Backfill(t.Context()))
+	off.Store(true)
+	e.tell(t, "ada", german[6:]...)
+	noError(t, e.Backfill(t.Context()))
+	found, err := e.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "Reise?"})
+	noError(t, err)
+	if n := b.vectors(t); n != 6 || m.timesSent("Island") != 0 || m.timesSent("Reise?") != 0 || found.Degraded || len(found.Results) == 0 {
+		t.Errorf("%d vectors; sent: %v; found: %+v", n, m.sent, found)
+	}
+	off.Store(false)
+	noError(t, e.Backfill(t.Context()))
+	if n := b.vectors(t); n != len(german) || m.timesSent("Kaffee") != 1 {
+		t.Errorf("%d vectors; sent: %v", n, m.sent)
+	}
 }
 
 func TestExpiredMemoriesAreNotSent(t *testing.T) {

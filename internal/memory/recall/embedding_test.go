@@ -167,3 +167,32 @@ func TestEmbeddingsFollowChanges(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkEmbeddings(b *testing.B) {
+	const n = 10_000
+	random := rand.New(rand.NewPCG(1, 2))
+	vector := func() []int8 {
+		v := make([]int8, 256)
+		for i := range v {
+			v[i] = int8(random.IntN(255) - 127)
+		}
+		return v
+	}
+	x, e := strangers(n), recall.NewEmbeddings()
+	for i := range n {
+		e.Put(fmt.Sprintf("m%d", i+1), vector())
+	}
+	for _, with := range []bool{false, true} {
+		q := recall.Query{Text: "Wort17", Limit: 10, Now: now}
+		if with {
+			q.Embedding, q.Embeddings = vector(), e
+		}
+		b.Run(fmt.Sprint("with=", with), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Search(nil, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
