@@ -40,6 +40,8 @@ type lexiconTerm struct {
 	votes     text.LanguageSet // languages for which it votes
 	inflected bool             // it has other stems in other languages
 	document  uint32           // the last document for whose language it voted
+	language  text.Language    // the last one, other than English, in which it was stemmed
+	stem      uint32           // in that language
 }
 
 // maxSpellings is the number of spellings above which the lexicon is emptied.
@@ -82,14 +84,19 @@ func (l *Lexicon) of(raw string) spelling {
 	return s
 }
 
-// stemIn returns the stem of a word, both by their numbers.
+// stemIn returns the stem of a word, both by their numbers. Most words are in documents of one language only.
 func (l *Lexicon) stemIn(language text.Language, word uint32) uint32 {
+	if w := &l.terms[word]; w.language == language && w.stem != 0 {
+		return w.stem
+	}
 	f := foreignWord{language, word}
 	stem, ok := l.foreign[f]
 	if !ok {
 		stem = l.number(stemTerm(language, text.StemIn(language, l.terms[word].term[1:])))
 		l.foreign[f] = stem
 	}
+	w := &l.terms[word] // number can move the terms
+	w.language, w.stem = language, stem
 	return stem
 }
 
