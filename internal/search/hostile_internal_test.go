@@ -301,3 +301,54 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+// A long query over documents of all languages, with stop words of all of them, finds each document once, and every step counts.
+func TestLongQueriesOverAllLanguagesAreFound(t *testing.T) {
+	t.Parallel()
+	stopwords := []string{
+		"the and with", "التي الذي هذا", "efter blev nogle", "geen niet deze", "ovat mutta tämä", "avec mais pour", "nicht und eine", "hogy nem egy",
+		"agus bhfuil leis", "della sono nella", "ikkje hvordan noen", "não uma pelo", "acesta pentru este", "что как это", "pero muy los", "och inte från",
+		"için bir daha",
+	}
+	a := text.NewAnalyzer()
+	found := map[text.Language]bool{}
+	var words []string
+	for i := range 250 {
+		words = append(words, fmt.Sprintf("w%cz", 'a'+rune(i%26))+strings.Repeat("o", i/26))
+	}
+	var documents []*document.Document
+	for _, of := range stopwords {
+		d := &document.Document{Text: strings.Join(words, " ") + " " + of}
+		found[a.LanguageOf("", d.Text)] = true
+		documents = append(documents, d)
+	}
+	if len(found) != int(text.Languages) {
+		t.Fatalf("the documents have %d languages", len(found))
+	}
+	s := snapshotOf(t, documents...)
+	for _, q := range []string{
+		strings.Join(words, " ")[:1_000], strings.Join(stopwords, " "), `"` + strings.Join(words[:30], " ") + `"`,
+		"the -" + strings.Join(words[:100], " -"), words[0] + " " + strings.Join(stopwords, " "),
+	} {
+		q, err := parse(a, q, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := 0
+		got, err := s.Search(planOf(q, &Request{Limit: 100}, nil), func(n int) error { steps += n; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, h := range got.Hits {
+			seen[h.ID] = true
+		}
+		want := len(documents)
+		if len(q.not) > 0 {
+			want = 0
+		}
+		if len(seen) != want || got.Total != int64(want) || len(q.words)*len(documents) > 2*steps+1024 {
+			t.Errorf("%d words: %d documents, total %d, want %d, after %d steps", len(q.words), len(seen), got.Total, want, steps)
+		}
+	}
+}
