@@ -23,6 +23,9 @@ type CacheStats struct {
 	SearchIndexes SearchIndexes  `json:"searchIndexes"`
 	Embeddings    EmbeddingState `json:"embeddings"`
 	Limiter       Limiter        `json:"limiter"`
+	Database      string         `json:"database"` // embedded or shared
+	Members       int            `json:"members"`  // processes of the instance that respond
+	Parts         []SystemPart   `json:"parts"`
 	UptimeSeconds int64          `json:"uptimeSeconds"`
 	RequestID     string         `json:"requestId"`
 }
@@ -44,6 +47,13 @@ type EmbeddingProgress struct {
 	WaitingMemories int64 `json:"waitingMemories"` // of subjects whose vectors are not complete
 	WaitingSubjects int64 `json:"waitingSubjects"`
 	TextsToday      int64 `json:"textsToday"` // in this UTC day, by all processes
+}
+
+// SystemPart is a part of the process that answered the call.
+type SystemPart struct {
+	Name      string `json:"name"`
+	Status    string `json:"status"`    // ok, degraded, failed, off
+	FreeBytes *int64 `json:"freeBytes"` // nil for parts other than the disk
 }
 
 // SearchIndexes describes the search indexes that were opened since the start of the process.

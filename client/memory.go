@@ -86,6 +86,7 @@ type MemoryQuery struct {
 	AgentID   string
 	SessionID string
 	Kind      string
+	IDs       []string  // at most 100; IDs that do not exist are ignored
 	Tags      []string  // all must match; they need SubjectID
 	From, To  time.Time // of OccurredAt, else CreatedAt; To is exclusive
 	Limit     int       // 0: the server's default
@@ -177,6 +178,9 @@ func (c *Client) ListMemories(ctx context.Context, q MemoryQuery) (*Page[Memory]
 	set(values, "agentId", q.AgentID)
 	set(values, "sessionId", q.SessionID)
 	set(values, "kind", q.Kind)
+	for _, id := range q.IDs {
+		values.Add("id", id)
+	}
 	for _, tag := range q.Tags {
 		values.Add("tag", tag)
 	}

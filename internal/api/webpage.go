@@ -45,8 +45,12 @@ func (v *Visit) RequestID() string { return v.x.RequestID() }
 // At returns when the request was received.
 func (v *Visit) At() time.Time { return v.x.at }
 
-// ExtendDeadlines gives the visitor a minute to send the request, like an operation of class Batch.
-func (v *Visit) ExtendDeadlines() { v.x.allot(endpoint.Batch) }
+// Stream lets the visitor send a body of any length while it makes progress, like an operation of class Stream. It replaces
+// the body.
+func (v *Visit) Stream() {
+	v.x.allot(endpoint.Stream)
+	v.Request = v.x.r
+}
 
 // MigrationGuide returns the title and the content of the guide that the path of the page names, in HTML. ok is false if there
 // is no such guide.

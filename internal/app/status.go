@@ -85,6 +85,24 @@ func (s *services) checks() []backend.Check {
 	return checks
 }
 
+// parts returns the results of the checks.
+func (s *services) parts(ctx context.Context) []v1.Part {
+	var list []v1.Part
+	for _, check := range s.checks() {
+		status, measured := check.Status(ctx)
+		list = append(list, v1.Part{Name: check.Name, Status: status, FreeBytes: measured.FreeBytes})
+	}
+	return list
+}
+
+// memberCount counts the processes of the instance that respond.
+func (s *services) memberCount() int {
+	if s.peers == nil {
+		return 1
+	}
+	return max(s.peers.members.Count(), 1)
+}
+
 // plain makes a check of a function that measures nothing.
 func plain(check func(context.Context) error) func(context.Context) (backend.Measured, error) {
 	return func(ctx context.Context) (backend.Measured, error) { return backend.Measured{}, check(ctx) }

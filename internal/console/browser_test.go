@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"keepsake/client"
+	"keepsake/internal/account"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/browsertest"
@@ -99,10 +100,64 @@ func TestALostServerIsReported(t *testing.T) {
 	tab.Await("the page says that the server is lost", `!document.getElementById("lost").hidden`)
 	online(true)
 	tab.Await("the page has found the server", `document.getElementById("lost").hidden`)
+
+	// A form is not sent to a lost server, and keeps what was typed.
+	tab.Open(p.URL + "/console/keys/new")
+	tab.Fill("input[name=name]", "crawler")
+	online(false)
+	tab.Click("form.form button.primary")
+	tab.Await("the form says that the server is lost", `!document.getElementById("lost").hidden`)
+	online(true)
+	tab.Await("the form has found the server", `document.getElementById("lost").hidden`)
+	var name string
+	tab.Eval(`document.querySelector("input[name=name]").value`, &name)
+	if name != "crawler" {
+		t.Errorf("the form now contains %q", name)
+	}
+
+	// A link opens when the server responds again.
+	online(false)
+	tab.Click("form.form button.primary")
+	tab.Await("the form says that the server is lost", `!document.getElementById("lost").hidden`)
+	tab.Click(`nav a[href="/console/usage"]`)
+	tab.Leave(func() { online(true) })
+	if text := tab.Text(); !strings.Contains(text, "Group by") {
+		t.Errorf("the link opened %s", text)
+	}
+
+	// A form that is refused says how long to wait, and keeps what was typed.
+	tenant(t, p, "free", string(account.RoleAdmin))
+	tab.Do("Network.clearBrowserCookies", nil, nil)
+	tab.Open(p.URL + "/?next=%2Fconsole%2Fkeys%2Fnew")
+	tab.Fill("input[name=email]", "admin@tenant.example")
+	tab.Fill("input[name=password]", tenantPassword)
+	tab.Leave(func() { tab.Press("Enter") })
+	tab.Fill("input[name=name]", "crawler")
+	numbers := client.TierNumbers{RequestsPerMinute: 1, Daily: 1, Monthly: 1}
+	if _, err := operator(t, p).ChangeTier(t.Context(), "free", numbers, nil); err != nil {
+		t.Fatal(err)
+	}
+	tab.Leave(func() { tab.Press("Enter") })
+	if text := tab.Text(); !strings.Contains(text, "ry again in") {
+		t.Errorf("a throttled form says %s", text)
+	}
+	tab.Eval(`document.querySelector("input[name=name]").value`, &name)
+	if name != "crawler" {
+		t.Errorf("the throttled form contains %q", name)
+	}
+
+	// So does one whose session has ended.
+	tab.Do("Network.clearBrowserCookies", nil, nil)
+	tab.Click("form.form button.primary")
+	tab.Await("the form says that the session has ended", `!document.getElementById("ended").hidden`)
+	tab.Eval(`document.querySelector("input[name=name]").value`, &name)
+	if name != "crawler" {
+		t.Errorf("after the session the form contains %q", name)
+	}
 	clean(t, p, tab)
 }
 
-// places are the pages to look at. {id} is a key, {hook} a webhook and {delivery} one of its deliveries.
+// places are the pages to look at. seed knows the names in braces; {id} is a key.
 var places = []struct{ name, path string }{
 	{"overview", "/"},
 	{"keys", "/console/keys"},
@@ -134,6 +189,17 @@ var places = []struct{ name, path string }{
 	{"webhook-rotate", "/console/webhooks/{hook}/rotate"},
 	{"webhook-delete", "/console/webhooks/{hook}/delete"},
 	{"delivery", "/console/webhooks/{hook}/deliveries/{delivery}"},
+	{"users", "/console/users"},
+	{"user-new", "/console/users/new"},
+	{"user", "/console/users/{user}"},
+	{"user-password", "/console/users/{user}/password"},
+	{"user-delete", "/console/users/{user}/delete"},
+	{"workspaces", "/console/workspaces"},
+	{"workspace-new", "/console/workspaces/new"},
+	{"workspace", "/console/workspaces/{workspace}"},
+	{"workspace-suspend", "/console/workspaces/{workspace}/suspend"},
+	{"tier", "/console/tiers/pro"},
+	{"system", "/console/system"},
 	{"missing", "/console/keys/key_00000000000000000000000000"},
 }
 
@@ -272,7 +338,15 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 	if _, err := c.RehearseSunset(t.Context(), 1, id, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("{id}", id, "{hook}", hook, "{delivery}", delivery)
+	w, err := c.CreateWorkspace(t.Context(), client.NewWorkspace{Name: "clinic", Tier: "pro"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := c.CreateUser(t.Context(), client.NewUser{Email: "ada@clinic.example", Name: "Ada", WorkspaceID: w.ID, Role: "developer", Password: tenantPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("{id}", id, "{hook}", hook, "{delivery}", delivery, "{workspace}", w.ID, "{user}", u.ID)
 }
 
 // seedWebhook creates a webhook that works and one that fails. It returns the ID of the one that fails, and of its delivery.

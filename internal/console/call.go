@@ -1,8 +1,12 @@
 package console
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,24 +29,74 @@ func (v *visit) api() *client.Client {
 	return c
 }
 
+// secretFields are fields whose values are not shown again in commands.
+var secretFields = regexp.MustCompile(`("password":)"(?:[^"\\]|\\.)*"`)
+
 // transport sends the requests of a page to the API of this process.
 type transport struct{ v *visit }
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.v.user != nil { // who has signed in; the token can be newer than the client
+		r.Header.Set("Authorization", "Bearer "+t.v.token)
+	}
 	shown := shownPath(r.URL.Path) && (t.v.user == nil || t.v.c.reads.take(t.v.user.ID, t.v.At()))
 	if !strings.HasPrefix(r.URL.Path, "/api/auth/") && r.URL.Path != "/api/v1/profile" { // these take no API key
-		sent := call{Method: r.Method, Target: r.URL.RequestURI()}
-		if r.GetBody != nil {
-			if body, err := r.GetBody(); err == nil {
-				text, _ := io.ReadAll(body)
-				sent.Body = string(text)
-			}
+		t.v.note(r)
+	}
+	resp, err := t.v.Call(r, shown)
+	if err != nil || !t.v.stale(resp) || r.Body != nil && r.GetBody == nil || t.v.renew() != nil {
+		return resp, err
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+t.v.token)
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
 		}
-		t.v.calls = append(t.v.calls, sent)
 	}
 	return t.v.Call(r, shown)
 }
+
+// stale reports whether the API has refused a request because of its access token: it expired during an import, or it was issued
+// before the user's role got the scope.
+func (v *visit) stale(resp *http.Response) bool {
+	switch {
+	case v.user == nil || v.refresh == "":
+		return false
+	case resp.StatusCode == http.StatusUnauthorized:
+		return true
+	case resp.StatusCode != http.StatusForbidden || v.gained:
+		return false
+	}
+	v.gained = true
+	body, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var refusal client.Error
+	return err == nil && json.Unmarshal(body, &refusal) == nil && v.can(refusal.Details.RequiredScope)
+}
+
+// note adds a request to those that the page shows as commands. The parts of a file are one command.
+func (v *visit) note(r *http.Request) {
+	sent := call{Method: r.Method, Target: r.URL.RequestURI()}
+	switch {
+	case r.GetBody == nil:
+	case r.Header.Get("Content-Type") != "application/json":
+		sent.Body = fileBody
+	default:
+		if body, err := r.GetBody(); err == nil {
+			text, _ := io.ReadAll(body)
+			sent.Body = secretFields.ReplaceAllString(string(text), `$1"…"`)
+		}
+	}
+	if sent.Body == fileBody && slices.Contains(v.calls, sent) {
+		return
+	}
+	v.calls = append(v.calls, sent)
+}
+
+// fileBody is the body of a call that sends a file.
+const fileBody = "@FILE"
 
 // shownPath reports whether pages show responses of a path without a charge: those about the workspace itself, not those
 // with what it stores.
@@ -87,7 +141,9 @@ func (c call) curl(base string) string {
 		b.WriteString(" -X " + c.Method)
 	}
 	b.WriteString(` -H "X-API-Key: $KEEPSAKE_KEY"`)
-	if c.Body != "" {
+	if c.Body == fileBody {
+		b.WriteString(` -H "Content-Type: application/x-ndjson" --data-binary ` + fileBody)
+	} else if c.Body != "" {
 		b.WriteString(` -H "Content-Type: application/json" -d ` + quote(c.Body))
 	}
 	target := base + c.Target

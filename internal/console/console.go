@@ -68,6 +68,7 @@ func (c *Console) Pages() []api.WebPage {
 		list = append(list, c.open(method, path, c.signedIn(serve)))
 	}
 	add("POST", "/console/sign-out", signOut)
+	add("GET", "/console/alive", alive)
 	add("GET", "/console/overview", overview)
 	add("GET", "/console/usage", showUsage)
 	add("GET", "/console/usage/csv", usageCSV)
@@ -112,6 +113,26 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/versions/{n}/rehearse", rehearseSunset)
 	add("GET", "/console/versions/{n}/retire", retireForm)
 	add("POST", "/console/versions/{n}/retire", retireVersion)
+	add("GET", "/console/users", listUsers)
+	add("GET", "/console/users/new", newUserForm)
+	add("POST", "/console/users/new", createUser)
+	add("GET", "/console/users/{id}", showUser)
+	add("POST", "/console/users/{id}", changeUser)
+	add("POST", "/console/users/{id}/enabled", setUserEnabled)
+	add("GET", "/console/users/{id}/password", resetPasswordForm)
+	add("POST", "/console/users/{id}/password", resetPassword)
+	add("GET", "/console/users/{id}/delete", deleteUserForm)
+	add("POST", "/console/users/{id}/delete", deleteUser)
+	add("GET", "/console/workspaces", listWorkspaces)
+	add("GET", "/console/workspaces/new", newWorkspaceForm)
+	add("POST", "/console/workspaces/new", createWorkspace)
+	add("GET", "/console/workspaces/{id}", showWorkspace)
+	add("POST", "/console/workspaces/{id}", changeWorkspace)
+	add("GET", "/console/workspaces/{id}/suspend", suspendForm)
+	add("POST", "/console/workspaces/{id}/suspend", setSuspended)
+	add("GET", "/console/tiers/{name}", changeTierForm)
+	add("POST", "/console/tiers/{name}", changeTier)
+	add("GET", "/console/system", showSystem)
 	add("GET", "/console/audit", listAudit)
 	add("POST", "/console/audit", verifyAudit)
 	add("GET", "/console/connect", connect)
@@ -137,6 +158,8 @@ type visit struct {
 	cookies []string   // to set
 	calls   []call     // that the page has sent to the API
 	token   string     // the visitor's access token; empty: not signed in
+	refresh string     // the token that renews the session; can be empty
+	gained  bool       // a token without a scope was noticed
 	user    *client.Profile
 	path    string // of the page, for links back to it
 }
@@ -168,7 +191,7 @@ func (c *Console) open(method, path string, serve func(*visit) response) api.Web
 		v := &visit{Visit: from, c: c, path: from.URL.RequestURI()}
 		resp := v.checked(serve)
 		if resp.raw != nil {
-			return *resp.raw
+			return v.withCookies(*resp.raw)
 		}
 		return v.render(resp)
 	}}
@@ -189,6 +212,17 @@ func (v *visit) checked(serve func(*visit) response) response {
 		v.form = v.PostForm
 	}
 	return serve(v)
+}
+
+// withCookies adds the cookies that the visit has set. A session that was renewed must reach the browser.
+func (v *visit) withCookies(resp api.WebResponse) api.WebResponse {
+	if len(v.cookies) > 0 {
+		resp.Header = resp.Header.Clone()
+		for _, cookie := range v.cookies {
+			resp.Header.Add("Set-Cookie", cookie)
+		}
+	}
+	return resp
 }
 
 // render returns a response for the browser. A page with what a user can see is never stored.

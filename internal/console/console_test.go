@@ -583,6 +583,9 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 
 	v.post("/console/memories/p-4711/forget", url.Values{"query": {"astronomy"}}).want(t, 200, "No memory contains")
 	preview := v.post("/console/memories/p-4711/forget", url.Values{"query": {"Bergen"}}).want(t, 200, "1 memory will be erased", "Lives in Bergen.")
+	if got := strings.Count(preview.text, "/api/v1/memories"); got != 2 || strings.Contains(preview.text, "/api/v1/memories/mem_") {
+		t.Errorf("the preview sent %d requests about memories: %s", got, preview.text)
+	}
 	plan := regexp.MustCompile(`name="plan" value="([^"]+)"`).FindStringSubmatch(preview.text)[1]
 	v.post("/console/memories/p-4711/forget", url.Values{"plan": {plan}}).want(t, 200, "1 memory erased")
 	if got := v.get("/console/memories/p-4711").want(t, 200, "2 memories"); strings.Contains(got.text, "Bergen") {

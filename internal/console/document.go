@@ -92,30 +92,40 @@ type importData struct {
 
 func importForm(*visit) response { return show(importPage(importData{})) }
 
-// maxUpload is the largest file that a page imports. Larger ones need a client that reports progress.
-const maxUpload = 8 << 20
-
-// importDocuments imports an uploaded file of lines.
+// importDocuments imports an uploaded file while it arrives. The file can have any length: the client sends it to the API in
+// parts.
 func importDocuments(v *visit) response {
-	v.ExtendDeadlines()
-	v.Body = http.MaxBytesReader(nil, v.Body, maxUpload)
+	v.Stream()
 	file, err := uploaded(v)
 	if err != nil {
-		return response{status: http.StatusBadRequest, page: importPage(importData{Message: "Choose a file of at most 8 MiB. The command line imports larger ones."})}
+		return v.imported(http.StatusBadRequest, importData{Message: "Choose a file."})
 	}
 	result, err := v.api().ImportDocuments(v.Context(), file, nil)
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError {
-		return response{status: e.Status, page: importPage(importData{Message: e.Error(), Result: result})}
+	if err == nil {
+		return v.imported(http.StatusOK, importData{Result: result})
 	}
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return response{status: http.StatusRequestEntityTooLarge, page: importPage(importData{
-			Message: "The file is larger than 8 MiB. The command line imports it. What is listed here was imported.", Result: result,
-		})}
+	_, _ = io.Copy(io.Discard, file) // browsers show a response only after they have sent the file
+	if errors.Is(err, client.ErrLineTooLong) {
+		return v.imported(http.StatusBadRequest, importData{Result: result, Message: "A line is longer than any document. Is this a file with one JSON object per line, or an array of objects?"})
 	}
-	if err != nil {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok || e.Status == http.StatusForbidden {
 		return v.fail(err)
 	}
-	return show(importPage(importData{Result: result}))
+	resp := v.imported(e.Status, importData{Result: result, Message: v.reason(e) + " " + stoppedText})
+	resp.header = retryHeader(e)
+	return resp
+}
+
+// stoppedText says what an import that was stopped has done.
+const stoppedText = "What is listed below was imported before. You can import the whole file again: documents with an ID are replaced, not stored twice."
+
+// imported shows the result of an import.
+func (v *visit) imported(status int, data importData) response {
+	if v.isFragment() {
+		return response{status: status, page: importResult(data)}
+	}
+	return response{status: status, page: importPage(data)}
 }
 
 // uploaded returns the file of a form.

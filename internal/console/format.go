@@ -78,6 +78,9 @@ func plural(n int64, thing string) string {
 	if stem, ok := strings.CutSuffix(thing, "ry"); ok {
 		return count(n) + " " + stem + "ries"
 	}
+	if strings.HasSuffix(thing, "sh") {
+		return count(n) + " " + thing + "es"
+	}
 	return count(n) + " " + thing + "s"
 }
 
@@ -94,4 +97,17 @@ func indented(text string) string {
 		return text
 	}
 	return out.String()
+}
+
+// size formats a number of bytes.
+func size(n int64) string {
+	for _, unit := range []struct {
+		bytes float64
+		name  string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if v := float64(n) / unit.bytes; v >= 1 {
+			return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + unit.name
+		}
+	}
+	return plural(n, "byte")
 }

@@ -200,12 +200,12 @@ func forgetMemories(v *visit) response {
 		return v.fail(err)
 	}
 	data.Plan = plan
-	for _, id := range plan.MemoryIDs[:min(len(plan.MemoryIDs), maxPreview)] {
-		memory, err := v.api().Memory(v.Context(), id)
+	if ids := plan.MemoryIDs[:min(len(plan.MemoryIDs), maxPreview)]; len(ids) > 0 {
+		page, err := v.api().ListMemories(v.Context(), client.MemoryQuery{SubjectID: data.SubjectID, IDs: ids, Limit: maxPreview})
 		if err != nil {
 			return v.fail(err)
 		}
-		data.Memories = append(data.Memories, *memory)
+		data.Memories = page.Items
 	}
 	return show(forgetPage(data))
 }

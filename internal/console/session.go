@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"keepsake/client"
+	"keepsake/internal/api"
 )
 
 // The cookies of a session. They contain the same tokens as a response to POST /api/auth/login, and the browser forgets them
@@ -46,7 +47,7 @@ func (v *visit) setCookie(name, value string) {
 }
 
 func (v *visit) setSession(t *client.Tokens) {
-	v.token = t.AccessToken
+	v.token, v.refresh = t.AccessToken, t.RefreshToken
 	v.setCookie(accessCookie, t.AccessToken)
 	v.setCookie(refreshCookie, t.RefreshToken)
 }
@@ -59,23 +60,37 @@ func (v *visit) endSession() {
 
 // resume signs the visitor in with the cookies. The error is a *client.Error with status 401 if there is no live session.
 func (v *visit) resume() error {
-	v.token = v.cookie(accessCookie)
+	v.token, v.refresh = v.cookie(accessCookie), v.cookie(refreshCookie)
 	err := error(&client.Error{Status: http.StatusUnauthorized})
 	if v.token != "" {
 		v.user, err = v.api().Profile(v.Context())
 	}
-	if refresh := v.cookie(refreshCookie); refresh != "" && unauthorized(err) {
-		// The token has expired. Requests that do this at the same time get the same session (decisions.md, C).
-		var tokens *client.Tokens
-		if tokens, err = v.api().Refresh(v.Context(), refresh); err == nil {
-			v.setSession(tokens)
-			v.user = &tokens.User
-		}
+	if v.refresh != "" && unauthorized(err) {
+		err = v.renew()
 	}
 	if unauthorized(err) && (v.cookie(accessCookie) != "" || v.cookie(refreshCookie) != "") {
 		v.endSession()
 	}
 	return err
+}
+
+// renew continues the session after its access token has expired. Requests that do this at the same time get the same session
+// (decisions.md, C).
+func (v *visit) renew() error {
+	tokens, err := v.api().Refresh(v.Context(), v.refresh)
+	if err != nil {
+		return err
+	}
+	v.setSession(tokens)
+	v.user = &tokens.User
+	return nil
+}
+
+// alive tells a script that the server responds and that the session has not ended.
+func alive(*visit) response {
+	return response{raw: &api.WebResponse{Status: http.StatusNoContent, Header: http.Header{
+		"Content-Security-Policy": {policy}, "Cache-Control": {"no-store"},
+	}}}
 }
 
 func unauthorized(err error) bool {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"keepsake/client"
@@ -213,7 +214,7 @@ func changeVersionForm(v *visit) response {
 	if at := form.Version.SunsetAt; at != nil {
 		form.Sunset = at.UTC().Format(dateLayout)
 	}
-	if guide := form.Version.MigrationGuideURL; guide != nil {
+	if guide := form.Version.MigrationGuideURL; guide != nil && !strings.HasPrefix(*guide, "/") { // the field takes no path
 		form.Guide = *guide
 	}
 	return changeVersionView(form)

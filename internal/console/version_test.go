@@ -50,7 +50,9 @@ func TestAVersionEndsInTheConsole(t *testing.T) {
 	clock.Advance(25 * time.Hour)
 	search(200)
 
-	v.get("/console/versions/1/change").want(t, 200, `value="2027-05-23"`)
+	if form := v.get("/console/versions/1/change").want(t, 200, `value="2027-05-23"`); strings.Contains(form.text, `value="/docs`) {
+		t.Error("a browser refuses to send a path as the address of the guide")
+	}
 	v.post("/console/versions/1/change", url.Values{"sunset": {"2027-05-01"}}).want(t, 400, "sunsetAt", `value="2027-05-01"`)
 	v.post("/console/versions/1/change", url.Values{"sunset": {"2027-08-01"}, "guide": {"https://example.org/moving"}}).want(t, 303)
 	v.get("/console/versions/1").want(t, 200, `datetime="2027-08-01T00:00:00Z"`, `href="https://example.org/moving"`)

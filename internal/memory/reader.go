@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"keepsake/internal/audit"
@@ -18,11 +19,15 @@ type Filter struct {
 	AgentID   string
 	SessionID string
 	Kinds     []Kind
+	IDs       []string   // at most MaxListIDs; nil: any
 	Tags      []string   // all must match
 	From, To  *time.Time // Memory.At is at or after From, and before To
 	After     *Position  // only memories after this position of the list
 	Limit     int
 }
+
+// MaxListIDs is how many memories a list can name.
+const MaxListIDs = 100
 
 // Position is the position of a memory in a list.
 type Position struct {
@@ -156,7 +161,10 @@ func (r *Reader) rowFilter(p *auth.Principal, f *Filter) (_ *RowFilter, err erro
 		return nil, problem.Validation("subjectId", problem.Required, "subjectId is required with tag, because tags are encrypted for each subject.")
 	}
 	rows := newRowFilter(r.lookup, p, f.SubjectID, f.AgentID, f.SessionID)
-	rows.Kinds, rows.From, rows.To, rows.After = f.Kinds, f.From, f.To, f.After
+	if len(f.IDs) > MaxListIDs {
+		return nil, problem.Validation("id", problem.TooLong, "At most "+strconv.Itoa(MaxListIDs)+" IDs can be given.")
+	}
+	rows.Kinds, rows.IDs, rows.From, rows.To, rows.After = f.Kinds, f.IDs, f.From, f.To, f.After
 	rows.Now, rows.Limit = r.now(), f.Limit+1
 	return rows, nil
 }

@@ -282,6 +282,11 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 		wants("kinds", memory.Filter{Kinds: []memory.Kind{memory.Turn, memory.Fact}}, func(m *memory.Memory) bool {
 			return m.Kind == memory.Turn || m.Kind == memory.Fact
 		})
+		some := []string{all[1].ID, all[4].ID, all[len(all)-1].ID, "mem_00000000000000000000000000", "x"}
+		wants("ids", memory.Filter{IDs: some}, func(m *memory.Memory) bool { return slices.Contains(some, m.ID) })
+		wants("ids of a subject", memory.Filter{IDs: some, SubjectID: all[4].SubjectID}, func(m *memory.Memory) bool {
+			return slices.Contains(some, m.ID) && m.SubjectID == all[4].SubjectID
+		})
 		wants("a tag", memory.Filter{SubjectID: "ada", Tags: []string{"old"}}, func(m *memory.Memory) bool {
 			return m.SubjectID == "ada" && strings.HasPrefix(m.Tags[len(m.Tags)-1], "old")
 		})
@@ -292,7 +297,12 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 		wants("a time", memory.Filter{From: &from, To: &to}, func(m *memory.Memory) bool {
 			return !m.At().Before(from) && m.At().Before(to)
 		})
-		_, _, err := b.List(t.Context(), anna, memory.Filter{Tags: []string{"old"}, Limit: 1})
+		if got := b.list(t, bert, memory.Filter{IDs: some}); len(got) != 0 {
+			t.Errorf("another workspace sees %q", texts(got))
+		}
+		_, _, err := b.List(t.Context(), anna, memory.Filter{IDs: make([]string, memory.MaxListIDs+1), Limit: 1})
+		wantField(t, err, "id", problem.TooLong)
+		_, _, err = b.List(t.Context(), anna, memory.Filter{Tags: []string{"old"}, Limit: 1})
 		wantField(t, err, "subjectId", problem.Required)
 		if got := b.list(t, bert, memory.Filter{}); len(got) != 0 {
 			t.Errorf("another workspace sees %q", texts(got))

@@ -78,6 +78,7 @@ type RowFilter struct {
 	Agent       Hash
 	Session     Hash
 	Kinds       []Kind
+	IDs         []string // at most MaxListIDs; nil: any
 	From, To    *time.Time
 	After       *Position // only rows after this position in the order of the list
 	OldestFirst bool

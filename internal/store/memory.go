@@ -149,6 +149,9 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 	if f.OldestFirst {
 		order = ` ORDER BY m.at, m.id LIMIT `
 	}
+	if len(f.IDs) > 0 { // few rows are sorted; no index on the time is read for them
+		order = strings.ReplaceAll(order, `m.at`, `m.at + 0`)
+	}
 	query := `SELECT ` + MemoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + LivingMemory + order + c.arg(f.Limit)
 	list, err := s.memories(ctx, query, c.args...)
 	if err != nil {
@@ -157,11 +160,14 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 	return list, nil
 }
 
-// listed are the conditions of a list. One index determines the order of reading: that of the first given of session, subject,
-// agent and workspace.
+// listed are the conditions of a list. One index determines the order of reading: that of the first given of IDs, session,
+// subject, agent and workspace.
 func listed(workspaceID string, f *memory.RowFilter) *conditions {
 	c := &conditions{}
-	walked := false
+	walked := len(f.IDs) > 0 // the primary key finds them
+	if walked {
+		c.in(`m.id`, f.IDs)
+	}
 	for _, of := range []struct {
 		column string
 		hash   memory.Hash
@@ -175,7 +181,7 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 			walked = true
 		}
 	}
-	if walked {
+	if walked && len(f.IDs) == 0 {
 		c.where(`m.workspace_id || '' = ?`, workspaceID)
 	} else {
 		c.where(`m.workspace_id = ?`, workspaceID)

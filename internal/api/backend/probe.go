@@ -92,6 +92,35 @@ type checkView struct {
 	Measured
 }
 
+// The results of a check.
+const (
+	statusOK       = "ok"
+	statusDegraded = "degraded"
+	statusFailed   = "failed"
+	statusOff      = "off"
+)
+
+// status runs the check.
+func (c *Check) status(ctx context.Context) (status string, m Measured, err error) {
+	m, err = c.Run(ctx)
+	switch {
+	case err == nil && m.Off:
+		return statusOff, m, nil
+	case err == nil:
+		return statusOK, m, nil
+	case c.Optional:
+		return statusDegraded, m, err
+	default:
+		return statusFailed, m, err
+	}
+}
+
+// Status runs the check, and returns ok, degraded, failed or off.
+func (c *Check) Status(ctx context.Context) (status string, m Measured) {
+	status, m, _ = c.status(ctx)
+	return status, m
+}
+
 // ready runs every check. The response names checks that failed; the log says why.
 func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	out := &readyAnswer{}
@@ -103,20 +132,15 @@ func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	failed := map[string]error{}
 	var required []string
 	for _, c := range p.Checks {
-		measured, err := c.Run(ctx)
-		view := checkView{"ok", measured}
-		switch {
-		case err == nil && measured.Off:
-			view.Status = "off"
-		case err == nil:
-		case c.Optional:
-			view.Status, out.Body.Status = "degraded", "degraded"
+		status, measured, err := c.status(ctx)
+		switch status {
+		case statusDegraded:
+			out.Body.Status, failed[c.Name] = statusDegraded, err
+		case statusFailed:
 			failed[c.Name] = err
-		default:
-			view.Status, failed[c.Name] = "failed", err
 			required = append(required, c.Name)
 		}
-		out.Body.Checks[c.Name] = view
+		out.Body.Checks[c.Name] = checkView{status, measured}
 	}
 	p.note(ctx, failed)
 	if required != nil {

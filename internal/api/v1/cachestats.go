@@ -15,8 +15,18 @@ type CacheStats struct {
 	Embeddings func(ctx context.Context) EmbeddingNumbers
 	Mode       string      // of the limiter: local, split or shared
 	Degraded   func() bool // the limiter cannot share or store its counters
+	Parts      func(ctx context.Context) []Part
+	Members    func() int // processes of the instance that respond; 1 if there can be no others
+	Shared     bool       // processes share the database
 	Started    time.Time
 	Now        func() time.Time
+}
+
+// Part is a part of the process that can fail.
+type Part struct {
+	Name      string
+	Status    string // ok, degraded, failed or off
+	FreeBytes *int64 // of a disk
 }
 
 // Cache is a cache with statistics.
@@ -81,6 +91,14 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 		out.Body.SearchIndexes = searchIndexesView(s.Indexes())
 		out.Body.Embeddings = viewOfEmbeddings(s.Embeddings(ctx))
 		out.Body.Limiter = limiterView{Mode: s.Mode, Degraded: s.Degraded()}
+		out.Body.Database, out.Body.Members = "embedded", s.Members()
+		if s.Shared {
+			out.Body.Database = "shared"
+		}
+		out.Body.Parts = []partView{}
+		for _, part := range s.Parts(ctx) {
+			out.Body.Parts = append(out.Body.Parts, partView(part))
+		}
 		out.Body.UptimeSeconds = int64(s.Now().Sub(s.Started) / time.Second)
 		out.Body.RequestID = endpoint.RequestOf(ctx).RequestID()
 		return out, nil
@@ -93,6 +111,9 @@ type cacheStatsAnswer struct {
 		SearchIndexes searchIndexesView `json:"searchIndexes"`
 		Embeddings    embeddingsView    `json:"embeddings"`
 		Limiter       limiterView       `json:"limiter"`
+		Database      string            `json:"database" enum:"embedded,shared" doc:"Whether this process has its own database, or several processes can share one."`
+		Members       int               `json:"members" doc:"The number of processes of the instance that respond, with this one."`
+		Parts         []partView        `json:"parts" doc:"The parts of the process that answered the request. The readiness check lists the same parts."`
 		UptimeSeconds int64             `json:"uptimeSeconds"`
 		RequestID     string            `json:"requestId"`
 	}
@@ -148,6 +169,12 @@ func viewOfEmbeddings(n EmbeddingNumbers) embeddingsView {
 type limiterView struct {
 	Mode     string `json:"mode" enum:"local,split,shared" doc:"How requests are counted. With local, one process counts all of them. With split, each process has its share of every limit. With shared, all processes count together."`
 	Degraded bool   `json:"degraded" doc:"Whether counters cannot be stored or shared right now."`
+}
+
+type partView struct {
+	Name      string `json:"name" example:"disk"`
+	Status    string `json:"status" enum:"ok,degraded,failed,off" doc:"Requests are served without a part that is degraded. A part that failed makes the process not ready. The instance does not have a part that is off."`
+	FreeBytes *int64 `json:"freeBytes" doc:"The free space of the disk with the data folder. It is null for other parts."`
 }
 
 func viewOfCache(name string, n CacheNumbers) cacheView {

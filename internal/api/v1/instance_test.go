@@ -47,6 +47,10 @@ func newInstance() *instanceFixture {
 		Embeddings: func(context.Context) v1.EmbeddingNumbers {
 			return v1.EmbeddingNumbers{State: "paused", Progress: &v1.EmbeddingProgress{Memories: 8, WaitingMemories: 9}, DailyTexts: 10}
 		},
+		Parts: func(context.Context) []v1.Part {
+			return []v1.Part{{Name: "disk", Status: "degraded", FreeBytes: new(int64(8))}, {Name: "redis", Status: "off"}}
+		},
+		Members: func() int { return 9 }, Shared: true,
 		Mode: "local", Degraded: func() bool { return i.degraded }, Started: i.clock.Now(), Now: i.clock.Now,
 	})
 	v1.AddVersions(r, &v1.Versions{Registry: i.Versions, PublicURL: "https://keepsake.example", Now: i.clock.Now})
@@ -122,6 +126,11 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 	}
 	if len(body.Caches) != 2 || body.Caches[0].HitRatio != 0.75 || body.Caches[1].HitRatio != 0 || body.Caches[0].Evictions != 4 {
 		t.Errorf("caches are %+v", body.Caches)
+	}
+	for _, want := range []string{`"database":"shared"`, `"members":9`, `{"name":"disk","status":"degraded","freeBytes":8}`, `{"name":"redis","status":"off","freeBytes":null}`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s", text, want)
+		}
 	}
 	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 9 {
 		t.Errorf("search indexes are %v", n)

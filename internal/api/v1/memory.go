@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"keepsake/internal/auth"
@@ -278,6 +279,7 @@ type listMemories struct {
 	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	IDs       []string   `query:"id" maxItems:"100" minLength:"1" maxLength:"64" doc:"The IDs of the memories to list. IDs that do not exist are ignored."`
 	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
 	From      *wire.Time `query:"from" doc:"Include only memories at or after this time."`
 	To        *wire.Time `query:"to" doc:"Include only memories before this time."`
@@ -294,10 +296,10 @@ type memoryList struct {
 func (in *listMemories) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listMemories", append([]string{
-		p.SubjectID, p.AgentID, in.SubjectID, in.AgentID, in.SessionID, in.Kind, textOfTime(in.From), textOfTime(in.To),
+		p.SubjectID, p.AgentID, in.SubjectID, in.AgentID, in.SessionID, in.Kind, textOfTime(in.From), textOfTime(in.To), strings.Join(in.IDs, ","),
 	}, in.Tags...)...)
 	filter := memory.Filter{
-		SubjectID: in.SubjectID, AgentID: in.AgentID, SessionID: in.SessionID, Tags: in.Tags, From: in.From.Moment(), To: in.To.Moment(),
+		SubjectID: in.SubjectID, AgentID: in.AgentID, SessionID: in.SessionID, IDs: in.IDs, Tags: in.Tags, From: in.From.Moment(), To: in.To.Moment(),
 		Limit: in.Limit,
 	}
 	if in.Kind != "" {

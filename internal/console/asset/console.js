@@ -114,14 +114,134 @@
 		document.addEventListener("copy", release);
 	}
 
-	// Forms that take a while say so.
-	document.addEventListener("submit", (event) => {
-		const text = event.target.dataset.busy;
-		const button = text && event.target.querySelector("button.primary");
+	// Texts that a person keeps as a file
+	for (const button of document.querySelectorAll("button[data-download]")) {
+		button.hidden = false;
+		button.addEventListener("click", () => {
+			const link = document.createElement("a");
+			link.href = URL.createObjectURL(new Blob([document.getElementById(button.dataset.download).textContent], { type: "application/json" }));
+			link.download = button.dataset.name;
+			link.click();
+			setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+			release();
+		});
+	}
+
+	// A page that lost its server says so, keeps what was typed, and looks for the server until it responds.
+	const lost = document.getElementById("lost");
+	const ended = document.getElementById("ended");
+	let wanted = ""; // the page to open when the server responds again
+	let search = 0;
+
+	function lose() {
+		if (!lost) return;
+		lost.hidden = false;
+		search ||= setInterval(look, 2000);
+	}
+
+	function find() {
+		if (!lost) return;
+		lost.hidden = true;
+		clearInterval(search);
+		search = 0;
+		if (wanted) location.href = wanted;
+	}
+
+	// look asks whether the server responds. It returns false if a form cannot be sent now.
+	async function look() {
+		let status = 0;
+		try {
+			status = (await fetch("/console/alive", { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(8000) })).status;
+		} catch { /* the server is lost */ }
+		if (status === 0 || status >= 500) {
+			lose();
+			return false;
+		}
+		find();
+		const out = status === 401 && !document.querySelector("input[type=password]");
+		if (ended) ended.hidden = !out;
+		return !out;
+	}
+
+	if (lost && !document.querySelector("[data-live]")) {
+		setInterval(() => { if (document.visibilityState === "visible" && !search) look(); }, 10000);
+	}
+	addEventListener("offline", look);
+	addEventListener("online", look);
+
+	document.addEventListener("click", (event) => {
+		const link = event.target.closest("a[href]");
+		if (!link || !search || link.origin !== location.origin || link.target || event.ctrlKey || event.metaKey || event.shiftKey) return;
+		event.preventDefault();
+		wanted = link.href;
+	});
+
+	// A form is sent when the server responds. Otherwise the browser would replace it by an error page of its own.
+	const ready = new WeakSet();
+	document.addEventListener("submit", async (event) => {
+		const form = event.target;
+		if (!lost || form.hasAttribute("hx-post") || ready.has(form)) return;
+		event.preventDefault();
+		const submitter = event.submitter;
+		if (!await look()) return;
+		if (form.dataset.upload) {
+			upload(form);
+			return;
+		}
+		ready.add(form);
+		form.requestSubmit(submitter);
+		ready.delete(form);
+		const button = form.dataset.busy && form.querySelector("button.primary");
 		if (!button) return;
-		button.textContent = text;
+		button.textContent = form.dataset.busy;
 		button.disabled = true;
 	});
+
+	// upload sends the file of a form and shows how far it is. The server imports it while it arrives.
+	function upload(form) {
+		const box = form.querySelector("[data-progress]"), bar = box.querySelector("progress"), text = box.querySelector("p");
+		const button = form.querySelector("button.primary"), stop = box.querySelector("[data-stop]");
+		const request = new XMLHttpRequest();
+		const leave = (event) => event.preventDefault();
+		const end = (message) => {
+			removeEventListener("beforeunload", leave);
+			button.disabled = false;
+			stop.hidden = true;
+			text.textContent = message;
+		};
+		request.open("POST", form.action);
+		request.setRequestHeader("HX-Request", "true");
+		request.upload.addEventListener("progress", (event) => {
+			bar.max = event.total;
+			bar.value = event.loaded;
+			text.textContent = event.loaded < event.total ? `${mebibytes(event.loaded)} of ${mebibytes(event.total)} MiB` : "Sent. The last lines are being imported.";
+		});
+		request.addEventListener("load", () => {
+			end("");
+			box.hidden = true;
+			if (request.status === 401) {
+				look();
+				return;
+			}
+			const target = document.getElementById(form.dataset.upload);
+			target.innerHTML = request.responseText;
+			prepare(target);
+			target.scrollIntoView({ block: "start" });
+		});
+		request.addEventListener("error", () => {
+			end("The connection was lost. What had arrived is imported. Import the file again: documents with an ID are replaced, not stored twice.");
+			look();
+		});
+		request.addEventListener("abort", () => end("Stopped. What had arrived is imported."));
+		stop.onclick = () => request.abort();
+		addEventListener("beforeunload", leave);
+		button.disabled = true;
+		stop.hidden = box.hidden = false;
+		bar.value = 0;
+		request.send(new FormData(form));
+	}
+
+	function mebibytes(n) { return (n / 1048576).toFixed(1); }
 
 	// Tips of charts
 	const tip = document.createElement("div");
@@ -141,7 +261,6 @@
 	});
 
 	// Parts that stay up to date while the page is visible
-	const lost = document.getElementById("lost");
 	for (const part of document.querySelectorAll("[data-live]")) {
 		const timer = setInterval(() => {
 			if (part.querySelector("[data-done]")) {
@@ -152,11 +271,9 @@
 			if (document.visibilityState === "visible" && !busy) htmx.trigger(part, "live");
 		}, Number(part.dataset.live) * 1000);
 	}
-	document.addEventListener("htmx:sendError", () => { if (lost) lost.hidden = false; });
-	document.addEventListener("htmx:afterRequest", (event) => { if (lost && event.detail.successful) lost.hidden = true; });
-	document.addEventListener("htmx:responseError", (event) => {
-		if (lost && event.detail.xhr.status >= 500) lost.hidden = false;
-	});
+	document.addEventListener("htmx:sendError", lose);
+	document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) find(); });
+	document.addEventListener("htmx:responseError", (event) => { if (event.detail.xhr.status >= 500) lose(); });
 	document.addEventListener("htmx:afterSwap", (event) => { tip.hidden = true; prepare(event.detail.target); });
 
 	prepare(document);

@@ -420,6 +420,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a workspace, a page on", list(memory.RowFilter{After: place}), "memory_at"},
 		{"a subject", list(memory.RowFilter{Subject: named(1)}), "memory_subject_at"},
 		{"a subject, a page on", list(memory.RowFilter{Subject: named(1), After: place, Kinds: memory.Kinds()}), "memory_subject_at"},
+		{"a subject, some by their ids", list(memory.RowFilter{Subject: named(1), IDs: []string{"mem_000", "mem_009"}}), primaryKey},
 		{"an agent", list(memory.RowFilter{Agent: named(1)}), "memory_agent_at"},
 		{"a subject by an agent", list(memory.RowFilter{Visible: memory.Visibility{Agent: named(1)}, Subject: named(1)}), "memory_subject_at"},
 		{"a session of a subject", list(memory.RowFilter{Session: named(1), Subject: named(1), Agent: named(1)}), "memory_session_at"},
