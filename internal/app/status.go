@@ -34,6 +34,7 @@ func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memories.RecallStats()) }},
 		},
 		Indexes: s.indexNumbers, Embeddings: s.embeddingNumbers,
+		Parts: s.parts, Members: s.memberCount, Shared: s.instance.Engine.Shared(),
 		Mode: string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}
 	for _, task := range s.background {
