@@ -98,19 +98,24 @@ func (b *Backfiller) RunBackfill(ctx context.Context) {
 	running.Wait()
 }
 
-// repeat calls fill now, when it is woken, and every minute.
+// repeat calls fill now, when it is woken, when a pause of the endpoint is over, and every minute.
 func (b *Backfiller) repeat(ctx context.Context, woken chan struct{}, fill func(ctx context.Context) error) {
-	tick := time.NewTicker(backfillEvery)
-	defer tick.Stop()
 	for {
 		if err := fill(ctx); err != nil && ctx.Err() == nil && !endpointError(err) {
 			b.logger.WarnContext(ctx, "embedding memories failed", "error", err.Error())
 		}
+		wait := backfillEvery
+		if pause := b.embeddings.Client.MemoriesPause(); pause > 0 {
+			wait = min(wait, pause)
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return
-		case <-tick.C:
+		case <-timer.C:
 		case <-woken:
+			timer.Stop()
 		}
 	}
 }

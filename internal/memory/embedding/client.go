@@ -272,6 +272,17 @@ func (c *Client) MemoriesPaused() error {
 	return nil
 }
 
+// MemoriesPause returns how long the current pause after failures lasts for texts of memories; 0 if there is none.
+func (c *Client) MemoriesPause() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.o.Now()
+	if !c.texts.paused(now) {
+		return 0
+	}
+	return max(0, c.texts.until.Sub(now))
+}
+
 // Stats are the numbers of this process since its start.
 type Stats struct {
 	Memories int64 // texts of memories that were sent

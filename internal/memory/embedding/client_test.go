@@ -260,12 +260,15 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	b := setup(t, 1000)
 	b.respond(fails(embedding.Throttled, 90*time.Second))
 	b.ask(t)
+	if _, err := b.Memories(t.Context(), []string{"text"}); err == nil || b.MemoriesPause() != 90*time.Second {
+		t.Errorf("%v, and a pause of %s", err, b.MemoriesPause())
+	}
 	b.pass(89 * time.Second)
-	if !b.QueriesPaused() {
+	if !b.QueriesPaused() || b.MemoriesPause() != time.Second {
 		t.Error("the pause is too short")
 	}
 	b.pass(time.Second)
-	if b.QueriesPaused() {
+	if b.QueriesPaused() || b.MemoriesPause() != 0 {
 		t.Error("the pause is too long")
 	}
 	b.respond(fails(embedding.Throttled, 1000*time.Hour))
