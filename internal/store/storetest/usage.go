@@ -21,27 +21,16 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		t.Parallel()
 		return store.New(open(t))
 	}
-	cell := func(at time.Time, status int, requests, charged int64) usage.Cell {
-		c := usage.Cell{
-			Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
-			Version: 1, Surface: "primary", Requests: requests, Charged: charged, BytesIn: 10, BytesOut: 20,
-		}
-		for i := range requests {
-			c.Latency.Add(time.Duration(i+1) * time.Millisecond)
-		}
-		return c
-	}
-
 	t.Run("QuotasAreTheSumOfWhatWasCharged", func(t *testing.T) {
 		s := setup(t)
 		day := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
-		anonymous := cell(day, 401, 5, 5)
+		anonymous := usageCell(day, 401, 5, 5)
 		anonymous.WorkspaceID, anonymous.KeyID = "", ""
-		withoutKey := cell(day, 200, 1, 1)
+		withoutKey := usageCell(day, 200, 1, 1)
 		withoutKey.KeyID = ""
 		for range 2 { // added, not replaced
 			addUsage(t, s, usage.Delta{Cells: []usage.Cell{
-				cell(day, 200, 3, 2), cell(day.Add(time.Minute), 200, 4, 4), cell(day, 500, 9, 0), withoutKey, anonymous,
+				usageCell(day, 200, 3, 2), usageCell(day.Add(time.Minute), 200, 4, 4), usageCell(day, 500, 9, 0), withoutKey, anonymous,
 			}})
 		}
 		wantQuotas(t, s, []string{"2026-11-30", "2026-12-01", "2026-11", "2026-12", "2026-10"}, map[string]int64{
@@ -53,11 +42,11 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("ASeriesSumsItsStepsBeforeAndAfterTheRollUp", func(t *testing.T) {
 		s := setup(t)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		other := cell(start, 200, 100, 100)
+		other := usageCell(start, 200, 100, 100)
 		other.WorkspaceID = "wsp_b"
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
-			cell(start.Add(-time.Minute), 200, 50, 50), cell(start, 200, 3, 3), cell(start.Add(59*time.Minute), 404, 2, 2),
-			cell(start.Add(61*time.Minute), 429, 5, 0), cell(start.Add(3*time.Hour), 503, 7, 0), cell(start.Add(4*time.Hour), 200, 50, 50), other,
+			usageCell(start.Add(-time.Minute), 200, 50, 50), usageCell(start, 200, 3, 3), usageCell(start.Add(59*time.Minute), 404, 2, 2),
+			usageCell(start.Add(61*time.Minute), 429, 5, 0), usageCell(start.Add(3*time.Hour), 503, 7, 0), usageCell(start.Add(4*time.Hour), 200, 50, 50), other,
 		}})
 		want := []usage.Point{
 			{At: start, Requests: 5, Errors: 2, Charged: 5},
@@ -75,7 +64,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		check("minutes")
 		noError(t, s.RollUpUsage(t.Context(), start.Add(90*time.Minute)))
 		check("the first hour rolled up")
-		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(start, 200, 1, 1)}})
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(start, 200, 1, 1)}})
 		want[0].Requests, want[0].Charged = 6, 6
 		check("a late minute")
 		for range 2 {
@@ -94,7 +83,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 		}
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
-			cell(at(8, 1), 200, 1, 1), cell(at(8, 2), 200, 2, 2), cell(at(9, 0), 200, 4, 4), cell(at(26, 30), 200, 8, 8), cell(at(50, 10), 200, 16, 16),
+			usageCell(at(8, 1), 200, 1, 1), usageCell(at(8, 2), 200, 2, 2), usageCell(at(9, 0), 200, 4, 4), usageCell(at(26, 30), 200, 8, 8), usageCell(at(50, 10), 200, 16, 16),
 		}})
 		// check reads everything, and by day and hour.
 		check := func(when string, minutes map[time.Time]int64, requests int64) {
@@ -137,7 +126,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		check("two days rolled up", all, 31)
 		prune(usage.Retention{Minutes: at(9, 30), Hours: midnight, Days: midnight})
 		check("minutes of the first hours deleted", map[time.Time]int64{at(8, 0): 3, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 31)
-		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(at(8, 30), 200, 32, 32)}})
+		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(at(8, 30), 200, 32, 32)}})
 		check("a late minute", map[time.Time]int64{at(8, 0): 3, at(8, 30): 32, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 63)
 		prune(usage.Retention{Minutes: at(49, 0), Hours: at(30, 0), Days: midnight})
 		check("hours of the first day deleted", map[time.Time]int64{at(0, 0): 7, at(8, 30): 32, at(26, 0): 8, at(50, 10): 16}, 63)
@@ -151,7 +140,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		s := setup(t)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		of := func(workspaceID, keyID string, at time.Time) usage.Cell {
-			c := cell(at, 200, 1, 1)
+			c := usageCell(at, 200, 1, 1)
 			c.WorkspaceID, c.KeyID = workspaceID, keyID
 			return c
 		}
@@ -205,7 +194,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		for second := range 60 {
 			d := usage.Delta{At: start.Add(time.Duration(second) * time.Second)}
 			for key := range keys {
-				c := cell(start, 200, 10, 10)
+				c := usageCell(start, 200, 10, 10)
 				c.KeyID = fmt.Sprint("key_", key)
 				d.Cells = append(d.Cells, c)
 				noError(t, want.MergeEncoded(c.Latency))
@@ -266,7 +255,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			t.Helper()
 			d := usage.Delta{At: at(50, 0)}
 			for _, at := range times {
-				c := cell(at, 200, requests, 0)
+				c := usageCell(at, 200, requests, 0)
 				c.KeyID = keyID
 				d.Cells = append(d.Cells, c)
 			}
@@ -297,101 +286,17 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		check("late again", 0, map[string]int64{"20 key_a": 14, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
 	})
 
-	t.Run("RowsOfAnOlderReleaseCountAndArePacked", func(t *testing.T) {
-		t.Parallel()
-		e := open(t)
-		s := store.New(e)
-		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		older := func(table string, at time.Time, requests int64) {
-			t.Helper()
-			var latency usage.Durations
-			for range requests {
-				latency.Add(time.Millisecond)
-			}
-			_, err := e.Usage().Once(t.Context(), `
-				INSERT INTO `+table+` (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, latency)
-				VALUES ('wsp_a', 'key_a', $1, '/api/v1/search', 'GET', 200, 1, 'primary', $2, $2, 1, 1, $3)`, at.Unix()/60, requests, []byte(latency))
-			noError(t, err)
-		}
-		check := func(when string) {
-			t.Helper()
-			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
-				var got usage.Histogram
-				var requests int64
-				q := usage.CellQuery{WorkspaceID: "wsp_a", KeyIDs: []string{"key_a"}, From: start, To: start.Add(40 * time.Hour), Step: step}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
-					requests += c.Requests
-					return got.MergeEncoded(c.Latency)
-				}))
-				if requests != 15 || got.Count() != 15 {
-					t.Errorf("%s, by %v: %d requests and %d durations, want 15", when, step, requests, got.Count())
-				}
-			}
-		}
-		older("usage_minute", start, 1)
-		older("usage_minute", start.Add(time.Hour), 2)
-		older("usage_late", start.Add(30*time.Minute), 4)
-		addUsage(t, s, usage.Delta{Cells: []usage.Cell{cell(start, 200, 8, 8)}})
-		check("before the roll-up")
-		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
-		check("the first hour rolled up")
-		noError(t, s.RollUpUsage(t.Context(), start.Add(48*time.Hour)))
-		check("all rolled up")
-	})
-
-	t.Run("HoursOfAnOlderReleaseCountAndArePacked", func(t *testing.T) {
-		t.Parallel()
-		e := open(t)
-		s := store.New(e)
-		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		older := func(hour time.Time, requests int64) {
-			t.Helper()
-			_, err := e.Usage().Once(t.Context(), `
-				INSERT INTO usage_hour (workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
-				VALUES ('wsp_a', 'key_a', $1, '/api/v1/search', 'GET', 200, 1, 'primary', $2, $2, 1, 1)`, hour.Unix()/3600, requests)
-			noError(t, err)
-		}
-		check := func(when string, want map[string]int64) {
-			t.Helper()
-			got := map[string]int64{}
-			q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(40 * time.Hour), Step: time.Hour}
-			noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
-				got[c.Start.Format("02 15:04")] += c.Requests
-				return nil
-			}))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s", when, diff)
-			}
-		}
-		older(start, 1)
-		older(start.Add(20*time.Hour), 2)
-		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
-			cell(start.Add(20*time.Hour), 200, 4, 4), cell(start.Add(30*time.Hour), 200, 8, 8), // the first was late then
-		}})
-		want := map[string]int64{"20 08:00": 1, "21 04:00": 6, "21 14:00": 8}
-		check("before the roll-up", want)
-		noError(t, s.RollUpUsage(t.Context(), start.Add(20*time.Hour)))
-		check("the first hours rolled up", want)
-		noError(t, s.RollUpUsage(t.Context(), start.Add(31*time.Hour)))
-		check("all rolled up", want)
-		older(start.Add(30*time.Hour), 8) // an older release that still runs has rolled up minutes that are packed
-		check("rolled up by an older release", want)
-		noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}))
-		check("pruned", want)
-		if n := count(t, e.Usage(), "usage_hour"); n != 0 {
-			t.Errorf("%d rows remain", n)
-		}
-	})
+	testUsageOfAnOlderRelease(t, open)
 
 	t.Run("AFlushIsCountedOnceHoweverOftenItIsSent", func(t *testing.T) {
 		s := setup(t)
 		day := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
 		flush := func(recorder string, number, charged int64) usage.Delta {
-			withoutKey := cell(day, 200, 1, 1)
+			withoutKey := usageCell(day, 200, 1, 1)
 			withoutKey.KeyID = ""
 			return usage.Delta{
 				Recorder: recorder, Number: number, At: epoch, Totals: true,
-				Cells: []usage.Cell{cell(day, 200, charged, charged), withoutKey, cell(day.Add(time.Minute), 500, 1, 0)},
+				Cells: []usage.Cell{usageCell(day, 200, charged, charged), withoutKey, usageCell(day.Add(time.Minute), 500, 1, 0)},
 			}
 		}
 		want := func(workspaceTotal, keyTotal, charged int64) []usage.Quota {
@@ -436,7 +341,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 				for n := range flushes {
 					d := usage.Delta{Recorder: fmt.Sprint("r", r), Number: int64(n + 1), At: epoch}
 					for i := range cellsEach {
-						c := cell(start.Add(time.Duration(i%7)*time.Minute), 200, 1, 1)
+						c := usageCell(start.Add(time.Duration(i%7)*time.Minute), 200, 1, 1)
 						c.KeyID = fmt.Sprint("key_", i)
 						d.Cells = append(d.Cells, c)
 						d.LastUses = append(d.LastUses, usage.LastUse{KeyID: c.KeyID, Hint: "h", At: after(time.Duration(random.IntN(1e9)))})
@@ -490,6 +395,17 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			t.Error(diff)
 		}
 	})
+}
+
+func usageCell(at time.Time, status int, requests, charged int64) usage.Cell {
+	c := usage.Cell{
+		Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/api/v1/search", Method: "GET", Status: status,
+		Version: 1, Surface: "primary", Requests: requests, Charged: charged, BytesIn: 10, BytesOut: 20,
+	}
+	for i := range requests {
+		c.Latency.Add(time.Duration(i+1) * time.Millisecond)
+	}
+	return c
 }
 
 func count(t *testing.T, d store.Database, table string) (n int64) {
