@@ -213,6 +213,13 @@ func TestPagesAreAccessible(t *testing.T) {
 	p := apptest.Start(t, apptest.NextVersion(), apptest.With(func(c *config.Config) { c.Webhooks.AllowPrivate = true }))
 	tab := browsertest.Start(t).Tab(t)
 	ids := seed(t, p)
+	c := operator(t, p)
+	if _, err := c.ReleaseVersion(t.Context(), client.NewRelease{Version: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RehearseSunset(t.Context(), 1, ids.Replace("{id}"), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
 	tab.Open(p.URL + "/")
 	look(t, tab, string(axe), "sign-in")
 	arrive(t, p, tab)
@@ -332,12 +339,6 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 		return used.Points[len(used.Points)-1].Requests+used.Points[len(used.Points)-2].Requests >= 45
 	})
 	hook, delivery := seedWebhook(t, c)
-	if _, err := c.ReleaseVersion(t.Context(), client.NewRelease{Version: 2}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.RehearseSunset(t.Context(), 1, id, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
 	w, err := c.CreateWorkspace(t.Context(), client.NewWorkspace{Name: "clinic", Tier: "pro"})
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,13 @@ func TestPeopleFindWhatTheyNeedInFourClicks(t *testing.T) {
 		t.Errorf("a downloaded receipt was asked for: %q", got)
 	}
 
-	w = way("admin") // end a version
+	w = way("admin") // end version 1
+	w.click(`nav a[href="/console/versions"]`)
+	w.click(`main a[href="/console/versions/1/release"]`)
+	w.click("form.form button.danger")
+	w.finds("Version 1", "deprecated", "Its sunset is")
+
+	w = way("sunset") // who still uses it, and more time for them
 	w.click(`nav a[href="/console/versions"]`)
 	w.click(`main a[href="/console/versions/1"]`)
 	w.finds("deprecated", "Who still uses it", "website search", "/docs/api/migration/v1-to-v2")
