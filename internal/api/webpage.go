@@ -20,7 +20,8 @@ type WebPage struct {
 	Serve  func(v *Visit) WebResponse
 }
 
-// WebResponse is the response of a WebPage. Header contains at least Content-Security-Policy.
+// WebResponse is the response of a WebPage. Header contains at least Content-Security-Policy. A 404 without a body is sent as the
+// API sends it, in JSON.
 type WebResponse struct {
 	Status int
 	Header http.Header
@@ -41,6 +42,9 @@ func (v *Visit) BaseURL() string { return v.x.baseURL() }
 
 // RequestID returns the ID of the request. All calls of a visit have it.
 func (v *Visit) RequestID() string { return v.x.RequestID() }
+
+// PrefersHTML reports whether the visitor is a browser that shows a page, and not a program.
+func (v *Visit) PrefersHTML() bool { return prefersHTML(v.x.r.Header["Accept"]) }
 
 // At returns when the request was received.
 func (v *Visit) At() time.Time { return v.x.at }
@@ -140,6 +144,9 @@ func (w *recorder) response(r *http.Request) *http.Response {
 func webRoute(p WebPage) *route {
 	return &route{page: func(x *requestState) (page, error) {
 		resp := p.Serve(&Visit{Request: x.r, x: x})
+		if resp.Status == http.StatusNotFound && len(resp.Body) == 0 {
+			return page{}, errNotFound
+		}
 		h := x.w.Header()
 		media := resp.Header["Content-Type"]
 		for name, values := range resp.Header {

@@ -41,7 +41,7 @@ func (r *Reference) loadAssets() error {
 func (r *Reference) asset(v *api.Visit) api.WebResponse {
 	file, ok := r.assets[v.PathValue("name")]
 	if !ok {
-		return plain(http.StatusNotFound, "text/plain; charset=utf-8", "There is no such file.\n")
+		return api.WebResponse{Status: http.StatusNotFound}
 	}
 	if v.PathValue("sum") != r.sum {
 		file.Header = file.Header.Clone()

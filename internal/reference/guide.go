@@ -115,7 +115,7 @@ func (r *Reference) text(v *api.Visit) api.WebResponse {
 	if g := r.guide(name); g != nil && strings.HasSuffix(v.URL.Path, ".md") {
 		return plain(http.StatusOK, "text/markdown; charset=utf-8", g.Text)
 	}
-	return plain(http.StatusNotFound, "text/plain; charset=utf-8", "There is no such text. /llms.txt lists all.\n")
+	return api.WebResponse{Status: http.StatusNotFound}
 }
 
 // index serves /llms.txt, the list of texts for language models (llmstxt.org).

@@ -112,7 +112,11 @@ func (r *Reference) show(from *api.Visit, serve func(*visit) templ.Component) ap
 	if ok {
 		return kept
 	}
-	resp := v.respond(serve(v))
+	shown := serve(v)
+	if v.status == http.StatusNotFound && !from.PrefersHTML() {
+		return api.WebResponse{Status: http.StatusNotFound}
+	}
+	resp := v.respond(shown)
 	if resp.Status == http.StatusOK { // so no more than all pages that exist
 		r.mu.Lock()
 		if r.state == state {

@@ -183,6 +183,31 @@ func TestVersionsHaveTheirOwnReference(t *testing.T) {
 	}
 }
 
+func TestMissingPageIsJSONForPrograms(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	for _, path := range []string{"/docs/guides/nothing", "/docs/api/migration/v1-to-v2", "/docs/text/nothing.md", "/docs/asset/0/nothing"} {
+		for accept, want := range map[string]string{"": "application/json", "*/*": "application/json", "application/json": "application/json", "text/html,*/*;q=0.8": "text/html"} {
+			if strings.Contains(path, "/asset/") || strings.Contains(path, "/text/") {
+				want = "application/json" // these are no pages
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header["Accept"] = []string{accept}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusNotFound || !strings.HasPrefix(got, want) {
+				t.Errorf("%s, Accept: %s: got %d, %s", path, accept, resp.StatusCode, got)
+			}
+		}
+	}
+}
+
 func TestSearchFindsGuidesOperationsAndCodes(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
