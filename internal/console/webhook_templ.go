@@ -1118,7 +1118,7 @@ func disabledText(w client.Webhook) string {
 	case "gone":
 		return "The receiver answered 410 Gone. Change the address, then enable the webhook."
 	default:
-		return "Somebody disabled the webhook."
+		return "A user disabled the webhook."
 	}
 }
 
