@@ -44,17 +44,22 @@ const maxWord = 128
 // Scan calls yield for every token of s in order, until yield returns false.
 func (a *Analyzer) Scan(s string, yield func(Token) bool) {
 	Split(s, func(sp Spelling) bool {
-		word := a.forms.of(sp.Word)
-		term := word
-		if sp.Pair != "" {
-			term = a.forms.of(sp.Pair)
-		}
-		t := Token{Term: term.stem, Word: word.word, Start: sp.Start, End: sp.End, Pos: sp.Pos}
-		if sp.Last {
-			t.Term = ""
-		}
+		t := a.token(&sp)
 		return t.Word == "" || yield(t)
 	})
+}
+
+func (a *Analyzer) token(sp *Spelling) Token {
+	word := a.forms.of(sp.Word)
+	term := word
+	if sp.Pair != "" {
+		term = a.forms.of(sp.Pair)
+	}
+	t := Token{Term: term.stem, Word: word.word, Start: sp.Start, End: sp.End, Pos: sp.Pos}
+	if sp.Last {
+		t.Term = ""
+	}
+	return t
 }
 
 // Spelling is one word of a text as it is spelled.

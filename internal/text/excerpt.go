@@ -32,6 +32,35 @@ func (w *Wanted) find(t Token) (name string, weight float64, asWord, ok bool) {
 	return "", 0, false, false
 }
 
+// begin contains the first bytes of spellings that can match, so that most words of a text need not be folded and stemmed.
+// Neither changes the first letter of an English word of ASCII characters but for its case.
+func (w *Wanted) begin() *[256]bool {
+	var begin [256]bool
+	for c := range begin {
+		begin[c] = c >= utf8.RuneSelf || w.Language != English
+	}
+	add := func(name string) {
+		if name != "" {
+			begin[name[0]], begin[asciiUpper(name[0])] = true, true
+		}
+	}
+	for term := range w.Terms {
+		add(term)
+	}
+	for word := range w.Words {
+		add(word)
+	}
+	add(w.Prefix)
+	return &begin
+}
+
+func asciiUpper(c byte) byte {
+	if c >= 'a' && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
 // hit is a wanted word in a text.
 type hit struct {
 	start, end int // bytes
@@ -45,7 +74,15 @@ const enoughHits = 4_096
 
 func (a *Analyzer) hits(s string, w *Wanted) []hit {
 	var hits []hit
-	a.Scan(s, func(t Token) bool {
+	begin := w.begin()
+	Split(s, func(sp Spelling) bool {
+		if !begin[sp.Word[0]] {
+			return true
+		}
+		t := a.token(&sp)
+		if t.Word == "" {
+			return true
+		}
 		t.Term = a.Stem(w.Language, t)
 		if name, weight, asWord, ok := w.find(t); ok {
 			if asWord && Unspaced(t.Word) {

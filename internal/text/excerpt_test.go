@@ -115,3 +115,43 @@ func TestExcerptHoldsItsPromisesOnAnyText(t *testing.T) {
 		}
 	})
 }
+
+// Excerpts skip English words by their first letter.
+func TestEnglishStemsKeepTheFirstLetter(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.SampledFrom([]string{"a", "B", "y", "Y", "s", "K", "7"}).Draw(t, "first")
+		rest := rapid.StringOf(rapid.SampledFrom([]rune("aeiouyYsdngltkx'’é\u0301ßﬁ.9"))).Draw(t, "rest")
+		Split(first+rest, func(sp Spelling) bool {
+			c := sp.Word[0]
+			if c >= utf8.RuneSelf {
+				return true
+			}
+			word, stem := Form(sp.Word)
+			lower := strings.ToLower(string(rune(c)))
+			if !strings.HasPrefix(word, lower) || !strings.HasPrefix(stem, lower) {
+				t.Fatalf("%q has the word %q and the stem %q", sp.Word, word, stem)
+			}
+			return true
+		})
+	})
+}
+
+func TestMarkFindsWordsOfAnyCaseAndLanguage(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	for _, test := range []struct {
+		w    Wanted
+		s    string
+		want string
+	}{
+		{Wanted{Terms: map[string]float64{"lantern": 1}}, "Lanterns, LANTERN, ｌantern and a lamp", "[Lanterns], [LANTERN], [ｌantern] and a lamp"},
+		{Wanted{Terms: map[string]float64{"3.5": 1}}, "3.5 or 3.6", "[3.5] or 3.6"},
+		{Wanted{Prefix: "ec"}, "École, echo, Echo, ache", "[École], [echo], [Echo], ache"},
+		{Wanted{Language: French, Terms: map[string]float64{StemIn(French, "arbre"): 1}}, "l'arbre", "[l'arbre]"},
+	} {
+		if got := shown(test.s, a.Mark(test.s, &test.w)); got != test.want {
+			t.Errorf("marked %q, want %q", got, test.want)
+		}
+	}
+}
