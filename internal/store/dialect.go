@@ -12,11 +12,11 @@ type Dialect interface {
 	// updates rows that exist.
 	Insert(updates bool) (verb string, maxRows int)
 
-	// ByID selects rows of a table by a list of IDs. from is an item of FROM that names the rows as, and where is a
-	// condition. $1 is the workspace, and $list is where the list begins.
-	ByID(table, as string, list int) (from, where string)
-	// IDLists are the arguments of statements with ByID: args, followed by some of the IDs.
-	IDLists(args []any, ids []string) [][]any
+	// ByID selects rows of a table by a list of at most size IDs. from is an item of FROM that names the rows as, and where is
+	// a condition. $1 is the workspace, and $list is where the list begins.
+	ByID(table, as string, list, size int) (from, where string)
+	// IDLists are the arguments of statements with ByID of the same size: args, followed by some of the IDs.
+	IDLists(args []any, ids []string, size int) [][]any
 
 	// Subjects calls row for the SubjectColumns of each subject that has a row.
 	Subjects(ctx context.Context, q Querier, workspaceID string, subjects [][]byte, row func(Row) error) error
@@ -74,22 +74,25 @@ type AuditAppend struct {
 
 // statements are the texts of this package that contain a Dialect's parts.
 type statements struct {
-	documentsByID string
-	existing      string
-	memoriesByID  string
-	memoriesOf    string
-	addMinutes    *bulk
-	addLate       *bulk
+	documentsByID    string
+	fewDocumentsByID string // at most ShortListSize
+	existing         string
+	memoriesByID     string
+	memoriesOf       string
+	addMinutes       *bulk
+	addLate          *bulk
 }
 
 func newStatements(d Dialect) statements {
-	document, byID := d.ByID("document", "d", 2)
-	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", 2)
-	memory, byMemoryID := d.ByID("memory", "m", 2)
-	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4)
+	document, byID := d.ByID("document", "d", 2, ListSize)
+	few, byFewIDs := d.ByID("document", "d", 2, ShortListSize)
+	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", 2, ListSize)
+	memory, byMemoryID := d.ByID("memory", "m", 2, ListSize)
+	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4, ListSize)
 	return statements{
 		addMinutes: addingCells(d, "usage_packed_minute"), addLate: addingCells(d, "usage_packed_late"),
-		documentsByID: `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
+		documentsByID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
+		fewDocumentsByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
 		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
 			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 		memoriesByID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byMemoryID + ` AND ` + LivingMemory,

@@ -120,7 +120,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 		byID[rows[i].ID] = &rows[i]
 		rows[i].old = existing{tags: "[]"}
 	}
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		err := s.eachRow(ctx, func(row Row) error {
 			var id string
 			var st existing

@@ -48,8 +48,12 @@ func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document
 // Documents implements document.Store.
 func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
 	var list []document.Document
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
-		found, err := s.documents(ctx, s.statements.documentsByID, args...)
+	statement, size := s.statements.documentsByID, ListSize
+	if len(ids) <= ShortListSize {
+		statement, size = s.statements.fewDocumentsByID, ShortListSize
+	}
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, size) {
+		found, err := s.documents(ctx, statement, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
 		}

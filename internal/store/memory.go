@@ -114,7 +114,7 @@ func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility m
 // MemoriesByID implements memory.Store.
 func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*memory.Row, error) {
 	var list []*memory.Row
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids) {
+	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		found, err := s.memories(ctx, s.statements.memoriesByID, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read memories: %w", err)
@@ -127,7 +127,7 @@ func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []stri
 // MemoriesOf implements memory.Store.
 func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
 	still = true
-	for _, args := range s.dialect.IDLists([]any{workspaceID, subject[:], generation}, ids) {
+	for _, args := range s.dialect.IDLists([]any{workspaceID, subject[:], generation}, ids, ListSize) {
 		err := s.eachRow(ctx, func(row Row) error {
 			var now int64
 			r, err := scanMemory(row, &now)

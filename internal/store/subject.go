@@ -116,7 +116,7 @@ func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjec
 	}
 	rising := slices.SortedFunc(slices.Values(hashesOf(subjects)), bytes.Compare)
 	for some := range slices.Chunk(rising, holdSize) {
-		if err := s.main.Hold(ctx, holdSubjects, padded([]any{workspaceID}, some, holdSize)...); err != nil {
+		if err := s.main.Hold(ctx, holdSubjects, PaddedTo([]any{workspaceID}, some, holdSize)...); err != nil {
 			return nil, fmt.Errorf("hold subjects: %w", err)
 		}
 	}

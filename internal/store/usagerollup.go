@@ -227,7 +227,7 @@ func (s *Store) writeCompacted(ctx context.Context, list []compacted) error {
 			if m, err := s.holdMarks(ctx); err != nil || m.packedHours > rows[0].at/60 {
 				return err
 			}
-			if _, err := s.usage.In(ctx).Exec(ctx, removeParts, padded([]any{rows[0].at, rows[0].workspaceID}, keys, sliceRows)...); err != nil {
+			if _, err := s.usage.In(ctx).Exec(ctx, removeParts, PaddedTo([]any{rows[0].at, rows[0].workspaceID}, keys, sliceRows)...); err != nil {
 				return err
 			}
 			return s.insertCells(ctx, replaceMinutes, rows, 0)

@@ -24,13 +24,13 @@ func (*View) Dialect() store.Dialect { return dialect{} }
 func (dialect) Insert(bool) (verb string, maxRows int) { return "INSERT", 512 }
 
 // ByID implements store.Dialect.
-func (dialect) ByID(table, as string, list int) (from, where string) {
+func (dialect) ByID(table, as string, list, _ int) (from, where string) {
 	return `unnest($` + strconv.Itoa(list) + `::text[]) AS wanted(id)
 		CROSS JOIN LATERAL (SELECT * FROM ` + table + ` WHERE workspace_id = $1 AND ` + table + `.id = wanted.id LIMIT 1) ` + as, `true`
 }
 
 // IDLists implements store.Dialect.
-func (dialect) IDLists(args []any, ids []string) [][]any {
+func (dialect) IDLists(args []any, ids []string, _ int) [][]any {
 	if len(ids) == 0 {
 		return nil
 	}

@@ -31,14 +31,14 @@ func (dialect) Insert(updates bool) (verb string, maxRows int) {
 }
 
 // ByID implements store.Dialect.
-func (dialect) ByID(table, as string, list int) (from, where string) {
-	return table + ` ` + as, as + `.workspace_id = $1 AND ` + as + `.id IN (` + store.Parameters(list, store.ListSize) + `)`
+func (dialect) ByID(table, as string, list, size int) (from, where string) {
+	return table + ` ` + as, as + `.workspace_id = $1 AND ` + as + `.id IN (` + store.Parameters(list, size) + `)`
 }
 
 // IDLists implements store.Dialect.
-func (dialect) IDLists(args []any, ids []string) (lists [][]any) {
-	for some := range slices.Chunk(ids, store.ListSize) {
-		lists = append(lists, store.Padded(slices.Clip(args), some))
+func (dialect) IDLists(args []any, ids []string, size int) (lists [][]any) {
+	for some := range slices.Chunk(ids, size) {
+		lists = append(lists, store.PaddedTo(slices.Clip(args), some, size))
 	}
 	return lists
 }
