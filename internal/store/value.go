@@ -96,11 +96,15 @@ func (c *conditions) where(condition string, args ...any) {
 	c.all = append(c.all, condition)
 }
 
-// in adds the condition that a column is one of at most ListSize values.
+// in adds the condition that a column is one of at most ListSize values. There are two texts, for short and for long lists.
 func (c *conditions) in(column string, values []string) {
+	size := ListSize
+	if len(values) <= ShortListSize {
+		size = ShortListSize
+	}
 	first := len(c.args) + 1
-	c.args = Padded(c.args, values)
-	c.all = append(c.all, column+` IN (`+Parameters(first, ListSize)+`)`)
+	c.args = PaddedTo(c.args, values, size)
+	c.all = append(c.all, column+` IN (`+Parameters(first, size)+`)`)
 }
 
 // arg adds a parameter and returns its name.
