@@ -469,7 +469,8 @@ func TestAViewerGetsNoKeys(t *testing.T) {
 // A dashboard that stays open all day must not use up the quota that it shows, and must open when the quota is used up.
 func TestReadingUsageIsFree(t *testing.T) {
 	t.Parallel()
-	p := apptest.Start(t)
+	clock := apptest.NewClock(time.Now()) // that stands still: the minute of the limit does not end
+	p := apptest.Start(t, apptest.Clock(clock.Now))
 	v := tenant(t, p, "free", string(account.RoleAdmin))
 	numbers := client.TierNumbers{RequestsPerMinute: 1, Daily: 10, Monthly: 10, Keys: 5, Users: 5, Documents: 5, Memories: 5}
 	if _, err := operator(t, p).ChangeTier(t.Context(), "free", numbers, nil); err != nil {
