@@ -57,7 +57,7 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := welcome(st, cfg, a); err != nil {
+	if err := welcome(ctx, st, cfg, a); err != nil {
 		return err
 	}
 	debug.FreeOSMemory() // hashing the first password took 19 MiB, which nothing needs again
@@ -77,7 +77,7 @@ func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
 
 // welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
 // only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
-func welcome(st *stage, cfg config.Config, a *app.App) error {
+func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
 	if a.AIURL() != a.PrimaryURL() {
 		fmt.Fprintf(st.out, "The AI services are at %s\n", a.AIURL())
@@ -86,6 +86,13 @@ func welcome(st *stage, cfg config.Config, a *app.App) error {
 	first, ok := a.First()
 	switch {
 	case ok && st.tty:
+		link, err := a.SetupLink(ctx)
+		if err != nil {
+			return fmt.Errorf("create the setup link: %w", err)
+		}
+		if link != "" {
+			fmt.Fprintf(st.out, setupText, link)
+		}
 		fmt.Fprintf(st.out, welcomeText, first.Email, first.Password, first.APIKey, a.PrimaryURL())
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove the secrets that were just shown: %w", err)
@@ -96,6 +103,12 @@ func welcome(st *stage, cfg config.Config, a *app.App) error {
 	fmt.Fprintf(st.out, "To create another API key: keepsake keys create --name NAME --scopes read,write --data %s\n", cfg.Data)
 	return nil
 }
+
+const setupText = `
+Open this link in a browser within an hour to choose a password for the console. It works once.
+
+  %s
+`
 
 const welcomeText = `
   user      %[1]s

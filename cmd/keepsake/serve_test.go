@@ -45,6 +45,9 @@ func TestFirstStartShowsWorkingCommandsOnce(t *testing.T) {
 		if _, err := os.Stat(instance.FirstStartPath(cfg.Data)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the secrets were shown and lie in the folder too: %v", err)
 		}
+		if n := strings.Count(shown, "/console/setup#kpsu_"); n != 1 {
+			t.Errorf("want one setup link, got %d in:\n%s", n, shown)
+		}
 		lines := curlLines(shown)
 		if len(lines) != 2 {
 			t.Fatalf("want two lines to paste, got %q in:\n%s", lines, shown)
@@ -55,11 +58,11 @@ func TestFirstStartShowsWorkingCommandsOnce(t *testing.T) {
 			}
 		}
 	})
-	if strings.Contains(log, "kpsk_") {
-		t.Errorf("the key is in the log: %s", log)
+	if strings.Contains(log, "kpsk_") || strings.Contains(log, "kpsu_") {
+		t.Errorf("a secret is in the log: %s", log)
 	}
 	serveOnce(func(shown string) {
-		if strings.Contains(shown, "password") || strings.Contains(shown, "kpsk_") {
+		if strings.Contains(shown, "password") || strings.Contains(shown, "kpsk_") || strings.Contains(shown, "kpsu_") {
 			t.Errorf("the second start shows %s", shown)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -48,6 +49,9 @@ func (v *Visit) PrefersHTML() bool { return prefersHTML(v.x.r.Header["Accept"]) 
 
 // At returns when the request was received.
 func (v *Visit) At() time.Time { return v.x.at }
+
+// Client returns the visitor's address, as for operations.
+func (v *Visit) Client() netip.Addr { return v.x.Client() }
 
 // Stream lets the visitor send a body of any length while it makes progress, like an operation of class Stream. It replaces
 // the body.

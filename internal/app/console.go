@@ -3,6 +3,9 @@
 package app
 
 import (
+	"cmp"
+	"context"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -20,6 +23,13 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 	}
 	c, err := console.New(console.Options{
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), AgentsURL: agents, Log: a.deps.Log,
+		SetUp: func(ctx context.Context, token, password string, from netip.Addr) (string, error) {
+			u, err := a.services.logins.SetUp(ctx, token, password, from)
+			if err != nil {
+				return "", err
+			}
+			return u.Email, nil
+		},
 		Operator: func() string {
 			if operator, ok := a.services.accounts.Operator(); ok {
 				return operator.ID()
@@ -38,4 +48,18 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 		return nil, err
 	}
 	return slices.Concat(c.Pages(), r.Pages()), nil
+}
+
+// SetupLink returns a link with which the first user can choose a password in the console: once, within
+// account.SetupLifetime, and only before the user has signed in. It is empty if New did no first start.
+func (a *App) SetupLink(ctx context.Context) (string, error) {
+	if a.first == nil {
+		return "", nil
+	}
+	token, err := a.services.logins.SetupToken(ctx, a.first.UserID)
+	if err != nil {
+		return "", err
+	}
+	// Browsers do not send what follows the #, so the token is in no log of a proxy.
+	return strings.TrimSuffix(cmp.Or(a.cfg.PublicURL, a.PrimaryURL()), "/") + console.SetupPath + "#" + token, nil
 }

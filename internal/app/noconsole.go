@@ -2,7 +2,14 @@
 
 package app
 
-import "keepsake/internal/api"
+import (
+	"context"
+
+	"keepsake/internal/api"
+)
 
 // consolePages returns no pages.
 func (a *App) consolePages() ([]api.WebPage, error) { return nil, nil }
+
+// SetupLink returns no link, because there is no page for it.
+func (a *App) SetupLink(context.Context) (string, error) { return "", nil }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -30,6 +31,10 @@ type Options struct {
 	Operator func() string
 
 	Log *slog.Logger
+
+	// SetUp sets the password of the user of a setup token, and returns the user's email. The error is a *problem.Problem if
+	// the token or the password is refused.
+	SetUp func(ctx context.Context, token, password string, from netip.Addr) (email string, err error)
 }
 
 // Console serves the pages.
@@ -62,6 +67,8 @@ func (c *Console) Pages() []api.WebPage {
 	list := []api.WebPage{
 		c.open("GET", "/", c.home),
 		c.open("POST", "/console/sign-in", c.signIn),
+		c.open("GET", SetupPath, showSetup),
+		c.open("POST", SetupPath, c.setUp),
 		c.open("GET", assetPath+"{sum}/{name}", c.asset),
 	}
 	add := func(method, path string, serve func(*visit) response) {

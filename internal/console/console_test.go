@@ -148,7 +148,7 @@ func allPages(t *testing.T) [][2]string {
 }
 
 // open are the pages that need no session.
-var open = map[string]bool{"/": true, "/console/sign-in": true, "/console/asset/x/console.css": true}
+var open = map[string]bool{"/": true, console.SetupPath: true, "/console/sign-in": true, "/console/asset/x/console.css": true}
 
 func TestPagesNeedASession(t *testing.T) {
 	t.Parallel()

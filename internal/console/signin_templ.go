@@ -107,7 +107,7 @@ func signInPage(form signInForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "></label> <button class=\"primary\">Sign in</button></form><details class=\"hint\"><summary>First time here?</summary><p>Keepsake created the user <code>admin@localhost</code> when it first started, and printed the password in that terminal. Without a terminal, it wrote the password to <code>first-start.json</code> in its data folder.</p></details></section><section class=\"sign-in-about\"><h2>Search and long-term memory behind one API</h2><p>This is ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "></label> <button class=\"primary\">Sign in</button></form><details class=\"hint\"><summary>First time here?</summary><p>Keepsake created the user <code>admin@localhost</code> when it first started, and printed a link to choose a password, and a password, in that terminal. Without a terminal, it wrote the password to <code>first-start.json</code> in its data folder.</p></details></section><section class=\"sign-in-about\"><h2>Search and long-term memory behind one API</h2><p>This is ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -260,6 +260,15 @@
 		tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 10) + "px";
 	});
 
+	// The code of a setup link, which the address then no longer shows
+	const code = document.querySelector("[data-setup]");
+	if (code && (location.hash.length > 1 || code.control.value)) {
+		if (location.hash.length > 1) code.control.value = location.hash.slice(1);
+		code.hidden = true;
+		history.replaceState(null, "", location.pathname);
+		document.querySelector("input[autocomplete=new-password]").focus();
+	}
+
 	// Parts that stay up to date while the page is visible
 	for (const part of document.querySelectorAll("[data-live]")) {
 		const timer = setInterval(() => {
