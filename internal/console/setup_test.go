@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,30 @@ func TestSetupTokenIsInNoLog(t *testing.T) {
 	if strings.Contains(log.String(), token) || strings.Contains(log.String(), chosen) {
 		t.Error("the log contains the token or the password")
 	}
+}
+
+func TestSetupPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "starts Chromium")
+	axe, err := os.ReadFile("../../tools/axe/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
+	}
+	p := apptest.Start(t)
+	_, token := setupLink(t, p)
+	tab := browsertest.Start(t).Tab(t)
+	tab.Open(p.URL + "/console/setup#" + token)
+	look(t, tab, string(axe), "setup")
+	tab.Fill("input[name=password]", "passwordpassword")
+	tab.Leave(func() { tab.Press("Enter") })
+	look(t, tab, string(axe), "setup-refused")
+	tab.Fill("input[name=password]", chosen)
+	tab.Leave(func() { tab.Press("Enter") })
+	tab.Open(p.URL + "/console/setup#" + token)
+	tab.Fill("input[name=password]", chosen)
+	tab.Leave(func() { tab.Press("Enter") })
+	look(t, tab, string(axe), "setup-over")
+	clean(t, p, tab)
 }
 
 func TestSetupLinkInABrowser(t *testing.T) {
