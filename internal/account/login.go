@@ -227,28 +227,34 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 	if u.ID != p.UserID { // another user has the email now
 		return errInvalidCredentials
 	}
+	_, err = s.setPassword(ctx, u, wanted, from, p.SessionID, audit.Entry{Actor: p.Actor()})
+	return err
+}
+
+// setPassword sets an acceptable password and ends the user's sessions but the kept one. It returns the changed user. The error
+// is problem.Mismatch if the user was changed since u was read. entry contains what the audit log says besides the user.
+func (s *LoginService) setPassword(ctx context.Context, u *User, wanted string, from netip.Addr, kept string, entry audit.Entry) (*User, error) {
 	if err := s.hashes.enter(ctx, from); err != nil {
-		return err
+		return nil, err
 	}
 	changed := *u
 	changed.PasswordHash = hashPassword(wanted, s.Cost, s.Random)
 	changed.Revision++
 	s.hashes.leave()
-	err = s.Units.Run(ctx, func(ctx context.Context) error {
+	entry.Action, entry.WorkspaceID, entry.Target = audit.PasswordChanged, u.WorkspaceID, u.ID
+	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.UpdateUser(ctx, &changed); err != nil {
 			return err
 		}
-		if err := s.endUser(ctx, u.ID, p.SessionID); err != nil {
+		if err := s.endUser(ctx, u.ID, kept); err != nil {
 			return err
 		}
-		return s.Audit.Record(ctx, audit.Entry{
-			Action: audit.PasswordChanged, WorkspaceID: u.WorkspaceID, Actor: p.Actor(), Target: u.ID,
-		})
+		return s.Audit.Record(ctx, entry)
 	})
 	if err != nil {
-		return fmt.Errorf("change password: %w", err)
+		return nil, fmt.Errorf("change password: %w", err)
 	}
-	return nil
+	return &changed, nil
 }
 
 // renamed returns a problem with another field name.

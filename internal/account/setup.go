@@ -96,31 +96,12 @@ func (s *LoginService) SetUp(ctx context.Context, token, wanted string, from net
 	if err := checkPassword(wanted); err != nil {
 		return nil, err
 	}
-	if err := s.hashes.enter(ctx, from); err != nil {
-		return nil, err
-	}
-	changed := *u
-	changed.PasswordHash = hashPassword(wanted, s.Cost, s.Random)
-	changed.Revision++
-	s.hashes.leave()
-	err = s.Units.Run(ctx, func(ctx context.Context) error {
-		// Only one change of a revision succeeds.
-		if err := s.Store.UpdateUser(ctx, &changed); err != nil {
-			return err
-		}
-		if err := s.endUser(ctx, u.ID, ""); err != nil {
-			return err
-		}
-		return s.Audit.Record(ctx, audit.Entry{
-			Action: audit.PasswordChanged, WorkspaceID: u.WorkspaceID, Actor: u.ID, Target: u.ID, Address: from,
-			Details: map[string]string{"by": "setup link"},
-		})
+	u, err = s.setPassword(ctx, u, wanted, from, "", audit.Entry{
+		Actor: u.ID, Address: from, Details: map[string]string{"by": "setup link"},
 	})
+	// Only one change of a revision succeeds.
 	if p, ok := problem.As(err); ok && (p.Kind == problem.Mismatch || p.Kind == problem.NotFound) {
 		return nil, errSetup
 	}
-	if err != nil {
-		return nil, fmt.Errorf("set up user %s: %w", u.ID, err)
-	}
-	return &changed, nil
+	return u, err
 }

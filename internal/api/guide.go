@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -51,26 +50,20 @@ func (x *requestState) servePage(rt *route) {
 
 // documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.
 func documentPage(text []byte) (page, error) {
-	zipped, err := Zip(text)
-	if err != nil {
-		return page{}, err
-	}
 	sum := sha256.Sum256(text)
-	return page{media: mediaJSON, body: text, zipped: zipped, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+	return page{media: mediaJSON, body: text, zipped: Zip(text), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
 }
 
 // Zip compresses the body of a response that is sent often.
-func Zip(body []byte) ([]byte, error) {
+func Zip(body []byte) []byte {
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-	if err == nil {
-		_, err = w.Write(body)
-		err = errors.Join(err, w.Close())
-	}
 	if err != nil {
-		return nil, fmt.Errorf("compress a response: %w", err)
+		panic(err) // the level exists
 	}
-	return zipped.Bytes(), nil
+	_, _ = w.Write(body) // a buffer takes everything
+	_ = w.Close()
+	return zipped.Bytes()
 }
 
 // takesGzip reports whether an Accept-Encoding header accepts gzip (RFC 9110, 12.5.3).

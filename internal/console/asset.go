@@ -42,12 +42,8 @@ var loadAssets = sync.OnceValues(func() (*assets, error) {
 			return nil, fmt.Errorf("console: read an asset: %w", err)
 		}
 		all.Write(text)
-		zipped, err := api.Zip(text)
-		if err != nil {
-			return nil, fmt.Errorf("console: %w", err)
-		}
 		a.byName[entry.Name()] = api.WebResponse{
-			Status: http.StatusOK, Body: text, Zipped: zipped,
+			Status: http.StatusOK, Body: text, Zipped: api.Zip(text),
 			Header: http.Header{
 				"Content-Type":                 {mediaType(entry.Name())},
 				"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},

@@ -6,7 +6,6 @@ package reference
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -149,7 +148,7 @@ func (v *visit) respond(page templ.Component) api.WebResponse {
 
 // plain returns a response, compressed for clients that accept it, with a tag by which they keep it.
 func plain(status int, media, text string) api.WebResponse {
-	resp := api.WebResponse{Status: status, Body: []byte(text), Zipped: zip([]byte(text)), Header: http.Header{
+	resp := api.WebResponse{Status: status, Body: []byte(text), Zipped: api.Zip([]byte(text)), Header: http.Header{
 		"Content-Type":                 {media},
 		"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
 		"Cross-Origin-Opener-Policy":   {"same-origin"},
@@ -163,14 +162,6 @@ func plain(status int, media, text string) api.WebResponse {
 		resp.ETag = `"` + hex.EncodeToString(sum[:16]) + `"`
 	}
 	return resp
-}
-
-func zip(text []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write(text) // a buffer takes everything
-	_ = w.Close()
-	return b.Bytes()
 }
 
 // missing is the page for an address without one.
