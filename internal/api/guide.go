@@ -49,9 +49,9 @@ func (x *requestState) servePage(rt *route) {
 }
 
 // documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.
-func documentPage(text []byte) (page, error) {
+func documentPage(text []byte) page {
 	sum := sha256.Sum256(text)
-	return page{media: mediaJSON, body: text, zipped: Zip(text), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+	return page{media: mediaJSON, body: text, zipped: Zip(text), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
 // Zip compresses the body of a response that is sent often.

@@ -100,7 +100,7 @@ func (a *API) build(version int) (*table, error) {
 			if err != nil {
 				return page{}, fmt.Errorf("describe version %d: %w", version, err)
 			}
-			return documentPage(text)
+			return documentPage(text), nil
 		})
 		serve := func(*requestState) (page, error) { return document() }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
