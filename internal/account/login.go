@@ -232,7 +232,7 @@ func (s *LoginService) ChangePassword(ctx context.Context, p *auth.Principal, cu
 }
 
 // setPassword sets an acceptable password and ends the user's sessions but the kept one. It returns the changed user. The error
-// is problem.Mismatch if the user was changed since u was read. entry contains what the audit log says besides the user.
+// is problem.Mismatch if the user was changed since u was read. entry contains what the audit log says in addition to the user.
 func (s *LoginService) setPassword(ctx context.Context, u *User, wanted string, from netip.Addr, kept string, entry audit.Entry) (*User, error) {
 	if err := s.hashes.enter(ctx, from); err != nil {
 		return nil, err
