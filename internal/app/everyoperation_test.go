@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/api/ai"
 	"keepsake/internal/api/apitest"
 	"keepsake/internal/api/backend"
+	"keepsake/internal/app"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/lifecycle"
@@ -27,7 +28,7 @@ func everyOperation() (p *apitest.Place, h http.Handler, list []*endpoint.Operat
 	clock := &apitest.Clock{}
 	tiers := apitest.Tiers()
 	p = apitest.New(clock.Now, tiers)
-	r := operations(&services{})
+	r := app.Declared()
 	primary, err := api.New(p.Options(r))
 	if err != nil {
 		panic(err)
@@ -194,7 +195,7 @@ func TestEveryOperationOfASunsetVersionIsGone(t *testing.T) {
 func everyBackendOperation(t *testing.T, required bool) (p *apitest.Place, h http.Handler, list []*endpoint.Operation) {
 	t.Helper()
 	p = apitest.New((&apitest.Clock{}).Now, apitest.Tiers())
-	r := backendOperations(&services{}, backendParts{probes: &backend.Probes{}})
+	r := app.DeclaredBackend()
 	o := p.Options(r)
 	o.Backend = api.NewBackendAccess("the secret of the tests", required, func(context.Context) {})
 	a, err := backend.New(o)

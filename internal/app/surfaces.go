@@ -22,7 +22,7 @@ import (
 	"keepsake/internal/usage"
 )
 
-// operations declares all operations of the API. The OpenAPI document only needs the declarations, so s can be empty.
+// operations declares all operations of the API.
 func operations(s *services) *endpoint.Registry {
 	memories := s.memories
 	if memories == nil {
@@ -63,10 +63,18 @@ func operations(s *services) *endpoint.Registry {
 	return r
 }
 
+// Declared returns the operations of the API without the services behind them, which is enough to describe them.
+func Declared() *endpoint.Registry { return operations(&services{}) }
+
+// DeclaredBackend returns the operations of the backend listener without the services behind them.
+func DeclaredBackend() *endpoint.Registry {
+	return backendOperations(&services{}, backendParts{probes: &backend.Probes{}})
+}
+
 // Newest returns the newest version of the API that this build declares.
 func Newest() int { return newest() }
 
-var newest = sync.OnceValue(func() int { return operations(&services{}).Newest() })
+var newest = sync.OnceValue(func() int { return Declared().Newest() })
 
 // Steps lists what each version of the API changes, for the migration guides. A breaking difference between two versions that no
 // step names fails the tests of openapi/. The list is empty while there is only one version.
@@ -77,7 +85,7 @@ func OpenAPI(version int) ([]byte, error) {
 	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
-	return endpoint.Document(operations(&services{}), version, "/")
+	return endpoint.Document(Declared(), version, "/")
 }
 
 // handleSocket attaches the API and the AI services to the folder's socket, with the operations below /local/.

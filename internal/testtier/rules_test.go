@@ -16,7 +16,7 @@ import (
 // clockFiles may measure time or sleep, each for a reason. None of them asserts what it measures.
 var clockFiles = map[string]string{
 	"bench/recall/speed_test.go":                   "has benchmarks",
-	"internal/api/v1/apikey_test.go":               "makes keys a millisecond apart, the unit of their order",
+	"internal/api/v1/v1test/apikey_test.go":        "makes keys a millisecond apart, the unit of their order",
 	"internal/app/memorybatch_test.go":             "has benchmarks",
 	"internal/faulttest/backup_test.go":            "chooses when to kill",
 	"internal/faulttest/ledger_test.go":            "chooses when to kill",

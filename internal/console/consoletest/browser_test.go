@@ -1,4 +1,4 @@
-package console_test
+package consoletest
 
 import (
 	"net/http"
@@ -206,7 +206,7 @@ var places = []struct{ name, path string }{
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "starts Chromium")
-	axe, err := os.ReadFile("../../tools/axe/node_modules/axe-core/axe.min.js")
+	axe, err := os.ReadFile("../../../tools/axe/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
 	}

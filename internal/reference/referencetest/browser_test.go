@@ -1,4 +1,4 @@
-package reference_test
+package referencetest
 
 import (
 	"os"
@@ -50,7 +50,7 @@ func TestAnOperationIsTriedInABrowser(t *testing.T) {
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "starts Chromium")
-	axe, err := os.ReadFile("../../tools/axe/node_modules/axe-core/axe.min.js")
+	axe, err := os.ReadFile("../../../tools/axe/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
 	}
