@@ -11,23 +11,25 @@ import (
 // Lexicon contains the stems and words of the spellings that were indexed last, so that each spelling is folded and stemmed
 // only once. The indexes of a process share one. It is safe for concurrent use.
 type Lexicon struct {
-	mu        sync.Mutex
-	spellings map[string]spelling
-	terms     []lexiconTerm
-	numbers   map[string]uint32      // of terms
-	foreign   map[foreignWord]uint32 // stems of words in other languages than English
-	batch     uint32                 // number of the current batch
-	document  uint32                 // number of the current document
-	scratch   batch                  // memory for the next batch
+	mu       sync.Mutex
+	short    map[uint64]spelling // by spellings of at most eight bytes, which most are; found and stored faster than strings
+	long     map[string]spelling
+	terms    []lexiconTerm
+	numbers  map[string]uint32 // of terms
+	foreign  []foreignStem     // 0 is none
+	batch    uint32            // number of the current batch
+	document uint32            // number of the current document
+	scratch  batch             // memory for the next batch
 }
 
 // spelling contains the numbers of the terms of a spelling. Number 0 is no term.
 type spelling struct{ stem, word uint32 } // stem is the English one
 
-// foreignWord is a word, by its number, in a language.
-type foreignWord struct {
+// foreignStem is the stem of a word in another language than English.
+type foreignStem struct {
+	stem     uint32
+	next     uint32 // of the same word, in another language
 	language text.Language
-	word     uint32
 }
 
 // lexiconTerm is a stem or a word. A batch numbers its terms itself.
@@ -40,12 +42,14 @@ type lexiconTerm struct {
 	votes     text.LanguageSet // languages for which it votes
 	inflected bool             // it has other stems in other languages
 	document  uint32           // the last document for whose language it voted
-	language  text.Language    // the last one, other than English, in which it was stemmed
-	stem      uint32           // in that language
+	foreign   uint32           // the first of its stems in other languages than English
 }
 
-// maxSpellings is the number of spellings above which the lexicon is emptied.
-const maxSpellings = 128 << 10
+// maxSpellings and maxForeign are the numbers of spellings and of stems in other languages above which the lexicon is emptied.
+const (
+	maxSpellings = 128 << 10
+	maxForeign   = 2 * maxSpellings
+)
 
 // NewLexicon returns an empty Lexicon.
 func NewLexicon() *Lexicon {
@@ -55,12 +59,13 @@ func NewLexicon() *Lexicon {
 }
 
 func (l *Lexicon) clear() {
-	l.spellings, l.numbers, l.foreign, l.terms = map[string]spelling{}, map[string]uint32{}, map[foreignWord]uint32{}, make([]lexiconTerm, 1)
+	l.short, l.long, l.numbers = map[uint64]spelling{}, map[string]spelling{}, map[string]uint32{}
+	l.terms, l.foreign = make([]lexiconTerm, 1), make([]foreignStem, 1)
 }
 
 // begin begins a batch. The caller holds l.mu.
 func (l *Lexicon) begin() {
-	if len(l.spellings) > maxSpellings || len(l.foreign) > maxSpellings {
+	if len(l.short)+len(l.long) > maxSpellings || len(l.foreign) > maxForeign {
 		l.clear()
 	}
 	if l.batch++; l.batch == 0 || l.document > math.MaxUint32/2 { // they wrap around
@@ -71,32 +76,52 @@ func (l *Lexicon) begin() {
 
 // of returns the terms of a spelling.
 func (l *Lexicon) of(raw string) spelling {
-	s, ok := l.spellings[raw]
-	if ok {
+	if len(raw) > 8 {
+		s, ok := l.long[raw]
+		if !ok {
+			s = l.read(raw)
+			l.long[strings.Clone(raw)] = s // raw is a part of a text
+		}
 		return s
 	}
+	key := packedSpelling(raw)
+	s, ok := l.short[key]
+	if !ok {
+		s = l.read(raw)
+		l.short[key] = s
+	}
+	return s
+}
+
+// packedSpelling returns the bytes of a spelling, of which none is zero, as a number.
+func packedSpelling(raw string) (key uint64) {
+	for i := range len(raw) {
+		key = key<<8 | uint64(raw[i])
+	}
+	return key
+}
+
+// read folds and stems a spelling.
+func (l *Lexicon) read(raw string) (s spelling) {
 	if word, stem := text.Form(raw); word != "" {
 		s = spelling{stem: l.number(stemTerm(text.English, stem)), word: l.number(wordTerm(word))}
 		w := &l.terms[s.word]
 		w.votes, w.inflected = text.VotesOf(word), text.Inflected(word)
 	}
-	l.spellings[strings.Clone(raw)] = s // raw is a part of a text
 	return s
 }
 
-// stemIn returns the stem of a word, both by their numbers. Most words are in documents of one language only.
+// stemIn returns the stem of a word in another language than English, both by their numbers.
 func (l *Lexicon) stemIn(language text.Language, word uint32) uint32 {
-	if w := &l.terms[word]; w.language == language && w.stem != 0 {
-		return w.stem
+	first := l.terms[word].foreign
+	for i := first; i != 0; i = l.foreign[i].next {
+		if l.foreign[i].language == language {
+			return l.foreign[i].stem
+		}
 	}
-	f := foreignWord{language, word}
-	stem, ok := l.foreign[f]
-	if !ok {
-		stem = l.number(stemTerm(language, text.StemIn(language, l.terms[word].term[1:])))
-		l.foreign[f] = stem
-	}
-	w := &l.terms[word] // number can move the terms
-	w.language, w.stem = language, stem
+	stem := l.number(stemTerm(language, text.StemIn(language, l.terms[word].term[1:])))
+	l.terms[word].foreign = uint32(len(l.foreign))
+	l.foreign = append(l.foreign, foreignStem{stem: stem, next: first, language: language})
 	return stem
 }
 
