@@ -24,7 +24,7 @@ type Options struct {
 	Lexicon     *Lexicon         // default: one of its own
 	Maintenance *Maintenance     // flushes and merges in the background; default: nothing does
 	Now         func() time.Time // default: time.Now
-	FlushBytes  int64            // size of the segments in memory from which on they are flushed; default: 4 MiB
+	FlushBytes  int64            // size of the segments in memory from which on they are flushed; default: 6 MiB
 	SmallBytes  int64            // an index up to this size has no files; default: 256 KiB
 	MaxSegment  int64            // size in bytes up to which segments are merged; default: 256 MiB
 	DeadAge     time.Duration    // how long a deleted document can stay in a large file; default: 24 hours
@@ -41,7 +41,7 @@ func (o *Options) setDefaults(dir string) {
 		o.Now = time.Now
 	}
 	if o.FlushBytes == 0 {
-		o.FlushBytes = 4 << 20
+		o.FlushBytes = 6 << 20
 	}
 	if o.SmallBytes == 0 {
 		o.SmallBytes = 256 << 10
@@ -169,6 +169,9 @@ func (x *Index) build(changes []Change, latest map[string]*Document) (*segment, 
 // tierInMemory is how many segments in memory of about the same size are merged to one.
 const tierInMemory = 10
 
+// flushShare is how many of the largest segments that are merged in memory are as large as a flush.
+const flushShare = 32
+
 // tidy merges the newest segments in memory while there are many of about the same size, so that single changes do not slow
 // down searches. It leaves out those that are being flushed.
 func (x *Index) tidy(s *Snapshot) error {
@@ -181,7 +184,7 @@ func (x *Index) tidy(s *Snapshot) error {
 			}
 		}
 		n := 0
-		for n < len(parts) && tier(parts[len(parts)-1-n].liveDocs(), tierInMemory) <= tier(parts[len(parts)-1].liveDocs(), tierInMemory) {
+		for n < len(parts) && !x.leftToFlush(&parts[len(parts)-1-n]) && tier(parts[len(parts)-1-n].liveDocs(), tierInMemory) <= tier(parts[len(parts)-1].liveDocs(), tierInMemory) {
 			n++
 		}
 		if n < tierInMemory {
@@ -193,6 +196,11 @@ func (x *Index) tidy(s *Snapshot) error {
 		}
 		s.parts = append(s.parts[:len(s.parts)-n], merged)
 	}
+}
+
+// leftToFlush reports whether a segment in memory is so large that only its flush, which is soon, merges it with others.
+func (x *Index) leftToFlush(p *part) bool {
+	return x.o.files != nil && int64(len(p.data)) >= x.o.FlushBytes/flushShare
 }
 
 // tier returns the number of digits of docs in a number system.

@@ -323,3 +323,34 @@ func TestDocumentsAreRewrittenAFewTimes(t *testing.T) {
 	}
 	noError(t, x.Close())
 }
+
+// Batches of an import stay as they are until the flush, which is the first time that their documents are written again. An
+// index without files is never flushed, so they are merged in memory.
+func TestLargeSegmentsWaitForTheFlush(t *testing.T) {
+	t.Parallel()
+	fill := func(dir string) *Index {
+		x, err := Open(dir, Options{FlushBytes: 32 << 10, SmallBytes: 1})
+		noError(t, err)
+		r := rand.New(rand.NewPCG(3, 4))
+		for batch := range 3 * tierInMemory {
+			changes := make([]Change, 30)
+			for i := range changes {
+				n := batch*len(changes) + i
+				changes[i] = Change{Number: int64(n + 1), ID: fmt.Sprint("id-", n), Document: drawDocument(r)}
+			}
+			noError(t, x.Apply(changes))
+		}
+		return x
+	}
+	x := fill(t.TempDir())
+	if size := x.Size(); size.Segments != 3*tierInMemory {
+		t.Errorf("%d batches are %d segments before the flush", 3*tierInMemory, size.Segments)
+	}
+	noError(t, x.Flush())
+	if size, work := x.Size(), x.Work(); work.Rewritten != size.Docs {
+		t.Errorf("%d documents were written again for %d", work.Rewritten, size.Docs)
+	}
+	if size := fill("").Size(); size.Segments >= 3*tierInMemory {
+		t.Errorf("an index without files has %d segments", size.Segments)
+	}
+}
