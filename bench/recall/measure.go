@@ -57,7 +57,7 @@ func load() (*set, error) {
 	analyzer := text.NewAnalyzer()
 	for i, t := range turns {
 		if s.indexes[t.Conversation] == nil {
-			s.indexes[t.Conversation] = engine.New(analyzer, true)
+			s.indexes[t.Conversation] = engine.New(analyzer, true, 0)
 		}
 		s.of[t.ID] = t.Conversation
 		s.indexes[t.Conversation].Put(engine.Item{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -287,7 +288,7 @@ func (b *Backfiller) fillSubject(ctx context.Context, workspaceID string, subjec
 	if err != nil || after >= f.row.Change {
 		return err
 	}
-	rows, _, err := b.store.MemoryChanges(ctx, workspaceID, subject, f.row.Generation, after)
+	rows, err := b.store.MemoryChanges(ctx, workspaceID, subject, f.row.Generation, after, math.MaxInt64)
 	if err != nil {
 		return err
 	}

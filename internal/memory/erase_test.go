@@ -68,7 +68,7 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 		if len(rows)+len(older) != 0 || row.SealedID != nil || row.Generation != 2 || row.ErasedAt == nil {
 			t.Errorf("left are %v %v and %+v", rows, older, row)
 		}
-		_, erased, err := b.store.MemoryChanges(t.Context(), "wsp_a", hash, 1, 1)
+		erased, err := b.store.ErasedMemories(t.Context(), "wsp_a", hash, 1)
 		noError(t, err)
 		if len(erased) != 0 {
 			t.Errorf("tombstones name the subject: %v", erased)

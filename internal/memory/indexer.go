@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"keepsake/internal/fairshare"
 	"keepsake/internal/memory/recall"
@@ -33,6 +32,9 @@ type indexer struct {
 // fromStart is the change after which an empty index reads. Changes count from 1. An index that was interrupted in the first
 // change reads after 0, because it can contain a memory that was erased since.
 const fromStart = -1
+
+// maxRoom limits the room of a new index. A larger one grows.
+const maxRoom = 1 << 20
 
 // indexed is the index of a subject with the change that it contains. vectors are nil if none are needed.
 type indexed struct {
@@ -112,30 +114,30 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	}
 	index, after := e.index, e.change
 	if !usable {
-		index, after = recall.New(x.words, x.vectors), fromStart
+		index, after = recall.New(x.words, x.vectors, int(min(row.Memories, maxRoom))), fromStart
 		e.vectors, e.model = nil, ""
 	}
-	rows, erased, err := x.store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		e.removeVector(r.ID) // of an earlier revision
-	}
 	defer task.Release()
-	var added int
-	x.caches.analyze(func() { added, err = x.add(ctx, task, index, workspaceID, row, rows) })
+	var last int64
+	var err error
+	x.caches.analyze(func() { last, err = x.add(ctx, task, e, index, row, after) })
 	if err != nil {
-		if added > 0 {
+		if last > 0 {
 			// The last change may be incomplete.
-			e.index, e.generation, e.change = index, row.Generation, rows[added-1].Change-1
+			e.index, e.generation, e.change = index, row.Generation, last-1
 			x.caches.indexes.resize(e, e.size())
 		}
 		return nil, err
 	}
-	for _, id := range erased {
-		index.Remove(id)
-		e.removeVector(id)
+	if after != fromStart {
+		erased, err := x.store.ErasedMemories(ctx, workspaceID, row.Hash, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range erased {
+			index.Remove(id)
+			e.removeVector(id)
+		}
 	}
 	e.index, e.generation, e.change = index, row.Generation, row.Change
 	x.caches.indexes.resize(e, e.size())
@@ -174,84 +176,100 @@ func (x *indexer) loadVectors(ctx context.Context, e *indexEntry, row *SubjectRo
 	return nil
 }
 
-// indexChunk is the number of memories that a goroutine decrypts and analyzes at a time.
-const indexChunk = 256
+// indexPage is about how many memories are read and decrypted at a time.
+const indexPage = 1000
 
-// add decrypts and analyzes rows of a subject on several processors and adds them to an index, in their order. added is the number
-// of rows that were added.
-func (x *indexer) add(ctx context.Context, task *fairshare.Task, index *recall.Index, workspaceID string, subject *SubjectRow, rows []*Row) (added int, err error) {
-	if len(rows) == 0 {
-		return 0, nil
-	}
-	key, err := x.keys.Find(ctx, workspaceID, subject.Hash, subject.Generation)
-	if errors.Is(err, seal.ErrDestroyed) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find a data key: %w", err)
-	}
-	chunks := slices.Collect(slices.Chunk(rows, indexChunk))
-	type opened struct {
-		batch *recall.Batch
-		err   error
-	}
-	done := make([]chan opened, len(chunks))
-	for i := range done {
-		done[i] = make(chan opened, 1)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var next atomic.Int64
-	var working sync.WaitGroup
-	defer working.Wait()
-	defer stop()
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < len(chunks); i = int(next.Add(1)) - 1 {
-			var out opened
-			out.batch, out.err = x.analyze(ctx, workspaceID, chunks[i], key)
-			done[i] <- out
-		}
-	}
-	for range min(len(chunks)-1, runtime.GOMAXPROCS(0)) {
-		working.Go(work)
-	}
-	if len(chunks) == 1 {
-		work()
-	}
-	for i, chunk := range chunks {
-		out := <-done[i]
-		for j := range out.batch.Len() {
-			if err := task.Step(int(chunk[j].Size)); err != nil {
-				return added, err
-			}
-			task.Release() // a search of the same index may be waiting for a slot
-			index.PutAnalyzed(out.batch, j)
-			added++
-		}
-		if out.err != nil {
-			return added, out.err
-		}
-	}
-	return added, nil
+// page is a part of the changes of a subject.
+type page struct {
+	rows  []*Row
+	items []recall.Item // of rows; fewer after an error
+	err   error
 }
 
-// analyze decrypts and analyzes rows up to an error.
-func (x *indexer) analyze(ctx context.Context, workspaceID string, rows []*Row, key *seal.DataKey) (*recall.Batch, error) {
-	batch := recall.NewBatch(x.words, x.vectors)
-	for _, r := range rows {
-		if err := ctx.Err(); err != nil {
-			return batch, err
+// add reads what was written of a subject after a change, and adds it to an index in the order of the changes. It reads and
+// decrypts a page while it analyzes the one before. last is the last change of which something was added.
+func (x *indexer) add(ctx context.Context, task *fairshare.Task, e *indexEntry, index *recall.Index, row *SubjectRow, after int64) (last int64, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	pages := make(chan page)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer stop()
+	reading.Go(func() {
+		defer close(pages)
+		x.readPages(ctx, e.name.workspaceID, row, after, pages)
+	})
+	adder := index.Adder()
+	for p := range pages {
+		for i, it := range p.items {
+			if err := task.Step(int(p.rows[i].Size)); err != nil {
+				return last, err
+			}
+			task.Release()        // a search of the same index may be waiting for a slot
+			e.removeVector(it.ID) // of an earlier revision
+			adder.Put(it)
+			last = p.rows[i].Change
 		}
-		m, err := open(workspaceID, r, key)
-		if err != nil {
-			return batch, err
+		if p.err != nil {
+			return last, p.err
 		}
-		batch.Analyze(recall.Item{
-			ID: m.ID, Text: m.Text, Speaker: m.Speaker, Kind: string(m.Kind), AgentID: m.AgentID, SessionID: m.SessionID, Tags: m.Tags,
-			Importance: m.Importance, Pinned: m.Pinned, OccurredAt: m.OccurredAt, CreatedAt: m.CreatedAt,
-			ValidFrom: m.ValidFrom, ValidTo: m.ValidTo, ExpiresAt: m.ExpiresAt, Revision: m.Revision,
-		})
 	}
-	return batch, nil
+	return last, ctx.Err()
+}
+
+// readPages sends the changes of a subject after one, decrypted, until the last one, an error or the end of ctx.
+//
+// A change that is made meanwhile moves a memory behind the change of row. The last page has no end, so it contains that memory.
+func (x *indexer) readPages(ctx context.Context, workspaceID string, row *SubjectRow, after int64, pages chan<- page) {
+	changes := max(1, row.Change*indexPage/max(1, row.Memories)) // of a page, if each writes equally many memories
+	var opener *itemOpener
+	for {
+		upTo := max(0, after) + changes
+		if upTo >= row.Change {
+			upTo = math.MaxInt64
+		}
+		var p page
+		p, opener = x.readPage(ctx, workspaceID, row, after, upTo, opener)
+		select {
+		case pages <- p:
+		case <-ctx.Done():
+			return
+		}
+		if p.err != nil || upTo == math.MaxInt64 {
+			return
+		}
+		after = upTo
+	}
+}
+
+// readPage reads and decrypts one page. It returns the opener for the next one, nil if it needed none yet. The page is empty if the
+// data key was destroyed.
+func (x *indexer) readPage(ctx context.Context, workspaceID string, row *SubjectRow, after, upTo int64, opener *itemOpener) (p page, _ *itemOpener) {
+	rows, err := x.store.MemoryChanges(ctx, workspaceID, row.Hash, row.Generation, after, upTo)
+	if err != nil || len(rows) == 0 {
+		return page{err: err}, opener
+	}
+	if opener == nil {
+		key, err := x.keys.Find(ctx, workspaceID, row.Hash, row.Generation)
+		if errors.Is(err, seal.ErrDestroyed) {
+			return page{}, nil
+		}
+		if err != nil {
+			return page{err: fmt.Errorf("find a data key: %w", err)}, nil
+		}
+		opener = newItemOpener(workspaceID, key)
+	}
+	p = page{rows: rows, items: make([]recall.Item, 0, len(rows))}
+	for _, r := range rows {
+		if p.err = ctx.Err(); p.err != nil {
+			break
+		}
+		var it recall.Item
+		if it, p.err = opener.open(r); p.err != nil {
+			break
+		}
+		p.items = append(p.items, it)
+	}
+	return p, opener
 }
 
 // compactAll removes from the cached indexes what was erased since they were used, here or by another process, together

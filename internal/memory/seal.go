@@ -144,7 +144,10 @@ func (s *sealer) sealName(id string) []byte {
 
 // memoryData is the associated data of a revision, so that it cannot be decrypted in the place of another one.
 func memoryData(workspaceID string, r *Row) []byte {
-	b := make([]byte, 0, len(workspaceID)+len(r.ID)+64)
+	return appendMemoryData(make([]byte, 0, len(workspaceID)+len(r.ID)+64), workspaceID, r)
+}
+
+func appendMemoryData(b []byte, workspaceID string, r *Row) []byte {
 	b = append(append(append(b, "keepsake memory\x00"...), workspaceID...), 0)
 	b = append(append(append(b, r.Subject[:]...), r.ID...), 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Revision))

@@ -124,8 +124,10 @@ type rowStore interface {
 	// MemoryRevisions reads older revisions of memories, newest first: below the revision before, unless it is 0, and at
 	// most limit of each, unless that is 0.
 	MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*Row, error)
-	// MemoryChanges reads what was written and erased of a subject after a change, or only what was written if after is
-	// negative. A caller that catches up must read the subject's row before and remember its Change; a later change is then
-	// read again the next time.
-	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after int64) (rows []*Row, erased []string, err error)
+	// MemoryChanges reads what was written of a subject after a change and up to another one, in the order of the changes. Of the
+	// rows it reads only what is needed to decrypt them, Size, Change and ExpiresAt. A caller that catches up must read the
+	// subject's row before and remember its Change; a later change is then read again the next time.
+	MemoryChanges(ctx context.Context, workspaceID string, subject Hash, generation, after, upTo int64) ([]*Row, error)
+	// ErasedMemories reads the IDs of what was erased of a subject after a change.
+	ErasedMemories(ctx context.Context, workspaceID string, subject Hash, after int64) ([]string, error)
 }

@@ -1,20 +1,21 @@
 package seal
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
+	"hash"
 	"io"
-
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
 )
 
 // DataKey encrypts the memories of one subject. It is safe for concurrent use.
 type DataKey struct {
 	Generation int64
 
-	aead *subtle.AESGCM
+	aead cipher.AEAD
 	hash []byte
 	mix  []byte // derives the keys of With
 }
@@ -36,24 +37,48 @@ func newDataKey(generation int64, raw []byte) (*DataKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := subtle.NewAESGCM(sealing)
+	aead, err := newAEAD(sealing)
 	if err != nil {
 		return nil, err
 	}
 	return &DataKey{Generation: generation, aead: aead, hash: hashing, mix: mixing}, nil
 }
 
+// newAEAD returns AES-256-GCM. A ciphertext begins with its random nonce and ends with its tag.
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
 // OwnKey is derived from a DataKey and the key of a single record. Without either, it cannot be derived.
-type OwnKey struct{ aead *subtle.AESGCM }
+type OwnKey struct{ aead cipher.AEAD }
 
 // Format keeps a key that is printed by mistake out of logs.
 func (*OwnKey) Format(f fmt.State, _ rune) { io.WriteString(f, "(own key)") }
 
 // With returns the key of a record that has a key of its own.
-func (k *DataKey) With(own []byte) (*OwnKey, error) {
-	h := hmac.New(sha256.New, k.mix)
-	h.Write(own)
-	aead, err := subtle.NewAESGCM(h.Sum(nil))
+func (k *DataKey) With(own []byte) (*OwnKey, error) { return k.Deriver().With(own) }
+
+// Deriver derives the keys of many records. It is not safe for concurrent use.
+type Deriver struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+}
+
+// Deriver returns a Deriver of the key.
+func (k *DataKey) Deriver() *Deriver { return &Deriver{mac: hmac.New(sha256.New, k.mix)} }
+
+// Format keeps a key that is printed by mistake out of logs.
+func (*Deriver) Format(f fmt.State, _ rune) { io.WriteString(f, "(deriver)") }
+
+// With is DataKey.With.
+func (d *Deriver) With(own []byte) (*OwnKey, error) {
+	d.mac.Reset()
+	d.mac.Write(own)
+	aead, err := newAEAD(d.mac.Sum(d.sum[:0]))
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +91,19 @@ func (k *OwnKey) Seal(plain, about []byte) []byte { return encrypt(k.aead, plain
 // Open is DataKey.Open.
 func (k *OwnKey) Open(sealed, about []byte) ([]byte, error) { return decrypt(k.aead, sealed, about) }
 
-func encrypt(aead *subtle.AESGCM, plain, about []byte) []byte {
-	sealed, err := aead.Encrypt(plain, about)
-	if err != nil {
-		panic("seal: " + err.Error()) // impossible: the text would have to be 64 GiB long
-	}
-	return sealed
+// AppendOpen is Open that appends the plaintext to a slice, which must not overlap what is sealed.
+func (k *OwnKey) AppendOpen(to, sealed, about []byte) ([]byte, error) {
+	return appendDecrypted(to, k.aead, sealed, about)
 }
 
-func decrypt(aead *subtle.AESGCM, sealed, about []byte) ([]byte, error) {
-	plain, err := aead.Decrypt(sealed, about)
+func encrypt(aead cipher.AEAD, plain, about []byte) []byte { return aead.Seal(nil, nil, plain, about) }
+
+func decrypt(aead cipher.AEAD, sealed, about []byte) ([]byte, error) {
+	return appendDecrypted(nil, aead, sealed, about)
+}
+
+func appendDecrypted(to []byte, aead cipher.AEAD, sealed, about []byte) ([]byte, error) {
+	plain, err := aead.Open(to, nil, sealed, about)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}

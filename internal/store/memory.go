@@ -298,28 +298,45 @@ func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) 
 	return list, rows.Err()
 }
 
-// memoryChanges checks once whether the generation is current, not for each row.
-const memoryChanges = `SELECT ` + MemoryColumns + ` FROM memory m
-	WHERE ` + MemoryByWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.generation = $4
-		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $4)`
+// memoryChanges reads only what is needed to decrypt. It checks once whether the generation is current, not for each row.
+const memoryChanges = `SELECT m.id, m.expires_at, m.size, m.revision, m.change, m.sealed,
+		(SELECT k.key FROM erasable_key k WHERE k.slot = m.key_slot)
+	FROM memory m
+	WHERE ` + MemoryByWorkspace + ` AND m.subject = $2 AND m.change > $3 AND m.change <= $4 AND m.generation = $5
+		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $5)`
 
 // MemoryChanges implements memory.Store.
-func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after int64) (list []*memory.Row, erased []string, err error) {
-	list, err = s.memories(ctx, memoryChanges, workspaceID, subject[:], after, generation)
+func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after, upTo int64) ([]*memory.Row, error) {
+	var list []*memory.Row
+	var next memory.Row
+	var expires *int64
+	fields := []any{&next.ID, &expires, &next.Size, &next.Revision, &next.Change, &next.Sealed, &next.OwnKey}
+	err := s.eachRow(ctx, func(row Row) error {
+		next = memory.Row{Subject: subject, Generation: generation}
+		if err := row.Scan(fields...); err != nil {
+			return err
+		}
+		next.ExpiresAt = maybeTime(expires)
+		r := next
+		list = append(list, &r)
+		return nil
+	}, memoryChanges, workspaceID, subject[:], after, upTo, generation)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list changes: %w", err)
+		return nil, fmt.Errorf("list changes: %w", err)
 	}
 	// Sorted here, because a server would sort ten thousand rows on its disk.
-	slices.SortFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
-	if after < 0 {
-		return list, nil, nil
-	}
-	erased, err = s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
+	slices.SortStableFunc(list, func(a, b *memory.Row) int { return cmp.Compare(a.Change, b.Change) })
+	return list, nil
+}
+
+// ErasedMemories implements memory.Store.
+func (s *Store) ErasedMemories(ctx context.Context, workspaceID string, subject memory.Hash, after int64) ([]string, error) {
+	erased, err := s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
 		WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list erased memories: %w", err)
+		return nil, fmt.Errorf("list erased memories: %w", err)
 	}
-	return list, erased, nil
+	return erased, nil
 }
 
 // names reads one column of texts.

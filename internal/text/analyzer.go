@@ -44,12 +44,13 @@ const maxWord = 128
 // Scan calls yield for every token of s in order, until yield returns false.
 func (a *Analyzer) Scan(s string, yield func(Token) bool) {
 	Split(s, func(sp Spelling) bool {
-		t := a.token(&sp)
+		t := a.Token(&sp)
 		return t.Word == "" || yield(t)
 	})
 }
 
-func (a *Analyzer) token(sp *Spelling) Token {
+// Token returns the token of a spelling. Its Word is empty if nothing is left of it when it is folded.
+func (a *Analyzer) Token(sp *Spelling) Token {
 	word := a.forms.of(sp.Word)
 	term := word
 	if sp.Pair != "" {

@@ -79,7 +79,7 @@ func (a *Analyzer) hits(s string, w *Wanted) []hit {
 		if !begin[sp.Word[0]] {
 			return true
 		}
-		t := a.token(&sp)
+		t := a.Token(&sp)
 		if t.Word == "" {
 			return true
 		}

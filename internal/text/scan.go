@@ -58,14 +58,27 @@ func kindOf(r rune) kind {
 	return between
 }
 
-func asciiWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
+func asciiWord(c byte) bool { return asciiWords[c] }
+
+// asciiWords says which bytes are letters and digits of ASCII.
+var asciiWords = func() (list [256]bool) {
+	for c := range list {
+		list[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	}
+	return list
+}()
 
 // wordEnd returns the end of the word that s[:i] ends in. Marks continue a word. So do an apostrophe between letters
 // and a point or comma between digits.
 func wordEnd(s string, i int) int {
 	for i < len(s) {
+		if asciiWord(s[i]) {
+			i++
+			continue
+		}
+		if s[i] == ' ' { // most words end here
+			return i
+		}
 		k, size := kindAt(s, i)
 		if k != inWord {
 			if k == dense {

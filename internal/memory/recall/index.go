@@ -45,7 +45,11 @@ type Index struct {
 	orders   []order // by session
 	unsorted []int32 // sessions that are not sorted
 	scratch  sync.Pool
-	batch    Batch // of Put
+
+	compactions int // how often the words were numbered again
+
+	adding sync.Mutex // of adder
+	adder  *Adder     // of Put
 
 	lists int64 // bytes of the lists below words, orders and records
 	texts int64 // bytes of terms, ids and names
@@ -157,12 +161,17 @@ func (n *names) of(i int32) string {
 	return n.list[i-1]
 }
 
-// New returns an empty Index. Without vectors, it compares words alone.
-func New(a *text.Analyzer, withVectors bool) *Index {
-	return &Index{
-		analyzer: a, vectors: withVectors, slots: map[string]int32{}, terms: map[string]int32{}, orders: make([]order, 1),
-		windows: []window{unlimited}, batch: Batch{analyzer: a, vectors: withVectors},
+// New returns an empty Index with room for a number of memories. Without vectors, it compares words alone.
+func New(a *text.Analyzer, withVectors bool, room int) *Index {
+	x := &Index{
+		analyzer: a, vectors: withVectors, slots: make(map[string]int32, room), terms: map[string]int32{}, orders: make([]order, 1),
+		docs: make([]doc, 0, room), alive: make([]bool, 0, room), records: make([]record, 0, room), windows: []window{unlimited},
 	}
+	if withVectors {
+		x.directions = make([]vectors.Packed, 0, room)
+	}
+	x.adder = x.Adder()
+	return x
 }
 
 // unlimited is the window of memories that are always valid.
@@ -170,23 +179,14 @@ var unlimited = window{validFrom: always, validTo: never, expires: never}
 
 // Put adds a memory, or replaces the one with the same ID.
 func (x *Index) Put(it Item) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.batch.Reset()
-	x.batch.Analyze(it)
-	x.add(&x.batch.list[0])
-	x.batch.forget()
+	x.adding.Lock()
+	defer x.adding.Unlock()
+	x.adder.Put(it)
+	x.adder.forget()
 }
 
-// PutAnalyzed is Put for the i-th memory of a batch.
-func (x *Index) PutAnalyzed(b *Batch, i int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.add(&b.list[i])
-}
-
-func (x *Index) add(m *analyzed) {
-	it := &m.item
+// add adds a memory that the adder has analyzed.
+func (x *Index) add(by *Adder, it *Item, m *analyzed) {
 	x.remove(it.ID)
 	x.sweep()
 	slot := int32(len(x.docs))
@@ -217,9 +217,7 @@ func (x *Index) add(m *analyzed) {
 		d.window = int32(len(x.windows))
 		x.windows = append(x.windows, w)
 	}
-	for _, term := range m.terms {
-		x.count(slot, term)
-	}
+	by.countTerms(slot)
 	if x.vectors {
 		x.directions = append(x.directions, m.direction)
 	}
@@ -335,8 +333,7 @@ func (x *Index) remove(id string) {
 // compact rebuilds the index without the removed memories.
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
-	y, n := New(x.analyzer, x.vectors), len(x.slots)
-	y.docs, y.records, y.alive = make([]doc, 0, n), make([]record, 0, n), make([]bool, 0, n)
+	y := New(x.analyzer, x.vectors, len(x.slots))
 	for slot := range x.docs {
 		d, r := x.docs[slot], x.records[slot]
 		moved[slot] = -1
@@ -393,6 +390,7 @@ func (x *Index) compact() {
 	x.orders, x.unsorted = y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
+	x.compactions++
 }
 
 // idOf returns the ID of the memory in a slot.

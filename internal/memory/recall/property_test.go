@@ -23,7 +23,7 @@ import (
 var analyzer = text.NewAnalyzer()
 
 func build(items []recall.Item) *recall.Index {
-	x := recall.New(analyzer, true)
+	x := recall.New(analyzer, true, 0)
 	for _, it := range items {
 		x.Put(it)
 	}
@@ -102,7 +102,7 @@ func TestTheOrderOfPutsAndWhatWasRemovedDoNotMatter(t *testing.T) {
 		items, q := drawItems(t), drawQuery(t)
 		want := found(build(items), q)
 
-		x := recall.New(analyzer, true)
+		x := recall.New(analyzer, true, 0)
 		for _, it := range rapid.Permutation(items).Draw(t, "order") {
 			for range rapid.IntRange(0, 3).Draw(t, "noise") {
 				other := drawItem(t, rapid.SampledFrom([]string{it.ID, "other1", "other2"}).Draw(t, "id"))

@@ -4,7 +4,7 @@
 // memories that a filter excludes affect no score. Weights lists the signals; docs/decisions/0023-recall-ranking.md says how
 // they were chosen.
 //
-// Read batch.go (how a text is analyzed), index.go (what is stored), query.go (how a query is analyzed), search.go and score.go (how
+// Read adder.go (how a text is analyzed), index.go (what is stored), query.go (how a query is analyzed), search.go and score.go (how
 // a search scores), then the signals: words.go, english.go, lexicon.go (other languages), worth.go, meaning.go and date.go.
 package recall
 

@@ -12,8 +12,8 @@ import (
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.
 func single(character string) string { return "\x00" + character }
 
-// count adds one occurrence of a term.
-func (x *Index) count(slot int32, term string) {
+// wordOf returns the number of a term, which it adds to the vocabulary if it is new.
+func (x *Index) wordOf(term string) int32 {
 	i, ok := x.terms[term]
 	if !ok {
 		i = int32(len(x.words))
@@ -22,7 +22,12 @@ func (x *Index) count(slot int32, term string) {
 		x.addWord(word{term: term}, gramsOf(term))
 		x.texts += stringBytes(term)
 	}
-	w := &x.words[i]
+	return i
+}
+
+// count adds one occurrence of a word.
+func (x *Index) count(slot, number int32) {
+	w := &x.words[number]
 	if n := len(w.postings); n > 0 && w.postings[n-1].slot() == slot {
 		if w.postings[n-1].times() < maxTimes {
 			w.postings[n-1]++

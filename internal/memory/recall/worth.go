@@ -97,4 +97,6 @@ func stopword(l text.Language, word string) bool {
 }
 
 // endsSentence reports whether the characters between two words end a sentence.
-func endsSentence(between string) bool { return strings.ContainsAny(between, ".!?:;…\n\"“”") }
+func endsSentence(between string) bool {
+	return between != " " && strings.ContainsAny(between, ".!?:;…\n\"“”")
+}

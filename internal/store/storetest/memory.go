@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -168,7 +169,9 @@ func testMemory(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_a", memoryRow(1, 1), memoryRow(2, 1), memoryRow(3, 1), memoryRow(4, 2))
 		changes := func(generation, after int64) (ids, erased []string) {
 			t.Helper()
-			rows, erased, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), generation, after)
+			rows, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), generation, after, math.MaxInt64)
+			noError(t, err)
+			erased, err = s.ErasedMemories(t.Context(), "wsp_a", named(1), after)
 			noError(t, err)
 			return memoryIDs(rows), erased
 		}
@@ -177,7 +180,13 @@ func testMemory(t *testing.T, setup setup) {
 		}))
 		ids, erased := changes(1, -1)
 		wantIDs(t, ids, "mem_001", "mem_003")
-		wantIDs(t, erased)
+		wantIDs(t, erased, "mem_002")
+		some, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, 2)
+		noError(t, err)
+		wantIDs(t, memoryIDs(some), "mem_001")
+		some, err = s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 2, 3)
+		noError(t, err)
+		wantIDs(t, memoryIDs(some), "mem_003")
 		ids, erased = changes(1, 0)
 		wantIDs(t, ids, "mem_001", "mem_003")
 		wantIDs(t, erased, "mem_002")
@@ -316,7 +325,7 @@ func testMemory(t *testing.T, setup setup) {
 		if len(under) != 0 || len(gone) != 2 {
 			t.Errorf("under way are %v, erased %v", under, gone)
 		}
-		_, named, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 1)
+		named, err := s.ErasedMemories(t.Context(), "wsp_a", named(1), 1)
 		noError(t, err)
 		wantIDs(t, named)
 	})
@@ -428,7 +437,7 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a key", alike(memory.MatchKey{KeyHash: named(1)}), "memory_key"},
 		{"an equal one", alike(memory.MatchKey{DedupHash: named(1)}), "memory_same"},
 		{"what has changed", func() error {
-			_, _, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1)
+			_, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, math.MaxInt64)
 			return err
 		}, "memory_change"},
 		{"some of a subject by their ids", func() error {

@@ -5,6 +5,7 @@
 package vectors
 
 import (
+	"bytes"
 	_ "embed"
 	"math"
 	"strings"
@@ -21,7 +22,7 @@ const (
 )
 
 //go:embed words.bin
-var file string
+var file []byte
 
 // Vector is the direction of a text: a unit vector times One, in whole numbers. The zero Vector has no direction.
 type Vector [Dimensions]int8
@@ -50,9 +51,8 @@ var loaded = sync.OnceValue(func() *table {
 	t := &table{}
 	start, harmonic := 0, 0.0
 	for n := range Words {
-		end := start + strings.IndexByte(file[start:], '\n')
-		word := file[start:end]
-		slot := hash(word)
+		end := start + bytes.IndexByte(file[start:], '\n')
+		slot := hash(string(file[start:end]))
 		for t.slots[slot] != 0 {
 			slot++
 		}
@@ -103,16 +103,16 @@ func hash(word string) uint16 {
 func (t *table) number(word string) int {
 	for slot := hash(word); t.slots[slot] != 0; slot++ {
 		n := int(t.slots[slot]) - 1
-		if file[t.ends[n]+1:t.ends[n+1]] == word {
+		if string(file[t.ends[n]+1:t.ends[n+1]]) == word {
 			return n
 		}
 	}
 	return -1
 }
 
-func (t *table) row(n int) string {
+func (t *table) row(n int) *[Dimensions]byte {
 	start := len(file) - Words*Dimensions + n*Dimensions
-	return file[start : start+Dimensions]
+	return (*[Dimensions]byte)(file[start:])
 }
 
 // Sum adds up the vectors of words.
@@ -120,13 +120,23 @@ type Sum struct {
 	sum [Dimensions]float32
 }
 
+// Word is a word of the table. The zero Word is none.
+type Word struct{ number uint16 } // from 1
+
+// Find finds a word in lower case.
+func Find(word string) Word {
+	return Word{uint16(loaded().number(strings.TrimSuffix(word, "'s")) + 1)}
+}
+
 // Add adds a word in lower case. Other words than those of the table add nothing.
-func (s *Sum) Add(word string) {
-	t := loaded()
-	n := t.number(strings.TrimSuffix(word, "'s"))
-	if n < 0 {
+func (s *Sum) Add(word string) { s.AddWord(Find(word)) }
+
+// AddWord adds a word.
+func (s *Sum) AddWord(w Word) {
+	if w.number == 0 {
 		return
 	}
+	t, n := loaded(), int(w.number)-1
 	row, factor := t.row(n), t.factors[n]
 	for i := range Dimensions {
 		s.sum[i] += float32(factor * float32(int8(row[i]))) // the conversion makes the sum equal on all processors

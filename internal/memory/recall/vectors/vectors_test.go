@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -30,7 +31,7 @@ func TestTheFileIsTheOneThatWasReviewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != SHA256 || string(data) != file {
+	if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != SHA256 || !bytes.Equal(data, file) {
 		t.Errorf("words.bin has the SHA-256 %s, want %s", sum, SHA256)
 	}
 	if len(data) > 13e5 {
@@ -41,7 +42,7 @@ func TestTheFileIsTheOneThatWasReviewed(t *testing.T) {
 func TestEveryWordHasARow(t *testing.T) {
 	t.Parallel()
 	list := loaded()
-	for n, word := range strings.SplitN(file, "\n", Words+1)[:Words] {
+	for n, word := range strings.SplitN(string(file), "\n", Words+1)[:Words] {
 		if got := list.number(word); got != n {
 			t.Fatalf("%q has the number %d, want %d", word, got, n)
 		}
