@@ -90,7 +90,7 @@ func OpenAPI(version int) ([]byte, error) {
 
 // handleSocket attaches the API and the AI services to the folder's socket, with the operations below /local/.
 func (a *App) handleSocket(options api.Options, primary, agents *api.API) error {
-	options.Operations = operations(a.services)
+	options.Operations = options.Operations.Clone()
 	local.AddMasterKey(options.Operations, a.services.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
 	local.AddReindex(options.Operations, a.services.indexer)
@@ -152,12 +152,13 @@ func (a *App) surfaces() error {
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Tracer: a.services.tracer, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
 	}
-	pages, err := a.consolePages()
-	if err != nil {
-		return err
-	}
 	withPages := options
-	withPages.Pages = pages
+	if !a.deps.Local {
+		var err error
+		if withPages.Pages, err = a.consolePages(); err != nil {
+			return err
+		}
+	}
 	primary, err := api.New(withPages)
 	if err != nil {
 		return err

@@ -22,15 +22,15 @@ var files embed.FS
 // forever and still get those of a new release.
 const assetPath = "/console/asset/"
 
-// assets are the files, compressed.
+// assets are the files.
 type assets struct {
 	sum    string
-	byName map[string]api.WebResponse
+	byName map[string]func() api.WebResponse // compressed by the first call, because it would take a twentieth of a start
 }
 
-// loadAssets is the same for every instance in a process, so it compresses the files once.
+// loadAssets is the same for every instance in a process.
 var loadAssets = sync.OnceValues(func() (*assets, error) {
-	a := &assets{byName: map[string]api.WebResponse{}}
+	a := &assets{byName: map[string]func() api.WebResponse{}}
 	all := sha256.New()
 	entries, err := files.ReadDir("asset")
 	if err != nil {
@@ -42,15 +42,17 @@ var loadAssets = sync.OnceValues(func() (*assets, error) {
 			return nil, fmt.Errorf("console: read an asset: %w", err)
 		}
 		all.Write(text)
-		a.byName[entry.Name()] = api.WebResponse{
-			Status: http.StatusOK, Body: text, Zipped: api.Zip(text),
-			Header: http.Header{
-				"Content-Type":                 {mediaType(entry.Name())},
-				"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
-				"Cross-Origin-Resource-Policy": {"same-origin"},
-				"Cache-Control":                {"public, max-age=31536000, immutable"},
-			},
-		}
+		a.byName[entry.Name()] = sync.OnceValue(func() api.WebResponse {
+			return api.WebResponse{
+				Status: http.StatusOK, Body: text, Zipped: api.Zip(text),
+				Header: http.Header{
+					"Content-Type":                 {mediaType(entry.Name())},
+					"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
+					"Cross-Origin-Resource-Policy": {"same-origin"},
+					"Cache-Control":                {"public, max-age=31536000, immutable"},
+				},
+			}
+		})
 	}
 	a.sum = hex.EncodeToString(all.Sum(nil)[:8])
 	return a, nil
@@ -72,10 +74,11 @@ func mediaType(name string) string {
 
 // asset serves a file.
 func (c *Console) asset(v *visit) response {
-	file, ok := c.assets.byName[v.PathValue("name")]
+	load, ok := c.assets.byName[v.PathValue("name")]
 	if !ok {
 		return v.failed(http.StatusNotFound, "There is no such file.")
 	}
+	file := load()
 	if v.PathValue("sum") != c.assets.sum { // of another release, whose pages can still be open
 		file.Header = file.Header.Clone()
 		file.Header["Cache-Control"] = []string{"no-cache"}

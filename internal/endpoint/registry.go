@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -25,6 +26,11 @@ type Registry struct {
 
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{documents: map[int]string{}} }
+
+// Clone returns a registry with the same operations, to which others can be added.
+func (r *Registry) Clone() *Registry {
+	return &Registry{operations: slices.Clone(r.operations), documents: maps.Clone(r.documents), tags: slices.Clone(r.tags)}
+}
 
 // Add declares an operation with its function. In and Out are structs as the package comment describes. Add panics if it
 // cannot compile them, or if two operations have the same ID and neither replaces the other in a later version: that is a mistake

@@ -29,8 +29,8 @@ var guideOrder = []string{
 	"operations", "security", "metrics", "glossary", "changelog",
 }
 
-// loadGuides reads and renders the texts.
-func loadGuides(texts fs.FS) ([]guide, error) {
+// readGuides reads the texts.
+func readGuides(texts fs.FS) ([]guide, error) {
 	list := make([]guide, 0, len(guideOrder))
 	for _, name := range guideOrder {
 		file, address := "docs/"+name+".md", "/docs/guides/"+name
@@ -41,7 +41,15 @@ func loadGuides(texts fs.FS) ([]guide, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
-		g := guide{Name: name, Path: address, Text: string(text)}
+		list = append(list, guide{Name: name, Path: address, Text: string(text)})
+	}
+	return list, nil
+}
+
+// renderGuides sets what follows from the texts. It takes a tenth of a start, and most processes show no guide.
+func renderGuides(list []guide) []guide {
+	for i := range list {
+		g := &list[i]
 		html, headings := renderMarkdown(g.Text, linkTo)
 		g.HTML, g.Title, g.Summary = html, first(headings, 1), summary(html)
 		for _, h := range headings {
@@ -49,10 +57,9 @@ func loadGuides(texts fs.FS) ([]guide, error) {
 				g.Headings = append(g.Headings, h)
 			}
 		}
-		g.parts = partsOf(&g)
-		list = append(list, g)
+		g.parts = partsOf(g)
 	}
-	return list, nil
+	return list
 }
 
 // linkTo returns the address of a link in a guide: a heading, another guide, or another site.
@@ -101,9 +108,10 @@ func summary(html string) string {
 
 // guide returns a guide by name, or nil.
 func (r *Reference) guide(name string) *guide {
-	for i := range r.guides {
-		if r.guides[i].Name == name {
-			return &r.guides[i]
+	list := r.guides()
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
 		}
 	}
 	return nil
@@ -135,7 +143,7 @@ func (r *Reference) index(v *api.Visit) api.WebResponse {
 		agents = base
 	}
 	fmt.Fprintf(&b, "- [Model Context Protocol](%s/ai/mcp): tools for agents; an API key as bearer token\n\n## Guides\n\n", agents)
-	for _, g := range r.guides {
+	for _, g := range r.guides() {
 		fmt.Fprintf(&b, "- [%s](%s/docs/text/%s.md): %s\n", g.Title, base, g.Name, g.Summary)
 	}
 	return plain(http.StatusOK, "text/plain; charset=utf-8", b.String())

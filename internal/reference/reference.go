@@ -37,7 +37,7 @@ type Options struct {
 // Reference serves the pages.
 type Reference struct {
 	o      Options
-	guides []guide
+	guides func() []guide // rendered by the first call
 	assets map[string]api.WebResponse
 	sum    string // of the assets
 
@@ -49,11 +49,11 @@ type Reference struct {
 
 // New returns the reference.
 func New(o Options) (*Reference, error) {
-	r := &Reference{o: o, found: map[int]*description{}}
-	var err error
-	if r.guides, err = loadGuides(o.Texts); err != nil {
+	list, err := readGuides(o.Texts)
+	if err != nil {
 		return nil, err
 	}
+	r := &Reference{o: o, found: map[int]*description{}, guides: sync.OnceValue(func() []guide { return renderGuides(list) })}
 	return r, r.loadAssets()
 }
 

@@ -122,8 +122,8 @@ func (v *visit) parts() []part {
 	for _, e := range errorCodes() {
 		list = append(list, newPart("Error codes", e.Name, "/docs/errors#"+e.Name, e.Meaning+" "+e.Action))
 	}
-	for i := range v.r.guides {
-		list = append(list, v.r.guides[i].parts...)
+	for _, g := range v.r.guides() {
+		list = append(list, g.parts...)
 	}
 	return list
 }
