@@ -127,6 +127,12 @@ func useEmbeddings(t *testing.T, p *apptest.Running, workspaceID string) {
 	if err != nil || !w.Embeddings {
 		t.Fatalf("got %+v, %v", w, err)
 	}
+	awaitVectors(t, operator)
+}
+
+// awaitVectors waits until the memories of the only workspace that uses the endpoint have vectors.
+func awaitVectors(t *testing.T, operator *client.Client) {
+	t.Helper()
 	await.Until(t, "all memories have vectors", func() bool {
 		stats, err := operator.CacheStats(t.Context())
 		if err != nil {
