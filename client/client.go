@@ -3,10 +3,10 @@
 //	c, err := client.New("https://search.example.org", os.Getenv("KEEPSAKE_KEY"))
 //	found, err := c.Search(ctx, client.Query{Q: "refund policy"})
 //
-// A response with an error is returned as an *Error. A call is repeated, at most as often as Retries allows, if it exceeded a
+// A response with an error is returned as an *Error. A call is retried, at most as often as Retries allows, if it exceeded a
 // limit (429), if the server or its proxy was unavailable (502, 503, 504), or if the connection failed. It waits for as long as
-// the server asks in Retry-After, otherwise for a random time that grows with each repetition. A call that can have had an
-// effect is only repeated if the repetition has no second one: a POST that creates something has an Idempotency-Key for that.
+// the server asks in Retry-After, otherwise for a random time that grows with each retry. A call that can have had an
+// effect is only retried if that has no second one: a POST that creates something has an Idempotency-Key for that.
 package client
 
 import (
@@ -100,7 +100,7 @@ type request struct {
 	key       string        // the Idempotency-Key of all attempts; set by call
 	safe      bool          // a POST without a key that can be repeated
 	once      bool          // a DELETE that is not repeated if its response is lost
-	within    time.Duration // how long a repetition has no second effect; 0: forever
+	within    time.Duration // how long a retry has no second effect; 0: forever
 }
 
 // mediaLines is the media type of one JSON object per line.

@@ -71,7 +71,7 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 		}
 		r := request{
 			method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
-			keyed: part.named(), // the server accepts no key for lines without IDs, which a repetition would store twice
+			keyed: part.named(), // the server accepts no key for lines without IDs, which a retry would store twice
 		}
 		if part.firstLine > 1 {
 			r.keySuffix = fmt.Sprintf("-%d", part.firstLine)

@@ -47,7 +47,7 @@ func (c *Client) Login(ctx context.Context, email, password string) (*Tokens, er
 // refreshRepeat is how long a refresh can be repeated. The server accepts a used refresh token for ten seconds.
 const refreshRepeat = 8 * time.Second
 
-// Refresh returns a new pair of tokens for a refresh token, which works once. A repetition within ten seconds returns the
+// Refresh returns a new pair of tokens for a refresh token, which works once. A retry within ten seconds returns the
 // same new refresh token, so that a lost response does not end the session.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (*Tokens, error) {
 	in := struct {

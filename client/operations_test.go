@@ -329,7 +329,7 @@ func TestMethodsWithOneEffectAreRepeated(t *testing.T) {
 				once[name] = true
 			default:
 				if a, b := requests[0].Header.Get("Idempotency-Key"), requests[1].Header.Get("Idempotency-Key"); a != b {
-					t.Errorf("%s: the repetition has another Idempotency-Key", name)
+					t.Errorf("%s: the retry has another Idempotency-Key", name)
 				}
 			}
 		}

@@ -19,11 +19,11 @@ func Retries(n int) Option { return func(c *Client) { c.retry.most = n } }
 // default is a minute.
 func MaxWait(d time.Duration) Option { return func(c *Client) { c.retry.maxWait = d } }
 
-// MaxTotalWait sets how long a call waits in total before its repetitions. If the next wait would be too long, the call returns
+// MaxTotalWait sets how long a call waits in total before its retries. If the next wait would be too long, the call returns
 // its error. The default is two minutes.
 func MaxTotalWait(d time.Duration) Option { return func(c *Client) { c.retry.maxTotal = d } }
 
-// Clock replaces the time and the waits of repetitions, for tests that must not wait. sleep returns ctx.Err() if ctx ends
+// Clock replaces the time and the waits of retries, for tests that must not wait. sleep returns ctx.Err() if ctx ends
 // first.
 func Clock(now func() time.Time, sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(c *Client) { c.retry.now, c.retry.sleep = now, sleep }
@@ -52,9 +52,9 @@ func idempotencyKey(ctx context.Context) string {
 
 // retry says how often and when calls are repeated.
 type retry struct {
-	most     int           // repetitions
-	maxWait  time.Duration // for one repetition
-	maxTotal time.Duration // for all repetitions of a call
+	most     int           // retries
+	maxWait  time.Duration // for one retry
+	maxTotal time.Duration // for all retries of a call
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
 	jitter   func() float64 // from 0 to 1
@@ -72,7 +72,7 @@ const (
 	longestWait = 5 * time.Second
 )
 
-// backoff returns how long to wait before repetition n, from 0: between half and all of a time that doubles.
+// backoff returns how long to wait before retry n, from 0: between half and all of a time that doubles.
 func (r *retry) backoff(n int) time.Duration {
 	longest := longestWait
 	if n < 5 {

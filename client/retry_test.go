@@ -51,7 +51,7 @@ func TestWaitsWithoutRetryAfterDoubleAndAreRandom(t *testing.T) {
 	}
 }
 
-func TestRepetitionsAreBounded(t *testing.T) {
+func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options []client.Option
@@ -156,7 +156,7 @@ func TestRepeatedPostKeepsItsIdempotencyKey(t *testing.T) {
 		}
 		one, again, other := s.requests[0], s.requests[1], s.requests[2]
 		if one != again {
-			t.Errorf("the repetition differs: %+v, %+v", one, again)
+			t.Errorf("the retry differs: %+v, %+v", one, again)
 		}
 		if len(one.Idempotency) < 8 || one.Idempotency == other.Idempotency {
 			t.Errorf("keys %q and %q", one.Idempotency, other.Idempotency)
@@ -235,12 +235,12 @@ func TestCallWithoutConnectionIsSentLater(t *testing.T) {
 		once bool
 		ok   bool
 	}{
-		"refused":                     {refused, false, true},
-		"refused, not repeatable":     {refused, true, true},
-		"reset":                       {reset, false, true},
-		"reset, not repeatable":       {reset, true, false},
-		"unknown host":                {unknown, false, false},
-		"unknown host, no repetition": {unknown, true, false},
+		"refused":                 {refused, false, true},
+		"refused, not repeatable": {refused, true, true},
+		"reset":                   {reset, false, true},
+		"reset, not repeatable":   {reset, true, false},
+		"unknown host":            {unknown, false, false},
+		"unknown host, no retry":  {unknown, true, false},
 	} {
 		s := &scripted{answers: []answer{{200, "", `{}`}}}
 		caller := serve(t, s, client.HTTPClient(&http.Client{Transport: &refusing{2, c.err}}))

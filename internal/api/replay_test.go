@@ -71,7 +71,7 @@ func TestARefusalIsRepeatedAndAFaultIsNot(t *testing.T) {
 	}
 }
 
-func TestARepetitionWhileTheFirstRunsIsToldSo(t *testing.T) {
+func TestARetryWhileTheFirstRunsIsToldSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)
@@ -133,7 +133,7 @@ func TestAnIdempotencyKeyIsPrintable(t *testing.T) {
 	}
 }
 
-func TestARequestThatChangesNothingIsNoRepetition(t *testing.T) {
+func TestARequestThatChangesNothingIsNoRetry(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.Key(apitest.Operator, auth.All, nil)

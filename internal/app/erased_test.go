@@ -104,7 +104,7 @@ func importLine(t *testing.T, r *apptest.Running, line string) (int, string) {
 	return res.StatusCode, text.String()
 }
 
-// Whom a key is bound to is in the clear in no file, nor in the answer that is kept for a repetition.
+// Whom a key is bound to is in the clear in no file, nor in the answer that is kept for a retry.
 func TestBoundSubjectIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -158,7 +158,7 @@ func makeBoundKey(t *testing.T, r *apptest.Running) (adminKey, id string) {
 	again, text := create()
 	if again.StatusCode != http.StatusCreated || again.Header.Get("Idempotent-Replayed") != "true" || !strings.Contains(text, `"key":null`) ||
 		!strings.Contains(text, `"subjectId":"canary@example.com"`) {
-		t.Errorf("the repetition: %d %s", again.StatusCode, text)
+		t.Errorf("the retry: %d %s", again.StatusCode, text)
 	}
 	if in := filesWith(t, r.Config.Data, "canary"); len(in) != 0 {
 		t.Errorf("it is in %v", in)

@@ -39,7 +39,7 @@ type Store interface {
 	// KeptAnswer reads the answer of a claim that has not expired at now. It is nil if there is none.
 	KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*Answer, error)
 	// DropAnswers removes the sealed content from all answers about a subject, in the current transaction. The claims
-	// stay, so that a late repetition has no effect.
+	// stay, so that a late retry has no effect.
 	DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error
 	// PruneAnswers deletes answers that expired before now.
 	PruneAnswers(ctx context.Context, now time.Time) error
@@ -49,7 +49,7 @@ type Store interface {
 var ErrAnswered = problem.Conflicts("This request has already been answered.")
 
 // Claims lets the processes of an instance know which requests run in another of them. It only improves the response to
-// a concurrent repetition: the Store ensures that an effect happens once, even if Claims cannot reach the other
+// a concurrent retry: the Store ensures that an effect happens once, even if Claims cannot reach the other
 // processes.
 type Claims interface {
 	// Take claims a request for this process. ok is false if it runs in another. Take does not wait, and ok is true if

@@ -93,7 +93,7 @@ func TestStoredAnswerAboutSubjectsIsSealed(t *testing.T) {
 			}
 			kept, err := b.Do(t.Context(), request, b.hashed(""), told("", "another", names...))
 			if err != nil || kept == nil || string(kept.Body) != text {
-				t.Errorf("%s: the repetition got %v, %v", key, kept, err)
+				t.Errorf("%s: the retry got %v, %v", key, kept, err)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-func TestRepetitionAfterAnErasureHasNoEffect(t *testing.T) {
+func TestRetryAfterAnErasureHasNoEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := b.vault(t)

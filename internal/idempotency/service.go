@@ -32,7 +32,7 @@ const (
 	HeaderName = "Idempotency-Key"
 )
 
-// Request identifies a request. Two requests with equal values are repetitions of each other.
+// Request identifies a request. Two requests with equal values are retries of each other.
 type Request struct {
 	Credential string // the ID of the API key, or of another kind of caller
 	Workspace  string // the caller's workspace, whose storage the answer uses
@@ -49,14 +49,14 @@ type Outcome struct {
 	Body     []byte
 }
 
-// Work is what a request does if it is not a repetition.
+// Work is what a request does if it is not a retry.
 type Work struct {
 	// Prepare, if not nil, runs once before the transaction, for slow work that other transactions should not wait for.
 	Prepare func(ctx context.Context) error
 	// Run has the effect, through stores and with the given context. It can be called more than once; only the last
 	// call counts.
 	Run func(ctx context.Context) (Outcome, error)
-	// Refused returns the response for a problem that Run returned, so that a repetition gets the same.
+	// Refused returns the response for a problem that Run returned, so that a retry gets the same.
 	Refused func(p *problem.Problem) Outcome
 }
 
@@ -107,7 +107,7 @@ func CheckKey(key string) error {
 // BodyHash begins the hash of a request's body, for Do. The body itself need not be kept.
 func (s *Service) BodyHash() hash.Hash { return s.keyed("body") }
 
-// Do runs w once for r. The whole request body must have been written to body, a BodyHash. A repetition with the same
+// Do runs w once for r. The whole request body must have been written to body, a BodyHash. A retry with the same
 // body returns the stored answer, whose Body is nil if it was too large to store. A nil answer means that w ran; an
 // error of Run is returned unchanged. The effect and the answer commit together.
 //
@@ -171,7 +171,7 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 	inside, seals := collecting(ctx)
 	out, err := run(inside, read)
 	if _, drained := io.Copy(io.Discard, read); drained != nil {
-		// The body was not received completely, so no repetition could be compared with it.
+		// The body was not received completely, so no retry could be compared with it.
 		if err == nil {
 			err = fmt.Errorf("read the rest of the body: %w", drained)
 		}
@@ -234,7 +234,7 @@ func isFull(err error) bool {
 	return ok && p.Code == problem.CodeLimitReached
 }
 
-// keepable reports whether a repetition must get the same answer. Internal errors and exhausted limits are temporary.
+// keepable reports whether a retry must get the same answer. Internal errors and exhausted limits are temporary.
 func keepable(status int) bool { return status < 500 && status != 429 }
 
 func (t *attempt) keepAlone(ctx context.Context, out Outcome, seals *seals) error {
@@ -287,7 +287,7 @@ func (t *attempt) first(ctx context.Context) (*Answer, error) {
 	return kept, err
 }
 
-// same returns a stored answer to a repetition. If its body was dropped, it is rebuilt like one that was too large.
+// same returns a stored answer to a retry. If its body was dropped, it is rebuilt like one that was too large.
 func (t *attempt) same(ctx context.Context, kept *Answer, err error) (*Answer, error) {
 	if err != nil {
 		return nil, err
@@ -345,7 +345,7 @@ func (s *Service) take(claim [32]byte) bool {
 	return !busy
 }
 
-// end releases the claim. If there is a stored answer, a repetition elsewhere finds it even before that process knows
+// end releases the claim. If there is a stored answer, a retry elsewhere finds it even before that process knows
 // of the release. Otherwise, the client must not get its response before the other processes know.
 func (t *attempt) end() {
 	if t.claims != nil && !t.elsewhere {

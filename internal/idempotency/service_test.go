@@ -108,7 +108,7 @@ func TestEffectAndAnswerCommitTogether(t *testing.T) {
 	}
 	kept, err := b.Do(t.Context(), request, b.hashed("body"), b.create("wsp_2", nil))
 	if err != nil || kept == nil || kept.Status != 201 || string(kept.Body) != "wsp_1" || kept.Location != "/wsp_1" || kept.ETag != `"1"` {
-		t.Fatalf("the repetition: %+v, %v", kept, err)
+		t.Fatalf("the retry: %+v, %v", kept, err)
 	}
 	if n := b.workspaces(t); n != 1 {
 		t.Errorf("%d effects, want 1", n)
@@ -203,7 +203,7 @@ func TestLargeBodyIsStoredUnlessItCanBeRebuilt(t *testing.T) {
 	}
 }
 
-func TestConcurrentRepetitionsHaveOneEffect(t *testing.T) {
+func TestConcurrentRetriesHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var ran, replayed, told atomic.Int64
@@ -264,7 +264,7 @@ func TestStreamIsHashedWhileItIsRead(t *testing.T) {
 	}
 	kept, err := load(strings.NewReader(long), 0, nil)
 	if err != nil || kept == nil || string(kept.Body) != "done" || ran != 2 {
-		t.Errorf("the repetition: %v, %v, ran %d", kept, err, ran)
+		t.Errorf("the retry: %v, %v, ran %d", kept, err, ran)
 	}
 	if _, err := load(strings.NewReader(long+"more"), 0, nil); !is(err, "validation_error") {
 		t.Errorf("another body: %v", err)

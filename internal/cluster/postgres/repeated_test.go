@@ -201,7 +201,7 @@ func TestSecondResponseRepeatsTheFirst(t *testing.T) {
 			}
 			again, err := send(b, "wsp_3", nothing)
 			if err != nil || again == nil {
-				t.Fatalf("the repetition: %v, %v", again, err)
+				t.Fatalf("the retry: %v, %v", again, err)
 			}
 			for i, k := range kept {
 				if k != nil && string(k.Body) != string(again.Body) {

@@ -422,7 +422,7 @@ func TestCommitWithoutAnAnswerIsUnavailable(t *testing.T) {
 			}
 			// The client repeats its request.
 			if err := create(); happened && !errors.Is(err, idempotency.ErrAnswered) || !happened && err != nil {
-				t.Errorf("the repetition returned %v", err)
+				t.Errorf("the retry returned %v", err)
 			}
 			want := []string{"wsp_2"}
 			if happened {

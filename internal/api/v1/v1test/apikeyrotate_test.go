@@ -130,7 +130,7 @@ func TestARepeatedRotationIsOne(t *testing.T) {
 	first := c.do(t, "POST", path, object{"graceSeconds": 60}, "Idempotency-Key", "rotate-it-once").is(200)
 	again := c.do(t, "POST", path, object{"graceSeconds": 60}, "Idempotency-Key", "rotate-it-once").is(200)
 	if again.header.Get("Idempotent-Replayed") != "true" || again.body["key"] != nil || again.body["revision"] != first.body["revision"] {
-		t.Errorf("the repetition answers %v %v", again.header, again.body)
+		t.Errorf("the retry answers %v %v", again.header, again.body)
 	}
 	c.as(first.text("key")).do(t, "GET", "/api/v1/health", nil).is(200)
 	c.do(t, "POST", path, object{"graceSeconds": 61}, "Idempotency-Key", "rotate-it-once").fails(400, "validation_error", "Idempotency-Key", "reused")
