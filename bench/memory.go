@@ -60,6 +60,10 @@ func measureMemory(contest) (err error) {
 	for i := range queries {
 		queries[i] = question(random, texts)
 	}
+	if *withEmbeddings {
+		k.embedded(texts, queries)
+		return nil
+	}
 	disk := k.disk()
 	m := k.rememberer(k.place())
 	var batches []time.Duration
