@@ -45,11 +45,8 @@ type lexiconTerm struct {
 	foreign   uint32           // the first of its stems in other languages than English
 }
 
-// maxSpellings and maxForeign are the numbers of spellings and of stems in other languages above which the lexicon is emptied.
-const (
-	maxSpellings = 128 << 10
-	maxForeign   = 2 * maxSpellings
-)
+// maxSpellings is the number of spellings, and of stems in other languages than English, above which the lexicon is emptied.
+const maxSpellings = 128 << 10
 
 // NewLexicon returns an empty Lexicon.
 func NewLexicon() *Lexicon {
@@ -63,9 +60,17 @@ func (l *Lexicon) clear() {
 	l.terms, l.foreign = make([]lexiconTerm, 1), make([]foreignStem, 1)
 }
 
+// forget empties the lexicon and releases its memory.
+func (l *Lexicon) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+	l.scratch = batch{}
+}
+
 // begin begins a batch. The caller holds l.mu.
 func (l *Lexicon) begin() {
-	if len(l.short)+len(l.long) > maxSpellings || len(l.foreign) > maxForeign {
+	if len(l.short)+len(l.long) > maxSpellings || len(l.foreign) > maxSpellings {
 		l.clear()
 	}
 	if l.batch++; l.batch == 0 || l.document > math.MaxUint32/2 { // they wrap around

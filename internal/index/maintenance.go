@@ -21,6 +21,7 @@ type Maintenance struct {
 	since   map[*Index]time.Time // their first change that is not flushed
 	memory  map[*Index]int64     // bytes that a flush would write
 	aging   map[*Index]time.Time // when files can perhaps be merged
+	last    time.Time            // when an index was changed
 	flusher chan struct{}
 	merger  chan struct{}
 
@@ -52,7 +53,7 @@ func (m *Maintenance) changed(x *Index, memory int64, now bool) {
 	}
 	at := x.o.Now()
 	m.mu.Lock()
-	m.memory[x] = memory
+	m.memory[x], m.last = memory, at
 	if _, ok := m.since[x]; !ok {
 		m.since[x] = at
 	}
@@ -160,6 +161,9 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 		m.mu.Unlock()
 		switch err := x.Flush(); {
 		case err == nil || x.closing.Load():
+			if m.idle(x.o.Now()) {
+				x.o.Lexicon.forget() // an import is over, and single writes need few spellings
+			}
 		case errors.Is(err, ErrCorrupt):
 			x.o.Corrupt(err)
 		default:
@@ -167,6 +171,13 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 			m.retry(x)
 		}
 	}
+}
+
+// idle reports whether no index was changed for as long as a flush waits.
+func (m *Maintenance) idle(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !now.Before(m.last.Add(flushDelay))
 }
 
 // retry flushes x again some time later.

@@ -65,6 +65,29 @@ func TestChangesAreFlushedAfterAPause(t *testing.T) {
 	})
 }
 
+// The flush of a full memory is in the middle of an import. The one after a pause is its end, when the lexicon is emptied.
+func TestLexiconIsEmptyAfterAPause(t *testing.T) {
+	t.Parallel()
+	lexicon := NewLexicon()
+	maintained(t, func(m *Maintenance) {
+		x, err := Open(t.TempDir()+"/index", Options{Maintenance: m, Lexicon: lexicon, SmallBytes: 1, FlushBytes: 1 << 10})
+		noError(t, err)
+		large := Document{Text: strings.Repeat("internationalisation of xylophones ", 500)}
+		noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &large}}))
+		synctest.Wait()
+		if n := x.Work().Flushes; n != 1 || len(lexicon.short)+len(lexicon.long) != 3 {
+			t.Errorf("after %d flushes, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
+		}
+		noError(t, x.Apply([]Change{{Number: 2, ID: "b", Document: &Document{Text: "stone"}}}))
+		time.Sleep(flushDelay)
+		synctest.Wait()
+		if n := x.Work().Flushes; n != 2 || len(lexicon.short)+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
+			t.Errorf("after %d flushes and a pause, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
+		}
+		noError(t, x.Close())
+	})
+}
+
 func TestContinuousChangesAreFlushedEachMinute(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/index"
