@@ -20,12 +20,14 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
+	"keepsake/internal/text"
 )
 
 // The sizes of the corpora of the table of search.
 var (
-	smallCorpus = flag.Int("documents", 100_000, "search: documents of the corpus in which two words are searched")
-	largeCorpus = flag.Int("large", 1_000_000, "search: documents of the corpus in which five words are searched; 0: none")
+	smallCorpus   = flag.Int("documents", 100_000, "search: documents of the corpus in which two words are searched")
+	largeCorpus   = flag.Int("large", 1_000_000, "search: documents of the corpus in which five words are searched; 0: none")
+	manyLanguages = flag.Bool("languages", false, "search: documents of ten languages, whose stop words are among the made words")
 )
 
 // measureSearchTable measures imports and searches of the built program from outside, and SQLite FTS5 with the same documents
@@ -67,7 +69,7 @@ func newCorpus(documents, words int) *corpus {
 		}
 		all := strings.Fields(text)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = slices.DeleteFunc(all, func(w string) bool { return len(w) < 3 }) // the most frequent words are as short as stop words
+		all = slices.DeleteFunc(all, func(w string) bool { return len(w) < 3 }) // the most frequent words are that short
 		c.queries = append(c.queries, strings.Join(all[:min(words, len(all))], " "))
 		return nil
 	})
@@ -76,12 +78,14 @@ func newCorpus(documents, words int) *corpus {
 
 // each calls do with the documents, which are the same each time.
 func (c *corpus) each(do func(i int, title, text string) error) error {
+	const last = 200_000
 	r := rand.New(rand.NewPCG(6, 7))
-	zipf := rand.NewZipf(r, 1.1, 4, 200_000)
+	zipf := rand.NewZipf(r, 1.1, 4, last)
+	vocabulary := vocabularyOf(last + 1)
 	for i := range c.documents {
 		var words []string
 		for length := 0; length < 300+r.IntN(180); {
-			words = append(words, nthWord(zipf.Uint64()))
+			words = append(words, vocabulary[zipf.Uint64()])
 			length += len(words[len(words)-1]) + 1
 		}
 		if err := do(i, strings.Join(words[:5], " "), strings.Join(words, " ")); err != nil {
@@ -89,6 +93,18 @@ func (c *corpus) each(do func(i int, title, text string) error) error {
 		}
 	}
 	return nil
+}
+
+// vocabularyOf returns n made words. None is a stop word: with those, most documents would be in one of ten languages, in which a
+// collection hardly ever is.
+func vocabularyOf(n int) []string {
+	words := make([]string, 0, n)
+	for i := uint64(0); len(words) < n; i++ {
+		if word := nthWord(i); *manyLanguages || text.VotesOf(word) == 0 {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // nthWord returns a word. Rare words are longer.
