@@ -170,7 +170,7 @@ func (x *Index) build(changes []Change, latest map[string]*Document) (*segment, 
 const tierInMemory = 10
 
 // flushShare is how many of the largest segments that are merged in memory are as large as a flush.
-const flushShare = 32
+const flushShare = 64
 
 // tidy merges the newest segments in memory while there are many of about the same size, so that single changes do not slow
 // down searches. It leaves out those that are being flushed.
