@@ -15,11 +15,11 @@ type Lexicon struct {
 	short    map[uint64]spelling // by spellings of at most eight bytes, which most are; found and stored faster than strings
 	long     map[string]spelling
 	terms    []lexiconTerm
-	numbers  map[string]uint32 // of terms
-	foreign  []foreignStem     // 0 is none
-	batch    uint32            // number of the current batch
-	document uint32            // number of the current document
-	scratch  batch             // memory for the next batch
+	numbers  map[string]spelling // by terms without their kind
+	foreign  []foreignStem       // 0 is none
+	batch    uint32              // number of the current batch
+	document uint32              // number of the current document
+	scratch  batch               // memory for the next batch
 }
 
 // spelling contains the numbers of the terms of a spelling. Number 0 is no term.
@@ -56,7 +56,7 @@ func NewLexicon() *Lexicon {
 }
 
 func (l *Lexicon) clear() {
-	l.short, l.long, l.numbers = map[uint64]spelling{}, map[string]spelling{}, map[string]uint32{}
+	l.short, l.long, l.numbers = map[uint64]spelling{}, map[string]spelling{}, map[string]spelling{}
 	l.terms, l.foreign = make([]lexiconTerm, 1), make([]foreignStem, 1)
 }
 
@@ -107,11 +107,27 @@ func packedSpelling(raw string) (key uint64) {
 }
 
 // read folds and stems a spelling.
-func (l *Lexicon) read(raw string) (s spelling) {
-	if word, stem := text.Form(raw); word != "" {
-		s = spelling{stem: l.number(stemTerm(text.English, stem)), word: l.number(wordTerm(word))}
+func (l *Lexicon) read(raw string) spelling {
+	word, stem := text.Form(raw)
+	if word == "" {
+		return spelling{}
+	}
+	s, ok := l.numbers[word]
+	if s.word == 0 {
+		s.word = l.add(wordTerm(word))
 		w := &l.terms[s.word]
 		w.votes, w.inflected = text.VotesOf(word), text.Inflected(word)
+		ok = false
+	}
+	if stem == word && s.stem == 0 { // as of many words
+		s.stem = l.add(stemTerm(text.English, stem))
+		ok = false
+	}
+	if !ok {
+		l.numbers[l.terms[s.word].term[1:]] = s
+	}
+	if stem != word {
+		s.stem = l.stem(text.English, stem)
 	}
 	return s
 }
@@ -124,7 +140,7 @@ func (l *Lexicon) stemIn(language text.Language, word uint32) uint32 {
 			return l.foreign[i].stem
 		}
 	}
-	stem := l.number(stemTerm(language, text.StemIn(language, l.terms[word].term[1:])))
+	stem := l.stem(language, text.StemIn(language, l.terms[word].term[1:]))
 	l.terms[word].foreign = uint32(len(l.foreign))
 	l.foreign = append(l.foreign, foreignStem{stem: stem, next: first, language: language})
 	return stem
@@ -143,12 +159,18 @@ func (l *Lexicon) languageOf(log []occurrence) text.Language {
 	return votes.Language()
 }
 
-func (l *Lexicon) number(term string) uint32 {
-	n, ok := l.numbers[term]
-	if !ok {
-		n = uint32(len(l.terms))
-		l.terms = append(l.terms, lexiconTerm{term: term})
-		l.numbers[term] = n
+// stem returns the number of a stem.
+func (l *Lexicon) stem(language text.Language, stem string) uint32 {
+	term := stemTerm(language, stem)
+	s := l.numbers[term[1:]]
+	if s.stem == 0 {
+		s.stem = l.add(term)
+		l.numbers[term[1:]] = s
 	}
-	return n
+	return s.stem
+}
+
+func (l *Lexicon) add(term string) uint32 {
+	l.terms = append(l.terms, lexiconTerm{term: term})
+	return uint32(len(l.terms) - 1)
 }
