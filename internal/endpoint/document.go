@@ -253,6 +253,9 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 		Required: in.body != nil && !in.bodyOptional,
 		Content:  map[string]*huma.MediaType{in.media: {Schema: schema}},
 	}
+	if len(op.Lines) > 0 {
+		h.RequestBody.Content[in.media].Example = strings.Join(op.Lines, "\n") + "\n"
+	}
 	if in.patch {
 		h.RequestBody.Content[mediaMergePatch] = h.RequestBody.Content[in.media]
 	}
@@ -262,7 +265,11 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 		}
 	}
 	if in.arrayIndex != nil {
-		h.RequestBody.Content[mediaJSON] = &huma.MediaType{Schema: &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object"}}}
+		array := &huma.MediaType{Schema: &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object"}}}
+		if len(op.Lines) > 0 {
+			array.Example = json.RawMessage("[" + strings.Join(op.Lines, ",") + "]")
+		}
+		h.RequestBody.Content[mediaJSON] = array
 	}
 }
 

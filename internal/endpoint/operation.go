@@ -143,6 +143,7 @@ type Operation struct {
 	Class       Class
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
+	Lines       []string // of an example of a body in lines: JSON objects
 	Errors      []string // codes in addition to those of every operation
 	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
 	InParts     bool     // Idempotent, but committed in parts, so that repeating it must be harmless (a Stream always is)

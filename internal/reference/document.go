@@ -30,7 +30,7 @@ type operation struct {
 	Parameters                      []parameter
 	Media                           []string // of the body
 	Body                            []field
-	BodyExample                     string
+	BodyExamples                    []string // one for each of Media
 	BodyRequired                    bool
 	Results                         []result
 	Codes                           []string
@@ -100,7 +100,8 @@ type openParameter struct {
 }
 
 type openMedia struct {
-	Schema *schema
+	Schema  *schema
+	Example json.RawMessage
 }
 
 type openHeader struct {
@@ -166,7 +167,9 @@ func (doc *openAPI) operation(method, path string, from *openOperation) operatio
 		op.Media = medias(body.Content)
 		if s := body.Content[op.Media[0]].Schema; s != nil {
 			op.Body = doc.fields(s, 0, true)
-			op.BodyExample = doc.exampleText(s, op.Media[0], true)
+		}
+		for _, media := range op.Media {
+			op.BodyExamples = append(op.BodyExamples, doc.bodyExample(body.Content[media], media))
 		}
 	}
 	for status, r := range from.Responses {

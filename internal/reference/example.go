@@ -1,10 +1,29 @@
 package reference
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 )
+
+// bodyExample returns an example of the body of a request.
+func (doc *openAPI) bodyExample(m openMedia, media string) string {
+	var lines string
+	switch {
+	case m.Schema == nil:
+		return ""
+	case len(m.Example) == 0:
+		return doc.exampleText(m.Schema, media, true)
+	case json.Unmarshal(m.Example, &lines) == nil:
+		return lines
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, m.Example, "", "  "); err != nil { // it is part of a document that was read
+		return ""
+	}
+	return b.String()
+}
 
 // exampleText returns an example of a body. That of a request has the required fields and those that have an example.
 func (doc *openAPI) exampleText(s *schema, media string, request bool) string {

@@ -79,10 +79,10 @@ func curl(op *operation) string {
 	}
 	if len(op.Media) > 0 {
 		b.WriteString(" \\\n  -H 'Content-Type: " + op.Media[0] + "'")
-		if op.BodyExample == "" {
+		if op.BodyExamples[0] == "" {
 			b.WriteString(" \\\n  --data-binary @FILE")
 		} else {
-			b.WriteString(" \\\n  -d '" + strings.ReplaceAll(op.BodyExample, "'", `'\''`) + "'")
+			b.WriteString(" \\\n  -d '" + strings.ReplaceAll(op.BodyExamples[0], "'", `'\''`) + "'")
 		}
 	}
 	return b.String()

@@ -19,6 +19,10 @@ func AddPortableDocuments(r *endpoint.Registry, documents *document.Service) {
 		"not affect the others. If the request has an Idempotency-Key, every line must have an ID. The body can also be a JSON array of at most " +
 		"8 MiB; line is then the position in the array, starting at 1."
 	load.Class, load.Media, load.Idempotent = endpoint.Stream, endpoint.MediaLines, true
+	load.Lines = []string{
+		`{"id":"opening-hours","collection":"handbook","title":"Opening hours","text":"Open from Monday to Friday, from 9 to 5."}`,
+		`{"id":"refunds","collection":"handbook","title":"Refunds","text":"Send it back within 30 days.","tags":["orders"]}`,
+	}
 	decoder := endpoint.NewDecoder[newDocument]()
 	endpoint.Add(r, load, func(ctx context.Context, in *importDocuments) (*importResult, error) {
 		lines, err := in.lines(decoder)

@@ -39,6 +39,10 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 
 	load := memoryOperation("importMemories", "POST", "/import", "Import memories from lines of JSON", auth.MemoryWrite)
 	load.Class, load.Media, load.Idempotent = endpoint.Stream, endpoint.MediaLines, true
+	load.Lines = []string{
+		`{"subjectId":"p-4711","text":"Prefers tea to coffee.","kind":"preference"}`,
+		`{"subjectId":"p-4711","text":"Moved to Bergen.","kind":"event","occurredAt":"2026-03-02T09:30:00Z"}`,
+	}
 	load.Description = "Each line is a memory in the format of createMemory. It can also have an ID and, as in an export, its own times, " +
 		"authors, revision and history. A memory whose ID exists is replaced, unless it is equal. An invalid line does not " +
 		"affect the others, and neither does a line whose memory was erased. If the request has an Idempotency-Key, every line " +

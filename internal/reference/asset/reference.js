@@ -31,6 +31,7 @@
 	credential.addEventListener("submit", (event) => event.preventDefault());
 	for (const form of forms) {
 		form.parentElement.hidden = false;
+		form.elements.media?.addEventListener("change", () => showExample(form));
 		form.addEventListener("input", () => showCommand(form));
 		form.addEventListener("submit", (event) => {
 			event.preventDefault();
@@ -62,6 +63,15 @@
 	function authentication(form, value) {
 		if (!("credential" in form.dataset) || value === "") return {};
 		return value.startsWith("kpsk_") ? { "X-API-Key": value } : { Authorization: "Bearer " + value };
+	}
+
+	// showExample replaces an example of a body by that of the media type that was chosen. What was typed stays.
+	function showExample(form) {
+		const { media, body } = form.elements;
+		const examples = [...media.options].map((o) => o.dataset.example);
+		if (!examples.includes(body.value)) return;
+		body.value = examples[media.selectedIndex];
+		showCommand(form);
 	}
 
 	// showCommand writes the request of a form as a command. The credential is not in it.

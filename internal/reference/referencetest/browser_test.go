@@ -34,6 +34,15 @@ func TestAnOperationIsTriedInABrowser(t *testing.T) {
 		t.Errorf("the command is %s", command)
 	}
 
+	// The example of an import is of the chosen media type, and can be sent as it is.
+	const load = "#importDocuments .try "
+	tab.Click(load + "summary")
+	tab.Eval(`{ const media = document.querySelector("#importDocuments .try select[name=media]");
+		media.value = "application/x-ndjson"; media.dispatchEvent(new Event("change", {bubbles: true})) }`, nil)
+	tab.Await("the example has lines", `document.querySelector("#importDocuments .try textarea[name=body]").value.startsWith('{"id":"opening-hours"')`)
+	tab.Click(load + ".actions button")
+	tab.Await("both documents are imported", `/"created": *2\b/.test(document.querySelector("#importDocuments .try-text").textContent)`)
+
 	// A parameter of the path is encoded, and an error is shown like any response.
 	tab.Click("#getDocument .try summary")
 	tab.Fill("#getDocument .try input[name=id]", "no/such document")
@@ -54,11 +63,13 @@ func TestPagesAreAccessible(t *testing.T) {
 	if err != nil {
 		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
 	}
-	p := apptest.Start(t)
+	p := apptest.Start(t, apptest.NextVersion())
+	release(t, p)
 	tab := browsertest.Start(t).Tab(t)
 	for name, path := range map[string]string{
 		"docs": "/docs", "docs-guide": "/docs/guides/security", "docs-api": "/docs/api", "docs-operations": "/docs/api/v1/api-keys",
 		"docs-errors": "/docs/errors", "docs-changelog": "/docs/changelog", "docs-search": "/docs/search?q=backup",
+		"docs-next": "/docs/api/v2", "docs-next-operations": "/docs/api/v2/documents", "docs-migration": "/docs/api/migration/v1-to-v2",
 	} {
 		tab.Open(p.URL + path)
 		if name == "docs-operations" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"keepsake/client"
 	"keepsake/internal/app/apptest"
 )
 
@@ -169,6 +170,22 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	}
 }
 
+func TestBodiesOfImportsHaveExamples(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	for path, want := range map[string][]string{
+		"/docs/api/v1/documents": {`spellcheck="false">[` + "\n  {\n    &#34;id&#34;: &#34;opening-hours&#34;", `<option data-example="{&#34;id&#34;:&#34;opening-hours&#34;`},
+		"/docs/api/v1/memories":  {`spellcheck="false">{&#34;subjectId&#34;:&#34;p-4711&#34;,&#34;text&#34;:&#34;Prefers tea to coffee.&#34;`},
+	} {
+		text := get(t, p, path).text
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %s", path, part)
+			}
+		}
+	}
+}
+
 func TestVersionsHaveTheirOwnReference(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t, apptest.NextVersion())
@@ -181,6 +198,46 @@ func TestVersionsHaveTheirOwnReference(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", path, got.StatusCode, want)
 		}
 	}
+}
+
+// release releases version 2, which ends version 1.
+func release(t *testing.T, p *apptest.Running) {
+	t.Helper()
+	c, err := client.New(p.URL, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ReleaseVersion(t.Context(), client.NewRelease{Version: 2}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReleasedVersionHasItsReferenceAndGuide(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t, apptest.NextVersion())
+	release(t, p)
+	for path, want := range map[string][]string{
+		"/docs":                        {`href="/docs/api/v1"`, `href="/docs/api/v2"`, `href="/docs/api/migration/v1-to-v2"`},
+		"/docs/api/v1":                 {`href="/docs/api/migration/v1-to-v2"`, "deprecated"},
+		"/docs/api/v2":                 {`href="/docs/api/v2/documents"`},
+		"/docs/api/v1/documents":       {`data-path="/api/v1/documents/import"`},
+		"/docs/api/v2/documents":       {`data-path="/api/v2/documents/{id}/length"`, `data-path="/api/v2/documents"`},
+		"/docs/api/migration/v1-to-v2": {`<nav`, `/docs/asset/`, `id="document-text-renamed"`, "Deprecated", "Traffic check", "Sunset", "Retired", "<time"},
+	} {
+		got := get(t, p, path, "Accept", "text/html")
+		if got.StatusCode != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: got %d, %s", path, got.StatusCode, got.Header.Get("Content-Type"))
+		}
+		for _, part := range want {
+			if !strings.Contains(got.text, part) {
+				t.Errorf("%s lacks %s", path, part)
+			}
+		}
+	}
+	if text := get(t, p, "/docs/api/v2/documents").text; strings.Contains(text, `"/api/v2/documents/import"`) {
+		t.Error("the reference of version 2 has an operation that it dropped")
+	}
+	crawl(t, p) // every page that leads on from there exists
 }
 
 func TestMissingPageIsJSONForPrograms(t *testing.T) {
