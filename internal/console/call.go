@@ -80,7 +80,7 @@ func (v *visit) stale(resp *http.Response) bool {
 func (v *visit) note(r *http.Request) {
 	sent := call{Method: r.Method, Target: r.URL.RequestURI()}
 	switch {
-	case r.GetBody == nil:
+	case r.Body == nil || r.Body == http.NoBody || r.GetBody == nil:
 	case r.Header.Get("Content-Type") != "application/json":
 		sent.Body = fileBody
 	default:

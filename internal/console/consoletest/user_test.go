@@ -129,7 +129,11 @@ func TestTheSystemIsShown(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	v := admin(t, p)
-	v.get("/console/system").want(t, 200, "healthy", "all parts work", "search indexes of workspaces", "with its own database", "free space of the disk", "/api/v1/admin/cache-stats")
+	page := v.get("/console/system").want(t, 200, "healthy", "all parts work", "search indexes of workspaces", "with its own database", "free space of the disk",
+		`curl -H &#34;X-API-Key: $KEEPSAKE_KEY&#34; http`, "/api/v1/admin/cache-stats")
+	if strings.Contains(page.text, "--data-binary") {
+		t.Error("the command of a read sends a file")
+	}
 	if got := v.send("GET", "/console/system", nil, "HX-Request", "true").want(t, 200, "healthy"); strings.Contains(got.text, "<html") {
 		t.Error("a part of the page is all of it")
 	}
