@@ -14,7 +14,7 @@ type auditData struct {
 	Actor, Action, Target string
 	Reads                 bool // also list reads of memories
 	Entries               []client.AuditEntry
-	Next                  string
+	Pages                 pages
 	Verified              *client.AuditVerified // nil: not asked for
 	Message               string
 }
@@ -49,9 +49,7 @@ func audit(v *visit, data auditData, query url.Values) response {
 		return v.fail(err)
 	}
 	data.Entries = page.Items
-	if page.NextCursor != nil {
-		query.Set("cursor", *page.NextCursor)
-		data.Next = "/console/audit?" + query.Encode()
-	}
+	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
+	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))
 }

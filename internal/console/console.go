@@ -137,6 +137,8 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/workspaces/{id}", changeWorkspace)
 	add("GET", "/console/workspaces/{id}/suspend", suspendForm)
 	add("POST", "/console/workspaces/{id}/suspend", setSuspended)
+	add("GET", "/console/workspaces/{id}/embeddings", embeddingsForm)
+	add("POST", "/console/workspaces/{id}/embeddings", setEmbeddings)
 	add("GET", "/console/tiers/{name}", changeTierForm)
 	add("POST", "/console/tiers/{name}", changeTier)
 	add("GET", "/console/system", showSystem)

@@ -16,15 +16,25 @@ type documentsData struct {
 	Collection string
 	Found      *client.Found // nil: nothing was searched
 	Recent     []client.Document
+	Pages      pages
 	Message    string
 }
 
 func listDocuments(v *visit) response {
-	page, err := v.api().ListDocuments(v.Context(), client.DocumentQuery{Sort: "-updatedAt", Limit: 20})
+	data, err := v.recentDocuments()
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(documentsPage(documentsData{Recent: page.Items}))
+	return show(documentsPage(data))
+}
+
+// recentDocuments reads the documents that changed last.
+func (v *visit) recentDocuments() (documentsData, error) {
+	page, err := v.api().ListDocuments(v.Context(), client.DocumentQuery{Sort: "-updatedAt", Limit: 20, Cursor: v.URL.Query().Get("cursor")})
+	if err != nil {
+		return documentsData{}, err
+	}
+	return documentsData{Recent: page.Items, Pages: v.pages("/console/documents", nil, page.NextCursor)}, nil
 }
 
 // searchDocuments searches. The query is in the body of the request, because addresses are logged and kept in histories.
@@ -45,6 +55,9 @@ func searchDocuments(v *visit) response {
 		return v.fail(err)
 	}
 	data.Found = found
+	if found != nil {
+		data.Pages = v.pages("/console/documents", url.Values{"q": {data.Query}, "collection": {data.Collection}}, found.NextCursor)
+	}
 	if v.isFragment() {
 		return show(documentResults(data))
 	}
@@ -52,11 +65,11 @@ func searchDocuments(v *visit) response {
 }
 
 func listFragment(v *visit) response {
-	page, err := v.api().ListDocuments(v.Context(), client.DocumentQuery{Sort: "-updatedAt", Limit: 20})
+	data, err := v.recentDocuments()
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(documentResults(documentsData{Recent: page.Items}))
+	return show(documentResults(data))
 }
 
 func showDocument(v *visit) response {

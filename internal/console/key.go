@@ -23,7 +23,7 @@ type keysData struct {
 	State string
 	Keys  []client.APIKey
 	Today map[string]int64 // requests charged today, by key
-	Next  string           // address of the next page; empty: none
+	Pages pages
 }
 
 func listKeys(v *visit) response {
@@ -34,9 +34,7 @@ func listKeys(v *visit) response {
 		return v.fail(err)
 	}
 	data.Keys = page.Items
-	if page.NextCursor != nil {
-		data.Next = "/console/keys?" + url.Values{"state": {data.State}, "cursor": {*page.NextCursor}}.Encode()
-	}
+	data.Pages = v.pages("/console/keys", url.Values{"state": {data.State}}, page.NextCursor)
 	if v.can("analytics:read") {
 		used, err := v.api().QuotaUsage(v.Context(), "")
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 // subjectsData is a page of the list of subjects.
 type subjectsData struct {
 	Subjects []client.Subject
-	Next     string
+	Pages    pages
 }
 
 func listSubjects(v *visit) response {
@@ -24,9 +24,7 @@ func listSubjects(v *visit) response {
 		return v.fail(err)
 	}
 	data := subjectsData{Subjects: page.Items}
-	if page.NextCursor != nil {
-		data.Next = "/console/memories?cursor=" + url.QueryEscape(*page.NextCursor)
-	}
+	data.Pages = v.pages("/console/memories", nil, page.NextCursor)
 	return show(subjectsPage(data))
 }
 
@@ -49,7 +47,7 @@ type subjectData struct {
 	Subject  client.Subject
 	Kind     string
 	Memories []client.Memory
-	Next     string
+	Pages    pages
 	Recall   recallData
 }
 
@@ -76,9 +74,7 @@ func subject(v *visit, recall recallData) response {
 		return v.fail(err)
 	}
 	data.Memories = page.Items
-	if page.NextCursor != nil {
-		data.Next = subjectPath(id) + "?" + url.Values{"kind": {data.Kind}, "cursor": {*page.NextCursor}}.Encode()
-	}
+	data.Pages = v.pages(subjectPath(id), url.Values{"kind": {data.Kind}}, page.NextCursor)
 	return show(subjectPage(data))
 }
 
@@ -149,7 +145,7 @@ func showMemory(v *visit) response {
 type accessData struct {
 	SubjectID string
 	Entries   []client.AccessEntry
-	Next      string
+	Pages     pages
 }
 
 func showAccessLog(v *visit) response {
@@ -159,9 +155,7 @@ func showAccessLog(v *visit) response {
 		return v.fail(err)
 	}
 	data := accessData{SubjectID: id, Entries: page.Items}
-	if page.NextCursor != nil {
-		data.Next = subjectPath(id) + "/access?cursor=" + url.QueryEscape(*page.NextCursor)
-	}
+	data.Pages = v.pages(subjectPath(id)+"/access", nil, page.NextCursor)
 	return show(accessPage(data))
 }
 

@@ -55,6 +55,7 @@ var partTexts = map[string]struct{ About, Remedy string }{
 	"clock":       {"clock of this machine", "Set the clock, for example with NTP. Limits and expiries depend on it."},
 	"redis":       {"Redis, which shares limits", "Each process admits its share of every limit until Redis responds."},
 	"joined":      {"membership in the instance", "This process was just started, or cannot reach the database."},
+	"embeddings":  {"the embeddings endpoint", "Recall works by words until the endpoint answers again."},
 	"checkpoints": {"checkpoints of the audit log", "The end of the audit log is not signed now. Check the space in the data folder."},
 }
 

@@ -175,7 +175,7 @@ type requestsData struct {
 	Window, Outcome, RequestID, Key string
 	Page                            *client.RequestPage
 	Names                           map[string]string // of keys, by ID
-	Next                            string
+	Pages                           pages
 	Message                         string
 }
 
@@ -201,10 +201,8 @@ func listRequests(v *visit) response {
 		return v.fail(err)
 	}
 	data.Page = page
-	if page.NextCursor != nil {
-		query.Set("cursor", *page.NextCursor)
-		data.Next = "/console/requests?" + query.Encode()
-	}
+	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}}
+	data.Pages = v.pages("/console/requests", filter, page.NextCursor)
 	if data.Names, err = v.keyNames(); err != nil {
 		return v.fail(err)
 	}

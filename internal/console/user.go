@@ -25,7 +25,7 @@ type usersData struct {
 	Workspace string // whose users are listed; empty: all that the visitor can see
 	Users     []client.User
 	Names     map[string]string // of workspaces, by ID
-	Next      string
+	Pages     pages
 }
 
 func listUsers(v *visit) response {
@@ -36,10 +36,7 @@ func listUsers(v *visit) response {
 		return v.fail(err)
 	}
 	data.Users = page.Items
-	if page.NextCursor != nil {
-		query.Set("cursor", *page.NextCursor)
-		data.Next = "/console/users?" + query.Encode()
-	}
+	data.Pages = v.pages("/console/users", url.Values{"role": {data.Role}, "workspace": {data.Workspace}}, page.NextCursor)
 	if data.Names, err = v.workspaceNames(); err != nil {
 		return v.fail(err)
 	}

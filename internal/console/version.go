@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +100,7 @@ type versionData struct {
 	Callers []client.VersionCaller
 	Names   map[string]string // of keys, by ID
 	Since   string            // days within which a caller was seen
-	Next    string            // address of the next callers; empty: none
+	Pages   pages             // of the callers
 }
 
 // callerPeriods are how far back the list of callers goes, in days.
@@ -123,11 +124,7 @@ func showVersion(v *visit) response {
 		return v.fail(err)
 	}
 	data.Callers = callers.Items
-	if callers.NextCursor != nil {
-		query.Set("cursor", *callers.NextCursor)
-		query.Set("days", data.Since)
-		data.Next = versionPath(n.Version.Version) + "?" + query.Encode()
-	}
+	data.Pages = v.pages(versionPath(n.Version.Version), url.Values{"days": {data.Since}}, callers.NextCursor)
 	if data.Names, err = v.keyNames(); err != nil {
 		return v.fail(err)
 	}

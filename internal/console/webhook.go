@@ -55,7 +55,7 @@ func allEvents() []string {
 // webhooksData is a page of the list of webhooks.
 type webhooksData struct {
 	Webhooks []client.Webhook
-	Next     string
+	Pages    pages
 }
 
 func listWebhooks(v *visit) response {
@@ -64,9 +64,7 @@ func listWebhooks(v *visit) response {
 		return v.fail(err)
 	}
 	data := webhooksData{Webhooks: page.Items}
-	if page.NextCursor != nil {
-		data.Next = "/console/webhooks?cursor=" + url.QueryEscape(*page.NextCursor)
-	}
+	data.Pages = v.pages("/console/webhooks", nil, page.NextCursor)
 	return show(webhooksPage(data))
 }
 
@@ -175,7 +173,7 @@ type webhookData struct {
 	Webhook    client.Webhook
 	State      string // of the deliveries; empty: all
 	Deliveries []client.Delivery
-	Next       string
+	Pages      pages
 	Message    string // why an action was refused
 }
 
@@ -194,9 +192,7 @@ func webhook(v *visit, failed error) response {
 		return v.fail(err)
 	}
 	data.Deliveries = page.Items
-	if page.NextCursor != nil {
-		data.Next = webhookPath(id) + "?" + url.Values{"state": {data.State}, "cursor": {*page.NextCursor}}.Encode()
-	}
+	data.Pages = v.pages(webhookPath(id), url.Values{"state": {data.State}}, page.NextCursor)
 	if v.isFragment() {
 		return show(deliveriesTable(data))
 	}

@@ -12,7 +12,7 @@ import (
 type workspacesData struct {
 	Workspaces []client.WorkspaceRecord
 	Tiers      []client.Tier
-	Next       string
+	Pages      pages
 }
 
 func listWorkspaces(v *visit) response {
@@ -21,9 +21,7 @@ func listWorkspaces(v *visit) response {
 		return v.fail(err)
 	}
 	data := workspacesData{Workspaces: page.Items}
-	if page.NextCursor != nil {
-		data.Next = "/console/workspaces?cursor=" + url.QueryEscape(*page.NextCursor)
-	}
+	data.Pages = v.pages("/console/workspaces", nil, page.NextCursor)
 	if data.Tiers, err = v.tiers(); err != nil {
 		return v.fail(err)
 	}
@@ -82,6 +80,7 @@ type workspaceData struct {
 	workspaceForm
 	Workspace client.WorkspaceRecord
 	Quotas    []quota
+	Switch    embeddingSwitch
 }
 
 func showWorkspace(v *visit) response { return workspace(v, nil, nil) }
@@ -102,6 +101,9 @@ func workspace(v *visit, failed error, keep func(*workspaceData)) response {
 		return v.fail(err)
 	}
 	data.Quotas = quotas(used, v.At())
+	if data.Switch, err = v.embeddingSwitch(*w); err != nil {
+		return v.fail(err)
+	}
 	if failed == nil {
 		return show(workspacePage(data))
 	}

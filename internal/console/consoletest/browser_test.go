@@ -1,6 +1,7 @@
 package consoletest
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -197,6 +198,7 @@ var places = []struct{ name, path string }{
 	{"workspaces", "/console/workspaces"},
 	{"workspace-new", "/console/workspaces/new"},
 	{"workspace", "/console/workspaces/{workspace}"},
+	{"workspace-embeddings", "/console/workspaces/{workspace}/embeddings"},
 	{"workspace-suspend", "/console/workspaces/{workspace}/suspend"},
 	{"tier", "/console/tiers/pro"},
 	{"system", "/console/system"},
@@ -210,10 +212,13 @@ func TestPagesAreAccessible(t *testing.T) {
 	if err != nil {
 		testtier.Missing(t, "axe (npm ci --prefix tools/axe --ignore-scripts)")
 	}
-	p := apptest.Start(t, apptest.NextVersion(), apptest.With(func(c *config.Config) { c.Webhooks.AllowPrivate = true }))
+	p := apptest.Start(t, apptest.NextVersion(), apptest.With(func(c *config.Config) { c.Webhooks.AllowPrivate = true }), apptest.With(serveEncoder(t).with(100_000)))
 	tab := browsertest.Start(t).Tab(t)
 	ids := seed(t, p)
 	c := operator(t, p)
+	if _, err := c.ChangeWorkspace(t.Context(), p.Workspace, client.WorkspaceChange{Embeddings: client.To(true)}, nil); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.ReleaseVersion(t.Context(), client.NewRelease{Version: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +250,19 @@ func TestPagesAreAccessible(t *testing.T) {
 	tab.Await("the recall answers", `document.querySelectorAll("#recalled li").length > 0`)
 	tab.Eval(`document.querySelector("#recalled details").open = true`, nil)
 	look(t, tab, string(axe), "subject-recall")
+	for i := range 40 {
+		if _, err := c.PutDocument(t.Context(), client.NewDocument{ID: fmt.Sprintf("note-%d", i), Collection: "notes", Text: "The valve was opened."}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tab.Open(p.URL + "/console/documents")
+	tab.Leave(func() { tab.Click(".pages a") })
+	look(t, tab, string(axe), "documents-second")
+	tab.Fill("#q", "valve")
+	tab.Await("results appear while typing", `document.querySelectorAll(".pages button").length > 0`)
+	tab.Click(".pages button")
+	tab.Await("the second page has a way back", `document.querySelector(".pages button").textContent === "Previous page"`)
+	look(t, tab, string(axe), "documents-found-second")
 	clean(t, p, tab)
 }
 
