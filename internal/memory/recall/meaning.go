@@ -24,8 +24,8 @@ const meaningFloor = 0.5
 // A memory is found by its meaning alone from a cosine on that falls with the number of memories. Among few, one that is near by
 // chance would be first, although nothing answers the query; among many, better ones are before it.
 const (
-	leastCosine = 0.3
-	moreCosine  = 0.25 // with up to fewMemories
+	leastCosine = 0.15
+	moreCosine  = 0.4 // with up to fewMemories
 	fewMemories = 10
 )
 

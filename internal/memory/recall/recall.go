@@ -121,10 +121,10 @@ func Chosen() Weights { return chosen }
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
-	Reply: 0.74, Before: 0.54,
-	Session: 0.69, Speaker: 2.53, Date: 9.15, Answer: 0.36, Time: 1.99,
-	Meaning: 1.3, Beside: 0.7, Around: 0.35,
-	Tells: 0.36, Chats: 0.42, Names: 0.58, Number: 0.53, Asks: 1.64, Content: 2.16,
+	Reply: 0.75, Before: 0.54,
+	Session: 0.66, Speaker: 2.62, Date: 9.08, Answer: 0.34, Time: 2.13,
+	Meaning: 1.35, Beside: 0.68, Around: 0.37,
+	Tells: 0.33, Chats: 0.42, Names: 0.6, Number: 0.57, Asks: 1.6, Content: 2.25,
 }
 
 // Plain are the weights of BM25 alone, for comparison.
