@@ -368,15 +368,17 @@ func (b *Backfiller) fillBatch(ctx context.Context, f *filling, rows []*Row, upT
 }
 
 // save stores vectors and the change up to which the memories have them. It leaves out memories that were erased or changed
-// since they were read, and does nothing if the subject was erased.
+// since they were read, and does nothing if the subject was erased. If the subject has changed in the meantime, what is recorded
+// says less than what is stored: two that fill one subject at once would leave it incomplete. So it is filled again.
 func (b *Backfiller) save(ctx context.Context, f *filling, list []*VectorRow, upTo int64) error {
 	subject, ids := f.row.Hash, make([]string, len(list))
 	for i, v := range list {
 		ids[i] = v.MemoryID
 	}
 	var change int64
+	var followed bool // no one else has changed the subject
 	err := b.units.Run(ctx, func(ctx context.Context) error {
-		change = f.row.Change
+		change, followed = f.row.Change, true
 		locked, err := b.store.LockMemorySubjects(ctx, f.workspaceID, []Hash{subject}, b.now.stored())
 		if err != nil {
 			return err
@@ -394,7 +396,7 @@ func (b *Backfiller) save(ctx context.Context, f *filling, list []*VectorRow, up
 			current[r.ID] = r.Revision
 		}
 		kept := slices.DeleteFunc(slices.Clone(list), func(v *VectorRow) bool { return current[v.MemoryID] != v.Revision })
-		followed := row.Change == f.row.Change // no one else has changed the subject
+		followed = row.Change == f.row.Change
 		if len(kept) > 0 {
 			row.Change++
 			for _, v := range kept {
@@ -420,5 +422,8 @@ func (b *Backfiller) save(ctx context.Context, f *filling, list []*VectorRow, up
 		return fmt.Errorf("store vectors: %w", err)
 	}
 	f.row.Change = change
+	if !followed {
+		b.noteChanged(f.workspaceID, subject)
+	}
 	return nil
 }

@@ -220,6 +220,28 @@ func TestAnInterruptedBackfillContinues(t *testing.T) {
 	})
 }
 
+// Two processes, or the two tasks of one, can fill the same subject.
+func TestSubjectFilledTwiceAtOnceIsComplete(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		m := &model{}
+		e, other := b.withModel("m", m), b.withModel("m", &model{})
+		e.tell(t, "ada", german[0])
+		noError(t, e.Backfill(t.Context())) // from now on it looks at changed subjects only
+		e.tell(t, "ada", german[1])
+		m.meet = func([]string) {
+			m.meet = nil
+			noError(t, other.Backfill(t.Context()))
+		}
+		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfill(t.Context()))
+		progress, err := b.store.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
+		noError(t, err)
+		if progress != (memory.EmbeddingProgress{Subjects: 1, Memories: 2}) || m.timesSent(german[1]) != 1 {
+			t.Errorf("the progress is %+v, and the memory was sent %d times", progress, m.timesSent(german[1]))
+		}
+	})
+}
+
 func TestAnotherModelReplacesVectors(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
