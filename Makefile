@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build
+.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -34,6 +34,11 @@ format:
 # As in internal/suite, the compiler collects garbage less often.
 vet:
 	GOGC=400 $(GO) vet ./...
+
+# Compiles and vets everything for the other systems. Run it after changes to files for single systems, and before a release.
+portable:
+	GOGC=400 GOOS=darwin $(GO) vet ./...
+	GOGC=400 GOOS=windows $(GO) vet ./...
 
 # go.mod and go.sum name what is used, no more and no less.
 tidy:

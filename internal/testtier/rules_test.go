@@ -3,11 +3,13 @@ package testtier_test
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +56,7 @@ func TestTestsDoNotMeasureTime(t *testing.T) {
 		})
 	})
 	for path := range clockFiles {
-		if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
+		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 			t.Errorf("the table names a file that is not there: %v", err)
 		}
 	}
@@ -96,6 +98,35 @@ func TestTestsRunInParallel(t *testing.T) {
 	}
 }
 
+// everywhere are the names of package syscall that exist on every system on which Keepsake compiles.
+var everywhere = regexp.MustCompile(`^(Errno|E[A-Z0-9]+|Signal|SIG(HUP|INT|QUIT|ABRT|KILL|PIPE|TERM))$`)
+
+// TestFilesForEverySystemCompileThere finds files that are compiled on Windows, too, and use what only package syscall of
+// other systems has. "make portable" compiles everything, which takes minutes.
+func TestFilesForEverySystemCompileThere(t *testing.T) {
+	t.Parallel()
+	windows := build.Default
+	windows.GOOS, windows.CgoEnabled = "windows", false
+	eachFile(t, ".go", func(path string, files *token.FileSet, file *ast.File) {
+		if !imports(file, "syscall") {
+			return
+		}
+		if match, err := windows.MatchFile(filepath.Join(root, filepath.Dir(path)), filepath.Base(path)); err != nil {
+			t.Error(err)
+		} else if !match {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if name, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := name.X.(*ast.Ident); ok && x.Name == "syscall" && !everywhere.MatchString(name.Sel.Name) {
+					t.Errorf("%s:%d uses syscall.%s; move it to a file for the systems that have it", path, files.Position(name.Pos()).Line, name.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
 // calls are the names of what a function calls, such as "start" or "time.Since".
 func calls(body *ast.BlockStmt) (names []string) {
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -107,10 +138,16 @@ func calls(body *ast.BlockStmt) (names []string) {
 	return names
 }
 
-// eachTestFile calls visit with every file of tests, by its path below the root of the repository.
+const root = "../.."
+
 func eachTestFile(t *testing.T, visit func(path string, files *token.FileSet, file *ast.File)) {
 	t.Helper()
-	const root = "../.."
+	eachFile(t, "_test.go", visit)
+}
+
+// eachFile calls visit with every file whose name ends so, by its path below the root of the repository.
+func eachFile(t *testing.T, suffix string, visit func(path string, files *token.FileSet, file *ast.File)) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -118,7 +155,7 @@ func eachTestFile(t *testing.T, visit func(path string, files *token.FileSet, fi
 		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
 			return fs.SkipDir
 		}
-		if entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+		if entry.IsDir() || !strings.HasSuffix(path, suffix) {
 			return nil
 		}
 		files := token.NewFileSet()
