@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward, neighbour
 package main
 
 import (
@@ -66,6 +66,7 @@ func main() {
 		{"servers", measureServers},
 		{"secrecy", measureSecrecy},
 		{"forward", withBuilds(measureForward)},
+		{"neighbour", withBuilds(measureNeighbour)},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

@@ -172,6 +172,7 @@ type program struct {
 	path, key, keyID string
 	backend          string // address of the backend listener
 	client           *keepsake.Client
+	said             bytes.Buffer // output; read it after stop
 }
 
 // startProgram creates an instance whose tier refuses no request of the measurement. It runs on the first core.
@@ -198,15 +199,14 @@ func startOn(command func(path string, args ...string) *exec.Cmd, path, dir stri
 	}
 	p.cmd = command(path, "serve", "--data", dir, "--listen", p.address, "--backend-listen", p.backend)
 	p.cmd.Env = append(append(p.cmd.Env, "KEEPSAKE_LOG_REQUESTS=false"), env...)
-	var said bytes.Buffer
-	p.cmd.Stdout, p.cmd.Stderr = &said, &said
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			p.stop()
-			err = fmt.Errorf("%w\n%s", err, said.Bytes())
+			err = fmt.Errorf("%w\n%s", err, p.said.Bytes())
 		}
 	}()
 	return p, p.ready()

@@ -13,10 +13,7 @@ func TestBackgroundWorkWaitsForTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		task := s.Start(t.Context(), "a")
-		if err := task.Step(Block); err != nil {
-			t.Fatal(err)
-		}
+		task := hold(t, s, "a")
 		var began time.Time
 		done := make(chan error, 1)
 		work := func() { done <- s.Background(t.Context(), func() error { began = time.Now(); return nil }) }
@@ -82,10 +79,7 @@ func TestBackgroundWorkEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		task := s.Start(t.Context(), "a")
-		if err := task.Step(Block); err != nil {
-			t.Fatal(err)
-		}
+		task := hold(t, s, "a")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 2)
 		for range 2 {

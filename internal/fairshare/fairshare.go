@@ -1,59 +1,129 @@
 // Package fairshare divides processor time among the workspaces whose computations take long.
 //
 // A Task counts the steps of one computation, such as a search. After each block of steps it checks its context, so that
-// the computation ends soon after its client has gone or its time is over. A task that is longer than one block needs a slot
-// of the Scheduler to go on, and hands it over after every block if another task waits for one. Slots go to the workspaces
-// in rotation: a workspace with twenty tasks gets no more of them than one with a single task. Short tasks never ask.
+// the computation ends soon after its client has gone or its time is over. A task that is longer than a few blocks needs a
+// slot of the Scheduler to go on. While tasks of several workspaces run, only one task of each begins without a slot. A slot
+// goes to the workspace that has used slots least, and is handed over after every block if such a workspace waits: a
+// workspace with twenty tasks gets no more than one with a single task, and the short searches of one pass the long ones of
+// others.
 package fairshare
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Block is how many steps a task takes between two checks of its context. A step is a small piece of work, at most about
 // 100 ns: a posting that is read, two positions that are compared, a few characters that are scanned.
-const Block = 4096
+const Block = 1024
+
+// Free is how many blocks a task takes without a slot. Many searches are shorter. While workspaces compete, this is only for
+// a task that begins when its workspace has no other: the free blocks of twenty tasks would delay the others by milliseconds.
+const Free = 4
+
+// competing is how long workspaces compete after tasks of two of them have run at the same time.
+const competing = time.Second
+
+// Credit is how many blocks a workspace can use before those that run already get a slot again, so that a search of a
+// workspace without other tasks mostly waits for one block of the others.
+const Credit = 16
 
 // Scheduler owns the slots. It is safe for concurrent use. The nil Scheduler never makes a task wait.
 type Scheduler struct {
-	waiting atomic.Int64 // tasks in queues
+	waiting atomic.Int64 // tasks that wait for a slot
 
 	mu       sync.Mutex // for the rest
 	free     int        // slots; none is free while a task waits
-	rotation []string   // the workspaces that have queues, next first
-	last     string     // the workspace that got a slot last
-	queues   map[string][]*waiter
+	shares   []*share   // of the workspaces that have tasks
+	competed time.Time  // when workspaces last competed
 
 	slots      int
 	background chan struct{}   // has a value for each piece of background work
 	idle       []chan struct{} // closed when no task has a slot
 }
 
-// waiter is a task in the queue of its workspace.
+// share is what the tasks of a workspace take.
+type share struct {
+	workspace string
+	tasks     int
+	used      atomic.Int64 // blocks; only the difference to other shares matters
+	queue     []*waiter
+}
+
+// waiter is a task that waits for a slot.
 type waiter struct {
 	granted chan struct{} // closed when the task has a slot
 }
 
 // New makes a Scheduler with a number of slots.
 func New(slots int) *Scheduler {
-	return &Scheduler{free: slots, slots: slots, queues: map[string][]*waiter{}, background: make(chan struct{}, slots)}
+	return &Scheduler{free: slots, slots: slots, background: make(chan struct{}, slots)}
 }
 
 // Task is one computation. It is used by one goroutine at a time. The nil Task counts nothing and never ends early.
 type Task struct {
 	scheduler *Scheduler
 	ctx       context.Context
-	workspace string
+	share     *share
 	left      int // steps until the next check
+	free      int // blocks until it needs a slot
 	slot      bool
 }
 
-// Start makes a task of a workspace, which ends when ctx does. Release must be called after its last step.
+// Start makes a task of a workspace, which ends when ctx does. End must be called after its last step.
 func (s *Scheduler) Start(ctx context.Context, workspace string) *Task {
-	return &Task{scheduler: s, ctx: ctx, workspace: workspace, left: Block}
+	t := &Task{scheduler: s, ctx: ctx, left: Block}
+	if s == nil {
+		return t
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.share = s.shareOf(workspace)
+	t.share.tasks++
+	now := time.Now()
+	if len(s.shares) > 1 {
+		s.competed = now
+	}
+	if t.share.tasks == 1 || now.Sub(s.competed) > competing {
+		t.free = Free
+	} else {
+		t.left = 0
+	}
+	return t
+}
+
+// shareOf returns the share of a workspace; a new one if it has no tasks.
+func (s *Scheduler) shareOf(workspace string) *share {
+	for _, sh := range s.shares {
+		if sh.workspace == workspace {
+			return sh
+		}
+	}
+	fresh := &share{workspace: workspace}
+	if len(s.shares) > 0 {
+		fresh.used.Store(leastUsed(s.shares).used.Load() - Credit)
+	}
+	s.shares = append(s.shares, fresh)
+	return fresh
+}
+
+// leastUsed returns the first share with the least use.
+func leastUsed(shares []*share) *share {
+	return slices.MinFunc(shares, func(a, b *share) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+}
+
+// next returns the share whose first waiter gets the next slot; nil if no task waits.
+func (s *Scheduler) next() (next *share) {
+	for _, sh := range s.shares {
+		if len(sh.queue) > 0 && (next == nil || sh.used.Load() < next.used.Load()) {
+			next = sh
+		}
+	}
+	return next
 }
 
 // Step counts n steps that were taken. Its error is that of the context; the computation must then stop.
@@ -64,15 +134,23 @@ func (t *Task) Step(n int) error {
 	if t.left -= n; t.left > 0 {
 		return nil
 	}
+	blocks := 1 - t.left/Block
 	t.left = Block
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
+	if t.scheduler == nil {
+		return nil
+	}
+	if t.free -= blocks; t.free >= 0 {
+		return nil
+	}
+	t.share.used.Add(int64(blocks))
 	return t.scheduler.handOver(t)
 }
 
-// Release gives up the slot, for good or until the end of the next block. It is called before the task waits for something
-// else, such as a database.
+// Release gives up the slot until the end of the next block. It is called before the task waits for something else, such as
+// a database.
 func (t *Task) Release() {
 	if t != nil && t.slot {
 		t.slot = false
@@ -80,20 +158,41 @@ func (t *Task) Release() {
 	}
 }
 
-// handOver gives t a slot. A task that has one passes it on if others wait, and waits behind them.
+// End ends the task.
+func (t *Task) End() {
+	if t == nil || t.scheduler == nil {
+		return
+	}
+	t.Release()
+	s := t.scheduler
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.share.tasks--; t.share.tasks == 0 {
+		s.shares = slices.DeleteFunc(s.shares, func(sh *share) bool { return sh == t.share })
+	}
+}
+
+// handOver gives t a slot. A task that has one passes it on, and waits, if a task of its own workspace waits or one of a
+// workspace that has used less.
 func (s *Scheduler) handOver(t *Task) error {
-	if s == nil || t.slot && s.waiting.Load() == 0 {
+	if t.slot && s.waiting.Load() == 0 {
 		return nil
 	}
 	s.mu.Lock()
-	if s.free > 0 && !t.slot {
+	if !t.slot && s.free > 0 {
 		s.free--
-		s.last = t.workspace
-		s.mu.Unlock()
 		t.slot = true
-		return nil
 	}
-	w := s.enqueue(t.workspace)
+	if t.slot {
+		next := s.next()
+		if next == nil || next != t.share && next.used.Load() >= t.share.used.Load() {
+			s.mu.Unlock()
+			return nil
+		}
+	}
+	w := &waiter{granted: make(chan struct{})}
+	t.share.queue = append(t.share.queue, w)
+	s.waiting.Add(1)
 	if t.slot {
 		t.slot = false
 		s.grant()
@@ -104,30 +203,17 @@ func (s *Scheduler) handOver(t *Task) error {
 		t.slot = true
 		return nil
 	case <-t.ctx.Done():
-		if !s.withdraw(t.workspace, w) { // it was granted a slot at the same moment
+		if !s.withdraw(t.share, w) { // it was granted a slot at the same moment
 			s.release()
 		}
 		return t.ctx.Err()
 	}
 }
 
-func (s *Scheduler) enqueue(workspace string) *waiter {
-	w := &waiter{granted: make(chan struct{})}
-	if len(s.queues[workspace]) == 0 {
-		at := len(s.rotation)
-		if at > 0 && s.rotation[at-1] == s.last && workspace != s.last { // the one that was served just now comes after it
-			at--
-		}
-		s.rotation = slices.Insert(s.rotation, at, workspace)
-	}
-	s.queues[workspace] = append(s.queues[workspace], w)
-	s.waiting.Add(1)
-	return w
-}
-
-// grant gives a slot to the first task of the workspace that is next, or keeps it as free.
+// grant gives a slot to the first task of the workspace that has used least, or keeps it as free.
 func (s *Scheduler) grant() {
-	if len(s.rotation) == 0 {
+	next := s.next()
+	if next == nil {
 		if s.free++; s.free == s.slots {
 			for _, c := range s.idle {
 				close(c)
@@ -136,18 +222,10 @@ func (s *Scheduler) grant() {
 		}
 		return
 	}
-	workspace := s.rotation[0]
-	s.last = workspace
-	queue := s.queues[workspace]
-	s.rotation = s.rotation[1:]
-	if len(queue) > 1 {
-		s.queues[workspace] = queue[1:]
-		s.rotation = append(s.rotation, workspace)
-	} else {
-		delete(s.queues, workspace)
-	}
+	first := next.queue[0]
+	next.queue = next.queue[1:]
 	s.waiting.Add(-1)
-	close(queue[0].granted)
+	close(first.granted)
 }
 
 func (s *Scheduler) release() {
@@ -157,17 +235,14 @@ func (s *Scheduler) release() {
 }
 
 // withdraw takes a task out of its queue; false if it has been granted a slot.
-func (s *Scheduler) withdraw(workspace string, w *waiter) bool {
+func (s *Scheduler) withdraw(sh *share, w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := slices.Index(s.queues[workspace], w)
+	at := slices.Index(sh.queue, w)
 	if at < 0 {
 		return false
 	}
 	s.waiting.Add(-1)
-	if s.queues[workspace] = slices.Delete(s.queues[workspace], at, at+1); len(s.queues[workspace]) == 0 {
-		delete(s.queues, workspace)
-		s.rotation = slices.DeleteFunc(s.rotation, func(name string) bool { return name == workspace })
-	}
+	sh.queue = slices.Delete(sh.queue, at, at+1)
 	return true
 }

@@ -118,7 +118,7 @@ func TestAnIndexIsBuiltByAsManyRecallsAsItTakes(t *testing.T) {
 		slow, at := ending(t, b)
 		const most = 20
 		for tried := 1; ; tried++ {
-			got, err := slow.Recall(at(60), anna, q) // of some 200 that it takes
+			got, err := slow.Recall(at(240), anna, q) // of some 800 that it takes
 			if err == nil {
 				want.Took, got.Took = 0, 0
 				if diff := cmp.Diff(want, got); diff != "" {

@@ -57,7 +57,7 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 		q.MaxTokens = defaultTokens
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
-	defer task.Release()
+	defer task.End()
 	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
 	recalled, err := r.rank(ctx, task, p, &q.RecallQuery, asked, r.now())
 	if err != nil {

@@ -190,7 +190,7 @@ func (f *Forgetter) selectIDs(ctx context.Context, p *auth.Principal, subject Ha
 	}
 	rows.OldestFirst, rows.Now, rows.Limit = true, f.now(), tagPage
 	task := f.shares.Start(ctx, p.WorkspaceID)
-	defer task.Release()
+	defer task.End()
 	ids := []string{}
 	for m, err := range f.opener.list(ctx, task, f.store, p.WorkspaceID, rows) {
 		if err != nil {

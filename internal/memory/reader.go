@@ -178,7 +178,7 @@ func (r *Reader) collect(ctx context.Context, workspaceID string, f *RowFilter, 
 		f.Limit = max(tagPage, limit+1)
 	}
 	task := r.shares.Start(ctx, workspaceID)
-	defer task.Release()
+	defer task.End()
 	for m, err := range r.opener.list(ctx, task, r.store, workspaceID, f) {
 		switch {
 		case err != nil:

@@ -75,7 +75,7 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 		return nil, err
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
-	defer task.Release()
+	defer task.End()
 	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
 	recalled, err := r.rank(ctx, task, p, &q, asked, r.now())
 	if err != nil {

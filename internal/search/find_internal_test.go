@@ -50,7 +50,7 @@ func ask(ctx context.Context, t *testing.T, s *index.Snapshot, r Request) (*inde
 	}
 	var shares *fairshare.Scheduler
 	task := shares.Start(ctx, "wsp_one")
-	defer task.Release()
+	defer task.End()
 	return find(task, s, q, &r, nil)
 }
 

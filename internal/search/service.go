@@ -118,7 +118,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	var hits []index.Hit
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
-	defer task.Release()
+	defer task.End()
 	err = s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
 		found, repaired, err := find(task, snapshot, q, &r, from)
 		if err != nil {

@@ -46,7 +46,7 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 	ask := func(ctx context.Context, q recall.Query) (any, error) {
 		var shares *fairshare.Scheduler
 		task := shares.Start(ctx, "wsp_one")
-		defer task.Release()
+		defer task.End()
 		if q.Text == "" {
 			return x.Newest(task, q)
 		}
@@ -102,7 +102,7 @@ func TestSearchesAndWritesNeverWaitForEachOther(t *testing.T) {
 	for i := range searches {
 		all.Go(func() {
 			task := shares.Start(t.Context(), fmt.Sprint("wsp_", i%3))
-			defer task.Release()
+			defer task.End()
 			for range 10 {
 				if hits, err := x.Search(task, recall.Query{Text: everyWord(words), Limit: 5, Now: now}); err != nil || len(hits) != 5 {
 					t.Errorf("found %d, %v", len(hits), err)
