@@ -198,5 +198,20 @@ func analyticsChecks() []promise {
 			}
 			c.get(analyticsPath+"summary?workspace=wsp_01kakakakafkhvayayayayayay").as(t.key).send().fails(403, "insufficient_scope")
 		}},
+		{"OperatorsGet404ForUnknownWorkspaces", func(c *check) {
+			for _, name := range each {
+				c.get(analyticsPath+name+"?workspace=wsp_01kakakakafkhvayayayayayay").send().fails(404, "not_found")
+			}
+		}},
+		{"AClientThatPrefersJSONGetsIt", func(c *check) {
+			for accept, want := range map[string]string{
+				"text/csv;q=0.5, application/json": "application/json", "text/csv, application/json;q=0.5": "text/csv", "text/csv;q=0, */*": "application/json",
+			} {
+				a := c.get(analyticsPath+"top").with("Accept", accept).send().is(http.StatusOK)
+				if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, want) {
+					a.broken("Accept %q is answered with %q", accept, got)
+				}
+			}
+		}},
 	}
 }

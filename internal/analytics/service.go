@@ -55,9 +55,12 @@ func (s *Service) Query(p *auth.Principal, workspace string, params Params) (*Qu
 		if !p.Operator || !p.Scopes.Allows(auth.Admin) {
 			return nil, problem.Exceeds("workspace", "Only an operator can read the usage of another workspace.")
 		}
-		q.WorkspaceID = workspace
 		if workspace == AllWorkspaces {
 			q.WorkspaceID = ""
+		} else if _, ok := s.o.Accounts.Entry(workspace); ok {
+			q.WorkspaceID = workspace
+		} else {
+			return nil, problem.Missing()
 		}
 	}
 	if p.Bound() { // it must not see other keys

@@ -22,8 +22,11 @@ func TestAcceptAsksForLinesByTheirName(t *testing.T) {
 		"application/json, Application/X-NDJSON": true,
 		"application/x-ndjson;q=0.5, */*":        true,
 		"application/x-ndjson; q=0":              false,
-		"application/x-ndjson;q=0.000, */*":      false,
-		"application/x-ndjsonl":                  false,
+		"application/json;q=0.9, application/x-ndjson":         true,
+		"application/x-ndjson;q=0.1, application/json":         false,
+		"application/x-ndjson;profile=a;q=0, application/json": false,
+		"application/x-ndjson;q=0.000, */*":                    false,
+		"application/x-ndjsonl":                                false,
 	} {
 		if got := endpoint.Accept(accept).Lines(); got != want {
 			t.Errorf("%q: got %v", accept, got)

@@ -19,6 +19,7 @@ func AddAnalytics(r *endpoint.Registry, s *analytics.Service, cursors *page.Seal
 		return endpoint.Operation{
 			ID: id, Method: "GET", Path: "/analytics/" + path, Since: 1, Tag: "analytics", Summary: summary, Description: description + " " + aboutAnalytics,
 			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.AnalyticsRead, Status: 200,
+			Errors: []string{problem.CodeNotFound}, // an operator's workspace that does not exist
 		}
 	}
 
@@ -36,7 +37,6 @@ func AddAnalytics(r *endpoint.Registry, s *analytics.Service, cursors *page.Seal
 	quotas := op("getQuotaUsage", "usage", "Get the use of the quotas",
 		"The numbers are those of the counters that enforce the quotas, and include this request. Of the parameters, only workspace, filter=key:, "+
 			"limit and format have an effect.")
-	quotas.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, quotas, func(ctx context.Context, in *usageQuery) (*quotaUsage, error) { return in.quotas(ctx, s) })
 
 	versions := op("getVersionUsage", "versions", "Get the usage of each version of the API", "The operation accepts groupBy and limit, but they change nothing.")
