@@ -179,6 +179,7 @@ func documentChecks() []promise {
 			c.patch(path).with("If-Match", `"2"`).json(fields{"text": "x"}).send().fails(412, "revision_mismatch")
 			c.patch(path).with("If-Match", `"3"`).json(fields{"title": nil, "tags": nil}).send().is(http.StatusOK).has(fields{"title": "", "tags": []string{}, "revision": 4})
 			c.patch(path).json(fields{"text": nil}).send().fails(400, "validation_error", "text|title", "required|type")
+			c.patch(path).with("If-Match", `"3"`).json(fields{"text": nil}).send().fails(400, "validation_error", "text|title", "required|type")
 			c.patch(path).json(fields{"revision": 1}).send().fails(400, "validation_error", "revision", "unknown")
 			c.patch(docsPath+"/"+c.suite.name()).json(fields{"text": "x"}).send().fails(404, "not_found")
 		}},

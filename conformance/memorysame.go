@@ -98,6 +98,8 @@ func memorySameChecks() []promise {
 			who := c.subject()
 			a, b := c.remember(who, "one", fields{"key": "k1"}), c.remember(who, "two", fields{"key": "k2"})
 			c.patch(b.memory()).json(fields{"key": "k1"}).send().fails(409, "conflict")
+			c.patch(b.memory()).with("If-Match", `"7"`).json(fields{"key": "k1"}).send().fails(409, "conflict")
+			c.patch(b.memory()).with("If-Match", `"7"`).json(fields{"key": "k3"}).send().fails(412, "revision_mismatch")
 			c.get(b.memory()).send().has(fields{"key": "k2", "revision": 1})
 			c.patch(a.memory()).json(fields{"key": nil}).send().is(http.StatusOK).has(fields{"key": nil})
 			c.patch(b.memory()).json(fields{"key": "k1"}).send().is(http.StatusOK).has(fields{"key": "k1"})

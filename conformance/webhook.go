@@ -82,6 +82,7 @@ func eventChecks() []promise {
 				next.broken("there are not two secrets")
 			}
 			c.post(path+"/rotate").send().fails(http.StatusConflict, "rotation_in_progress")
+			c.post(path+"/rotate").with("If-Match", `"77"`).send().fails(http.StatusConflict, "rotation_in_progress")
 		}},
 	}
 }

@@ -34,11 +34,11 @@ func (s *Service) Patch(ctx context.Context, workspaceID, id string, p Patch, if
 		if err != nil {
 			return err
 		}
-		if !ifRevision.Allows(current.Revision) {
-			return problem.RevisionMismatch()
-		}
 		if next, err = p.apply(current, s.now()); err != nil {
 			return err
+		}
+		if !ifRevision.Allows(current.Revision) { // after every 400 (decisions.md, E)
+			return problem.RevisionMismatch()
 		}
 		put := Put{Exists: true, Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 		if _, err := s.o.Store.PutDocument(ctx, workspaceID, next, put); err != nil {

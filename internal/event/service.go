@@ -344,15 +344,15 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, webhookID strin
 		if err != nil {
 			return err
 		}
-		if !ifRevision.Allows(w.Revision) {
-			return problem.RevisionMismatch()
-		}
 		target, err := w.open(s.o.Sealer)
 		if err != nil {
 			return err
 		}
 		if err := change(ctx, w, target, now); err != nil {
 			return err
+		}
+		if !ifRevision.Allows(w.Revision) { // after every 409 (decisions.md, E)
+			return problem.RevisionMismatch()
 		}
 		if err := w.seal(s.o.Sealer, target); err != nil {
 			return err

@@ -78,9 +78,6 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 		if err != nil {
 			return nil, err
 		}
-		if !ifRevision.Allows(base.Revision) {
-			return nil, problem.RevisionMismatch()
-		}
 		set := newWriteSet(states, left)
 		current, err := c.matcher.add(ctx, set, base)
 		if err != nil {
@@ -95,6 +92,9 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 		}
 		if err := set.revise(current, next); err != nil {
 			return nil, err
+		}
+		if !ifRevision.Allows(base.Revision) { // after every 400 and 409 (decisions.md, E)
+			return nil, problem.RevisionMismatch()
 		}
 		set.log(row.Subject, by, audit.MemoryUpdated, id)
 		return set.writes(), nil
