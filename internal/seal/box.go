@@ -2,15 +2,14 @@ package seal
 
 import (
 	"context"
+	"crypto/cipher"
 	"fmt"
 	"time"
-
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
 )
 
 // box wraps and unwraps the secrets of one instance under one master key.
 type box struct {
-	aead     *subtle.AESGCM
+	aead     cipher.AEAD
 	instance string
 }
 
@@ -23,7 +22,7 @@ func openBox(ctx context.Context, st Store, master MasterKey) (*box, error) {
 }
 
 func newBox(master MasterKey, instance string) (*box, error) {
-	aead, err := subtle.NewAESGCM(master[:])
+	aead, err := newAEAD(master[:])
 	if err != nil {
 		return nil, fmt.Errorf("masterKey: %w", err)
 	}
@@ -35,12 +34,8 @@ func (b *box) about(name string) []byte {
 	return []byte("keepsake secret\x00" + b.instance + "\x00" + name)
 }
 
-func (b *box) wrap(name string, secret []byte) (Wrapped, error) {
-	sealed, err := b.aead.Encrypt(secret, b.about(name))
-	if err != nil {
-		return Wrapped{}, fmt.Errorf("wrap secret %s: %w", name, err)
-	}
-	return Wrapped{Name: name, Sealed: sealed, CreatedAt: time.Now()}, nil
+func (b *box) wrap(name string, secret []byte) Wrapped {
+	return Wrapped{Name: name, Sealed: encrypt(b.aead, secret, b.about(name)), CreatedAt: time.Now()}
 }
 
-func (b *box) unwrap(w Wrapped) ([]byte, error) { return b.aead.Decrypt(w.Sealed, b.about(w.Name)) }
+func (b *box) unwrap(w Wrapped) ([]byte, error) { return decrypt(b.aead, w.Sealed, b.about(w.Name)) }

@@ -107,11 +107,7 @@ func (s *Secrets) add(ctx context.Context, name string, secret []byte) error {
 	if err := s.inForce(ctx); err != nil {
 		return err
 	}
-	wrapped, err := s.box.wrap(name, secret)
-	if err != nil {
-		return err
-	}
-	if err := s.store.AddSecrets(ctx, []Wrapped{wrapped}); err != nil {
+	if err := s.store.AddSecrets(ctx, []Wrapped{s.box.wrap(name, secret)}); err != nil {
 		return fmt.Errorf("store secret %s: %w", name, err)
 	}
 	// Another process may have replaced the master key meanwhile, and a secret under the old one must not stay.
@@ -209,12 +205,8 @@ func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 		if name == Check {
 			secret = append(secret, authenticated)
 		}
-		wrapped, err := b.wrap(name, secret)
-		if err != nil {
-			return nil, err
-		}
 		byName[name] = secret
-		all = append(all, wrapped)
+		all = append(all, b.wrap(name, secret))
 	}
 	if err := st.AddSecrets(ctx, all); err != nil {
 		return nil, fmt.Errorf("store secrets: %w", err)
@@ -274,11 +266,7 @@ func (s *Secrets) Rewrap(ctx context.Context, next MasterKey) (int, error) {
 		return 0, err
 	}
 	for i, w := range stored {
-		resealed, err := box.wrap(w.Name, secrets[w.Name])
-		if err != nil {
-			return 0, err
-		}
-		stored[i].Sealed = resealed.Sealed
+		stored[i].Sealed = box.wrap(w.Name, secrets[w.Name]).Sealed
 	}
 	if err := s.store.ResealSecrets(ctx, stored); err != nil {
 		s.doubt = box // the commit may have succeeded

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
-
 	"keepsake/internal/problem"
 )
 
@@ -78,13 +76,11 @@ func (s *Subjects) wrap(raw []byte, k *SubjectKey) error {
 	if !ok {
 		return ErrWrappingGone
 	}
-	box, err := subtle.NewAESGCM(secret)
-	if err == nil {
-		k.Wrapped, err = box.Encrypt(raw, s.about(k))
-	}
+	aead, err := newAEAD(secret)
 	if err != nil {
 		return fmt.Errorf("wrap a data key: %w", err)
 	}
+	k.Wrapped = encrypt(aead, raw, s.about(k))
 	return nil
 }
 
@@ -93,11 +89,11 @@ func (s *Subjects) unwrapRaw(k *SubjectKey) ([]byte, error) {
 	if !ok {
 		return nil, ErrWrappingGone
 	}
-	box, err := subtle.NewAESGCM(secret)
+	aead, err := newAEAD(secret)
 	if err != nil {
 		return nil, fmt.Errorf("open a data key: %w", err)
 	}
-	raw, err := box.Decrypt(k.Wrapped, s.about(k))
+	raw, err := decrypt(aead, k.Wrapped, s.about(k))
 	if err != nil || len(raw) != secretSize {
 		return nil, errors.New("a data key is damaged: restore the keys.db that belongs to this data")
 	}
