@@ -67,8 +67,8 @@ openapi-baseline: openapi
 
 # Writes the Go code of the pages of the console and of the documentation from their *.templ.
 console:
-	$(TOOL) templ generate -path internal/console
-	$(TOOL) templ generate -path internal/reference
+	@tools/templ.sh internal/console
+	@tools/templ.sh internal/reference
 
 # The word vectors must be those that were reviewed; anything else stops the build.
 vectors:

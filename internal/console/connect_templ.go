@@ -18,6 +18,7 @@ func (v *visit) agentsURL() string {
 
 func connect(*visit) response { return show(connectPage()) }
 
+//go:noinline
 func connectPage() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

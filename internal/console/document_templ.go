@@ -16,6 +16,7 @@ import (
 	"strconv"
 )
 
+//go:noinline
 func documentsPage(data documentsData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -110,6 +111,7 @@ func documentsPage(data documentsData) templ.Component {
 // searchHint explains what can be typed.
 const searchHint = `words, "an exact phrase", -without`
 
+//go:noinline
 func documentResults(data documentsData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -447,6 +449,7 @@ func foundText(f *client.Found) string {
 	return text + " in " + millis(&f.TookMs) + "."
 }
 
+//go:noinline
 func markedText(pieces []piece) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -503,6 +506,7 @@ func markedText(pieces []piece) templ.Component {
 	})
 }
 
+//go:noinline
 func documentLine(collection, id string, tags []string, score string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -589,6 +593,7 @@ func documentLine(collection, id string, tags []string, score string) templ.Comp
 	})
 }
 
+//go:noinline
 func tagList(tags []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -642,6 +647,7 @@ func tagList(tags []string) templ.Component {
 	})
 }
 
+//go:noinline
 func documentPage(d client.Document) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -875,6 +881,7 @@ func documentPage(d client.Document) templ.Component {
 	})
 }
 
+//go:noinline
 func deleteDocumentPage(d client.Document) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -987,6 +994,7 @@ func deleteDocumentPage(d client.Document) templ.Component {
 	})
 }
 
+//go:noinline
 func importPage(data importData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1058,6 +1066,7 @@ func importPage(data importData) templ.Component {
 	})
 }
 
+//go:noinline
 func importResult(data importData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

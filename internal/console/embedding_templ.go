@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "keepsake/client"
 
 // embeddingState is the panel about the embeddings endpoint of the instance.
+//
+//go:noinline
 func embeddingState(e client.EmbeddingState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -220,6 +222,8 @@ func embeddingState(e client.EmbeddingState) templ.Component {
 }
 
 // embeddingCounts are the numbers of the process.
+//
+//go:noinline
 func embeddingCounts(e client.EmbeddingState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -276,6 +280,8 @@ func embeddingCounts(e client.EmbeddingState) templ.Component {
 }
 
 // embeddingPanel is the switch on the page of a workspace.
+//
+//go:noinline
 func embeddingPanel(s embeddingSwitch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -392,6 +398,8 @@ func embeddingPanel(s embeddingSwitch) templ.Component {
 }
 
 // noEndpoint says that the switch has no effect if no endpoint is set.
+//
+//go:noinline
 func noEndpoint(s embeddingSwitch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -423,6 +431,7 @@ func noEndpoint(s embeddingSwitch) templ.Component {
 	})
 }
 
+//go:noinline
 func embeddingsPage(s embeddingSwitch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

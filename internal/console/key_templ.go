@@ -14,6 +14,7 @@ import (
 	"strings"
 )
 
+//go:noinline
 func keysPage(data keysData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -197,6 +198,7 @@ func keysPage(data keysData) templ.Component {
 	})
 }
 
+//go:noinline
 func scopeList(list []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -257,6 +259,7 @@ func scopeList(list []string) templ.Component {
 	})
 }
 
+//go:noinline
 func newKeyPage(form keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -422,6 +425,8 @@ func newKeyPage(form keyForm) templ.Component {
 }
 
 // segments are the choices of a form of which one is chosen.
+//
+//go:noinline
 func segments(name, chosen string, choices []choice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -510,6 +515,7 @@ func segments(name, chosen string, choices []choice) templ.Component {
 	})
 }
 
+//go:noinline
 func createdKeyPage(data createdKey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -744,6 +750,8 @@ func createdKeyPage(data createdKey) templ.Component {
 }
 
 // firstUse says whether a new key was used. Its page reads it again until it was.
+//
+//go:noinline
 func firstUse(k client.APIKey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -798,6 +806,7 @@ func firstUse(k client.APIKey) templ.Component {
 	})
 }
 
+//go:noinline
 func keyPage(data *keyData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1250,6 +1259,7 @@ func keyPage(data *keyData) templ.Component {
 	})
 }
 
+//go:noinline
 func keyNumbers(data *keyData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1339,6 +1349,7 @@ func keyNumbers(data *keyData) templ.Component {
 	})
 }
 
+//go:noinline
 func rotatePage(form keyAction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1507,6 +1518,7 @@ func rotatePage(form keyAction) templ.Component {
 	})
 }
 
+//go:noinline
 func revokePage(form keyAction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,8 @@ import (
 )
 
 // frame is what surrounds a page for a user who has signed in.
+//
+//go:noinline
 func frame(title, section string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -186,6 +188,8 @@ func frame(title, section string) templ.Component {
 }
 
 // connectionNotices are shown by the script.
+//
+//go:noinline
 func connectionNotices() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -216,6 +220,8 @@ func connectionNotices() templ.Component {
 }
 
 // document is an HTML document with the styles and scripts of the console.
+//
+//go:noinline
 func document(title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -319,6 +325,8 @@ func document(title string) templ.Component {
 }
 
 // curlLines shows what the page has requested as commands.
+//
+//go:noinline
 func curlLines(calls []call) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -376,6 +384,8 @@ func curlLines(calls []call) templ.Component {
 }
 
 // fragmentCurl shows what a part of a page has requested.
+//
+//go:noinline
 func fragmentCurl() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -408,6 +418,8 @@ func fragmentCurl() templ.Component {
 }
 
 // command is a line for a shell that can be copied. The script replaces the address by the one that the browser uses.
+//
+//go:noinline
 func command(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -464,6 +476,8 @@ func command(text string) templ.Component {
 }
 
 // moment is a time. The script shows it in the visitor's time zone.
+//
+//go:noinline
 func moment(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -520,6 +534,8 @@ func moment(t time.Time) templ.Component {
 }
 
 // maybe is a time that can be missing.
+//
+//go:noinline
 func maybe(t *time.Time, otherwise string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -570,6 +586,8 @@ func maybe(t *time.Time, otherwise string) templ.Component {
 }
 
 // state is the state of an API key.
+//
+//go:noinline
 func state(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -631,6 +649,8 @@ func state(name string) templ.Component {
 }
 
 // tabs are links to the same page with another value of a parameter.
+//
+//go:noinline
 func tabs(label, path, parameter, chosen string, choices []choice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -729,6 +749,8 @@ func withParameter(address, name, value string) string {
 }
 
 // failurePage is a page about an error.
+//
+//go:noinline
 func failurePage(f failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -809,6 +831,7 @@ func failurePage(f failure) templ.Component {
 	})
 }
 
+//go:noinline
 func failureText(f failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -891,6 +914,8 @@ func failureText(f failure) templ.Component {
 }
 
 // failureNotice replaces a part of a page that could not be shown.
+//
+//go:noinline
 func failureNotice(f failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -947,6 +972,8 @@ func failureNotice(f failure) templ.Component {
 }
 
 // mistake is the message about a field of a form, or about the form as a whole.
+//
+//go:noinline
 func mistake(message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1021,6 +1048,7 @@ func navigation(v *visit) []item {
 	return append(list, item{"Connect", "/console/connect", "connect"})
 }
 
+//go:noinline
 func mark() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1050,6 +1078,7 @@ func mark() templ.Component {
 	})
 }
 
+//go:noinline
 func icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

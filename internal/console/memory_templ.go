@@ -14,6 +14,7 @@ import (
 	"strconv"
 )
 
+//go:noinline
 func subjectsPage(data subjectsData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -223,6 +224,7 @@ func subjectsPage(data subjectsData) templ.Component {
 	})
 }
 
+//go:noinline
 func subjectPage(data subjectData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -443,6 +445,7 @@ func subjectPage(data subjectData) templ.Component {
 // memoriesText counts memories.
 func memoriesText(n int64) string { return plural(n, "memory") }
 
+//go:noinline
 func memoryItem(m client.Memory) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -588,6 +591,7 @@ func memoryItem(m client.Memory) templ.Component {
 	})
 }
 
+//go:noinline
 func recallResults(data recallData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -769,6 +773,7 @@ func recallResults(data recallData) templ.Component {
 	})
 }
 
+//go:noinline
 func memoryPage(data memoryData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1025,6 +1030,7 @@ func memoryPage(data memoryData) templ.Component {
 	})
 }
 
+//go:noinline
 func accessPage(data accessData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1197,6 +1203,7 @@ func text(s *string) string {
 	return *s
 }
 
+//go:noinline
 func forgetPage(data forgetData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1444,6 +1451,7 @@ func forgetPage(data forgetData) templ.Component {
 	})
 }
 
+//go:noinline
 func forgottenPage(subjectID string, n int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1543,6 +1551,7 @@ func forgottenPage(subjectID string, n int64) templ.Component {
 	})
 }
 
+//go:noinline
 func erasePage(data eraseData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1689,6 +1698,7 @@ func erasePage(data eraseData) templ.Component {
 	})
 }
 
+//go:noinline
 func receiptPage(subjectID string, r client.Receipt) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,6 +13,7 @@ import (
 	"strconv"
 )
 
+//go:noinline
 func overviewPage(data *overviewData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -125,6 +126,7 @@ func overviewPage(data *overviewData) templ.Component {
 	})
 }
 
+//go:noinline
 func overviewNumbers(data *overviewData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -482,6 +484,7 @@ func overviewNumbers(data *overviewData) templ.Component {
 	})
 }
 
+//go:noinline
 func card(name, value, more, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -569,6 +572,8 @@ func card(name, value, more, class string) templ.Component {
 }
 
 // linkCard is a card that leads to its details.
+//
+//go:noinline
 func linkCard(name, value, more, class, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // pageLinks lead to other pages of a list.
+//
+//go:noinline
 func pageLinks(p pages) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -82,6 +84,8 @@ func pageLinks(p pages) templ.Component {
 }
 
 // pageForms lead to other pages of a list whose parameters are not for addresses. They replace a part of the page.
+//
+//go:noinline
 func pageForms(p pages, target string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

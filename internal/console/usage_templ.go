@@ -13,6 +13,7 @@ import (
 	"strings"
 )
 
+//go:noinline
 func usagePage(data usageData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -255,6 +256,7 @@ func usagePage(data usageData) templ.Component {
 	})
 }
 
+//go:noinline
 func selection(name, chosen string, choices []choice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -343,6 +345,7 @@ func selection(name, chosen string, choices []choice) templ.Component {
 	})
 }
 
+//go:noinline
 func requestsPage(data requestsData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "keepsake/client"
 
+//go:noinline
 func versionsPage(data versionsData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -233,6 +234,8 @@ func versionsPage(data versionsData) templ.Component {
 }
 
 // livesPicture shows when versions are in which state. The page has a table or a list with the dates.
+//
+//go:noinline
 func livesPicture(l lives) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -417,6 +420,7 @@ func livesPicture(l lives) templ.Component {
 	})
 }
 
+//go:noinline
 func versionPage(data versionData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -863,6 +867,7 @@ func versionPage(data versionData) templ.Component {
 	})
 }
 
+//go:noinline
 func callersTable(data versionData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -995,6 +1000,8 @@ func callersTable(data versionData) templ.Component {
 }
 
 // keyLink names an API key. It links to those that the visitor can open.
+//
+//go:noinline
 func keyLink(id string, names map[string]string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1087,6 +1094,8 @@ func checkText(c client.VersionCheck) string {
 }
 
 // lifeText says in one sentence where a version is in its life.
+//
+//go:noinline
 func lifeText(n client.VersionRecord) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1152,6 +1161,7 @@ func lifeText(n client.VersionRecord) templ.Component {
 	})
 }
 
+//go:noinline
 func versionCrumb(n client.VersionRecord) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1207,6 +1217,7 @@ func versionCrumb(n client.VersionRecord) templ.Component {
 	})
 }
 
+//go:noinline
 func releasePage(form versionForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1348,6 +1359,7 @@ func releasePage(form versionForm) templ.Component {
 	})
 }
 
+//go:noinline
 func dateField(label, name, value string, wrong bool, hint string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1439,6 +1451,7 @@ func dateField(label, name, value string, wrong bool, hint string) templ.Compone
 	})
 }
 
+//go:noinline
 func guideField(form versionForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1491,6 +1504,7 @@ func guideField(form versionForm) templ.Component {
 	})
 }
 
+//go:noinline
 func changeVersionPage(form versionForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1632,6 +1646,7 @@ func changeVersionPage(form versionForm) templ.Component {
 	})
 }
 
+//go:noinline
 func rehearsePage(form versionForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1813,6 +1828,7 @@ func rehearsePage(form versionForm) templ.Component {
 	})
 }
 
+//go:noinline
 func retirePage(form versionForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

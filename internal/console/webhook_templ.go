@@ -14,6 +14,7 @@ import (
 	"strconv"
 )
 
+//go:noinline
 func webhooksPage(data webhooksData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -188,6 +189,7 @@ func eventsText(events []string) string {
 	}
 }
 
+//go:noinline
 func webhookFormPage(form webhookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -449,6 +451,7 @@ func webhookFormPage(form webhookForm) templ.Component {
 	})
 }
 
+//go:noinline
 func webhookCrumb(id, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -523,6 +526,7 @@ func webhookCrumb(id, address string) templ.Component {
 	})
 }
 
+//go:noinline
 func webhookSecretPage(data webhookSecret) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -721,6 +725,7 @@ func webhookSecretPage(data webhookSecret) templ.Component {
 	})
 }
 
+//go:noinline
 func webhookPage(data webhookData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1107,6 +1112,7 @@ func disabledText(w client.Webhook) string {
 	}
 }
 
+//go:noinline
 func deliveriesTable(data webhookData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1270,6 +1276,7 @@ func attemptResult(a client.DeliveryAttempt) string {
 	}
 }
 
+//go:noinline
 func rotateWebhookPage(form webhookAction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1386,6 +1393,7 @@ func rotateWebhookPage(form webhookAction) templ.Component {
 	})
 }
 
+//go:noinline
 func deleteWebhookPage(form webhookAction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1476,6 +1484,7 @@ func deleteWebhookPage(form webhookAction) templ.Component {
 	})
 }
 
+//go:noinline
 func deliveryPage(data deliveryData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1626,6 +1635,7 @@ func deliveryPage(data deliveryData) templ.Component {
 	})
 }
 
+//go:noinline
 func deliveryAttempts(data deliveryData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "keepsake/client"
 
+//go:noinline
 func workspacesPage(data workspacesData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -320,6 +321,7 @@ func workspaceState(w client.WorkspaceRecord) string {
 	return "active"
 }
 
+//go:noinline
 func newWorkspacePage(form workspaceForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -396,6 +398,7 @@ func newWorkspacePage(form workspaceForm) templ.Component {
 	})
 }
 
+//go:noinline
 func workspaceFields(form workspaceForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -494,6 +497,7 @@ func workspaceFields(form workspaceForm) templ.Component {
 	})
 }
 
+//go:noinline
 func workspacePage(data workspaceData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -731,6 +735,7 @@ func workspacePage(data workspaceData) templ.Component {
 	})
 }
 
+//go:noinline
 func suspendPage(w client.WorkspaceRecord) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -843,6 +848,7 @@ func suspendPage(w client.WorkspaceRecord) templ.Component {
 	})
 }
 
+//go:noinline
 func tierPage(form tierForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

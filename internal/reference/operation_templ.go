@@ -18,6 +18,8 @@ import (
 )
 
 // versionPage lists the operations of a version.
+//
+//go:noinline
 func versionPage(v *visit, d *description) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -156,6 +158,8 @@ func versionPage(v *visit, d *description) templ.Component {
 }
 
 // versionNotice says that a version ends.
+//
+//go:noinline
 func versionNotice(v *visit, number int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -236,6 +240,7 @@ func versionNotice(v *visit, number int) templ.Component {
 	})
 }
 
+//go:noinline
 func operationLink(path string, op *operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -312,6 +317,7 @@ func operationLink(path string, op *operation) templ.Component {
 	})
 }
 
+//go:noinline
 func method(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -373,6 +379,8 @@ func method(name string) templ.Component {
 }
 
 // groupPage describes the operations of a group.
+//
+//go:noinline
 func groupPage(v *visit, d *description, g *group) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -478,6 +486,7 @@ func groupPage(v *visit, d *description, g *group) templ.Component {
 	})
 }
 
+//go:noinline
 func operationSection(op *operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -943,6 +952,8 @@ func operationSection(op *operation) templ.Component {
 }
 
 // tryForm sends the request. It needs a script, which shows it.
+//
+//go:noinline
 func tryForm(op *operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1149,6 +1160,7 @@ func tryForm(op *operation) templ.Component {
 	})
 }
 
+//go:noinline
 func tryField(op *operation, p parameter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1381,6 +1393,8 @@ func tryField(op *operation, p parameter) templ.Component {
 }
 
 // fieldList describes fields, and those of the objects in them.
+//
+//go:noinline
 func fieldList(list []field, depth int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
