@@ -65,7 +65,10 @@ func (h *history) ask(r Request, from *cursor) (*index.Found, repair) {
 	h.t.Helper()
 	s := h.index.Snapshot()
 	defer s.Release()
-	q := parse(text.NewAnalyzer(), r.Query, r.Prefix)
+	q, err := parse(text.NewAnalyzer(), r.Query, r.Prefix)
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	found, repaired, err := find(nil, s, q, &r, from)
 	if err != nil {
 		h.t.Fatal(err)
@@ -275,7 +278,10 @@ func FuzzSearch(f *testing.F) {
 		if checkQuery(q) != nil {
 			return
 		}
-		parsed := parse(a, q, prefix)
+		parsed, err := parse(a, q, prefix)
+		if err != nil {
+			return
+		}
 		s := x.Snapshot()
 		defer s.Release()
 		r := Request{Query: q, Repair: repair, Prefix: prefix, Limit: 10, Sort: ByRelevance}
@@ -324,7 +330,10 @@ func TestLongQueriesOverAllLanguagesAreFound(t *testing.T) {
 		strings.Join(words, " ")[:1_000], strings.Join(stopwords, " "), `"` + strings.Join(words[:30], " ") + `"`,
 		"the -" + strings.Join(words[:100], " -"), words[0] + " " + strings.Join(stopwords, " "),
 	} {
-		q := parse(a, q, false)
+		q, err := parse(a, q, false)
+		if err != nil {
+			t.Fatal(err)
+		}
 		steps := 0
 		got, err := s.Search(planOf(q, &Request{Limit: 100}, nil), func(n int) error { steps += n; return nil })
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/text"
 )
 
-// The maximum lengths of a query, in characters, and of a parsed phrase, in words. In scripts without spaces, each character
-// counts as a word. A short phrase has a bounded cost.
+// The maximum lengths of a query, in characters, and of a phrase, in words. In scripts without spaces, each character counts
+// as a word.
 const (
 	maxQuery  = 1_024
 	maxPhrase = 32
@@ -40,9 +40,9 @@ func checkQuery(q string) error {
 }
 
 // parse parses a query. Its syntax consists of pairs of quotation marks, and of a minus after white space and directly before
-// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored. A quoted
-// phrase of too many words becomes several phrases; of an excluded one, the first words count.
-func parse(a *text.Analyzer, q string, prefix bool) query {
+// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored. The only
+// error is a quoted or excluded phrase of too many words.
+func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
 	var parsed query
 	lastBare := false
 	for q != "" {
@@ -64,39 +64,22 @@ func parse(a *text.Analyzer, q string, prefix bool) query {
 		switch {
 		case len(tokens) == 0:
 			continue
+		case (minus || quoted) && len(tokens) > maxPhrase:
+			return query{}, errLongPhrase
 		case minus:
-			first, _ := cutPhrase(tokens)
-			parsed.not = addPhrase(parsed.not, first)
+			parsed.not = addPhrase(parsed.not, tokens)
 		case quoted:
-			for len(tokens) > 0 {
-				var first []text.Token
-				first, tokens = cutPhrase(tokens)
-				parsed.must = addPhrase(parsed.must, first)
-			}
+			parsed.must = addPhrase(parsed.must, tokens)
 		default:
 			parsed.words = addWords(parsed.words, tokens)
 		}
 		lastBare = !minus && !quoted
 	}
 	parsed.prefix = prefix && lastBare
-	return parsed
+	return parsed, nil
 }
 
-// cutPhrase returns up to maxPhrase tokens, and those after them. At the cut, it leaves out characters without a pair, because
-// the pair before contains them.
-func cutPhrase(tokens []text.Token) (first, rest []text.Token) {
-	if len(tokens) <= maxPhrase {
-		return tokens, nil
-	}
-	first, rest = tokens[:maxPhrase], tokens[maxPhrase:]
-	if first[maxPhrase-1].Term == "" {
-		first = first[:maxPhrase-1]
-	}
-	if rest[0].Term == "" {
-		rest = rest[1:]
-	}
-	return first, rest
-}
+var errLongPhrase = problem.Validation("q", problem.TooLong, "A phrase in q must have at most 32 words.")
 
 // cutPiece returns a quoted phrase without its marks, or the text up to white space or a quoted phrase.
 func cutPiece(q string) (piece string, quoted bool, rest string) {

@@ -1,14 +1,13 @@
 package search
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/problem"
 	"keepsake/internal/text"
 )
 
@@ -62,7 +61,11 @@ func TestParse(t *testing.T) {
 		{"-\"\" fox", "fox"},
 		{`"red fox" "Red Foxes" "fox red" -dog -"dog" -dogs`, `"red fox" "fox red" -"dog"`},
 	} {
-		if diff := cmp.Diff(c.want, written(parse(a, c.q, false))); diff != "" {
+		parsed, err := parse(a, c.q, false)
+		if err != nil {
+			t.Errorf("parse %s: %v", c.q, err)
+		}
+		if diff := cmp.Diff(c.want, written(parsed)); diff != "" {
 			t.Errorf("parse %s (-want +got):\n%s", c.q, diff)
 		}
 	}
@@ -74,61 +77,35 @@ func TestOnlyABareLastWordIsTypedSoFar(t *testing.T) {
 	for q, want := range map[string]bool{
 		"red fo": true, "fox red fox ": true, `fox "red"`: false, "fox -red": false, `"red" fo`: true, "!": false,
 	} {
-		if got := parse(a, q, true); got.prefix != want {
-			t.Errorf("%s: prefix %v, want %v", q, got.prefix, want)
+		if got, err := parse(a, q, true); err != nil || got.prefix != want {
+			t.Errorf("%s: prefix %v, want %v, %v", q, got.prefix, want, err)
 		}
 	}
-	if q := parse(a, "fox red fox", true); q.words[len(q.words)-1].Word != "fox" {
+	if q, _ := parse(a, "fox red fox", true); q.words[len(q.words)-1].Word != "fox" {
 		t.Errorf("the word typed last is %q", q.words[len(q.words)-1].Word)
 	}
 }
 
-func TestLongPhraseIsCut(t *testing.T) {
+func TestPhraseOfTooManyWordsIsRefused(t *testing.T) {
 	t.Parallel()
 	a := text.NewAnalyzer()
-	numbers := func(n int) string {
-		var list []string
-		for i := range n {
-			list = append(list, strconv.Itoa(i+100))
+	for _, c := range []struct {
+		before, word, after string
+	}{{`"`, "a ", `"`}, {`-"`, "fox ", `"`}, {"-", "b.", "x"}, {`fox "`, "猫", `犬" dog`}, {`"1 2" "`, "n't ", `" -c`}} {
+		if c.word == "b." || c.word == "猫" { // what is after it is a word of the phrase, too
+			c.before += c.word
 		}
-		return strings.Join(list, " ")
-	}
-	lengths := func(phrases [][]text.Token) (list []int) {
-		for _, tokens := range phrases {
-			list = append(list, len(tokens))
+		repeated := func(n int) string { return c.before + strings.Repeat(c.word, n) + c.after }
+		if _, err := parse(a, repeated(maxPhrase-2), false); err != nil {
+			t.Errorf("%s: %v", repeated(maxPhrase-2), err)
 		}
-		return list
-	}
-	for name, c := range map[string]struct {
-		q         string
-		must, not []int
-	}{
-		"as long as possible":      {`"` + numbers(32) + `"`, []int{32}, nil},
-		"one word more":            {`"` + numbers(33) + `"`, []int{32, 1}, nil},
-		"three parts":              {`fox "` + numbers(80) + `" dog`, []int{32, 32, 16}, nil},
-		"equal parts":              {`"` + strings.Repeat("a ", 511) + `"`, []int{32, 31}, nil},
-		"an excluded one":          {`-"` + numbers(80) + `"`, nil, []int{32}},
-		"an excluded dotted word":  {"-" + strings.Repeat("b.", 40) + "x", nil, []int{32}},
-		"characters with pairs":    {`"` + strings.Repeat("猫犬", 20) + `"`, []int{32, 7}, nil},
-		"a cut before a last one":  {`"` + numbers(31) + ` 猫犬 1"`, []int{32, 1}, nil},
-		"excluded characters":      {"-" + strings.Repeat("猫犬", 20), nil, []int{32}},
-		"words outside of phrases": {numbers(80), nil, nil},
-	} {
-		q := parse(a, c.q, false)
-		if got := lengths(q.must); !slices.Equal(got, c.must) {
-			t.Errorf("%s: quoted phrases of %v words, want %v", name, got, c.must)
-		}
-		if got := lengths(q.not); !slices.Equal(got, c.not) {
-			t.Errorf("%s: excluded phrases of %v words, want %v", name, got, c.not)
-		}
-		for _, tokens := range append(q.must, q.not...) {
-			if tokens[0].Term == "" {
-				t.Errorf("%s: a phrase begins with a character without a pair", name)
-			}
+		_, err := parse(a, repeated(maxPhrase+1), false)
+		if p, ok := problem.As(err); !ok || p.Details.Field != "q" || p.Details.Issue != problem.TooLong {
+			t.Errorf("%s: got %v, want too_long for q", repeated(maxPhrase+1), err)
 		}
 	}
-	if q := parse(a, strings.Repeat("a ", 512), false); len(q.words) != 1 {
-		t.Errorf("words outside a phrase: %d", len(q.words))
+	if q, err := parse(a, strings.Repeat("a ", 512), false); err != nil || len(q.words) != 1 {
+		t.Errorf("words outside a phrase: %d, %v", len(q.words), err)
 	}
 }
 
@@ -142,7 +119,10 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(q) {
 			return
 		}
-		parsed := parse(a, q, prefix)
+		parsed, err := parse(a, q, prefix)
+		if err != nil {
+			return
+		}
 		if parsed.prefix && (!prefix || len(parsed.words) == 0) {
 			t.Fatalf("%q: no word to complete", q)
 		}

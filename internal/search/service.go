@@ -96,7 +96,10 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	if err := checkQuery(r.Query); err != nil {
 		return nil, err
 	}
-	q := parse(s.indexer.analyzer, r.Query, r.Prefix)
+	q, err := parse(s.indexer.analyzer, r.Query, r.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	if r.Limit == 0 {
 		r.Limit = 10
 	}
@@ -116,7 +119,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
-	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
+	err = s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
 		found, repaired, err := find(task, snapshot, q, &r, from)
 		if err != nil {
 			return err
