@@ -388,3 +388,13 @@ func TestIfMatch(t *testing.T) {
 		}
 	}
 }
+
+func TestAWrongFormatIsDescribedWithAnExample(t *testing.T) {
+	t.Parallel()
+	op := operation(t, notes(new(echo)), "createNote")
+	_, err := op.Bind(request(op, "", `{"title":"t","weight":1,"link":"example"}`), nil)
+	const want = "link must be an http or https URL, such as https://example.com/page."
+	if p, ok := problem.As(err); !ok || p.Message != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -23,22 +23,26 @@ type rules struct {
 	maxProperties        *int // of a map
 	minimum, maximum     *float64
 	pattern              *regexp.Regexp
-	format               func(string) bool
-	formatName           string
+	format               *format
 	enum                 []string // as text, also of numbers
 }
 
-// formats are the supported values of the tag format.
-var formats = map[string]func(string) bool{
+// format is a supported value of the tag format.
+type format struct {
+	valid func(string) bool
+	says  string // what a value must be
+}
+
+var formats = map[string]*format{
 	// A stored URL is shown as a link, where javascript: and the like would run.
-	"uri": func(s string) bool {
+	"uri": {says: "an http or https URL, such as https://example.com/page", valid: func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-	},
-	"cidr": func(s string) bool {
+	}},
+	"cidr": {says: "a network in CIDR notation, such as 203.0.113.0/24 or 203.0.113.7/32", valid: func(s string) bool {
 		_, err := netip.ParsePrefix(s)
 		return err == nil
-	},
+	}},
 }
 
 // patterns caches compiled patterns: few are used in many places, and a bound on characters compiles to a large one.
@@ -84,7 +88,7 @@ func constrained(s *shape, f reflect.StructField) *shape {
 		r.enum = strings.Split(text, ",")
 	}
 	if text, ok := f.Tag.Lookup("format"); ok {
-		if r.formatName, r.format = text, formats[text]; r.format == nil {
+		if r.format = formats[text]; r.format == nil {
 			panic(fmt.Sprintf("endpoint: field %s: no such format %q", f.Name, text))
 		}
 	}
@@ -162,8 +166,8 @@ func (r *rules) checkString(s string) *fault {
 		return r.notAllowed()
 	case r.pattern != nil && !r.pattern.MatchString(s):
 		return &fault{issue: problem.Format, says: "must match " + r.pattern.String()}
-	case r.format != nil && !r.format(s):
-		return &fault{issue: problem.Format, says: "must be a valid " + r.formatName + "."}
+	case r.format != nil && !r.format.valid(s):
+		return &fault{issue: problem.Format, says: "must be " + r.format.says + "."}
 	}
 	return nil
 }
