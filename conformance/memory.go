@@ -70,8 +70,8 @@ func memoryChecks() []promise {
 			whole := fields{
 				"subjectId": c.subject(), "agentId": "coach@1", "sessionId": "s:1", "kind": "preference", "text": "Tea, never coffee. 🍵", "speaker": "Ada – 題",
 				"tags": []string{"drink", "z", "a b", "日本"}, "metadata": fields{"lang": "en", "year": 2026, "draft": false, "ratio": 0.25}, "importance": 0.5,
-				"pinned": true, "occurredAt": "2026-03-04T05:06:07.089Z", "validFrom": "2026-03-01T00:00:00.000Z", "validTo": "2199-01-01T00:00:00.000Z",
-				"expiresAt": "2198-01-01T00:00:00.000Z", "key": "drink/morning", "source": "import:crm#7",
+				"pinned": true, "occurredAt": "2026-03-04T05:06:07.089Z", "validFrom": "2026-03-01T00:00:00Z", "validTo": "2199-01-01T00:00:00Z",
+				"expiresAt": "2198-01-01T00:00:00Z", "key": "drink/morning", "source": "import:crm#7",
 			}
 			made := c.post(memoriesPath).json(whole).send().is(http.StatusCreated).shape(memoryShape).has(whole)
 			made.has(fields{"revision": 1, "createdBy": c.suite.keyID, "status": "active"}).head("ETag", `"1"`).head("Location", made.memory())

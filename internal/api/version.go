@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/lifecycle"
 	"keepsake/internal/problem"
 	"keepsake/internal/usage"
+	"keepsake/internal/wire"
 )
 
 // negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one. If it
@@ -92,7 +93,7 @@ func (x *requestState) sunset(v *lifecycle.Version) *problem.Problem {
 func (x *requestState) goneBody(p *problem.Problem) goneBody {
 	b := goneBody{
 		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
-		SunsetAt: x.gone.SunsetAt.UTC().Format("2006-01-02T15:04:05.000Z"), RequestID: x.RequestID(),
+		SunsetAt: string(wire.Chosen(x.gone.SunsetAt).Append(nil)), RequestID: x.RequestID(),
 	}
 	if next := x.snapshot.Replacement(x.gone.Number, x.at); next != nil {
 		b.ReplacementVersion = strconv.Itoa(next.Number)

@@ -117,7 +117,7 @@ func TestVersion2InheritsVersion1(t *testing.T) {
 	b.clock.Move(lifecycle.AddMonths(now, 6).Sub(now))
 	a := get("/api/v1/ping").want(t, 410, "version_sunset")
 	if a.object["migrationGuideUrl"] != "https://keepsake.example/docs/api/migration/v1-to-v2" || a.object["replacementVersion"] != "2" ||
-		a.object["sunsetAt"] != "2027-05-21T12:00:00.000Z" || a.Header.Get("X-API-Version") != "2" {
+		a.object["sunsetAt"] != "2027-05-21T12:00:00Z" || a.Header.Get("X-API-Version") != "2" {
 		t.Errorf("a sunset version answers %s in version %s", a.text, a.Header.Get("X-API-Version"))
 	}
 	get("/api/v1/nothing").want(t, 410, "version_sunset")

@@ -32,7 +32,7 @@ func (s *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
 		if !v.CanAddr() {
 			return wire.Append(dst, v.Interface())
 		}
-		return append(wire.AppendTime(append(dst, '"'), v.Addr().Interface().(*wire.Time).Time), '"'), nil
+		return append(v.Addr().Interface().(*wire.Time).Append(append(dst, '"')), '"'), nil
 	case listKind:
 		return s.appendList(dst, v)
 	case mapKind:

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// AppendTime formats a time as Time does, without quotes: RFC 3339 in UTC with milliseconds and Z. It is several times
+// AppendTime formats a time as a Time that no client chose, without quotes: RFC 3339 in UTC with milliseconds and Z. It is several times
 // faster than time.AppendFormat.
 func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()

@@ -22,3 +22,22 @@ func TestAppendTimeWritesWhatTheLayoutDoes(t *testing.T) {
 		}
 	})
 }
+
+func TestAChosenWholeSecondHasNoFraction(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-03-01T00:00:00Z": "2026-03-01T00:00:00Z", "2026-03-01T02:00:00.000+02:00": "2026-03-01T00:00:00Z",
+		"2026-03-01T00:00:00.5Z": "2026-03-01T00:00:00.500Z", "2026-03-01T00:00:00.0009Z": "2026-03-01T00:00:00Z",
+	} {
+		var at wire.Time
+		if err := at.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(wire.Chosen(at.Time).Append(nil)); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	if wire.ChosenOrNull(nil) != nil {
+		t.Error("nil is not null")
+	}
+}

@@ -41,17 +41,32 @@ func (o *Optional[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // Time is written as RFC 3339 in UTC with milliseconds and Z. It is read with any offset, converted to UTC and
 // truncated to milliseconds, so that it is stored exactly as it is returned later.
-type Time struct{ time.Time }
+type Time struct {
+	time.Time
+	// Chosen is whether a client chose the time, or it follows from one that a client chose. A whole second is then written without a fraction, as most clients write it.
+	Chosen bool
+}
 
 // At returns t as a Time.
-func At(t time.Time) Time { return Time{t} }
+func At(t time.Time) Time { return Time{Time: t} }
+
+// Chosen returns t as a Time that a client chose.
+func Chosen(t time.Time) Time { return Time{Time: t, Chosen: true} }
 
 // AtOrNull returns t as a Time, or null for nil.
 func AtOrNull(t *time.Time) *Time {
 	if t == nil {
 		return nil
 	}
-	return &Time{*t}
+	return &Time{Time: *t}
+}
+
+// ChosenOrNull returns t as a Time that a client chose, or null for nil.
+func ChosenOrNull(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{Time: *t, Chosen: true}
 }
 
 // Moment returns the time in a request, or nil if there is none.
@@ -66,7 +81,7 @@ const timeLayout = `"2006-01-02T15:04:05.000Z"`
 
 // MarshalJSONTo encodes the time.
 func (t Time) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return enc.WriteValue(append(AppendTime(append(enc.AvailableBuffer(), '"'), t.Time), '"'))
+	return enc.WriteValue(append(t.Append(append(enc.AvailableBuffer(), '"')), '"'))
 }
 
 // UnmarshalJSONFrom decodes a time.
@@ -88,7 +103,16 @@ func (t *Time) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // MarshalText formats the time without quotes.
 func (t Time) MarshalText() ([]byte, error) {
-	return AppendTime(nil, t.Time), nil
+	return t.Append(nil), nil
+}
+
+// Append formats the time without quotes.
+func (t Time) Append(dst []byte) []byte {
+	dst = AppendTime(dst, t.Time)
+	if t.Chosen && t.Nanosecond() < int(time.Millisecond) {
+		dst = append(dst[:len(dst)-len(".000Z")], 'Z')
+	}
+	return dst
 }
 
 // UnmarshalText parses a time without quotes, as in a query parameter.

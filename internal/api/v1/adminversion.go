@@ -216,7 +216,7 @@ type thresholdsView struct {
 
 func viewOfCheck(p *auth.Principal, c *lifecycle.Check) checkView {
 	view := checkView{
-		SunsetAt: wire.At(c.SunsetAt), CheckedAt: wire.At(c.At), Verdict: string(c.Verdict), NewSunsetAt: wire.At(c.NewSunsetAt),
+		SunsetAt: wire.Chosen(c.SunsetAt), CheckedAt: wire.At(c.At), Verdict: string(c.Verdict), NewSunsetAt: wire.Chosen(c.NewSunsetAt),
 		Thresholds: thresholdsView(c.Thresholds),
 	}
 	if p.Operator {
@@ -253,11 +253,11 @@ func (v *Versions) record(p *auth.Principal, version *lifecycle.Version) version
 	now, snapshot := v.Now(), v.Registry.Snapshot()
 	out := versionRecord{versionView: v.view(snapshot, version, now), Rehearsals: []rehearsalView{}, Revision: version.Revision}
 	if !version.SunsetAt.IsZero() {
-		at := wire.At(version.Retires())
+		at := wire.Chosen(version.Retires())
 		out.RetiresAt = &at
 	}
 	if check := version.NextCheck(now); !check.IsZero() {
-		at := wire.At(check)
+		at := wire.Chosen(check)
 		out.CheckAt = &at
 	}
 	out.Checks = viewsOf(version.Checks, func(c *lifecycle.Check) checkView { return viewOfCheck(p, c) })
@@ -270,7 +270,7 @@ func (v *Versions) record(p *auth.Principal, version *lifecycle.Version) version
 }
 
 func viewOfRehearsal(r *lifecycle.Rehearsal) rehearsalView {
-	return rehearsalView{KeyID: r.KeyID, WorkspaceID: r.WorkspaceID, Until: wire.At(r.Until)}
+	return rehearsalView{KeyID: r.KeyID, WorkspaceID: r.WorkspaceID, Until: wire.Chosen(r.Until)}
 }
 
 // versionPosition is the content of a list cursor: the last version before.

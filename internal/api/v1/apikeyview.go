@@ -91,7 +91,7 @@ func answerAPIKey(k *apikey.Record, err error) (*oneAPIKey, error) {
 func viewOfAPIKey(k *apikey.Record) apiKeyView {
 	v := apiKeyView{
 		ID: k.ID, Name: k.Name, Hint: k.LiveSecrets[0].Hint, Scopes: k.Scopes.Names(), State: string(k.State),
-		ExpiresAt: wire.AtOrNull(k.ExpiresAt),
+		ExpiresAt: wire.ChosenOrNull(k.ExpiresAt),
 		RateLimit: rateLimitView{RequestsPerMinute: k.PerMinute, Inherited: k.Inherited},
 		SubjectID: textOrNull(k.SubjectID), AgentID: textOrNull(k.AgentID),
 		AllowedIPs: make([]string, len(k.AllowedIPs)), Metadata: k.Metadata,

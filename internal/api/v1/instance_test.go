@@ -157,7 +157,7 @@ func TestVersionsAreListedForAnybody(t *testing.T) {
 	}
 	_, text := i.get("/api/versions", "")
 	for _, want := range []string{
-		`"version":"1","state":"deprecated"`, `"announcedAt":"2026-11-21T12:00:00.000Z"`, `"sunsetAt":"2027-06-09T12:00:00.000Z"`,
+		`"version":"1","state":"deprecated"`, `"announcedAt":"2026-11-21T12:00:00Z"`, `"sunsetAt":"2027-06-09T12:00:00Z"`,
 		`"replacementVersion":"2"`, `"migrationGuideUrl":"https://keepsake.example/docs/api/migration/v1-to-v2"`, `"version":"2","state":"active"`,
 	} {
 		if !strings.Contains(text, want) {

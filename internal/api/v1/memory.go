@@ -211,8 +211,8 @@ type memoryFields struct {
 func fieldsOfMemory(m *memory.Memory) memoryFields {
 	return memoryFields{
 		Kind: string(m.Kind), Text: m.Text, Speaker: textOrNull(m.Speaker), Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance,
-		Pinned: m.Pinned, OccurredAt: wire.AtOrNull(m.OccurredAt), ValidFrom: wire.AtOrNull(m.ValidFrom), ValidTo: wire.AtOrNull(m.ValidTo),
-		ExpiresAt: wire.AtOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source),
+		Pinned: m.Pinned, OccurredAt: wire.ChosenOrNull(m.OccurredAt), ValidFrom: wire.ChosenOrNull(m.ValidFrom), ValidTo: wire.ChosenOrNull(m.ValidTo),
+		ExpiresAt: wire.ChosenOrNull(m.ExpiresAt), Key: textOrNull(m.Key), Source: textOrNull(m.Source),
 	}
 }
 

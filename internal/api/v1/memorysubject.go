@@ -67,7 +67,7 @@ type subjectView struct {
 
 func viewOfSubject(p *memory.Subject) subjectView {
 	return subjectView{
-		SubjectID: p.SubjectID, Memories: p.Memories, Bytes: p.Bytes, FirstAt: wire.AtOrNull(p.FirstAt), LastAt: wire.AtOrNull(p.LastAt),
+		SubjectID: p.SubjectID, Memories: p.Memories, Bytes: p.Bytes, FirstAt: wire.ChosenOrNull(p.FirstAt), LastAt: wire.ChosenOrNull(p.LastAt),
 		CreatedAt: wire.At(p.CreatedAt), UpdatedAt: wire.At(p.UpdatedAt),
 	}
 }

@@ -57,7 +57,7 @@ func (v *Versions) view(s *lifecycle.Snapshot, version *lifecycle.Version, now t
 	if version.AnnouncedAt.IsZero() {
 		return view
 	}
-	view.AnnouncedAt, view.SunsetAt = wire.AtOrNull(&version.AnnouncedAt), wire.AtOrNull(&version.SunsetAt)
+	view.AnnouncedAt, view.SunsetAt = wire.ChosenOrNull(&version.AnnouncedAt), wire.ChosenOrNull(&version.SunsetAt)
 	guide := version.Guide()
 	if guide[0] == '/' {
 		guide = v.PublicURL + guide

@@ -141,7 +141,7 @@ func TestNewKeyShowsItsTextOnce(t *testing.T) {
 	}
 	me := c.do(t, "GET", "/api/v1/developer/whoami", nil).is(200)
 	want := object{
-		"id": id, "name": "a key", "hint": text[:9], "scopes": []any{"read"}, "state": "active", "expiresAt": "2099-01-01T00:00:00.000Z",
+		"id": id, "name": "a key", "hint": text[:9], "scopes": []any{"read"}, "state": "active", "expiresAt": "2099-01-01T00:00:00Z",
 		"rateLimit": object{"requestsPerMinute": 7.0, "inherited": false}, "quota": object{"daily": 100.0, "monthly": nil},
 		"subjectId": "person-7", "agentId": "agent:1@x", "allowedIps": []any{"0.0.0.0/0", "2001:db8::/32"},
 		"metadata": object{"team": "search", "n": 1.5, "on": true}, "createdAt": made, "createdBy": me.text("id"), "updatedAt": made,
