@@ -611,8 +611,10 @@ func TestRequestsAreFoundByTheirID(t *testing.T) {
 	v.get("/console/requests?outcome=statusClass%3A4xx&window=1h").want(t, 200, id, "first key", "GET /api/v1/search")
 	v.get("/console/requests?outcome=statusClass%3A5xx").want(t, 200, "No requests match")
 	v.get("/console/requests?outcome=nonsense").want(t, 400, "filter")
+	await.Until(t, "the requests are counted", func() bool {
+		return strings.Contains(v.get("/console/usage?group=status&filter=status%3A400").want(t, 200).text, ">400<")
+	})
 	v.get("/console/usage?group=key&window=1h").want(t, 200, "first key", "without a key", "Download CSV")
-	v.get("/console/usage?group=status&filter=status%3A400").want(t, 200, ">400<")
 	v.get("/console/usage?filter=nonsense").want(t, 400, `value="nonsense"`, "A filter is a dimension")
 	if got := v.get("/console/usage/csv?group=status&window=1h").want(t, 200, "requests", ",400,"); got.Header.Get("Content-Type") != "text/csv; charset=utf-8" ||
 		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
