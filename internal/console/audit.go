@@ -14,6 +14,7 @@ type auditData struct {
 	Actor, Action, Target string
 	Reads                 bool // also list reads of memories
 	Entries               []client.AuditEntry
+	Names                 map[string]string // of actors, by ID
 	Pages                 pages
 	Verified              *client.AuditVerified // nil: not asked for
 	Message               string
@@ -49,6 +50,9 @@ func audit(v *visit, data auditData, query url.Values) response {
 		return v.fail(err)
 	}
 	data.Entries = page.Items
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
+	}
 	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
 	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))

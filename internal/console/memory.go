@@ -126,6 +126,7 @@ func signals(w *client.RecallWhy) []signal {
 type memoryData struct {
 	Memory    client.Memory
 	Revisions []client.MemoryRevision
+	Names     map[string]string // of actors, by ID
 }
 
 func showMemory(v *visit) response {
@@ -138,13 +139,18 @@ func showMemory(v *visit) response {
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(memoryPage(memoryData{*memory, history.Items}))
+	names, err := v.actorNames()
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(memoryPage(memoryData{*memory, history.Items, names}))
 }
 
 // accessData is a page of the access log of a subject.
 type accessData struct {
 	SubjectID string
 	Entries   []client.AccessEntry
+	Names     map[string]string // of actors, by ID
 	Pages     pages
 }
 
@@ -155,6 +161,9 @@ func showAccessLog(v *visit) response {
 		return v.fail(err)
 	}
 	data := accessData{SubjectID: id, Entries: page.Items}
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
+	}
 	data.Pages = v.pages(subjectPath(id)+"/access", nil, page.NextCursor)
 	return show(accessPage(data))
 }

@@ -105,6 +105,26 @@ func (v *visit) keyNames() (map[string]string, error) {
 	return names, nil
 }
 
+// actorNames returns the names of keys and the emails of users by ID, as far as the visitor can see them.
+func (v *visit) actorNames() (map[string]string, error) {
+	names, err := v.keyNames()
+	if err != nil {
+		return nil, err
+	}
+	names[v.user.ID] = v.user.Email
+	if !v.can("admin") {
+		return names, nil
+	}
+	page, err := v.api().ListUsers(v.Context(), client.UserQuery{Workspace: v.user.Workspace.ID, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range page.Items {
+		names[u.ID] = u.Email
+	}
+	return names, nil
+}
+
 // groupsChart shows the requests of groups over time.
 func groupsChart(s *client.UsageSeries, data usageData) chart {
 	c := chart{Label: "Requests over time", Day: s.Interval == "day"}

@@ -98,7 +98,7 @@ type versionData struct {
 	Version client.VersionRecord
 	Lives   lives
 	Callers []client.VersionCaller
-	Names   map[string]string // of keys, by ID
+	Names   map[string]string // of actors, by ID
 	Since   string            // days within which a caller was seen
 	Pages   pages             // of the callers
 }
@@ -125,7 +125,7 @@ func showVersion(v *visit) response {
 	}
 	data.Callers = callers.Items
 	data.Pages = v.pages(versionPath(n.Version.Version), url.Values{"days": {data.Since}}, callers.NextCursor)
-	if data.Names, err = v.keyNames(); err != nil {
+	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}
 	return show(versionPage(data))

@@ -280,6 +280,11 @@ func look(t *testing.T, tab *browsertest.Tab, axe, name string) {
 			if wide > width {
 				t.Errorf("%s, %s: the page is %d pixels wide", name, view, wide)
 			}
+			var cut []string
+			tab.Eval(`[...document.querySelectorAll(".columns .scroll")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)`, &cut)
+			if width == 1280 && len(cut) > 0 {
+				t.Errorf("%s, %s: there is room for more than is shown of %q", name, view, cut)
+			}
 			var found []string
 			tab.Eval(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"]}).then(r =>
 				r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html + " " + n.failureSummary).join(" | ")))`, &found)

@@ -87,7 +87,7 @@ func TestPeopleFindWhatTheyNeedInFourClicks(t *testing.T) {
 	w = way("privacy") // who looked at this person?
 	w.click(`nav a[href="/console/memories"]`)
 	w.click(`main a[href="/console/memories/p-4711/access"]`)
-	w.finds("memory.created", "key_")
+	w.finds("memory.created", "first key", "subject.listed", "admin@localhost")
 
 	w = way("erasure") // erase the person, and hand over the receipt
 	w.click(`nav a[href="/console/memories"]`)
