@@ -188,5 +188,8 @@ func (s *Service) add(ctx context.Context, k *APIKey, maxKeys int64) error {
 	if err != nil {
 		return err
 	}
-	return s.recordEvent(ctx, event.APIKeyCreated, k, k.CreatedBy)
+	if err := s.recordEvent(ctx, event.APIKeyCreated, k, k.CreatedBy); err != nil {
+		return err
+	}
+	return s.recordExpiring(ctx, k)
 }

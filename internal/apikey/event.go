@@ -98,6 +98,19 @@ func (d *Directory) notices(now time.Time) (list []notice) {
 	return list
 }
 
+// recordExpiring records in the transaction of ctx that a key expires soon. Notice would miss a key that expires before it runs.
+func (s *Service) recordExpiring(ctx context.Context, k *APIKey) error {
+	if k.ExpiresAt == nil {
+		return nil
+	}
+	now := s.o.Now()
+	if left := k.ExpiresAt.Sub(now); left <= 0 || left > expiringWithin {
+		return nil
+	}
+	n := notice{event.APIKeyExpiring, k.ID, k.WorkspaceID, *k.ExpiresAt}
+	return s.o.Events.Record(ctx, n.event(now))
+}
+
 // Notice records the events that only time causes: keys that expire soon or have expired, and secrets whose grace is over. Each is
 // recorded once, by whichever process is first.
 func (s *Service) Notice(ctx context.Context) {

@@ -180,7 +180,10 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, i
 		if entry.Action == audit.KeyChanged && k.DisabledAt != nil && !wasDisabled {
 			what = event.APIKeyDisabled
 		}
-		return s.recordEvent(ctx, what, k, p.Actor())
+		if err := s.recordEvent(ctx, what, k, p.Actor()); err != nil {
+			return err
+		}
+		return s.recordExpiring(ctx, k)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change API key: %w", err)
