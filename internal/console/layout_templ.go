@@ -211,7 +211,7 @@ func connectionNotices() templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p id=\"lost\" class=\"notice notice-warn\" role=\"status\" hidden>The server does not respond. What you typed is still here. This page looks for the server every few seconds.</p><p id=\"ended\" class=\"notice notice-warn\" role=\"alert\" hidden>Your session has ended. What you typed is still here: <a href=\"/\" target=\"_blank\" rel=\"noopener\">sign in in another tab</a>, then send it again.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p id=\"lost\" class=\"notice notice-warn\" role=\"status\" hidden>The server does not respond. This page tries again every few seconds, and keeps what you typed.</p><p id=\"ended\" class=\"notice notice-warn\" role=\"alert\" hidden>Your session has ended. What you typed is still here: <a href=\"/\" target=\"_blank\" rel=\"noopener\">sign in in another tab</a>, then send it again.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

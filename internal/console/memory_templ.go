@@ -66,7 +66,7 @@ func subjectsPage(data subjectsData) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"panel\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Subjects\"><table data-sortable><thead><tr><th scope=\"col\">Subject</th><th scope=\"col\" class=\"number\">Memories</th><th scope=\"col\">First</th><th scope=\"col\">Last</th><th scope=\"col\">Changed</th><th scope=\"col\">Actions</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"panel\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Subjects\"><table data-sortable><thead><tr><th scope=\"col\">Subject</th><th scope=\"col\" class=\"number\">Memories</th><th scope=\"col\">First</th><th scope=\"col\">Last</th><th scope=\"col\">Changed</th><th scope=\"col\" data-unsorted>Actions</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

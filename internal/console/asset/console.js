@@ -41,6 +41,7 @@
 		for (const table of root.querySelectorAll("table[data-sortable]")) {
 			if (table.tBodies[0].rows.length < 2 || table.querySelector("th button")) continue;
 			[...table.tHead.rows[0].cells].forEach((head, column) => {
+				if ("unsorted" in head.dataset) return;
 				const button = document.createElement("button");
 				button.type = "button";
 				button.textContent = head.textContent;
