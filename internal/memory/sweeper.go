@@ -46,29 +46,40 @@ type Expired struct {
 	ID          string
 }
 
-// sweepEvery is the interval of sweeps. Reads leave out expired memories anyway.
+// sweepEvery is the interval of sweeps.
 const sweepEvery = time.Minute
+
+// expireEvery is how often expired memories are erased. Reads leave them out anyway, but docs/webhooks.md promises how late the
+// event about one can be.
+const expireEvery = 15 * time.Second
 
 // scrubAfter is how long erased content can remain in files. The documented limit is an hour, which leaves time for the sweep
 // that erases an expired memory and for another attempt.
 const scrubAfter = 30 * time.Minute
 
 // Run sweeps until ctx ends.
-func (s *Sweeper) Run(ctx context.Context) {
+func (s *Sweeper) Run(ctx context.Context) { s.schedule(ctx, s.Sweep, s.expire) }
+
+// schedule calls sweep at once and every sweepEvery, and expire every expireEvery, until ctx ends.
+func (s *Sweeper) schedule(ctx context.Context, sweep func(ctx context.Context, begunBefore time.Time) error, expire func(ctx context.Context) error) {
 	// At the start, no request of this process is erasing a subject, so all erasures are resumed. The hour is for those that
 	// another process began whose clock is ahead.
 	begunBefore := s.now().Add(time.Hour)
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
+	nextSweep, nextExpiry := time.NewTicker(sweepEvery), time.NewTicker(expireEvery)
+	defer nextSweep.Stop()
+	defer nextExpiry.Stop()
+	err := sweep(ctx, begunBefore)
 	for {
-		if err := s.Sweep(ctx, begunBefore); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "sweep of memories failed", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			begunBefore = s.now().Add(-sweepEvery)
+		case <-nextSweep.C:
+			err = sweep(ctx, s.now().Add(-sweepEvery))
+		case <-nextExpiry.C:
+			err = expire(ctx)
 		}
 	}
 }
