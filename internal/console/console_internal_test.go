@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -152,5 +153,17 @@ func TestWebhooksOfferEveryEvent(t *testing.T) {
 	want := slices.Sorted(slices.Values(document.Components.Schemas["CreateWebhookBody"].Properties.Events.Items.Enum))
 	if got := slices.Sorted(slices.Values(allEvents())); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestEverySignalOfAScoreIsShown(t *testing.T) {
+	t.Parallel()
+	var why client.RecallWhy
+	fields := reflect.ValueOf(&why).Elem()
+	for i := range fields.NumField() {
+		fields.Field(i).SetFloat(1)
+	}
+	if got := signals(&why); len(got) != fields.NumField() {
+		t.Errorf("%d of %d signals are shown: %v", len(got), fields.NumField(), got)
 	}
 }

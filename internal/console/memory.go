@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -100,7 +101,7 @@ type signal struct {
 	Value float64
 }
 
-// signals lists what made up the score of a memory, without what added nothing.
+// signals lists what made up the score of a memory, without what added nothing. They add up to the score.
 func signals(w *client.RecallWhy) []signal {
 	var list []signal
 	if w == nil {
@@ -114,8 +115,10 @@ func signals(w *client.RecallWhy) []signal {
 		{"who spoke", w.Speaker},
 		{"the time", w.Date},
 		{"the kind of answer", w.Answer},
+		{"similar texts", w.Meaning},
+		{"how much it tells", w.Worth},
 	} {
-		if s.Value > 0.005 {
+		if math.Abs(s.Value) > 0.005 {
 			list = append(list, s)
 		}
 	}
