@@ -89,7 +89,7 @@ func versionsPage(data versionsData) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Versions\"><table data-sortable><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">State</th><th scope=\"col\">Released</th><th scope=\"col\">End announced</th><th scope=\"col\">Traffic check</th><th scope=\"col\">Sunset</th><th scope=\"col\">Retired</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Versions\"><table data-sortable class=\"dates\"><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">State</th><th scope=\"col\">Released</th><th scope=\"col\">End announced</th><th scope=\"col\">Traffic check</th><th scope=\"col\">Sunset</th><th scope=\"col\">Retired</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
