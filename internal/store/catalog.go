@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Cataloged is a Database that describes its tables, for code that treats all tables alike. Every database of an engine is one.
 type Cataloged interface {
@@ -35,6 +38,9 @@ const (
 	Truth
 )
 
+// triggersRead lists by table the tables that its triggers read, so that it refers to them without a foreign key.
+var triggersRead = map[string][]string{"document": {"document_head"}}
+
 // InOrder moves tables behind those they refer to, and keeps the order otherwise.
 func InOrder(tables []Table) []Table {
 	byName := make(map[string]Table, len(tables))
@@ -49,7 +55,7 @@ func InOrder(tables []Table) []Table {
 			return
 		}
 		delete(byName, name) // now, in case of a cycle
-		for _, other := range t.Refers {
+		for _, other := range slices.Concat(t.Refers, triggersRead[name]) {
 			add(other)
 		}
 		ordered = append(ordered, t)

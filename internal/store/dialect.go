@@ -12,9 +12,9 @@ type Dialect interface {
 	// updates rows that exist.
 	Insert(updates bool) (verb string, maxRows int)
 
-	// ByID selects rows of a table by a list of at most size IDs. from is an item of FROM that names the rows as, and where is
-	// a condition. $1 is the workspace, and $list is where the list begins.
-	ByID(table, as string, list, size int) (from, where string)
+	// ByID selects rows of a table, which are named as, by a list of at most size IDs. of is the condition that they belong to
+	// the workspace $1, and $list is where the list begins. from is an item of FROM, and where is a condition.
+	ByID(table, as, of string, list, size int) (from, where string)
 	// IDLists are the arguments of statements with ByID of the same size: args, followed by some of the IDs.
 	IDLists(args []any, ids []string, size int) [][]any
 
@@ -84,11 +84,11 @@ type statements struct {
 }
 
 func newStatements(d Dialect) statements {
-	document, byID := d.ByID("document", "d", 2, ListSize)
-	few, byFewIDs := d.ByID("document", "d", 2, ShortListSize)
-	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", 2, ListSize)
-	memory, byMemoryID := d.ByID("memory", "m", 2, ListSize)
-	memoryOf, byMemoryIDOf := d.ByID("memory", "m", 4, ListSize)
+	document, byID := d.ByID("document", "d", "d."+ofWorkspace, 2, ListSize)
+	few, byFewIDs := d.ByID("document", "d", "d."+ofWorkspace, 2, ShortListSize)
+	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", "t."+ofWorkspace, 2, ListSize)
+	memory, byMemoryID := d.ByID("memory", "m", "m.workspace_id = $1", 2, ListSize)
+	memoryOf, byMemoryIDOf := d.ByID("memory", "m", "m.workspace_id = $1", 4, ListSize)
 	return statements{
 		addMinutes: addingCells(d, "usage_packed_minute"), addLate: addingCells(d, "usage_packed_late"),
 		documentsByID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,

@@ -13,11 +13,14 @@ import (
 	"keepsake/internal/unit"
 )
 
+// ofWorkspace is the condition that rows of documents belong to the workspace $1. They contain its number, which is shorter than
+// its ID.
+const ofWorkspace = `workspace = (SELECT h.number FROM document_head h WHERE h.workspace_id = $1)`
+
 // documentHead is the row of document_head of a workspace during a transaction.
-//
-// The first change of the workspace. If another transaction inserts the row first, this one waits and then locks that row.
 type documentHead struct {
 	held      bool
+	number    int64 // of the workspace
 	change    int64
 	documents int64
 
@@ -42,21 +45,26 @@ func (s *Store) documentHead(ctx context.Context, workspaceID string) (*document
 	if h.held {
 		return h, nil
 	}
-	found, err := s.holdDocumentHead(ctx, workspaceID, h)
-	if err == nil && !found {
-		// This is the first change of the workspace. If two transactions insert the row, both then lock the same one.
-		if _, err = s.main.In(ctx).Exec(ctx, `
-			INSERT INTO document_head (workspace_id, change, documents) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING`, workspaceID); err == nil {
-			_, err = s.holdDocumentHead(ctx, workspaceID, h)
+	for {
+		found, err := s.holdDocumentHead(ctx, workspaceID, h)
+		if err != nil {
+			return nil, fmt.Errorf("read change number: %w", err)
 		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read change number: %w", err)
+		if found {
+			break
+		}
+		// This is the first change of the workspace. The statement waits for another transaction that inserts the same workspace or
+		// number, and inserts nothing if that commits.
+		if _, err := s.main.In(ctx).Exec(ctx, `
+			INSERT INTO document_head (number, workspace_id, change, documents)
+			SELECT coalesce(max(number), 0) + 1, $1, 0, 0 FROM document_head WHERE true ON CONFLICT DO NOTHING`, workspaceID); err != nil {
+			return nil, fmt.Errorf("number a workspace: %w", err)
+		}
 	}
 	h.held = true
 	unit.BeforeCommit(ctx, "document head "+workspaceID, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `UPDATE document_head SET change = $1, documents = $2 WHERE workspace_id = $3`,
-			h.change, h.documents, workspaceID)
+		_, err := s.main.In(ctx).Exec(ctx, `UPDATE document_head SET change = $1, documents = $2 WHERE number = $3`,
+			h.change, h.documents, h.number)
 		if err != nil {
 			return fmt.Errorf("write change number: %w", err)
 		}
@@ -72,8 +80,8 @@ func (s *Store) HoldDocuments(ctx context.Context, workspaceID string) error {
 }
 
 func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
-	const query = `SELECT change, documents FROM document_head WHERE workspace_id = $1`
-	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&h.change, &h.documents)
+	const query = `SELECT number, change, documents FROM document_head WHERE workspace_id = $1`
+	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&h.number, &h.change, &h.documents)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -99,11 +107,11 @@ func bytesOf(d *document.Document, tags, metadata string) int64 {
 	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(metadata))
 }
 
-func (s *Store) existing(ctx context.Context, workspaceID, id string) (existing, error) {
+func (s *Store) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT true, created_at, revision, tags, `+documentBytes+` FROM document d WHERE workspace_id = $1 AND id = $2
-		UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, id).
+		SELECT true, created_at, revision, tags, `+documentBytes+` FROM document d WHERE workspace = $1 AND id = $2
+		UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`, h.number, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return existing{tags: "[]"}, nil
@@ -126,7 +134,7 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		if err != nil {
 			return err
 		}
-		old, err := s.existing(ctx, workspaceID, d.ID)
+		old, err := s.existing(ctx, head, d.ID)
 		if err != nil {
 			return err
 		}
@@ -137,14 +145,14 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 			return err
 		}
 		if created = !old.live; created {
-			err = s.insertDocument(ctx, workspaceID, d, tags, metadata, old.tombstone)
+			err = s.insertDocument(ctx, head, d, tags, metadata, old.tombstone)
 		} else {
-			err = s.replaceDocument(ctx, workspaceID, d, tags, metadata)
+			err = s.replaceDocument(ctx, head, d, tags, metadata)
 		}
 		if err != nil {
 			return err
 		}
-		return s.writeTags(ctx, workspaceID, d, old.tags, tags)
+		return s.writeTags(ctx, head, d, old.tags, tags)
 	})
 	return created, err
 }
@@ -184,17 +192,17 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	return nil
 }
 
-func (s *Store) insertDocument(ctx context.Context, workspaceID string, d *document.Document, tags, metadata string, tombstone bool) error {
+func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document.Document, tags, metadata string, tombstone bool) error {
 	q := s.main.In(ctx)
 	if tombstone {
-		if _, err := q.Exec(ctx, `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id = $2`, workspaceID, d.ID); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM document_tombstone WHERE workspace = $1 AND id = $2`, h.number, d.ID); err != nil {
 			return fmt.Errorf("remove tombstone: %w", err)
 		}
 	}
 	_, err := q.Exec(ctx, `
-		INSERT INTO document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
+		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		workspaceID, d.ID, d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.CreatedAt), micros(d.UpdatedAt),
+		h.number, d.ID, d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.CreatedAt), micros(d.UpdatedAt),
 		d.Revision, d.Change)
 	if err != nil {
 		return fmt.Errorf("add document: %w", err)
@@ -202,11 +210,11 @@ func (s *Store) insertDocument(ctx context.Context, workspaceID string, d *docum
 	return nil
 }
 
-func (s *Store) replaceDocument(ctx context.Context, workspaceID string, d *document.Document, tags, metadata string) error {
+func (s *Store) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, tags, metadata string) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, updated_at = $7,
-			revision = $8, change = $9 WHERE workspace_id = $10 AND id = $11`,
-		d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.UpdatedAt), d.Revision, d.Change, workspaceID, d.ID)
+			revision = $8, change = $9 WHERE workspace = $10 AND id = $11`,
+		d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
 	if err != nil {
 		return fmt.Errorf("replace document: %w", err)
 	}
@@ -214,19 +222,19 @@ func (s *Store) replaceDocument(ctx context.Context, workspaceID string, d *docu
 }
 
 // writeTags updates document_tag if the tags of a document changed.
-func (s *Store) writeTags(ctx context.Context, workspaceID string, d *document.Document, old, tags string) error {
+func (s *Store) writeTags(ctx context.Context, h *documentHead, d *document.Document, old, tags string) error {
 	if old == tags {
 		return nil
 	}
 	if old != "[]" {
-		if err := s.removeTags(ctx, workspaceID, d.ID, old); err != nil {
+		if err := s.removeTags(ctx, h, d.ID, old); err != nil {
 			return err
 		}
 	}
 	for _, tag := range d.Tags {
 		_, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO document_tag (workspace_id, tag, document_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-			workspaceID, tag, d.ID)
+			INSERT INTO document_tag (workspace, tag, document_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+			h.number, tag, d.ID)
 		if err != nil {
 			return fmt.Errorf("add tag: %w", err)
 		}
@@ -234,14 +242,14 @@ func (s *Store) writeTags(ctx context.Context, workspaceID string, d *document.D
 	return nil
 }
 
-func (s *Store) removeTags(ctx context.Context, workspaceID, id, tags string) error {
+func (s *Store) removeTags(ctx context.Context, h *documentHead, id, tags string) error {
 	list, err := listOf(tags)
 	if err != nil {
 		return err
 	}
 	for _, tag := range list {
 		_, err := s.main.In(ctx).Exec(ctx, `
-			DELETE FROM document_tag WHERE workspace_id = $1 AND tag = $2 AND document_id = $3`, workspaceID, tag, id)
+			DELETE FROM document_tag WHERE workspace = $1 AND tag = $2 AND document_id = $3`, h.number, tag, id)
 		if err != nil {
 			return fmt.Errorf("remove tag: %w", err)
 		}
@@ -256,7 +264,7 @@ func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRe
 		if err != nil {
 			return err
 		}
-		old, err := s.existing(ctx, workspaceID, id)
+		old, err := s.existing(ctx, head, id)
 		switch {
 		case err != nil:
 			return err
@@ -267,14 +275,14 @@ func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRe
 		}
 		head.change++
 		head.documents--
-		if err := s.removeTags(ctx, workspaceID, id, old.tags); err != nil {
+		if err := s.removeTags(ctx, head, id, old.tags); err != nil {
 			return err
 		}
 		q := s.main.In(ctx)
-		if _, err := q.Exec(ctx, `DELETE FROM document WHERE workspace_id = $1 AND id = $2`, workspaceID, id); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM document WHERE workspace = $1 AND id = $2`, head.number, id); err != nil {
 			return fmt.Errorf("delete document: %w", err)
 		}
-		_, err = q.Exec(ctx, `INSERT INTO document_tombstone (workspace_id, id, change) VALUES ($1, $2, $3)`, workspaceID, id, head.change)
+		_, err = q.Exec(ctx, `INSERT INTO document_tombstone (workspace, id, change) VALUES ($1, $2, $3)`, head.number, id, head.change)
 		if err != nil {
 			return fmt.Errorf("add tombstone: %w", err)
 		}

@@ -100,16 +100,16 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 			untag, tag = append(untag, r), append(tag, r)
 		}
 	}
-	if err := s.removeTombstones(ctx, workspaceID, buried); err != nil {
+	if err := s.removeTombstones(ctx, head, buried); err != nil {
 		return err
 	}
-	if err := s.upsertDocuments(ctx, workspaceID, write); err != nil {
+	if err := s.upsertDocuments(ctx, head, write); err != nil {
 		return err
 	}
-	if err := s.removeTagsOf(ctx, workspaceID, untag); err != nil {
+	if err := s.removeTagsOf(ctx, head, untag); err != nil {
 		return err
 	}
-	return s.insertTagsOf(ctx, workspaceID, tag)
+	return s.insertTagsOf(ctx, head, tag)
 }
 
 func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []documentRow) error {
@@ -138,27 +138,27 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 	return nil
 }
 
-var removeTombstones = `DELETE FROM document_tombstone WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
+var removeTombstones = `DELETE FROM document_tombstone WHERE workspace = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
-func (s *Store) removeTombstones(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	if err := s.eachIDList(ctx, removeTombstones, workspaceID, rows); err != nil {
+func (s *Store) removeTombstones(ctx context.Context, h *documentHead, rows []*documentRow) error {
+	if err := s.eachIDList(ctx, removeTombstones, h, rows); err != nil {
 		return fmt.Errorf("remove tombstones: %w", err)
 	}
 	return nil
 }
 
 var upsertDocuments = &bulk{
-	into:    `document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
+	into:    `document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
 	columns: 12,
-	rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
+	rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
 		updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
 }
 
-func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
+func (s *Store) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	_, err := s.insert(ctx, s.main, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
-		return append(values, workspaceID, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
+		return append(values, h.number, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
 			micros(r.CreatedAt), micros(r.UpdatedAt), r.Revision, r.Change)
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Store) upsertDocuments(ctx context.Context, workspaceID string, rows []
 	return nil
 }
 
-var removeTags = `DELETE FROM document_tag WHERE workspace_id = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, ListSize), ", ") + `)`
+var removeTags = `DELETE FROM document_tag WHERE workspace = $1 AND (tag, document_id) IN (VALUES ` + strings.Join(pairs(2, ListSize), ", ") + `)`
 
 // pairs lists n pairs of parameters from $first on.
 func pairs(first, n int) []string {
@@ -179,7 +179,7 @@ func pairs(first, n int) []string {
 }
 
 // removeTagsOf removes the old tags of documents.
-func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
+func (s *Store) removeTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
 		tags, err := listOf(r.old.tags)
@@ -192,7 +192,7 @@ func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*do
 	}
 	for some := range slices.Chunk(all, ListSize) {
 		args := make([]any, 1, 2*ListSize+1)
-		args[0] = workspaceID
+		args[0] = h.number
 		for i := range ListSize {
 			pair := some[min(i, len(some)-1)]
 			args = append(args, pair[0], pair[1])
@@ -205,10 +205,10 @@ func (s *Store) removeTagsOf(ctx context.Context, workspaceID string, rows []*do
 }
 
 var insertTags = &bulk{
-	into: `document_tag (workspace_id, tag, document_id)`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
+	into: `document_tag (workspace, tag, document_id)`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
 }
 
-func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*documentRow) error {
+func (s *Store) insertTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
 		for _, tag := range r.Tags {
@@ -216,7 +216,7 @@ func (s *Store) insertTagsOf(ctx context.Context, workspaceID string, rows []*do
 		}
 	}
 	_, err := s.insert(ctx, s.main, insertTags, len(all), func(i int, values []any) []any {
-		return append(values, workspaceID, all[i][0], all[i][1])
+		return append(values, h.number, all[i][0], all[i][1])
 	})
 	if err != nil {
 		return fmt.Errorf("add tags: %w", err)
@@ -248,25 +248,25 @@ func (s *Store) DeleteDocuments(ctx context.Context, workspaceID string, ids []s
 			}
 		}
 		deleted = len(live)
-		if err := s.removeTagsOf(ctx, workspaceID, live); err != nil {
+		if err := s.removeTagsOf(ctx, head, live); err != nil {
 			return err
 		}
-		return s.buryDocuments(ctx, workspaceID, live)
+		return s.buryDocuments(ctx, head, live)
 	})
 	return deleted, err
 }
 
-var removeDocuments = `DELETE FROM document WHERE workspace_id = $1 AND id IN (` + Parameters(2, ListSize) + `)`
+var removeDocuments = `DELETE FROM document WHERE workspace = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
-var insertTombstones = &bulk{into: `document_tombstone (workspace_id, id, change)`, columns: 3}
+var insertTombstones = &bulk{into: `document_tombstone (workspace, id, change)`, columns: 3}
 
 // buryDocuments replaces documents with tombstones.
-func (s *Store) buryDocuments(ctx context.Context, workspaceID string, rows []*documentRow) error {
-	if err := s.eachIDList(ctx, removeDocuments, workspaceID, rows); err != nil {
+func (s *Store) buryDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
+	if err := s.eachIDList(ctx, removeDocuments, h, rows); err != nil {
 		return fmt.Errorf("delete documents: %w", err)
 	}
 	_, err := s.insert(ctx, s.main, insertTombstones, len(rows), func(i int, values []any) []any {
-		return append(values, workspaceID, rows[i].ID, rows[i].Change)
+		return append(values, h.number, rows[i].ID, rows[i].Change)
 	})
 	if err != nil {
 		return fmt.Errorf("add tombstones: %w", err)
@@ -275,13 +275,13 @@ func (s *Store) buryDocuments(ctx context.Context, workspaceID string, rows []*d
 }
 
 // eachIDList runs a statement for the IDs of rows, ListSize at a time.
-func (s *Store) eachIDList(ctx context.Context, statement, workspaceID string, rows []*documentRow) error {
+func (s *Store) eachIDList(ctx context.Context, statement string, h *documentHead, rows []*documentRow) error {
 	for some := range slices.Chunk(rows, ListSize) {
 		ids := make([]string, len(some))
 		for i, r := range some {
 			ids[i] = r.ID
 		}
-		if _, err := s.main.In(ctx).Exec(ctx, statement, Padded([]any{workspaceID}, ids)...); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, statement, Padded([]any{h.number}, ids)...); err != nil {
 			return err
 		}
 	}

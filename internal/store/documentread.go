@@ -35,7 +35,7 @@ func scanDocument(row Row) (document.Document, error) {
 // Document implements document.Store.
 func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document.Document, error) {
 	d, err := scanDocument(s.main.In(ctx).QueryRow(ctx, `
-		SELECT `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.id = $2`, workspaceID, id))
+		SELECT `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.id = $2`, workspaceID, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, problem.Missing()
 	}
@@ -81,23 +81,23 @@ func (s *Store) documents(ctx context.Context, query string, args ...any) ([]doc
 
 // ListDocuments implements document.Store.
 func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
-	var c conditions
+	c := conditions{args: []any{workspaceID}} // for ofWorkspace
 	from, id := `document d`, `d.id`
 	if len(f.Tags) > 0 {
 		id = `t.document_id`
 	}
-	c.where(`d.workspace_id = ?`, workspaceID)
+	c.where(`d.` + ofWorkspace)
 	if f.IDs != nil {
 		c.in(`d.id`, f.IDs)
 	}
 	for i, tag := range f.Tags {
 		if i == 0 { // the first tag determines the index
-			from = `document_tag t JOIN document d ON d.workspace_id = t.workspace_id AND d.id = t.document_id`
-			c.where(`t.workspace_id = ?`, workspaceID)
+			from = `document_tag t JOIN document d ON d.workspace = t.workspace AND d.id = t.document_id`
+			c.where(`t.` + ofWorkspace)
 			c.where(`t.tag = ?`, tag)
 			continue
 		}
-		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace_id = d.workspace_id AND x.tag = ? AND x.document_id = d.id)`, tag)
+		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace = d.workspace AND x.tag = ? AND x.document_id = d.id)`, tag)
 	}
 	if f.Collection != "" {
 		c.where(`d.collection = ?`, f.Collection)
@@ -136,10 +136,10 @@ func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after i
 	// both completely before it sorts them.
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT * FROM (
-			SELECT true, `+documentColumns+` FROM document d WHERE d.workspace_id = $1 AND d.change > $2 ORDER BY d.change LIMIT $3) live
+			SELECT true, `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.change > $2 ORDER BY d.change LIMIT $3) live
 		UNION ALL SELECT * FROM (
 			SELECT false, b.id, '', '', '', '', '[]', '{}', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), b.change
-			FROM document_tombstone b WHERE b.workspace_id = $1 AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
+			FROM document_tombstone b WHERE b.`+ofWorkspace+` AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
 		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)

@@ -92,7 +92,10 @@ func fill(t *testing.T, e store.Engine) {
 	main, usage, keys := e.Main(), e.Usage(), e.Keys()
 	err := main.Run(t.Context(), func(ctx context.Context) error {
 		q := main.In(ctx)
-		for _, w := range []string{"wsp_a", "wsp_b"} {
+		for i, w := range []string{"wsp_a", "wsp_b"} {
+			if _, err := q.Exec(ctx, `INSERT INTO document_head (number, workspace_id, change, documents) VALUES ($1, $2, $3, $4)`, i+1, w, documents, documents/2); err != nil {
+				return err
+			}
 			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $5, 1)`,
 				w, "a 'name' \\ with \"all\" of it – ß 漢 🦊\n\t", w == "wsp_a", false, int64(1)<<52)
 			if err != nil {
@@ -101,9 +104,9 @@ func fill(t *testing.T, e store.Engine) {
 		}
 		for n := range documents {
 			_, err := q.Exec(ctx, `
-				INSERT INTO document (workspace_id, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
+				INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
 				VALUES ($1, $2, 'default', '', $3, '', '[]', '{}', $4, $4, 1, $5)`,
-				[]string{"wsp_a", "wsp_b"}[n%2], fmt.Sprintf("%c%dÄ.a_B-", 'A'+rune(n%60), n), strings.Repeat("word ", n%50), n, n)
+				1+n%2, fmt.Sprintf("%c%dÄ.a_B-", 'A'+rune(n%60), n), strings.Repeat("word ", n%50), n, n)
 			if err != nil {
 				return err
 			}

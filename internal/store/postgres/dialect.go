@@ -24,9 +24,9 @@ func (*View) Dialect() store.Dialect { return dialect{} }
 func (dialect) Insert(bool) (verb string, maxRows int) { return "INSERT", 512 }
 
 // ByID implements store.Dialect.
-func (dialect) ByID(table, as string, list, _ int) (from, where string) {
+func (dialect) ByID(table, as, of string, list, _ int) (from, where string) {
 	return `unnest($` + strconv.Itoa(list) + `::text[]) AS wanted(id)
-		CROSS JOIN LATERAL (SELECT * FROM ` + table + ` WHERE workspace_id = $1 AND ` + table + `.id = wanted.id LIMIT 1) ` + as, `true`
+		CROSS JOIN LATERAL (SELECT * FROM ` + table + ` ` + as + ` WHERE ` + of + ` AND ` + as + `.id = wanted.id LIMIT 1) ` + as, `true`
 }
 
 // IDLists implements store.Dialect.

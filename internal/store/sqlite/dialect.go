@@ -31,8 +31,8 @@ func (dialect) Insert(updates bool) (verb string, maxRows int) {
 }
 
 // ByID implements store.Dialect.
-func (dialect) ByID(table, as string, list, size int) (from, where string) {
-	return table + ` ` + as, as + `.workspace_id = $1 AND ` + as + `.id IN (` + store.Parameters(list, size) + `)`
+func (dialect) ByID(table, as, of string, list, size int) (from, where string) {
+	return table + ` ` + as, of + ` AND ` + as + `.id IN (` + store.Parameters(list, size) + `)`
 }
 
 // IDLists implements store.Dialect.
