@@ -20,9 +20,9 @@ import (
 // front of the same service, the throughput. nginx has the configuration of deploy/forward-auth; the others differ from it only
 // in what they check. The servers are processes on all cores, with the clients.
 //
-// A page that nginx sends by itself is the cheapest service possible, so with it the share of the check is the largest. The
-// other service is a Go program that answers constantly. The CPU time is that of all servers and of the clients, so other load
-// on the machine changes it less than the throughput.
+// The services are a Go program that searches 5,000 documents for each request, one that answers constantly, and a page that
+// nginx sends by itself, which is the cheapest service possible, so with it the share of the check is the largest. The CPU time
+// is that of all servers and of the clients, so other load on the machine changes it less than the throughput.
 //
 // A page of nginx that accepts every request takes Keepsake's place, too: no check by auth_request can be faster than that.
 func measureForward(c contest, dir string, builds []string) error {
@@ -51,13 +51,21 @@ func measureForward(c contest, dir string, builds []string) error {
 		return err
 	}
 	defer constant.stop()
+	searching, err := startSame(&recorded{Header: http.Header{"Content-Type": {"application/json"}}, Search: true}, dir)
+	if err != nil {
+		return err
+	}
+	defer searching.stop()
 	page, err := freeAddress()
 	if err != nil {
 		return err
 	}
-	for _, service := range []struct{ name, address string }{{"a Go program", constant.address}, {"a page of nginx", page}} {
+	for _, service := range []struct {
+		name, address string
+		same          *same
+	}{{"a Go program that searches", searching.address, searching}, {"a Go program that answers constantly", constant.address, constant}, {"a page of nginx", page, nil}} {
 		if err := c.forward(&gateway{
-			binary: binary, recipe: string(recipe), dir: dir, program: p, constant: constant, page: page, service: service.address,
+			binary: binary, recipe: string(recipe), dir: dir, program: p, same: service.same, page: page, service: service.address,
 		}, service.name, requests); err != nil {
 			return fmt.Errorf("in front of %s: %w", service.name, err)
 		}
@@ -77,7 +85,7 @@ func (p *program) forwarded(clients int) (requests [][]byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		requests = append(requests, request("GET", "/", "", "X-API-Key: "+key.Key, "User-Agent: bench/1.0"))
+		requests = append(requests, request("GET", "/?q=harbour+lantern", "", "X-API-Key: "+key.Key, "User-Agent: bench/1.0"))
 	}
 	return requests, nil
 }
@@ -86,7 +94,7 @@ func (p *program) forwarded(clients int) (requests [][]byte, err error) {
 type gateway struct {
 	binary, recipe, dir string
 	program             *program
-	constant            *same
+	same                *same  // the service, if it is a Go program
 	page                string // address of the page that nginx sends by itself
 	service             string // address of the service
 }
@@ -108,7 +116,7 @@ func (c contest) forward(g *gateway, name string, requests [][]byte) error {
 	var sides []side
 	for i, name := range []string{"with Keepsake", "with limit_req", "with a page that accepts", "without a check"} {
 		sides = append(sides, side{name: name, running: &running{at: at[i : i+1], each: requests, cpu: func() time.Duration {
-			return cpuTime() + g.program.cpu() + g.constant.cpu() + front.cpu()
+			return cpuTime() + g.program.cpu() + g.serviceCPU() + front.cpu()
 		}}})
 	}
 	fmt.Println("\nWith Keepsake nginx is to have at least 0.5 of its throughput with limit_req, and p99 is to grow by 2 ms at most.")
@@ -126,6 +134,13 @@ func (c contest) forward(g *gateway, name string, requests [][]byte) error {
 			len(taken[i]), quantile(taken[i], 0.5)-quantile(bare, 0.5), quantile(taken[i], 0.99)-quantile(bare, 0.99))
 	}
 	return nil
+}
+
+func (g *gateway) serviceCPU() time.Duration {
+	if g.same == nil {
+		return 0 // nginx counts it
+	}
+	return g.same.cpu()
 }
 
 // configuration returns the recipe with four servers: as it is, with limit_req, with a page that accepts all, and without a
